@@ -80,7 +80,8 @@ fill_deployment(StorageWorld *world, Object *object)
     DEPLOYMENT(object)->replicas = 1;
     DEPLOYMENT(object)->selector = world_selector(world, "web");
     DEPLOYMENT(object)->template = world_template(world, "web", "a");
-    DEPLOYMENT(object)->progress_deadline_s = INT32_MAX; /* no status that would wake it */
+    DEPLOYMENT(object)->progress_deadline_s =
+        INT32_MAX; /* no change of a status that would wake it */
 }
 
 static void
@@ -142,8 +143,8 @@ count_requests(const char *log)
     return n;
 }
 
-/* Of twelve objects that come at once, with writes that take a second, so many have their first one
- * answered after it. */
+/* Twelve objects come at once, and a write takes a second: so many of them have an answer after one
+ * second. */
 static void
 so_many_are_synced_at_once(void **state)
 {
@@ -167,8 +168,8 @@ so_many_are_synced_at_once(void **state)
 typedef struct {
     StorageWorld *world;
     ObjectKind kind;
-    GArray *at;   /* of SimTime: of each refused creation */
-    GArray *hash; /* of uint64_t: who asked */
+    GArray *at;   /* of SimTime: the time of each refused creation */
+    GArray *hash; /* of uint64_t: the object that asked */
 } Refused;
 
 static ApiCode
@@ -204,8 +205,8 @@ end_refusing(const Refused *refused)
     storage_world_clear(refused->world);
 }
 
-/* WL-2: 5 ms, doubled with each failure, 1000 s at most. At the very beginning its own status wakes
- * the set once more, so that two failures have passed when the first 5 ms are over. */
+/* WL-2: 5 ms, doubled with each failure, at most 1000 s. At the beginning its own status wakes the
+ * set once more, so that there are two failures before the first 5 ms are over. */
 static void
 failures_back_off(void **state)
 {
@@ -245,7 +246,7 @@ has_failed_before(const Refused *refused, unsigned number)
     return FALSE;
 }
 
-/* WL-2: failures of many share a bucket: the first 100 come again after their own 5 ms, of the
+/* WL-2: the failures of all keys share a bucket: the first 100 come again after their own 5 ms, the
  * others ten a second. */
 static void
 many_failures_share_a_bucket(void **state)
@@ -267,20 +268,20 @@ many_failures_share_a_bucket(void **state)
         uint64_t *who = &g_array_index(refused.hash, uint64_t, i);
         SimTime at = g_array_index(refused.at, SimTime, i);
         if (!has_failed_before(&refused, i) || !g_hash_table_add(seen, who))
-            continue; /* the second try of each counts */
+            continue; /* the second try of each object counts */
         n_soon += at <= 20 * SIM_MS;
         last = MAX(last, at);
     }
     assert_int_equal(g_hash_table_size(seen), N);
     assert_in_range(n_soon, 90, 101);
     assert_in_range(last, 2900 * SIM_MS,
-                    3500 * SIM_MS); /* 30 at 10 a second, and what retries took between */
+                    3500 * SIM_MS); /* 30 at 10 a second, and the tokens of retries between them */
     end_refusing(&refused);
 }
 
 /* ---- Clients (WL-8) ---- */
 
-/* Runs until it is so. Returns: when, in steps of 10 ms */
+/* Runs until the condition holds. Returns: the time, in steps of 10 ms */
 static SimTime
 run_until(StorageWorld *world, gboolean (*is_so)(const StorageWorld *world))
 {
@@ -314,7 +315,7 @@ has_twenty_events(const StorageWorld *world)
 }
 
 /* WL-8: 20 requests a second after 30 at once. A hundred pods of a ReplicaSet are sent in batches,
- * past which about ten of its Events get through: (100 + 10 - 30) / 20 = 4 s. */
+ * with about ten of its Events between them: (100 + 10 - 30) / 20 = 4 s. */
 static void
 a_hundred_pods_take_four_seconds(void **state)
 {
@@ -333,7 +334,7 @@ a_hundred_pods_take_four_seconds(void **state)
     }
 }
 
-/* WL-8, recorded (08): ten pods with a claim each of a Parallel set are there within a tenth of a
+/* WL-8, recorded (08): ten pods of a Parallel set, with a claim each, exist within a tenth of a
  * second, their 20 Events half a second later. */
 static void
 ten_pods_with_claims_at_once(void **state)
@@ -362,7 +363,7 @@ ten_pods_with_claims_at_once(void **state)
 
 /* ---- Rest (WL-31) ---- */
 
-/* WL-31: with pods that run, nobody looks at anything again for 25 hours. */
+/* WL-31: with all pods running, no controller syncs anything for 25 hours. */
 static void
 nothing_is_looked_at_for_a_day(void **state)
 {
@@ -390,8 +391,8 @@ nothing_is_looked_at_for_a_day(void **state)
 
 /* ---- StatefulSets ---- */
 
-/* WL-20, WL-23, WL-51: what a StatefulSet is that says nothing. There is no maxUnavailable: the
- * gate is off. */
+/* WL-20, WL-23, WL-51: the defaults of a StatefulSet. There is no maxUnavailable: the gate is off.
+ * */
 static void
 stateful_set_defaults(void **state)
 {
@@ -449,7 +450,7 @@ statuses_are_tried_five_times(void **state)
         n_close++;
     }
     assert_true(n_close >= 28);
-    /* The first back-offs are over before the sync that they wait for. */
+    /* The first back-offs end before the sync that they wait for. */
     assert_int_equal(g_array_index(refused.at, SimTime, 35) -
                          g_array_index(refused.at, SimTime, 34),
                      320 * SIM_MS);
@@ -463,7 +464,7 @@ edit_replicas(Object *object, const void *replicas)
     return TRUE;
 }
 
-/* WL-45: a pod has its own grace period, 30 s unless it says otherwise. */
+/* WL-45: a pod has its own grace period, by default 30 s. */
 static void
 pods_have_their_own_grace(void **state)
 {
@@ -493,7 +494,7 @@ pods_have_their_own_grace(void **state)
 
 /* ---- The garbage collector (WL-100) ---- */
 
-/* Of fifty pods whose owner has gone 20 are read at once. */
+/* Of fifty pods whose owner is gone 20 are read at once. */
 static void
 twenty_workers_collect(void **state)
 {

@@ -5,10 +5,10 @@
 
 /* A set "agent" on nodes "n-0", "n-1", ... */
 
-/* @n_nodes of them from the start. */
+/* Starts a world with @n_nodes nodes. */
 void daemon_begin(StorageWorld *world, unsigned n_nodes);
 ObjectKey *daemon_node_key(const StorageWorld *world, unsigned i);
-/* A new Node is tainted until it is ready, as here at once. */
+/* Adds a node that is ready at once, without the taint of a new Node. */
 void daemon_add_node(StorageWorld *world, unsigned i);
 /* ObjectEdit of a Node: @taint is its only Taint; NULL: none */
 gboolean daemon_edit_taint(Object *object, const void *taint);

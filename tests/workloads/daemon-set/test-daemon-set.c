@@ -23,7 +23,7 @@ count_word(const char *log, const char *word)
     return n;
 }
 
-/* DS-1, DS-3, VF-47, WL-7, WL-78: a pod for each node, that no other node suits. */
+/* DS-1, DS-3, VF-47, WL-7, WL-78: a pod for each node, which fits no other node. */
 static void
 one_pod_per_node(void **state)
 {
@@ -70,7 +70,7 @@ typedef struct {
     gboolean should_run, should_continue;
 } TaintCase;
 
-/* DS-1, NL-44 and the tolerations beside it; what else a taint does. */
+/* DS-1, NL-44: taints of each effect, tolerated or not. */
 static const TaintCase taint_cases[] = {
     {"node.kubernetes.io/not-ready",           TAINT_NO_EXECUTE,         TRUE,  TRUE },
     {"node.kubernetes.io/not-ready",           TAINT_NO_SCHEDULE,        FALSE, TRUE },
@@ -86,8 +86,8 @@ static const TaintCase taint_cases[] = {
     {TAINT_KEY,                                TAINT_PREFER_NO_SCHEDULE, TRUE,  TRUE },
 };
 
-/* A node that is tainted from the beginning gets a pod or none; a pod that is there when the taint
- * comes stays or goes. */
+/* Each taint is tried on a node from the beginning, which gets a pod or none, and on a node with a
+ * pod, which stays or goes. */
 static void
 taints(void **state)
 {
@@ -124,8 +124,8 @@ taints(void **state)
     }
 }
 
-/* A node that joins gets a pod; a pod that waits for a node that has left is deleted as soon as the
- * set is looked at. */
+/* A node that joins gets a pod; a pod that waits for a node that has left is deleted at the next
+ * sync. */
 static void
 nodes_join_and_leave(void **state)
 {
@@ -150,7 +150,7 @@ nodes_join_and_leave(void **state)
     storage_world_clear(&world);
 }
 
-/* Unlike a ReplicaSet (WL-76) it waits until what goes is gone. */
+/* Unlike a ReplicaSet (WL-76) it waits until a deleted pod is gone. */
 static void
 waits_until_a_pod_is_gone(void **state)
 {
@@ -170,7 +170,7 @@ waits_until_a_pod_is_gone(void **state)
     storage_world_clear(&world);
 }
 
-/* DS-8: the first failed pod of a node goes at once, later ones after 1 s, 2 s, ... since the one
+/* DS-8: the first failed pod of a node is deleted at once, later ones 1 s, 2 s, ... after the one
  * before. */
 static void
 failed_pods_back_off(void **state)
@@ -198,7 +198,7 @@ failed_pods_back_off(void **state)
     storage_world_clear(&world);
 }
 
-/* DS-10, WL-5: 250 of 300 in the first sync; with the third creation refused the batch of it is the
+/* DS-10, WL-5: 250 of 300 pods in the first sync; if the third creation is refused its batch is the
  * last one. */
 static void
 batches(void **state)
@@ -244,7 +244,7 @@ edit_labels(Object *object, const void *labels)
     return TRUE;
 }
 
-/* A pod with the set's label, or another, that belongs to nobody. */
+/* A pod without an owner, with the set's label or another. */
 static void
 create_orphan(StorageWorld *world, const char *name, const char *app, unsigned node)
 {
@@ -268,7 +268,7 @@ adopts_and_lets_go(void **state)
     create_orphan(&world, "mine", "agent", 0);
     create_orphan(&world, "other", "web", 1);
     DaemonSet *set = daemon_new(&world);
-    set->on_delete = TRUE; /* else the adopted pod, of no revision, would be replaced */
+    set->on_delete = TRUE; /* else the adopted pod, which has no revision, would be replaced */
     storage_world_create(&world, set);
     world_go_on(&world, SIM_SECOND);
     assert_true(
@@ -290,8 +290,7 @@ adopts_and_lets_go(void **state)
 
 /* ---- Tolerations (DS-2) ---- */
 
-/* What the template says, and how many there are then: its own first, those of every daemon pod
- * behind them. */
+/* The template's tolerations come first, those of every daemon pod behind them. */
 static void
 tolerations_are_added(void **state)
 {
@@ -303,7 +302,7 @@ tolerations_are_added(void **state)
         unsigned n; /* in all */
     } cases[] = {
         {"dedicated",                      TRUE,  TAINT_NO_SCHEDULE, -1,  7},
-        {"node.kubernetes.io/not-ready",   TRUE,  TAINT_NO_EXECUTE,  300, 6}, /* gives way */
+        {"node.kubernetes.io/not-ready",   TRUE,  TAINT_NO_EXECUTE,  300, 6}, /* is replaced */
         {"node.kubernetes.io/not-ready",   FALSE, TAINT_NO_EXECUTE,  300, 7},
         {"node.kubernetes.io/not-ready",   TRUE,  TAINT_NO_SCHEDULE, -1,  7},
         {"node.kubernetes.io/unreachable", TRUE,  TAINT_NO_EXECUTE,  0,   6},
@@ -352,8 +351,7 @@ tolerations_are_added(void **state)
 
 /* ---- Times ---- */
 
-/* The pod of the one node fails as soon as it is there. Returns: how long until it is deleted, to
- * the second */
+/* Lets the pod of the only node fail. Returns: the time until it is deleted, to the second */
 static SimTime
 time_until_replaced(StorageWorld *world)
 {
@@ -366,7 +364,7 @@ time_until_replaced(StorageWorld *world)
     return (waited + SIM_SECOND / 2) / SIM_SECOND * SIM_SECOND;
 }
 
-/* DS-8, all the way to 15 minutes; and what makes it begin afresh. */
+/* DS-8: the back-off grows to 15 minutes; a new generation and a quiet time reset it. */
 static void
 backs_off_up_to_15_minutes(void **state)
 {
@@ -396,7 +394,8 @@ edit_finalizer(Object *object, const void *finalizer)
     return TRUE;
 }
 
-/* DS-6: what a finalizer holds keeps its node's place only as long as it is not over. */
+/* DS-6: a deleted pod that a finalizer holds keeps its node's place only as long as it is not over.
+ * */
 static void
 what_is_over_and_goes_holds_no_place(void **state)
 {
@@ -445,7 +444,7 @@ edit_selector(Object *object, const void *labels)
     return TRUE;
 }
 
-/* DS-10: of 300 pods that no node wants any more 250 are deleted in the first sync. */
+/* DS-10: of 300 pods that have to leave their nodes 250 are deleted in the first sync. */
 static void
 deletes_250_at_a_time(void **state)
 {
@@ -454,11 +453,11 @@ deletes_250_at_a_time(void **state)
     (void)state;
     daemon_begin(&world, 300);
     DaemonSet *set = daemon_new(&world);
-    set->on_delete = TRUE; /* else the update goes on with the others */
+    set->on_delete = TRUE; /* else an update would delete the others */
     storage_world_create(&world, set);
     world_go_on(&world, SIM_SECOND);
     PodTemplate *nowhere =
-        world_template(&world, "nowhere", "a"); /* for its labels: no node has them */
+        world_template(&world, "nowhere", "a"); /* a node selector that no node matches */
     storage_world_log(&world);
     storage_world_patch(&world, world_key(&world, KIND_DAEMON_SET, "agent"), edit_selector,
                         nowhere->labels);
@@ -473,7 +472,7 @@ deletes_250_at_a_time(void **state)
     storage_world_clear(&world);
 }
 
-/* Everything takes time: no node ever has two pods, and all have one in the end. */
+/* With latencies: no node ever has two pods, and in the end each has one. */
 static void
 many_seeds(void **state)
 {

@@ -7,7 +7,7 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What a DaemonSet does when its template changes: updates, and the history of revisions. */
+/* Changes of a DaemonSet's template: updates, and the history of revisions. */
 
 typedef struct {
     const char *title;
@@ -63,8 +63,8 @@ updates(void **state)
     }
 }
 
-/* DS-21: so many nodes have an old and a new pod at the same time, at most; none is ever without
- * one that is available; the old pod of a node goes once the new one is available. */
+/* DS-21: at most so many nodes have an old and a new pod at the same time. No node is ever without
+ * an available pod; its old pod goes once the new one is available. */
 static void
 surges(void **state)
 {
@@ -111,7 +111,8 @@ surges(void **state)
 
 /* ---- History (DS-30, DS-31) ---- */
 
-/* The numbers of the revisions that are there, in the order in which their names came up: "1 3". */
+/* The numbers of the existing revisions, in the order in which their names were first used: "1 3".
+ * */
 static const char *
 revisions(StorageWorld *world)
 {
@@ -131,14 +132,15 @@ static void
 history_is_kept_and_cut(void **state)
 {
     static const struct {
-        const char *image, *revisions; /* and what there is then */
+        const char *image, *revisions; /* the existing revisions afterwards */
     } cases[] = {
         {"b", "1 2"  },
         {"c", "1 2 3"},
         {"d", "2 3 4"}, /* two old ones are kept */
         {"c", "2 5 4"}, /* a rollback: the same revision with a new number */
         {"e", "5 4 6"},
-        {"a", "7 5 6"}, /* long forgotten: a new one, of the first one's name */
+        {"a", "7 5 6"}, /* deleted long ago: a new revision with the first one's
+  name */
     };
     StorageWorld world;
 
@@ -158,7 +160,7 @@ history_is_kept_and_cut(void **state)
     }
     storage_world_clear(&world);
 
-    /* What a pod has is kept beyond the limit, also if it is the oldest. */
+    /* The revision of a pod is kept beyond the limit, even if it is the oldest. */
     daemon_begin(&world, 1);
     set = daemon_new(&world);
     set->revision_history_limit = 0;
@@ -177,8 +179,8 @@ history_is_kept_and_cut(void **state)
     storage_world_clear(&world);
 }
 
-/* DS-40, DS-42: what is ready is available minReadySeconds later, and only then the next node's
- * turn comes. */
+/* DS-40, DS-42: a ready pod is available minReadySeconds later, and only then the update goes on to
+ * the next node. */
 static void
 available_after_min_ready_seconds(void **state)
 {

@@ -10,8 +10,7 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What the Deployment controller does for a deployment "web", together with that of its
- * ReplicaSets. */
+/* The controllers of Deployments and ReplicaSets and a deployment "web". */
 
 const ModelClass *const model_classes[] = {&replica_set_controller_class,
                                            &deployment_controller_class, NULL};
@@ -87,8 +86,8 @@ count_with_image(const StorageWorld *world, const char *image)
     return n;
 }
 
-/* Recorded (16a): POST of the set, the deployment's status with its revision, and once more with
- * what the sets say. */
+/* Recorded (16a): POST of the set, the deployment's status with its revision, and its status again
+ * with the counts of its sets. */
 static void
 makes_a_set(void **state)
 {
@@ -118,7 +117,7 @@ makes_a_set(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-70: what of 25 % and 25 %, and of others, a rollout may have more and less. */
+/* WL-70: the surge and the missing pods that 25 % and other values allow. */
 static void
 surge_and_unavailable(void **state)
 {
@@ -151,8 +150,8 @@ surge_and_unavailable(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-V4, WL-71: never more than replicas and surge that are not going, never fewer available than
- * may be missing. */
+/* WL-V4, WL-71: pods that are not being deleted never exceed replicas and surge, and never too few
+ * are available. */
 static void
 rolls(void **state)
 {
@@ -186,7 +185,7 @@ rolls(void **state)
     }
 }
 
-/* Back to the template before: its set is there still, and becomes the newest revision. */
+/* Back to the earlier template: its set still exists, and becomes the newest revision. */
 static void
 rolls_back(void **state)
 {
@@ -209,7 +208,7 @@ rolls_back(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-73: nothing new as long as anything old runs, going or not. */
+/* WL-73: no new pod as long as an old one runs, even if it is being deleted. */
 static void
 recreates(void **state)
 {
@@ -219,7 +218,7 @@ recreates(void **state)
     begin(&world, 3, TRUE);
     set_image(&world, "b");
     world_go_on(&world, SIM_MINUTE);
-    assert_int_equal(world_count(&world, KIND_POD), 0); /* all are going */
+    assert_int_equal(world_count(&world, KIND_POD), 0); /* all are being deleted */
     assert_int_equal(world_count(&world, KIND_REPLICA_SET), 1);
     world_stop_pod(&world, object_name(&world_nth_pod(&world, 0)->meta));
     world_stop_pod(&world, object_name(&world_nth_pod(&world, 0)->meta));
@@ -231,7 +230,8 @@ recreates(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-70, WL-V5: after 600 s without progress it says so, and goes on waiting. */
+/* WL-70, WL-V5: after 600 s without progress the condition says so, and the rollout goes on
+ * waiting. */
 static void
 progress_deadline(void **state)
 {
@@ -249,7 +249,7 @@ progress_deadline(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-74: 15 retries, then it gives up until something happens. */
+/* WL-74: 15 retries, then it gives up until the next event. */
 static void
 gives_up_after_15_retries(void **state)
 {
@@ -261,7 +261,7 @@ gives_up_after_15_retries(void **state)
     world_refuse(&world, &refusal);
     storage_world_start(&world);
     Deployment *deployment = new_deployment(&world, 1);
-    deployment->progress_deadline_s = INT32_MAX; /* no status that would wake it */
+    deployment->progress_deadline_s = INT32_MAX; /* no change of a status that would wake it */
     storage_world_create(&world, deployment);
     world_go_on(&world, SIM_HOUR);
     assert_int_equal(refusal.n_seen, 16);
@@ -277,7 +277,7 @@ edit_history(Object *object, const void *limit)
     return TRUE;
 }
 
-/* Old sets beyond the history go once a rollout is complete. */
+/* Old sets beyond revisionHistoryLimit are deleted once a rollout is complete. */
 static void
 prunes_old_sets(void **state)
 {
@@ -306,8 +306,8 @@ edit_replicas(Object *object, const void *replicas)
     return TRUE;
 }
 
-/* In the middle of a rollout the sets share a change of the size by theirs: of 10 (8 old, 5 new, at
- * most 13) to 20 (at most 25). */
+/* A change of the size in the middle of a rollout is shared by the sets in proportion to their
+ * sizes: from 10 (8 old, 5 new, at most 13) to 20 (at most 25). */
 static void
 scales_in_proportion(void **state)
 {
@@ -358,7 +358,7 @@ pauses(void **state)
     storage_world_clear(&world);
 }
 
-/* Everything takes time. */
+/* With latencies. */
 static void
 many_seeds(void **state)
 {

@@ -10,8 +10,7 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What a budget "web" counts for the pods of a ReplicaSet, and what the API server's evictions make
- * of it. */
+/* A budget "web" for the pods of a ReplicaSet: its counts, and evictions by the API server. */
 
 const ModelClass *const model_classes[] = {&replica_set_controller_class,
                                            &disruption_controller_class, NULL};
@@ -52,7 +51,7 @@ create_set(StorageWorld *world, int32_t replicas)
     storage_world_create(world, set);
 }
 
-/* A set of @replicas, of which the first @n_ready are ready. */
+/* A set of @replicas pods, the first @n_ready of which are ready. */
 static void
 begin(StorageWorld *world, int32_t replicas, int32_t n_ready, const char *min, const char *max)
 {
@@ -110,8 +109,8 @@ evict(StorageWorld *world, const Pod *pod, const char **message)
     return response.code;
 }
 
-/* WL-V6: of three with two to stay the first goes, the others are refused until its successor is
- * ready. */
+/* WL-V6: three pods, two have to stay: the first is evicted, the others are refused until its
+ * successor is ready. */
 static void
 one_goes_at_a_time(void **state)
 {
@@ -123,14 +122,15 @@ one_goes_at_a_time(void **state)
     const Pod *first = world_nth_pod(&world, 0), *second = world_nth_pod(&world, 1);
     const ObjectKey *second_key = second->meta.key;
     assert_int_equal(evict(&world, first, NULL), API_OK);
-    assert_int_equal(stored(&world)->disruptions_allowed, 0); /* at once, before it was counted */
+    assert_int_equal(stored(&world)->disruptions_allowed,
+                     0); /* at once, before the budget is counted again */
     first = world_nth_pod(&world, 0);
     assert_true(object_is_deleted(&first->meta));
     assert_string_equal(first->disruption.reason, "EvictionByEvictionAPI");
     assert_int_equal(evict(&world, second, &message), API_TOO_MANY);
     assert_true(g_str_has_prefix(
         message, "Cannot evict pod as it would violate the pod's disruption budget."));
-    world_go_on(&world, SIM_SECOND); /* the successor is there, not ready */
+    world_go_on(&world, SIM_SECOND); /* the successor exists, but is not ready */
     assert_int_equal(evict(&world, world_pod(&world, second_key->name), &message), API_TOO_MANY);
     assert_non_null(strstr(message, "The disruption budget web needs 2 healthy pods and has 2"));
     world_play_nodes(&world);
@@ -139,7 +139,7 @@ one_goes_at_a_time(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-113, one row of it after the other. */
+/* WL-113: its rows in turn. */
 static void
 evictions(void **state)
 {
@@ -212,8 +212,7 @@ edit_disrupted(Object *object, const void *pair)
     return TRUE;
 }
 
-/* WL-114: a pod whose eviction was granted, and that stays all the same, counts as gone for 2
- * minutes. */
+/* WL-114: a pod that stays although its eviction was granted counts as gone for 2 minutes. */
 static void
 granted_evictions_count_for_two_minutes(void **state)
 {

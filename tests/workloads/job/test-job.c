@@ -11,15 +11,14 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What the Job controller does for a Job "work", and the one that deletes finished Jobs
- * (WL-80..89). Kubelets are played. */
+/* The Job controller, the controller of finished Jobs, and a Job "work" (WL-80..89). The test plays
+ * the kubelets. */
 
 #define SECONDS(n) ((n)*SIM_SECOND)
 
 const ModelClass *const model_classes[] = {&job_controller_class, &ttl_after_finished_class, NULL};
 
-/* As a manifest would have it; what is 0 keeps its default, -1 is none or zero where that makes
- * sense. */
+/* The fields of a manifest: 0 keeps the default, -1 means none or zero where that makes sense. */
 typedef struct {
     int32_t completions, parallelism, backoff_limit, deadline_s, ttl_s;
     gboolean indexed, suspend, replace_when_failed, on_failure;
@@ -65,8 +64,8 @@ begin(StorageWorld *world, const JobSpec *spec)
     world_go_on(world, SIM_SECOND / 2);
 }
 
-/* Pods that are neither over nor going, in the order of their creation. Returns: how many; the
- * @n-th in @pod */
+/* Counts the pods that are neither over nor being deleted, in the order of their creation. @pod:
+ * (out): the @n-th */
 static unsigned
 count_active(const StorageWorld *world, unsigned n, const Pod **pod)
 {
@@ -148,7 +147,7 @@ as_many_as_are_wanted(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-82: 500 a sync, and the rest in the next one, a second later (WL-81). */
+/* WL-82: 500 pods in a sync, the rest in the next one, a second later (WL-81). */
 static void
 bursts_of_500(void **state)
 {
@@ -170,8 +169,8 @@ edit_parallelism(Object *object, const void *parallelism)
     return TRUE;
 }
 
-/* A spec that changes is looked at now, and what is too much goes: with its finalizer, so that it
- * goes at all. */
+/* A change of the spec is handled at once. Surplus pods lose their finalizer too, else they could
+ * not go. */
 static void
 less_parallelism_deletes(void **state)
 {
@@ -193,7 +192,7 @@ less_parallelism_deletes(void **state)
 
 /* ---- Batches (WL-81) ---- */
 
-/* A new Job at once; what its pods do, a second later. */
+/* A new Job is handled at once, changes of its pods a second later. */
 static void
 pods_are_looked_at_a_second_later(void **state)
 {
@@ -218,7 +217,8 @@ pods_are_looked_at_a_second_later(void **state)
 
 /* ---- Failures (WL-83) ---- */
 
-/* 10 s, doubling to 10 min, from the last failure on; one more than the limit ends it. */
+/* 10 s, doubling to 10 min, from the last failure on; one failure more than the limit ends the Job.
+ * */
 static void
 failures_back_off(void **state)
 {
@@ -233,7 +233,7 @@ failures_back_off(void **state)
         SimTime failed_at = sim_now(world.sim);
         while (count_active(&world, 0, NULL) == 0)
             world_go_on(&world, 100 * SIM_MS);
-        /* The end is known in whole seconds. */
+        /* Ends of pods have whole seconds. */
         assert_in_range(sim_now(world.sim) - failed_at, SECONDS(waits_s[i] - 1),
                         SECONDS(waits_s[i]) + 200 * SIM_MS);
         assert_int_equal(the_job(&world)->failed, i + 1);
@@ -250,7 +250,7 @@ failures_back_off(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-80: 6 unless it says otherwise; 0 is the first. */
+/* WL-80: 6 by default; with 0 the first failure ends the Job. */
 static void
 the_limit_of_failures(void **state)
 {
@@ -278,7 +278,7 @@ the_limit_of_failures(void **state)
     }
 }
 
-/* After a success failures count from one again. */
+/* After a success the count of failures begins with one again. */
 static void
 a_success_forgives(void **state)
 {
@@ -308,7 +308,7 @@ edit_restarts(Object *object, const void *restarts)
     return TRUE;
 }
 
-/* With OnFailure restarts of what runs count; with Never they cannot happen. */
+/* With OnFailure the restarts of running pods count; with Never there are none. */
 static void
 restarts_count_as_failures(void **state)
 {
@@ -343,7 +343,7 @@ restarts_count_as_failures(void **state)
 
 /* ---- Finalizers and counting (WL-84) ---- */
 
-/* Named in the status, then without finalizer, then counted: as the requests show. */
+/* The requests show the order: named in the status, finalizer removed, counted. */
 static void
 counted_once_and_for_all(void **state)
 {
@@ -389,7 +389,7 @@ what_is_deleted_is_counted_first(void **state)
     storage_world_clear(&world);
 }
 
-/* 500 names at most; the rest in a later sync. All are counted, each once. */
+/* At most 500 names in a sync, the rest in a later one. Each pod is counted once. */
 static void
 counts_500_at_most(void **state)
 {
@@ -412,7 +412,7 @@ counts_500_at_most(void **state)
     storage_world_clear(&world);
 }
 
-/* Pods of a Job that is gone lose the finalizer, so that they can go. */
+/* Pods of a deleted Job lose the finalizer, so that they can be deleted. */
 static void
 a_gone_job_lets_go(void **state)
 {
@@ -428,8 +428,7 @@ a_gone_job_lets_go(void **state)
     storage_world_clear(&world);
 }
 
-/* The controller dies between two of its writes, wherever that is: in the end each pod is counted
- * once. */
+/* The controller dies between any two of its writes: in the end each pod is counted once. */
 static void
 a_crash_loses_no_count(void **state)
 {
@@ -486,7 +485,7 @@ errors_back_off(void **state)
     storage_world_clear(&world);
 }
 
-/* ---- Pods that go (WL-86) ---- */
+/* ---- Deleted pods (WL-86) ---- */
 
 static void
 what_goes_is_replaced(void **state)
@@ -501,7 +500,7 @@ what_goes_is_replaced(void **state)
         world_go_on(&world, SECONDS(5));
         storage_world_delete(&world, world_key(&world, KIND_POD, name));
         world_go_on(&world, SECONDS(14));
-        /* It counts as failed, so that its successor waits for 10 s, or for its end. */
+        /* A deleted pod counts as failed, so its successor waits for 10 s, or for its end. */
         assert_int_equal(count_active(&world, 0, NULL), when_failed ? 0 : 1);
         assert_int_equal(the_job(&world)->failed, when_failed ? 0 : 1);
         world_set_phase(&world, name, POD_FAILED, FALSE);
@@ -530,7 +529,7 @@ out_of_time(void **state)
     world_go_on(&world, SECONDS(1));
     assert_true(is(&the_job(&world)->failure_target, "DeadlineExceeded"));
     assert_int_equal(count_active(&world, 0, NULL), 0);
-    /* WL-89: not Failed as long as pods go. */
+    /* WL-89: the Job is not Failed as long as pods are being deleted. */
     world_go_on(&world, SECONDS(60));
     assert_int_equal(the_job(&world)->has_failed.status, CONDITION_ABSENT);
     assert_int_equal(the_job(&world)->terminating, 2);
@@ -549,7 +548,7 @@ deleted_after_its_time(void **state)
     static const struct {
         int32_t ttl_s;
         gboolean well;
-        SimTime after; /* its end: at most; 0: never */
+        SimTime after; /* the latest end; 0: never */
     } cases[] = {
         {-1,  TRUE,  SECONDS(1)  },
         {100, TRUE,  SECONDS(100)},
@@ -584,8 +583,8 @@ edit_suspend(Object *object, const void *suspend)
     return TRUE;
 }
 
-/* Its pods go, none is a failure; its time counts from when it goes on, if it was not over by then.
- */
+/* The pods of a suspended Job are deleted and do not count as failures. A resumed Job that is not
+ * finished gets a new start time. */
 static void
 suspended_and_resumed(void **state)
 {
@@ -619,7 +618,8 @@ suspended_and_resumed(void **state)
 
 /* ---- Indexed ---- */
 
-/* Names, label, annotation and host name; a failed index is made again, the lowest first. */
+/* Names, label, annotation and hostname; pods of failed indexes are made again, the lowest first.
+ * */
 static void
 indexes(void **state)
 {
@@ -687,8 +687,8 @@ index_sets(void **state)
 
 /* ---- Adoption ---- */
 
-/* A Job that selects by labels of its own takes what matches and belongs to nobody, with the
- * finalizer; and counts it. */
+/* A Job with its own selector adopts matching pods that have the finalizer and no owner, and counts
+ * them. */
 static void
 adopts(void **state)
 {

@@ -12,12 +12,12 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What single failures and successes of its pods mean for a Job "work": JOB-1..4. Kubelets are
- * played. */
+/* The policies of a Job "work" about failures and successes of its pods: JOB-1..4. The test plays
+ * the kubelets. */
 
 const ModelClass *const model_classes[] = {&job_controller_class, NULL};
 
-/* Keeps what is wrong with a manifest: "path: message" each in a line. */
+/* Keeps the faults of a manifest: "path: message", one a line. */
 static void
 keep_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
@@ -27,7 +27,7 @@ keep_fault(ApiParser *parser, const json_t *where, const char *message, const ch
     g_string_append_printf(faults, "%s%s", faults->len > 0 ? "\n" : "", message);
 }
 
-/* Of a Job with this spec. Returns: (owned) */
+/* A Job with this spec. Returns: (owned) */
 static Object *
 read_job(const StorageWorld *world, const char *spec, GString *faults)
 {
@@ -54,7 +54,7 @@ the_job(const StorageWorld *world)
 
 /* ---- Stories ---- */
 
-/* The pod of this index (negative: any) that neither is over nor goes; NULL: none */
+/* The active pod of this index (negative: of any). NULL: none */
 static const Pod *
 active_pod(const StorageWorld *world, int index)
 {
@@ -91,8 +91,8 @@ edit_end(Object *object, const void *data)
     return TRUE;
 }
 
-/* Plays "0=1 1=0 -=3 2!143": the pod of an index, or any, ends with a code; with ! it was
- * disrupted. Waits for each pod, for half an hour at most. Returns: the name of the last pod */
+/* Plays "0=1 1=0 -=3 2!143": the pod of an index ("-": of any) ends with an exit code; "!": it was
+ * disrupted. Waits for each pod, at most half an hour. Returns: the name of the last pod */
 static const char *
 play_ends(StorageWorld *world, const char *story)
 {
@@ -117,7 +117,8 @@ play_ends(StorageWorld *world, const char *story)
     return name;
 }
 
-/* What has ended and what is deleted goes, as its node and the garbage collector would have it. */
+/* Pods that have ended or are being deleted go, as kubelets and the garbage collector would do it.
+ * */
 static void
 play_nodes(StorageWorld *world)
 {
@@ -153,9 +154,10 @@ play_nodes(StorageWorld *world)
 
 typedef struct {
     const char *title, *spec, *story;
-    const char *reason, *message; /* of its end; %s: the last pod's name. NULL: it goes on */
+    const char *reason,
+        *message; /* message of the Job's end; %s: the last pod's name. NULL: the Job goes on */
     int failed, succeeded;
-    const char *failed_indexes; /* NULL: not told */
+    const char *failed_indexes; /* NULL: not in the status */
 } StoryCase;
 
 #define TOO_OFTEN "BackoffLimitExceeded", "Job has reached the specified backoff limit"
@@ -198,7 +200,7 @@ static const StoryCase stories[] = {
      "1=1 1=1 0=0 2=0",                                                                                              SOME_FAILED,                                                 2,                                    2,                                                                                                                                                                                                                             "1"                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                          },
     {"so far it goes on",                            INDEXED(3) PER_INDEX(0),                                                                                      "1=1 0=0",                                                                                                                                                                                      GOES_ON,                                                                                                                                                                                                  1,                                                                                                                                                                                                                                                                                                                                  1,                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "1"},
     {"too many have failed",                             INDEXED(4) PER_INDEX(0) ", \"maxFailedIndexes\": 1",                                                                                         "0=1 2=1",
-     TOO_MANY,                                                                                                                                                                                     4,                                                                                                                                                                                                                                                                                                                0,                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "0,2"                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        }, /* and two are stopped, which counts as failed */
+     TOO_MANY,                                                                                                                                                                                     4,                                                                                                                                                                                                                                                                                                                0,                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "0,2"                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        }, /* and two pods are stopped, which counts as failed */
     {"one code gives an index up",
      INDEXED(2) PER_INDEX(5) ", " RULES(ON_CODES("FailIndex",                                                                                       "In",                                                                                                                                                                                       "3")),                                                                                                                                                                                                                   "0=1 0=3 1=0",
      SOME_FAILED,                                                                                                                                                                                                                                                                                                                                                                                                                       2,1, "0"},
@@ -206,8 +208,8 @@ static const StoryCase stories[] = {
      INDEXED(1) PER_INDEX(0) ", " RULES(ON_DISRUPTION("Ignore")),                                                                                       "0!143 0!143 0=0",                                                                                                                                                                                       ALL_DONE,                                                                                                                                                                                                                0,1,
      ""                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           },
     {"the limit of all holds beside it",                            INDEXED(3) LIMIT(1) ", " PER_INDEX(5),                                                                                     "0=1 1=1",
-     TOO_OFTEN,                                                                                                                                                                                                        3,                                                                                                                                                                                                                                                                                                                                                                         0,                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    ""                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   }, /* two, and the third that is stopped */
-  /* JOB-3: what is stopped for a success is no failure */
+     TOO_OFTEN,                                                                                                                                                                                                        3,                                                                                                                                                                                                                                                                                                                                                                         0,                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    ""                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   }, /* two, and a third that is stopped */
+  /* JOB-3: a pod that is stopped because of a success has not failed */
     {"one index is enough",                   INDEXED(3) SUCCESS(OF("1")),                                                                                "0=0 1=0",                                                                                                                                                                               ENOUGH(0),                                                                                                                                                                                                                          0,                                                                                                                                                                                                                                                                                                                                                                                                        2,                                                                                                                                                                                                                                                                                                                                                                                   NULL                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        },
     {"two of three, the second rule",                     INDEXED(4) SUCCESS(OF("3") ", " SO_MANY_OF(2,                                                                                  "0-2")),
      "0=0 2=0",                                                                                                                                                                                                                                              ENOUGH(1),                                                                                                                                                                                                                                                                                                                                                                                                                            0,                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                2,NULL},
@@ -273,15 +275,15 @@ story(void **state)
     storage_world_clear(&world);
 }
 
-/* JOB-1: each index waits 10 s, 20 s, ... for itself, and each pod tells how often its index has
- * failed before it. */
+/* JOB-1: each index has its own back-off of 10 s, 20 s, ..., and each pod tells how often its index
+ * has failed before it. */
 static void
 indexes_back_off_one_by_one(void **state)
 {
     static const struct {
         const char *end;
-        int waits_s;                    /* until the next pod of its index is there */
-        const char *failures, *ignored; /* that it tells of */
+        int waits_s;                    /* until the next pod of its index exists */
+        const char *failures, *ignored; /* as its annotation tells */
     } cases[] = {
         {"0=1",   10, "1", NULL},
         {"0!143", 20, "1", "1" },
@@ -311,7 +313,7 @@ indexes_back_off_one_by_one(void **state)
         assert_string_equal(object_annotation(pod, INDEX_FAILURES), cases[i].failures);
         assert_int_equal(
             g_strcmp0(object_annotation(pod, INDEX_IGNORED_FAILURES), cases[i].ignored), 0);
-        assert_non_null(active_pod(&world, 1 - index)); /* the other is not disturbed */
+        assert_non_null(active_pod(&world, 1 - index)); /* the other index is not disturbed */
     }
     storage_world_clear(&world);
 }
@@ -344,7 +346,7 @@ managed_elsewhere(void **state)
 
 /* ---- Manifests ---- */
 
-/* clang-format off: what it says, then what is wrong with it */
+/* clang-format off: the spec, then its faults */
 static const struct {
     const char *spec, *faults;
 } broken[] = {
@@ -433,7 +435,7 @@ broken_manifests(void **state)
     storage_world_clear(&world);
 }
 
-/* What comes out is what went in, and what the server adds. */
+/* The printed Job is the given one and the server's additions. */
 static void
 policies_are_printed(void **state)
 {

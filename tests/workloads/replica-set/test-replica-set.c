@@ -11,7 +11,7 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What the ReplicaSet controller does for a set "web". */
+/* The ReplicaSet controller and a set "web". */
 
 const ModelClass *const model_classes[] = {&replica_set_controller_class, NULL};
 
@@ -84,8 +84,8 @@ its_pods_are_the_templates(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-V1: 10 pods in batches of 1, 2, 4 and 3: with the third creation refused (the second of batch
- * 2), two are made and seven not tried; all are there after 5 ms. */
+/* WL-V1: 10 pods in batches of 1, 2, 4 and 3. If the third creation is refused (the second of batch
+ * 2), two are made and seven are not tried; all exist after 5 ms. */
 static void
 slow_start(void **state)
 {
@@ -108,8 +108,8 @@ slow_start(void **state)
         storage_world_start(&world);
         create_set(&world, 10);
         world_go_on(&world, 4 * SIM_MS);
-        /* What was made wakes the set, so that it is synced again before the 5 ms are over: then
-         * all are there. */
+        /* The new pods wake the set, so that it is synced again before the 5 ms are over: then all
+         * exist. */
         assert_true(world_count(&world, KIND_POD) >= rows[i].after_one_sync);
         if (rows[i].n > 0)
             assert_int_equal(refusal.n_seen >= rows[i].from + 1, 1);
@@ -122,7 +122,7 @@ slow_start(void **state)
     }
 }
 
-/* WL-5, WL-6, WL-75: at most 500 a sync, both ways. */
+/* WL-5, WL-6, WL-75: at most 500 creations or deletions in a sync. */
 static void
 bursts_of_500(void **state)
 {
@@ -151,7 +151,7 @@ bursts_of_500(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-76: it does not wait until a pod that goes is gone. */
+/* WL-76: it does not wait until a deleted pod is gone. */
 static void
 what_goes_is_replaced_at_once(void **state)
 {
@@ -192,7 +192,7 @@ edit_label(Object *object, const void *pair)
     return object_set_label(object, label->key, label->value);
 }
 
-/* A pod of nobody's that matches is adopted; one whose labels no longer match is let go, and
+/* A matching pod without an owner is adopted; a pod whose labels no longer match is released and
  * replaced. */
 static void
 adopts_and_releases(void **state)
@@ -220,8 +220,8 @@ adopts_and_releases(void **state)
     storage_world_clear(&world);
 }
 
-/* With minReadySeconds a pod counts as available that much later, by whole seconds, and is looked
- * at then. */
+/* With minReadySeconds a pod counts as available that much later, in whole seconds, and the set is
+ * synced then. */
 static gboolean
 edit_min_ready(Object *object, const void *seconds)
 {
@@ -248,7 +248,7 @@ available_after_min_ready_seconds(void **state)
     storage_world_clear(&world);
 }
 
-/* ---- WL-77, one row of it after the other ---- */
+/* ---- WL-77: its rows in turn ---- */
 
 typedef struct {
     const char *title;
@@ -313,7 +313,7 @@ victims_in_order(void **state)
     storage_world_clear(&world);
 }
 
-/* Ages that lie within one power of two count as equal: then the uid decides. */
+/* Ages below the same power of two count as equal: then the uid decides. */
 static void
 ages_count_by_powers_of_two(void **state)
 {
@@ -359,14 +359,14 @@ expectations(void **state)
     assert_true(expectations_are_met(&expected, 2 * SIM_SECOND));
     g_ptr_array_add(keys, &a);
     expect_deletions(&expected, keys, 0);
-    expectations_deletion_seen(&expected, &b); /* of somebody else */
+    expectations_deletion_seen(&expected, &b); /* of another owner */
     assert_false(expectations_are_met(&expected, SIM_SECOND));
     expectations_deletion_seen(&expected, &a);
     assert_true(expectations_are_met(&expected, SIM_SECOND));
     expectations_clear(&expected);
 }
 
-/* Everything takes time: nothing is made twice, and what is counted is what is there. */
+/* With latencies: no pod is made twice, and the counts are right. */
 static void
 many_seeds(void **state)
 {

@@ -10,8 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What becomes of the pods and claims of a StatefulSet "web" whose template or policies change; the
- * garbage collector is there. */
+/* Changes of the template and the policies of a StatefulSet "web", and what they do to its pods and
+ * claims. The garbage collector runs. */
 
 const ModelClass *const model_classes[] = {&stateful_set_controller_class, &garbage_collector_class,
                                            NULL};
@@ -45,7 +45,7 @@ edit_let_go(Object *object, const void *arg)
     return TRUE;
 }
 
-/* Of claims that go: nobody protects them here. */
+/* Claims that are being deleted: nobody protects them here. */
 static void
 let_claims_go(StorageWorld *world)
 {
@@ -57,7 +57,7 @@ let_claims_go(StorageWorld *world)
     }
 }
 
-/* Until nothing is left to do for those that play nodes. */
+/* Runs until the nodes have nothing left to do. */
 static void
 settle(StorageWorld *world)
 {
@@ -109,7 +109,7 @@ scale(StorageWorld *world, int32_t replicas)
                         &replicas);
 }
 
-/* "abb": the images of web-0, web-1, ...; '-': not there, '*': going. */
+/* "abb": the images of web-0, web-1, ...; '-': missing, '*': being deleted. */
 static const char *
 images(const StorageWorld *world, unsigned n)
 {
@@ -128,8 +128,8 @@ images(const StorageWorld *world, unsigned n)
     return storage_world_intern(world, text->str);
 }
 
-/* WL-50, WL-V3: from the highest down, one at a time, each only when the one before runs again; of
- * both policies (WL-W3). */
+/* WL-50, WL-V3: from the highest down, one at a time, each only when the one before runs again;
+ * with both policies (WL-W3). */
 static void
 rolls_from_the_highest_down(void **state)
 {
@@ -157,8 +157,8 @@ rolls_from_the_highest_down(void **state)
     }
 }
 
-/* WL-52, WL-V3: with partition 2 only ordinal 2; what is below it and made anew is of the template
- * before. */
+/* WL-52, WL-V3: with partition 2 only ordinal 2; a pod below it that is made anew is of the earlier
+ * template. */
 static void
 partition_keeps_the_lower_ones(void **state)
 {
@@ -290,8 +290,8 @@ most_of_the_spec_never_changes(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-60, before and after a scale down from 3 to 1: who owns data-web-0 and data-web-2, and what is
- * left when the set is gone. */
+/* WL-60, before and after a scale down from 3 to 1: the owners of data-web-0 and data-web-2, and
+ * the claims that are left when the set is gone. */
 typedef struct {
     const char *title;
     gboolean when_deleted, when_scaled;
@@ -323,7 +323,7 @@ claims_are_retained(void **state)
     else
         assert_string_equal(object_controller(claim)->kind, row->owner_of_0);
     scale(&world, 1);
-    /* WL-61: the claim is the pod's before the pod goes. */
+    /* WL-61: the pod owns the claim before the pod is deleted. */
     world_go_on(&world, SIM_SECOND);
     assert_true(object_is_deleted(&world_pod(&world, "web-2")->meta));
     claim = world_stored(&world, KIND_CLAIM, "data-web-2");
@@ -338,8 +338,8 @@ claims_are_retained(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-44: a claim that still belongs to the pod before is not used; the pod comes when the claim has
- * gone. */
+/* WL-44: a claim that still belongs to the earlier pod is not used; the pod is made when the claim
+ * is gone. */
 static gboolean
 edit_owner(Object *object, const void *owner)
 {
@@ -408,8 +408,8 @@ edit_label(Object *object, const void *pair)
     return object_set_label(object, label->key, label->value);
 }
 
-/* A pod of its name that is nobody's is adopted; one that no longer matches is let go and stands in
- * the way. */
+/* A pod of its name without an owner is adopted; a pod that no longer matches is released, and its
+ * name stays taken. */
 static void
 adopts_and_releases(void **state)
 {
@@ -431,7 +431,7 @@ adopts_and_releases(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-41: a label that somebody took away is put back. */
+/* WL-41: a label that somebody removed is put back. */
 static void
 identity_is_repaired(void **state)
 {
@@ -454,8 +454,8 @@ identity_is_repaired(void **state)
     storage_world_clear(&world);
 }
 
-/* Everything takes time: a rollout ends with all pods of the new template, and no two ever go at
- * once. */
+/* With latencies: a rollout ends with all pods of the new template, and never deletes two at once.
+ * */
 static void
 many_seeds(void **state)
 {

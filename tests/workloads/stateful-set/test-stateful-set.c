@@ -10,8 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Rows tell what the controller sends for what happens to a set "web" with one claim template
- * "data". What a pod's node does is played by status writes. */
+/* Rows of events of a set "web" with one claim template "data", and the requests that the
+ * controller sends. Status writes play a pod's node. */
 
 const ModelClass *const model_classes[] = {&stateful_set_controller_class, NULL};
 
@@ -60,7 +60,7 @@ new_set(StorageWorld *world, int32_t replicas, gboolean parallel)
     return set;
 }
 
-/* ---- What others do ---- */
+/* ---- Other actors ---- */
 
 static gboolean
 edit_ready(Object *object, const void *now)
@@ -95,7 +95,7 @@ set_phase(StorageWorld *world, const char *pod, uint32_t phase)
     storage_world_patch_status(world, key(world, KIND_POD, pod), edit_phase, &phase);
 }
 
-/* Of a pod that runs on a node: its deletion takes until the node has stopped it. */
+/* The pod runs on a node: if it is deleted, it goes when the node has stopped it. */
 static gboolean
 edit_node(Object *object, const void *node)
 {
@@ -135,7 +135,7 @@ scale(StorageWorld *world, int32_t replicas)
     storage_world_patch(world, key(world, KIND_STATEFUL_SET, "web"), edit_replicas, &replicas);
 }
 
-/* A set all of whose pods run; the log is empty. */
+/* A set with all pods running, and an empty log. */
 static void
 run_set(StorageWorld *world, StatefulSet *set)
 {
@@ -165,7 +165,7 @@ typedef struct {
     const char *title;
     void (*tell)(StorageWorld *world);
     const char *log;
-    const char *events; /* NULL: not looked at */
+    const char *events; /* NULL: not compared */
 } Story;
 
 static void
@@ -245,8 +245,8 @@ min_ready_seconds(StorageWorld *world)
     storage_world_create(world, set);
     go_on(world, 1500 * SIM_MS);
     make_ready(world, "web-0");
-    /* The first sync asked for another look at 10 s, which is too early; one that was asked for
-     * later is dropped (CGO-24), so the next is at 20 s. */
+    /* The first sync asked for another one at 10 s, which is too early. A later time for the same
+     * key is dropped (CGO-24), so the next sync is at 20 s. */
     go_on(world, 18 * SIM_SECOND);
     assert_null(stored_pod(world, "web-1"));
     go_on(world, 600 * SIM_MS);
@@ -268,7 +268,7 @@ ten_parallel(StorageWorld *world)
     }
 }
 
-/* A claim of that name that is on its way out: its protection holds it. */
+/* A claim of that name that is being deleted: its protection holds it. */
 static void
 create_deleted_claim(StorageWorld *world, const char *name)
 {
@@ -285,7 +285,7 @@ edit_let_go(Object *object, const void *arg)
     return TRUE;
 }
 
-/* WL-V1: the second of batch 2 fails: seven are not tried, but again after 5 ms. */
+/* WL-V1: the second pod of batch 2 fails: seven are not tried until 5 ms later. */
 static void
 batch_fails(StorageWorld *world)
 {
@@ -351,7 +351,7 @@ failed_pod(StorageWorld *world)
     assert_int_equal(stored_pod(world, "web-0")->phase, POD_PENDING);
 }
 
-/* WL-W4, WL-W9: nothing goes on before the old pod is gone. */
+/* WL-W4, WL-W9: nothing happens before the old pod is gone. */
 static void
 deleted_pod(StorageWorld *world)
 {
@@ -380,7 +380,8 @@ scale_down(StorageWorld *world)
     assert_int_equal(stored_set(world)->status_replicas, 1);
 }
 
-/* WL-42: of those that go, the lowest that is unhealthy may go at once; the others wait for it. */
+/* WL-42: of the pods out of range the lowest unhealthy one may go at once; the others wait for it.
+ * */
 static void
 scale_down_unhealthy_last(StorageWorld *world)
 {
@@ -436,7 +437,7 @@ somebody_elses_pod(StorageWorld *world)
     go_on(world, 2 * SIM_MS);
 }
 
-/* A controller that comes back finds pods beyond the range of the set. */
+/* A restarted controller finds pods beyond the range of the set. */
 static void
 restart_finds_condemned(StorageWorld *world)
 {
@@ -555,8 +556,8 @@ full_quota(StorageWorld *world)
     storage_world_import(world, quota);
 }
 
-/* API-152, WL-43: what the quota refuses is told twice, of the claim and of its pod, and tried
- * again. */
+/* API-152, WL-43: a refusal by the quota makes two Events, for the claim and for its pod, and the
+ * sync is tried again. */
 static void
 a_quota_keeps_claims_and_pods_from_being_made(void **state)
 {
@@ -585,7 +586,7 @@ a_quota_keeps_claims_and_pods_from_being_made(void **state)
 #undef REFUSED
 }
 
-/* ---- Everything takes time, and nothing is made or lost twice ---- */
+/* ---- With latencies nothing is made or lost twice ---- */
 
 static void
 many_seeds(void **state)
@@ -622,8 +623,8 @@ take_recorded_timing(Timing *timing)
     timing->watch = sim_dist_new_lognormal(1600 * SIM_US, 0.72, -200 * SIM_US);
 }
 
-/* How many of its status updates meet a conflict while ten pods become ready one after the other.
- */
+/* The number of status updates that meet a conflict while ten pods become ready one after the
+ * other. */
 static unsigned
 count_conflicts(uint64_t seed)
 {
@@ -645,9 +646,9 @@ count_conflicts(uint64_t seed)
     return n;
 }
 
-/* Recorded (07): 2 of the 10 that follow a status update at once. Both the second of them 1.3
- * to 5.3 ms after the first, 3.6 in the middle, and so few conflicts mean twice TIM-10; with one it
- * would be 4. */
+/* Recorded (07): 2 of the 10 updates that follow another one at once. The second update comes 1.3
+ * to 5.3 ms after the first, 3.6 ms in the median. Both that and so few conflicts mean twice
+ * TIM-10; with TIM-10 once there would be 4. */
 static void
 few_status_updates_conflict(void **state)
 {

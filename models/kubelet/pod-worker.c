@@ -550,9 +550,7 @@ typedef enum {
     REJECT,
     ADOPT,
     BEGIN,
-    END,
-    SYNC,
-} PodAction;
+} NewPodAction;
 
 /* HandlePodAdditions() in kubelet.go. */
 static const Rule new_pod_table[] = {
@@ -569,13 +567,19 @@ const RuleTable kubelet_new_pod_rules = {
     RULE_ROWS(new_pod_table),
 };
 
+typedef enum {
+    LEAVE,
+    END,
+    SYNC,
+} ChangedPodAction;
+
 /* UpdatePod() in pod_workers.go. A change of status alone makes no sync; the kubelet wrote it. */
 static const Rule changed_pod_table[] = {
-    {"WL-92",    DELETED,            0,                           END   },
-    {"KVM-49",   TERMINAL | SYNCING, DELETED,                     END   },
-    {"KVM-84.4", SYNCING | EDITED,   DELETED | TERMINAL,          SYNC  },
-    {"KVM-84.5", SYNCING,            DELETED | TERMINAL | EDITED, IGNORE},
-    {"KVM-84.6", 0,                  DELETED | SYNCING,           IGNORE},
+    {"WL-92",    DELETED,            0,                           END  },
+    {"KVM-49",   TERMINAL | SYNCING, DELETED,                     END  },
+    {"KVM-84.4", SYNCING | EDITED,   DELETED | TERMINAL,          SYNC },
+    {"KVM-84.5", SYNCING,            DELETED | TERMINAL | EDITED, LEAVE},
+    {"KVM-84.6", 0,                  DELETED | SYNCING,           LEAVE},
 };
 
 const RuleTable kubelet_changed_pod_rules = {
@@ -620,7 +624,7 @@ on_new_pod(Kubelet *self, PodWorker *found, const Object *pod)
     const Rule *rule = rules_find(&kubelet_new_pod_rules, pod_facts(self, found, NULL, pod), NULL);
     PodWorker *worker = rule->then == IGNORE ? NULL : take_pod(self, found, pod);
 
-    switch ((PodAction)rule->then) {
+    switch ((NewPodAction)rule->then) {
     case IGNORE:
         return;
     case ADOPT_STOPPED:
@@ -636,9 +640,6 @@ on_new_pod(Kubelet *self, PodWorker *found, const Object *pod)
     case BEGIN:
         begin_anew(worker);
         break;
-    case END:
-    case SYNC:
-        g_assert_not_reached();
     }
     if (object_is_deleted(pod))
         worker_terminate(worker);
@@ -656,12 +657,18 @@ on_changed_pod(PodWorker *worker, const Object *before, const Object *pod)
     /* The node controller took the node for dead (NL-23): the kubelet corrects the status. */
     if (before != NULL && pod_is_ready(POD_CONST(before)) && !pod_is_ready(POD_CONST(pod)))
         pod_status_reconcile(worker);
-    if (rule->then == END) {
+    switch ((ChangedPodAction)rule->then) {
+    case LEAVE:
+        return;
+    case END:
         worker_terminate(worker);
-    } else if (rule->then == SYNC) {
+        return;
+    case SYNC:
         worker->wants_step = TRUE;
         worker_go(worker);
+        return;
     }
+    g_assert_not_reached();
 }
 
 void

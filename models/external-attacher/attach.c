@@ -89,19 +89,10 @@ attacher_volume_of(const ExternalAttacher *self,
 
 /* ---- What the attachment is told ---- */
 
-static gboolean
-set_attach_error(Object *object, const void *data)
-{
-    const ErrorPatch *patch = data;
-
-    ATTACHMENT(object)->attach_error = (VolumeError){patch->message, patch->at};
-    return TRUE;
-}
-
 static void
 attach_failed(Plan *plan, const char *error)
 {
-    plan_attachment_failed(plan, "EA-22", set_attach_error, error);
+    plan_attachment_failed(plan, FALSE, error);
 }
 
 static gboolean
@@ -201,7 +192,7 @@ decide_publish(const void *data, Plan *plan)
                                          plan_last_message(plan)));
         return;
     }
-    /* deleted within the last ms, perhaps; the real one still has its copy */
+    /* NULL if it was deleted within the last ms; the original still has a copy */
     const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
     if (volume == NULL)
         attach_failed(plan, error);

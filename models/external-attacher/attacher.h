@@ -24,9 +24,9 @@ typedef struct {
     InformerIndex *attachments_by_volume;
     Workers *attachment_workers, *volume_workers;
 
-    SimTicker *reconciler; /* EA-25; NULL: the driver cannot list what is published */
-    GHashTable *published; /* volume id -> StringList of node ids: as the driver tells */
-    GHashTable *forced;    /* ObjectKey of attachments that are looked at though they seem done */
+    SimTicker *reconciler; /* EA-25; NULL: the driver does not list publications */
+    GHashTable *published; /* volume id -> StringList of node ids, from the driver */
+    GHashTable *forced;    /* ObjectKey of attachments that the driver's list contradicts */
 
     const char *finalizer;   /* EA-7, of attachments and volumes; interned */
     const char *node_id_key; /* interned */
@@ -39,8 +39,8 @@ extern const RuleTable attacher_attach_rules; /* EA-19.1 to EA-19.5 */
 /* @attachment is live. */
 void plan_attach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);
 
-/* EA-19.1: what is attached: an object's volume, or the one in the attachment. Returns: (borrowed):
- * NULL, and @error */
+/* EA-19.1: the volume to attach: an object, or the one inside the attachment. Returns: (borrowed):
+ * NULL with @error */
 const Volume *attacher_volume_of(const ExternalAttacher *self,
                                  Plan *plan,
                                  const Attachment *attachment,
@@ -63,9 +63,10 @@ const SecretReference *attacher_secret_of(const Volume *volume);
 void plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume);
 /* ... after that. Returns: (borrowed): NULL: it was read */
 const char *attacher_secret_error(Plan *plan, const Volume *volume);
-/* Whether this plan has read a secret, and anything is in it. */
+/* Whether this plan has read a secret with data in it. */
 gboolean attacher_has_secret(const Plan *plan);
-/* EA-14, EA-7, EA-28 */
+/* EA-14: whether a change queues the attachment. EA-7: a driver's name as a part of another name,
+ * and the finalizer. EA-28: whether a volume may lose its finalizer. */
 gboolean attacher_queues_change(const Attachment *before, const Attachment *after);
 char *attacher_sanitize(const char *driver);
 char *attacher_finalizer(const char *driver);
@@ -86,17 +87,16 @@ typedef enum {
     CHANGE_LIST_BEGIN,
     CHANGE_LISTED,  /* pointer: CsiResponse */
     CHANGE_COMPARE, /* the list is complete */
-    CHANGE_LOOKED,  /* key: an attachment is forced no more */
+    CHANGE_LOOKED,  /* key: a forced attachment that is being synced */
 } AttacherChange;
 
-/* Returns: (borrowed): NULL: the driver is not on the node, and @error says so */
+/* Returns: (borrowed): NULL with @error: the driver is not on the node */
 const char *attacher_node_id(const ExternalAttacher *self,
                              Plan *plan,
                              const char *node_name,
                              const char **error);
 
-/* A merge patch replaces the whole list of finalizers by what the cache had, with our change
- * (EA-37). */
+/* A merge patch of the whole list of finalizers: the cache's list with our change (EA-37). */
 typedef struct {
     const char *node_id_key, *node_id; /* NULL: no annotation */
     unsigned n_finalizers;
@@ -107,12 +107,6 @@ MetadataPatch *
 metadata_patch_new(Plan *plan, const Object *in_hand, const char *finalizer, gboolean add);
 gboolean metadata_patch_apply(Object *object, const void *patch); /* an ObjectEdit */
 
-/* What an attachment is told of a failure. */
-typedef struct {
-    const char *message;
-    SimTime at;
-} ErrorPatch;
-
-/* EA-22, EA-24: whatever went wrong, and even if this cannot be written, the key comes again. @set:
- * an ObjectEdit with an ErrorPatch */
-void plan_attachment_failed(Plan *plan, const char *rule, ObjectEdit set, const char *error);
+/* EA-22, EA-24: writes the error into the status and fails. The key comes again even if that write
+ * fails, too. */
+void plan_attachment_failed(Plan *plan, gboolean is_detach, const char *error);

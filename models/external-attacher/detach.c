@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attacher.h"
 
-static gboolean
-set_detach_error(Object *object, const void *data)
-{
-    const ErrorPatch *patch = data;
-
-    ATTACHMENT(object)->detach_error = (VolumeError){patch->message, patch->at};
-    return TRUE;
-}
-
 static void
 detach_failed(Plan *plan, const char *error)
 {
-    plan_attachment_failed(plan, "EA-24", set_detach_error, error);
+    plan_attachment_failed(plan, TRUE, error);
 }
 
 static gboolean
@@ -56,8 +47,7 @@ decide_let_go(const void *data, Plan *plan)
     plan_then(plan, decide_marked);
 }
 
-/* The finalizer goes first: one that is still there with `attached` false asks for another
- * Unpublish. */
+/* The finalizer goes first: a finalizer beside `attached` false would ask for another Unpublish. */
 static void
 decide_unpublished(const void *data, Plan *plan)
 {
@@ -77,12 +67,12 @@ decide_unpublished(const void *data, Plan *plan)
     plan_then(plan, decide_let_go);
 }
 
-/* What is known of an attachment that goes. */
+/* What is known of an attachment that is being deleted. */
 enum {
     FOUND = 1 << 0,  /* its volume (EA-19.1) */
     SECRET = 1 << 1, /* the volume names one, which has not been read */
     NODE = 1 << 2,   /* the CSINode tells the node's id */
-    NOTED = 1 << 3,  /* the attachment does (EA-8) */
+    NOTED = 1 << 3,  /* so does the attachment (EA-8) */
     DETACH_FACTS_END = 1 << 4,
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/secret.h"
+#include "models/volume/access-mode.h"
 
 /* ---- What attaching and detaching share ---- */
 
@@ -82,7 +83,7 @@ attacher_node_id(const ExternalAttacher *self,
     return entry == NULL ? NULL : entry->node_id;
 }
 
-/* CGO-48: the whole list as it was seen, so that what others took off meanwhile comes back. */
+/* CGO-48: the whole list from the cache; it brings back what others have taken off since. */
 MetadataPatch *
 metadata_patch_new(Plan *plan, const Object *in_hand, const char *finalizer, gboolean add)
 {
@@ -113,14 +114,34 @@ metadata_patch_apply(Object *object, const void *data)
     return TRUE;
 }
 
+/* A failure, as the status of an attachment tells it. */
+typedef struct {
+    gboolean is_detach;
+    VolumeError error;
+} ErrorPatch;
+
+static gboolean
+set_error(Object *object, const void *data)
+{
+    const ErrorPatch *patch = data;
+
+    if (patch->is_detach)
+        ATTACHMENT(object)->detach_error = patch->error;
+    else
+        ATTACHMENT(object)->attach_error = patch->error;
+    return TRUE;
+}
+
 void
-plan_attachment_failed(Plan *plan, const char *rule, ObjectEdit set, const char *error)
+plan_attachment_failed(Plan *plan, gboolean is_detach, const char *error)
 {
     ErrorPatch *patch = plan_new_arg(plan, ErrorPatch);
 
-    *patch = (ErrorPatch){error, plan_now(plan)};
-    plan_because(plan, rule);
-    plan_patch_status(plan, plan_key(plan), set, patch, PLAN_GO_ON);
+    *patch = (ErrorPatch){
+        is_detach, {error, plan_now(plan)}
+    };
+    plan_because(plan, is_detach ? "EA-24" : "EA-22");
+    plan_patch_status(plan, plan_key(plan), set_error, patch, PLAN_GO_ON);
     plan_fail(plan, "%s", error);
 }
 
@@ -260,8 +281,8 @@ attachment_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Volumes ---- */
 
-/* In-tree plugins that a CSI driver took over: their volumes are attached by the driver as long as
- * an annotation says so. */
+/* In-tree plugins and their CSI drivers: the driver attaches such a volume while an annotation says
+ * so. */
 static const struct {
     const char *plugin, *driver;
 } migrated[] = {
@@ -274,11 +295,11 @@ static const struct {
     {"vsphereVolume",        "csi.vsphere.vmware.com"  },
 };
 
-/* The driver attached it once, and does so no more. */
+/* Whether the driver has attached the volume once, but no longer does. */
 static gboolean
 is_rolled_back(const Volume *volume)
 {
-    if (volume->source == NULL || volume->source->driver != NULL) /* most are CSI's own */
+    if (volume->source == NULL || volume->source->driver != NULL) /* most volumes are CSI's own */
         return FALSE;
     for (unsigned i = 0; i < G_N_ELEMENTS(migrated); i++)
         if (strcmp(volume->source->plugin, migrated[i].plugin) == 0)
@@ -305,7 +326,7 @@ decide_volume(const void *data, Plan *plan)
     if (volume == NULL || !attacher_volume_has_work(volume, self->finalizer))
         return;
     informer_index_get(self->attachments_by_volume, object_name(volume), &n_attachments);
-    if (n_attachments == 0) /* else the deletion of the last one brings the volume here again */
+    if (n_attachments == 0) /* else the deletion of the last attachment queues the volume again */
         plan_patch(plan, plan_key(plan), metadata_patch_apply,
                    metadata_patch_new(plan, volume, self->finalizer, FALSE), PLAN_STOP);
 }
@@ -323,7 +344,7 @@ volume_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Start and end ---- */
 
-/* EA-7: what a name may not contain becomes '-'; at the end, '-X'. */
+/* EA-7: a character that names do not allow becomes '-', and at the end '-X'. */
 char *
 attacher_sanitize(const char *driver)
 {
@@ -367,7 +388,7 @@ make_workers(ExternalAttacher *self, const char *name, PlanDecide sync)
     return workers_new(&self->base, &workers);
 }
 
-/* The driver has told what it can do, and the informers are synced. */
+/* The driver's capabilities are known, and the informers are synced. */
 static void
 start_working(void *data)
 {
@@ -459,10 +480,7 @@ const ProcessClass external_attacher_process = {
 };
 
 static const RuleTable *const rule_tables[] = {
-    &attachment_rules,
-    &attacher_attach_rules,
-    &attacher_detach_rules,
-    NULL,
+    &attachment_rules, &attacher_attach_rules, &attacher_detach_rules, &access_mode_rules, NULL,
 };
 
 const ModelClass external_attacher_class = {

@@ -5,13 +5,12 @@
 
 /* The sidecar that carries VolumeAttachments out: external-attacher v4.8. One per driver. */
 
-/* Its flags, under their own names. Of those that act in a later part of the project only the value
- * is kept. */
+/* Its flags, under their own names. Flags that are not modelled are stored and ignored. */
 typedef struct {
     SidecarFlags common;
     const char *default_fstype;
     SimTime reconcile_sync;
-    SimTime resync; /* later */
+    SimTime resync; /* not modelled */
     int32_t max_entries;
     LeaderElectionOptions election;
 } ExternalAttacherOptions;

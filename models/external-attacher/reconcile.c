@@ -3,8 +3,8 @@
 
 #include "models/timing/waits.h"
 
-/* EA-25 to EA-27: what the driver says is published where, against what the attachments say. Each
- * difference has its attachment looked at again, though it seems done; nothing is written here. */
+/* EA-25 to EA-27: the driver's list of publications is compared with the attachments. Each
+ * difference queues its attachment, even if that seems done; nothing is written here. */
 
 static void
 unref_list(void *list)
@@ -29,7 +29,7 @@ is_published(const ExternalAttacher *self, const Volume *volume, const char *nod
     return nodes != NULL && string_list_has(nodes, node_id);
 }
 
-/* Returns: (borrowed): the driver's name of the node, of whatever driver the attachment is (EA-27).
+/* Returns: (borrowed): the node's name for the driver of the attachment, ours or another (EA-27);
  * NULL: unknown */
 static const char *
 node_id_of(const ExternalAttacher *self, const Attachment *attachment)

@@ -11,7 +11,7 @@
 #define MESSAGE_FS_PENDING                                                                         \
     "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
 
-/* The newest version of an object that this plan has written; before that, what the cache has. */
+/* Returns: (borrowed): the newest version of an object that this plan has written; NULL: none */
 static const Object *
 written(const Plan *plan, ObjectKind kind)
 {
@@ -61,7 +61,7 @@ mark_condition(const ExternalResizer *self,
                               plan_now(plan), self->base.strings);
 }
 
-/* RSZ-24: the key comes again with its back-off. Conflicts are told to nobody on the older path. */
+/* RSZ-24: the key comes again with its back-off. On the older path a conflict gives no Event. */
 static void
 end_failed(const ExternalResizer *self, Plan *plan, const Claim *claim, const char *error)
 {
@@ -97,7 +97,7 @@ decide_finished(const void *data, Plan *plan)
                    "Resize volume succeeded");
 }
 
-/* @to_node: what is left is the node's to do. */
+/* @to_node: the node has to do the rest. */
 static void
 plan_finish(const ExternalResizer *self, Plan *plan, gboolean to_node)
 {
@@ -116,7 +116,7 @@ plan_finish(const ExternalResizer *self, Plan *plan, gboolean to_node)
     plan_because(plan, "RSZ-35.1");
     plan_change_result(plan, CHANGE_VOLUME_WRITTEN, step);
     if (to_node) {
-        mark->keep_conditions = self->recovers; /* else one takes the place of the other */
+        mark->keep_conditions = self->recovers; /* else the new one takes the place of the old */
         mark_condition(self, plan, mark, CONDITION_FS_RESIZE_PENDING, MESSAGE_FS_PENDING);
     } else {
         mark->capacity_bytes = volume->capacity_bytes;
@@ -170,8 +170,8 @@ plan_grown(const ExternalResizer *self, Plan *plan, int64_t capacity_bytes, gboo
         add_change(plan, CHANGE_FINAL_ERROR, claim, FALSE);
         add_change(plan, CHANGE_SLOW, claim, FALSE);
     }
-    if (volume == NULL) { /* deleted while the driver worked; the real one still has its copy, and
-                             is told so */
+    if (volume ==
+        NULL) { /* deleted while the driver worked; the original learns it from its write */
         plan_fail(plan, "persistentvolumes \"%s\" not found", claim_volume_name(claim));
         return;
     }
@@ -235,7 +235,7 @@ plan_refused(const ExternalResizer *self, Plan *plan, CsiCode code, const char *
 
 /* ---- The call: RSZ-33 ---- */
 
-/* With recovery the size stands in the status, written just now. */
+/* With recovery the status has the size; this plan has just written it. */
 static int64_t
 wanted_bytes(const ExternalResizer *self, const Claim *claim)
 {
@@ -305,7 +305,7 @@ decide_call(const void *data, Plan *plan)
     plan_then(plan, decide_resized);
 }
 
-/* The status says that it begins. */
+/* The status says that the expansion begins. */
 static void
 decide_marked(const void *data, Plan *plan)
 {
@@ -334,7 +334,7 @@ decide_marked(const void *data, Plan *plan)
     plan_event(plan, &claim->meta, "Normal", "Resizing", "External resizer is resizing volume %s",
                claim_volume_name(claim));
     add_change(plan, CHANGE_IN_USE_ERROR, claim, FALSE);
-    if (!self->asks_controller) { /* RSZ-20: nothing to do here but to say so */
+    if (!self->asks_controller) { /* RSZ-20: only the volume and the status remain to be written */
         plan_grown(self, plan, wanted_bytes(self, claim), TRUE);
         return;
     }
@@ -398,7 +398,7 @@ resizer_plan_resize(const void *data, Plan *plan)
     plan_because(plan, "RSZ-40");
     if (volume->capacity_bytes >= claim->request_bytes &&
         claim_condition_is_true(claim, CONDITION_FS_RESIZE_PENDING))
-        return; /* the rest is the node's to do */
+        return; /* the node has to do the rest */
     mark_condition(self, plan, mark, CONDITION_RESIZING, NULL);
     plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
     plan_then(plan, decide_marked);
@@ -469,7 +469,7 @@ remove_annotation(Object *object, const void *annotation)
     return object_set_annotation(object, annotation, NULL);
 }
 
-/* @unless: facts that hold no more */
+/* @unless: facts that hold no longer */
 static void
 plan_claim(const ExternalResizer *self, Plan *plan, uint32_t unless)
 {

@@ -77,7 +77,7 @@ index_pods_in_use(InformerIndex *index, const Object *object, Objects *objects)
 
     for (unsigned i = 0; !pod_is_terminal(pod) && pod->volumes != NULL && i < pod->volumes->n_items;
          i++)
-        if (!pod->volumes->items[i].ephemeral) /* RSZ-32: these are forgotten in the original */
+        if (!pod->volumes->items[i].ephemeral) /* RSZ-32: the original forgets these */
             index_emit(index, pod_claim_key(objects, pod, &pod->volumes->items[i]));
 }
 
@@ -93,7 +93,7 @@ remember_in_use(ExternalResizer *self, const Object *claim)
                         g_memdup2(&claim->uid, sizeof claim->uid));
 }
 
-/* RSZ-36: it leaves with the first sweep after that time. The first insertion counts. */
+/* RSZ-36: the first sweep after that time removes it. The first insertion counts. */
 static void
 remember_slow(ExternalResizer *self, const ObjectKey *claim)
 {
@@ -142,7 +142,7 @@ apply_change(void *data, const PlanChange *change)
     g_assert_not_reached();
 }
 
-/* RSZ-24. What ends well is forgotten by the queue itself. */
+/* RSZ-24. After a success the queue itself forgets the key. */
 static void
 sync_done(void *data, ObjectKey *key, PlanEnd end, const char *message)
 {
@@ -183,7 +183,7 @@ claim_changed(void *data, const Object *before, const Object *after)
     }
     if (!is_worth_a_sync(self, before == NULL ? NULL : CLAIM_CONST(before), CLAIM_CONST(after)))
         return;
-    /* Most claims never grow: a sync of them would pass no gate. */
+    /* Most claims never grow: a sync would do nothing. */
     if (!self->annotates && !resizer_needs_expansion(CLAIM_CONST(after)))
         return;
     resizer_watch_volumes(self);
@@ -200,15 +200,15 @@ expands_on_nodes(const ExternalResizer *self)
     return (node & CSI_NODE_EXPAND_VOLUME_CAPABILITY) != 0;
 }
 
-/* The driver has told what it can do, and the informers are synced. A driver that cannot expand
- * ends the real process, which is then started again and again (RSZ-20). */
+/* The driver's capabilities are known, and the informers are synced. If the driver cannot expand,
+ * the real process ends and starts again and again (RSZ-20). */
 static void
 start_working(void *data)
 {
     ExternalResizer *self = data;
     const ExternalResizerOptions *options = self->options;
     const WorkersOptions workers = {
-        .name = "pvc", /* with the driver's name before it */
+        .name = "pvc", /* the original puts the driver's name in front */
         .n_workers = (unsigned)options->common.n_workers,
         .limit = sidecar_rate_limit(&options->common),
         .retry = FALSE, /* sync_done() does */

@@ -5,12 +5,11 @@
 
 /* The sidecar that makes volumes larger: external-resizer v1.13. One per driver. */
 
-/* Its flags, under their own names. Of those that act in a later part of the project only the value
- * is kept. */
+/* Its flags, under their own names. Flags that are not modelled are stored and ignored. */
 typedef struct {
     SidecarFlags common;
     gboolean handle_volume_inuse_error;
-    gboolean extra_modify_metadata; /* later, with resync_period */
+    gboolean extra_modify_metadata; /* not modelled, as resync_period */
     SimTime resync_period;
     const char *feature_gates;
     LeaderElectionOptions election;

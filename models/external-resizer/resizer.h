@@ -7,8 +7,8 @@
 #include "models/volume/resize-status.h"
 #include "models/volume/sidecar.h"
 
-/* Within the resizer: external-resizer.c holds its state and hears of changes, new-size.c judges
- * what size to ask for, expand.c plans. */
+/* Within the resizer: external-resizer.c holds its state and hears of changes, expand.c syncs
+ * claims, new-size.c chooses the size to ask for. */
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
 #define ANNOTATION_STORAGE_RESIZER "volume.kubernetes.io/storage-resizer"
@@ -22,23 +22,23 @@ typedef struct {
     gboolean asks_controller; /* the driver expands volumes; else its nodes alone do (RSZ-20) */
 
     Informer *claims;
-    /* The real one watches both from its start; here nobody asks for them before they are needed.
-     */
+    /* The original watches both from its start; here the first use subscribes. */
     Informer *volumes;            /* NULL until a claim grows */
     InformerIndex *pods_by_claim; /* NULL until a claim is in in_use_errors */
     Workers *workers;
 
-    /* What is lost with the process (RSZ-37). Keys are ObjectKeys of claims; never walked. */
+    /* A crash loses all of this (RSZ-37). Keys are ObjectKeys of claims; never walked. */
     GHashTable *final_errors;  /* a set: the last call for it failed for good */
     GHashTable *slow;          /* -> SimTime *: infeasible; when it may be tried again (RSZ-36) */
     GHashTable *in_use_errors; /* -> ObjectUid *: expands only while no pod uses it (RSZ-32) */
     SimTime sweeps_from;       /* the sweep of the slow set counts from here */
-    const char *delay_message; /* interned: of a plan that ends because its claim is in the slow set
-                                  (RSZ-24) */
+    const char *
+        delay_message; /* interned: the failure of a plan whose claim is in the slow set (RSZ-24) */
 } ExternalResizer;
 
-/* Changes of private state by plans. @key: the claim's, @number: whether it is in the set from now
- * on. */
+/* Changes of private state by plans. @key: the claim's; @number: whether the set has it from now
+ * on.
+ */
 typedef enum {
     CHANGE_CLAIM_WRITTEN,  /* object */
     CHANGE_VOLUME_WRITTEN, /* object */
@@ -49,11 +49,11 @@ typedef enum {
 
 /* ---- new-size.c: what size to ask for (RSZ-3.1) ---- */
 
-/* What is known of a claim and its volume, beside its ResizeStatus: that takes the bits below. */
+/* What is known of a claim and its volume. The lower bits are the claim's ResizeStatus. */
 typedef enum {
     GROWS = 1 << 6,      /* the volume is smaller than the request */
     ALLOCATED = 1 << 7,  /* status.allocatedResources is set */
-    FAILED = 1 << 8,     /* its last call failed for good, as far as we remember */
+    FAILED = 1 << 8,     /* we remember that its last call failed for good */
     CONTROLLER = 1 << 9, /* the driver itself expands volumes; else only its nodes do */
     PENDING = 1 << 10,   /* condition FileSystemResizePending */
     NEW_SIZE_FACTS_END = 1 << 11,
@@ -78,11 +78,11 @@ int64_t new_size(const Claim *claim, const Volume *volume, uint32_t facts, const
 extern const RuleTable resizer_expand_rules; /* RSZ-22, RSZ-23 */
 
 void resizer_sync(const void *self, Plan *plan); /* a PlanDecide */
-/* What it does with a claim that is to grow: with recovery, and without (RSZ-40). */
+/* The expansion of a claim with recovery, and without (RSZ-40). */
 void resizer_plan_expand(const void *self, Plan *plan);
 void resizer_plan_resize(const void *self, Plan *plan);
 
-/* What the driver is told of a volume. @error: (out): why it cannot be told, NULL: it can */
+/* The capability of a volume in a request. @error: (out): why there is none; NULL: there is one */
 CsiCapability resizer_capability(const Volume *volume, gboolean multi_writer, const char **error);
 
 /* ---- external-resizer.c ---- */
@@ -93,9 +93,9 @@ const Volume *resizer_find_volume(const ExternalResizer *self, const char *name)
 /* Returns: when the claim leaves the slow set, 0: it is not in it */
 SimTime resizer_slow_until(const ExternalResizer *self, const ObjectKey *claim);
 gboolean resizer_has_final_error(const ExternalResizer *self, const ObjectKey *claim);
-/* RSZ-32: it failed because of that, and a pod that is not over uses it. */
+/* RSZ-32: an expansion failed because the volume was in use, and it still is. */
 gboolean resizer_is_in_use(const ExternalResizer *self, const Claim *claim);
 gboolean resizer_needs_expansion(const Claim *claim);
-/* The node is done with a volume that is still annotated (AnnotateFsResize). */
+/* Whether the volume is still annotated though its node is done (AnnotateFsResize). */
 gboolean
 resizer_needs_cleanup(const ExternalResizer *self, const Claim *claim, const Volume *volume);

@@ -51,7 +51,7 @@ enum {
     DOOMED = 1 << 3,    /* SNAP-43: it may be deleted */
     AT_DRIVER = 1 << 4, /* the driver has the snapshot, and the policy is Delete */
     HELD = 1 << 5,      /* by our finalizer */
-    NEW = 1 << 6,       /* of a volume, and nothing was told of it yet */
+    NEW = 1 << 6,       /* of a volume, and without a status */
     READY = 1 << 7,     /* so its status says */
     ANNOTATED = 1 << 8, /* CreateSnapshot may be under way */
     GIVEN = 1 << 9,     /* somebody else took the snapshot */

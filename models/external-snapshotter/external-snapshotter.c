@@ -72,8 +72,8 @@ apply_change(void *data, const PlanChange *change)
 
 /* ---- Start and end ---- */
 
-/* The driver has told what it can do. One that takes no snapshots ends the real process, again and
- * again. */
+/* The driver's capabilities are known. If it takes no snapshots, the real process ends and starts
+ * again and again. */
 static void
 start_working(void *data)
 {
@@ -158,7 +158,7 @@ static const RuleTable *const rule_tables[] = {
     NULL,
 };
 
-/* Its second client, of Secrets and Events, is the one that Events have. */
+/* Its second client, for Secrets, is the client of its Events. */
 const ModelClass external_snapshotter_class = {
     .name = "external-snapshotter",
     .process = &external_snapshotter_process,

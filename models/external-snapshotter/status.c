@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "snapshotter.h"
 
-/* The status of a VolumeSnapshotContent: what the driver says of the snapshot, and errors (SNAP-44,
- * SNAP-45, SNAP-48). */
+/* The status of a VolumeSnapshotContent: the driver's answer, and errors (SNAP-44, SNAP-45,
+ * SNAP-48). */
 
 void
 snapshotter_keep_result(Plan *plan)

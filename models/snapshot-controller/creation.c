@@ -113,7 +113,7 @@ decide_volume_read(const void *data, Plan *plan)
         plan_creation_failed(plan, input_error(plan, error));
         return;
     }
-    if (class == NULL) { /* it went meanwhile */
+    if (class == NULL) { /* deleted meanwhile */
         error = snapshot_class_error(plan, sync->snapshot->class_name);
         plan_creation_failed(plan, input_error(plan, error));
         return;

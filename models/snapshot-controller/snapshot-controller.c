@@ -90,7 +90,7 @@ add_all(Workers *workers, const Informer *informer)
         workers_add(workers, object->key);
 }
 
-/* Every object, changed or not; without any there is nothing to come back for. */
+/* Queues every object. Without objects the ticker sleeps. */
 static gboolean
 resync_pass(void *data)
 {
@@ -248,8 +248,7 @@ static const RuleTable *const rule_tables[] = {
     &content_sync_rules,      NULL,
 };
 
-/* Its second client, of claims, volumes and Events, is the one that Events have (SNAP's table of
- * constants). */
+/* Its second client, for claims and volumes, is the client of its Events. */
 const ModelClass snapshot_controller_class = {
     .name = "snapshot-controller",
     .process = &snapshot_controller_process,

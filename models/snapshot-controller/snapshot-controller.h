@@ -4,8 +4,8 @@
 #include "models/cluster/model.h"
 
 /* The controller of VolumeSnapshots: external-snapshotter's snapshot-controller v8.2, one per
- * cluster. It makes a VolumeSnapshotContent of each VolumeSnapshot, and tells in the one what a
- * driver's sidecar writes into the other. */
+ * cluster. It makes a VolumeSnapshotContent for each VolumeSnapshot, and copies into the
+ * VolumeSnapshot the status that a driver's sidecar writes into the content. */
 
 /* Its flags, under their own names. */
 typedef struct {

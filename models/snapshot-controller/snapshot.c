@@ -108,7 +108,7 @@ content_facts(const VolumeSnapshot *snapshot, const SnapshotContent *content)
     return facts;
 }
 
-/* @fault: (out). Returns: (borrowed): NULL: there is none, or @fault says what is wrong with it */
+/* Returns: (borrowed): NULL: there is none, or @fault (out) says what is wrong with it */
 static const SnapshotContent *
 content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
 {
@@ -141,7 +141,7 @@ content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
 
 typedef struct {
     ObjectUid uid;
-    const char *class_name; /* NULL: as it is */
+    const char *class_name; /* NULL: unchanged */
 } BindEdit;
 
 static gboolean
@@ -342,7 +342,7 @@ enum {
     ONE_SOURCE = 1 << 1, /* a claim or a content, not both */
     WRONG = 1 << 2,      /* something is wrong with its content */
     LACKS = 1 << 3,      /* a finalizer that it should have */
-    HAS_SOME = 1 << 4,   /* finalizers, whosever */
+    HAS_SOME = 1 << 4,   /* finalizers, ours or others */
     SNAPSHOT_FACTS_END = 1 << 5,
 };
 
@@ -433,7 +433,7 @@ plan_live_snapshot(const SnapshotController *self, Plan *plan)
     g_assert_not_reached();
 }
 
-/* SNAP-1: nothing is done with a version that is older than the copy. */
+/* SNAP-1: a version that is older than the copy is ignored. */
 void
 decide_begin(const void *data, Plan *plan)
 {
@@ -449,7 +449,7 @@ decide_begin(const void *data, Plan *plan)
     plan_release_claim(self, plan);
 }
 
-/* SNAP-1: it is gone; the copy tells what it was bound to. */
+/* SNAP-1: it is gone; the copy still names its content. */
 static void
 plan_gone(const SnapshotController *self, Plan *plan)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-/* What the controller writes into the status of a VolumeSnapshot: errors (SNAP-3), and the news
- * from its content (SNAP-8). */
+/* The status of a VolumeSnapshot: errors (SNAP-3), and the news from its content (SNAP-8). */
 
 /* ---- SNAP-3 ---- */
 
@@ -73,7 +72,7 @@ cut_at(const SnapshotContent *content)
     return content->created_ns < 0 ? TIME_UNSET : content->created_ns - API_EPOCH_S * SIM_SECOND;
 }
 
-/* Returns: whether anything changes. An error that is there on either side is always copied. */
+/* Returns: whether anything changes. An error on either side is always copied. */
 static gboolean
 status_from(const SnapshotContent *content, const VolumeSnapshot *now, StatusEdit *edit)
 {

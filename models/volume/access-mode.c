@@ -8,41 +8,57 @@
 #define RWX ACCESS_RWX
 #define RWOP ACCESS_RWOP
 
-static const char pod_and_others[] =
-    "CSI does not support ReadWriteOncePod with other access modes "
-    "on the same PersistentVolume";
-static const char rox_and_rwo[] =
-    "CSI does not support ReadOnlyMany and ReadWriteOnce on the same PersistentVolume";
-static const char no_mode[] = "unsupported AccessMode combination: []";
+/* The lower facts are the volume's AccessModes. */
+enum {
+    SEVERAL = 1 << 4, /* the driver tells single writers from several */
+    ACCESS_FACTS_END = 1 << 5,
+};
+G_STATIC_ASSERT((int)ACCESS_RWOP < (int)SEVERAL);
 
-/* EA-20. Exactly one row applies to every set. Columns: all of these, some of these (0: no matter),
- * none of these, then, or why not. */
-static const struct {
-    uint32_t all, some, none;
-    CsiAccessMode mode;
-    const char *error;
-} access_modes[] = {
-    {RWOP,      0,               RWO | ROX | RWX,        CSI_SINGLE_NODE_WRITER,      NULL          },
-    {RWOP,      RWO | ROX | RWX, 0,                      CSI_MODE_UNKNOWN,            pod_and_others},
-    {RWX,       0,               RWOP,                   CSI_MULTI_NODE_MULTI_WRITER, NULL          },
-    {ROX | RWO, 0,               RWOP | RWX,             CSI_MODE_UNKNOWN,            rox_and_rwo   },
-    {ROX,       0,               RWOP | RWX | RWO,       CSI_MULTI_NODE_READER_ONLY,  NULL          },
-    {RWO,       0,               RWOP | RWX | ROX,       CSI_SINGLE_NODE_WRITER,      NULL          },
-    {0,         0,               RWOP | RWX | ROX | RWO, CSI_MODE_UNKNOWN,            no_mode       },
+/* A mode of the driver, or why there is none. */
+enum {
+    FAIL_POD_AND_OTHERS = -3,
+    FAIL_ROX_AND_RWO,
+    FAIL_NO_MODE,
+};
+
+/* Columns: all of these hold, none of these, then, and one of these. */
+static const Rule access_table[] = {
+    {"EA-20", RWOP,           RWO | ROX | RWX | SEVERAL,  CSI_SINGLE_NODE_WRITER,        0              },
+    {"EA-20", RWOP | SEVERAL, RWO | ROX | RWX,            CSI_SINGLE_NODE_SINGLE_WRITER, 0              },
+    {"EA-20", RWOP,           0,                          FAIL_POD_AND_OTHERS,           RWO | ROX | RWX},
+    {"EA-20", RWX,            RWOP,                       CSI_MULTI_NODE_MULTI_WRITER,   0              },
+    {"EA-20", ROX | RWO,      RWOP | RWX,                 FAIL_ROX_AND_RWO,              0              },
+    {"EA-20", ROX,            RWOP | RWX | RWO,           CSI_MULTI_NODE_READER_ONLY,    0              },
+    {"EA-20", RWO,            RWOP | RWX | ROX | SEVERAL, CSI_SINGLE_NODE_WRITER,        0              },
+    {"EA-20", RWO | SEVERAL,  RWOP | RWX | ROX,           CSI_SINGLE_NODE_MULTI_WRITER,  0              },
+    {"EA-20", 0,              RWOP | RWX | ROX | RWO,     FAIL_NO_MODE,                  0              },
+};
+const RuleTable access_mode_rules = {
+    .name = "access modes",
+    .facts_end = ACCESS_FACTS_END,
+    RULE_ROWS(access_table),
 };
 
 CsiAccessMode
 sidecar_access_mode(uint32_t modes, gboolean multi_writer, const char **error)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(access_modes); i++) {
-        uint32_t all = access_modes[i].all, some = access_modes[i].some;
-        if ((modes & all) != all || (modes & access_modes[i].none) != 0 ||
-            (some != 0 && (modes & some) == 0))
-            continue;
-        *error = access_modes[i].error;
-        if (access_modes[i].mode != CSI_SINGLE_NODE_WRITER || !multi_writer)
-            return access_modes[i].mode;
-        return modes == RWOP ? CSI_SINGLE_NODE_SINGLE_WRITER : CSI_SINGLE_NODE_MULTI_WRITER;
+    uint32_t facts = modes | (multi_writer ? SEVERAL : 0);
+    int then = rules_find(&access_mode_rules, facts, NULL)->then;
+
+    *error = NULL;
+    switch (then) {
+    case FAIL_POD_AND_OTHERS:
+        *error = "CSI does not support ReadWriteOncePod with other access modes on the same "
+                 "PersistentVolume";
+        return CSI_MODE_UNKNOWN;
+    case FAIL_ROX_AND_RWO:
+        *error = "CSI does not support ReadOnlyMany and ReadWriteOnce on the same PersistentVolume";
+        return CSI_MODE_UNKNOWN;
+    case FAIL_NO_MODE:
+        *error = "unsupported AccessMode combination: []";
+        return CSI_MODE_UNKNOWN;
+    default:
+        return (CsiAccessMode)then;
     }
-    g_assert_not_reached();
 }

@@ -2,10 +2,16 @@
 #pragma once
 
 #include "models/csi/csi.h"
+#include "models/plan/rules.h"
 
-/* A volume's modes as the one mode of the driver, as the sidecars' common library turns them
- * (EA-20).
- * @multi_writer: the driver has SINGLE_NODE_MULTI_WRITER.
- * Returns: CSI_MODE_UNKNOWN with @error (out, static) in its words; @error is NULL if all is well
+extern const RuleTable access_mode_rules; /* EA-20 */
+
+/**
+ * sidecar_access_mode:
+ * @modes: of a volume
+ * @multi_writer: the driver has SINGLE_NODE_MULTI_WRITER
+ * @error: (out): static, in the words of the sidecars' common library; %NULL: there is a mode
+ * Returns: the one mode that the driver is told, as that library chooses it; CSI_MODE_UNKNOWN with
+ * @error
  */
-CsiAccessMode sidecar_access_mode(uint32_t access_modes, gboolean multi_writer, const char **error);
+CsiAccessMode sidecar_access_mode(uint32_t modes, gboolean multi_writer, const char **error);

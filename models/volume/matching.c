@@ -41,8 +41,8 @@ node_reaches(const MatchQuery *query, const Volume *volume)
     return node_selector_matches(volume->node_affinity, query->node_labels, NULL);
 }
 
-/* What capacity_bytes cannot tell, as the manifest says it: in units of 10^18 bytes, to compare.
- * Nobody has such a volume, but tests of Kubernetes do. */
+/* A size too large for capacity_bytes, in units of 10^18 bytes. Only tests of Kubernetes have such
+ * volumes. */
 static double
 huge_size(const json_t *resources)
 {
@@ -107,7 +107,7 @@ because(MatchVerdict verdict, const char *rule, const char **out)
     return verdict;
 }
 
-/* What only a volume that nobody reserved for the claim must pass. */
+/* Further tests for a volume that is not reserved for the claim. */
 static MatchVerdict
 judge_free_volume(const MatchQuery *query, const Volume *volume, const char **rule)
 {

@@ -44,7 +44,7 @@ typedef enum {
 /**
  * volume_match_judge:
  * @rule: (out) (nullable): the rule that decided: "PVC-32.10"; static
- * What one volume is to the claim.
+ * Judges one volume for the claim.
  */
 MatchVerdict volume_match_judge(const MatchQuery *query, const Volume *volume, const char **rule);
 
@@ -58,12 +58,12 @@ typedef struct {
 /* Returns: FALSE: the search is over, offer no more; @self has the result. Takes no reference. */
 gboolean volume_match_offer(VolumeMatch *self, const Volume *volume);
 
-/* PVC-32.3, PVC-32.14: sizes are compared exactly, also those beyond 8 EiB, which capacity_bytes
- * cannot tell. */
+/* PVC-32.3, PVC-32.14: compares sizes exactly, also sizes beyond 8 EiB, too large for
+ * capacity_bytes. */
 int volume_compare_capacity(const Volume *a, const Volume *b);
 
-/* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else why
- * not, in Kubernetes' words; interned in @strings */
+/* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else the
+ * reason in Kubernetes' words; interned in @strings */
 const char *volume_mismatch(const Claim *claim,
                             const Volume *volume,
                             gboolean attributes_classes,

@@ -3,9 +3,9 @@
 
 #include "models/api/object.h"
 
-/* The private copies that a controller keeps beside its informers (API-77, SNAP-1): newer than
- * these right after its own writes, and all that is left of an object once its informer has
- * forgotten it. */
+/* The private copies that a controller keeps beside its informers (API-77, SNAP-1). Right after a
+ * write of its own the copy is newer than the informer's; after a deletion only the copy is left.
+ */
 typedef struct ObjectStore ObjectStore;
 
 ObjectStore *object_store_new(void);
@@ -14,7 +14,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ObjectStore, object_store_free)
 
 /* Returns: (borrowed): valid until the store changes; NULL: there is no copy. @key may be NULL */
 const Object *object_store_get(const ObjectStore *self, const ObjectKey *key);
-/* Whether the copy is newer than @object, so that nothing may be done with @object. */
+/* Whether the copy is newer than @object. */
 gboolean object_store_is_newer(const ObjectStore *self, const Object *object);
 /* Keeps @object (referenced), unless the copy is newer. */
 void object_store_update(ObjectStore *self, const Object *object);

@@ -79,7 +79,7 @@ volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *v
 
     if (volume_plugin_is_csi(plugin))
         return strings_internf(strings, "%s/%s^%s", plugin->name, source->driver, source->handle);
-    /* VPL-7: a local volume is named after its PersistentVolume, others after what they lead to. */
+    /* VPL-7: a local volume is named after its PersistentVolume, others after their source. */
     if (strcmp(plugin->source, "local") == 0 || source->handle == NULL)
         return strings_internf(strings, "%s/%s", plugin->name, volume->meta.key->name);
     return strings_internf(strings, "%s/%s", plugin->name, source->handle);

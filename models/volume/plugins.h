@@ -3,8 +3,8 @@
 
 #include "models/api/storage.h"
 
-/* The table of volume plugins (VPL-15), and the names that those who attach and those who mount
- * agree on. */
+/* The table of volume plugins (VPL-15), and the names on which the controllers and the kubelet
+ * agree. */
 typedef struct {
     const char *source;        /* its key in PersistentVolume.spec: "csi" */
     const char *name;          /* "kubernetes.io/csi" */
@@ -22,9 +22,9 @@ gboolean volume_plugin_is_attachable(const VolumePlugin *self, const CsiDriverOb
 
 /**
  * volume_mount_options:
- * @system: what the caller mounts with in any case; NULL: nothing
- * Returns: (owned): the options of a mount by a plugin other than CSI: those of the old annotation,
- * else those of the PersistentVolume, and @system; each once. NULL: none. CSI drivers are told
+ * @system: options that the caller always adds; NULL: none
+ * Returns: (owned): the options of a mount by a plugin other than CSI: from the old annotation,
+ * else from the PersistentVolume, and @system; each once. NULL: none. CSI drivers get
  * spec.mountOptions only
  */
 StringList *volume_mount_options(Strings *strings, const Volume *volume, const StringList *system);

@@ -4,11 +4,10 @@
 #include "models/api/claim.h"
 #include "models/csi/csi.h"
 
-/* How the expansion of a claim stands, in its status: what the resizer and the kubelet tell each
- * other there. */
+/* The state of an expansion in the status of a claim. The resizer and the kubelet meet there. */
 
-/* status.allocatedResourceStatuses[storage]; bits, so that rules name sets of them. A word that is
- * none of these counts as none. */
+/* status.allocatedResourceStatuses[storage]; bits, so that rules name sets of them. An unknown word
+ * counts as none. */
 typedef enum {
     RESIZE_NONE = 1 << 0,
     RESIZE_CONTROLLER_IN_PROGRESS = 1 << 1,
@@ -25,17 +24,16 @@ ResizeStatus claim_resize_status(const Claim *claim);
 #define CONDITION_CONTROLLER_RESIZE_ERROR "ControllerResizeError"
 #define CONDITION_NODE_RESIZE_ERROR "NodeResizeError"
 
-/* What a failed expansion means (RSZ-34, CSI-62): of the resizer, and of the kubelet, which takes
- * the first class for the second. */
+/* The classes of a failed expansion (RSZ-34, CSI-62). To the kubelet the first two are one. */
 typedef enum {
     RESIZE_ERROR_NOT_FINAL,  /* the driver may still do it */
-    RESIZE_ERROR_FINAL,      /* it has not */
-    RESIZE_ERROR_INFEASIBLE, /* and never will, at that size */
+    RESIZE_ERROR_FINAL,      /* the driver has not done it */
+    RESIZE_ERROR_INFEASIBLE, /* the driver will never do it at that size */
 } ResizeError;
 
 ResizeError resize_error_class(CsiCode code);
 
-/* Which conditions a merge is about. */
+/* The kinds of conditions that are merged. */
 typedef enum {
     CONDITIONS_OF_RESIZE, /* as the resizer does it (RSZ-39) */
     CONDITIONS_OF_MODIFY,
@@ -43,9 +41,9 @@ typedef enum {
                                   same stays as it is */
 } ConditionsKind;
 
-/* Puts @news (@n of them) in the place of old ones of their types, or behind all. Old ones of @kind
- * that are not among them stay only if @keep; other old ones always do. Returns: (owned): NULL:
- * none are left */
+/* Puts each of @news (@n of them) in the place of an old condition of its type, or at the end.
+ * Other old conditions of @kind stay only if @keep; old conditions of other kinds always stay.
+ * Returns: (owned): NULL: none are left */
 ClaimConditions *claim_conditions_merge(const ClaimConditions *old,
                                         ConditionsKind kind,
                                         const ClaimCondition *news,

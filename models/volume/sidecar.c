@@ -18,7 +18,7 @@ struct Sidecar {
     SimEventId event;
     StringMap *node_segment; /* (owned) */
     LeaderElector *elector;  /* NULL: it does not elect */
-    gboolean waited;         /* for its lead: its informers start only then */
+    gboolean waited;         /* until it led: its informers start only then */
 };
 
 static void
@@ -110,7 +110,7 @@ elect(Sidecar *self)
 
 /* ---- Questions to the driver ---- */
 
-/* What the driver has told so far. */
+/* The driver's answers so far. */
 typedef struct {
     CsiPluginCapabilities plugin_capabilities;
     CsiControllerCapabilities controller_capabilities;
@@ -118,7 +118,7 @@ typedef struct {
     const StringMap *node_segment;
 } Answers;
 
-/* In their order. */
+/* In the order in which they are asked. */
 static const CsiMethod questions[] = {
     CSI_PROBE,
     CSI_GET_PLUGIN_INFO,
@@ -173,8 +173,7 @@ next_question(const Sidecar *self, const Plan *plan, Answers *answers, gboolean 
     return CSI_N_METHODS;
 }
 
-/* A driver that answers with a final error ends the real process; it is started again and asks
- * again. */
+/* After a final error the real process ends, is started again and asks again. */
 static void
 decide_question(const void *component, Plan *plan)
 {

@@ -5,18 +5,19 @@
 #include "models/client/process.h"
 #include "models/cluster/model.h"
 
-/* How the sidecar of a CSI driver starts (EA-10, PROV-1): it asks the driver until it is ready,
- * then once what it can do, waits for its informers, and works. With the cluster's start the
+/* The start of a CSI driver's sidecar (EA-10, PROV-1): it asks until the driver is ready, then asks
+ * once for its capabilities, waits for its informers, and works. If it starts with the cluster, the
  * informers are synced. */
 typedef struct Sidecar Sidecar;
 
 typedef struct {
-    Component *component;  /* borrowed */
-    unsigned n_sync_polls; /* waits for informers to sync, 100 ms each (CGO-17), after a crash */
+    Component *component; /* borrowed */
+    unsigned
+        n_sync_polls; /* after a crash: polls of 100 ms until the informers are synced (CGO-17) */
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
     const char *identity;      /* in leader election; NULL: the host's name. Interned */
-    gboolean asks_node;        /* of component->node_name, what the driver tells of that node */
-    /* Asks what the node service can do too, unless the controller can do this; 0: does not ask
+    gboolean asks_node;        /* NodeGetInfo of component->node_name */
+    /* Asks for the node service's capabilities, too, unless the controller has this one; 0: never
      * (RSZ-20) */
     CsiControllerCapabilities node_unless;
 } SidecarOptions;
@@ -29,7 +30,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sidecar, sidecar_free)
 /* The name of the pod that the component's replica runs in. Returns: (borrowed): interned */
 const char *sidecar_host_name(const Component *component);
 
-/* As asked once (CSI-12): what the driver grants later is not seen. 0 until ready. */
+/* Asked once (CSI-12): later changes are not seen. 0 until ready. */
 CsiPluginCapabilities sidecar_plugin_capabilities(const Sidecar *self);
 CsiControllerCapabilities sidecar_controller_capabilities(const Sidecar *self);
 CsiNodeCapabilities sidecar_node_capabilities(const Sidecar *self);

@@ -39,11 +39,8 @@ annotate(Object *object, const void *data)
 }
 
 int
-plan_annotate(Plan *plan,
-              const ObjectKey *key,
-              const char *annotation,
-              const char *value,
-              PlanErrors errors)
+plan_annotate(
+    Plan *plan, const ObjectKey *key, const char *annotation, const char *value, PlanErrors errors)
 {
     StringPair *pair = plan_new_arg(plan, StringPair);
 

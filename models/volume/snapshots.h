@@ -8,7 +8,8 @@
  * the external-snapshotter project do. */
 
 /* @name may be NULL. Returns: (borrowed): NULL: not there */
-const SnapshotClass *snapshot_class_find(const Informer *classes, Objects *objects, const char *name);
+const SnapshotClass *
+snapshot_class_find(const Informer *classes, Objects *objects, const char *name);
 
 /* Errors in the words of external-snapshotter. Returns: (borrowed): interned */
 const char *snapshot_class_error(Plan *plan, const char *class_name);
@@ -17,8 +18,5 @@ const char *snapshot_update_error(Plan *plan, const char *object_name, const cha
 const char *snapshot_no_class_error(Plan *plan, const char *object_name);
 
 /* Sets an annotation, or takes it off (@value NULL). Returns: the step */
-int plan_annotate(Plan *plan,
-                  const ObjectKey *key,
-                  const char *annotation,
-                  const char *value,
-                  PlanErrors errors);
+int plan_annotate(
+    Plan *plan, const ObjectKey *key, const char *annotation, const char *value, PlanErrors errors);

@@ -16,6 +16,10 @@ typedef struct {
      * always goes on */
     gboolean (*go_on)(void *data);
     void *go_on_data;
+    /* The row writer's, see rows.h: */
+    gboolean goes_on; /* something stands before in this row, list or mapping */
+    unsigned depth;   /* open brackets */
+    unsigned indent;  /* columns for each of them; 0: rows of JSON have no line breaks */
 } ResultFile;
 
 #define RESULT_FILE_GATHERED (256 * 1024) /* bytes that are passed on at once */

@@ -3,7 +3,7 @@
 
 #include "attribution.h"
 #include "results.h"
-#include "sim/append.h"
+#include "run/files/rows.h"
 
 /* What a run's results say of where the time went. */
 
@@ -346,79 +346,67 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 
 /* ---- Files ---- */
 
-static void
-append_field(GString *text, const char *value)
-{
-    append_text(text, value);
-    append_literal(text, ",");
-}
-
 /* Labels have commas. */
 static void
-append_quoted(GString *text, const char *value)
+append_quoted(ResultFile *file, const char *value)
 {
     const char *quote = strchr(value, ',') == NULL ? "" : "\"";
 
-    append_text(text, quote);
-    append_text(text, value);
-    append_text(text, quote);
+    row_csv_text(file, quote);
+    append_text(file->text, value);
+    append_text(file->text, quote);
 }
 
 static void
-append_csv_rows(const Run *run, const StageRecord *record, const GArray *links, GString *text)
+append_csv_rows(const Run *run, const StageRecord *record, const GArray *links, ResultFile *file)
 {
     const SimTrace *trace = sim_trace(run_sim(run));
     g_autoptr(GArray) sums = sum_chain(links);
 
     for (unsigned i = 0; i < sums->len; i++) {
         const ChainSum *sum = &g_array_index(sums, ChainSum, i);
-        append_field(text, stage_name(record->stage));
-        append_field(text, kind_class(record->object->kind)->kind);
-        append_field(text, record->object->namespace);
-        append_field(text, record->object->name);
-        append_unsigned(text, record->incarnation);
-        append_literal(text, ",");
-        append_field(text, record->node == NULL ? "" : record->node);
-        append_field(text, attribution_wait(sum->link.wait));
-        append_quoted(text, attribution_detail(trace, sum->link.wait, sum->link.detail));
-        append_literal(text, ",");
-        append_seconds(text, sum->total);
-        append_literal(text, "\n");
+        row_csv_text(file, stage_name(record->stage));
+        row_csv_text(file, kind_class(record->object->kind)->kind);
+        row_csv_text(file, record->object->namespace);
+        row_csv_text(file, record->object->name);
+        row_csv_unsigned(file, record->incarnation);
+        row_csv_text(file, record->node == NULL ? "" : record->node);
+        row_csv_text(file, attribution_wait(sum->link.wait));
+        append_quoted(file, attribution_detail(trace, sum->link.wait, sum->link.detail));
+        row_csv_seconds(file, sum->total);
+        row_end(file);
     }
 }
 
 void
 attribution_csv(const Run *run, const Stages *stages, ResultFile *file)
 {
-    GString *text = file->text;
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
 
     if (run_options(run)->untraced)
         return;
-    results_append_header(text, run, "# ", "");
-    g_string_append(text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
+    results_append_header(file->text, run, "# ", "");
+    append_literal(file->text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
-        append_csv_rows(run, record, links, text);
-        result_file_end_row(file);
+        append_csv_rows(run, record, links, file);
     }
 }
 
 static void
-append_json_link(GString *text, const SimTrace *trace, const ChainLink *link)
+append_json_link(ResultFile *file, const SimTrace *trace, const ChainLink *link)
 {
-    g_string_append(text, "{\"from\":");
-    append_seconds(text, link->from);
-    g_string_append(text, ",\"to\":");
-    append_seconds(text, link->to);
-    g_string_append_printf(text, ",\"wait\":\"%s\"", attribution_wait(link->wait));
+    row_item(file);
+    row_open(file, '{');
+    row_json_seconds(file, "from", link->from);
+    row_json_seconds(file, "to", link->to);
+    row_json_text(file, "wait", attribution_wait(link->wait));
     if (link->detail != 0)
-        g_string_append_printf(text, ",\"detail\":\"%s\"",
-                               attribution_detail(trace, link->wait, link->detail));
-    g_string_append(text, "}");
+        row_json_text(file, "detail", attribution_detail(trace, link->wait, link->detail));
+    row_close(file, '}');
 }
 
 /* A wait for workers is one link, whatever they did. Returns: the index of the last part of link
@@ -441,28 +429,29 @@ void
 attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
 {
     const SimTrace *trace = sim_trace(run_sim(run));
-    GString *text = file->text;
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
 
     if (run_options(run)->untraced)
         return;
     g_autoptr(GPtrArray) slowest = slowest_pods(stages, SLOWEST_WRITTEN);
-    results_append_header(text, run, "{\"run\":\"", "\"}");
+    results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < slowest->len; i++) {
         const StageRecord *record = slowest->pdata[i];
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
-        g_string_append_printf(text, "{\"pod\":\"%s\",\"incarnation\":%u,\"seconds\":",
-                               record->object->text, record->incarnation);
-        append_seconds(text, record->to - record->from);
-        g_string_append(text, ",\"chain\":[");
+        row_open(file, '{');
+        row_json_text(file, "pod", record->object->text);
+        row_json_unsigned(file, "incarnation", record->incarnation);
+        row_json_seconds(file, "seconds", record->to - record->from);
+        row_key(file, "chain");
+        row_open(file, '[');
         for (unsigned k = links->len; k > 0; k--) {
             ChainLink link;
             k = join_workers(links, k - 1, &link) + 1;
-            append_json_link(text, trace, &link);
-            g_string_append(text, k == 1 ? "" : ",");
+            append_json_link(file, trace, &link);
         }
-        g_string_append(text, "]}\n");
-        result_file_end_row(file);
+        row_close(file, ']');
+        row_close(file, '}');
+        row_end(file);
     }
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/append.h"
+#include "run/files/rows.h"
 
 /* The groups of tracks: processes, in the format's words. Named and sorted in this order. */
 typedef enum {
@@ -63,8 +63,6 @@ typedef struct {
     uint8_t call_of[N_MILESTONES]; /* which of calls[] a milestone ends, from 1; 0: none */
     unsigned n_arrows;
     ResultFile *file;
-    GString *text; /* the file's */
-    gboolean is_first;
 } ChromeTrace;
 
 /* ---- Slices ---- */
@@ -398,31 +396,41 @@ find_mark(const ChromeTrace *self, SimTime from, uint32_t what)
 
 /* ---- Lines ---- */
 
+/* Each item stands on a line of its own. */
 static void
-begin_item(ChromeTrace *self)
+begin_item(ChromeTrace *self, const char *phase)
 {
-    result_file_end_row(self->file);
-    append_text(self->text, self->is_first ? "\n" : ",\n");
-    self->is_first = FALSE;
+    ResultFile *file = self->file;
+
+    result_file_end_row(file);
+    append_text(file->text, file->goes_on ? ",\n" : "\n");
+    row_open(file, '{');
+    row_json_text(file, "ph", phase);
 }
 
 /* A track's name. @n: which of its lines */
 static void
 append_line(ChromeTrace *self, const Slice *slice, uint32_t line, unsigned n)
 {
-    begin_item(self);
-    append_literal(self->text, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":");
-    append_unsigned(self->text, slice->group);
-    append_literal(self->text, ",\"tid\":");
-    append_unsigned(self->text, line);
-    append_literal(self->text, ",\"args\":{\"name\":\"");
-    append_json_letters(self->text, slice->track);
+    ResultFile *file = self->file;
+
+    begin_item(self, "M");
+    row_json_text(file, "name", "thread_name");
+    row_json_unsigned(file, "pid", slice->group);
+    row_json_unsigned(file, "tid", line);
+    row_key(file, "args");
+    row_open(file, '{');
+    row_key(file, "name");
+    append_literal(file->text, "\"");
+    append_json_letters(file->text, slice->track);
     if (n > 1) {
-        append_literal(self->text, " (");
-        append_unsigned(self->text, n);
-        append_literal(self->text, ")");
+        append_literal(file->text, " (");
+        append_unsigned(file->text, n);
+        append_literal(file->text, ")");
     }
-    append_literal(self->text, "\"}}");
+    append_literal(file->text, "\"");
+    row_close(file, '}');
+    row_close(file, '}');
 }
 
 static uint32_t
@@ -467,35 +475,26 @@ place(ChromeTrace *self, Mark *mark)
 static void
 append_slice(ChromeTrace *self, const Mark *mark)
 {
-    GString *text = self->text;
+    ResultFile *file = self->file;
     const Slice slice = slice_of(self, mark);
 
-    begin_item(self);
-    append_literal(text, "{\"ph\":\"X\",\"name\":");
-    append_json_text(text, slice.name);
-    append_literal(text, ",\"cat\":\"");
-    append_text(text, group_names[slice.group]);
-    append_literal(text, "\",\"pid\":");
-    append_unsigned(text, slice.group);
-    append_literal(text, ",\"tid\":");
-    append_unsigned(text, mark->line);
-    append_literal(text, ",\"ts\":");
-    append_us(text, mark->from);
-    append_literal(text, ",\"dur\":");
-    append_us(text, slice.to - mark->from);
+    begin_item(self, "X");
+    row_json_text(file, "name", slice.name);
+    row_json_text(file, "cat", group_names[slice.group]);
+    row_json_unsigned(file, "pid", slice.group);
+    row_json_unsigned(file, "tid", mark->line);
+    row_json_us(file, "ts", mark->from);
+    row_json_us(file, "dur", slice.to - mark->from);
     if (slice.subject != NULL || slice.code != NULL) {
-        append_literal(text, ",\"args\":{");
-        if (slice.subject != NULL) {
-            append_literal(text, "\"of\":");
-            append_json_text(text, slice.subject);
-        }
-        if (slice.code != NULL) {
-            append_text(text, slice.subject == NULL ? "\"code\":" : ",\"code\":");
-            append_json_text(text, slice.code);
-        }
-        append_literal(text, "}");
+        row_key(file, "args");
+        row_open(file, '{');
+        if (slice.subject != NULL)
+            row_json_text(file, "of", slice.subject);
+        if (slice.code != NULL)
+            row_json_text(file, "code", slice.code);
+        row_close(file, '}');
     }
-    append_literal(text, "}");
+    row_close(file, '}');
 }
 
 /* ---- Arrows ---- */
@@ -584,20 +583,18 @@ static void
 append_flow(
     ChromeTrace *self, Group group, const Mark *mark, const char *phase, unsigned id, SimTime at)
 {
-    GString *text = self->text;
+    ResultFile *file = self->file;
 
-    begin_item(self);
-    append_literal(text, "{\"ph\":\"");
-    append_text(text, phase);
-    append_literal(text, "\",\"name\":\"pod start\",\"cat\":\"pod start\",\"id\":");
-    append_unsigned(text, id);
-    append_literal(text, ",\"pid\":");
-    append_unsigned(text, group);
-    append_literal(text, ",\"tid\":");
-    append_unsigned(text, mark->line);
-    append_literal(text, ",\"ts\":");
-    append_us(text, at);
-    append_text(text, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
+    begin_item(self, phase);
+    row_json_text(file, "name", "pod start");
+    row_json_text(file, "cat", "pod start");
+    row_json_unsigned(file, "id", id);
+    row_json_unsigned(file, "pid", group);
+    row_json_unsigned(file, "tid", mark->line);
+    row_json_us(file, "ts", at);
+    if (*phase == 'f')
+        row_json_text(file, "bp", "e");
+    row_close(file, '}');
 }
 
 /* Where an arrow goes on, unless that was before it got there: volumes may be older than their pod.
@@ -669,18 +666,28 @@ append_arrows(ChromeTrace *self, const ClaimIndex *index, unsigned i)
 
 /* ---- All of it ---- */
 
+/* The name and the place of a group of tracks. */
 static void
-append_groups(ChromeTrace *self)
+append_group(ChromeTrace *self, Group group)
 {
-    for (int group = GROUP_COMPONENTS; group < N_GROUPS; group++) {
-        begin_item(self);
-        g_string_append_printf(
-            self->text,
-            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}},\n"
-            "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}"
-            "}",
-            group, group_names[group], group, group);
-    }
+    ResultFile *file = self->file;
+
+    begin_item(self, "M");
+    row_json_text(file, "name", "process_name");
+    row_json_unsigned(file, "pid", group);
+    row_key(file, "args");
+    row_open(file, '{');
+    row_json_text(file, "name", group_names[group]);
+    row_close(file, '}');
+    row_close(file, '}');
+    begin_item(self, "M");
+    row_json_text(file, "name", "process_sort_index");
+    row_json_unsigned(file, "pid", group);
+    row_key(file, "args");
+    row_open(file, '{');
+    row_json_unsigned(file, "sort_index", group);
+    row_close(file, '}');
+    row_close(file, '}');
 }
 
 static void
@@ -700,8 +707,6 @@ chrome_trace_init(ChromeTrace *self, const Run *run, const Stages *stages, Resul
         .workers = g_ptr_array_new_with_free_func(g_free),
         .nodes = g_hash_table_new(g_direct_hash, g_direct_equal),
         .file = file,
-        .text = file->text,
-        .is_first = TRUE,
     };
     self->first_pod = self->spans == NULL ? 0 : self->spans->len;
     self->first_claim = self->first_pod + self->pods->len * G_N_ELEMENTS(pod_stages);
@@ -730,8 +735,12 @@ chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
     ChromeTrace self;
 
     chrome_trace_init(&self, run, stages, file);
-    append_literal(self.text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-    append_groups(&self);
+    row_open(file, '{');
+    row_json_text(file, "displayTimeUnit", "ms");
+    row_key(file, "traceEvents");
+    row_open(file, '[');
+    for (unsigned group = GROUP_COMPONENTS; group < N_GROUPS; group++)
+        append_group(&self, group);
     add_workers(&self);
     add_stages(&self);
     add_calls(&self);
@@ -745,7 +754,10 @@ chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
     ClaimIndex index = index_claims(&self);
     for (unsigned i = 0; i < self.pods->len; i++)
         append_arrows(&self, &index, i);
-    append_literal(self.text, "\n]}\n");
+    append_literal(file->text, "\n");
+    row_close(file, ']');
+    row_close(file, '}');
+    row_end(file);
     g_free(index.last);
     g_free(index.previous);
     chrome_trace_clear(&self);

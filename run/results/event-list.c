@@ -5,7 +5,7 @@
 
 #include "models/api/field.h"
 #include "results.h"
-#include "sim/append.h"
+#include "run/files/rows.h"
 #include "sim/random.h"
 
 /* A run has more Events than anything else, so each is written as it stands, without a tree of
@@ -46,41 +46,49 @@ append_uid(GString *text, ObjectUid uid)
     append_literal(text, "\"");
 }
 
-/* A text, and the literal that stands before it. */
-#define append_member(text, before, value)                                                         \
-    do {                                                                                           \
-        append_literal(text, before);                                                              \
-        append_json_text(text, value);                                                             \
-    } while (0)
+#define row_json_time(file, key, at, with_micros)                                                  \
+    (row_key((file), key), append_time((file)->text, (at), (with_micros)))
+#define row_json_uid(file, value) (row_key((file), "uid"), append_uid((file)->text, (value)))
 
 /* ---- events.jsonl ---- */
 
 static void
-append_line(GString *text, const ApiEvent *event)
+append_row(ResultFile *file, const ApiEvent *event)
 {
     const KindClass *class = kind_class(event->involved->kind);
 
-    append_literal(text, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"");
-    append_event_name(text, event);
-    append_member(text, "\",\"namespace\":", namespace_of(event));
-    append_member(text, "},\"involvedObject\":{\"kind\":", class->kind);
-    append_member(text, ",\"apiVersion\":", class->api_version);
-    append_member(text, ",\"name\":", event->involved->name);
-    append_literal(text, ",\"uid\":");
-    append_uid(text, event->involved_uid);
+    row_open(file, '{');
+    row_json_text(file, "apiVersion", "v1");
+    row_json_text(file, "kind", "Event");
+    row_key(file, "metadata");
+    row_open(file, '{');
+    row_key(file, "name");
+    append_literal(file->text, "\"");
+    append_event_name(file->text, event);
+    append_literal(file->text, "\"");
+    row_json_text(file, "namespace", namespace_of(event));
+    row_close(file, '}');
+    row_key(file, "involvedObject");
+    row_open(file, '{');
+    row_json_text(file, "kind", class->kind);
+    row_json_text(file, "apiVersion", class->api_version);
+    row_json_text(file, "name", event->involved->name);
+    row_json_uid(file, event->involved_uid);
     if (event->involved->namespace[0] != '\0')
-        append_member(text, ",\"namespace\":", event->involved->namespace);
-    append_member(text, "},\"type\":", event->type);
-    append_member(text, ",\"reason\":", event->reason);
-    append_member(text, ",\"message\":", event->message);
-    append_member(text, ",\"source\":{\"component\":", event->source);
-    append_literal(text, "},\"firstTimestamp\":");
-    append_time(text, event->first_at, FALSE);
-    append_literal(text, ",\"lastTimestamp\":");
-    append_time(text, event->last_at, FALSE);
-    append_literal(text, ",\"count\":");
-    append_unsigned(text, event->count);
-    append_literal(text, "}\n");
+        row_json_text(file, "namespace", event->involved->namespace);
+    row_close(file, '}');
+    row_json_text(file, "type", event->type);
+    row_json_text(file, "reason", event->reason);
+    row_json_text(file, "message", event->message);
+    row_key(file, "source");
+    row_open(file, '{');
+    row_json_text(file, "component", event->source);
+    row_close(file, '}');
+    row_json_time(file, "firstTimestamp", event->first_at, FALSE);
+    row_json_time(file, "lastTimestamp", event->last_at, FALSE);
+    row_json_unsigned(file, "count", event->count);
+    row_close(file, '}');
+    row_end(file);
 }
 
 void
@@ -93,8 +101,7 @@ events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
         if (api_server_event(api, i)->count == 0) /* recorded, but never written */
             continue;
-        append_line(file->text, api_server_event(api, i));
-        result_file_end_row(file);
+        append_row(file, api_server_event(api, i));
     }
 }
 
@@ -250,45 +257,40 @@ order_events(const Run *run)
 
 /* ---- events.json ---- */
 
-#define INDENT "    "
-#define LINE_2 "\n" INDENT INDENT
-#define LINE_3 LINE_2 INDENT
-#define LINE_4 LINE_3 INDENT
-
 static void
-append_involved(GString *text, const ApiEvent *event)
+append_involved(ResultFile *file, const ApiEvent *event)
 {
     const KindClass *class = kind_class(event->involved->kind);
 
-    append_member(text,
-                  LINE_3 "\"involvedObject\": {" LINE_4 "\"apiVersion\": ", class->api_version);
-    append_member(text, "," LINE_4 "\"kind\": ", class->kind);
-    append_member(text, "," LINE_4 "\"name\": ", event->involved->name);
+    row_key(file, "involvedObject");
+    row_open(file, '{');
+    row_json_text(file, "apiVersion", class->api_version);
+    row_json_text(file, "kind", class->kind);
+    row_json_text(file, "name", event->involved->name);
     if (event->involved->namespace[0] != '\0')
-        append_member(text, "," LINE_4 "\"namespace\": ", event->involved->namespace);
-    append_literal(text, "," LINE_4 "\"uid\": ");
-    append_uid(text, event->involved_uid);
-    append_literal(text, LINE_3 "},");
+        row_json_text(file, "namespace", event->involved->namespace);
+    row_json_uid(file, event->involved_uid);
+    row_close(file, '}');
 }
 
-/* The uid is made up, the same in every run. */
+/* The uid is invented, the same in every run. */
 static void
-append_metadata(GString *text, const ApiEvent *event, GString *name)
+append_metadata(ResultFile *file, const ApiEvent *event, GString *name)
 {
     g_string_truncate(name, 0);
     append_event_name(name, event);
     uint64_t hash = sim_hash_string(name->str);
 
-    append_literal(text, LINE_3 "\"metadata\": {" LINE_4 "\"creationTimestamp\": ");
-    append_time(text, event->written_at, FALSE);
-    append_member(text, "," LINE_4 "\"name\": ", name->str);
-    append_member(text, "," LINE_4 "\"namespace\": ", namespace_of(event));
-    append_literal(text, "," LINE_4 "\"uid\": ");
-    append_uid(text, (ObjectUid){hash, sim_hash_combine(hash, (uint64_t)event->written_at)});
-    append_literal(text, LINE_3 "},");
+    row_key(file, "metadata");
+    row_open(file, '{');
+    row_json_time(file, "creationTimestamp", event->written_at, FALSE);
+    row_json_text(file, "name", name->str);
+    row_json_text(file, "namespace", namespace_of(event));
+    row_json_uid(file, ((ObjectUid){hash, sim_hash_combine(hash, (uint64_t)event->written_at)}));
+    row_close(file, '}');
 }
 
-/* What the scheduler was doing, in the words of its events.k8s.io Events. */
+/* The scheduler's action, in the words of its events.k8s.io Events. */
 static const char *
 action_of(const ApiEvent *event)
 {
@@ -297,75 +299,78 @@ action_of(const ApiEvent *event)
     return strcmp(event->reason, "Preempted") == 0 ? "Preempting" : "Scheduling";
 }
 
-/* Of events.k8s.io's Events, if it was seen again. */
+/* Of an Event of events.k8s.io that was seen more than once. */
 static void
-append_series(GString *text, const ApiEvent *event)
+append_series(ResultFile *file, const ApiEvent *event)
 {
     if (event->count < 2)
         return;
-    append_literal(text, LINE_3 "\"series\": {" LINE_4 "\"count\": ");
-    append_unsigned(text, event->count);
-    append_literal(text, "," LINE_4 "\"lastObservedTime\": ");
-    append_time(text, event->last_at, TRUE);
-    append_literal(text, LINE_3 "},");
+    row_key(file, "series");
+    row_open(file, '{');
+    row_json_unsigned(file, "count", event->count);
+    row_json_time(file, "lastObservedTime", event->last_at, TRUE);
+    row_close(file, '}');
 }
 
 /* The keys from "action" to "firstTimestamp". API-171: Events of events.k8s.io as core/v1 shows
  * them, which have an action, a time with microseconds and a series instead of a count. */
 static void
-append_first_keys(GString *text, const ApiEvent *event)
+append_first_keys(ResultFile *file, const ApiEvent *event)
 {
     if (event->involved_version != 0) {
-        append_member(text, LINE_3 "\"action\": ", action_of(event));
-        append_literal(text, "," LINE_3 "\"apiVersion\": \"v1\"," LINE_3 "\"eventTime\": ");
-        append_time(text, event->first_at, TRUE);
-        append_literal(text, "," LINE_3 "\"firstTimestamp\": null,");
+        row_json_text(file, "action", action_of(event));
+        row_json_text(file, "apiVersion", "v1");
+        row_json_time(file, "eventTime", event->first_at, TRUE);
+        row_json_null(file, "firstTimestamp");
     } else {
-        append_literal(text, LINE_3 "\"apiVersion\": \"v1\"," LINE_3 "\"count\": ");
-        append_unsigned(text, event->count);
-        append_literal(text, "," LINE_3 "\"eventTime\": null," LINE_3 "\"firstTimestamp\": ");
-        append_time(text, event->first_at, FALSE);
-        append_literal(text, ",");
+        row_json_text(file, "apiVersion", "v1");
+        row_json_unsigned(file, "count", event->count);
+        row_json_null(file, "eventTime");
+        row_json_time(file, "firstTimestamp", event->first_at, FALSE);
     }
 }
 
 /* From "reportingInstance" to "source". */
 static void
-append_source(GString *text, const ApiEvent *event)
+append_source(ResultFile *file, const ApiEvent *event)
 {
-    append_literal(text, "," LINE_3 "\"reportingInstance\": \"");
+    row_key(file, "reportingInstance");
+    append_literal(file->text, "\"");
     if (event->involved_version != 0) {
-        append_text(text, event->source);
-        append_literal(text, "-control-plane\",");
-        append_series(text, event);
-        append_literal(text, LINE_3 "\"source\": {}");
-    } else {
-        append_member(text, "\"," LINE_3 "\"source\": {" LINE_4 "\"component\": ", event->source);
-        append_literal(text, LINE_3 "}");
+        append_text(file->text, event->source);
+        append_literal(file->text, "-control-plane");
     }
+    append_literal(file->text, "\"");
+    if (event->involved_version != 0)
+        append_series(file, event);
+    row_key(file, "source");
+    row_open(file, '{');
+    if (event->involved_version == 0)
+        row_json_text(file, "component", event->source);
+    row_close(file, '}');
 }
 
-/* As it would stand in the list if that were written as a whole, the keys in order of the alphabet.
- * @name: for the Event's name, used again and again */
+/* An item of the list, its keys in order of the alphabet. @name: for the Event's name, used again
+ * and again */
 static void
-append_item(GString *text, const ApiEvent *event, GString *name)
+append_item(ResultFile *file, const ApiEvent *event, GString *name)
 {
-    append_literal(text, LINE_2 "{");
-    append_first_keys(text, event);
-    append_involved(text, event);
-    append_literal(text, LINE_3 "\"kind\": \"Event\"," LINE_3 "\"lastTimestamp\": ");
+    row_item(file);
+    row_open(file, '{');
+    append_first_keys(file, event);
+    append_involved(file, event);
+    row_json_text(file, "kind", "Event");
     if (event->involved_version != 0)
-        append_literal(text, "null");
+        row_json_null(file, "lastTimestamp");
     else
-        append_time(text, event->last_at, FALSE);
-    append_member(text, "," LINE_3 "\"message\": ", event->message);
-    append_literal(text, ",");
-    append_metadata(text, event, name);
-    append_member(text, LINE_3 "\"reason\": ", event->reason);
-    append_member(text, "," LINE_3 "\"reportingComponent\": ", event->source);
-    append_source(text, event);
-    append_member(text, "," LINE_3 "\"type\": ", event->type);
-    append_literal(text, LINE_2 "}");
+        row_json_time(file, "lastTimestamp", event->last_at, FALSE);
+    row_json_text(file, "message", event->message);
+    append_metadata(file, event, name);
+    row_json_text(file, "reason", event->reason);
+    row_json_text(file, "reportingComponent", event->source);
+    append_source(file, event);
+    row_json_text(file, "type", event->type);
+    row_close(file, '}');
 }
 
 void
@@ -376,13 +381,21 @@ event_list(const Run *run, const Stages *stages, ResultFile *file)
     g_autoptr(GString) name = g_string_new(NULL);
 
     (void)stages;
-    append_literal(file->text, "{\n" INDENT "\"apiVersion\": \"v1\",\n" INDENT "\"items\": [");
+    file->indent = 4;
+    row_open(file, '{');
+    row_json_text(file, "apiVersion", "v1");
+    row_key(file, "items");
+    row_open(file, '[');
     for (unsigned i = 0; i < rows->len; i++) {
-        append_text(file->text, i == 0 ? "" : ",");
-        append_item(file->text, api_server_event(api, g_array_index(rows, Row, i).index), name);
+        append_item(file, api_server_event(api, g_array_index(rows, Row, i).index), name);
         result_file_end_row(file);
     }
-    append_text(file->text, rows->len == 0 ? "" : "\n" INDENT);
-    append_literal(file->text, "],\n" INDENT "\"kind\": \"List\",\n" INDENT "\"metadata\": {" LINE_2
-                               "\"resourceVersion\": \"\"\n" INDENT "}\n}\n");
+    row_close(file, ']');
+    row_json_text(file, "kind", "List");
+    row_key(file, "metadata");
+    row_open(file, '{');
+    row_json_text(file, "resourceVersion", "");
+    row_close(file, '}');
+    row_close(file, '}');
+    row_end(file);
 }

@@ -6,7 +6,7 @@
 
 #include "attribution.h"
 #include "results.h"
-#include "sim/append.h"
+#include "run/files/rows.h"
 
 #define TIMES_MAX 3000
 #define STRETCHES_MAX 600
@@ -27,15 +27,22 @@ append_number(GString *text, double number)
 {
     char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.6g", number));
+    append_text(text, g_ascii_formatd(buffer, sizeof buffer, "%.6g", number));
 }
 
-/* The same of seconds. */
 static void
-append_time(GString *text, SimTime time)
+row_number(ResultFile *file, double number)
 {
-    if (!append_six_digits(text, (uint64_t)time, 1))
-        append_number(text, seconds(time));
+    row_item(file);
+    append_number(file->text, number);
+}
+
+static void
+row_time(ResultFile *file, SimTime time)
+{
+    row_item(file);
+    if (!append_six_digits(file->text, (uint64_t)time, 1))
+        append_number(file->text, seconds(time));
 }
 
 /* ---- Where the time went ---- */
@@ -48,12 +55,11 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
     if (run_options(run)->untraced)
         return;
     attribution_add(attribution, run, stages);
-    GString *text = file->text;
-    results_append_header(text, run, "# ", "");
-    g_string_append(text, "stage");
+    results_append_header(file->text, run, "# ", "");
+    row_csv_text(file, "stage");
     for (unsigned wait = WAIT_SCENARIO; wait < N_WAITS; wait++)
-        g_string_append_printf(text, ",%s", attribution_wait((SimWait)wait));
-    g_string_append_c(text, '\n');
+        row_csv_text(file, attribution_wait((SimWait)wait));
+    row_end(file);
     for (unsigned stage = 0; stage < N_STAGES; stage++) {
         SimTime sums[N_WAITS] = {0}, sum;
         g_autoptr(GArray) rows = attribution_rows(attribution, (Stage)stage, &sum);
@@ -63,12 +69,10 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
             const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
             sums[row->wait] += row->total;
         }
-        g_string_append(text, stage_name((Stage)stage));
-        for (unsigned wait = WAIT_SCENARIO; wait < N_WAITS; wait++) {
-            g_string_append_c(text, ',');
-            append_number(text, seconds(sums[wait]) / stages->samples[stage].values->len);
-        }
-        g_string_append_c(text, '\n');
+        row_csv_text(file, stage_name((Stage)stage));
+        for (unsigned wait = WAIT_SCENARIO; wait < N_WAITS; wait++)
+            row_number(file, seconds(sums[wait]) / stages->samples[stage].values->len);
+        row_end(file);
     }
 }
 
@@ -141,7 +145,6 @@ add_pod_steps(GArray *steps, const PodTimes *pod, SimTime end)
     }
 }
 
-/* What a milestone changes. Returns: FALSE: nothing */
 /* What a milestone changes. Returns: FALSE: nothing */
 static gboolean
 call_step(const Milestone *milestone, Step *step)
@@ -252,24 +255,22 @@ add_late_calls(GArray *steps, const Milestones *log)
 /* What was so until @at, if that is longer than an instant, and what is so from then on: a step is
  * two rows. */
 static void
-append_levels(GString *text, SimTime at, const int *levels)
+append_levels(ResultFile *file, SimTime at, const int *levels)
 {
-    append_time(text, at);
-    for (unsigned i = 0; i < N_LEVELS; i++) {
-        append_literal(text, ",");
-        append_integer(text, levels[i]);
-    }
-    append_literal(text, "\n");
+    row_time(file, at);
+    for (unsigned i = 0; i < N_LEVELS; i++)
+        row_csv_integer(file, levels[i]);
+    row_end(file);
 }
 
 static void
-append_step(GString *text, SimTime at, const int *before, const int *after)
+append_step(ResultFile *file, SimTime at, const int *before, const int *after)
 {
     if (at > 0 && memcmp(before, after, N_LEVELS * sizeof *before) == 0)
         return;
     if (at > 0)
-        append_levels(text, at, before);
-    append_levels(text, at, after);
+        append_levels(file, at, before);
+    append_levels(file, at, after);
 }
 
 static int
@@ -296,11 +297,11 @@ stretch_width(StepWalk walk, SimTime end)
 /* Of a stretch, the pods as they stood when most were pending, so that their stages add up; of
  * calls, the most. @levels: all 0; (out): as it is in the end */
 static void
-append_stretches(GString *text, StepWalk walk, SimTime width, int *levels)
+append_stretches(ResultFile *file, StepWalk walk, SimTime width, int *levels)
 {
     int shown[N_LEVELS] = {0}, before[N_LEVELS] = {0};
 
-    append_step(text, 0, before, shown);
+    append_step(file, 0, before, shown);
     while (!walk.is_over) {
         SimTime at = walk.now.at / width * width;
         memcpy(shown, levels, sizeof shown);
@@ -315,12 +316,12 @@ append_stretches(GString *text, StepWalk walk, SimTime width, int *levels)
                 shown[k] = is_first && now == at ? levels[k] : MAX(shown[k], levels[k]);
             is_first = FALSE;
         }
-        append_step(text, at, before, shown);
+        append_step(file, at, before, shown);
         memcpy(before, shown, sizeof before);
         if (width > 1) { /* the next stretch, unless it has its own row, is as this one ended */
             SimTime next = at + width;
             if (walk.is_over || walk.now.at >= next + width) {
-                append_step(text, next, before, levels);
+                append_step(file, next, before, levels);
                 memcpy(before, levels, sizeof before);
             }
         }
@@ -332,7 +333,6 @@ plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
 {
     SimTime end = sim_now(run_sim(run));
     g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(Step));
-    GString *text = file->text;
     int levels[N_LEVELS] = {0};
 
     const GArray *pods = stages_pods(stages);
@@ -340,14 +340,14 @@ plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
         add_pod_steps(steps, &g_array_index(pods, PodTimes, i), end);
     add_late_calls(steps, run_milestones(run));
     g_array_sort(steps, compare_steps);
-    results_append_header(text, run, "# ", "");
-    append_literal(text, "seconds");
+    results_append_header(file->text, run, "# ", "");
+    row_csv_text(file, "seconds");
     for (unsigned i = 0; i < N_LEVELS; i++)
-        g_string_append_printf(text, ",%s", level_names[i]);
-    append_literal(text, "\n");
+        row_csv_text(file, level_names[i]);
+    row_end(file);
     const StepWalk walk = walk_steps(steps, run_milestones(run));
-    append_stretches(text, walk, stretch_width(walk, end), levels);
-    append_levels(text, end, levels);
+    append_stretches(file, walk, stretch_width(walk, end), levels);
+    append_levels(file, end, levels);
 }
 
 /* ---- Volumes of nodes ---- */
@@ -391,27 +391,22 @@ is_fuller(const NodeVolumes *self, unsigned one, unsigned other)
 }
 
 static void
-append_node_rows(const NodeVolumes *self, GString *text, SimTime at)
+append_node_rows(const NodeVolumes *self, ResultFile *file, SimTime at)
 {
     for (unsigned first = 0; first < self->n_nodes; first += self->nodes_per_row) {
         unsigned fullest = first, end = MIN(first + self->nodes_per_row, self->n_nodes);
         for (unsigned i = first + 1; i < end; i++)
             if (is_fuller(self, i, fullest))
                 fullest = i;
-        append_time(text, at);
-        append_literal(text, ",");
-        append_unsigned(text, first / self->nodes_per_row);
-        append_literal(text, ",");
-        append_text(text, objects_key_at(run_objects(self->run), KIND_NODE, fullest)->name);
-        append_literal(text, ",");
-        append_integer(text, self->attached[fullest]);
-        append_literal(text, ",");
-        append_integer(text, self->limits[fullest]);
-        append_literal(text, ",");
-        append_unsigned(text, self->nodes_per_row);
-        append_literal(text, "\n");
+        row_time(file, at);
+        row_csv_unsigned(file, first / self->nodes_per_row);
+        row_csv_text(file, objects_key_at(run_objects(self->run), KIND_NODE, fullest)->name);
+        row_csv_integer(file, self->attached[fullest]);
+        row_csv_integer(file, self->limits[fullest]);
+        row_csv_unsigned(file, self->nodes_per_row);
+        row_end(file);
     }
-    append_literal(text, "\n");
+    row_end(file); /* gnuplot: a block of its own */
 }
 
 void
@@ -422,7 +417,6 @@ plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
     unsigned n_nodes = objects_n_keys(run_objects(run), KIND_NODE);
     g_autoptr(GHashTable) places = g_hash_table_new(g_str_hash, g_str_equal);
     g_autofree int *attached = g_new0(int, n_nodes), *limits = g_new0(int, n_nodes);
-    GString *text = file->text;
     unsigned next = 0;
 
     (void)stages;
@@ -436,8 +430,8 @@ plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
         g_hash_table_insert(places, (void *)key->name, GUINT_TO_POINTER(i + 1));
         limits[i] = node_limit(run, key->name);
     }
-    results_append_header(text, run, "# ", "");
-    g_string_append(text, "seconds,row,name,attached,limit,nodes\n");
+    results_append_header(file->text, run, "# ", "");
+    append_literal(file->text, "seconds,row,name,attached,limit,nodes\n");
     for (SimTime at = 0; at <= end; at += width) {
         for (; next < milestones_count(log) && milestones_at(log, next).at <= at; next++) {
             const Milestone milestone = milestones_at(log, next);
@@ -449,8 +443,7 @@ plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
             if (place > 0)
                 attached[place - 1] = MAX(attached[place - 1] + change, 0);
         }
-        append_node_rows(&volumes, text, at);
-        result_file_end_row(file);
+        append_node_rows(&volumes, file, at);
     }
 }
 
@@ -481,22 +474,19 @@ client_place(const GArray *clients, const char *name)
 }
 
 static void
-append_rate_row(GString *text, unsigned second, const double *rates, double most)
+append_rate_row(ResultFile *file, unsigned second, const double *rates, double most)
 {
-    g_string_append_printf(text, "%u", second);
-    for (unsigned i = 0; i < CLIENTS_MAX + 1; i++) {
-        g_string_append_c(text, ',');
-        append_number(text, rates[i]);
-    }
-    g_string_append_c(text, ',');
-    append_number(text, most);
-    g_string_append_c(text, '\n');
+    row_csv_unsigned(file, second);
+    for (unsigned i = 0; i < CLIENTS_MAX + 1; i++)
+        row_number(file, rates[i]);
+    row_number(file, most);
+    row_end(file);
 }
 
 /* Requests a second, as the mean of as many seconds as leaves RATES_MAX rows at most, which are
  * steps; and the most of any one. */
 static void
-append_rates(GString *text, const uint32_t *counts, unsigned n_seconds)
+append_rates(ResultFile *file, const uint32_t *counts, unsigned n_seconds)
 {
     const unsigned n_columns = CLIENTS_MAX + 1, width = (n_seconds + RATES_MAX - 1) / RATES_MAX;
 
@@ -510,8 +500,8 @@ append_rates(GString *text, const uint32_t *counts, unsigned n_seconds)
             }
             most = MAX(most, all);
         }
-        append_rate_row(text, second, rates, most);
-        append_rate_row(text, second + width, rates, most);
+        append_rate_row(file, second, rates, most);
+        append_rate_row(file, second + width, rates, most);
     }
 }
 
@@ -546,14 +536,13 @@ plot_client_rates(const Run *run, const Stages *stages, ResultFile *file)
             g_array_index(counts, uint32_t, cell) += g_array_index(row->counts, uint32_t, k);
         }
     }
-    GString *text = file->text;
-    results_append_header(text, run, "# ", "");
-    g_string_append(text, "seconds");
+    results_append_header(file->text, run, "# ", "");
+    row_csv_text(file, "seconds");
     for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        g_string_append_printf(
-            text, ",%s", i < clients->len ? g_array_index(clients, ClientTotal, i).name : "none");
-    g_string_append(text, ",others,most\n");
-    append_rates(text, (const uint32_t *)(const void *)counts->data, counts->len / n_columns);
+        row_csv_text(file, i < clients->len ? g_array_index(clients, ClientTotal, i).name : "none");
+    append_literal(file->text, ",others,most");
+    row_end(file);
+    append_rates(file, (const uint32_t *)(const void *)counts->data, counts->len / n_columns);
 }
 
 /* ---- Binding modes ---- */
@@ -582,20 +571,22 @@ binding_mode(const Run *run, const PodRecord *record)
 /* A distribution: seconds, and the share in % that took no longer, from 0 on; at most TIMES_MAX
  * steps. A block of its own. */
 static void
-append_distribution(GString *text, SimSample *sample, const char *name)
+append_distribution(ResultFile *file, SimSample *sample, const char *name)
 {
     unsigned n = sim_sample_count(sample), n_points = MIN(n, TIMES_MAX);
 
-    g_string_append_printf(text, "# %s\n", name);
+    append_literal(file->text, "# ");
+    append_text(file->text, name);
+    row_end(file);
     for (unsigned i = n == 0 ? 1 : 0; i <= n_points; i++) {
         double share = (double)i / MAX(n_points, 1);
-        append_time(text, MAX(sim_sample_quantile(sample, share), SIM_MS));
-        append_literal(text, ",");
-        if (!append_six_digits(text, i * 100 * (uint64_t)SIM_SECOND, MAX(n_points, 1)))
-            append_number(text, 100 * share);
-        append_literal(text, "\n");
+        row_time(file, MAX(sim_sample_quantile(sample, share), SIM_MS));
+        row_item(file);
+        if (!append_six_digits(file->text, i * 100 * (uint64_t)SIM_SECOND, MAX(n_points, 1)))
+            append_number(file->text, 100 * share);
+        row_end(file);
     }
-    g_string_append(text, n == 0 ? "NaN,NaN\n\n\n" : "\n\n");
+    append_text(file->text, n == 0 ? "NaN,NaN\n\n\n" : "\n\n");
 }
 
 void
@@ -603,12 +594,11 @@ plot_distributions(const Run *run, const Stages *stages, ResultFile *file)
 {
     static const Stage shown[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE,
                                   STAGE_PUBLISH,  STAGE_START,  STAGE_POD_START};
-    GString *text = file->text;
 
-    results_append_header(text, run, "# ", "");
+    results_append_header(file->text, run, "# ", "");
     for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
         SimSample *sample = (SimSample *)&stages->samples[shown[i]]; /* sorting changes nothing */
-        append_distribution(text, sample, stage_name(shown[i]));
+        append_distribution(file, sample, stage_name(shown[i]));
     }
 }
 
@@ -619,11 +609,10 @@ plot_binding_modes(const Run *run, const Stages *stages, ResultFile *file)
     static const Stage shown[] = {STAGE_SCHEDULE, STAGE_POD_START};
     const GArray *pods = stages_pods(stages);
     g_autofree const char **mode_of = g_new(const char *, pods->len);
-    GString *text = file->text;
 
     for (unsigned k = 0; k < pods->len; k++)
         mode_of[k] = binding_mode(run, milestones_pod(run_milestones(run), k));
-    results_append_header(text, run, "# ", "");
+    results_append_header(file->text, run, "# ", "");
     for (unsigned i = 0; i < G_N_ELEMENTS(modes) * G_N_ELEMENTS(shown); i++) {
         const char *mode = modes[i / 2];
         SimSample sample;
@@ -633,7 +622,7 @@ plot_binding_modes(const Run *run, const Stages *stages, ResultFile *file)
             if (g_strcmp0(mode_of[k], mode) == 0 && took != TIME_UNSET)
                 sim_sample_add(&sample, took);
         }
-        append_distribution(text, &sample, mode);
+        append_distribution(file, &sample, mode);
         sim_sample_clear(&sample);
     }
 }

@@ -11,8 +11,8 @@
 #include "event-list.h"
 #include "plot-data.h"
 #include "run/files/result-file.h"
+#include "run/files/rows.h"
 #include "run/world/run-private.h"
-#include "sim/append.h"
 
 /* An expectation's worst outcome over the replications. */
 typedef struct {
@@ -392,26 +392,17 @@ results_table(Results *self)
 /* ---- Files ---- */
 
 static void
-append_csv_time(GString *text, SimTime time)
+append_csv_start(ResultFile *file,
+                 const char *kind,
+                 const ObjectKey *key,
+                 unsigned incarnation,
+                 const char *other)
 {
-    append_literal(text, ",");
-    if (time != TIME_UNSET)
-        append_seconds(text, time);
-}
-
-static void
-append_csv_start(
-    GString *text, const char *kind, const ObjectKey *key, unsigned incarnation, const char *other)
-{
-    append_text(text, kind);
-    append_literal(text, ",");
-    append_text(text, key->namespace);
-    append_literal(text, ",");
-    append_text(text, key->name);
-    append_literal(text, ",");
-    append_unsigned(text, incarnation);
-    append_literal(text, ",");
-    append_text(text, other == NULL ? "" : other);
+    row_csv_text(file, kind);
+    row_csv_text(file, key->namespace);
+    row_csv_text(file, key->name);
+    row_csv_unsigned(file, incarnation);
+    row_csv_text(file, other == NULL ? "" : other);
 }
 
 /* What repeats the run; a comment to who reads the file line by line. */
@@ -429,10 +420,12 @@ results_append_header(GString *text, const Run *run, const char *before, const c
 static void
 append_csv_row(ResultFile *file, const SimTime *times, unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
-        append_csv_time(file->text, times[i]);
-    append_literal(file->text, "\n");
-    result_file_end_row(file);
+    for (unsigned i = 0; i < n; i++) {
+        row_item(file);
+        if (times[i] != TIME_UNSET)
+            append_seconds(file->text, times[i]);
+    }
+    row_end(file);
 }
 
 static void
@@ -442,7 +435,7 @@ append_pod_rows(const Stages *stages, ResultFile *file)
 
     for (unsigned i = 0; i < pods->len; i++) {
         const PodTimes *pod = &g_array_index(pods, PodTimes, i);
-        append_csv_start(file->text, "pod", pod->pod, pod->incarnation, pod->node);
+        append_csv_start(file, "pod", pod->pod, pod->incarnation, pod->node);
         const SimTime times[] = {pod->created,   pod->scheduled, pod->attached, pod->staged,
                                  pod->published, pod->ready,     TIME_UNSET,    TIME_UNSET,
                                  TIME_UNSET,     pod->deleted,   pod->gone};
@@ -457,7 +450,7 @@ append_claim_rows(const Stages *stages, ResultFile *file)
 
     for (unsigned i = 0; i < claims->len; i++) {
         const ClaimTimes *claim = &g_array_index(claims, ClaimTimes, i);
-        append_csv_start(file->text, "claim", claim->claim, claim->incarnation,
+        append_csv_start(file, "claim", claim->claim, claim->incarnation,
                          claim->volume == NULL ? NULL : claim->volume->name);
         const SimTime times[] = {
             claim->created, TIME_UNSET,     TIME_UNSET,   TIME_UNSET,
@@ -474,7 +467,7 @@ append_volume_rows(const Stages *stages, ResultFile *file)
 
     for (unsigned i = 0; i < volumes->len; i++) {
         const VolumeTimes *volume = &g_array_index(volumes, VolumeTimes, i);
-        append_csv_start(file->text, "volume", volume->volume, volume->incarnation, NULL);
+        append_csv_start(file, "volume", volume->volume, volume->incarnation, NULL);
         const SimTime times[] = {volume->created,
                                  TIME_UNSET,
                                  TIME_UNSET,
@@ -504,37 +497,24 @@ objects_csv(const Run *run, const Stages *stages, ResultFile *file)
 }
 
 static void
-append_milestone(GString *text, const Milestone *milestone)
+append_milestone(ResultFile *file, const Milestone *milestone)
 {
     const ObjectKey *object = milestone->object;
 
-    append_literal(text, "{\"t\":");
-    append_seconds(text, milestone->at);
-    append_literal(text, ",\"kind\":\"");
-    append_text(text, kind_class(object->kind)->kind);
-    if (object->namespace[0] != '\0') {
-        append_literal(text, "\",\"namespace\":");
-        append_json_text(text, object->namespace);
-        append_literal(text, ",\"name\":");
-    } else {
-        append_literal(text, "\",\"name\":");
-    }
-    append_json_text(text, object->name);
-    append_literal(text, ",\"incarnation\":");
-    append_unsigned(text, milestone->incarnation);
-    append_literal(text, ",\"milestone\":\"");
-    append_text(text, milestone_name((MilestoneKind)milestone->kind));
-    append_literal(text, "\"");
-    if (milestone->node != NULL) {
-        append_literal(text, ",\"node\":");
-        append_json_text(text, milestone->node);
-    }
-    if (milestone->code != CSI_OK) {
-        append_literal(text, ",\"code\":\"");
-        append_text(text, csi_code_name((CsiCode)milestone->code));
-        append_literal(text, "\"");
-    }
-    append_literal(text, "}\n");
+    row_open(file, '{');
+    row_json_seconds(file, "t", milestone->at);
+    row_json_text(file, "kind", kind_class(object->kind)->kind);
+    if (object->namespace[0] != '\0')
+        row_json_text(file, "namespace", object->namespace);
+    row_json_text(file, "name", object->name);
+    row_json_unsigned(file, "incarnation", milestone->incarnation);
+    row_json_text(file, "milestone", milestone_name((MilestoneKind)milestone->kind));
+    if (milestone->node != NULL)
+        row_json_text(file, "node", milestone->node);
+    if (milestone->code != CSI_OK)
+        row_json_text(file, "code", csi_code_name((CsiCode)milestone->code));
+    row_close(file, '}');
+    row_end(file);
 }
 
 static void
@@ -546,8 +526,7 @@ milestones_jsonl(const Run *run, const Stages *stages, ResultFile *file)
     results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone milestone = milestones_at(log, i);
-        append_milestone(file->text, &milestone);
-        result_file_end_row(file);
+        append_milestone(file, &milestone);
     }
 }
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sim/append.h"
+#include "run/files/rows.h"
 
 #define CLIENTS_SHOWN 8
 
@@ -247,26 +247,19 @@ api_load_append_table(const ApiLoad *self, GString *text)
 void
 api_load_append_csv(const ApiLoad *self, ResultFile *file)
 {
-    GString *text = file->text;
-
-    g_string_append(text, "second,client,verb,resource,requests\n");
+    append_literal(file->text, "second,client,verb,resource,requests\n");
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ApiLoadRow *row = self->rows->pdata[i];
         for (unsigned k = 0; k < row->counts->len; k++) {
             uint32_t requests = g_array_index(row->counts, uint32_t, k);
             if (requests == 0)
                 continue;
-            append_integer(text, row->first + k);
-            append_literal(text, ",");
-            append_text(text, row->client);
-            append_literal(text, ",");
-            append_text(text, row->verb);
-            append_literal(text, ",");
-            append_text(text, row->resource);
-            append_literal(text, ",");
-            append_unsigned(text, requests);
-            append_literal(text, "\n");
-            result_file_end_row(file);
+            row_csv_integer(file, row->first + k);
+            row_csv_text(file, row->client);
+            row_csv_text(file, row->verb);
+            row_csv_text(file, row->resource);
+            row_csv_unsigned(file, requests);
+            row_end(file);
         }
     }
 }

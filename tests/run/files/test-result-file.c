@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <glib/gstdio.h>
 
-#include "run/files/result-file.h"
+#include "run/files/rows.h"
 
 /* Result files: whole or not at all, whatever their length and whatever goes wrong. */
 
@@ -244,6 +244,53 @@ who_breaks_it_off_leaves_nothing(void **state)
     remove_folder(folder);
 }
 
+/* The row writer sets commas and line breaks. */
+static void
+append_object(ResultFile *file)
+{
+    row_open(file, '{');
+    row_json_text(file, "name", "a\"b");
+    row_key(file, "times");
+    row_open(file, '[');
+    for (unsigned i = 0; i < 2; i++) {
+        row_item(file);
+        row_open(file, '{');
+        row_json_seconds(file, "at", i * SIM_SECOND);
+        row_close(file, '}');
+    }
+    row_close(file, ']');
+    row_key(file, "none");
+    row_open(file, '{');
+    row_close(file, '}');
+    row_json_unsigned(file, "n", 2);
+    row_close(file, '}');
+    row_end(file);
+}
+
+static void
+rows_have_commas_and_breaks(void **state)
+{
+    g_autoptr(ResultFile) file = result_file_new(".", NAME);
+
+    (void)state;
+    row_csv_text(file, "a");
+    row_csv_integer(file, -1);
+    row_csv_text(file, "");
+    row_csv_seconds(file, SIM_SECOND);
+    row_end(file);
+    append_object(file);
+    file->indent = 4;
+    append_object(file);
+    assert_string_equal(file->text->str,
+                        "a,-1,,1.000000000\n"
+                        "{\"name\":\"a\\\"b\",\"times\":[{\"at\":0.000000000},"
+                        "{\"at\":1.000000000}],\"none\":{},\"n\":2}\n"
+                        "{\n    \"name\": \"a\\\"b\",\n    \"times\": [\n"
+                        "        {\n            \"at\": 0.000000000\n        },\n"
+                        "        {\n            \"at\": 1.000000000\n        }\n    ],\n"
+                        "    \"none\": {},\n    \"n\": 2\n}\n");
+}
+
 int
 main(void)
 {
@@ -254,6 +301,7 @@ main(void)
         cmocka_unit_test(a_full_disk_leaves_nothing),
         cmocka_unit_test(a_name_that_is_taken_by_a_folder_is_an_error),
         cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
+        cmocka_unit_test(rows_have_commas_and_breaks),
         cmocka_unit_test(who_breaks_it_off_leaves_nothing),
     };
 

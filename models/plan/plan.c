@@ -143,7 +143,7 @@ plan_key(const Plan *self)
     return self->start.key;
 }
 
-void *
+const void *
 plan_operation(const Plan *self)
 {
     return self->start.operation;

@@ -45,8 +45,9 @@ struct PlanChange {
 
 /* ---- For decide functions ---- */
 
-ObjectKey *plan_key(const Plan *self);  /* what this plan is about */
-void *plan_operation(const Plan *self); /* the operation's struct, from PlanStart; NULL: none */
+ObjectKey *plan_key(const Plan *self); /* what this plan is about */
+const void *
+plan_operation(const Plan *self); /* the operation's struct, from PlanStart; NULL: none */
 /* Memory that lives as long as the plan, zeroed: for arguments of edits. */
 void *plan_alloc(Plan *self, size_t size);
 #define plan_new_arg(plan, Type) ((Type *)plan_alloc((plan), sizeof(Type)))
@@ -258,10 +259,6 @@ typedef struct {
     unsigned retries_max; /* after so many consecutive retries the key is dropped until it is added
                              again; 0: no limit */
     PlanDecide sync;
-    /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what
-     * they refer to; may be NULL */
-    size_t operation_size;
-    void (*clear_operation)(void *operation);
     /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
     void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
 } WorkersOptions;

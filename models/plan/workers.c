@@ -11,34 +11,11 @@ struct Workers {
     SimEventId dispatch; /* pending: keys are handed out after the present event */
 };
 
-/* The state of one sync; plan_operation() points at the bytes. */
-typedef struct {
-    void (*clear)(void *operation);
-    max_align_t bytes[];
-} SyncOperation;
-
-static void
-sync_operation_free(void *bytes)
-{
-    SyncOperation *operation =
-        (SyncOperation *)(void *)((char *)bytes - offsetof(SyncOperation, bytes));
-
-    if (operation->clear != NULL)
-        operation->clear(bytes);
-    g_free(operation);
-}
-
 static void
 worker_run(Workers *self, ObjectKey *key)
 {
     PlanStart start = {.component = self->component, .decide = self->options.sync, .key = key};
 
-    if (self->options.operation_size > 0) {
-        SyncOperation *operation = g_malloc0(sizeof(SyncOperation) + self->options.operation_size);
-        operation->clear = self->options.clear_operation;
-        start.operation = operation->bytes;
-        start.free_operation = sync_operation_free;
-    }
     self->n_busy++;
     plan_execute(plan_new(&start, self));
 }

@@ -69,8 +69,8 @@ publish_context(World *world, CsiModelledOptions *options)
     options->latency[CSI_CONTROLLER_UNPUBLISH_VOLUME] = NULL;
 }
 
-/* EA-V5, EA-V6, SEQ-6, SEQ-7; with no latency at all the watch is as fast as the second run, so
- * there is no RACE-2. */
+/* EA-V5, EA-V6, SEQ-6, SEQ-7. Without latency the watch is as fast as the second run, so RACE-2
+ * does not occur. */
 static void
 up_and_down(void **state)
 {
@@ -319,8 +319,8 @@ second_publish(void **state)
     assert_int_equal(world_count(world, "PATCH_STATUS VolumeAttachment", NULL, NULL), 400 + again);
 }
 
-/* EA-37, RACE-4: the patch carries the cache's list; what was taken off meanwhile cannot come back
- * on a deleted volume. */
+/* EA-37, RACE-4: the patch carries the cache's list; a deleted volume cannot get back a finalizer
+ * that others took off meanwhile. */
 static void
 stale_list_is_refused(void **state)
 {
@@ -404,7 +404,7 @@ take_800_ms(World *world, CsiModelledOptions *options)
     options->latency[CSI_CONTROLLER_PUBLISH_VOLUME] = world_constant(world, MS(800));
 }
 
-/* TIM-79a: ten workers are the limit when the client is none. */
+/* TIM-79a: with an unlimited client ten workers are the limit. */
 static void
 ten_workers(void **state)
 {

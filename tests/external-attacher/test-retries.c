@@ -97,8 +97,8 @@ attempts_lie_on_the_grid(void **state)
     retry_all(CSI_CONTROLLER_UNPUBLISH_VOLUME, cases, G_N_ELEMENTS(cases), unpublish);
 }
 
-/* EA-35: what timed out may be attached all the same: the driver is asked to detach, and nothing is
- * left. */
+/* EA-35: the volume may be attached in spite of the time-out: the driver is asked to detach, and
+ * nothing is left. */
 static void
 a_publish_that_timed_out_is_undone(void **state)
 {
@@ -116,8 +116,8 @@ a_publish_that_timed_out_is_undone(void **state)
     assert_int_equal(n_published(world), 0);
 }
 
-/* EA-14: an own note of an error is no reason to look again, a deletion is, at once; the back-off
- * goes on. */
+/* EA-14: the attacher's own error in the status does not queue the attachment; a deletion does, at
+ * once, and the back-off goes on. */
 static void
 a_deletion_does_not_wait_for_the_back_off(void **state)
 {

@@ -121,7 +121,7 @@ immediate_classes_if_asked_for(void **state)
     assert_int_equal(n_objects(world), 3);
 }
 
-/* CAP-2, CAP-5: everything is asked for once a minute, what is the same is not written. */
+/* CAP-2, CAP-5: each capacity is asked for once a minute, and written only if it changes. */
 static void
 polls_write_what_changed(void **state)
 {
@@ -190,7 +190,7 @@ failures_refresh_their_class(void **state)
     assert_int_equal(world_count(world, ASK, NULL, NULL), 3);
 }
 
-/* CAP-4: what others delete is made again, what is one too many goes. */
+/* CAP-4: an object that others delete is made again; a superfluous object is deleted. */
 static void
 objects_are_looked_after(void **state)
 {

@@ -10,8 +10,8 @@
 #include "models/cluster/model.h"
 #include "models/external-provisioner/provisioner.h"
 
-/* What a StorageClass's parameters mean: which go to the driver, which name secrets; and how
- * volumes are called. */
+/* The parameters of a StorageClass: some go to the driver, some name secrets. And the names of
+ * volumes. */
 
 const ModelClass *const model_classes[] = {NULL};
 
@@ -54,7 +54,7 @@ static const SecretCase secret_cases[] = {
      S("controller-expand-secret-name") "=n " S("controller-expand-secret-namespace") "=s",                  "s/n"            },
     {SECRET_USE_NODE_EXPAND,
      S("node-expand-secret-name") "=n " S("node-expand-secret-namespace") "=s",                              "s/n"            },
- /* The default pair stands in for each; a pair of its own wins; what another one has is no
+ /* The default pair stands in for each use; a pair of its own wins; pairs of other uses do not
   matter. */
     {SECRET_USE_NODE_STAGE,         S("secret-name") "=n " S("secret-namespace") "=s",                       "s/n"            },
     {SECRET_USE_NODE_STAGE,
@@ -63,7 +63,7 @@ static const SecretCase secret_cases[] = {
      "t/m"                                                                                                                    },
     {SECRET_USE_NODE_STAGE,
      S("node-publish-secret-name") "=n " S("node-publish-secret-namespace") "=s",                            ""               },
- /* The old keys, for those who had them. */
+ /* The old keys, where there are any. */
     {SECRET_USE_PROVISIONER,        "csiProvisionerSecretName=n csiProvisionerSecretNamespace=s",            "s/n"            },
     {SECRET_USE_NODE_STAGE,         "csiNodeStageSecretName=n csiNodeStageSecretNamespace=s",                "s/n"            },
     {SECRET_USE_NODE_EXPAND,        "csiNodeExpandSecretName=n csiNodeExpandSecretNamespace=s",              ""               },
@@ -89,7 +89,7 @@ static const SecretCase secret_cases[] = {
      S("secret-name") "=${pvc.annotations['else']} " S("secret-namespace") "=s",                             "!invalid tokens"},
     {SECRET_USE_PROVISIONER,        S("secret-name") "=${pvc.uid} " S("secret-namespace") "=s",
      "!invalid tokens"                                                                                                        },
- /* Whoever owns a claim must not choose the namespace by its name or annotations. */
+ /* A claim's name and annotations must not choose the namespace. */
     {SECRET_USE_PROVISIONER,        S("secret-name") "=n " S("secret-namespace") "=${pvc.name}",
      "!invalid tokens"                                                                                                        },
     {SECRET_USE_PROVISIONER,

@@ -439,7 +439,7 @@ events_written(World *world, SimTime from, SimTime until, SimTime *last)
     assert_in_range((uint64_t)(value), (uint64_t)((expected) - (tolerance)),                       \
                     (uint64_t)((expected) + (tolerance)))
 
-/* What became of a burst of claims. Instants since the first CreateVolume. */
+/* The outcome of a burst of claims. Instants since the first CreateVolume. */
 typedef struct {
     SimTime first, last;    /* PV create */
     unsigned before, among; /* Events before the PV creates and among them */
@@ -499,9 +499,9 @@ is_recorded(const Burst *burst, const Burst *recorded)
            llabs(burst->last_event - recorded->last_event) <= MS(20);
 }
 
-/* TIM-70, TIM-71, TIM-80: workers crowd out the events. Each seed gives what a recording could have
- * been, and some give what the recordings were: which of the two takes the token 1.2 s after the
- * first event is a race. */
+/* TIM-70, TIM-71, TIM-80: workers crowd out the events. Each seed gives a possible recording, and
+ * some seeds give the real ones: workers and events race for the token 1.2 s after the first event.
+ */
 static void
 burst_of_claims(void **state)
 {

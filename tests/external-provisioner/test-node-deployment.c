@@ -91,7 +91,8 @@ the_chosen_node_makes_the_volume(void **state)
     assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, NULL), 0);
 }
 
-/* NODE-1, NODE-2: nobody takes what waits for a pod, nor, unless it may, what does not. */
+/* NODE-1, NODE-2: no instance takes a claim that waits for a pod; without the flag no instance
+ * takes any other claim either. */
 static void
 nobody_takes(void **state)
 {
@@ -141,8 +142,8 @@ one_node_takes_the_claim(void **state)
         assert_in_range(n_owned[i], 8, 40); /* chances are equal */
 }
 
-/* NODE-4: with hardly any wait they all write at once. All but one are refused, see who was first,
- * and leave it. */
+/* NODE-4: with hardly any wait they all write at once. All but one are refused, see the owner, and
+ * give up. */
 static void
 in_a_crowd_one_wins(void **state)
 {
@@ -200,7 +201,7 @@ room_in_b_only(World *world, CsiModelledOptions *options)
     options->controller_capabilities |= CSI_CONTROLLER_GET_CAPACITY;
 }
 
-/* NODE-3: who has no room does not try. */
+/* NODE-3: an instance without room does not try. */
 static void
 who_has_no_room_does_not_try(void **state)
 {

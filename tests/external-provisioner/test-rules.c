@@ -10,8 +10,7 @@
 #include "models/external-provisioner/provisioner.h"
 #include "tests/sidecar/world.h"
 
-/* One claim or one volume, one fact about it at a time: what the provisioner does about it, and
- * what it does not. */
+/* One claim or one volume, and one fact at a time: the reaction of the provisioner. */
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 

@@ -11,15 +11,15 @@
 #include "models/external-provisioner/provisioner.h"
 #include "tests/sidecar/world.h"
 
-/* A claim whose data comes from another claim or from a snapshot: one thing at a time is wrong with
- * the source. Whatever it is, the driver is not asked, and it is tried again on the grid of the
- * back-off: nothing wakes the provisioner when the source is ready. */
+/* A claim whose data comes from another claim or from a snapshot, with one fault of the source at a
+ * time. The driver is never asked, and the provisioner tries again on the grid of the back-off:
+ * nothing wakes it when the source is ready. */
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 
 typedef struct {
     const char *title;
-    /* What is wrong; NULL: nothing. */
+    /* The fault; NULL: none. */
     void (*spoil_claim)(World *world, Claim *claim);   /* the new one */
     void (*spoil_source)(World *world, Claim *source); /* the one that is copied */
     void (*spoil_volume)(World *world, Volume *volume);
@@ -192,7 +192,7 @@ claim_from(World *world, const char *kind, const char *name)
     return claim;
 }
 
-/* What became of the claim "data" in 20 s. */
+/* The outcome for the claim "data" after 20 s. */
 static void
 assert_outcome(World *world, const SourceCase *row)
 {

@@ -212,7 +212,7 @@ grows_up_to_the_node(void **state)
     assert_log(world, "");
 }
 
-/* RSZ-35, second branch: what was allocated stays for good. */
+/* RSZ-35, second branch: the allocation stays for good. */
 static void
 grows_without_the_node(void **state)
 {

@@ -17,8 +17,8 @@ const ModelClass *const model_classes[] = {&external_resizer_class, NULL};
 #define NODE_IN_PROGRESS "NodeResizeInProgress"
 #define NODE_INFEASIBLE "NodeResizeInfeasible"
 
-/* RSZ-3.1, row by row: the volume has, the claim asks for, is allocated (0: nothing), stands at;
- * facts from elsewhere; then this much is asked of the driver (0: nothing). */
+/* RSZ-3.1, row by row: the volume's capacity, the claim's request, allocation (0: none) and status;
+ * further facts; then the size that is asked for (0: nothing). */
 static const struct {
     const char *rule;
     int64_t capacity, request, allocated;
@@ -103,8 +103,7 @@ error_classes(void **state)
         assert_int_equal(resize_error_class(rows[i].code), rows[i].class);
 }
 
-/* Conditions by their first letters, "RF": what was, what comes, whether the rest stays, what is.
- */
+/* Conditions by their first letters, "RF": before, new ones, whether the rest stays, after. */
 static const struct {
     ConditionsKind kind;
     const char *old, *news;

@@ -7,7 +7,7 @@
  * attempt lies on the grid of the back-off (1 s, doubling, at most 5 min, no jitter), counted from
  * the end of the one before (EA-2, PROV-12, CGO-29). */
 
-#define RETRY_TIME (20 * SIM_MINUTE) /* a row's attempts are those of this time */
+#define RETRY_TIME (20 * SIM_MINUTE) /* the calls of this time are compared */
 
 /* How the back end treats a call that takes long. */
 typedef enum {
@@ -16,7 +16,7 @@ typedef enum {
     UNLOCKED, /* lets in a second call for the same volume */
 } RetryBackEnd;
 
-/* What the back end does with every call of a method, and when it is called then. */
+/* The behaviour of the back end for every call of a method, and the times of the calls. */
 typedef struct {
     const char *title;
     int latency_ms; /* of every call */

@@ -10,7 +10,7 @@
 
 #include "world.h"
 
-/* What the sidecar did, how often, and what it told: compared with what it should be. */
+/* Compare the sidecar's requests, calls and Events with the expected ones. */
 
 static inline void
 assert_log(World *world, const char *expected)

@@ -5,8 +5,8 @@
 #include "models/csi/modelled/modelled-driver.h"
 #include "models/plan/plan.h"
 
-/* A cluster in which nothing runs but one sidecar and its driver, for tests. What the neighbours
- * would do the test commits itself. The test program defines model_classes. */
+/* A cluster for tests, in which only one sidecar and its driver run. The test commits the writes of
+ * all other components. The test program defines model_classes. */
 
 #define WORLD_DRIVER "csi.test.example"
 #define WORLD_ZONE "topology.test.example/zone"
@@ -59,7 +59,7 @@ ObjectKey *world_key(World *self,
                      const char *name); /* of the namespace "default" where there is one */
 const Object *world_get(World *self, ObjectKind kind, const char *name);
 
-/* Commit at once, as if somebody else wrote. Takes @object. */
+/* Commit at once, in the place of another component. @object is taken. */
 void world_create(World *self, Object *object);
 void world_edit(World *self, ObjectKind kind, const char *name, ObjectEdit edit, const void *arg);
 void
@@ -76,7 +76,7 @@ Volume *world_volume(World *self, const char *name);
 Attachment *world_attachment(World *self, const char *name, const char *volume, const char *node);
 
 void world_run(World *self, SimTime until);
-/* Returns: (owned): what the sidecar did, joined by ", "; and forgets it */
+/* Returns: (owned): the sidecar's requests and calls, joined by ", "; and forgets them */
 char *world_take_log(World *self);
 /* How often and when first (out, nullable), last (out, nullable), without forgetting. */
 unsigned world_count(World *self, const char *what, SimTime *first, SimTime *last);

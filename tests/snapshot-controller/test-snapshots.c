@@ -11,9 +11,8 @@
 #include "models/snapshot-controller/snapshot-controller.h"
 #include "tests/sidecar/world-asserts.h"
 
-/* The snapshot-controller and a driver's csi-snapshotter together, and nobody else: each step that
- * one of them takes is a change that the other hears of. Nothing takes time but what a case says.
- */
+/* The snapshot-controller and a driver's csi-snapshotter together, and nothing else: each step of
+ * one is a change that the other hears of. Only the waits of a case take time. */
 
 const ModelClass *const model_classes[] = {&snapshot_controller_class, &external_snapshotter_class,
                                            NULL};
@@ -207,8 +206,8 @@ asks_until_it_is_ready(void **state)
     }
 }
 
-/* SNAP-32..34, SNAP-47: with policy Delete nothing is left; with Retain the content stays, and what
- * the driver has. */
+/* SNAP-32..34, SNAP-47: with policy Delete nothing is left; with Retain the content and the
+ * driver's snapshot stay. */
 static void
 deletes_as_its_policy_says(void **state)
 {
@@ -227,8 +226,8 @@ deletes_as_its_policy_says(void **state)
     }
 }
 
-/* SNAP-43: kubectl delete of a content whose snapshot lives does nothing; it goes with the
- * snapshot. */
+/* SNAP-43: kubectl delete of a content does nothing while its snapshot lives; the content goes with
+ * the snapshot. */
 static void
 a_content_goes_with_its_snapshot_only(void **state)
 {
@@ -342,8 +341,9 @@ a_deletion_waits_for_the_creation(void **state)
     assert_non_null(snapshot(world, "cut"));
 }
 
-/* SNAP-2, SNAP-6: what stands in the way of a content. Tried again until it is gone; told once, or
- * twice (SNAP-3) if the first status conflicts with the finalizer that the same sync has added. */
+/* SNAP-2, SNAP-6: obstacles to a content. The controller tries again until the obstacle is gone. It
+ * tells the error once, or twice (SNAP-3) if the first status conflicts with the finalizer that the
+ * same sync has added. */
 static void
 what_stands_in_the_way(void **state)
 {
@@ -389,7 +389,7 @@ drop_finalizers(Object *object, const void *data)
     return TRUE;
 }
 
-/* What is quoted has quotes of its own, as Go's %q prints them. */
+/* A quoted text with quotes of its own, as Go's %q prints it. */
 static void
 quotes_within_quotes(void **state)
 {
@@ -478,8 +478,8 @@ take_old(World *world)
     g_free(world_take_log(world));
 }
 
-/* SNAP-7, SNAP-46. What is wrong is found at 1 s, as its own status comes back, and after 1, 4 and
- * 8 s of back-off. */
+/* SNAP-7, SNAP-46. The error is found at 1 s, when the controller's own status comes back, and
+ * after 1, 4 and 8 s of back-off. */
 static void
 binds_what_is_given(void **state)
 {

@@ -10,7 +10,7 @@
 #define GIB (INT64_C(1) << 30)
 #define VOLUMES_MAX 4
 
-/* Whose claimRef a volume has. */
+/* The claim in the claimRef of a volume. */
 typedef enum {
     FREE,
     RESERVED, /* the claim's name, no uid */
@@ -276,7 +276,7 @@ fixture_clear(Fixture *fixture)
     objects_free(fixture->objects);
 }
 
-/* The name of what a search in the order i, i + 1, ... finds; "!" if it is refused. */
+/* The name of the volume that a search in the order i, i + 1, ... finds; "!" if it is refused. */
 static const char *
 search(const Fixture *fixture, unsigned first)
 {

@@ -40,7 +40,7 @@ teardown(Fixture *fixture)
     objects_free(fixture->objects);
 }
 
-/* Whether a CSIDriver object is there and what it says matters to CSI only. */
+/* Only to CSI a CSIDriver object and its fields matter. */
 static const struct {
     const char *source;
     gboolean attachable, without_attach, device_mountable;

@@ -310,17 +310,25 @@ apply_change(void *data, const PlanChange *change)
 }
 
 static const RuleTable *const rule_tables[] = {
-    &kubelet_new_pod_rules,     &kubelet_changed_pod_rules,
-    &kubelet_step_rules,        &kubelet_sync_rules,
-    &kubelet_wait_rules,        &kubelet_view_rules,
-    &kubelet_claim_rules,       &kubelet_volume_rules,
-    &kubelet_mount_rules,       &kubelet_teardown_rules,
-    &kubelet_operation_rules,   &kubelet_mount_step_rules,
-    &kubelet_mount_error_rules, &kubelet_unmount_rules,
-    &kubelet_expansion_rules,   &kubelet_mount_end_rules,
-    &kubelet_directory_rules,   &kubelet_socket_rules,
-    &kubelet_install_rules,     &kubelet_round_rules,
-    &kubelet_report_rules,      NULL,
+    &kubelet_new_pod_rules,
+    &kubelet_changed_pod_rules,
+    &kubelet_step_rules,
+    &kubelet_sync_rules,
+    &kubelet_view_rules,
+    &kubelet_claim_rules,
+    &kubelet_volume_rules,
+    &kubelet_mount_rules,
+    &kubelet_teardown_rules,
+    &kubelet_operation_rules,
+    &kubelet_mount_step_rules,
+    &kubelet_mount_error_rules,
+    &kubelet_unmount_rules,
+    &kubelet_expansion_rules,
+    &kubelet_mount_end_rules,
+    &kubelet_socket_rules,
+    &kubelet_install_rules,
+    &kubelet_round_rules,
+    NULL,
 };
 
 static void

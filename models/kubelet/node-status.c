@@ -123,21 +123,6 @@ set_heartbeat(Object *object, const void *arg)
     return TRUE;
 }
 
-/* Why a report comes. The consequence: whether it says that the Node is ready. */
-enum { SHUTTING = 1 << 0, PRESSED = 1 << 1, REPORT_FACTS_END = 1 << 2 };
-
-static const Rule report_table[] = {
-    {"NL-91",  SHUTTING, 0,                  FALSE},
-    {"NL-25",  PRESSED,  SHUTTING,           TRUE },
-    {"KVM-30", 0,        SHUTTING | PRESSED, TRUE },
-};
-
-const RuleTable kubelet_report_rules = {
-    .name = "kubelet: reports of Node status",
-    .facts_end = REPORT_FACTS_END,
-    RULE_ROWS(report_table),
-};
-
 static void
 decide_report(const void *data, Plan *plan)
 {
@@ -145,22 +130,20 @@ decide_report(const void *data, Plan *plan)
     const StringList *list = plan_operation(plan);
     const Object *node = informer_get(self->nodes, self->node_key);
     gboolean is_pressed = node != NULL && pressure_is_told_wrong(self, (const Node *)node);
-    const Rule *rule =
-        rules_find(&kubelet_report_rules,
-                   (self->shutting_down ? SHUTTING : 0u) | (is_pressed ? PRESSED : 0u), NULL);
+    gboolean is_ready = !self->shutting_down;
     Strings *strings = self->base.strings;
     Heartbeat *heartbeat = plan_new_arg(plan, Heartbeat);
 
     heartbeat->kubelet = self;
     heartbeat->volumes_in_use = list;
     heartbeat->ready = (PodCondition){
-        .reason = strings_intern(strings, rule->then ? "KubeletReady" : "KubeletNotReady"),
+        .reason = strings_intern(strings, is_ready ? "KubeletReady" : "KubeletNotReady"),
         .message =
-            strings_intern(strings, rule->then ? "kubelet is posting ready status" : SHUTTING_DOWN),
+            strings_intern(strings, is_ready ? "kubelet is posting ready status" : SHUTTING_DOWN),
         .changed_at = plan_now(plan),
-        .status = rule->then ? CONDITION_TRUE : CONDITION_FALSE,
+        .status = is_ready ? CONDITION_TRUE : CONDITION_FALSE,
     };
-    plan_because(plan, rule->id);
+    plan_because(plan, !is_ready ? "NL-91" : is_pressed ? "NL-25" : "KVM-30");
     pressure_plan(self, plan, node, heartbeat->pressures);
     plan_patch_status(plan, self->node_key, set_heartbeat, heartbeat, PLAN_STOP);
     kubelet_add_change(plan, CHANGE_REPORTED_IN_USE, list, 0);

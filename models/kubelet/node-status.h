@@ -7,7 +7,7 @@
 
 /* ---- node-status.c ---- */
 
-extern const RuleTable kubelet_round_rules, kubelet_report_rules; /* KVM-30, NL-91 */
+extern const RuleTable kubelet_round_rules; /* KVM-30 */
 
 void node_status_init(Kubelet *self);
 /* The volumes in use may differ from the volumes that Node status or the last report has. */

@@ -8,6 +8,7 @@
 
 /* Names of operations, KVM-39. */
 typedef enum {
+    OPERATION_NONE,
     OPERATION_VERIFY,
     OPERATION_MOUNT,
     OPERATION_UNMOUNT,
@@ -35,13 +36,9 @@ struct PendingOperation {
 
 extern const RuleTable kubelet_operation_rules; /* OP-1 to OP-5 */
 
-void volume_operation_verify(Kubelet *self, NodeVolume *volume);
-void volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
-void volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount);
-void volume_operation_unmount_device(Kubelet *self, NodeVolume *volume);
-void volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount);
-void volume_operation_attach(Kubelet *self, NodeVolume *volume);
-void volume_operation_detach(Kubelet *self, NodeVolume *volume);
+/* Starts an operation, unless one that matches runs or the back-off of a failed one holds it back.
+ * @mount: what to mount, unmount or expand; else NULL */
+void volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volume, PodMount *mount);
 /* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */
 gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *mount);
 /* Whether an operation under way has this very mount as its target. */

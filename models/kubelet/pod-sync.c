@@ -224,37 +224,6 @@ const RuleTable kubelet_sync_rules = {
     RULE_ROWS(sync_table),
 };
 
-typedef enum {
-    WAITED_WELL = 1 << 0,
-    TIMED_OUT = 1 << 1,
-    ALL_MOUNTED = 1 << 2, /* at the last moment */
-    WAIT_FACTS_END = 1 << 3,
-} WaitFacts;
-
-typedef enum {
-    GO_ON,
-    FAIL_SILENTLY,
-    FAIL_AND_TELL,
-} WaitAction;
-
-static const Rule wait_table[] = {
-    {"KVM-17", WAITED_WELL,             0,                       GO_ON        },
-    {"KVM-17", TIMED_OUT | ALL_MOUNTED, 0,                       GO_ON        },
-    {"KVM-20", TIMED_OUT,               ALL_MOUNTED,             FAIL_SILENTLY},
-    {"KVM-20", 0,                       WAITED_WELL | TIMED_OUT, FAIL_AND_TELL},
-};
-
-static const RuleBound wait_bounds[] = {
-    {.given = WAITED_WELL, .none = TIMED_OUT},
-};
-
-const RuleTable kubelet_wait_rules = {
-    .name = "kubelet: the end of the wait for volumes",
-    .facts_end = WAIT_FACTS_END,
-    RULE_ROWS(wait_table),
-    RULE_BOUNDS(wait_bounds),
-};
-
 static unsigned
 sync_facts(const Plan *plan, const PodWorker *worker, gboolean has_waited)
 {
@@ -305,17 +274,14 @@ decide_after_wait(const void *self, Plan *plan)
 {
     const PodWorker *worker = plan_operation(plan);
     ApiCode code = plan_code(plan, plan_last_step(plan));
-    unsigned facts = (code == API_OK ? WAITED_WELL : 0u) | (code == API_TIMEOUT ? TIMED_OUT : 0u) |
-                     (is_all_mounted(worker) ? ALL_MOUNTED : 0u);
-    const Rule *rule = rules_find(&kubelet_wait_rules, facts, NULL);
 
-    if (rule->then == GO_ON) {
+    if (code == API_OK || (code == API_TIMEOUT && is_all_mounted(worker))) {
         add_sync(self, plan, TRUE);
         return;
     }
     g_autofree char *text = wait_error(worker);
-    plan_because(plan, rule->id);
-    if (rule->then == FAIL_AND_TELL)
+    plan_because(plan, "KVM-20"); /* a time-out leaves no event */
+    if (code != API_TIMEOUT)
         plan_event(plan, worker->pod, "Warning", "FailedMount",
                    "Unable to attach or mount volumes: %s", text);
     kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);

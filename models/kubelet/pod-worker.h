@@ -117,7 +117,7 @@ void pod_run_back_off(PodWorker *worker);
 
 /* ---- pod-sync.c: PlanDecides of a worker's steps ---- */
 
-extern const RuleTable kubelet_sync_rules, kubelet_wait_rules; /* KVM-17, KVM-20 */
+extern const RuleTable kubelet_sync_rules; /* KVM-17 */
 
 void pod_sync_decide(const void *self, Plan *plan);
 void pod_sync_decide_terminating(const void *self, Plan *plan);

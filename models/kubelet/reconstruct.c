@@ -235,45 +235,8 @@ is_wanted(const Kubelet *self, const VolumeDirectory *directory)
     return FALSE;
 }
 
-typedef enum {
-    BROKEN = 1 << 0,
-    WANTED = 1 << 1, /* by its pod */
-    CSI = 1 << 2,
-    DIRECTORY_FACTS_END = 1 << 3,
-} DirectoryFacts;
-
-typedef enum {
-    LEAVE,
-    FAIL, /* the volume's ids are lost with its file */
-    REMOVE,
-} DirectoryAction;
-
-static const Rule directory_table[] = {
-    {"KVM-62.1", 0,               BROKEN,       LEAVE },
-    {"KVM-62.2", BROKEN | WANTED, 0,            LEAVE },
-    {"KVM-62.3", BROKEN | CSI,    WANTED,       FAIL  },
-    {"KVM-62.4", BROKEN,          WANTED | CSI, REMOVE},
-};
-
-const RuleTable kubelet_directory_rules = {
-    .name = "kubelet: directories of volumes",
-    .facts_end = DIRECTORY_FACTS_END,
-    RULE_ROWS(directory_table),
-};
-
-static unsigned
-directory_facts(const Kubelet *self, const VolumeDirectory *directory)
-{
-    const VolumePlugin *plugin = volume_plugin_find(VOLUME_CONST(directory->pv)->source);
-    unsigned facts = 0;
-
-    facts |= directory->unreadable ? BROKEN : 0;
-    facts |= is_wanted(self, directory) ? WANTED : 0;
-    facts |= volume_plugin_is_csi(plugin) ? CSI : 0;
-    return facts;
-}
-
-/* One UnmountVolume for each. It takes no time, so it needs no plan. */
+/* One UnmountVolume for each. It takes no time, so it needs no plan. A CSI volume's fails: its ids
+ * are lost with its file. */
 void
 reconstruct_clean_up(Kubelet *self)
 {
@@ -281,13 +244,12 @@ reconstruct_clean_up(Kubelet *self)
 
     self->has_unreadable = FALSE;
     for (unsigned i = disk->len; i > 0; i--) {
-        const Rule *rule =
-            rules_find(&kubelet_directory_rules, directory_facts(self, disk->pdata[i - 1]), NULL);
-        if (rule->then == LEAVE)
+        const VolumeDirectory *directory = disk->pdata[i - 1];
+        if (!directory->unreadable || is_wanted(self, directory))
             continue;
         self->n_cleaned_up++;
         kubelet_count(self, METRIC_KUBELET_FORCE_CLEANED);
-        if (rule->then == FAIL)
+        if (volume_plugin_is_csi(volume_plugin_find(VOLUME_CONST(directory->pv)->source)))
             kubelet_count(self, METRIC_KUBELET_FORCE_CLEAN_ERRORS);
         else
             g_ptr_array_remove_index(disk, i - 1);

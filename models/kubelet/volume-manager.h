@@ -122,8 +122,6 @@ void volume_reconciler_on_node(void *kubelet, const Object *before, const Object
 
 /* ---- reconstruct.c: what outlives the kubelet ---- */
 
-extern const RuleTable kubelet_directory_rules; /* KVM-62 */
-
 /* A volume's directory in its pod's: there from before it is published until after it has been
  * unpublished. */
 void reconstruct_add_directory(Kubelet *self, const PodMount *mount);

@@ -242,13 +242,27 @@ start_facts(const Kubelet *self, const PendingOperation *entry, OperationName na
     return facts;
 }
 
-static void
-start_operation(
-    Kubelet *self, NodeVolume *volume, const PodMount *key, PodMount *target, OperationName name)
+/* KVM-39: unmounts from different pods run beside each other; so do mounts of a volume that has
+ * nothing to share. */
+static const PodMount *
+operation_key(OperationName name, const NodeVolume *volume, const PodMount *mount)
 {
+    gboolean is_shared = volume->attachable || volume->plugin->device_mountable;
+
+    return name == OPERATION_UNMOUNT || (name == OPERATION_MOUNT && !is_shared) ? mount : NULL;
+}
+
+void
+volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volume, PodMount *mount)
+{
+    const PodMount *key = operation_key(name, volume, mount);
     PendingOperation *entry = find_entry(volume, key);
     const Rule *rule = rules_find(&kubelet_operation_rules, start_facts(self, entry, name), NULL);
 
+    if (mount != NULL)
+        csi_steps_prepare_mount(self, volume, mount);
+    else if (name == OPERATION_UNMOUNT_DEVICE)
+        csi_steps_prepare_device(self, volume);
     switch ((StartAction)rule->then) {
     case REFUSE:
         return;
@@ -265,65 +279,16 @@ start_operation(
     if (entry == NULL)
         entry = new_entry(volume, name);
     entry->key = key;
-    entry->target = target;
+    entry->target = mount;
     entry->doing = name;
     entry->running = TRUE;
     plan_start(&(PlanStart){
         .component = &self->base,
         .decide = operations[name].decide,
-        .key = target != NULL
-                   ? target->worker->key
+        .key = mount != NULL
+                   ? mount->worker->key
                    : objects_key_at(self->base.objects, KIND_VOLUME, volume->pv->key->slot),
         .operation = entry,
         .done = operation_done,
     });
-}
-
-void
-volume_operation_verify(Kubelet *self, NodeVolume *volume)
-{
-    start_operation(self, volume, NULL, NULL, OPERATION_VERIFY);
-}
-
-void
-volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount)
-{
-    gboolean shared = volume->attachable || volume->plugin->device_mountable; /* KVM-39 */
-
-    csi_steps_prepare_mount(self, volume, mount);
-    start_operation(self, volume, shared ? NULL : mount, mount, OPERATION_MOUNT);
-}
-
-void
-volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount)
-{
-    csi_steps_prepare_mount(self, volume, mount);
-    start_operation(self, volume, mount, mount, OPERATION_UNMOUNT);
-}
-
-void
-volume_operation_unmount_device(Kubelet *self, NodeVolume *volume)
-{
-    csi_steps_prepare_device(self, volume);
-    start_operation(self, volume, NULL, NULL, OPERATION_UNMOUNT_DEVICE);
-}
-
-/* RSZ-51. */
-void
-volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount)
-{
-    csi_steps_prepare_mount(self, volume, mount);
-    start_operation(self, volume, NULL, mount, OPERATION_EXPAND);
-}
-
-void
-volume_operation_attach(Kubelet *self, NodeVolume *volume)
-{
-    start_operation(self, volume, NULL, NULL, OPERATION_ATTACH);
-}
-
-void
-volume_operation_detach(Kubelet *self, NodeVolume *volume)
-{
-    start_operation(self, volume, NULL, NULL, OPERATION_DETACH);
 }

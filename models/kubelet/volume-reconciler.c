@@ -21,24 +21,17 @@ typedef enum {
     MOUNT_FACTS_END = 1 << 8,
 } MountFacts;
 
-typedef enum {
-    LEAVE,
-    VERIFY,
-    ATTACH, /* kubelet-managed: FlexVolume only (KVM-70) */
-    MOUNT,
-    EXPAND,
-} MountAction;
-
+/* Which operation follows. A kubelet attaches FlexVolumes only (KVM-70). */
 static const Rule mount_table[] = {
-    {"KVM-35.1",  ATTACHABLE | CONTROLLED,                     IN_ACTUAL | REPORTED,   LEAVE },
-    {"KVM-35.2",  ATTACHABLE | CONTROLLED | REPORTED,          IN_ACTUAL | LISTED,     LEAVE },
-    {"KVM-35.3",  ATTACHABLE | CONTROLLED | REPORTED | LISTED, IN_ACTUAL,              VERIFY},
-    {"KVM-35.3a", 0,                                           IN_ACTUAL | ATTACHABLE, VERIFY},
-    {"KVM-35.4",  ATTACHABLE,                                  IN_ACTUAL | CONTROLLED, ATTACH},
-    {"KVM-35.5",  IN_ACTUAL,                                   MOUNTED,                MOUNT },
-    {"KVM-35.6",  IN_ACTUAL | MOUNTED | REMOUNT,               0,                      MOUNT },
-    {"KVM-35.7",  IN_ACTUAL | MOUNTED | GROWN,                 REMOUNT,                EXPAND},
-    {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT | GROWN,        LEAVE },
+    {"KVM-35.1",  ATTACHABLE | CONTROLLED,                     IN_ACTUAL | REPORTED,   OPERATION_NONE  },
+    {"KVM-35.2",  ATTACHABLE | CONTROLLED | REPORTED,          IN_ACTUAL | LISTED,     OPERATION_NONE  },
+    {"KVM-35.3",  ATTACHABLE | CONTROLLED | REPORTED | LISTED, IN_ACTUAL,              OPERATION_VERIFY},
+    {"KVM-35.3a", 0,                                           IN_ACTUAL | ATTACHABLE, OPERATION_VERIFY},
+    {"KVM-35.4",  ATTACHABLE,                                  IN_ACTUAL | CONTROLLED, OPERATION_ATTACH},
+    {"KVM-35.5",  IN_ACTUAL,                                   MOUNTED,                OPERATION_MOUNT },
+    {"KVM-35.6",  IN_ACTUAL | MOUNTED | REMOUNT,               0,                      OPERATION_MOUNT },
+    {"KVM-35.7",  IN_ACTUAL | MOUNTED | GROWN,                 REMOUNT,                OPERATION_EXPAND},
+    {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT | GROWN,        OPERATION_NONE  },
 };
 
 const RuleTable kubelet_mount_rules = {
@@ -59,21 +52,15 @@ typedef enum {
     TEARDOWN_FACTS_END = 1 << 6,
 } TeardownFacts;
 
-typedef enum {
-    KEEP,
-    UNMOUNT_DEVICE,
-    DETACH,
-    DROP,
-} TeardownAction;
-
+#define DROP (-1) /* it leaves actual state, by no operation */
 #define IN_USE (WANTED | IN_A_POD | BUSY)
 
 static const Rule teardown_table[] = {
-    {"KVM-37.1", 0,                 ATTACHED,                KEEP,           0     },
-    {"KVM-37.2", ATTACHED,          0,                       KEEP,           IN_USE},
-    {"KVM-37.3", ATTACHED | STAGED, IN_USE,                  UNMOUNT_DEVICE, 0     },
-    {"KVM-69",   ATTACHED | BY_US,  IN_USE | STAGED,         DETACH,         0     },
-    {"KVM-37.4", ATTACHED,          IN_USE | STAGED | BY_US, DROP,           0     },
+    {"KVM-37.1", 0,                 ATTACHED,                OPERATION_NONE,           0     },
+    {"KVM-37.2", ATTACHED,          0,                       OPERATION_NONE,           IN_USE},
+    {"KVM-37.3", ATTACHED | STAGED, IN_USE,                  OPERATION_UNMOUNT_DEVICE, 0     },
+    {"KVM-69",   ATTACHED | BY_US,  IN_USE | STAGED,         OPERATION_DETACH,         0     },
+    {"KVM-37.4", ATTACHED,          IN_USE | STAGED | BY_US, DROP,                     0     },
 };
 
 const RuleTable kubelet_teardown_rules = {
@@ -90,7 +77,7 @@ unmount_volumes(Kubelet *self, NodeVolume *volume)
     for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next) {
         if (mount->state != MOUNT_NONE && !mount->desired &&
             !volume_operation_is_pending(volume, mount))
-            volume_operation_unmount(self, volume, mount);
+            volume_operation_start(self, OPERATION_UNMOUNT, volume, mount);
     }
 }
 
@@ -119,22 +106,10 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
         if (volume_operation_is_pending(volume, NULL))
             return; /* its end makes the volume due again */
         const Rule *rule = rules_find(&kubelet_mount_rules, mount_facts(self, volume, mount), NULL);
-        switch ((MountAction)rule->then) {
-        case LEAVE:
-            break;
-        case VERIFY:
-            volume_operation_verify(self, volume);
-            break;
-        case ATTACH:
-            volume_operation_attach(self, volume);
-            break;
-        case MOUNT:
-            volume_operation_mount(self, volume, mount);
-            break;
-        case EXPAND:
-            volume_operation_expand(self, volume, mount);
-            break;
-        }
+        OperationName name = (OperationName)rule->then;
+        gboolean is_of_mount = name == OPERATION_MOUNT || name == OPERATION_EXPAND;
+        if (name != OPERATION_NONE)
+            volume_operation_start(self, name, volume, is_of_mount ? mount : NULL);
     }
 }
 
@@ -158,20 +133,10 @@ tear_down(Kubelet *self, NodeVolume *volume)
 {
     const Rule *rule = rules_find(&kubelet_teardown_rules, teardown_facts(self, volume), NULL);
 
-    switch ((TeardownAction)rule->then) {
-    case KEEP:
-        return;
-    case UNMOUNT_DEVICE:
-        volume_operation_unmount_device(self, volume);
-        return;
-    case DETACH:
-        volume_operation_detach(self, volume);
-        return;
-    case DROP:
+    if (rule->then == DROP)
         node_volume_drop(volume); /* may free it */
-        return;
-    }
-    g_assert_not_reached();
+    else if (rule->then != OPERATION_NONE)
+        volume_operation_start(self, (OperationName)rule->then, volume, NULL);
 }
 
 /* In the log of causes each volume has its own cause: another one may have woken the pass. */

@@ -339,13 +339,13 @@ run_mounts(Case *self)
     for (unsigned i = 0; i < N_AT_ONCE; i++) {
         PodMount *mount = &node.workers[i]->mounts[0];
         if (g_str_has_prefix(told, "verify"))
-            volume_operation_verify(node.kubelet, &node.volume);
+            volume_operation_start(node.kubelet, OPERATION_VERIFY, &node.volume, NULL);
         else if (g_str_has_prefix(told, "mount") || g_str_has_prefix(told, "map"))
-            volume_operation_mount(node.kubelet, &node.volume, mount);
+            volume_operation_start(node.kubelet, OPERATION_MOUNT, &node.volume, mount);
         else if (is_of_device)
-            volume_operation_unmount_device(node.kubelet, &node.volume);
+            volume_operation_start(node.kubelet, OPERATION_UNMOUNT_DEVICE, &node.volume, NULL);
         else
-            volume_operation_unmount(node.kubelet, &node.volume, mount);
+            volume_operation_start(node.kubelet, OPERATION_UNMOUNT, &node.volume, mount);
     }
     expect_running(self, n_running(&node.volume));
     node_end(&node);

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
-#include "loop-folder.h"
-#include "progress.h"
+#include "cli/common/loop-folder.h"
+#include "cli/common/progress.h"
+#include "commands.h"
 #include "run/measure/calibration.h"
 #include "run/measure/fit.h"
 

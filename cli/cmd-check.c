@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 
-#include "cli.h"
+#include "cli/common/cli.h"
+#include "commands.h"
 #include "run/study/sweep.h"
 
 /* Checks the scenario of every point, too. Returns: whether the file is sound */

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "look.h"
+#include "cli/common/look.h"
+#include "commands.h"
 #include "run/kubectl/kubectl.h"
 #include "run/results/snapshot.h"
 

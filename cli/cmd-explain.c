@@ -4,8 +4,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "language.h"
-#include "look.h"
+#include "cli/common/language.h"
+#include "cli/common/look.h"
+#include "commands.h"
 #include "run/teach/narrator.h"
 #include "run/teach/rule-book.h"
 

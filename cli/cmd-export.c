@@ -2,8 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/common/sweep-tools.h"
+#include "commands.h"
 #include "run/study/sweep-report.h"
-#include "sweep-tools.h"
 
 static const char *const tables[] = {
     [SWEEP_CSV_POINTS] = "points",

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/common/cli.h"
+#include "commands.h"
 #include "run/measure/calibration.h"
 #include "run/measure/fit.h"
 #include "run/measure/histograms.h"

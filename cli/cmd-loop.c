@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loop-folder.h"
+#include "cli/common/loop-folder.h"
+#include "commands.h"
 
 static void
 print_remain(const LoopRemain *remain)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sweep-tools.h"
+#include "cli/common/sweep-tools.h"
+#include "commands.h"
 
 static ExitCode
 merge(const char *out, char **files)

@@ -2,9 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "gnuplot.h"
-#include "plot-story.h"
-#include "plot-sweep.h"
+#include "cli/common/gnuplot.h"
+#include "cli/common/plot-story.h"
+#include "cli/common/plot-sweep.h"
+#include "commands.h"
 
 /* plots/<name>.gp draws a picture from a file of the run. */
 static const struct {

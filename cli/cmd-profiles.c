@@ -4,7 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gnuplot.h"
+#include "cli/common/gnuplot.h"
+#include "commands.h"
 
 #define TIMING "timing-" /* the times of Kubernetes itself, not of a back end */
 #define POINTS 99

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gnuplot.h"
+#include "cli/common/gnuplot.h"
+#include "commands.h"
 
 /* One page that needs nothing else: style, script, pictures and the objects' times are in it. Its
  * Content-Security-Policy forbids the browser to fetch anything.

@@ -8,7 +8,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "progress.h"
+#include "cli/common/progress.h"
+#include "commands.h"
 #include "run/results/results.h"
 
 typedef struct {

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/common/cli.h"
+#include "commands.h"
 #include "run/study/sweep.h"
 
 /* Each kind of files, and its descriptions. */

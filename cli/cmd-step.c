@@ -11,8 +11,9 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-#include "language.h"
-#include "look.h"
+#include "cli/common/language.h"
+#include "cli/common/look.h"
+#include "commands.h"
 #include "run/teach/stepper.h"
 
 /* kvolsim step: a stepper at a prompt, or with commands from a pipe. At a terminal readline gets

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 
+#include "cli/common/sweep-tools.h"
+#include "commands.h"
 #include "run/study/sweep-report.h"
-#include "sweep-tools.h"
 
 typedef struct {
     int jobs, replications;

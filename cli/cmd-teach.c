@@ -4,8 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "language.h"
+#include "cli/common/cli.h"
+#include "cli/common/language.h"
+#include "commands.h"
 #include "run/teach/lesson.h"
 
 /* kvolsim teach: lists the lessons, gives one, checks the solution of a task. The learner's results

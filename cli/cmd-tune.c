@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 
-#include "gnuplot.h"
+#include "cli/common/gnuplot.h"
+#include "cli/common/sweep-tools.h"
+#include "commands.h"
 #include "run/study/tune.h"
-#include "sweep-tools.h"
 
 typedef struct {
     int jobs, replications;

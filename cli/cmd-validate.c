@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gnuplot.h"
-#include "loop-folder.h"
+#include "cli/common/gnuplot.h"
+#include "cli/common/loop-folder.h"
+#include "cli/common/progress.h"
+#include "commands.h"
 #include "models/csi/loop/loop-driver.h"
-#include "progress.h"
 #include "run/measure/validation.h"
 #include "run/results/results.h"
 

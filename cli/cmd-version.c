@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 
-#include "cli.h"
+#include "cli/common/cli.h"
+#include "commands.h"
 #include "run/results/results.h"
 
 int

@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "look.h"
+#include "cli/common/look.h"
+#include "commands.h"
 #include "run/teach/why.h"
 
 /* The run goes on for so long, to find what happens next. */

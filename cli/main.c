@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli/common/cli.h"
+#include "commands.h"
 
 typedef struct {
     const char *name;

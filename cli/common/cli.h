@@ -5,7 +5,7 @@
 
 #include "run/scenario/scenario.h"
 
-/* What main.c and the commands share: options, errors, exit codes, input and output files. */
+/* Options, errors, exit codes, input and output files of all commands. */
 
 /* The exit status of the program. Users' scripts rely on it: changing one is a breaking change. */
 typedef enum {
@@ -16,33 +16,6 @@ typedef enum {
     EXIT_NOT_PERMITTED = 4, /* on this machine */
     EXIT_INTERRUPTED = 130,
 } ExitCode;
-
-/* One file per command: cmd-<name>.c. argv[0] is the command's name. Returns: an ExitCode */
-int cmd_calibrate(int argc, char **argv);
-int cmd_check(int argc, char **argv);
-int cmd_compare(int argc, char **argv);
-int cmd_describe(int argc, char **argv);
-int cmd_diff(int argc, char **argv);
-int cmd_events(int argc, char **argv);
-int cmd_explain(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_fit(int argc, char **argv);
-int cmd_get(int argc, char **argv);
-int cmd_loop(int argc, char **argv);
-int cmd_merge(int argc, char **argv);
-int cmd_plot(int argc, char **argv);
-int cmd_profiles(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_run(int argc, char **argv);
-int cmd_schema(int argc, char **argv);
-int cmd_step(int argc, char **argv);
-int cmd_sweep(int argc, char **argv);
-int cmd_teach(int argc, char **argv);
-int cmd_tune(int argc, char **argv);
-int cmd_validate(int argc, char **argv);
-int cmd_version(int argc, char **argv);
-int cmd_whatif(int argc, char **argv);
-int cmd_why(int argc, char **argv);
 
 /* Call it first: makes sure that the standard streams are open, and that a failed write to the
  * standard output becomes EXIT_ERROR. */

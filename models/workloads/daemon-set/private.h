@@ -6,6 +6,7 @@
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pods.h"
 #include "models/workloads/revisions.h"
+#include "models/workloads/status-write.h"
 
 /* The parts of the DaemonSet controller, Kubernetes' pkg/controller/daemon: daemon-set.c (handlers,
  * state, the sync), nodes.c (which nodes), manage.c (pods on nodes), update.c (rolling updates),
@@ -48,8 +49,9 @@ typedef struct {
     int32_t observed, current, misscheduled, desired, ready, available, unavailable, updated;
 } DaemonStatus;
 
-/* One sync. */
+/* One sync: the notes of its plan. */
 typedef struct {
+    StatusWrite write;
     const DaemonSet *set; /* (owned): as it was at the beginning of the sync */
     Claimed claimed;
     GHashTable *on_node; /* node name -> GPtrArray of const Pod (borrowed from @claimed), the oldest

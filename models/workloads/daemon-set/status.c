@@ -62,43 +62,15 @@ count_status(const DaemonSetController *self, DaemonSync *sync, SimTime now)
 }
 
 static void
-plan_end_of_sync(Plan *plan, const DaemonSync *sync)
+decide_end_of_sync(const void *data, Plan *plan)
 {
+    const DaemonSync *sync = plan_notes(plan);
+
+    (void)data;
     if (sync->error != NULL)
         plan_fail(plan, "%s", sync->error);
     else if (sync->set->min_ready_s > 0 && sync->status.ready != sync->status.available) /* DS-42 */
         plan_requeue_after(plan, sync->set->min_ready_s * SIM_SECOND);
-}
-
-static void
-decide_after_retry(const void *data, Plan *plan)
-{
-    (void)data;
-    plan_end_of_sync(plan, plan_notes(plan));
-}
-
-static void
-decide_retry(const void *data, Plan *plan)
-{
-    DaemonSync *sync = plan_notes(plan);
-
-    (void)data;
-    plan_update_status(plan, plan_object(plan, plan_last_step(plan)), edit_status, &sync->status,
-                       PLAN_STOP);
-    plan_then(plan, decide_after_retry);
-}
-
-/* After a conflict: one more try, on the stored version. */
-static void
-decide_after_status(const void *data, Plan *plan)
-{
-    (void)data;
-    if (plan_code(plan, plan_last_step(plan)) == API_OK) {
-        plan_end_of_sync(plan, plan_notes(plan));
-        return;
-    }
-    plan_get(plan, plan_key(plan), PLAN_STOP);
-    plan_then(plan, decide_retry);
 }
 
 void
@@ -107,7 +79,7 @@ daemon_decide_status(const void *data, Plan *plan)
     DaemonSync *sync = plan_notes(plan);
 
     count_status(data, sync, plan_now(plan));
+    sync->write = (StatusWrite){edit_status, &sync->status, PLAN_STOP, decide_end_of_sync};
     plan_because(plan, "DS-40");
-    plan_update_status(plan, &sync->set->meta, edit_status, &sync->status, PLAN_DECIDE);
-    plan_then(plan, decide_after_status);
+    status_write_plan(&sync->write, plan, &sync->set->meta);
 }

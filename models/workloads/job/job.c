@@ -234,12 +234,6 @@ apply_change(void *data, const PlanChange *change)
 
 /* ---- Pods without a Job ---- */
 
-static gboolean
-edit_release(Object *object, const void *finalizer)
-{
-    return object_remove_finalizer(object, finalizer);
-}
-
 enum {
     TRACKED = 1 << 0, /* the pod is there, and has the finalizer */
     CONTROLLED = 1 << 1,
@@ -293,7 +287,7 @@ decide_orphan(const void *data, Plan *plan)
     if (!rule->then)
         return;
     plan_because(plan, rule->id);
-    plan_patch(plan, pod->key, edit_release, self->finalizer, PLAN_GONE_IS_FINE);
+    plan_patch(plan, pod->key, edit_remove_finalizer, self->finalizer, PLAN_GONE_IS_FINE);
 }
 
 static void

@@ -46,12 +46,6 @@ decide_after_release(const void *data, Plan *plan)
         plan_fail(plan, "%s", plan_message(plan, step));
 }
 
-static gboolean
-edit_release(Object *object, const void *finalizer)
-{
-    return object_remove_finalizer(object, finalizer);
-}
-
 /* WL-84. A pod of an Indexed Job has its index in its name, an annotation, a label and its
  * hostname. */
 static Object *
@@ -86,7 +80,7 @@ decide_item(const void *data, Plan *plan)
     }
     if (item->type == ITEM_RELEASE || item->type == ITEM_RELEASE_AND_DELETE) {
         plan_because(plan, "WL-84");
-        plan_patch(plan, item->base.pod, edit_release, self->finalizer, PLAN_DECIDE);
+        plan_patch(plan, item->base.pod, edit_remove_finalizer, self->finalizer, PLAN_DECIDE);
     }
     if (item->type == ITEM_DELETE || item->type == ITEM_RELEASE_AND_DELETE) {
         plan_because(plan, "WL-82");

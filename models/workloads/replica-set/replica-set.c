@@ -6,6 +6,7 @@
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pod-ranks.h"
 #include "models/workloads/pods.h"
+#include "models/workloads/status-write.h"
 
 #define BURST_MAX 500 /* WL-5, WL-6: creations and deletions of one sync */
 
@@ -29,8 +30,9 @@ typedef struct {
     WorkloadCondition failure;
 } SetStatus;
 
-/* One sync. */
+/* One sync: the notes of its plan. */
 typedef struct {
+    StatusWrite write;
     const ReplicaSet *set; /* (owned): as it was at the beginning of the sync */
     Claimed claimed;
     PodOrders orders;
@@ -161,10 +163,12 @@ count_status(Sync *sync, SimTime now)
 }
 
 static void
-plan_end_of_sync(Plan *plan, const Sync *sync)
+decide_end_of_sync(const void *data, Plan *plan)
 {
+    const Sync *sync = plan_notes(plan);
     const SetStatus *status = &sync->status;
 
+    (void)data;
     if (sync->error != NULL)
         plan_fail(plan, "%s", sync->error);
     else if (sync->set->min_ready_s > 0 && status->ready == sync->set->replicas &&
@@ -172,48 +176,14 @@ plan_end_of_sync(Plan *plan, const Sync *sync)
         plan_requeue_after(plan, sync->set->min_ready_s * SIM_SECOND);
 }
 
-static void
-decide_after_retry(const void *data, Plan *plan)
-{
-    (void)data;
-    plan_end_of_sync(plan, plan_notes(plan));
-}
-
-/* The stored version gets the same status. The request is sent even if it changes nothing. */
-static void
-decide_retry(const void *data, Plan *plan)
-{
-    Sync *sync = plan_notes(plan);
-
-    (void)data;
-    plan_update_status(plan, plan_object(plan, plan_last_step(plan)), edit_status, &sync->status,
-                       PLAN_SEND_ALWAYS);
-    plan_then(plan, decide_after_retry);
-}
-
-/* After a conflict: one more try, on the stored version. */
-static void
-decide_after_status(const void *data, Plan *plan)
-{
-    const Sync *sync = plan_notes(plan);
-
-    (void)data;
-    if (plan_code(plan, plan_last_step(plan)) == API_OK) {
-        plan_end_of_sync(plan, sync);
-        return;
-    }
-    plan_because(plan, "WL-75");
-    plan_get(plan, plan_key(plan), PLAN_STOP);
-    plan_then(plan, decide_retry);
-}
-
+/* The second write is sent even if it changes nothing, as in Kubernetes. */
 static void
 plan_status(Plan *plan, Sync *sync)
 {
     count_status(sync, plan_now(plan));
+    sync->write = (StatusWrite){edit_status, &sync->status, PLAN_SEND_ALWAYS, decide_end_of_sync};
     plan_because(plan, "WL-75");
-    plan_update_status(plan, &sync->set->meta, edit_status, &sync->status, PLAN_DECIDE);
-    plan_then(plan, decide_after_status);
+    status_write_plan(&sync->write, plan, &sync->set->meta);
 }
 
 /* ---- One pod ---- */

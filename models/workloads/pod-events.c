@@ -6,6 +6,18 @@
 #define READY_SKEW                                                                                 \
     SIM_SECOND /* WL-30: added to minReadySeconds, because conditions have whole seconds */
 
+Workers *
+owner_workers_new(Component *component, const char *name, int n, PlanDecide sync)
+{
+    return workers_new(component, &(WorkersOptions){
+                                      .name = name,
+                                      .n_workers = (unsigned)n,
+                                      .limit = rate_limit_default,
+                                      .retry = TRUE,
+                                      .sync = sync,
+                                  });
+}
+
 void
 wake_adopters(
     Informer *owners, SelectorOf selector_of, const Object *pod, WakeOwner wake, void *self)

@@ -4,7 +4,10 @@
 #include "models/plan/plan.h"
 #include "models/workloads/expectations.h"
 
-/* Handlers of pods. */
+/* Workers for the keys of owners, and the handlers of pods that wake them. */
+
+/* With the default rate limit; a failed sync is tried again. @n: from a flag, positive */
+Workers *owner_workers_new(Component *component, const char *name, int n, PlanDecide sync);
 
 typedef void (*WakeOwner)(void *self, const ObjectKey *owner);
 typedef const LabelSelector *(*SelectorOf)(const Object *owner);

@@ -179,3 +179,11 @@ world_event_message(const StorageWorld *world, const char *reason)
             message = api_server_event(world->api, i)->message;
     return message;
 }
+
+gboolean
+world_edit_label(Object *object, const void *pair)
+{
+    const StringPair *label = pair;
+
+    return object_set_label(object, label->key, label->value);
+}

@@ -39,3 +39,5 @@ PodTemplate *world_template(const StorageWorld *world, const char *app, const ch
 LabelSelector *world_selector(const StorageWorld *world, const char *app);
 /* The message of the latest Event with this reason. NULL: there is none */
 const char *world_event_message(const StorageWorld *world, const char *reason);
+/* ObjectEdit: sets a label. @pair: StringPair, interned */
+gboolean world_edit_label(Object *object, const void *pair);

@@ -230,14 +230,8 @@ init(void *data)
     self->orphans = informer_add_index(self->pods, index_orphans);
     self->revisions_by_controller = informer_add_index(self->revisions, index_by_controller);
     self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
-    self->workers =
-        workers_new(&self->base, &(WorkersOptions){
-                                     .name = "daemonset",
-                                     .n_workers = (unsigned)options->concurrent_daemonset_syncs,
-                                     .limit = rate_limit_default,
-                                     .retry = TRUE,
-                                     .sync = decide_set,
-                                 });
+    self->workers = owner_workers_new(&self->base, "daemonset", options->concurrent_daemonset_syncs,
+                                      decide_set);
     self->owners = (PodOwners){
         .kind = KIND_DAEMON_SET,
         .owners = self->sets,

@@ -4,6 +4,7 @@
 #include "models/api/field.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/workloads/pod-events.h"
 #include "models/workloads/pods.h"
 
 /* WL-114: how long an eviction counts if the pod stays. */
@@ -300,13 +301,7 @@ init(void *data)
     self->replica_sets = process_informer(process, KIND_REPLICA_SET, NULL);
     self->deployments = process_informer(process, KIND_DEPLOYMENT, NULL);
     self->stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL);
-    self->workers = workers_new(&self->base, &(WorkersOptions){
-                                                 .name = "disruption",
-                                                 .n_workers = 1,
-                                                 .limit = rate_limit_default,
-                                                 .retry = TRUE,
-                                                 .sync = decide_budget,
-                                             });
+    self->workers = owner_workers_new(&self->base, "disruption", 1, decide_budget);
     informer_add_handler(self->budgets, budget_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
 }

@@ -411,14 +411,8 @@ init(void *data)
     self->orphans = informer_add_index(self->pods, index_orphans);
     self->sets_by_controller = informer_add_index(self->sets, index_by_controller);
     self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
-    self->workers =
-        workers_new(&self->base, &(WorkersOptions){
-                                     .name = "replicaset",
-                                     .n_workers = (unsigned)options->concurrent_replicaset_syncs,
-                                     .limit = rate_limit_default,
-                                     .retry = TRUE,
-                                     .sync = decide_set,
-                                 });
+    self->workers = owner_workers_new(&self->base, "replicaset",
+                                      options->concurrent_replicaset_syncs, decide_set);
     self->owners = (PodOwners){
         .kind = KIND_REPLICA_SET,
         .owners = self->sets,

@@ -349,14 +349,8 @@ init(void *data)
     self->orphans = informer_add_index(self->pods, index_orphans);
     self->revisions_by_owner = informer_add_index(self->revisions, index_by_controller);
     self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
-    self->workers =
-        workers_new(&self->base, &(WorkersOptions){
-                                     .name = "statefulset",
-                                     .n_workers = (unsigned)options->concurrent_statefulset_syncs,
-                                     .limit = rate_limit_default,
-                                     .retry = TRUE,
-                                     .sync = decide_set,
-                                 });
+    self->workers = owner_workers_new(&self->base, "statefulset",
+                                      options->concurrent_statefulset_syncs, decide_set);
     informer_add_handler(self->sets, set_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
 }

@@ -4,6 +4,7 @@
 #include "models/api/workload.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/workloads/pod-events.h"
 
 /* Deletes Jobs ttlSecondsAfterFinished after their end (WL-87): pkg/controller/ttlafterfinished. */
 
@@ -116,14 +117,8 @@ init(void *data)
     const KubeControllerManagerOptions *options = self->base.options;
 
     self->jobs = process_informer(self->base.process, KIND_JOB, NULL);
-    self->workers = workers_new(
-        &self->base, &(WorkersOptions){
-                         .name = "ttl_jobs_to_delete",
-                         .n_workers = (unsigned)options->concurrent_ttl_after_finished_syncs,
-                         .limit = rate_limit_default,
-                         .retry = TRUE,
-                         .sync = decide_job,
-                     });
+    self->workers = owner_workers_new(&self->base, "ttl_jobs_to_delete",
+                                      options->concurrent_ttl_after_finished_syncs, decide_job);
     informer_add_handler(self->jobs, job_changed, self);
 }
 

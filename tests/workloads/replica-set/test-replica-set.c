@@ -184,14 +184,6 @@ what_failed_is_replaced(void **state)
     storage_world_clear(&world);
 }
 
-static gboolean
-edit_label(Object *object, const void *pair)
-{
-    const StringPair *label = pair;
-
-    return object_set_label(object, label->key, label->value);
-}
-
 /* A matching pod without an owner is adopted; a pod whose labels no longer match is released and
  * replaced. */
 static void
@@ -213,7 +205,7 @@ adopts_and_releases(void **state)
     assert_int_equal(world_count(&world, KIND_POD), 1);
     assert_true(
         object_is_controlled_by(&world_pod(&world, "stray")->meta, &stored_set(&world)->meta));
-    storage_world_patch(&world, world_key(&world, KIND_POD, "stray"), edit_label, &other);
+    storage_world_patch(&world, world_key(&world, KIND_POD, "stray"), world_edit_label, &other);
     world_go_on(&world, SIM_SECOND);
     assert_null(object_controller(&world_pod(&world, "stray")->meta));
     assert_int_equal(world_count(&world, KIND_POD), 2);

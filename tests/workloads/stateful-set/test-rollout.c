@@ -400,14 +400,6 @@ others_claims_are_left_alone(void **state)
     storage_world_clear(&world);
 }
 
-static gboolean
-edit_label(Object *object, const void *pair)
-{
-    const StringPair *label = pair;
-
-    return object_set_label(object, label->key, label->value);
-}
-
 /* A pod of its name without an owner is adopted; a pod that no longer matches is released, and its
  * name stays taken. */
 static void
@@ -425,7 +417,7 @@ adopts_and_releases(void **state)
     storage_world_create(&world, pod);
     begin(&world, new_set(&world, 1));
     assert_true(object_is_controlled_by(&world_pod(&world, "web-0")->meta, &stored(&world)->meta));
-    storage_world_patch(&world, world_key(&world, KIND_POD, "web-0"), edit_label, &other);
+    storage_world_patch(&world, world_key(&world, KIND_POD, "web-0"), world_edit_label, &other);
     world_go_on(&world, SIM_SECOND);
     assert_null(object_controller(&world_pod(&world, "web-0")->meta));
     storage_world_clear(&world);
@@ -444,7 +436,7 @@ identity_is_repaired(void **state)
         storage_world_intern(&world, "statefulset.kubernetes.io/pod-name"),
         storage_world_intern(&world, "nobody"),
     };
-    storage_world_patch(&world, world_key(&world, KIND_POD, "web-0"), edit_label, &wrong);
+    storage_world_patch(&world, world_key(&world, KIND_POD, "web-0"), world_edit_label, &wrong);
     world_go_on(&world, SIM_SECOND);
     assert_string_equal(
         object_label(&world_pod(&world, "web-0")->meta, "statefulset.kubernetes.io/pod-name"),

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attempt.h"
 
-#include <string.h>
-
 /* ---- Which claims ---- */
 
 static const char *

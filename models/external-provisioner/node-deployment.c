@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attempt.h"
 
-#include <string.h>
-
 /* One provisioner on each node (--node-deployment): how one of them becomes the owner of a claim.
  * becomeOwner() and checkCapacity() in external-provisioner's pkg/controller/controller.go. */
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "snapshotter.h"
 
-#include <string.h>
-
 /* CreateSnapshot, and what it needs: class, secret and annotation (SNAP-44). */
 
 static const char *

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-#include <string.h>
-
 /* The content for a snapshot of a claim (SNAP-6). */
 
 static void

@@ -444,22 +444,24 @@ static const SchemaType slowdowns_type = {.name = "slowdowns by CSI call", .want
     .read = read_slowdowns, .schema = schema_json_slowdowns};
 
 static const SchemaField error_fields[] = {
-    {"method", &method_type, AT(CsiModelledError, method), 0, "any", "The CSI call that fails"},
+    {"method", &method_type, AT(CsiModelledError, method), 0, "any", "Failing CSI call"},
     {"code", &code_type, AT(CsiModelledError, code), SCHEMA_REQUIRED, NULL,
      "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
-    {"message", &schema_string, AT(CsiModelledError, message), 0, "injected error", "What Events show"},
-    {"probability", &schema_probability, AT(CsiModelledError, probability), 0, "1", "Of each call"},
-    {"count", &schema_natural, AT(CsiModelledError, count), 0, "0: without end", "Only so many times"},
+    {"message", &schema_string, AT(CsiModelledError, message), 0, "injected error", "Message in Events"},
+    {"probability", &schema_probability, AT(CsiModelledError, probability), 0, "1",
+     "Probability for each call"},
+    {"count", &schema_natural, AT(CsiModelledError, count), 0, "0: without end", "Number of failures"},
     {"perVolume", &schema_bool, AT(CsiModelledError, per_volume), 0, "false",
-     "The count holds for each volume alone"},
+     "Count separately for each volume"},
     {"zone", &schema_string, AT(CsiModelledError, zone), 0, NULL,
-     "Only CreateVolume calls whose first preferred topology is there"},
+     "Only CreateVolume calls that prefer this zone"},
     {"node", &schema_string, AT(CsiModelledError, node), 0, NULL, "Only calls for this node"},
-    {"from", &schema_duration, AT(CsiModelledError, from), 0, "0s", "Not before this time"},
-    {"until", &schema_duration, AT(CsiModelledError, until), 0, "the end", "Not from this time on"},
-    {"latency", &schema_dist, AT(CsiModelledError, latency), 0, "as if it succeeded", "Of the failing call"},
+    {"from", &schema_duration, AT(CsiModelledError, from), 0, "0s", "Begin of the failures"},
+    {"until", &schema_duration, AT(CsiModelledError, until), 0, "the end", "End of the failures"},
+    {"latency", &schema_dist, AT(CsiModelledError, latency), 0, "as if it succeeded",
+     "Duration of the failing call"},
     {"afterEffect", &schema_bool, AT(CsiModelledError, after_effect), 0, "false",
-     "The work is done, only the answer says otherwise"},
+     "The call has its effect, and only the answer is an error"},
     END,
 };
 
@@ -469,9 +471,9 @@ static const SchemaType errors_type = SCHEMA_LIST(error_type);
 
 static const SchemaField rate_fields[] = {
     {"qps", &schema_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL,
-     "Calls a second"},
+     "Calls per second"},
     {"burst", &schema_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL,
-     "Calls at once"},
+     "Calls in a burst"},
     END,
 };
 static const SchemaType rate_type = SCHEMA_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
@@ -479,9 +481,10 @@ static const SchemaType rate_type = SCHEMA_STRUCT("rate", rate_fields, ((LimitFi
 static const SchemaField limit_fields[] = {
     {"methods", &method_mask_type, AT(LimitFields, methods), 0, "all controller calls",
      "The CSI calls that share the limit"},
-    {"concurrent", &schema_natural, AT(LimitFields, concurrent), 0, "0: no limit", "Calls served at once"},
+    {"concurrent", &schema_natural, AT(LimitFields, concurrent), 0, "0: no limit",
+     "Number of concurrent calls"},
     {"rate", &rate_type, AT(LimitFields, rate), 0, "no limit", "A token bucket"},
-    {"perNode", &schema_bool, AT(LimitFields, per_node), 0, "false", "Each node has its own"},
+    {"perNode", &schema_bool, AT(LimitFields, per_node), 0, "false", "A separate limit for each node"},
     END,
 };
 static const SchemaType limit_type = SCHEMA_STRUCT("limit", limit_fields, LimitFields);
@@ -491,9 +494,9 @@ static const SchemaType limits_type = SCHEMA_TYPE("limit, or list of limits", "a
     read_limits, schema_json_limits, SchemaList, .item = &limit_type);
 
 static const SchemaField pool_fields[] = {
-    {"zone", &schema_string, AT(PoolFields, zone), 0, NULL, "Where the room is: this zone"},
+    {"zone", &schema_string, AT(PoolFields, zone), 0, NULL, "Zone of the pool"},
     {"topology", &schema_string_map, AT(PoolFields, topology), 0, "everywhere",
-     "Where the room is, by topology keys"},
+     "Place of the pool, by topology keys"},
     {"capacity", &schema_quantity, AT(PoolFields, capacity), SCHEMA_REQUIRED, NULL, "Room for volumes"},
     END,
 };
@@ -502,10 +505,11 @@ static const SchemaType pools_type = SCHEMA_LIST(pool_type);
 
 #define SIZE_AT(member) (AT(DriverFields, volume_size.member) - AT(DriverFields, volume_size))
 static const SchemaField volume_size_fields[] = {
-    {"min", &schema_quantity, SIZE_AT(min), 0, "none", "Smaller volumes are refused or made this big"},
-    {"max", &schema_quantity, SIZE_AT(max), 0, "none", "Bigger volumes are refused"},
-    {"step", &schema_quantity, SIZE_AT(step), 0, "none", "Sizes are rounded up to a multiple"},
-    {"default", &schema_quantity, SIZE_AT(def), 0, "1Gi", "When the caller names none"},
+    {"min", &schema_quantity, SIZE_AT(min), 0, "none",
+     "Smallest size; smaller requests are refused or enlarged"},
+    {"max", &schema_quantity, SIZE_AT(max), 0, "none", "Largest size; larger requests are refused"},
+    {"step", &schema_quantity, SIZE_AT(step), 0, "none", "Unit; sizes are rounded up to a multiple"},
+    {"default", &schema_quantity, SIZE_AT(def), 0, "1Gi", "Size if the caller names none"},
     END,
 };
 
@@ -517,11 +521,11 @@ static const SchemaField node_plugin_fields[] = {
     {"nodeSelector", &schema_string_map, PLUGIN_AT(node_selector), 0, "all nodes",
      "Labels of the nodes that the plugin runs on"},
     {"registersAfter", &schema_dist, PLUGIN_AT(registers_after), 0, "registered at the start",
-     "From the start of the kubelet to the plugin's registration"},
+     "Time from the start of the kubelet to the plugin's registration"},
     {"livenessPeriod", &schema_duration, PLUGIN_AT(liveness_period), 0, "not probed",
-     "Between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
+     "Time between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
     {"preregistered", &schema_bool, PLUGIN_AT(preregistered), 0, "false",
-     "The CSINode objects of the manifests say so already"},
+     "The CSINode objects of the manifests contain the driver already"},
     END,
 };
 static const SchemaType node_plugin_type = SCHEMA_STRUCT("node plugin", node_plugin_fields,
@@ -537,75 +541,79 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
 
 /* What setDriver can change while the cluster runs. */
 #define RUN_TIME_DRIVER_FIELDS \
-    {"latency", &latencies_type, AT(DriverFields, latency), 0, "0s", "How long each CSI call takes"}, \
+    {"latency", &latencies_type, AT(DriverFields, latency), 0, "0s", "Duration of each CSI call"}, \
     {"errors", &errors_type, AT(DriverFields, errors), 0, "none", \
-     "Calls that fail; the first that applies counts"}, \
-    {"limits", &limits_type, AT(DriverFields, limits), 0, "none", "Calls at once and calls a second"}, \
+     "Failing calls; the first matching entry counts"}, \
+    {"limits", &limits_type, AT(DriverFields, limits), 0, "none", \
+     "Limits of concurrent calls and of calls per second"}, \
     {"pools", &pools_type, AT(DriverFields, pools), 0, "no limit", "Room for volumes, by place"}, \
     {"attachLimit", &schema_natural, AT(DriverFields, attach_limit), 0, "0: none", \
-     "Volumes a node takes, as NodeGetInfo tells"}, \
+     "Number of volumes per node, reported by NodeGetInfo"}, \
     {"volumeSize", &volume_size_type, AT(DriverFields, volume_size), 0, "any", "Sizes of volumes"}, \
-    {"readyAt", &schema_duration, AT(DriverFields, ready_at), 0, "0s", "Until then Probe says no"}
+    {"readyAt", &schema_duration, AT(DriverFields, ready_at), 0, "0s", \
+     "Time until which Probe answers not ready"}
 
 /* What a profile can say. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
     {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", \
-     "How calls in the back end at once slow each other down: of n, each takes n to this power as long as " \
-     "alone; {exponent: 1, undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
+     "Slowdown of concurrent calls: each of n takes n to this power times as long; {exponent: 1, " \
+     "undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
     {"attachLimitReported", &schema_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", \
-     "What NodeGetInfo says if it is wrong"}, \
+     "Number that NodeGetInfo reports, if it differs"}, \
     {"attachRequired", &schema_tristate, AT(DriverFields, attach_required), 0, \
-     "as its CSIDriver says, else true", "Volumes are attached to nodes; file storage mostly needs it not"}, \
+     "as its CSIDriver says, else true", \
+     "Whether volumes are attached to nodes; file storage usually needs no attach"}, \
     {"topology", &schema_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", \
-     "The key of the driver's topology segments; false: volumes are reachable from everywhere"}, \
+     "Key of the driver's topology segments; false: every node reaches every volume"}, \
     {"topologiesPerVolume", &schema_count, AT(DriverFields, topologies_per_volume), 0, "1", \
-     "Zones a volume lives in at once"}, \
+     "Number of zones of each volume"}, \
     {"controllerCapabilities", &controller_capabilities_type, AT(DriverFields, controller_capabilities), 0, \
-     "create, attach, expand", "Of the controller service, by the CSI spec's names"}, \
+     "create, attach, expand", "Capabilities of the controller service, by the CSI spec's names"}, \
     {"nodeCapabilities", &node_capabilities_type, AT(DriverFields, node_capabilities), 0, \
-     "stage, stats, expand", "Of the node service"}, \
+     "stage, stats, expand", "Capabilities of the node service"}, \
     {"pluginCapabilities", &plugin_capabilities_type, AT(DriverFields, plugin_capabilities), 0, \
-     "controller, topology, online expansion", "Of the identity service"}, \
+     "controller, topology, online expansion", "Capabilities of the identity service"}, \
     {"mutableParameters", &schema_strings, AT(DriverFields, mutable_keys), 0, "none", \
-     "Names of parameters that ControllerModifyVolume takes"}, \
+     "Names of parameters that ControllerModifyVolume accepts"}, \
     {"volumeContext", &schema_string_map, AT(DriverFields, volume_context), 0, "none", \
-     "Given back by CreateVolume"}, \
+     "Returned by CreateVolume"}, \
     {"publishContext", &schema_string_map, AT(DriverFields, publish_context), 0, "none", \
-     "Given back by ControllerPublishVolume"}, \
+     "Returned by ControllerPublishVolume"}, \
     {"lock", &lock_type, AT(DriverFields, lock), 0, "volume", \
-     "What two calls must not share: else the second is ABORTED"}, \
+     "Scope of locks: a second call in the same scope is ABORTED"}, \
     {"needsSecrets", &schema_bool, AT(DriverFields, needs_secrets), 0, "false", "Calls without secrets fail"}, \
     {"randomIds", &schema_bool, AT(DriverFields, random_ids), 0, "false", \
-     "Volume ids are drawn; else they are the volumes' names"}, \
+     "Random volume ids, in place of the volumes' names"}, \
     {"adoptsUnknownVolumes", &schema_bool, AT(DriverFields, adopts_unknown_volumes), 0, "false", \
-     "A volume that was never created is taken for a static one"}, \
+     "An unknown volume counts as a static one"}, \
     {"checksMounts", &schema_bool, AT(DriverFields, checks_mounts), 0, "false", \
-     "DeleteVolume fails while a node has it mounted"}, \
+     "DeleteVolume fails while a node has the volume mounted"}, \
     {"keepsSnapshotSources", &schema_bool, AT(DriverFields, keeps_snapshot_sources), 0, "false", \
-     "DeleteVolume fails while there are snapshots of it"}, \
+     "DeleteVolume fails while the volume has snapshots"}, \
     {"snapshotsTakeRoom", &schema_bool, AT(DriverFields, snapshots_take_room), 0, "false", \
-     "Snapshots count in the pools"}, \
+     "Snapshots take room in the pools"}, \
     {"abortsWithCaller", &schema_bool, AT(DriverFields, aborts_with_caller), 0, "false", \
      "A call is undone when its caller gives up"}, \
-    {"vendorVersion", &schema_string, AT(DriverFields, vendor_version), 0, "1.0.0", "As GetPluginInfo tells"}, \
+    {"vendorVersion", &schema_string, AT(DriverFields, vendor_version), 0, "1.0.0", \
+     "Version in the answer of GetPluginInfo"}, \
     {"sidecars", &scenario_sidecars_type, AT(DriverFields, sidecars), 0, "all, with default flags", \
-     "The real flags under their real names; false: it does not run"}, \
+     "Flags under their real names; false: the sidecar does not run"}, \
     {"nodePlugin", &node_plugin_type, AT(DriverFields, node_plugin), 0, NULL, \
      "The driver's part on the nodes"}
 
 static const SchemaField driver_fields[] = {
     {"name", &name_type, AT(DriverFields, name), SCHEMA_REQUIRED, NULL, "As in StorageClass.provisioner"},
     {"profile", &schema_string, AT(DriverFields, profile), 0, "none",
-     "Name or path of a profile; the fields below it win"},
+     "Name or path of a profile; fields of the scenario override it"},
     {"fromManifest", &schema_string, AT(DriverFields, from_manifest), 0, "none",
-     "A file of the driver's Deployment: sidecars and flags are read from its containers"},
+     "File with the driver's Deployment; its containers give sidecars and flags"},
     PROFILE_DRIVER_FIELDS,
     END,
 };
 
 static const SchemaField set_driver_fields[] = {
-    {"name", &schema_string, AT(DriverFields, name), 0, "the only driver", "Which driver"},
+    {"name", &schema_string, AT(DriverFields, name), 0, "the only driver", "Name of the driver"},
     RUN_TIME_DRIVER_FIELDS,
     END,
 };

@@ -305,23 +305,24 @@ static const SchemaType limit_knowledge_type = SCHEMA_ENUM(limit_words);
 
 #define SCALER_AT(member) NODE_AT(autoscaler.member) - NODE_AT(autoscaler)
 static const SchemaField autoscaler_fields[] = {
-    {"max", &schema_count, SCALER_AT(max), SCHEMA_REQUIRED, NULL, "Nodes of the group at most"},
+    {"max", &schema_count, SCALER_AT(max), SCHEMA_REQUIRED, NULL, "Largest number of nodes in the group"},
     {"scanInterval", &schema_duration, SCALER_AT(scan_interval), 0, "10s",
-     "Between two looks at pods that no node takes"},
-    {"delay", &schema_dist, SCALER_AT(delay), 0, "0s", "From the decision until the machine has joined"},
+     "Time between two checks for unschedulable pods"},
+    {"delay", &schema_dist, SCALER_AT(delay), 0, "0s", "Time from the decision until the machine has joined"},
     {"attachLimits", &limit_knowledge_type, SCALER_AT(knows_limits), 0, "unlimited",
-     "What it thinks of volumes on a node that is not there yet: unlimited, as the real one without a "
-     "CSINode, or known"},
+     "Attach limits of future nodes: unlimited, as the real one assumes without a CSINode, or known"},
     END,
 };
 static const SchemaType autoscaler_type = SCHEMA_STRUCT("autoscaler", autoscaler_fields,
     ((ScenarioNodes *)0)->autoscaler);
 
 static const SchemaField node_fields[] = {
-    {"count", &schema_count, NODE_AT(count), 0, "1", "How many nodes"},
-    {"name", &schema_string, NODE_AT(name), SCHEMA_REQUIRED, NULL, "With %d for the number"},
-    {"first", &schema_natural, NODE_AT(first), 0, "0", "The first node's number"},
-    {"zones", &schema_strings, NODE_AT(zones), 0, "none", "Dealt round: label topology.kubernetes.io/zone"},
+    {"count", &schema_count, NODE_AT(count), 0, "1", "Number of nodes"},
+    {"name", &schema_string, NODE_AT(name), SCHEMA_REQUIRED, NULL,
+     "Name of a node; %d stands for its number"},
+    {"first", &schema_natural, NODE_AT(first), 0, "0", "Number of the first node"},
+    {"zones", &schema_strings, NODE_AT(zones), 0, "none",
+     "Zones, assigned to the nodes in turn: label topology.kubernetes.io/zone"},
     {"labels", &schema_string_map, NODE_AT(labels), 0, "none", "More labels"},
     {"annotations", &schema_string_map, NODE_AT(annotations), 0, "none", "Annotations"},
     {"taints", &schema_list_any, NODE_AT(taints), 0, "none", "As in a Node"},
@@ -330,7 +331,7 @@ static const SchemaField node_fields[] = {
     {"kubelet", &scenario_kubelet_flags_type, NODE_AT(kubelet), 0, "defaults",
      "Fields of KubeletConfiguration"},
     {"autoscaler", &autoscaler_type, NODE_AT(autoscaler), 0, "none",
-     "More nodes of this kind come when pods are unschedulable"},
+     "Adds nodes of this kind when pods are unschedulable"},
     END,
 };
 
@@ -344,18 +345,17 @@ static const SchemaField create_fields[] = {
     {"manifest", &schema_any, AT(CreateFields, manifest), SCHEMA_REQUIRED, NULL,
      "File name, object, or list of these: created one after the other; a Node is a machine that joins"},
     {"count", &schema_natural, AT(CreateFields, count), 0, "once, names as they are",
-     "So many copies: name-0, name-1, ...; references between them follow"},
+     "Number of copies: name-0, name-1, ...; references between them follow"},
     {"interarrival", &schema_dist, AT(CreateFields, interarrival), 0, "all at once",
-     "Time between two copies; exponential: they come at random (Poisson)"},
+     "Time between two copies; exponential: random arrivals (Poisson)"},
     {"daily", &schema_list_any, AT(CreateFields, daily), 0, "evenly",
-     "24 numbers: how many times as fast copies arrive in each hour of the day, from midnight; the run "
-     "begins at midnight"},
-    {"for", &schema_duration, AT(CreateFields, lasts), 0, "until all are there",
-     "No copy arrives later than so long after the first"},
+     "24 factors of the arrival rate, for each hour of the day from midnight; the run begins at midnight"},
+    {"for", &schema_duration, AT(CreateFields, lasts), 0, "until all copies exist",
+     "Time between the first and the last possible copy"},
     {"lifetime", &schema_dist, AT(CreateFields, lifetime), 0, "for ever",
-     "How long after its last object a copy is deleted again, the last object first"},
+     "Time from the last object of a copy to its deletion, last object first"},
     {"keep", &schema_natural, AT(CreateFields, keep), 0, "all",
-     "When there are more copies than so many, the oldest is deleted: churn at the rate of the arrivals"},
+     "Largest number of copies; beyond it the oldest is deleted: churn at the rate of the arrivals"},
     END,
 };
 
@@ -364,7 +364,7 @@ static const SchemaType create_type = SCHEMA_STRUCT("create", create_fields, Cre
 
 #define TARGET_FIELDS(kinds) \
     {"kind", &schema_string, AT(TargetFields, kind), SCHEMA_REQUIRED, NULL, kinds}, \
-    {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Of the object"}
+    {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Namespace of the object"}
 
 static const SchemaType grace_type = SCHEMA_TYPE("whole number", "a whole number of seconds",
     schema_read_integer, schema_json_integer, int64_t, .min = 0, .max = 1e6);
@@ -372,9 +372,9 @@ static const SchemaType grace_type = SCHEMA_TYPE("whole number", "a whole number
 static const SchemaField delete_fields[] = {
     TARGET_FIELDS("As in manifests"),
     {"name", &schema_string, AT(TargetFields, name), 0, NULL,
-     "With * and ? of several objects; of a PersistentVolume this or volumeOfClaim"},
+     "Name of the object, with * and ? for several; for a PersistentVolume this or volumeOfClaim"},
     {"volumeOfClaim", &schema_string, AT(TargetFields, volume_of_claim), 0, NULL,
-     "Of kind PersistentVolume: that of the claim of this name"},
+     "For kind PersistentVolume: name of the claim of the volume"},
     {"gracePeriodSeconds", &grace_type, AT(TargetFields, grace_s), 0, "the object's",
      "As kubectl delete --grace-period"},
     END,
@@ -384,34 +384,38 @@ static const SchemaType delete_type = SCHEMA_STRUCT("delete", delete_fields, Tar
 
 static const SchemaField patch_fields[] = {
     TARGET_FIELDS("As in manifests"),
-    {"name", &schema_string, AT(TargetFields, name), 0, NULL, "Of the object; of a Node this or nodeOfPod"},
+    {"name", &schema_string, AT(TargetFields, name), 0, NULL,
+     "Name of the object; for a Node this or nodeOfPod"},
     {"nodeOfPod", &schema_string, AT(TargetFields, node_of_pod), 0, NULL,
-     "Of kind Node: the node that the pod of this name (* and ? match) is on by then"},
+     "For kind Node: name of a pod (* and ? match) on that node at that time"},
     {"patch", &schema_object, AT(TargetFields, patch), SCHEMA_REQUIRED, NULL, "A merge patch"},
     END,
 };
 static const SchemaType patch_type = SCHEMA_STRUCT("patch", patch_fields, TargetFields, .init = target_init);
 
 static const SchemaField scale_fields[] = {
-    {"kind", &schema_string, AT(TargetFields, kind), 0, "StatefulSet", "Or Deployment, ReplicaSet"},
-    {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Of the object"},
-    {"name", &schema_string, AT(TargetFields, name), SCHEMA_REQUIRED, NULL, "Of the object"},
-    {"replicas", &schema_natural, AT(TargetFields, replicas), SCHEMA_REQUIRED, NULL, "How many from now on"},
+    {"kind", &schema_string, AT(TargetFields, kind), 0, "StatefulSet",
+     "StatefulSet, Deployment or ReplicaSet"},
+    {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Namespace of the object"},
+    {"name", &schema_string, AT(TargetFields, name), SCHEMA_REQUIRED, NULL, "Name of the object"},
+    {"replicas", &schema_natural, AT(TargetFields, replicas), SCHEMA_REQUIRED, NULL,
+     "New number of replicas"},
     END,
 };
 static const SchemaField drain_fields[] = {
-    {"node", &schema_string, AT(DrainFields, node), 0, NULL, "Its name; this or nodeOfPod"},
+    {"node", &schema_string, AT(DrainFields, node), 0, NULL, "Name of the node; this or nodeOfPod"},
     {"nodeOfPod", &schema_string, AT(DrainFields, node_of_pod), 0, NULL,
-     "The node that the pod of this name (* and ? match) is on by then"},
+     "Name of a pod (* and ? match) on that node at that time"},
     {"ignoreDaemonSets", &schema_bool, AT(DrainFields, ignore_daemon_sets), 0, "false",
-     "Leave pods of DaemonSets; else nothing is evicted where there are some"},
+     "Leave pods of DaemonSets; otherwise such a pod blocks all evictions"},
     {"deleteEmptyDirData", &schema_bool, AT(DrainFields, delete_empty_dir), 0, "false",
-     "Evict pods with an emptyDir as well; else nothing is evicted where there are some"},
+     "Evict pods with an emptyDir, too; otherwise such a pod blocks all evictions"},
     {"force", &schema_bool, AT(DrainFields, force), 0, "false",
-     "Evict pods that nobody controls as well; else nothing is evicted where there are some"},
+     "Evict pods without a controller, too; otherwise such a pod blocks all evictions"},
     {"gracePeriodSeconds", &grace_type, AT(DrainFields, grace_s), 0, "the pod's",
      "As kubectl drain --grace-period"},
-    {"timeout", &schema_duration, AT(DrainFields, timeout), 0, "0s: none", "After this time it gives up"},
+    {"timeout", &schema_duration, AT(DrainFields, timeout), 0, "0s: none",
+     "Time after which the drain gives up"},
     END,
 };
 static const SchemaType drain_type = SCHEMA_STRUCT("drain", drain_fields, DrainFields, .init = drain_init,
@@ -420,22 +424,23 @@ static const SchemaType drain_type = SCHEMA_STRUCT("drain", drain_fields, DrainF
 static const SchemaType scale_type = SCHEMA_STRUCT("scale", scale_fields, TargetFields, .init = target_init);
 
 static const SchemaField workload_fields[] = {
-    {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "When"},
-    {"create", &create_type, AT(ActionFields, create), 0, NULL, "Objects appear"},
+    {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "Time"},
+    {"create", &create_type, AT(ActionFields, create), 0, NULL, "Create objects"},
     {"delete", &delete_type, AT(ActionFields, delete), 0, NULL,
-     "Objects are deleted, as kubectl delete does"},
-    {"patch", &patch_type, AT(ActionFields, patch), 0, NULL, "An object is changed"},
+     "Delete objects, like kubectl delete"},
+    {"patch", &patch_type, AT(ActionFields, patch), 0, NULL, "Change an object"},
     {"scale", &scale_type, AT(ActionFields, scale), 0, NULL,
-     "A StatefulSet, Deployment or ReplicaSet grows or shrinks"},
+     "Scale a StatefulSet, Deployment or ReplicaSet"},
     {"drain", &drain_type, AT(ActionFields, drain), 0, NULL,
-     "A node's pods are evicted, as kubectl drain does"},
+     "Evict the pods of a node, like kubectl drain"},
     {"taint", &scenario_taint_type, AT(ActionFields, taint), 0, NULL,
-     "A node is tainted, or no more, as kubectl taint does"},
+     "Add or remove taints of a node, like kubectl taint"},
     {"cordon", &scenario_cordon_type, AT(ActionFields, cordon), 0, NULL,
-     "A node takes no new pods, as kubectl cordon does"},
-    {"uncordon", &scenario_uncordon_type, AT(ActionFields, uncordon), 0, NULL, "It takes pods again"},
+     "Close a node for new pods, like kubectl cordon"},
+    {"uncordon", &scenario_uncordon_type, AT(ActionFields, uncordon), 0, NULL,
+     "Open a node for new pods again"},
     {"setDriver", &scenario_set_driver_type, AT(ActionFields, set_driver), 0, NULL,
-     "A driver behaves otherwise from now on"},
+     "Change the behaviour of a driver"},
     END,
 };
 static const SchemaType action_type = SCHEMA_STRUCT("action", workload_fields, ActionFields,
@@ -443,27 +448,27 @@ static const SchemaType action_type = SCHEMA_STRUCT("action", workload_fields, A
 static const SchemaType workload_type = SCHEMA_LIST(action_type);
 
 static const SchemaField fault_fields[] = {
-    {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "When"},
+    {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "Time"},
     {"component", &schema_string, AT(ActionFields, component), 0, NULL,
-     "The process that it happens to, or kube-apiserver"},
+     "Process to strike, or kube-apiserver"},
     {"driver", &schema_string, AT(ActionFields, driver), 0, "the only driver",
-     "The driver that it happens to; of a component: whose sidecar"},
+     "Driver to strike; for a component: the driver of the sidecar"},
     {"node", &schema_string, AT(ActionFields, node), 0, NULL,
-     "The node that it happens to; of a component or driver: on which"},
-    {"zone", &schema_string, AT(ActionFields, zone), 0, NULL, "The same for all nodes of this zone"},
-    {"replica", &schema_natural, AT(ActionFields, replica), 0, "who leads, else 0",
-     "Of several replicas: 0, 1, ..."},
+     "Node to strike; for a component or driver: its node"},
+    {"zone", &schema_string, AT(ActionFields, zone), 0, NULL, "Zone whose nodes are all struck"},
+    {"replica", &schema_natural, AT(ActionFields, replica), 0, "the leader, else 0",
+     "Number of the replica: 0, 1, ..."},
     {"nodeOfPod", &schema_string, AT(ActionFields, pod_of_node), 0, NULL,
-     "The node that the pod of this name (* and ? match) is on by then"},
-    {"do", &schema_string, AT(ActionFields, what), SCHEMA_REQUIRED, NULL, "What happens: see Faults"},
+     "Name of a pod (* and ? match) on that node at that time"},
+    {"do", &schema_string, AT(ActionFields, what), SCHEMA_REQUIRED, NULL, "Kind of fault: see Faults"},
     {"restartAfter", &schema_duration, AT(ActionFields, restart_after), 0,
-     "never; reboot: 1m; restart of a driver: 1s", "What died is started again after this time"},
-    {"for", &schema_duration, AT(ActionFields, lasts), 0, "for ever", "How long it lasts"},
-    {"factor", &schema_rate, AT(ActionFields, factor), 0, NULL, "slow: how many times slower"},
+     "never; reboot: 1m; restart of a driver: 1s", "Time after which a dead process or machine starts again"},
+    {"for", &schema_duration, AT(ActionFields, lasts), 0, "for ever", "Duration of the fault"},
+    {"factor", &schema_rate, AT(ActionFields, factor), 0, NULL, "slow: factor of all durations"},
     {"seats", &schema_count, AT(ActionFields, seats), 0, NULL,
-     "limit-seats: requests that the API server serves at once (600 in real clusters)"},
+     "limit-seats: number of requests that the API server serves at once (600 in real clusters)"},
     {"claim", &schema_string, AT(ActionFields, claim), 0, "all",
-     "lose-volumes: of the claims of this name (* and ? match)"},
+     "lose-volumes: name of the claims (* and ? match) whose volumes are lost"},
     END,
 };
 static const SchemaType fault_type = SCHEMA_STRUCT("fault", fault_fields, ActionFields, .init = action_init,
@@ -484,10 +489,10 @@ static const SchemaType stage_type = SCHEMA_TYPE("word", "a stage", read_word, s
 
 static const SchemaField slo_fields[] = {
     {"stage", &stage_type, AT(SloFields, stage), SCHEMA_REQUIRED, NULL,
-     "Of the path to a ready pod and back"},
+     "Stage of the way to a ready pod and back"},
     {"quantile", &schema_quantile, AT(SloFields, quantile), 0, "1: the longest",
-     "Of all that passed through the stage"},
-    {"below", &schema_duration, AT(SloFields, below), SCHEMA_REQUIRED, NULL, "It must take less than this"},
+     "Quantile over all objects that passed through the stage"},
+    {"below", &schema_duration, AT(SloFields, below), SCHEMA_REQUIRED, NULL, "Upper bound"},
     END,
 };
 
@@ -516,8 +521,9 @@ PHASES(claim, "Pending", "Bound", "Lost");
 PHASES(volume, "Pending", "Available", "Bound", "Released", "Failed");
 
 #define EXPECTED_COUNT {"count", &count_type, AT(ExpectedFields, count), SCHEMA_REQUIRED, NULL, \
-    "How many there should be"}
-#define EXPECTED_NAME {"name", &schema_string, AT(ExpectedFields, name), 0, "any", "With * and ? for several"}
+    "Expected number"}
+#define EXPECTED_NAME {"name", &schema_string, AT(ExpectedFields, name), 0, "any", \
+     "Name, with * and ? for several"}
 
 static const SchemaField expected_pods[] = {
     EXPECTED_COUNT,
@@ -525,9 +531,9 @@ static const SchemaField expected_pods[] = {
     {"phase", &pod_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
     {"ready", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "Condition Ready"},
     {"reason", &schema_string, AT(ExpectedFields, reason), 0, "any",
-     "A part of the message of condition PodScheduled, or of the status' reason"},
-    {"node", &schema_string, AT(ExpectedFields, node), 0, "any", "Pods of this node"},
-    {"zone", &schema_string, AT(ExpectedFields, zone), 0, "any", "Pods of this zone's nodes"},
+     "Part of the message of condition PodScheduled, or of the status' reason"},
+    {"node", &schema_string, AT(ExpectedFields, node), 0, "any", "Only pods on this node"},
+    {"zone", &schema_string, AT(ExpectedFields, zone), 0, "any", "Only pods on nodes of this zone"},
     END,
 };
 static const SchemaField expected_claims[] = {
@@ -549,7 +555,7 @@ static const SchemaField expected_volumes[] = {
 static const SchemaField expected_attachments[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
-    {"node", &schema_string, AT(ExpectedFields, node), 0, "any", "Of this node"},
+    {"node", &schema_string, AT(ExpectedFields, node), 0, "any", "Only attachments to this node"},
     {"attached", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "status.attached"},
     END,
 };
@@ -573,7 +579,7 @@ static const SchemaField expected_snapshots[] = {
 static const SchemaField expected_driver_volumes[] = {
     EXPECTED_COUNT,
     {"driver", &schema_string, AT(ExpectedFields, driver), 0, "the only driver",
-     "Whose back end is looked into"},
+     "Driver with the back end"},
     END,
 };
 
@@ -595,7 +601,7 @@ static const SchemaType expected_driver_volumes_type = SCHEMA_STRUCT("volumes of
     expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 
 static const SchemaField expect_fields[] = {
-    {"at", &schema_duration, AT(ExpectFields, at), 0, "the end", "When"},
+    {"at", &schema_duration, AT(ExpectFields, at), 0, "the end", "Time"},
     {"pods", &expected_pods_type, AT(ExpectFields, pods), 0, NULL, "Pods"},
     {"claims", &expected_claims_type, AT(ExpectFields, claims), 0, NULL, "PersistentVolumeClaims"},
     {"volumes", &expected_volumes_type, AT(ExpectFields, volumes), 0, NULL, "PersistentVolumes"},
@@ -604,7 +610,7 @@ static const SchemaField expect_fields[] = {
     {"jobs", &expected_jobs_type, AT(ExpectFields, jobs), 0, NULL, "Jobs"},
     {"snapshots", &expected_snapshots_type, AT(ExpectFields, snapshots), 0, NULL, "VolumeSnapshots"},
     {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL,
-     "Volumes that the driver's back end has"},
+     "Volumes in the driver's back end"},
     END,
 };
 
@@ -616,9 +622,10 @@ static const SchemaType expects_type = SCHEMA_LIST(expect_type);
 
 #define KUBERNETES_AT(member) (AT(SpecFields, kubernetes.member) - AT(SpecFields, kubernetes))
 static const SchemaField kubernetes_fields[] = {
-    {"version", &schema_string, KUBERNETES_AT(version), 0, "1.32", "In quotes: 1.30 is a number"},
+    {"version", &schema_string, KUBERNETES_AT(version), 0, "1.32",
+     "Version in quotes, because 1.30 is a number"},
     {"featureGates", &schema_bool_map, KUBERNETES_AT(feature_gates), 0, "the version's defaults",
-     "By their names"},
+     "Feature gates by name"},
     {"unlimitedQPS", &schema_bool, KUBERNETES_AT(unlimited_qps), 0, "false", "No client throttling anywhere"},
     END,
 };
@@ -629,24 +636,24 @@ static const SchemaType until_type =
     SCHEMA_TYPE("duration, or idle", "a duration, or \"idle\"", read_until, schema_json_until, json_t *);
 
 static const SchemaField spec_fields[] = {
-    {"description", &schema_text, AT(SpecFields, description), 0, NULL, "What it shows"},
-    {"seed", &schema_integer, AT(SpecFields, seed), 0, "1", "Of all that is drawn"},
+    {"description", &schema_text, AT(SpecFields, description), 0, NULL, "Purpose of the scenario"},
+    {"seed", &schema_integer, AT(SpecFields, seed), 0, "1", "Seed of all random draws"},
     {"until", &until_type, AT(SpecFields, until), 0, "idle",
-     "The end, in virtual time; idle: when nothing but Events and heartbeats changed for a while"},
-    {"idleFor", &schema_duration, AT(SpecFields, idle_for), 0, "10m", "How long that while is"},
+     "End of the run, in virtual time; idle: when only Events and heartbeats have changed for idleFor"},
+    {"idleFor", &schema_duration, AT(SpecFields, idle_for), 0, "10m", "Length of that idle time"},
     {"kubernetes", &kubernetes_type, AT(SpecFields, kubernetes), 0, NULL, "The cluster's version"},
     {"timing", &schema_string, AT(SpecFields, timing), 0, "timing-1.32",
-     "Profile of the machinery's own times"},
-    {"nodes", &nodes_type, AT(SpecFields, nodes), 0, "those of the manifests", "Nodes, in groups"},
+     "Profile with the durations of requests and loops"},
+    {"nodes", &nodes_type, AT(SpecFields, nodes), 0, "nodes of the manifests", "Nodes, in groups"},
     {"drivers", &drivers_type, AT(SpecFields, drivers), 0, "none", "CSI drivers"},
     {"components", &scenario_components_type, AT(SpecFields, components), 0, "defaults",
      "Flags of the control plane, by their real names"},
     {"manifests", &schema_any, AT(SpecFields, manifests), 0, "none",
-     "Files of objects that exist from the start, beside the documents of this file"},
-    {"workload", &workload_type, AT(SpecFields, workload), 0, "none", "What happens from outside"},
-    {"faults", &faults_type, AT(SpecFields, faults), 0, "none", "What breaks"},
-    {"slo", &slos_type, AT(SpecFields, slo), 0, "none", "Times that must be kept"},
-    {"expect", &expects_type, AT(SpecFields, expect), 0, "none", "What must be there, and when"},
+     "Files with more objects that exist from the start"},
+    {"workload", &workload_type, AT(SpecFields, workload), 0, "none", "Actions from outside"},
+    {"faults", &faults_type, AT(SpecFields, faults), 0, "none", "Faults"},
+    {"slo", &slos_type, AT(SpecFields, slo), 0, "none", "Time limits that the run must meet"},
+    {"expect", &expects_type, AT(SpecFields, expect), 0, "none", "Expected states, with their times"},
     END,
 };
 
@@ -654,9 +661,9 @@ static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, SpecField
 
 #define METADATA_AT(member) (AT(ScenarioFields, metadata.member) - AT(ScenarioFields, metadata))
 static const SchemaField metadata_fields[] = {
-    {"name", &schema_string, METADATA_AT(name), SCHEMA_REQUIRED, NULL, "Of the scenario"},
-    {"labels", &schema_string_map, METADATA_AT(labels), 0, NULL, "Not read"},
-    {"annotations", &schema_string_map, METADATA_AT(annotations), 0, NULL, "Not read"},
+    {"name", &schema_string, METADATA_AT(name), SCHEMA_REQUIRED, NULL, "Name of the scenario"},
+    {"labels", &schema_string_map, METADATA_AT(labels), 0, NULL, "Ignored"},
+    {"annotations", &schema_string_map, METADATA_AT(annotations), 0, NULL, "Ignored"},
     END,
 };
 static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields,
@@ -666,7 +673,7 @@ static const SchemaField scenario_fields[] = {
     {"apiVersion", &schema_string, AT(ScenarioFields, api_version), SCHEMA_REQUIRED, NULL, "kvolsim.io/v1"},
     {"kind", &schema_string, AT(ScenarioFields, kind), SCHEMA_REQUIRED, NULL, "Scenario"},
     {"metadata", &metadata_type, AT(ScenarioFields, metadata), SCHEMA_REQUIRED, NULL, "Its name"},
-    {"spec", &spec_type, AT(ScenarioFields, spec), SCHEMA_REQUIRED, NULL, "What it is about"},
+    {"spec", &spec_type, AT(ScenarioFields, spec), SCHEMA_REQUIRED, NULL, "Content"},
     END,
 };
 const SchemaType scenario_file_type = SCHEMA_STRUCT("Scenario", scenario_fields, ScenarioFields);
@@ -678,23 +685,24 @@ static const SchemaField timing_fields[] = {
      "A component's own time before a request or call"},
     {"watch", &schema_dist, AT(Timing, watch), SCHEMA_REQUIRED, NULL,
      "A watch event, from the end of the response"},
-    {"createFactor", &schema_rate, AT(Timing, create_factor), SCHEMA_REQUIRED, NULL, "Of write, for POST"},
-    {"updateFactor", &schema_rate, AT(Timing, update_factor), SCHEMA_REQUIRED, NULL, "For PUT"},
-    {"patchFactor", &schema_rate, AT(Timing, patch_factor), SCHEMA_REQUIRED, NULL, "For PATCH"},
-    {"deleteFactor", &schema_rate, AT(Timing, delete_factor), SCHEMA_REQUIRED, NULL, "For DELETE"},
-    {"readFactor", &schema_rate, AT(Timing, read_factor), SCHEMA_REQUIRED, NULL, "For GET and LIST"},
+    {"createFactor", &schema_rate, AT(Timing, create_factor), SCHEMA_REQUIRED, NULL,
+     "Factor of write for POST"},
+    {"updateFactor", &schema_rate, AT(Timing, update_factor), SCHEMA_REQUIRED, NULL, "Factor for PUT"},
+    {"patchFactor", &schema_rate, AT(Timing, patch_factor), SCHEMA_REQUIRED, NULL, "Factor for PATCH"},
+    {"deleteFactor", &schema_rate, AT(Timing, delete_factor), SCHEMA_REQUIRED, NULL, "Factor for DELETE"},
+    {"readFactor", &schema_rate, AT(Timing, read_factor), SCHEMA_REQUIRED, NULL, "Factor for GET and LIST"},
     {"notFoundFactor", &schema_rate, AT(Timing, not_found_factor), SCHEMA_REQUIRED, NULL,
-     "For what is answered with 404"},
-    {"eventFactor", &schema_rate, AT(Timing, event_factor), SCHEMA_REQUIRED, NULL, "For an Event"},
+     "Factor for answers with 404"},
+    {"eventFactor", &schema_rate, AT(Timing, event_factor), SCHEMA_REQUIRED, NULL, "Factor for an Event"},
     {"stallRate", &schema_rate, AT(Timing, stall_rate), SCHEMA_REQUIRED, NULL,
-     "From so many requests a second on, one may be held up"},
+     "Rate of requests per second from which on a request may stall"},
     {"stallChance", &schema_probability, AT(Timing, stall_chance), SCHEMA_REQUIRED, NULL,
-     "The chance of that"},
-    {"stall", &schema_dist, AT(Timing, stall), SCHEMA_REQUIRED, NULL, "How long then"},
+     "Probability of a stall"},
+    {"stall", &schema_dist, AT(Timing, stall), SCHEMA_REQUIRED, NULL, "Duration of a stall"},
     {"watchOrder", &schema_probability, AT(Timing, watch_order), SCHEMA_REQUIRED, NULL,
-     "The chance that a watch event waits for those of other kinds sent to its client before"},
+     "Probability that a watch event waits for earlier events of other kinds to the same client"},
     {"watchLead", &schema_duration, AT(Timing, watch_lead), SCHEMA_REQUIRED, NULL,
-     "How long before the end of the response a write is committed at most"},
+     "Longest time from the commit of a write to the end of the response"},
     END,
 };
 const SchemaType scenario_timing_type = SCHEMA_STRUCT("timing", timing_fields, Timing);

@@ -160,17 +160,17 @@ static const SchemaType taints_type = SCHEMA_LIST(taint_type);
 
 #define WHOM \
     {"node", &schema_string, AT(MarkFields, node), 0, NULL, \
-     "Its name, with * and ? of several; this or nodeOfPod"}, \
+     "Name of the node, with * and ? for several; this or nodeOfPod"}, \
     {"nodeOfPod", &schema_string, AT(MarkFields, node_of_pod), 0, NULL, \
-     "The node that the pod of this name (* and ? match) is on by then"}
+     "Name of a pod (* and ? match) on that node at that time"}
 
 static const SchemaField taint_fields[] = {
     WHOM,
     {"taints", &taints_type, AT(MarkFields, taints), SCHEMA_REQUIRED, NULL,
-     "Each as kubectl taint takes it: key=value:Effect or key:Effect is put on the node, "
-     "key:Effect- or key- is taken off; other taints stay"},
+     "Taints as for kubectl taint: key=value:Effect or key:Effect adds one, key:Effect- or key- removes "
+     "one; other taints stay"},
     {"overwrite", &schema_bool, AT(MarkFields, overwrite), 0, "false",
-     "Also where a taint of that key and effect is there already; else nothing is changed then"},
+     "Replace an existing taint of the same key and effect; otherwise the action fails"},
     END,
 };
 static const SchemaField cordon_fields[] = {

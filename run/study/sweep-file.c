@@ -93,21 +93,21 @@ static void replications_check(SchemaReader *reader, const json_t *value, void *
 static void spec_init(void *target);
 
 static const SchemaField parameter_fields[] = {
-    {"name", &schema_string, AT(ParameterFields, name), SCHEMA_REQUIRED, NULL, "In tables and pictures"},
-    {"path", &schema_string, AT(ParameterFields, path), 0, NULL, "What is changed, as in --set"},
+    {"name", &schema_string, AT(ParameterFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
+    {"path", &schema_string, AT(ParameterFields, path), 0, NULL, "Path to change, as in --set"},
     {"paths", &schema_strings, AT(ParameterFields, paths), 0, NULL,
-     "Instead of path: several that change together"},
+     "In place of path: several paths that change together"},
     {"values", &schema_list_any, AT(ParameterFields, values), 0, NULL,
-     "The values; with paths, an item that is a list has one for each of them"},
+     "Values; with paths, a list as an item has one value for each path"},
     {"labels", &schema_strings, AT(ParameterFields, labels), 0, "the values themselves",
-     "What to call the values in tables and pictures"},
+     "Names of the values in tables and pictures"},
     {"from", &schema_any, AT(ParameterFields, from), 0, NULL,
-     "Instead of values: the lower end of a range, a number or a duration"},
-    {"to", &schema_any, AT(ParameterFields, to), 0, NULL, "Its upper end"},
+     "In place of values: the lower end of a range, a number or a duration"},
+    {"to", &schema_any, AT(ParameterFields, to), 0, NULL, "Upper end of the range"},
     {"steps", &schema_count, AT(ParameterFields, steps), 0, NULL,
-     "How many values of the range, in a grid or list"},
+     "Number of values in the range, for a grid or list"},
     {"scale", &scale_type, AT(ParameterFields, is_log), 0, "linear",
-     "linear or log: how the range is divided"},
+     "Division of the range: linear or log"},
     END,
 };
 static const SchemaType parameter_type = SCHEMA_STRUCT("parameter", parameter_fields, ParameterFields,
@@ -115,12 +115,12 @@ static const SchemaType parameter_type = SCHEMA_STRUCT("parameter", parameter_fi
 static const SchemaType parameters_type = SCHEMA_LIST(parameter_type);
 
 static const SchemaField measure_fields[] = {
-    {"name", &schema_string, AT(MeasureFields, name), SCHEMA_REQUIRED, NULL, "In tables and pictures"},
-    {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "How long a stage took"},
+    {"name", &schema_string, AT(MeasureFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
+    {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "Duration of a stage"},
     {"statistic", &schema_string, AT(MeasureFields, statistic), 0, "mean",
-     "mean, min, max, count, a quantile such as p99, or <60s: the share that took less"},
+     "mean, min, max, count, a quantile such as p99, or <60s: the share below 60 s"},
     {"value", &value_type, AT(MeasureFields, value), 0, NULL,
-     "Instead of a stage: a number of the run as a whole; see Values"},
+     "In place of a stage: a number for the whole run; see Values"},
     END,
 };
 static const SchemaType measure_type = SCHEMA_STRUCT("measure", measure_fields, MeasureFields,
@@ -129,12 +129,12 @@ static const SchemaType measures_type = SCHEMA_LIST(measure_type);
 
 static const SchemaField replications_fields[] = {
     {"count", &schema_count, AT(ReplicationFields, count), 0, "10",
-     "Runs of each point; with a measure: at least so many"},
+     "Number of runs of each point; with a measure: the minimum"},
     {"measure", &schema_string, AT(ReplicationFields, measure), 0, NULL,
-     "Go on until the confidence interval of this measure's mean is narrow enough"},
+     "Measure whose mean needs a narrow confidence interval; runs are added until then"},
     {"relativeWidth", &schema_probability, AT(ReplicationFields, relative_width), 0, "0.05",
-     "Narrow enough: half of it is at most this share of the mean"},
-    {"max", &schema_count, AT(ReplicationFields, max), 0, "1000", "Stop there in any case"},
+     "Narrow enough: half the interval is at most this share of the mean"},
+    {"max", &schema_count, AT(ReplicationFields, max), 0, "1000", "Largest number of runs"},
     END,
 };
 static const SchemaType replications_type = SCHEMA_STRUCT("replications", replications_fields,
@@ -143,34 +143,34 @@ static const SchemaType replications_type = SCHEMA_STRUCT("replications", replic
 static const SchemaField spec_fields[] = {
     {"description", &schema_text, AT(StudyFields, description), 0, NULL, "The question"},
     {"scenario", &schema_string, AT(StudyFields, scenario), SCHEMA_REQUIRED, NULL,
-     "The scenario's file, from this file's folder"},
+     "File of the scenario, relative to this file's folder"},
     {"set", &schema_object, AT(StudyFields, set), 0, "nothing",
-     "What is changed at every point: path: value, as in --set"},
-    {"seed", &schema_integer, AT(StudyFields, seed), 0, "1", "Of all runs and of drawn points"},
+     "Changes at every point: path: value, as in --set"},
+    {"seed", &schema_integer, AT(StudyFields, seed), 0, "1", "Seed of all runs and of random points"},
     {"commonRandomNumbers", &schema_bool, AT(StudyFields, common_random_numbers), 0, "true",
-     "Replication r meets the same luck at every point, so that differences show sooner"},
+     "Replication r draws the same random numbers at every point, so that differences show sooner"},
     {"design", &design_type, AT(StudyFields, design), 0, "grid",
      "grid: every combination; list: first values together, then second ones; random, latin-hypercube: "
      "samples"},
     {"samples", &schema_count, AT(StudyFields, samples), 0, NULL,
      "Points of a random or latin-hypercube design"},
     {"parameters", &parameters_type, AT(StudyFields, parameters), SCHEMA_REQUIRED, NULL,
-     "What differs between points"},
+     "Parameters that differ between points"},
     {"replications", &replications_type, AT(StudyFields, replications), 0, "10",
-     "How often each point is run"},
-    {"warmUp", &schema_duration, AT(StudyFields, warm_up), 0, "0s", "What began earlier does not count"},
+     "Number of runs of each point"},
+    {"warmUp", &schema_duration, AT(StudyFields, warm_up), 0, "0s", "Objects created earlier do not count"},
     {"batches", &schema_natural, AT(StudyFields, batches), 0, "0: none",
-     "Batch means: intervals from so many parts of each run; for long runs"},
-    {"confidence", &schema_quantile, AT(StudyFields, confidence), 0, "0.95", "Of intervals"},
-    {"measures", &measures_type, AT(StudyFields, measures), SCHEMA_REQUIRED, NULL, "What is measured"},
+     "Batch means: number of parts of each run for intervals; for long runs"},
+    {"confidence", &schema_quantile, AT(StudyFields, confidence), 0, "0.95", "Confidence level of intervals"},
+    {"measures", &measures_type, AT(StudyFields, measures), SCHEMA_REQUIRED, NULL, "Measures"},
     {"baseline", &schema_object, AT(StudyFields, baseline), 0, "none",
-     "The point to compare all others with: parameter: value"},
+     "Point to compare all others with: parameter: value"},
     END,
 };
 static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);
 
 static const SchemaField metadata_fields[] = {
-    {"name", &schema_string, 0, SCHEMA_REQUIRED, NULL, "Of the sweep"},
+    {"name", &schema_string, 0, SCHEMA_REQUIRED, NULL, "Name of the sweep"},
     END,
 };
 static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields, ((SweepFields *)0)->name);
@@ -179,7 +179,7 @@ static const SchemaField sweep_fields[] = {
     {"apiVersion", &schema_string, AT(SweepFields, api_version), SCHEMA_REQUIRED, NULL, "kvolsim.io/v1"},
     {"kind", &schema_string, AT(SweepFields, kind), SCHEMA_REQUIRED, NULL, "Sweep"},
     {"metadata", &metadata_type, AT(SweepFields, name), SCHEMA_REQUIRED, NULL, "Its name"},
-    {"spec", &spec_type, AT(SweepFields, spec), SCHEMA_REQUIRED, NULL, "What it is about"},
+    {"spec", &spec_type, AT(SweepFields, spec), SCHEMA_REQUIRED, NULL, "Content"},
     END,
 };
 static const SchemaType sweep_type = SCHEMA_STRUCT("Sweep", sweep_fields, SweepFields);

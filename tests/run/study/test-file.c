@@ -84,7 +84,7 @@ static const Case broken[] = {
      "sweep.yaml: there must be one document of kind Sweep in this file (kvolsim run takes a scenario)"},
     {"an unknown field", HEAD MEASURES ONE "  replication: 3\n",
      "sweep.yaml:8:3: spec.replication: unknown field (did you mean \"replications\"?)"},
-    {"nothing to vary", HEAD MEASURES, "sweep.yaml:5:3: spec: \"parameters\" is missing (What differs between points)"},
+    {"nothing to vary", HEAD MEASURES, "sweep.yaml:5:3: spec: \"parameters\" is missing (Parameters that differ between points)"},
     {"an unknown stage", HEAD ONE "  measures: [{name: m, stage: pod-strat}]\n",
      "sweep.yaml:7:31: spec.measures[0].stage: \"pod-strat\" is not known here (did you mean \"pod-start\"?)"},
     {"an unknown statistic", HEAD ONE "  measures: [{name: m, stage: bind, statistic: q99}]\n",

@@ -69,7 +69,7 @@ append_fixed(GString *text, uint64_t number, uint32_t fraction, unsigned n_digit
 void
 append_seconds(GString *text, SimTime time)
 {
-    if (time < 0) /* of imported objects: hardly ever */
+    if (time < 0) /* only imported objects have such times */
         g_string_append_printf(text, "%" PRId64 ".%09" PRId64, time / SIM_SECOND,
                                time % SIM_SECOND);
     else
@@ -87,7 +87,7 @@ append_us(GString *text, SimTime time)
 
 /* 999999 s and more would have an exponent. */
 #define BILLIONTHS_MAX UINT64_C(999999000000000)
-#define BILLIONTHS_MIN UINT64_C(100000) /* less would have an exponent, too */
+#define BILLIONTHS_MIN UINT64_C(100000) /* smaller numbers would have an exponent, too */
 
 gboolean
 append_six_digits(GString *text, uint64_t number, uint32_t divisor)
@@ -102,8 +102,8 @@ append_six_digits(GString *text, uint64_t number, uint32_t divisor)
         return FALSE;
     for (uint64_t rest = whole; rest >= 1000000; rest /= 10)
         unit *= 10;
-    /* What is not a half is further from one (1 / (2 * divisor) at least) than three roundings of
-     * doubles of that size may be off. */
+    /* A value that is not exactly a half differs from it by at least 1 / (2 * divisor): by more
+     * than three roundings of such doubles. */
     uint64_t digits = number / unit, twice = number % unit * 2;
     if (twice == unit)
         return FALSE;
@@ -121,9 +121,9 @@ append_six_digits(GString *text, uint64_t number, uint32_t divisor)
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Whether one of eight characters needs an escape: the high bit of each that is below a space, a
- * quote or a backslash. The first test may call one wrongly that follows such a one (a borrow),
- * which is no matter; of those above 0x7f no bit is set. */
+/* Whether one of eight characters needs an escape: sets the high bit of each control character,
+ * quote and backslash. The first test may also set the bit of the character that follows one (a
+ * borrow), which does no harm. Bytes above 0x7f set no bit. */
 static inline gboolean
 needs_escape(uint64_t eight)
 {
@@ -155,7 +155,7 @@ write_escaped(char *place, unsigned char c)
     return place + 5;
 }
 
-#define ESCAPE_MAX 6 /* characters for one */
+#define ESCAPE_MAX 6 /* of output for one of input */
 
 /* @place: has room for ESCAPE_MAX times as many. Returns: what follows */
 static char *

@@ -5,10 +5,11 @@
 
 #include "sim-time.h"
 
-/* What rows of result files are made of. A large run has tens of millions of them, so no format is
- * read and nothing is copied twice. All in the C locale. */
+/* Builds the rows of result files. A large run has tens of millions of rows, so no format string is
+ * parsed and nothing is copied twice. Always in the C locale. */
 
-/* Makes room for @n more bytes. Returns: where they go; append_took() tells how many it became */
+/* Makes room for @n more bytes. Returns: where to write them; append_took() tells how many were
+ * written */
 static inline char *
 append_place(GString *text, gsize n)
 {
@@ -34,7 +35,7 @@ append_bytes(GString *text, const char *bytes, gsize n)
     append_took(text, n);
 }
 
-/* Of a literal, whose length the compiler knows. */
+/* For literals: the compiler knows the length. */
 #define append_literal(text, literal) append_bytes((text), "" literal "", sizeof(literal) - 1)
 
 static inline void
@@ -57,8 +58,8 @@ void append_us(GString *text, SimTime time);
  * @number: billionths
  * @divisor: at most 4096
  * Appends (double)@number / @divisor / 1e9 as %.6g prints it.
- * Returns: FALSE: not told by whole numbers: a half is to be rounded, or there would be an
- * exponent. Then nothing is appended
+ * Returns: FALSE if whole numbers cannot decide: a half is to be rounded, or there would be an
+ * exponent. Nothing is appended then
  */
 gboolean append_six_digits(GString *text, uint64_t number, uint32_t divisor);
 

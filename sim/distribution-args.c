@@ -55,7 +55,7 @@ static const ArgInfo arg_infos[] = {
     {"max",       ARG_TIME      },
 };
 
-/* What every kind takes, unless it has its own argument of that name. */
+/* Arguments of every kind, unless the kind has its own argument of that name. */
 static const char *const common_args[] = {"shift", "min", "max"};
 
 static ArgType
@@ -172,7 +172,7 @@ args_check_names(const DistArgs *args, GError **error)
     return TRUE;
 }
 
-/* How many of the form's arguments are there; @missing: the last of those that are not. */
+/* How many of the form's arguments are given; @missing: (out): the last one that is not. */
 static unsigned
 form_count(const Form *form, const DistArgs *args, const char **missing)
 {
@@ -220,7 +220,7 @@ form_error(const DistArgs *args, const char *given, unsigned n_given, GError **e
     dist_invalid(error, "needs %s beside \"%s\"", missing->str, given);
 }
 
-/* Returns: the form whose arguments are given, all of them and no other */
+/* Returns: the form with exactly the given arguments */
 static const Form *
 args_choose_form(const DistArgs *args, GError **error)
 {
@@ -250,7 +250,7 @@ args_read_common(const DistArgs *args, const char *name, double *value, GError *
 
     if (arg == NULL)
         return TRUE;
-    if (class_has_own(args->dist_class, name)) { /* who asks for less than 0 gets it */
+    if (class_has_own(args->dist_class, name)) { /* the kind's own bound may be negative */
         if (arg->is_time && arg->time < 0)
             *value = (double)arg->time;
         return TRUE;

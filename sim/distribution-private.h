@@ -16,7 +16,7 @@ typedef struct {
 } Quantile;
 
 typedef struct {
-    double share_end; /* the shares of all parts up to this one */
+    double share_end; /* sum of the shares up to this part */
     double share;
     SimDist *dist;
 } Part;
@@ -32,9 +32,9 @@ struct SimDist {
         } uniform;
         struct {
             double mean, stddev;
-            double share_low, share_width; /* what of the bell lies between the bounds, seen from
+            double share_low, share_width; /* the part of the bell between the bounds, counted from
                                               the nearer tail */
-            double side;                   /* 1: that is the lower tail; -1: the upper */
+            double side;                   /* 1: counted from the lower tail; -1: from the upper */
             double cut_mean;
         } normal;
         struct {
@@ -53,14 +53,14 @@ struct SimDist {
         } mixture;
         struct {
             SimDist *exact;
-            double *values; /* its quantiles at multiples of 1 / TABLE_CELLS; NaN: not to be used */
+            double *values; /* its quantiles at multiples of 1 / TABLE_CELLS; NaN: use @exact */
         } table;
         double mean; /* constant, exponential */
     };
 };
 
-/* One way to write a kind down: which arguments together, and what to make of them. Bounds and
- * shift are known already. */
+/* One way to write a kind: the arguments that go together, and how to read them. Bounds and shift
+ * are known already. */
 typedef struct {
     const char *args[FORM_ARGS_MAX];
     gboolean (*init)(SimDist *self, const double *values, const SimDistArg *list, GError **error);

@@ -66,7 +66,8 @@ normal_density(double x)
     return 0.39894228040143267794 * pm_exp(-x * x / 2);
 }
 
-/* The bounds cut the bell rather than collect what lies beyond: nothing piles up at 0. */
+/* The bounds cut the bell; values beyond them are not moved to the bound, so nothing piles up at
+ * 0. */
 static gboolean
 normal_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
@@ -102,7 +103,7 @@ normal_quantile(const SimDist *self, double u)
     double share = self->normal.side > 0 ? u : 1 - u;
     double p = self->normal.share_low + share * self->normal.share_width;
 
-    p = MIN(p, 1 - 0x1p-53); /* rounded up to 1 it would be infinite */
+    p = MIN(p, 1 - 0x1p-53); /* 1 would give infinity */
     return self->normal.mean + self->normal.side * self->normal.stddev * pm_normal_quantile(p);
 }
 
@@ -176,7 +177,7 @@ power_init(SimDist *self, const double *values, const SimDistArg *list, GError *
     return TRUE;
 }
 
-/* 1e6: a bell of a thousandth of its mean. Sharper ones would only take longer to draw from. */
+/* 1e6: a bell of a thousandth of its mean. A sharper bell would only take longer to draw from. */
 static gboolean
 gamma_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
@@ -195,7 +196,7 @@ gamma_init_mean(SimDist *self, const double *values, const SimDistArg *list, GEr
 static gboolean
 gamma_init_cv(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
-    double variance = values[1] * values[1]; /* of the number of means */
+    double variance = values[1] * values[1]; /* in units of the mean */
     return dist_check_positive(values[1], "cv", error) &&
            gamma_init(self, (double[]){1 / variance, values[0] * variance}, list, error);
 }
@@ -244,8 +245,8 @@ pareto_mean(const SimDist *self)
     return shape > 1 ? self->power.scale * (shape / (shape - 1)) : __builtin_inf();
 }
 
-/* Takes the next pair off the list: as one item that is a list of two, as one that carries both, or
- * as two. */
+/* Takes the next pair off the list: one item that is a list of two, one item with both numbers, or
+ * two items. */
 static gboolean
 quantile_read(const SimDistArg *list, unsigned *next, Quantile *quantile, GError **error)
 {
@@ -298,7 +299,7 @@ empirical_clear(SimDist *self)
     g_free(self->empirical.quantiles);
 }
 
-/* Straight lines between the quantiles that are known; the first and the last hold beyond. */
+/* Straight lines between the known quantiles; level beyond the first and the last. */
 static double
 empirical_quantile(const SimDist *self, double u)
 {
@@ -373,7 +374,8 @@ mixture_clear(SimDist *self)
 
 static double dist_value(const SimDist *self, double u);
 
-/* One number does for both: where u lies within the share of a part is as uniform as u. */
+/* One number is enough: it chooses the part, and its place within the part's share is uniform,
+ * too. */
 static double
 mixture_quantile(const SimDist *self, double u)
 {
@@ -418,7 +420,7 @@ static const SimDistClass classes[] = {
 };
 /* clang-format on */
 
-/* ---- What all have in common ---- */
+/* ---- All kinds ---- */
 
 static const SimDistClass *
 class_find(const char *name)
@@ -467,7 +469,7 @@ sim_dist_new(const char *kind, const SimDistArg *args, unsigned n_args, GError *
     return g_steal_pointer(&self);
 }
 
-/* For arguments from code: wrong ones are a mistake of ours. */
+/* For arguments from code: an error is a bug. */
 static SimDist *
 dist_new_or_abort(const char *kind, const SimDistArg *args, unsigned n_args)
 {
@@ -538,7 +540,7 @@ dist_value(const SimDist *self, double u)
 /* ---- Tables ---- */
 
 #define TABLE_CELLS 512
-/* Straight lines may be off by that share, or by that much. */
+/* How far a straight line may be off: relative, or in ns. */
 #define TABLE_ERROR 1e-3
 #define TABLE_ERROR_NS 1e3
 
@@ -569,7 +571,8 @@ table_clear(SimDist *self)
 static const SimDistClass table_class = {
     "table", {{{0}, NULL}}, table_quantile, table_mean, table_clear};
 
-/* At the quarters, where a line is off by most or nearly so, and a step shows itself. */
+/* Compares at the quarters of the cell: there the error of a line is near its largest, and a step
+ * shows. */
 static gboolean
 cell_is_straight(const SimDist *exact, unsigned cell, double low, double high)
 {

@@ -2,7 +2,7 @@
 #include "memory.h"
 
 #define CHUNK_SIZE (64 * 1024)
-/* In front of a chunk: the link to the one before, and what keeps blocks aligned. */
+/* Stands in front of a chunk: a link to the chunk before, padded so that blocks are aligned. */
 #define CHUNK_HEADER SIM_MEMORY_GRAIN
 
 SimMemory *
@@ -44,7 +44,7 @@ sim_memory_take_fresh(SimMemory *self, size_t size)
     if (size <= SIM_MEMORY_MAX) {
         size_t rounded = (size + SIM_MEMORY_GRAIN - 1) / SIM_MEMORY_GRAIN * SIM_MEMORY_GRAIN;
         if ((size_t)(self->fresh_end - self->fresh) < rounded)
-            add_chunk(self); /* less than a block is lost of the old one */
+            add_chunk(self); /* the rest of the old chunk is less than a block */
         void *block = self->fresh;
         self->fresh += rounded;
         return block;

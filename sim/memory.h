@@ -3,17 +3,17 @@
 
 #include <glib.h>
 
-/* Memory for what comes and goes with every event: a list of free blocks per size, so that taking
- * and giving back is a few instructions. One per run, hence no locks; freed blocks go back to the
- * system with the whole. Under AddressSanitizer each block is malloc()'s own, so that nothing is
- * used after its end unseen. */
+/* Memory for structs that come and go with every event: a list of free blocks for each size, so
+ * taking and giving back is a few instructions. One per run, so there are no locks; the system gets
+ * the memory back at the end of the run. Under AddressSanitizer every block comes from malloc(), so
+ * that it finds uses after the end. */
 typedef struct SimMemory SimMemory;
 
 #define SIM_MEMORY_GRAIN 16 /* sizes are rounded up to multiples; blocks are aligned so */
-#define SIM_MEMORY_MAX 2048 /* larger blocks are malloc()'s */
+#define SIM_MEMORY_MAX 2048 /* larger blocks come from malloc() */
 
 SimMemory *sim_memory_new(void);
-void sim_memory_destroy(SimMemory *self); /* and all blocks that are still taken */
+void sim_memory_destroy(SimMemory *self); /* also frees all blocks that are still taken */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimMemory, sim_memory_destroy)
 
 typedef struct SimMemoryBlock SimMemoryBlock;
@@ -23,13 +23,13 @@ struct SimMemoryBlock {
 
 struct SimMemory {
     SimMemoryBlock *free[SIM_MEMORY_MAX / SIM_MEMORY_GRAIN + 1];
-    char *fresh, *fresh_end; /* what was never taken of the newest chunk */
+    char *fresh, *fresh_end; /* the untouched rest of the newest chunk */
     SimMemoryBlock *chunks;
 };
 
 void *sim_memory_take_fresh(SimMemory *self, size_t size);
 
-/* Returns: (owned): a block that holds anything; give it back with the same @size */
+/* Returns: (owned): an uninitialised block; give it back with the same @size */
 static inline void *
 sim_memory_take(SimMemory *self, size_t size)
 {

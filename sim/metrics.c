@@ -17,8 +17,7 @@ typedef struct {
     GPtrArray *series; /* of SimSeries */
 } Family;
 
-/* What a series is found by: its family, its job and the values of its labels, each with its NUL.
- */
+/* The key of a series: its family, its job and the values of its labels, each with its NUL. */
 typedef struct {
     const SimFamily *family;
     const char *values;
@@ -33,16 +32,16 @@ typedef struct {
 } Entry;
 
 struct SimMetrics {
-    GPtrArray *series; /* of SimSeries (owned: of their Entry), in the order in which they came */
+    GPtrArray *series;        /* of SimSeries (owned, in their Entry), oldest first */
     GHashTable *families;     /* SimFamily -> Family */
     GHashTable *by_key;       /* SeriesKey -> Entry */
     GQueue collectors;        /* of Collector (owned), in the order added */
     GHashTable *by_data;      /* a collector's data -> its GList in @collectors */
     GArray *spans;            /* of SimSpan */
-    GString *values, *labels; /* of the series that is looked for, or made */
+    GString *values, *labels; /* of the series that is looked up or made */
 };
 
-/* Eight bytes at a time; only tables that nobody walks over see it. */
+/* Eight bytes at a time. Only for tables that nobody iterates over. */
 static uint32_t
 hash_values(const SimFamily *family, const char *values, gsize length)
 {
@@ -139,7 +138,7 @@ append_label(GString *text, const char *name, int length, const char *value)
     g_string_append_c(text, '"');
 }
 
-/* By name, job among them. */
+/* By name; job is one of them. */
 static void
 append_labels(GString *text, const SimFamily *family, const char *job, const char *const *values)
 {
@@ -322,8 +321,8 @@ sim_metrics_sorted(const SimMetrics *self)
     return sorted;
 }
 
-/* What is printed of a positive number: its digits without zeros at the end, the first of them
- * before the point. */
+/* A positive number to be printed: its digits without trailing zeros, one of them before the
+ * point. */
 typedef struct {
     char digits[24];
     unsigned n;
@@ -337,7 +336,7 @@ drop_zeros(Decimal *decimal)
         decimal->n--;
 }
 
-/* A whole number that is exact in a double and in DBL_DIG digits. */
+/* Whether @number is whole, and exact in a double and in DBL_DIG digits. */
 static void
 decimal_of_integer(Decimal *decimal, uint64_t number)
 {
@@ -353,7 +352,7 @@ decimal_of_integer(Decimal *decimal, uint64_t number)
     drop_zeros(decimal);
 }
 
-/* Returns: whether so many digits read as the number again */
+/* Returns: whether that many digits read back as the same number */
 static gboolean
 decimal_of_digits(Decimal *decimal, double number, unsigned n_digits)
 {
@@ -369,9 +368,9 @@ decimal_of_digits(Decimal *decimal, double number, unsigned n_digits)
     return g_ascii_strtod(text, NULL) == number;
 }
 
-/* The fewest digits that read as the same. What DBL_DIG digits tell is unchanged by the way through
- * a double, so the fewest are these without the zeros at their end, or more than these. Numbers too
- * small to be normal have fewer bits: there each length is tried. */
+/* The fewest digits that read back as the same number. DBL_DIG digits survive the way through a
+ * double, so the fewest are these without trailing zeros, or more than DBL_DIG. Subnormal numbers
+ * have fewer bits: for them each length is tried. */
 static void
 decimal_of(Decimal *decimal, double number)
 {

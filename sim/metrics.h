@@ -4,33 +4,33 @@
 #include "sim-time.h"
 
 /* Counters, gauges and histograms by name and labels, as a monitoring system scrapes them. A
- * component keeps pointers to its series; where nothing is measured they are NULL, and all calls
+ * component keeps pointers to its series. If nothing is measured, they are NULL, and all calls
  * below do nothing. Values are integers, so sums are exact. */
 
 typedef enum {
     SIM_COUNTER,
     SIM_GAUGE,
-    SIM_COLLECTED, /* a gauge worked out at each scrape from what is there then: while it is 0, no
-                      sample is told */
+    SIM_COLLECTED, /* a gauge that is counted at each scrape; while it is 0, the scrape has no
+                      sample of it */
     SIM_HISTOGRAM,
 } SimMetricType;
 
-/* A family: what series of one name have in common. Static. */
+/* All series of one name. Static. */
 typedef struct {
     const char *name, *help;
     SimMetricType type;
-    double unit;          /* what an integer of 1 is when printed: 1e-9 for times in seconds */
+    double unit;          /* the printed value of the integer 1: 1e-9 for times in seconds */
     const char *labels;   /* "name,verb": in order of the alphabet, without le; "": none */
     const double *bounds; /* of a histogram, as printed, ascending; ends with 0 */
 } SimFamily;
 
-/* A family with its values for its labels. */
+/* One series of a family: one value for each label. */
 typedef struct {
     const SimFamily *family;
     const char *labels; /* as printed: job="kubelet",verb="GET" */
     int64_t sum;        /* the value of a counter or gauge; of a histogram, of all values */
     uint64_t count;     /* of a histogram's values */
-    uint64_t *buckets;  /* of a histogram: how many lie in each, not in those before */
+    uint64_t *buckets;  /* of a histogram: how many values lie in each bucket alone */
     unsigned n_bounds;
     unsigned number; /* its place in sim_metrics_all() */
 } SimSeries;
@@ -44,22 +44,22 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimMetrics, sim_metrics_free)
 /**
  * sim_metrics_series:
  * @self: %NULL: nothing is measured
- * @job: whose it is: the label that tells apart the same family of several programs
+ * @job: the program: a label that tells series of the same family apart
  * @values: one for each of the family's labels, in their order; %NULL if it has none
- * Who counts often keeps what this returns: it looks at all the values.
- * Returns: (borrowed): the series, the same for the same arguments; it is printed from now on.
- * %NULL: nothing is measured
+ * Components that count often keep the result: this compares all values.
+ * Returns: (borrowed): the series, always the same for the same arguments; it is printed from now
+ * on. %NULL: nothing is measured
  */
 SimSeries *sim_metrics_series(SimMetrics *self,
                               const SimFamily *family,
                               const char *job,
                               const char *const *values);
-/* Is called before each scrape: sets gauges that are counted only then. Collectors are called in
- * the order added; of one @data there is one at a time. */
+/* @collect is called before each scrape, to set gauges that are counted only then; collectors are
+ * called in the order added. There is at most one for each @data. */
 void sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data);
 void sim_metrics_remove_collector(SimMetrics *self, const void *data);
 void sim_metrics_collect(SimMetrics *self);
-/* All gauges of a family to 0, before those that still hold are set. */
+/* Sets all gauges of a family to 0, before the collector sets the current ones. */
 void sim_metrics_clear(SimMetrics *self, const SimFamily *family);
 
 static inline void
@@ -78,8 +78,8 @@ sim_series_set(SimSeries *self, int64_t value)
 
 void sim_series_observe(SimSeries *self, int64_t value);
 
-/* What a worker of @queue did from @from to @to, about @subject; both borrowed, outlive the
- * metrics' reader. */
+/* A worker of @queue was busy with @subject from @from to @to. The strings are borrowed; they
+ * outlive every reader of the metrics. */
 typedef struct {
     const char *job, *queue, *subject;
     SimTime from, to;
@@ -90,21 +90,21 @@ void sim_metrics_add_span(SimMetrics *self, const SimSpan *span);
 const GArray *sim_metrics_spans(const SimMetrics *self);
 #define SIM_SPANS_MAX 200000
 
-/* Whether a scrape that finds it with this sum has a sample of it. */
+/* Whether a scrape has a sample of this series if it has this sum. */
 static inline gboolean
 sim_series_is_told(const SimSeries *self, int64_t sum)
 {
     return self->family->type != SIM_COLLECTED || sum != 0;
 }
 
-/* (borrowed): of SimSeries, in the order in which they came. */
+/* (borrowed): of SimSeries, in the order in which they were made. */
 const GPtrArray *sim_metrics_all(const SimMetrics *self);
-/* (owned): of SimSeries (borrowed), by family's name, then labels. */
+/* (owned): of SimSeries (borrowed), sorted by the family's name, then by labels. */
 GPtrArray *sim_metrics_sorted(const SimMetrics *self);
 /* "counter" */
 const char *sim_metric_type_name(SimMetricType type);
-/* A number as Prometheus prints it: the shortest that reads as the same, with an exponent below
- * 1e-4 and from 1e+06 up. */
+/* A number as Prometheus prints it: the shortest text that reads back as the same number, with an
+ * exponent below 1e-4 and from 1e+06 up. */
 void sim_metrics_append_number(GString *text, double number);
-/* Everything in Prometheus' text format 0.0.4. */
+/* Appends everything in Prometheus' text format 0.0.4. */
 void sim_metrics_append_text(const SimMetrics *self, GString *text);

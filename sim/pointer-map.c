@@ -41,7 +41,7 @@ pointer_map_set(PointerMap *self, const void *key, void *value)
     *entry = (PointerMapEntry){key, value};
 }
 
-/* Entries behind a place that became free move up, unless their home is behind it. */
+/* Entries behind the free place move up, unless their home is behind it. */
 static void
 close_gap(PointerMap *self, unsigned gap)
 {

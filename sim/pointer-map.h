@@ -4,27 +4,26 @@
 #include <glib.h>
 #include <stdint.h>
 
-/* What belongs to an address: of an interned string, or of a record that never moves. A table with
- * open addressing whose key and value stand side by side, for what is looked up with every event: a
- * look costs a cache line and some ten instructions, where GHashTable takes three lines and
- * seventy. Its order is that of addresses, so nobody walks over it. Zeroed memory is an empty one.
- */
+/* A map from addresses, of interned strings or of records that never move, to pointers. An
+ * open-addressing table with key and value side by side, for look-ups with every event: one costs a
+ * cache line and some ten instructions; GHashTable takes three lines and seventy instructions. Its
+ * order depends on addresses, so nobody iterates over it. Zeroed memory is an empty map. */
 typedef struct {
-    const void *key; /* NULL: free, and so is the value */
+    const void *key; /* NULL: the place is free, and @value is NULL, too */
     void *value;
 } PointerMapEntry;
 
 typedef struct {
     PointerMapEntry *entries; /* (owned): NULL: none yet */
-    unsigned n, size;         /* a power of two; at most three of four are taken */
-    unsigned shift;           /* the highest bits of a hash are the place: this many others */
+    unsigned n, size;         /* of @entries: a power of two; at most three quarters are taken */
+    unsigned shift;           /* 64 - log2(@size): the highest bits of a hash are the place */
 } PointerMap;
 
-/* Frees what it has, and each value unless @free_value is NULL. It is empty then. */
+/* Empties the map. Frees each value unless @free_value is NULL. */
 void pointer_map_clear(PointerMap *self, GDestroyNotify free_value);
-/* Neither is NULL. A value that was there is replaced, not freed. */
+/* Neither @key nor @value is NULL. An old value is replaced, not freed. */
 void pointer_map_set(PointerMap *self, const void *key, void *value);
-/* Returns: (owned): the value that was there; NULL: none */
+/* Returns: (owned): the value, which is no longer in the map; NULL: there was none */
 void *pointer_map_take(PointerMap *self, const void *key);
 
 static inline unsigned
@@ -33,7 +32,7 @@ pointer_map_home(const PointerMap *self, const void *key)
     return (unsigned)((uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15) >> self->shift);
 }
 
-/* The place of @key, or the free one where it would go. There is a table. */
+/* The place of @key, or the free place for it. The map has a table. */
 static inline PointerMapEntry *
 pointer_map_place(const PointerMap *self, const void *key)
 {

@@ -85,8 +85,8 @@ static const struct {
 #define LOG_PLACE_FIRST (91.0 / 128)
 #define LOG_PLACE_SHIFT 46 /* 52 - 6 binary digits */
 
-/* ln(1 + r) for |r| <= 1/90: Taylor's series, the first term left out is below 2^-61 of the sum. In
- * pairs rather than one after the other: the processor works on several at once. */
+/* ln(1 + r) for |r| <= 1/90: Taylor's series, the first term left out is below 2^-61 of the sum.
+ * Summed in pairs, so that the processor can work on several at once. */
 static inline double
 log1p_reduced(double r)
 {
@@ -334,7 +334,7 @@ log_gamma_near_two(double z)
     return z * (EULER_COMPLEMENT + z * polynomial(log_gamma_series, n, z));
 }
 
-/* What Stirling's formula lacks: ln Gamma(x + 1) - ln(sqrt(2 pi x) (x / e)^x). x >= 10 */
+/* The error of Stirling's formula: ln Gamma(x + 1) - ln(sqrt(2 pi x) (x / e)^x). x >= 10 */
 static double
 stirling_rest(double x)
 {
@@ -430,7 +430,7 @@ gamma_tail(double shape, double x, double term, int upper)
     return upper ? 1 - below : below;
 }
 
-/* ln of a first guess: Wilson and Hilferty's cube, or where that fails the first term of the
+/* ln of a first guess: Wilson and Hilferty's cube, or, where that fails, the first term of the
  * series. */
 static double
 gamma_quantile_guess(double shape, double p)
@@ -454,7 +454,7 @@ pm_gamma_quantile(double shape, double p)
      * concave, so it closes in on the root from one side, after one step at most beyond it. */
     double y = gamma_quantile_guess(shape, p);
     int upper = p >= 0.5;
-    if (y < -40) /* the first term is all there is */
+    if (y < -40) /* the other terms vanish */
         return pm_exp(y);
     for (int i = 0; i < 200; i++) {
         double x = pm_exp(y);

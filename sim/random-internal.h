@@ -27,7 +27,7 @@ sim_mix(uint64_t z)
  * small entities and counts apart; hashed entities are anywhere. */
 #define SIM_ENTITY_GAMMA UINT64_C(0xd1342543de82ef95)
 
-/* What all draws of an entity share. */
+/* The part that all draws of an entity share. */
 static inline uint64_t
 sim_random_base(SimStream stream, uint64_t entity)
 {

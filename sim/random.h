@@ -4,8 +4,8 @@
 #include "sim.h"
 
 /* Counter-based random numbers: a draw is a pure function of (seed, replication, stream, entity,
- * n). Nothing is advanced; who draws keeps the count n of its entity. So a draw more in one place
- * leaves all others alone. */
+ * n). There is no state to advance: the caller keeps the count n of its entity. So one more draw in
+ * one place changes no draw elsewhere. */
 typedef struct {
     uint64_t key;
 } SimStream;

@@ -3,7 +3,7 @@
 
 #include "sim.h"
 
-/* What tickers need of the engine. */
+/* For tickers only. */
 
-/* The pending @event will be released by @parent instead of by what scheduled it. */
+/* The cause of the pending @event is @parent instead of the event that scheduled it. */
 void sim_event_set_parent(Sim *self, SimEventId event, SimCauseId parent);

@@ -28,14 +28,14 @@ static const TimeUnit time_units[] = {
     {"h",       SIM_HOUR  },
 };
 
-/* Digits of the decimal part that may count: of an hour, 3.6e12 ns, twelve or so; more cannot be
+/* How many decimals may be significant: an hour is 3.6e12 ns, so about twelve; more would not be
  * whole ns. */
 #define FRACTION_DIGITS_MAX 18
 
 typedef struct {
     uint64_t whole;
     uint64_t fraction;       /* the digits after the point, trailing zeros dropped */
-    uint64_t fraction_scale; /* ten to their number */
+    uint64_t fraction_scale; /* 10 to the number of these digits */
     gboolean has_digits;
     gboolean fits;
 } Decimal;

@@ -16,7 +16,7 @@ typedef int64_t SimTime;
 
 #define SIM_ERROR sim_error_quark()
 typedef enum {
-    SIM_ERROR_INVALID, /* the caller's words or numbers make no sense */
+    SIM_ERROR_INVALID, /* the input is wrong */
 } SimError;
 GQuark sim_error_quark(void);
 

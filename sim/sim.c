@@ -11,18 +11,17 @@
 struct Sim {
     SimTime now;
     SimCauseId cause;
-    SimCauseId unclaimed;   /* the entry made for the present event, as long as nobody has asked for
-                               it; 0: none */
-    SimCauseId first_cause; /* of this instant: entries from here on are of now. 0 if there is no
-                               log: so is the start */
+    SimCauseId
+        unclaimed; /* the present event's entry in the log, until somebody asks for it; 0: none */
+    SimCauseId first_cause; /* the first entry of this instant; 0 also if no log is kept */
     EventQueue queue;
     SimTrace *trace;
     SimMemory *memory;
-    SimMetrics *metrics; /* NULL: nothing is measured */
+    SimMetrics *metrics; /* NULL: no metrics */
     uint64_t n_fired;
     gboolean stopping;
     gboolean running;
-    /* Ticks below this order are past at the instant @ticks_at. */
+    /* At the instant @ticks_at, ticks below the order @ticks_past_end are past. */
     SimTime ticks_at;
     uint64_t ticks_past_end;
     SimOptions options;
@@ -54,7 +53,7 @@ sim_free(Sim *self)
     if (self == NULL)
         return;
     while (sim_next_event_at(self) !=
-           SIM_TIME_MAX) { /* one by one: what frees its data may cancel others */
+           SIM_TIME_MAX) { /* one by one: freeing data may cancel other events */
         EventRecord record;
         event_queue_pop(&self->queue, &record);
         free_data(record.type, record.data);
@@ -114,7 +113,7 @@ sim_events_pending(const Sim *self)
     return event_queue_length(&self->queue) - self->queue.n_dead;
 }
 
-/* What is not the case as a rule. Out of line: so the rest needs no stack. */
+/* Rare cases. Out of line, so that the usual case needs no stack. */
 static G_GNUC_NO_INLINE SimEventId
 schedule_slowly(Sim *self,
                 uint64_t delay,
@@ -123,7 +122,7 @@ schedule_slowly(Sim *self,
                 void *data,
                 EventOrigin origin)
 {
-    g_assert(delay <= SIM_TIME_MAX); /* else the event lies in the past */
+    g_assert(delay <= SIM_TIME_MAX); /* otherwise the event lies in the past */
     SimTime at = sim_time_add(self->now, (SimTime)delay);
     if (at == SIM_TIME_MAX) {
         free_data(type, data);
@@ -152,9 +151,9 @@ schedule(Sim *self,
                             origin);
 }
 
-/* Whoever schedules, parks or notes something keeps the present cause; an event that nothing
- * followed leaves no entry. That is true of most watch events. The first entry of a chunk stays,
- * because its chunk is there. */
+/* Scheduling, parking or noting something keeps the entry of the present event. An event with no
+ * consequences, as most watch events, leaves no entry. The first entry of a chunk stays, because
+ * its chunk exists already. */
 static inline SimCauseId
 claim_cause(Sim *self)
 {
@@ -205,7 +204,7 @@ sim_at_tick(Sim *self,
 gboolean
 sim_cancel(Sim *self, SimEventId event)
 {
-    if (event == 0) /* as of most timers that might have been set */
+    if (event == 0) /* as for most timers: they were never set */
         return FALSE;
     EventRecord *record = event_queue_find(&self->queue, event);
     if (record == NULL)
@@ -233,8 +232,8 @@ tick_passes(Sim *self, uint64_t order)
     self->ticks_past_end = MAX(self->ticks_past_end, order + 1);
 }
 
-/* The log is in order of time. So whether an entry is of this instant can be told by its number,
- * unread: it may have left the cache long ago. */
+/* The log is in order of time, so the number of an entry tells whether it is of this instant. The
+ * entry itself is not read: it may have left the cache long ago. */
 static inline SimCauseId
 cause_add(Sim *self, EventOrigin origin)
 {
@@ -285,7 +284,8 @@ sim_step(Sim *self)
 unsigned
 sim_step_until(Sim *self, SimTime end, unsigned n_max)
 {
-    SimTime last = MIN(end, SIM_TIME_MAX - 1); /* an empty queue's next is never */
+    SimTime last =
+        MIN(end, SIM_TIME_MAX - 1); /* the next event of an empty queue is at SIM_TIME_MAX */
     unsigned n = 0;
 
     while (n < n_max && event_queue_next_at(&self->queue) <= last) {
@@ -295,7 +295,7 @@ sim_step_until(Sim *self, SimTime end, unsigned n_max)
     return n;
 }
 
-/* Everything at @end is done: even a sleeping ticker whose place is there comes too late. */
+/* Everything at @end has happened: a sleeping ticker that wakes now is too late for @end. */
 static void
 instant_is_over(Sim *self, SimTime end)
 {
@@ -309,7 +309,8 @@ instant_is_over(Sim *self, SimTime end)
 gboolean
 sim_run_until(Sim *self, SimTime end)
 {
-    SimTime last = MIN(end, SIM_TIME_MAX - 1); /* an empty queue's next is never */
+    SimTime last =
+        MIN(end, SIM_TIME_MAX - 1); /* the next event of an empty queue is at SIM_TIME_MAX */
 
     g_assert(end >= self->now && !self->running);
     self->running = TRUE;
@@ -318,7 +319,7 @@ sim_run_until(Sim *self, SimTime end)
         fire_next(self);
     self->running = FALSE;
     self->unclaimed = 0;
-    self->cause = 0; /* who acts from outside does not do so because of the last event */
+    self->cause = 0; /* the last event is not the cause of actions from outside */
 
     if (self->stopping || sim_next_event_at(self) == SIM_TIME_MAX)
         return FALSE;
@@ -335,8 +336,7 @@ sim_stop(Sim *self)
 SimTime
 sim_next_event_at(const Sim *self)
 {
-    return event_queue_next_at(
-        &((Sim *)self)->queue); /* puts keys in order; nothing else changes */
+    return event_queue_next_at(&((Sim *)self)->queue); /* only sorts keys */
 }
 
 static int
@@ -383,7 +383,7 @@ sim_pending(const Sim *self, SimPending *pending, unsigned n_max)
 SimCauseId
 sim_cause(const Sim *self)
 {
-    return claim_cause((Sim *)self); /* asking changes nothing that can be seen */
+    return claim_cause((Sim *)self); /* only makes the entry */
 }
 
 const SimTrace *
@@ -402,7 +402,7 @@ sim_resume(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail)
 SimCauseId
 sim_resume_after(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail, SimCauseId releaser)
 {
-    if (parked < self->first_cause) /* else no time passed, or no log is kept */
+    if (parked < self->first_cause) /* otherwise no time passed, or no log is kept */
         sim_trace_append(self->trace, releaser, self->now, SIM_RELEASED, detail);
     return sim_resume(self, parked, wait, detail);
 }

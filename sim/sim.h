@@ -9,12 +9,12 @@
  * in one process, each on its own thread. Knows nothing of Kubernetes. */
 typedef struct Sim Sim;
 
-/* What happens at an instant. The name is what traces and the narrator print. */
+/* The type of an event. Traces and the narrator print the name. */
 typedef struct {
     const char *name;
     void (*fire)(Sim *sim, void *data);
-    GDestroyNotify free_data; /* for events that never fire: cancelled, or pending when the run
-                                 ends; may be NULL */
+    GDestroyNotify free_data; /* frees @data of an event that never fires, because it is cancelled
+                                 or the run ends; may be NULL */
 } SimEventType;
 
 typedef uint64_t SimEventId; /* a pending event; 0: none. Never used twice in a run */
@@ -22,20 +22,21 @@ typedef uint64_t SimEventId; /* a pending event; 0: none. Never used twice in a 
 typedef struct {
     uint64_t seed;
     uint32_t replication;
-    gboolean polling;  /* tickers never sleep: for the tests that compare both */
+    gboolean polling;  /* tickers never sleep: for tests that compare both ways */
     gboolean untraced; /* keep no log of causes */
-    gboolean measured; /* have metrics */
+    gboolean measured; /* keep metrics */
 } SimOptions;
 
 /* Returns: (owned): an engine at time 0 */
 Sim *sim_new(const SimOptions *options);
-void sim_free(Sim *self); /* frees the data of what is pending, earliest first */
+void sim_free(Sim *self); /* frees the data of pending events, earliest first */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sim, sim_free)
 
-/* For what comes and goes with events; goes with the engine, after the data of what is pending. */
+/* For structs that come and go with events. It is freed with the engine, after the data of pending
+ * events. */
 SimMemory *sim_memory(const Sim *self);
 
-/* What is measured; NULL: nothing is. */
+/* NULL: nothing is measured. */
 SimMetrics *sim_metrics(const Sim *self);
 
 SimTime sim_now(const Sim *self);
@@ -48,15 +49,15 @@ uint32_t sim_events_pending(const Sim *self); /* without the cancelled */
 /**
  * sim_at:
  * @at: not in the past; SIM_TIME_MAX: never (nothing is scheduled, @data is freed, 0 returned)
- * @wait: what passes the time until then; recorded in the log of causes as the event fires, with
- * what is happening now as the parent
+ * @wait: the kind of wait until then. The log of causes records it as the event fires; the parent
+ * is the present event.
  * Events of equal time fire in the order in which they were scheduled.
  * Returns: the event, to cancel it
  */
 SimEventId sim_at(Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait);
 SimEventId sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWait wait);
 
-/* As sim_at(), with the detail of the cause. */
+/* The same with a detail of the wait. */
 SimEventId sim_at_detail(
     Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait, uint16_t detail);
 
@@ -74,8 +75,8 @@ SimEventId sim_at_tick(Sim *self,
                        SimWait wait,
                        uint16_t detail);
 
-/* Whether a tick of this @order, scheduled now for this instant, would come out of its turn: the
- * present event is a tick of a later order. A loop that never slept would have ticked already. */
+/* Whether a tick of this @order, scheduled now for this instant, is too late: the present event is
+ * a tick of a later order, so a loop that never sleeps would have ticked already. */
 gboolean sim_tick_is_past(const Sim *self, uint64_t order);
 
 /**
@@ -94,42 +95,41 @@ gboolean sim_cancel(Sim *self, SimEventId event);
 gboolean sim_run_until(Sim *self, SimTime end);
 /* Fires one event. Returns: %FALSE if none is left. */
 gboolean sim_step(Sim *self);
-/* Fires up to @n_max events that come no later than @end; the clock stays at the last. Returns: how
- * many */
+/* Fires at most @n_max events, none later than @end; the clock stays at the last. Returns: how many
+ * were fired */
 unsigned sim_step_until(Sim *self, SimTime end, unsigned n_max);
-void sim_stop(Sim *self); /* from within an event: sim_run_until() returns after it */
+void sim_stop(Sim *self); /* called within an event: sim_run_until() returns after that event */
 SimTime sim_next_event_at(const Sim *self); /* SIM_TIME_MAX: none */
 
-/* An event that is to come. */
+/* A pending event. */
 typedef struct {
     SimTime at;
     const char *name; /* of its type */
-    SimWait wait;     /* what passes the time until then, as in the log of causes */
+    SimWait wait;     /* the kind of wait until then, as in the log of causes */
     uint16_t detail;
 } SimPending;
 
-/* For who looks while time stands still: the first @n_max pending events in the order in which they
- * will fire. Costs a walk over all of them, but for the first alone. Returns: how many were written
- * to @pending */
+/* Lists the first @n_max pending events in the order in which they will fire. More than one costs a
+ * walk over all of them. Returns: how many were written to @pending */
 unsigned sim_pending(const Sim *self, SimPending *pending, unsigned n_max);
 
-/* The log of causes: what is happening now (0 after sim_run_until()), and how something that was
- * parked goes on. */
+/* The log of causes. sim_cause() is the entry of the present event, 0 after sim_run_until(); a
+ * component that puts something aside keeps it, and calls sim_resume() as that goes on. */
 SimCauseId sim_cause(const Sim *self);
 const SimTrace *sim_trace(const Sim *self);
 /**
  * sim_resume:
  * @parked: sim_cause() of the moment in which the thing was put aside
  * @wait: what it waited for
- * What happens from now on in this event is released by the end of that wait.
+ * From now on, the end of that wait is the cause of what this event does.
  * Returns: the new cause
  */
 SimCauseId sim_resume(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail);
-/* The same at the end of a wait in line: @releaser is the cause of what came to an end and left its
- * place. The log keeps it beside the wait, for who asks what those in front were doing:
- * sim_trace_releaser(). */
+/* The same at the end of a wait in a queue: @releaser is the cause of the job that ended and freed
+ * its place. The log keeps it beside the wait, see sim_trace_releaser(). */
 SimCauseId
 sim_resume_after(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail, SimCauseId releaser);
-/* A number for @text as the detail of waits: sim_trace_label(). 0 if no log is kept. */
+/* Returns: a number for @text, to be used as the detail of waits; 0 if no log is kept. See
+ * sim_trace_label() */
 uint16_t sim_label(Sim *self, const char *text);
 void sim_set_cause(Sim *self, SimCauseId cause);

@@ -5,7 +5,7 @@
 
 typedef struct {
     void *job;
-    SimCauseId parked; /* what was happening as it came */
+    SimCauseId parked; /* the cause of its coming */
 } WaitingJob;
 
 struct SimStation {
@@ -101,8 +101,8 @@ sim_station_done(SimStation *self)
 {
     g_assert(self->n_busy > 0);
     self->n_busy--;
-    if (self->is_starting) /* a job that was done at once: the loop below goes on, rather than nest
-                              ever deeper */
+    if (self->is_starting) /* the job was done at once: the loop below goes on, so that calls do not
+                              nest */
         return;
 
     SimCauseId cause = sim_cause(self->sim);
@@ -110,7 +110,7 @@ sim_station_done(SimStation *self)
     while (self->n_queued > 0 && has_free_server(self))
         start_first(self);
     self->is_starting = FALSE;
-    sim_set_cause(self->sim, cause); /* what else the caller does was not waiting here */
+    sim_set_cause(self->sim, cause); /* the caller goes on with its own cause */
 }
 
 gboolean

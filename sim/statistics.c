@@ -42,8 +42,8 @@ compare_times(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The least rank k of n with k / n >= q. The product alone would not do: 0.07 * 100 is more than 7.
- */
+/* The least rank k of n with k / n >= q. Rounding the product up alone would be wrong: 0.07 * 100
+ * is more than 7. */
 static unsigned
 nearest_rank(double q, unsigned n)
 {

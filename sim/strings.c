@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* Where a string is: its block, and the place in that. */
+/* Where a string is: its block, and its place there. */
 typedef uint32_t StringAt;
 
-#define BLOCK_SIZE 0x10000 /* what is longer has a block of its own */
+#define BLOCK_SIZE 0x10000 /* a longer string has a block of its own */
 #define BLOCKS_MAX 0x10000
 
 typedef struct {
@@ -14,12 +14,11 @@ typedef struct {
     StringAt at;
 } StringPlace;
 
-/* A table with open addressing, in the order of the hashes: a place is looked for from where its
- * hash belongs onwards, mostly by the hashes alone. At most three of four are taken, at least half.
- */
+/* An open-addressing table in the order of the hashes. A search begins at the home of the hash and
+ * compares mostly hashes only. At most three quarters of the places are taken. */
 struct Strings {
-    GPtrArray *blocks; /* of char * (owned): the strings, one behind the other */
-    size_t n_used;     /* bytes of the last */
+    GPtrArray *blocks; /* of char * (owned): the strings, one after the other */
+    size_t n_used;     /* bytes of the last block */
     StringPlace *table;
     unsigned size, n;
 };
@@ -54,7 +53,7 @@ string_at(const Strings *self, StringAt at)
     return (char *)self->blocks->pdata[at / BLOCK_SIZE] + at % BLOCK_SIZE;
 }
 
-/* Room for so many bytes. */
+/* Returns: room for @size bytes */
 static StringAt
 strings_take_room(Strings *self, size_t size)
 {
@@ -68,8 +67,7 @@ strings_take_room(Strings *self, size_t size)
     return at;
 }
 
-/* Eight bytes at a time. Decides nothing but places in the table, so it may differ between
- * machines. */
+/* Eight bytes at a time. It decides only places in the table, so it may differ between machines. */
 static uint32_t
 text_hash(const char *text, size_t length)
 {
@@ -99,7 +97,7 @@ place_after(const Strings *self, unsigned place)
     return place + 1 == self->size ? 0 : place + 1;
 }
 
-/* Where @text is, or would go. */
+/* The place of @text, or the free place for it. */
 static StringPlace *
 strings_place(const Strings *self, uint32_t hash, const char *text)
 {
@@ -112,7 +110,7 @@ strings_place(const Strings *self, uint32_t hash, const char *text)
     return &self->table[place];
 }
 
-/* By half. Old and new places have one order, so this walks through both. */
+/* Doubles the table. Old and new places have the same order, so one walk goes through both. */
 static void
 strings_grow(Strings *self)
 {
@@ -182,8 +180,8 @@ write_number(Writer *writer, unsigned number, gboolean is_negative)
     return write_text(writer, first, (size_t)(digits + sizeof digits - first));
 }
 
-/* Names and messages hardly ever need more than %s, %d, %u and %%, which are written several times
- * as fast as by vsnprintf(). Returns: the length; -1: it does not fit, or the format has other
+/* Names and messages rarely need more than %s, %d, %u and %%; this writes them several times as
+ * fast as vsnprintf(). Returns: the length; -1: it does not fit, or the format has other
  * conversions */
 static int G_GNUC_PRINTF(3, 0)
     format_simply(char *buffer, size_t size, const char *format, va_list args)
@@ -281,7 +279,7 @@ string_map_alloc(unsigned n_pairs)
     return self;
 }
 
-/* Where @key is, or where it would be inserted. */
+/* The index of @key, or the index at which to insert it. */
 static unsigned
 string_map_find(const StringMap *self, const char *key, gboolean *found)
 {

@@ -7,7 +7,8 @@
 #include "sim/ref.h"
 
 /* The strings of one run, each kept once: equal strings have equal addresses, so objects compare
- * and copy them as pointers and nobody frees them. Never iterated, so addresses decide nothing. */
+ * and copy them as pointers and nobody frees them. Nobody iterates over it, so addresses decide
+ * nothing. */
 typedef struct Strings Strings;
 
 Strings *strings_new(void);
@@ -18,7 +19,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Strings, strings_free)
 const char *strings_intern(Strings *self, const char *text);
 const char *strings_internf(Strings *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 const char *strings_internv(Strings *self, const char *format, va_list args) G_GNUC_PRINTF(2, 0);
-/* Returns: (owned): the same of no table */
+/* Returns: (owned): a copy that belongs to no table */
 char *strings_formatv(const char *format, va_list args) G_GNUC_PRINTF(1, 0);
 /* Returns: (borrowed): the copy if there is one, else NULL; adds nothing */
 const char *strings_find(const Strings *self, const char *text);
@@ -72,6 +73,7 @@ StringList *string_list_ref(const StringList *self);
 void string_list_unref(StringList *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StringList, string_list_unref)
 gboolean string_list_has(const StringList *self, const char *item); /* @item need not be interned */
-StringList *string_list_with(const StringList *self, const char *item); /* appended unless there */
+StringList *string_list_with(const StringList *self,
+                             const char *item); /* appended, unless it is there */
 StringList *string_list_without(const StringList *self, const char *item); /* all of them removed */
 gboolean string_list_equal(const StringList *a, const StringList *b);

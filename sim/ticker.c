@@ -5,7 +5,7 @@
 #include "sim-internal.h"
 
 typedef enum {
-    TICKER_WAITING, /* asleep, or for its event */
+    TICKER_WAITING, /* asleep, or its event is pending */
     TICKER_PASSING, /* within pass() */
     TICKER_LONG,    /* between sim_ticker_begin_long_pass() and sim_ticker_end_pass() */
 } TickerState;
@@ -14,16 +14,16 @@ struct SimTicker {
     Sim *sim;
     SimTickerOptions options;
     TickerState state;
-    SimTime next_at;      /* an instant of the grid; while asleep one that may have gone by */
-    uint64_t n_ticks;     /* JITTERED: ticks before @next_at, those slept through included */
-    uint64_t random_base; /* JITTERED: what all draws share */
-    uint64_t jitter_ns;   /* JITTERED: a period is longer than the least by less than this */
+    SimTime next_at;      /* an instant of the grid; may be past while the ticker sleeps */
+    uint64_t n_ticks;     /* JITTERED: ticks before @next_at, including those slept through */
+    uint64_t random_base; /* JITTERED: shared by all draws */
+    uint64_t jitter_ns;   /* JITTERED: a period is longer than the shortest by less than this */
     SimEventId event;     /* 0: asleep, or in a pass */
     uint16_t label;       /* its name, for the log of causes */
     gboolean is_woken;    /* since the last pass began */
     SimCauseId woken_by;
     gboolean in_callback; /* pass() is on the stack */
-    gboolean freed;       /* from there: to be carried out as it returns */
+    gboolean freed;       /* freed within pass(): free it when that returns */
 };
 
 static SimTime
@@ -33,7 +33,7 @@ draw_period(const SimTicker *self, uint64_t tick)
     return self->options.period + (SimTime)sim_below_from_bits(bits, self->jitter_ns);
 }
 
-/* The first place of a grid at or after @from. */
+/* The first instant of a grid at or after @from. */
 static SimTime
 grid_ceil(SimTime place, SimTime period, SimTime from)
 {
@@ -45,8 +45,7 @@ grid_ceil(SimTime place, SimTime period, SimTime from)
 }
 
 /* Draws the periods that were slept through. As no period is longer than period + jitter, most of
- * them cannot reach
- * @from: those are summed up without looking, which the processor does several at a time. */
+ * them cannot reach @from: those are summed up without a test, several at a time. */
 static void
 jittered_catch_up(SimTicker *self, SimTime from)
 {
@@ -63,7 +62,7 @@ jittered_catch_up(SimTicker *self, SimTime from)
     }
 }
 
-/* The first instant at which a tick can still be fired in its turn. */
+/* The first instant at which a tick can still fire in its turn. */
 static SimTime
 earliest_tick(const SimTicker *self)
 {
@@ -71,8 +70,8 @@ earliest_tick(const SimTicker *self)
     return sim_tick_is_past(self->sim, self->options.order) ? now + 1 : now;
 }
 
-/* Lets the passes go by that would have found nothing to do, up to the next that can still be made.
- */
+/* Skips the passes that would have found nothing to do, up to the next one that can still be
+ * made. */
 static void
 catch_up(SimTicker *self)
 {
@@ -82,7 +81,7 @@ catch_up(SimTicker *self)
         self->next_at = grid_ceil(self->next_at, self->options.period, earliest_tick(self));
 }
 
-/* Where the tick after the present pass lies if the pass ends now. */
+/* The instant of the next tick if the present pass ends now. */
 static SimTime
 next_if_pass_ends(const SimTicker *self)
 {
@@ -142,7 +141,8 @@ ticker_fire(Sim *sim, void *data)
 
     if (self->freed)
         g_free(self);
-    else if (self->state == TICKER_PASSING) /* else it takes time, or did and has ended already */
+    else if (self->state ==
+             TICKER_PASSING) /* otherwise the pass takes time, or has ended already */
         ticker_finish_pass(self, again);
 }
 

@@ -2,7 +2,7 @@
 #include "token-bucket.h"
 
 /* Credit is what Go's rate.Limiter calls tokens, times the interval: so a token is a whole number
- * of ns, and waiting is paying back the debt at 1 ns per ns. */
+ * of ns, and a debt shrinks by 1 ns per ns. */
 
 static gboolean
 is_unlimited(const SimTokenBucket *self)
@@ -24,7 +24,7 @@ sim_token_bucket_init(SimTokenBucket *self, double qps, unsigned burst)
     if (!(qps > 0))
         return;
 
-    /* Rounded: 3 a second is one per 333,333,333 ns. Above 2e9 a second the interval is none: no
+    /* Rounded: 3 a second is one per 333,333,333 ns. Above 2e9 a second the interval is 0: no
      * limit. */
     double interval = 1e9 / qps + 0.5;
     self->interval = interval < 0x1p63 ? (SimTime)interval : SIM_TIME_MAX;

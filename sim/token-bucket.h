@@ -3,9 +3,9 @@
 
 #include "sim-time.h"
 
-/* A token bucket with reservations, as golang.org/x/time/rate has it and client-go uses it: starts
- * full, refills continuously, may go negative; who comes later never overtakes. Exact: counts in
- * ns, not in doubles. */
+/* The token bucket with reservations of golang.org/x/time/rate, as client-go uses it: starts full,
+ * refills continuously, may go negative; later callers never overtake. Exact: it counts in ns, not
+ * in doubles. */
 typedef struct {
     SimTime interval; /* ns per token; 0: no limit */
     SimTime credit; /* ns worth of tokens at @updated, may be negative; at most burst * interval */

@@ -3,13 +3,13 @@
 
 #include "trace.h"
 
-/* The engine adds an entry for nearly every event: so it happens inline. Chunks never move; only
+/* The engine adds an entry for nearly every event, so the code is inline. Chunks never move; only
  * the list of chunks grows. */
 #define TRACE_CHUNK_BITS 16 /* 1 MiB of entries */
 #define TRACE_CHUNK_LENGTH (1u << TRACE_CHUNK_BITS)
 
 struct SimTrace {
-    SimCause *chunk; /* the one being filled */
+    SimCause *chunk; /* the chunk being filled */
     uint32_t length;
     GPtrArray *chunks;
     GPtrArray *labels;   /* of strings (owned), by number; the first is "" */
@@ -25,7 +25,7 @@ sim_trace_entry(const SimTrace *self, SimCauseId id)
     return &chunk[id % TRACE_CHUNK_LENGTH];
 }
 
-/* Appends without looking at the parent: the caller knows that time passed since. */
+/* Appends without reading the parent: the caller knows that time has passed since. */
 static inline SimCauseId
 sim_trace_append(SimTrace *self, SimCauseId parent, SimTime at, SimWait wait, uint16_t detail)
 {

@@ -27,11 +27,11 @@ sim_trace_free(SimTrace *self)
     g_free(self);
 }
 
-/* Makes room for the entry that comes next, the first of a chunk. */
+/* Makes a chunk; the next entry is its first. */
 void
 sim_trace_grow(SimTrace *self)
 {
-    if (self->length == 0 && self->chunks->len > 0) /* the number of the next entry has wrapped */
+    if (self->length == 0 && self->chunks->len > 0) /* the number of entries has wrapped */
         g_error("the log of causes is full: %" G_GUINT64_FORMAT " entries",
                 (guint64)self->chunks->len * TRACE_CHUNK_LENGTH);
     self->chunk = g_new(SimCause, TRACE_CHUNK_LENGTH);
@@ -63,7 +63,7 @@ sim_trace_length(const SimTrace *self)
 SimCauseId
 sim_trace_releaser(const SimTrace *self, SimCauseId id)
 {
-    if (id < 2) /* the start of the run is nobody's companion */
+    if (id < 2) /* the start of the run releases nothing */
         return 0;
     const SimCause *companion = sim_trace_get(self, id - 1);
     return companion->wait == SIM_RELEASED ? companion->parent : 0;

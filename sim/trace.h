@@ -5,8 +5,8 @@
 
 /* Why time passed. The log of causes is a forest: each entry says when something happened, which
  * earlier entry released it, and what kind of wait lay between the two. Walking back from any entry
- * gives a chain of intervals that add up exactly; that is what time attribution reads. 16 bytes an
- * entry. */
+ * gives a chain of intervals that add up exactly; time attribution reads it. An entry has 16
+ * bytes. */
 typedef uint32_t SimCauseId; /* index into the log; 0: the start of the run */
 typedef uint16_t SimWait;    /* the kind of wait; numbered by the models, 0: no time passed */
 
@@ -17,7 +17,7 @@ typedef struct {
     uint16_t detail; /* of the model's choice: a label (below), a method, a reason */
 } SimCause;
 
-/* The @wait of an entry that is no link of a chain: see sim_trace_releaser(). */
+/* The @wait of an entry that is not a link of a chain: see sim_trace_releaser(). */
 #define SIM_RELEASED ((SimWait)UINT16_MAX)
 
 typedef struct SimTrace SimTrace;
@@ -28,7 +28,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimTrace, sim_trace_free)
 
 /**
  * sim_trace_add:
- * Returns: a new entry; the parent itself when no time passed since it (an entry without a length
+ * Returns: a new entry; the parent itself if no time has passed since (an entry without length
  * tells nothing)
  */
 SimCauseId
@@ -40,13 +40,12 @@ uint32_t sim_trace_length(const SimTrace *self);
 
 /**
  * sim_trace_releaser:
- * Returns: for a wait in line, the cause of what came to an end there, so that it ended: what the
- * server had been doing; 0: not known (sim_resume_after() keeps it)
+ * Returns: for a wait in a queue, the cause of the job whose end ended the wait; 0: not known.
+ * sim_resume_after() keeps it
  */
 SimCauseId sim_trace_releaser(const SimTrace *self, SimCauseId id);
 
 /* Labels: names for details, numbered from 1 in the order in which they come; the same text has the
- * same number. 0 is the label of what has none, and of all that come when there are no numbers
- * left. */
+ * same number. 0 means no label, also for labels that come when there are no numbers left. */
 uint16_t sim_trace_label(SimTrace *self, const char *text);
 const char *sim_trace_label_text(const SimTrace *self, uint16_t label); /* "" for 0 */

@@ -336,7 +336,7 @@ drop_zeros(Decimal *decimal)
         decimal->n--;
 }
 
-/* Whether @number is whole, and exact in a double and in DBL_DIG digits. */
+/* @number is exact in a double and in DBL_DIG digits. */
 static void
 decimal_of_integer(Decimal *decimal, uint64_t number)
 {

@@ -22,8 +22,8 @@ class_is_default(const Object *class)
            g_strcmp0(object_annotation(class, ANNOTATION_BETA_DEFAULT_CLASS), "true") == 0;
 }
 
-/* Of two default classes the newer, by whole seconds; of equally old ones the smaller name
- * (API-121, PVC-28). */
+/* Of two default classes the newer one counts, by whole seconds; of equally old ones the one with
+ * the smaller name (API-121, PVC-28). */
 static gboolean
 class_precedes(const Object *a, const Object *b)
 {
@@ -33,7 +33,7 @@ class_precedes(const Object *a, const Object *b)
     return a_at != b_at ? a_at > b_at : strcmp(object_name(a), object_name(b)) < 0;
 }
 
-/* @n: (out): how many there are */
+/* @n: (out): the number of default classes */
 static const Object *
 default_class(const Admission *self, unsigned *n)
 {
@@ -90,7 +90,7 @@ admit_claim(Admission *self, Claim *claim, GString *message)
     return quota_admit_claim(self->store, NULL, claim, message);
 }
 
-/* The status of a new object is the server's, whatever the creator sent (API-130, API-133). */
+/* The server sets the status of a new object; the creator's is ignored (API-130, API-133). */
 static void
 reset_status(Object *object)
 {
@@ -117,7 +117,7 @@ tell_of_gates(Admission *self, Pod *pod)
 
 #define DEFAULT_TOLERATION_S 300
 
-/* Also one without a key, and one without an effect. */
+/* A toleration without a key or without an effect counts, too. */
 static gboolean
 tolerates_execution(const Tolerations *tolerations, const char *key)
 {
@@ -171,7 +171,7 @@ admit_pod_spec(Admission *self, Pod *pod)
     pod_set_spec(pod, self->admitted, pod->volumes);
 }
 
-/* NL-26: a new node takes no pod before somebody has looked at it. */
+/* NL-26: a new node takes no pods until the node lifecycle controller has seen it. */
 static void
 admit_node(const Admission *self, Node *node)
 {
@@ -192,8 +192,8 @@ admit_node(const Admission *self, Node *node)
     node->taints = taints_new((const Taint *)(void *)items->data, items->len);
 }
 
-/* WL-80: a Job's pods carry its uid, and it selects by that, unless somebody has chosen a selector.
- */
+/* WL-80: a Job's pods carry its uid as a label, and the Job selects by it, unless the manifest has
+ * a selector. */
 static void
 select_pods_of_job(Admission *self, Job *job)
 {
@@ -262,7 +262,7 @@ admission_create(Admission *self, Object *object, GString *message)
     case KIND_CSI_DRIVER:
     case KIND_STORAGE_CAPACITY:
     case KIND_CONTROLLER_REVISION:
-    case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets keep what they are created with */
+    case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets stay as they were created */
     case KIND_SNAPSHOT_CONTENT:
     case KIND_SNAPSHOT_CLASS:
     case KIND_SECRET:
@@ -297,7 +297,8 @@ claim_change_is_allowed(const Claim *before, const Claim *after)
     return before->request_bytes == after->request_bytes || before->phase == CLAIM_BOUND;
 }
 
-/* API-124, API-132, RSZ-1; 403 and the words of whoever forbids it (API-21). */
+/* API-124, API-132, RSZ-1. A refusal is 403 with the words of the plugin that forbids it
+ * (API-21). */
 static ApiCode
 check_resize(Admission *self, const Claim *before, const Claim *after, GString *message)
 {

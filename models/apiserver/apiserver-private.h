@@ -4,8 +4,8 @@
 #include "trouble.h"
 #include "verbs.h"
 
-/* The parts of the API server: apiserver.c puts them together, request.c and events.c let requests
- * and Events take their way through them. No other file needs this. */
+/* The parts of the API server. apiserver.c puts them together; requests (request.c) and Events
+ * (events.c) take their way through them. No other file needs this. */
 struct ApiServer {
     ApiLatency latency;
     ApiStore store;

@@ -127,7 +127,7 @@ api_server_is_down(const ApiServer *self)
 void
 api_server_set_slowness(ApiServer *self, double factor)
 {
-    trouble_of(self); /* requests that take too long are given up: API-93 */
+    trouble_of(self); /* for its time-out of requests: API-93 */
     self->latency.slowness = factor;
 }
 

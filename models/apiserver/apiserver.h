@@ -12,12 +12,12 @@ typedef struct ApiServer ApiServer;
 
 typedef enum {
     API_GET,
-    API_LIST, /* of a kind: costs a request; the answer is read from the store */
+    API_LIST, /* of a kind: costs a request; the caller reads the store */
     API_CREATE,
     API_UPDATE, /* PUT: the object's resource version must be the stored one, unless 0 (API-11,
                    API-12) */
     API_UPDATE_STATUS, /* PUT .../status */
-    API_PATCH,         /* an edit of whatever is stored (API-13) */
+    API_PATCH,         /* an edit of the stored version (API-13) */
     API_PATCH_STATUS,
     API_DELETE,
     API_BIND,  /* POST pods/binding (API-22) */
@@ -33,13 +33,13 @@ typedef enum {
     API_EXISTS = 1409, /* 409 AlreadyExists: another reason, the same code */
     API_INVALID = 422,
     API_ERROR = 500,
-    API_TOO_MANY = 429,    /* with Retry-After: the client tries again by itself (CGO-42) */
-    API_UNREACHABLE = 503, /* no answer: the connection was refused, or broke; what was asked for
-                              may have happened */
+    API_TOO_MANY = 429, /* with Retry-After: the client tries again by itself (CGO-42) */
+    /* no answer: the connection was refused or broke; the request may have been carried out */
+    API_UNREACHABLE = 503,
     API_TIMEOUT = 504,
 } ApiCode;
 
-/* Changes @object, a copy that nobody else has yet. Returns: whether it changed something */
+/* Changes @object, a copy that nobody else holds. Returns: whether it changed something */
 typedef gboolean (*ObjectEdit)(Object *object, const void *arg);
 
 /* Priority levels, each with its share of the server (API-90). */
@@ -63,16 +63,16 @@ typedef struct {
     uint64_t resource_version; /* PATCH*, DELETE: precondition; 0: none */
     int32_t grace_s;           /* DELETE, EVICT: gracePeriodSeconds; -1: the object's own */
     const char *node_name;     /* BIND */
-    ApiLevel level;            /* whose share of the server it takes, when that is short */
-    const char *client;        /* who asks: "persistent-volume-binder"; static or interned */
-    uint64_t client_hash;      /* of the name, for draws */
+    ApiLevel level;            /* the share that it takes of a server that is short of seats */
+    const char *client;   /* the client's name: "persistent-volume-binder"; static or interned */
+    uint64_t client_hash; /* of the name, for draws */
 } ApiRequest;
 
 typedef struct {
     ApiCode code;
-    const Object *object; /* the stored version after the write, or what was read; borrowed for the
-                             reply; NULL on error */
-    const char *message;  /* Kubernetes' words on error; borrowed for the reply */
+    /* the stored version after the write or read; borrowed for the reply; NULL on error */
+    const Object *object;
+    const char *message; /* Kubernetes' words on error; borrowed for the reply */
 } ApiResponse;
 
 typedef void (*ApiReply)(void *data, const ApiResponse *response);
@@ -82,7 +82,8 @@ typedef struct {
     Objects *objects;
     const Timing *timing;
     gboolean
-        keeps_requests; /* no claim asks for less: RecoverVolumeExpansionFailure is off (API-132) */
+        /* requests of claims never shrink: RecoverVolumeExpansionFailure is off (API-132) */
+        keeps_requests;
     gboolean refuses_defaults; /* several default classes are an error: before 1.26 (API-121) */
 } ApiServerOptions;
 
@@ -94,34 +95,35 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiServer, api_server_free)
  * api_server_request:
  * @drop: called instead of @reply if the run ends before; may be NULL
  * A request arrives now. It is committed and answered in virtual time; @reply always comes, once.
- * Client throttling is the client's: see models/client/api-client.h.
+ * The client throttles, not the server: see models/client/api-client.h.
  */
 void api_server_request(
     ApiServer *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data);
 
 /**
  * api_server_commit:
- * Carries @request out at this instant, without latency: the initial state, and tests.
+ * Carries @request out at this instant, without latency: for the initial state, and for tests.
  * @response: (out): its object is borrowed until the next write; its message is interned
  */
 void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response);
-/* Stores an imported object as it is: uid, status, resource version order kept; no admission. Takes
- * @object. */
+/* Stores an imported object as it is, with uid and status, and without admission. Takes @object. */
 void api_server_import(ApiServer *self, Object *object);
 
-/* What is stored, for tests, results, and answers to GET and LIST in a plan. NULL: not there. */
+/* Returns: (nullable) (borrowed): the stored version: for tests, results, and answers to GET and
+ * LIST in a plan */
 const Object *api_server_get(const ApiServer *self, const ObjectKey *key);
 /* Live objects of a kind are found by walking slots 0 .. objects_n_keys() - 1. */
 unsigned api_server_count(const ApiServer *self, ObjectKind kind);
 uint64_t api_server_resource_version(const ApiServer *self);
-Objects *api_server_objects(const ApiServer *self); /* (borrowed): whose strings and keys it uses */
+Objects *
+api_server_objects(const ApiServer *self); /* (borrowed): the strings and keys of the run */
 uint64_t api_server_n_requests(const ApiServer *self, ApiVerb verb);
 
 typedef enum {
     WATCH_ADDED,
     WATCH_MODIFIED,
     WATCH_DELETED, /* with the last state */
-    WATCH_RELIST,  /* events were lost; @object is NULL: look at what is stored now (API-71) */
+    WATCH_RELIST,  /* events were lost; @object is NULL: list the store (API-71) */
 } WatchType;
 
 /* A watch of one kind by one process: all versions, in order, each after its own delay
@@ -133,7 +135,7 @@ typedef void (*ApiWatchEvent)(void *data, WatchType type, const Object *object);
  * @filter: NULL: all; of pods: only those with this spec.nodeName; of other kinds: only that name.
  * Interned
  * @entity: of the watcher, for draws; watches of the same entity share a connection (TIM-9)
- * Events come for writes from now on; the state so far is read with api_server_get().
+ * Events come for writes from now on; read the present state with api_server_get().
  * Returns: (owned): end it with api_watch_free(); events under way are dropped then
  */
 ApiWatch *api_server_watch(ApiServer *self,
@@ -157,31 +159,30 @@ typedef void (*ApiRequestObserver)(void *data,
                                    SimTime arrived_at);
 void api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *data);
 
-/* For faults and tests: asked as a request of a client is about to be carried out. Returns: API_OK:
- * it shall be; else it is refused so, with the words that @message is given. Not asked for Events.
- */
+/* For faults and tests: called before a client's request is carried out; not for Events. Returns:
+ * API_OK, or the code of a refusal with words in @message */
 typedef ApiCode (*ApiFault)(void *data, const ApiRequest *request, GString *message);
 void api_server_set_fault(ApiServer *self, ApiFault fault, void *data);
 
-/* ---- What breaks for a while (trouble.c). As long as nothing does it costs nothing. ---- */
+/* ---- Trouble (trouble.c). It costs nothing until the first time. ---- */
 
-/* Down: requests are refused; those under way are lost, before or after their commit; watches
- * break. Up again: clients find their way back after their back-off (API-75), and list, for a
- * server that has just started knows no history. */
+/* Down: requests are refused, requests under way are lost before or after their commit, and watches
+ * break. Up again: clients reconnect after their back-off (API-75) and list, because a restarted
+ * server has no history. */
 void api_server_set_down(ApiServer *self, gboolean is_down);
 gboolean api_server_is_down(const ApiServer *self);
-/* Every request takes @factor times as long; none longer than a minute (API-93). 1: as ever. */
+/* Every request takes @factor times as long, at most a minute (API-93). 1: the usual time. */
 void api_server_set_slowness(ApiServer *self, double factor);
-/* Priority and fairness (API-90 to API-92) with so many seats for all; 0: no limit. */
+/* Priority and fairness (API-90 to API-92) with @seats for all levels together; 0: no limit. */
 void api_server_set_seats(ApiServer *self, unsigned seats);
 /* How many requests were turned away with API_TOO_MANY. */
 uint64_t api_server_n_turned_away(const ApiServer *self);
 
-/* The watches of @entity (0: all) break: events are not delivered any more. Those that are broken
- * already stay so. */
+/* The watches of @entity (0: all) break: events are not delivered any more. Broken watches stay
+ * broken. */
 void api_server_break_watches(ApiServer *self, uint64_t entity);
 typedef enum {
-    WATCHES_GO_ON,     /* at once: the connections were there all the time */
+    WATCHES_GO_ON,     /* at once: the connections never broke */
     WATCHES_RECONNECT, /* after the client's back-off; a list if too much was missed (API-73) */
     WATCHES_RELIST,    /* the same, with a list in any case */
 } WatchRepair;
@@ -191,7 +192,7 @@ void api_server_repair_watches(ApiServer *self, uint64_t entity, WatchRepair how
 typedef struct {
     const ObjectKey *involved;
     ObjectUid involved_uid;
-    uint64_t involved_version; /* events.k8s.io's; else 0 */
+    uint64_t involved_version; /* of events.k8s.io; otherwise 0 */
     const char *type;          /* "Normal", "Warning" */
     const char *reason;
     const char *message;       /* interned */
@@ -206,14 +207,14 @@ typedef struct {
 /* The write of an Event: a POST, or a PATCH of its count. */
 typedef struct {
     ApiEvent event;     /* written_at is filled in */
-    uint32_t index;     /* which; API_NEW_EVENT: a new one */
-    const char *client; /* who writes it, as in ApiRequest */
+    uint32_t index;     /* of the Event in the API server; API_NEW_EVENT: a new one */
+    const char *client; /* the writer's name, as in ApiRequest */
     uint64_t client_hash;
     SimTime arrives_at; /* now or later */
-    /* It is written; the writer will have the answer at @responds_at. @index is API_NEW_EVENT: the
-     * server did not answer. */
+    /* The Event is written; the writer has the answer at @responds_at. With API_NEW_EVENT as @index
+     * the server did not answer. */
     void (*written)(void *data, unsigned index, SimTime responds_at);
-    GDestroyNotify drop; /* called instead of written() if that does not come any more */
+    GDestroyNotify drop; /* called instead of written() if the run ends before */
     void *data;
 } ApiEventWrite;
 
@@ -222,9 +223,8 @@ typedef struct {
 typedef void (*ApiEventObserver)(void *data, const ApiEventWrite *write, SimTime responds_at);
 void api_server_observe_events(ApiServer *self, ApiEventObserver observer, void *data);
 
-/* Returns: what sim_cancel() takes back, as long as it has not arrived */
+/* Returns: the arrival, which sim_cancel() can take back until then */
 SimEventId api_server_write_event(ApiServer *self, const ApiEventWrite *write);
 unsigned api_server_n_events(const ApiServer *self);
-/* In the order in which they were written first. Returns: (borrowed): until the next write of an
- * Event */
+/* By the order of first writes. Returns: (borrowed): valid until the next write of an Event */
 const ApiEvent *api_server_event(const ApiServer *self, unsigned index);

@@ -5,7 +5,8 @@
 
 /* A request under way. */
 typedef struct {
-    ApiServer *server; /* may be gone at the end of a run: not for freeing */
+    /* freed before pending calls at the end of a run: do not use it to free a call */
+    ApiServer *server;
     SimMemory *memory;
     ApiRequest request;
     ApiReply reply;

@@ -3,8 +3,8 @@
 
 /* Events: the server only keeps them, so they are no objects. */
 
-/* In the entity of the draws of an Event: apart from requests about the object. It never changes.
- */
+/* Part of the entity of an Event's draws: keeps them apart from those of requests about the object.
+ * Never change it. */
 #define EVENT_WRITE 14
 
 /* The write of an Event under way. */

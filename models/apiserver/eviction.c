@@ -7,7 +7,7 @@
 /* The eviction sub-resource of pods: a deletion that asks the PodDisruptionBudgets first (WL-113).
  */
 
-/* Returns: the budget that selects the pod, NULL: none; @n: (out): how many do */
+/* Returns: the budget that selects the pod, NULL: none; @n: (out): how many select it */
 static const DisruptionBudget *
 find_budget(const ApiStore *self, const Pod *pod, unsigned *n)
 {
@@ -28,14 +28,14 @@ find_budget(const ApiStore *self, const Pod *pod, unsigned *n)
     return found;
 }
 
-/* Over, not begun, or going already: it disrupts nothing. */
+/* A pod that is over, has not begun or is being deleted: its eviction disrupts nothing. */
 static gboolean
 is_no_disruption(const Pod *pod)
 {
     return pod_is_terminal(pod) || pod->phase == POD_PENDING || object_is_deleted(&pod->meta);
 }
 
-/* A pod that is not ready takes nothing from a budget that is met, or that does not care. */
+/* An unready pod may go if the budget is met without it, or always allows it. */
 static gboolean
 may_go_unhealthy(const DisruptionBudget *budget, const Pod *pod)
 {
@@ -58,7 +58,7 @@ refuse(const DisruptionBudget *budget, GString *message)
     return API_TOO_MANY;
 }
 
-/* The pod counts as gone until it is, or for two minutes. */
+/* The pod counts as gone until it is deleted, for at most two minutes. */
 static void
 charge(ApiStore *self, const DisruptionBudget *budget, const Pod *pod)
 {

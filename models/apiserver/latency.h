@@ -3,7 +3,7 @@
 
 #include "apiserver.h"
 
-#define API_CROWD 10 /* TIM-4: requests, of which the rate is taken */
+#define API_CROWD 10 /* TIM-4: the rate is taken over this many requests */
 
 /* How long requests take: draws from the timing (TIM-1 to TIM-7). */
 typedef struct {

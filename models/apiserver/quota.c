@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Admission by LimitRanges and ResourceQuotas: LimitRanger and ResourceQuota, the last two that a
- * claim meets (API-120, API-155). A namespace without them costs a look at a count. */
+/* Admission by LimitRanges and ResourceQuotas: LimitRanger and ResourceQuota, the last two plugins
+ * for claims (API-120, API-155). A cluster without such objects costs only a look at a count. */
 
 #define FORBIDDEN "persistentvolumeclaims \"%s\" is forbidden: "
 
@@ -61,7 +61,7 @@ check_limit_ranges(ApiStore *self, const Claim *claim, GString *message)
 
 /* ---- ResourceQuota ---- */
 
-/* Of the namespace, from *@slot on, in force for claims. NULL: no more. */
+/* Returns: (nullable): the next quota of the namespace, from *@slot on, that bounds claims */
 static const ResourceQuota *
 next_quota(const ApiStore *self, const char *namespace, unsigned *slot)
 {
@@ -88,7 +88,7 @@ quota_find(const ApiStore *self, const char *namespace)
     return quota == NULL ? NULL : quota->meta.key;
 }
 
-/* What a write would add to the use of a resource: a claim that uses less gives nothing back here
+/* How much a write adds to the use of a resource. A claim that uses less gives nothing back here
  * (API-153). */
 static ResourceAmount
 added_usage(const Claim *before, const Claim *after, const char *resource)
@@ -116,7 +116,7 @@ append_amount(GString *list, const char *name, const ResourceAmount *amount)
                            resource_amount_format(amount, buffer));
 }
 
-/* API-152: hard is known, used is not. */
+/* API-152: refuses if used is unknown where hard is known. */
 static ApiCode
 check_status_is_known(const ResourceQuota *quota, const Claim *claim, GString *message)
 {
@@ -137,7 +137,7 @@ check_status_is_known(const ResourceQuota *quota, const Claim *claim, GString *m
     return API_FORBIDDEN;
 }
 
-/* API-152: whether there is room for what is added; only what is exceeded is told. */
+/* API-152: whether there is room for the addition; the message names only exceeded resources. */
 static ApiCode
 check_quota(const ResourceQuota *quota, const Claim *before, const Claim *after, GString *message)
 {
@@ -162,7 +162,7 @@ check_quota(const ResourceQuota *quota, const Claim *before, const Claim *after,
     return API_FORBIDDEN;
 }
 
-/* Returns: (owned): the quota's status.used with what is added; NULL if that is nothing */
+/* Returns: (owned): the quota's status.used after the addition; NULL if nothing is added */
 static ResourceAmounts *
 charged(const ResourceQuota *quota, const Claim *before, const Claim *after)
 {

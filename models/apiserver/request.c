@@ -133,7 +133,7 @@ static const SimEventType commit_event_type = {
     .free_data = call_free,
 };
 
-/* TIM-5: what is not there is answered sooner. */
+/* TIM-5: an answer "not found" comes sooner. */
 static gboolean
 is_missing(const ApiServer *self, const ApiRequest *request)
 {
@@ -141,8 +141,7 @@ is_missing(const ApiServer *self, const ApiRequest *request)
            api_store_get(&self->store, request->key) == NULL;
 }
 
-/* API-153: a claim waits while a quota of its namespace is charged, one more write of the server's
- * own. */
+/* API-153: the creation of a claim waits for the server's own write that charges a quota. */
 static SimTime
 quota_delay(const ApiServer *self, const ApiRequest *request)
 {
@@ -150,7 +149,7 @@ quota_delay(const ApiServer *self, const ApiRequest *request)
         self->store.counts[KIND_RESOURCE_QUOTA] == 0)
         return 0;
     ObjectKey *quota =
-        (ObjectKey *)quota_find(&self->store, request->key->namespace); /* its count */
+        (ObjectKey *)quota_find(&self->store, request->key->namespace); /* counts its requests */
     return quota == NULL ? 0
                          : api_latency_draw(&self->latency, API_UPDATE_STATUS, quota->hash,
                                             quota->n_requests++);
@@ -227,7 +226,7 @@ api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *respo
                               strings_intern(objects_strings(self->store.objects), call.message)};
     g_free(call.message);
     if (call.object != NULL)
-        object_unref(call.object); /* the store has it, or it was the last state of what is gone */
+        object_unref(call.object); /* the store holds it, unless it was deleted */
     if (api_store_get(&self->store, request->key) != response->object)
         response->object = NULL;
 }

@@ -18,7 +18,7 @@ typedef struct {
 
 typedef struct {
     unsigned seats, n_seated;
-    GPtrArray *flows; /* of Flow (owned), as they came */
+    GPtrArray *flows; /* of Flow (owned), in the order in which they came */
     unsigned next;    /* the flow whose turn it is */
 } Level;
 
@@ -45,7 +45,7 @@ static const unsigned level_shares[API_N_LEVELS] = {
     [API_LEVEL_WORKLOAD_HIGH] = 40,  [API_LEVEL_WORKLOAD_LOW] = 100,
 };
 
-/* ---- Seats: fair among the clients of a level, each in turn ---- */
+/* ---- Seats: the clients of a level take turns ---- */
 
 static void
 turn_away(ApiTrouble *self, ApiCall *call)
@@ -90,7 +90,7 @@ flow_of(Level *level, uint64_t client)
     return flow;
 }
 
-/* Of the flow whose turn it is. Returns: (owned): NULL: nobody waits */
+/* Returns: (nullable) (owned): a waiter of the flow whose turn it is; %NULL: nobody waits */
 static Waiter *
 next_waiter(Level *level)
 {
@@ -138,7 +138,7 @@ meets_full_house(ApiTrouble *self, ApiCall *call)
     return TRUE;
 }
 
-/* ---- What requests meet ---- */
+/* ---- Requests in trouble ---- */
 
 gboolean
 trouble_meets_arrival(ApiTrouble *self, ApiCall *call)
@@ -165,7 +165,7 @@ trouble_is_down(const ApiTrouble *self)
     return self->is_down;
 }
 
-/* Committed or not: the writer will never know. */
+/* The connection breaks: the writer will never know whether the request was committed. */
 static void
 lose(ApiCall *call)
 {
@@ -240,7 +240,7 @@ trouble_free(ApiTrouble *self)
     g_free(self);
 }
 
-/* Nobody waits on at a server that is gone. */
+/* The connections of waiting requests break, too. */
 static void
 drop_waiters(ApiTrouble *self)
 {

@@ -4,14 +4,14 @@
 #include "call.h"
 #include "watch.h"
 
-/* What breaks for a while. A server has none until the first fault. */
+/* Faults that last for a while. A server has no ApiTrouble until the first one. */
 typedef struct ApiTrouble ApiTrouble;
 
-/* What trouble does to calls. */
+/* Trouble lets calls go on, or refuses them. */
 typedef struct {
-    /* The call takes its course; it has waited for leave until now. */
+    /* The call waited for a seat, and goes on now. */
     void (*go_on)(ApiCall *call);
-    /* It is answered after @delay, with no effect. */
+    /* The call is answered after @delay and has no effect. */
     void (*refuse)(ApiCall *call, ApiCode code, const char *message, SimTime delay);
     void (*free)(void *call);
 } ApiCallClass;

@@ -3,9 +3,9 @@
 
 #include "models/api/pod.h"
 
-/* What of an object's spec never changes once it is stored: ValidateUpdate() of its kind. */
+/* The fields of a spec that never change once they are stored: ValidateUpdate() of the kind. */
 
-/* @field: its path. Returns: API_INVALID, with @detail in @message */
+/* @field: a path. Returns: API_INVALID, with @detail in @message */
 static ApiCode
 refuse(const Object *object,
        const char *group,
@@ -132,7 +132,8 @@ validation_update(const Object *before, const Object *after, GString *message)
                             message);
     case KIND_STATEFUL_SET:
         return check_stateful_set((const StatefulSet *)before, (const StatefulSet *)after, message);
-    default: /* claims have their own rules; of the others all may change that models change */
+    default: /* claims have rules of their own; in other kinds every field that models write may
+                change */
         return API_OK;
     }
 }

@@ -48,15 +48,16 @@ refuse_not_found(ApiCall *call)
                 key->name);
 }
 
-/* Marked for deletion, nothing holds it, and no grace is left to wait for (API-51, API-S7). */
+/* Whether a deletion is complete: nothing holds the object, and no grace is left (API-51,
+ * API-S7). */
 static gboolean
 may_go(const Object *object)
 {
     return object_is_deleted(object) && object->finalizers == NULL && object->deletion_grace_s <= 0;
 }
 
-/* Admission knows nothing of what is stored: a claim that is there already is refused, or charged,
- * as a new one is (API-20). */
+/* Admission does not look whether the claim exists: it refuses or charges an existing one like a
+ * new one (API-20). */
 static gboolean
 admission_refuses_again(ApiVerbs *self, ApiCall *call)
 {
@@ -146,7 +147,7 @@ take_metadata(Object *to, const Object *from)
     to->owners = owners;
 }
 
-/* API-3: neither metadata nor status counts. */
+/* API-3: changes of metadata or status do not count. */
 static void
 count_generation(const Object *before, Object *after)
 {
@@ -174,7 +175,7 @@ commit_update(ApiVerbs *self, ApiCall *call, gboolean status)
 
     Object *after = object_edit(before);
     object_take_fields(after, request->object, status);
-    take_metadata(after, request->object); /* also by writes of the status (CGO-44) */
+    take_metadata(after, request->object); /* writes of the status take it, too (CGO-44) */
     if (!status)
         count_generation(before, after);
     commit_change(self, call, before, after);
@@ -212,7 +213,7 @@ commit_patch(ApiVerbs *self, ApiCall *call, gboolean status)
     commit_change(self, call, before, after);
 }
 
-/* WL-90: how long a pod may take; none if no kubelet has it, or it is over. */
+/* WL-90: the grace of a pod; none if no kubelet has it, or it is over. */
 static int32_t
 pod_grace(const Pod *pod, int32_t asked_s)
 {
@@ -233,7 +234,7 @@ commit_delete(ApiVerbs *self, ApiCall *call)
     int32_t grace_s = is_pod ? pod_grace(POD_CONST(before), call->request.grace_s) : 0;
     if (object_is_deleted(before) &&
         (before->finalizers != NULL || grace_s >= before->deletion_grace_s) && !may_go(before)) {
-        answer(call, object_ref(before)); /* API-53, WL-91: it may only get shorter */
+        answer(call, object_ref(before)); /* API-53, WL-91: the grace may only get shorter */
         return;
     }
 
@@ -288,8 +289,7 @@ commit_bind(ApiVerbs *self, ApiCall *call)
     answer(call, api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
 }
 
-/* WL-113: what the server itself writes before it deletes: the budget's status, and why the pod
- * goes. */
+/* WL-113: before it deletes, the server writes the budget's status and the reason into the pod. */
 static void
 commit_eviction(ApiVerbs *self, ApiCall *call)
 {

@@ -4,11 +4,11 @@
 #include "admission.h"
 #include "call.h"
 
-/* What the verbs do to the store, at the instant of their commit. */
+/* The verbs: what a request does to the store at the instant of its commit. */
 typedef struct {
     ApiStore *store;      /* (borrowed) */
     Admission *admission; /* (borrowed) */
-    GString *message;     /* (owned): for words of refusals */
+    GString *message;     /* (owned): scratch space for the words of refusals */
 } ApiVerbs;
 
 /* Carries out the request of @call, and sets code, object and message of its response. */

@@ -3,7 +3,7 @@
 
 #include "sim/pointer-map.h"
 
-/* Watches of one kind: those that see all of it, and those of one node's pods or of one name. */
+/* Watches of one kind: of all objects, and of the pods of one node or the object of one name. */
 typedef struct {
     GPtrArray *all;
     PointerMap filtered; /* interned filter -> GPtrArray of ApiWatch (owned) */
@@ -29,8 +29,8 @@ struct WatchHub {
 
 typedef enum {
     WATCH_OPEN,
-    WATCH_BROKEN,      /* what comes is kept, or lost in the end */
-    WATCH_CATCHING_UP, /* has listed: what is older than that is no news */
+    WATCH_BROKEN,      /* events are kept; they may be lost in the end */
+    WATCH_CATCHING_UP, /* has listed: older events are dropped */
 } WatchState;
 
 struct ApiWatch {
@@ -70,7 +70,7 @@ delivery_free(void *data)
         g_free(watch);
 }
 
-/* Returns: whether the delivery is kept, or of no use any more */
+/* Returns: whether the delivery is kept or dropped */
 static gboolean
 meets_trouble(Delivery *delivery)
 {
@@ -140,8 +140,8 @@ watch_hub_free(WatchHub *self)
     g_free(self);
 }
 
-/* TIM-9: of one kind events come in order always, of different kinds mostly: one after the other,
- * so that what the first one wakes does not see the second. */
+/* TIM-9: events of one kind always come in order, events of different kinds usually do: one after
+ * the other, so that a loop woken by the first does not see the second. */
 static SimTime
 in_order(const WatchHub *self, const ApiWatch *watch, SimTime at, uint64_t entity, uint32_t n)
 {
@@ -152,8 +152,8 @@ in_order(const WatchHub *self, const ApiWatch *watch, SimTime at, uint64_t entit
     return watch->connection->last_at + 1;
 }
 
-/* TIM-7: counted from the end of the response; a few events come before it, none before the commit.
- */
+/* TIM-7: the delay counts from the response. A few events come before the response, none before the
+ * commit. */
 static void
 watch_send(WatchHub *self,
            ApiWatch *watch,
@@ -240,7 +240,7 @@ watch_hub_watch(WatchHub *self,
 
 /* ---- Connections that break ---- */
 
-#define HISTORY (75 * SIM_SECOND) /* API-73: what the server still knows */
+#define HISTORY (75 * SIM_SECOND) /* API-73: the history that the server keeps */
 #define BACK_OFF (800 * SIM_MS)   /* API-75 */
 #define BACK_OFF_MAX (30 * SIM_SECOND)
 
@@ -249,20 +249,20 @@ forget_kept(ApiWatch *self)
 {
     Delivery *delivery;
 
-    self->n_pending++; /* stays as long as this */
+    self->n_pending++; /* keeps the watch alive during the loop */
     while ((delivery = g_queue_pop_head(&self->kept)) != NULL)
         delivery_free(delivery);
     self->n_pending--;
 }
 
-/* What was kept comes in order, at once: the history of the server, or of the connection. */
+/* Kept events come at once and in order: the history of the server, or of the connection. */
 static void
 go_on(ApiWatch *self)
 {
     Delivery *delivery;
 
     self->state = WATCH_OPEN;
-    self->n_pending++; /* stays as long as this */
+    self->n_pending++; /* keeps the watch alive during the loop */
     while (self->hub != NULL && self->state == WATCH_OPEN &&
            (delivery = g_queue_pop_head(&self->kept)) != NULL) {
         if (delivery->object->resource_version > self->listed)
@@ -299,7 +299,7 @@ relisted(Sim *sim, void *data)
 static const SimEventType repaired_event = {.name = "api/watch goes on", .fire = repaired};
 static const SimEventType relisted_event = {.name = "api/watch begins anew", .fire = relisted};
 
-/* API-75: tries began as it broke, and the next one finds the server. */
+/* API-75: the client has been trying since the break; the next try succeeds. */
 static SimTime
 reconnects_at(const ApiWatch *self)
 {

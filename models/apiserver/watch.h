@@ -9,8 +9,8 @@ typedef struct WatchHub WatchHub;
 /* @latency: (borrowed): for how long a list takes */
 WatchHub *watch_hub_new(Sim *sim, const ApiLatency *latency);
 void watch_hub_free(WatchHub *self);
-/* Sends a version to all watches that it concerns; @responds_at: when the writer has its answer;
- * @n: the draw's count */
+/* Sends a version to all watches of it; @responds_at: when the writer has its answer; @n: the
+ * draw's count */
 void watch_hub_send(
     WatchHub *self, WatchType type, const Object *object, SimTime responds_at, uint32_t n);
 /* See api_server_watch(). */

@@ -5,25 +5,25 @@
 
 #include <string.h>
 
-/* In the entity of the draws of an Event: apart from requests about the object. It never changes.
- */
+/* Part of the entity of an Event's draws: keeps them apart from those of requests about the object.
+ * Never change it. */
 #define EVENT_THOUGHT 14
 
 struct ApiClient {
-    Process *process; /* NULL: freed; the last request under way frees the rest */
+    Process *process; /* NULL: freed; the last request under way frees the memory */
     Sim *sim;
     SimMemory *memory;
     ApiServer *api;
     const Timing *timing;
     const char *name;
     uint64_t hash;
-    uint16_t label;        /* of its throttling, in the log of causes */
-    SimSeries **limiter;   /* (owned): MET-128, by HttpMethod; NULL: not measured */
-    SimTokenBucket bucket; /* for all requests, reads and Events included (CGO-41); watches need
-                              none (CGO-4) */
+    uint16_t label;      /* of its throttling, in the log of causes */
+    SimSeries **limiter; /* (owned): MET-128, by HttpMethod; NULL: not measured */
+    /* for all requests, also reads and Events (CGO-41), but not for watches (CGO-4) */
+    SimTokenBucket bucket;
     SimStream thoughts, answers;
     ApiLevel level;
-    RefCount refs; /* one of the owner, one of each request */
+    RefCount refs; /* one for the owner, one for each request */
 };
 
 typedef struct {
@@ -35,8 +35,8 @@ typedef struct {
     unsigned n_retries;
 } ClientCall;
 
-/* "external-attacher (5/s, burst 10)"; clients of several processes have the same name, so those
- * are told apart by the process. */
+/* "external-attacher (5/s, burst 10)"; several processes have clients of the same name, so the
+ * label tells the process, too. */
 static uint16_t
 throttling_label(const Process *process, const char *name, double qps, unsigned burst)
 {
@@ -54,7 +54,7 @@ throttling_label(const Process *process, const char *name, double qps, unsigned 
     return sim_label(process->options.sim, text);
 }
 
-/* API-90. By the process's name, as the server goes by the user's. */
+/* API-90: by the name of the process; the real server goes by the user's name. */
 static ApiLevel
 level_of(const Process *process, const char *name)
 {
@@ -68,7 +68,7 @@ level_of(const Process *process, const char *name)
                                                    : API_LEVEL_WORKLOAD_LOW;
 }
 
-/* What each verb is in HTTP. */
+/* The HTTP method of each verb. */
 typedef enum {
     HTTP_DELETE,
     HTTP_GET,
@@ -100,7 +100,7 @@ http_method(ApiVerb verb)
 
 static const char *const method_names[N_HTTP_METHODS] = {"DELETE", "GET", "PATCH", "POST", "PUT"};
 
-/* Sidecars have no metrics of their clients (MET-81). */
+/* Sidecars have no metrics about their clients (MET-81). */
 static SimSeries **
 measure_limiter(const Process *process)
 {
@@ -248,7 +248,7 @@ client_call_drop(void *data)
 static void client_call_send(Sim *sim, void *data);
 static void client_call_reply(void *data, const ApiResponse *response);
 
-/* A call that finds no way out, and fails in the end if nothing changes. */
+/* A call that cannot reach the server. It fails in the end if nothing changes. */
 typedef struct {
     ClientCall *call;
     Process *process;
@@ -318,7 +318,7 @@ stopped_call_goes_on(void *data)
     client_call_send(call->client->sim, call);
 }
 
-/* An answer that nobody reads yet. */
+/* An answer to a stopped process: nobody reads it yet. */
 typedef struct {
     ClientCall *call;
     ApiResponse response; /* its object is (owned) */
@@ -350,7 +350,7 @@ kept_reply_drop(void *data)
     kept_reply_free(self);
 }
 
-/* The answer waits, or is lost and the caller learns of it after a while. */
+/* The answer waits; or it is lost, and the caller learns that after a while. */
 static void
 reply_meets_trouble(ClientCall *call, const ApiResponse *response)
 {
@@ -416,7 +416,7 @@ client_call_reply(void *data, const ApiResponse *response)
     ClientCall *call = data;
     const Process *process = call->client->process;
 
-    if (process == NULL) { /* it died meanwhile; what it asked for happened all the same */
+    if (process == NULL) { /* the process died; the request was carried out all the same */
         client_call_drop(call);
         return;
     }
@@ -441,7 +441,8 @@ client_call_send(Sim *sim, void *data)
     Process *process = call->client->process;
 
     (void)sim;
-    if (process == NULL) { /* died while it waited for a token: never sent */
+    if (process ==
+        NULL) { /* the process died while the request waited for a token: it is never sent */
         client_call_drop(call);
         return;
     }

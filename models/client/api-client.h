@@ -23,19 +23,19 @@ void api_client_request(
  * with. client of @request is filled in here.
  * @response: (out): as api_server_commit() */
 void api_client_commit(ApiClient *self, const ApiRequest *request, ApiResponse *response);
-/* TIM-10: a draw of the component's own time before a request about @key. Counts on the key. */
+/* TIM-10: draws the component's own time before a request about @key. Counts on the key. */
 SimTime api_client_think(ApiClient *self, ObjectKey *key);
 
-/* The same after the latest answer about @key, of what no request follows. Pure. */
+/* The same after the latest answer about @key, if no request follows. Pure. */
 SimTime api_client_own_time(const ApiClient *self, const ObjectKey *key);
 
-/* The same for the way of the latest answer about @key: half of it. Pure. */
+/* The time that the latest answer about @key takes to the component: half of the own time. Pure. */
 SimTime api_client_answer(const ApiClient *self, const ObjectKey *key);
 
-/* For the event recorder, which sends by itself: the way of an Event to the server, half of the
- * same; api_server_write_event() counts. */
+/* For the event recorder, which sends by itself: the time that an Event takes to the server, half
+ * of the own time; api_server_write_event() counts. */
 SimTime api_client_think_event(const ApiClient *self, const ObjectKey *key);
-/* Whether nothing that it sends would get anywhere now. */
+/* Whether the process cannot reach the server now. */
 gboolean api_client_is_cut_off(const ApiClient *self);
 gboolean api_client_is_throttled(const ApiClient *self);
 /* Takes a token. Returns: when it is granted */

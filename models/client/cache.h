@@ -6,7 +6,8 @@
 /* The objects that an informer knows: client-go's store. An informer of a whole kind finds them by
  * slot; one with a filter keeps a short list. */
 typedef struct {
-    GPtrArray *objects; /* of Object (owned); with @is_list none is NULL, else NULL: not known */
+    /* of Object (owned); with @is_list none is NULL, else NULL: there is no such object */
+    GPtrArray *objects;
     gboolean is_list;
     unsigned count;
     uint64_t n_changes; /* the first content counts as the first change */

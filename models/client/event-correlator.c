@@ -3,13 +3,13 @@
 
 #include "sim/random.h"
 
-#define MESSAGES_MAX 10 /* CGO-72: from so many different messages on they are combined, */
+#define MESSAGES_MAX 10                  /* CGO-72: this many different messages are combined, */
 #define GROUP_LASTS (600 * SIM_SECOND)   /* unless the last one is older */
-#define BUDGET 25                        /* CGO-74: events about an object at once, */
-#define BUDGET_PERIOD (300 * SIM_SECOND) /* then one in so long */
+#define BUDGET 25                        /* CGO-74: events about one object at once, */
+#define BUDGET_PERIOD (300 * SIM_SECOND) /* then one in this time */
 #define COMBINED "(combined from similar events): "
 
-/* Events that differ in their messages only. */
+/* Events that differ only in their messages. */
 typedef struct {
     const char *type, *reason;
     const char *messages[MESSAGES_MAX];
@@ -32,7 +32,7 @@ typedef struct {
     SimTime first_at;
 } Dropped;
 
-/* An object about which there are many events. */
+/* An object with many events. */
 typedef struct {
     ObjectUid uid;
     GArray *groups, *budgets, *dropped;
@@ -76,7 +76,7 @@ event_correlator_free(EventCorrelator *self)
     g_free(self);
 }
 
-/* ---- What is known of an object ---- */
+/* ---- Look-ups ---- */
 
 static Group *
 find_group(const Subject *subject, const ApiEvent *event)
@@ -103,8 +103,8 @@ group_add(Group *group, const char *message, SimTime at)
     group->messages[group->n_messages++] = message;
 }
 
-/* Returns: whether the bucket has a token, which is taken then. It never holds more than it did at
- * first. */
+/* Takes a token from the bucket. Returns: whether there was one. The bucket never holds more than
+ * at first. */
 static gboolean
 spend(const Subject *subject, const char *type, SimTime at)
 {
@@ -139,8 +139,8 @@ compare_occurrences(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Of a repeated event only the first and the last instant are stored; the others lie evenly
- * between. */
+/* Only the first and the last instant of a repeated event are stored; the others are taken to lie
+ * evenly between. */
 static void
 add_occurrences(GArray *occurrences, const ApiEvent *event)
 {
@@ -189,8 +189,8 @@ find_subject(EventCorrelator *self, const ApiEvent *event, const unsigned *known
 
 /* ---- Judging ---- */
 
-/* CGO-72. Returns: whether @event is now the combined one. Then one message is forgotten, any: the
- * set never grows, and is full again with the next that is not in it. */
+/* CGO-72. Returns: whether @event is now the combined one. Then any one message is forgotten, so
+ * the set never grows; the next new message fills it again. */
 static gboolean
 combine(const EventCorrelator *self, Subject *subject, ApiEvent *event, unsigned *index)
 {

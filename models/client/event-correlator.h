@@ -3,13 +3,12 @@
 
 #include "models/apiserver/apiserver.h"
 
-/* What client-go makes of events of which there are many about one object: those that differ only
- * in their words are combined, and of too many most are dropped (CGO-71 to CGO-74). Few objects
- * ever have so many, so it is asked only about those that had EVENTS_MANY; what came before it
- * learns from the API server. */
+/* client-go's EventCorrelator: combines events about one object that differ only in their words,
+ * and drops most of too many (CGO-71 to CGO-74). Few objects have so many events, so the recorder
+ * asks it only about objects with EVENTS_MANY; it learns the earlier events from the API server. */
 typedef struct EventCorrelator EventCorrelator;
 
-#define EVENTS_MANY 9 /* less than either filter lets through */
+#define EVENTS_MANY 9 /* fewer than either filter lets through */
 
 /* @api: borrowed. Returns: (owned) */
 EventCorrelator *event_correlator_new(Sim *sim, ApiServer *api);
@@ -20,7 +19,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(EventCorrelator, event_correlator_free)
  * event_correlator_judge:
  * @event: (inout): as it would be written now, without the correlator; its message, count and
  * first_at may change
- * @index: (inout): which event of the API server it repeats; API_NEW_EVENT: none
+ * @index: (inout): the event of the API server that it repeats; API_NEW_EVENT: none
  * @known: the events that were written about the object before
  * Returns: whether it is written
  */
@@ -29,5 +28,5 @@ gboolean event_correlator_judge(EventCorrelator *self,
                                 unsigned *index,
                                 const unsigned *known,
                                 unsigned n_known);
-/* What it let through as a new event is that of @index now. */
+/* The event that was let through as a new one has @index now. */
 void event_correlator_written(EventCorrelator *self, const ApiEvent *event, unsigned index);

@@ -8,7 +8,8 @@
 #define TRIES_MAX 12                      /* CGO-75 */
 #define TRY_AGAIN_AFTER (10 * SIM_SECOND) /* defaultSleepDuration in tools/record/event.go */
 
-/* An event to be sent. What makes two of them the same: CGO-73, and API-171 for the new style. */
+/* An event to be sent. CGO-73 tells when two events are the same; API-171 does for the new
+ * style. */
 typedef struct {
     const ObjectKey *involved;
     ObjectUid uid;
@@ -37,20 +38,20 @@ struct EventRecorder {
     EventStyle style;
     KnownEvent *known; /* with open addressing; each recorder has its own (CGO-78) */
     unsigned n_known, known_size;
-    EventCorrelator *correlator; /* NULL: there are many events about no object yet */
+    EventCorrelator *correlator; /* NULL: no object has many events yet */
     GQueue queue;                /* of QueuedEvent; the head is being sent when busy */
-    ApiEvent head;               /* as it is written, */
-    unsigned head_index;         /* and over which; API_NEW_EVENT: none */
+    ApiEvent head;               /* the event as it is written, */
+    unsigned head_index;         /* and the one that it replaces; API_NEW_EVENT: none */
     gboolean busy, dead;
-    SimTime free_at;  /* when the sender has the answer to what it wrote last */
-    SimEventId write; /* under way, and when it leaves the client */
+    SimTime free_at;  /* when the sender has the answer to its last write */
+    SimEventId write; /* the write under way, and when it leaves the client */
     SimTime leaves_at;
-    unsigned n_tries; /* of the head that nobody answered */
+    unsigned n_tries; /* of the head, without an answer */
     SimEventId retry;
-    RefCount refs; /* one of the owner, one of a send under way */
+    RefCount refs; /* one for the owner, one for a send under way */
 };
 
-/* Of the object, so that all that was written about it is found by one walk. */
+/* The hash of the object, so that one walk finds all events about it. */
 static uint32_t
 subject_hash(const QueuedEvent *event)
 {
@@ -71,8 +72,8 @@ is_same(const EventRecorder *self, const ApiEvent *a, const QueuedEvent *b)
            g_str_equal(a->reason, b->reason) && g_str_equal(a->type, b->type);
 }
 
-/* Which event @queued repeats, API_NEW_EVENT: none; and how often one about its object was written.
- */
+/* Which event @queued repeats, API_NEW_EVENT: none; and @n_written: (out): how many events about
+ * its object were written. */
 static unsigned
 look_back(const EventRecorder *self, const QueuedEvent *queued, unsigned *n_written)
 {
@@ -200,8 +201,8 @@ static const SimEventType retry_event = {
     .free_data = recorder_drop,
 };
 
-/* CGO-75: nobody answered. Returns: whether it is tried again; the sender waits for that, and all
- * behind it. */
+/* CGO-75: the server did not answer. Returns: whether the sender tries again; events behind this
+ * one wait. */
 static gboolean
 try_again(EventRecorder *self)
 {
@@ -213,7 +214,7 @@ try_again(EventRecorder *self)
     return TRUE;
 }
 
-/* CGO-75: what the server refuses is dropped. */
+/* CGO-75: an event that the server refuses is dropped. */
 static void
 recorder_written(void *data, unsigned index, SimTime responds_at)
 {
@@ -288,9 +289,9 @@ correlate(EventRecorder *self, const QueuedEvent *queued)
                                   (const unsigned *)known->data, known->len);
 }
 
-/* Makes the head of the queue what is written. Returns: whether it is: a series counts its third
- * and later repeats silently, so they take no token (API-171), and of many events about one object
- * some are dropped (CGO-74). */
+/* Prepares the write of the head of the queue. Returns: FALSE if there is none: a series counts its
+ * third and later repeats silently, without a token (API-171), and some of many events about one
+ * object are dropped (CGO-74). */
 static gboolean
 prepare_head(EventRecorder *self)
 {
@@ -316,8 +317,8 @@ prepare_head(EventRecorder *self)
     return self->style == EVENTS_NEW || n_written < EVENTS_MANY || correlate(self, queued);
 }
 
-/* The next one takes its token only when the last one is answered (CGO-70). Where there are no
- * tokens, all that happens until the write is known already, and takes no event of its own. */
+/* The next event takes its token only when the last one is answered (CGO-70). Without a limit on
+ * tokens everything until the write is known already, and needs no event of its own. */
 static void
 send_next(EventRecorder *self)
 {
@@ -368,5 +369,5 @@ event_recorder_record(EventRecorder *self,
     queued->link.data = queued;
     g_queue_push_tail_link(&self->queue, &queued->link);
     send_next(self);
-    sim_set_cause(self->sim, cause); /* who records goes on as before */
+    sim_set_cause(self->sim, cause); /* the caller goes on with its own cause */
 }

@@ -4,7 +4,7 @@
 #include "api-client.h"
 
 /* client-go's event recorder: recording never waits; one sender writes the events one after the
- * other through a client (CGO-70). Repeats become counts. */
+ * other through a client (CGO-70). Repeated events are counted. */
 typedef struct EventRecorder EventRecorder;
 
 typedef enum {
@@ -14,11 +14,11 @@ typedef enum {
 
 /* @client: borrowed; @source: the component in the Event, static. Returns: (owned) */
 EventRecorder *event_recorder_new(ApiClient *client, const char *source, EventStyle style);
-void event_recorder_free(EventRecorder *self); /* what is not sent is lost */
+void event_recorder_free(EventRecorder *self); /* events that are not sent are lost */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EventRecorder, event_recorder_free)
 
-/* Dropped while the recorder's queue is full (CGO-70). @type, @reason: static or interned;
- * @message: interned. @object: as the component saw it */
+/* Records an event; it is dropped if the recorder's queue is full (CGO-70). @type, @reason: static
+ * or interned; @message: interned. @object: as the component saw it */
 void event_recorder_record(EventRecorder *self,
                            const Object *object,
                            const char *type,

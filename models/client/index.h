@@ -14,8 +14,8 @@ void index_emit(InformerIndex *self, const void *value);
 /**
  * informer_index_get:
  * @n: (out): how many objects have @value
- * Returns: (borrowed): these objects, in a fixed order (mostly in which they got the value), valid
- * until the cache changes; %NULL if there are none
+ * Returns: (borrowed): these objects, in a fixed order (usually the order in which they got the
+ * value), valid until the cache changes; %NULL if there are none
  */
 const Object *const *informer_index_get(const InformerIndex *self, const void *value, unsigned *n);
 

@@ -11,8 +11,8 @@
 
 /* A request under way outlives the elector. */
 typedef struct {
-    LeaderElector *elector; /* NULL: nobody waits for the answer */
-    Object *object;         /* (owned): what is written; NULL: a GET */
+    LeaderElector *elector; /* NULL: the elector is gone */
+    Object *object;         /* (owned): the new Lease; NULL: a GET */
 } ElectionCall;
 
 struct LeaderElector {
@@ -24,9 +24,9 @@ struct LeaderElector {
     uint64_t entity; /* of this start of the process, for draws */
     uint32_t n_waits;
     Object *observed;       /* (owned): the Lease as last seen; NULL: never */
-    SimTime observed_at;    /* when it was seen to be new, by this process's own clock */
+    SimTime observed_at;    /* when a change was last seen, by this process's clock */
     SimTime tried_at;       /* when the try under way began */
-    SimTime renewing_since; /* the first of a leader's tries since one succeeded */
+    SimTime renewing_since; /* the time of a leader's first try since the last success */
     gboolean leads, is_renewing;
     gboolean is_optimistic; /* the try under way writes without having read */
     ElectionCall *call;     /* NULL: none under way */
@@ -47,7 +47,8 @@ is_holder(const LeaderElector *self)
     return self->observed != NULL && observed_lease(self)->holder == self->options.identity;
 }
 
-/* CGO-61: counted from when this process saw the renewal, for clocks may differ. */
+/* CGO-61: counts from the instant at which this process saw the renewal, because clocks may
+ * differ. */
 static gboolean
 lease_is_valid(const LeaderElector *self, SimTime at)
 {
@@ -125,7 +126,7 @@ try_succeeded(LeaderElector *self)
     self->options.started(self->options.data);
 }
 
-/* CGO-62: a leader tries at a fixed rate until its deadline, then it is none any more. */
+/* CGO-62: a leader tries at a fixed rate until its deadline, then it gives up. */
 static void
 renewal_failed(LeaderElector *self)
 {
@@ -177,7 +178,7 @@ send(LeaderElector *self, ApiVerb verb, Object *object /* taken */, ApiReply rep
                        reply, call_free, call);
 }
 
-/* Returns: (owned): the Lease as this process would have it. @before: NULL: there is none */
+/* Returns: (owned): the Lease that this process would write. @before: NULL: there is no Lease */
 static Object *
 own_lease(const LeaderElector *self, const Object *before)
 {
@@ -276,7 +277,7 @@ announce(Sim *sim, void *data)
 static const SimEventType announce_event = {.name = "leader election/leads already",
                                             .fire = announce};
 
-/* It leads since before the run: the last renewal is up to a period ago. */
+/* It has led since before the run: the last renewal is up to a period ago. */
 static void
 take_lease(LeaderElector *self)
 {

@@ -17,7 +17,7 @@ typedef struct {
 } ProcessOptions;
 
 Process *process_new(const ProcessOptions *options);
-void process_free(Process *self); /* ends its watches; nothing of it happens any more */
+void process_free(Process *self); /* ends its watches and drops everything that waits */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Process, process_free)
 const char *process_name(const Process *self);
 /* The name without the instance, "kubelet" of "kubelet/node-1": the job label of its metrics. */
@@ -27,13 +27,12 @@ const char *process_job(const Process *self);
 
 typedef enum {
     PROCESS_RUNS,
-    PROCESS_CUT, /* nothing gets through to the API server or back: requests wait, and fail after 30
-                    s */
-    PROCESS_STOPPED, /* it hangs: nothing leaves it, what comes waits */
+    PROCESS_CUT,     /* no connection to the API server: requests wait, and fail after 30 s */
+    PROCESS_STOPPED, /* it hangs: nothing leaves it, and incoming messages wait */
 } ProcessState;
 
-/* Back to PROCESS_RUNS: what waits goes on at once, in order; watches as
- * @api_server_repair_watches() says. */
+/* Back to PROCESS_RUNS: everything that waits goes on at once, in order; for watches see
+ * api_server_repair_watches(). */
 void process_set_state(Process *self, ProcessState state);
 ProcessState process_state(const Process *self);
 /* Its own time before each request takes @factor times as long; 1: the usual time. */
@@ -55,7 +54,7 @@ Informer *process_informer(Process *self, ObjectKind kind, const char *filter);
 /**
  * informer_new_of:
  * @key: of a kind without namespaces
- * @entity: of the watch, for draws; a connection of its own unless it is the process's
+ * @entity: of the watch, for draws; the process's own entity shares the process's connection
  * Returns: (owned): an informer of the object @key alone, beside the process's own informers
  */
 Informer *informer_new_of(Process *process, const ObjectKey *key, uint64_t entity);

@@ -6,15 +6,14 @@
 const RateLimit rate_limit_default = {
     .base = 5 * SIM_MS, .max = 1000 * SIM_SECOND, .bucket_qps = 10, .bucket_burst = 100};
 
-/* What the queue knows of a key; in an array by slot. */
+/* The state of a key; in an array by slot. */
 typedef struct {
-    SimCauseId added_by; /* the last add: what the sync will see. While nothing is: what ended the
-                            last sync */
+    SimCauseId added_by; /* the cause of the last add; after a sync the cause of its end */
     uint16_t failures;
     uint8_t dirty : 1, processing : 1, delayed : 1;
 } KeyState;
 
-/* A delayed add. Of two of one key the earlier stays (CGO-24). */
+/* A delayed add. If a key has two, the earlier stays (CGO-24). */
 typedef struct {
     WorkQueue *queue;
     SimMemory *memory;
@@ -44,7 +43,7 @@ struct WorkQueue {
     ObjectKey **ready;
     unsigned ready_first, n_ready, ready_capacity; /* a power of two */
     GHashTable *delayed;                           /* ObjectKey -> Delayed */
-    GQueue delays;                                 /* the same, in order of adding */
+    GQueue delays;                                 /* the same, in the order of adding */
     SimTokenBucket bucket;
 };
 
@@ -58,7 +57,7 @@ times_of(QueueMetrics *metrics, const ObjectKey *key)
     return &g_array_index(metrics->times, KeyTimes, key->slot);
 }
 
-/* Before a scrape: what is in work, and since when. */
+/* Before a scrape: tells how long the present work has taken. */
 static void
 measure_work(void *data)
 {
@@ -76,7 +75,7 @@ measure_work(void *data)
     sim_series_set(metrics->longest, longest);
 }
 
-/* All series of a queue are there with it. */
+/* Makes all series of a queue. */
 static QueueMetrics *
 queue_metrics_new(WorkQueue *queue)
 {
@@ -327,7 +326,7 @@ work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key)
 void
 work_queue_forget(WorkQueue *self, ObjectKey *key)
 {
-    state_of(self, key)->failures = 0; /* CGO-25: removes nothing from the queue */
+    state_of(self, key)->failures = 0; /* CGO-25: nothing leaves the queue */
 }
 
 unsigned

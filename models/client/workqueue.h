@@ -4,7 +4,7 @@
 #include "process.h"
 
 /* client-go's work queue of keys of one kind: FIFO, dirty and processing sets, delayed and
- * rate-limited adds (CGO-20..29). Says when there is work; who takes it calls work_queue_get() and
+ * rate-limited adds (CGO-20..29). It tells when there is work; a worker calls work_queue_get() and
  * work_queue_done(). */
 typedef struct WorkQueue WorkQueue;
 
@@ -21,9 +21,9 @@ typedef struct {
     Sim *sim;         /* (borrowed) */
     const char *name; /* the name in metrics; static */
     RateLimit limit;
-    uint16_t label;            /* of its delays, in the log of causes */
-    const char *job;           /* whose metrics it adds to, outlives the queue; NULL: nobody's */
-    void (*ready)(void *self); /* something may be taken; called within add, so only note it */
+    uint16_t label;  /* of its delays, in the log of causes */
+    const char *job; /* the process in its metrics, outlives the queue; NULL: no metrics */
+    void (*ready)(void *self); /* there is work. Called within add: only take note */
     void *self;
 } WorkQueueOptions;
 
@@ -32,24 +32,24 @@ void work_queue_free(WorkQueue *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WorkQueue, work_queue_free)
 
 void work_queue_add(WorkQueue *self, ObjectKey *key);
-/* The same by a loop that adds what it knows every now and then. In the log of causes the key has
- * waited for the loop (@loop: its label) since its last sync, if this is what brings it back. */
+/* The same for a loop that adds all keys from time to time. If this add brings the key back, the
+ * log of causes says that the key has waited for the loop (@loop: its label) since its last
+ * sync. */
 void work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop);
 void work_queue_add_after(WorkQueue *self,
                           ObjectKey *key,
-                          SimTime delay); /* of two, the earlier time stays (CGO-24) */
+                          SimTime delay); /* if there are two, the earlier stays (CGO-24) */
 void work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key);
 void work_queue_forget(WorkQueue *self, ObjectKey *key);
 unsigned work_queue_failures(const WorkQueue *self, const ObjectKey *key);
 unsigned work_queue_length(const WorkQueue *self);
-/* For who looks: calls @seen with each key that waits for a worker, the head first, then with each
- * delayed one in the order of adding.
- * @at: of a delayed key: when it is added; else the present. @failures: since it was last forgotten
- */
+/* Calls @seen with each key that waits for a worker, the head first, then with each delayed key in
+ * the order of adding. @at: when a delayed key is added, otherwise now. @failures: since the key
+ * was last forgotten */
 typedef void (*WorkQueueSeen)(void *data, const ObjectKey *key, SimTime at, unsigned failures);
 void work_queue_list(const WorkQueue *self, WorkQueueSeen seen, void *data);
 
-/* Takes the head, which is processing from now on. @added_by: (out): what added it, for the log of
- * causes. Returns: (borrowed): NULL: empty */
+/* Takes the head, which is being processed from now on. @added_by: (out): the cause of its add, for
+ * the log of causes. Returns: (nullable) (borrowed): %NULL: the queue is empty */
 ObjectKey *work_queue_get(WorkQueue *self, SimCauseId *added_by);
 void work_queue_done(WorkQueue *self, ObjectKey *key);

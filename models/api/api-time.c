@@ -42,8 +42,7 @@ civil_from_days(int64_t days)
     };
 }
 
-/* Reads @n digits at *@text and steps over them and, unless it is 0, the character that must
- * follow. */
+/* Reads @n digits at *@text, then the character @follows unless it is 0, and steps over both. */
 static gboolean
 read_number(const char **text, unsigned n, char follows, unsigned *number)
 {
@@ -133,7 +132,7 @@ api_time_parse(const char *text, SimTime *time)
     return *time != TIME_UNSET;
 }
 
-/* The last @n digits of @number, with zeros in front, and @follows. */
+/* Writes the last @n digits of @number, with leading zeros, then @follows. */
 static char *
 write_number(char *place, unsigned number, unsigned n, char follows)
 {

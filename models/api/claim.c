@@ -162,7 +162,7 @@ conditions_parse(ApiParser *parser, const json_t *value, void *field)
     g_autofree ClaimCondition *items =
         items_parse(parser, value, condition_fields, NULL, &initial, sizeof initial, &n);
 
-    for (unsigned i = 0; i < n; i++) /* a fault that is told already */
+    for (unsigned i = 0; i < n; i++) /* already reported as a fault */
         if (items[i].type != NULL && items[i].status != NULL)
             items[n_known++] = items[i];
     claim_conditions_unref(*conditions);

@@ -28,7 +28,7 @@ typedef struct {
     const char *api_group, *kind, *namespace, *name; /* interned; kind NULL: none */
 } DataSource;
 
-/* How an expansion (or a modification) of a claim stands: status.conditions. */
+/* The state of a claim's expansion or modification: an item of status.conditions. */
 typedef struct {
     const char *type;             /* "Resizing"; interned */
     const char *status;           /* "True" */
@@ -36,7 +36,7 @@ typedef struct {
     SimTime changed_at;           /* lastTransitionTime; TIME_UNSET: none */
 } ClaimCondition;
 
-/* Immutable, shared, in the order in which they came; NULL: none. */
+/* Immutable, shared, oldest first; NULL: none. */
 typedef struct {
     RefCount refs;
     unsigned n_items;

@@ -104,7 +104,7 @@ share_parse(ContainerLife *self, const char *text, GError **error)
     return FALSE;
 }
 
-/* What is not told: an exit code of 0, or of 1 if some runs fail; and then all of them do. */
+/* Defaults: all runs end with 0; if some fail, with 1; with an exit code other than 0 all fail. */
 static gboolean
 life_parse(const StringMap *annotations,
            ContainerLife *life,

@@ -4,9 +4,8 @@
 #include "sim/distribution.h"
 #include "sim/strings.h"
 
-/* How long a pod's containers run and how they end, as annotations of the pod tell that nothing but
- * this program reads: what a container does is not in any manifest. Without them containers run
- * until they are stopped. */
+/* How long a pod's containers run and how they end. No manifest tells that, so annotations do,
+ * which only this program reads. Without them containers run until they are stopped. */
 
 #define ANNOTATION_RUNS_FOR                                                                        \
     "kvolsim.io/runs-for" /* "30s", "uniform 10s 1m", "lognormal p50=30s p99=5m" */
@@ -27,8 +26,8 @@ typedef struct {
 /**
  * container_life_parse:
  * @annotations: (nullable): of a pod, or of a template
- * @life: (out): to be cleared; on error nothing is in it
- * @annotation: (out) (optional): static: which one is at fault
+ * @life: (out): to be cleared; empty on error
+ * @annotation: (out) (optional): static: the faulty one
  * Returns: %FALSE with %SIM_ERROR_INVALID, in the user's words
  */
 gboolean container_life_parse(const StringMap *annotations,
@@ -38,8 +37,8 @@ gboolean container_life_parse(const StringMap *annotations,
 void container_life_clear(ContainerLife *self);
 /* Whether there is anything to parse. */
 gboolean container_life_is_told(const StringMap *annotations);
-/* How long its @n-th run (from 0) takes, and how it ends: draws of this stream. Only if it ends at
- * all. */
+/* How long its @n-th run (from 0) takes, and how it ends: draws from @stream. Only for containers
+ * that end. */
 SimTime
 container_life_run(const ContainerLife *self, SimStream stream, uint64_t entity, uint32_t n);
 int

@@ -49,7 +49,7 @@ daemon_set_set_defaults(Object *object)
     set->max_unavailable = (IntOrPercent){.value = 1, .is_set = TRUE};
 }
 
-/* One of the two, and only one, must let an update go on. */
+/* Exactly one of the two must be set, so that an update can go on. */
 static void
 check_update(ApiParser *parser, const json_t *manifest, const DaemonSet *set)
 {

@@ -10,7 +10,7 @@ string_parse(ApiParser *parser, const json_t *value, void *field)
         *(const char **)field = api_parser_intern(parser, json_string_value(value));
 }
 
-/* Mostly interned; the words of defaults are not. */
+/* Usually interned; default values are not. */
 gboolean
 field_string_equal(const void *a, const void *b)
 {
@@ -196,7 +196,7 @@ quantity_text(const json_t *value)
         return g_strdup(json_string_value(value));
     if (!json_is_number(value))
         return NULL;
-    /* 0.1 has 17 digits behind the point in binary; 15 are what its writer meant. */
+    /* A double prints 0.1 with 17 digits; the writer meant at most 15. */
     char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     char *text = g_strdup(dumped);
     free(dumped);
@@ -261,7 +261,7 @@ quantity_units_to_json(const void *field)
     return value < 0 ? NULL : json_string(quantity_format(value, buffer));
 }
 
-/* The manifest's own words, if they still say the same: "1G" stays, "1.5Gi" becomes "1536Mi". */
+/* Keeps the manifest's words if they still mean the same: "1G" stays, "1.5Gi" becomes "1536Mi". */
 static json_t *
 quantity_keep(const json_t *manifest, int64_t wanted, gboolean is_milli)
 {

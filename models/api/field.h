@@ -3,8 +3,8 @@
 
 #include "object.h"
 
-/* The types of fields that several kinds have. A type that only one kind has stands with that kind.
- */
+/* Types of fields that several kinds have. A type of one kind only stands in the file of that
+ * kind. */
 extern const FieldType field_string;   /* const char *, interned; NULL: absent */
 extern const FieldType field_bool;     /* gboolean */
 extern const FieldType field_int;      /* int32_t */
@@ -41,21 +41,20 @@ const char *quantity_format(int64_t value, char *buffer);
 const char *quantity_format_milli(int64_t milli, char *buffer);
 /* The same with decimal suffixes: "512", "2k", "10G". Returns: @buffer */
 const char *quantity_format_decimal(int64_t value, char *buffer);
-/* As the API server keeps @text: "1.5Gi" is "1536Mi". Returns: %FALSE as quantity_parse() */
+/* The form in which the API server keeps @text: "1.5Gi" becomes "1536Mi". Returns: %FALSE as
+ * quantity_parse() */
 gboolean quantity_canonical(const char *text, char *buffer, GError **error);
 
-/* Reads manifests. Faults are reported, all of them, and parsing goes on. @where is the value at
- * fault, or the object in which something is missing; @message begins with the path:
- * "spec.accessModes: Required value: at least 1 access mode is required"; @hint (nullable) is what
- * would be right. */
+/* Reads manifests. All faults are reported, and parsing goes on. @where is the faulty value, or the
+ * object that lacks something; @message begins with the path: "spec.accessModes: Required value: at
+ * least 1 access mode is required"; @hint (nullable) tells how to mend it. */
 struct ApiParser {
     Objects *objects;
     void (*report)(ApiParser *self, const json_t *where, const char *message, const char *hint);
     void *data;
-    GString *path; /* of the value being read: "spec.resources.requests" */
-    SimTime
-        import_offset;    /* added to time stamps, so that they keep their distance to the import */
-    const ObjectKey *key; /* of the object being read; api_parser_object() sets it */
+    GString *path;         /* of the value being read: "spec.resources.requests" */
+    SimTime import_offset; /* added to times, so that they keep their distance to the import */
+    const ObjectKey *key;  /* of the object being read; api_parser_object() sets it */
 };
 
 /* Reports a fault at @where under the current path. */
@@ -67,6 +66,6 @@ gsize api_parser_enter(ApiParser *self, const char *name);
 gsize api_parser_enter_index(ApiParser *self, unsigned index);
 void api_parser_leave(ApiParser *self, gsize length);
 const char *api_parser_intern(ApiParser *self, const char *text);
-/* Returns: (owned): the object, NULL if its kind, name or namespace make it none; other faults are
+/* Returns: (owned): the object; NULL if its kind, name or namespace is faulty. Other faults are
  * only reported */
 Object *api_parser_object(ApiParser *self, const json_t *manifest);

@@ -10,7 +10,7 @@ typedef struct {
     size_t key_length, item_length;
 } PathStep;
 
-/* Returns: what follows the step, NULL after the last one */
+/* Returns: the rest of the path, NULL after the last step */
 static const char *
 path_step(const char *path, PathStep *step)
 {
@@ -69,7 +69,8 @@ json_path_string(const json_t *object, const char *path)
     return json_string_value(json_path_get(object, path));
 }
 
-/* The step's value, made if it is not there. Takes @value, NULL: keeps an object that is there. */
+/* Sets the step's value and returns it. @value: (taken): NULL: an object, the present one if there
+ * is one */
 static json_t *
 step_set(json_t *object, const PathStep *step, json_t *value)
 {
@@ -116,7 +117,7 @@ json_is_empty(const json_t *value)
            (json_is_array(value) && json_array_size(value) == 0);
 }
 
-/* Removes what is at @path, and what that leaves empty. */
+/* Removes the value at @path, and containers that become empty. */
 static void
 json_path_delete(json_t *object, const char *path)
 {
@@ -280,7 +281,7 @@ field_type_to_json(const FieldType *type, const void *field, const json_t *manif
     return type->to_json(field);
 }
 
-/* Whether @path begins with @prefix, and a key follows. Returns: what follows, NULL: no */
+/* Returns: the rest of @path behind @prefix and a key; NULL if it does not begin so */
 static const char *
 path_after(const char *path, const char *prefix)
 {
@@ -295,13 +296,13 @@ path_after(const char *path, const char *prefix)
 
 typedef enum {
     KEY_UNKNOWN,
-    KEY_KNOWN,  /* and whatever it contains */
+    KEY_KNOWN,  /* with everything in it */
     KEY_PARTLY, /* fields are below it */
 } KeyFate;
 
 #define PATH_LENGTH_MAX 256
 
-/* What may be in an object, and where in it the walk is. */
+/* The known members of an object, and the place of the walk. */
 typedef struct {
     const Field *fields;
     const char *const *ignored;
@@ -319,7 +320,7 @@ key_meets(const char *path, const char *full, size_t length, gboolean is_whole, 
         *fate = KEY_PARTLY;
 }
 
-/* Of the key at the end of the walk's prefix. */
+/* Judges the key at the end of the walk's prefix. */
 static KeyFate
 key_fate(const KnownWalk *walk)
 {
@@ -344,7 +345,7 @@ word_is_among(const char *text, const char *const *words)
     return FALSE;
 }
 
-/* The next key of @path below the prefix, once in @keys. */
+/* Adds the next key of @path below the prefix to @keys, unless it is there. */
 static void
 known_keys_add(GPtrArray *keys, const char *path, const char *prefix)
 {
@@ -379,7 +380,7 @@ report_unknown(ApiParser *parser, const KnownWalk *walk, const char *key, const 
     api_parser_leave(parser, length);
 }
 
-/* Goes down to a key. Returns: FALSE: no path is that long */
+/* Goes down to a key. Returns: FALSE if no path is that long */
 static gboolean
 walk_enter(KnownWalk *walk, size_t prefix_length, const char *key)
 {
@@ -415,8 +416,8 @@ check_known(ApiParser *parser, const json_t *object, KnownWalk *walk)
     }
 }
 
-/* The object that a field is in, kept for the next: fields of one object stand together in their
- * tables. */
+/* The object of the latest field, kept for the next one: in tables, fields of one object stand
+ * together. */
 typedef struct {
     const json_t *root, *parent; /* parent: nullable */
     const char *path;            /* of the parent, and of a field below it */
@@ -542,7 +543,7 @@ items_to_json(
 {
     if (n == 0)
         return NULL;
-    /* Of a list that has not changed in length the items are taken to be the same ones. */
+    /* If the list has kept its length, its items are taken to be the same. */
     gboolean same = json_array_size(manifest) == n;
     json_t *array = json_array();
     for (unsigned i = 0; i < n; i++) {

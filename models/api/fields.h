@@ -3,12 +3,12 @@
 
 #include "field.h"
 
-/* Tables of fields, walked: those of a kind, and those of structs inside it. Private to models/api.
+/* Walks over tables of fields, of a kind and of the structs in it. Private to models/api.
  *
  * Paths are as in JSON ("spec.resources.requests.storage"); "status.conditions[Ready]" is the
  * element of the list whose "type" is Ready. */
 
-/* Rows of a table; FIELD_WHOLE is given the whole struct. */
+/* Rows of a table; the functions of a FIELD_WHOLE get the whole struct. */
 #define FIELD(path, type, Struct, member, flags)                                                   \
     {                                                                                              \
         (path), &(type), offsetof(Struct, member), (flags)                                         \
@@ -26,7 +26,7 @@ void fields_ref(const Field *fields, void *target);
 void fields_clear(const Field *fields, void *target);
 gboolean fields_equal(const Field *fields, const void *a, const void *b);
 
-/* Reads what @object has of @fields into @target, and reports what neither @fields nor @ignored
+/* Reads @fields of @object into @target, and reports members that neither @fields nor @ignored
  * knows. */
 void fields_parse(ApiParser *parser,
                   const json_t *object,
@@ -35,7 +35,7 @@ void fields_parse(ApiParser *parser,
                   void *target);
 /* Reports members of @object that @known, which ends with NULL, does not name. */
 void fields_check_keys(ApiParser *parser, const json_t *object, const char *const *known);
-/* Writes the fields of @from over what @into has. */
+/* Writes the fields of @from into @into, over existing members. */
 void fields_print(const Field *fields, const void *from, json_t *into);
 /* Returns: (owned): a copy of @manifest (nullable) with the fields of @from over it; NULL if that
  * is empty */
@@ -43,7 +43,7 @@ json_t *fields_to_json(const Field *fields, const void *from, const json_t *mani
 
 /* The value of an enumeration is an index into the type's words. */
 void field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field);
-/* Returns: (owned): the value over what the manifest has there (nullable); NULL: absent */
+/* Returns: (owned): the value, over @manifest's value (nullable); NULL: absent */
 json_t *field_type_to_json(const FieldType *type, const void *field, const json_t *manifest);
 
 /* Lists of structs. Returns: (owned): @n items of @size, free with g_free() */
@@ -72,7 +72,7 @@ json_next_member(const json_t *object, void *member)
 {
     return json_object_iter_next((json_t *)object, member); /* only read */
 }
-/* Returns: (borrowed): what is at @path, NULL if nothing or null is */
+/* Returns: (borrowed): the value at @path; NULL if there is none, or null */
 const json_t *json_path_get(const json_t *object, const char *path);
 /* Returns: (borrowed): the string at @path, NULL if there is none */
 const char *json_path_string(const json_t *object, const char *path);
@@ -85,26 +85,27 @@ gboolean word_is_among(const char *text, const char *const *words);
 
 /* Faults in Kubernetes' words. */
 void api_parser_invalid(ApiParser *self, const json_t *value, const char *hint, const char *detail);
-void api_parser_required(ApiParser *self,
-                         const json_t *where,
-                         const char *detail); /* NULL: no more to say */
+void
+api_parser_required(ApiParser *self, const json_t *where, const char *detail); /* NULL: no detail */
 void
 api_parser_required_at(ApiParser *self, const json_t *where, const char *path, const char *detail);
 /* @words ends with NULL */
 void api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words);
-/* Reads a quantity: in whole units, rounded up, and as the API server keeps it (@canonical, of
- * QUANTITY_BUFFER). Returns: FALSE, and a fault, if it is none */
+/* Reads a quantity: @units are rounded up; @canonical (of QUANTITY_BUFFER) is the API server's
+ * form. Returns: FALSE after reporting a fault */
 gboolean api_parser_quantity(ApiParser *self, const json_t *value, int64_t *units, char *canonical);
-/* @value was read as @quantity; if it could not be read that is the fault. */
+/* Reports @quantity unless it is positive. @value: the text that was read; its own faults are
+ * reported already. */
 void api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity);
-/* Returns: FALSE, and a fault, if @value is not of this type */
+/* Returns: FALSE after reporting a fault, if @value is not of this type */
 gboolean api_parser_expect(ApiParser *self, const json_t *value, json_type type);
-/* Checks a string: not empty names and the like; NULL if it is fine, else what is wrong with it. */
+/* Checks a name that is not empty. Returns: NULL if it is valid; else the fault in Kubernetes'
+ * words */
 const char *name_fault_subdomain(const char *text);
 const char *name_fault_dns_label(const char *text);
 const char *name_fault_qualified(const char *text);
 const char *name_fault_label_value(const char *text);
-/* Returns: (borrowed): of @known (ends with NULL) the one most like @text, NULL if none is */
+/* Returns: (borrowed): the word of @known that is most like @text, NULL if none is similar */
 const char *name_nearest(const char *text, const char *const *known, unsigned n_known);
 
 /* FieldType.ref of a pointer to a shared struct, which begins with its RefCount. */
@@ -135,7 +136,8 @@ gboolean field_int_equal(const void *a, const void *b);
 json_t *field_int_to_json(const void *field);
 gboolean field_u32_equal(const void *a, const void *b);
 
-/* What every manifest has beside its kind's fields; each kind's list of ignored paths begins so. */
+/* Members that every manifest has beside its kind's fields; the list of ignored paths of each kind
+ * begins with them. */
 #define IGNORED_ALWAYS "apiVersion", "kind", "metadata"
 
 extern const FieldType field_word;   /* const char *, interned; NULL and "": absent */
@@ -147,6 +149,6 @@ extern const FieldType field_null;   /* nothing; printed as null */
 extern const FieldType field_labels; /* StringMap *: with the syntax of labels */
 extern const FieldType field_names;  /* StringList *: [{name}] */
 
-/* An object in another: a template of claims. Reads metadata's labels and annotations, and the
+/* An object within another: a claim template. Reads metadata's labels and annotations, and the
  * kind's fields. Returns: (owned): the object with the key @key */
 Object *api_parser_template(ApiParser *self, const json_t *manifest, ObjectKey *key);

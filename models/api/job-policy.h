@@ -3,8 +3,8 @@
 
 #include "pod.h"
 
-/* What single failures and successes mean for a Job: spec.podFailurePolicy and spec.successPolicy.
- * Immutable, shared. */
+/* The meaning of single failures and successes for a Job: spec.podFailurePolicy and
+ * spec.successPolicy. Immutable, shared. */
 
 typedef enum {
     FAILURE_COUNT,
@@ -19,7 +19,7 @@ typedef struct {
     uint32_t status; /* ConditionStatus; ABSENT: True */
 } ConditionPattern;
 
-/* One of the two lists says whom the rule is about. */
+/* Either the codes or the conditions select pods. */
 typedef struct {
     uint32_t action;       /* FailureAction */
     uint32_t not_in;       /* onExitCodes.operator: 0 In, 1 NotIn */
@@ -38,13 +38,13 @@ typedef struct {
 
 /* A rule that a failure matches. */
 typedef struct {
-    const FailureRule *rule; /* NULL: none; then it counts */
+    const FailureRule *rule; /* NULL: none, so the failure counts */
     unsigned index;
-    const char *container; /* that ended so; NULL: a condition matches */
+    const char *container; /* the container that ended so; NULL: a condition matches */
     const char *condition; /* its type */
 } FailureMatch;
 
-/* Returns: the first rule that the failed pod matches. All its containers have ended alike. @self:
+/* Returns: the first rule that the failed pod matches. All its containers ended alike. @self:
  * nullable */
 FailureMatch failure_policy_match(const FailurePolicy *self, const Pod *pod);
 /* Whether a failure counts towards the limits. */
@@ -54,7 +54,7 @@ failure_counts(const FailureMatch *match)
     return match->rule == NULL || match->rule->action != FAILURE_IGNORE;
 }
 
-/* All that are told must be met. */
+/* All given conditions must be met. */
 typedef struct {
     const char *indexes; /* "0-2,5"; NULL: any */
     int32_t count;       /* negative: all of @indexes */
@@ -70,6 +70,6 @@ typedef struct {
 extern const FieldType field_failure_policy; /* FailurePolicy * */
 extern const FieldType field_success_policy; /* SuccessPolicy * */
 
-/* How many indexes such a list has, in order and all below @below. Returns: -1 with Kubernetes'
- * words in @fault (owned) */
+/* Returns: the number of indexes in such a list; -1 with Kubernetes' words in @fault (owned) if
+ * they are not in order or not below @below */
 int32_t job_indexes_count(const char *text, int32_t below, char **fault);

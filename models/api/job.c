@@ -89,7 +89,7 @@ job_set_defaults(Object *object)
     job->completed_at = TIME_UNSET;
 }
 
-/* maxParallelismForIndexedJob, maxFailedIndexesForIndexedJob, completionsSoftLimit; and what holds
+/* maxParallelismForIndexedJob, maxFailedIndexesForIndexedJob, completionsSoftLimit; and the limit
  * above the last of these */
 #define INDEXES_MAX 100000
 #define INDEXES_MAX_OF_MANY 10000
@@ -104,7 +104,7 @@ invalid_at(ApiParser *parser, const json_t *manifest, const char *path, const ch
     api_parser_leave(parser, length);
 }
 
-/* What only Indexed Jobs may have. */
+/* Fields that only Indexed Jobs may have. */
 static void
 check_not_indexed(ApiParser *parser, const json_t *manifest, const Job *job)
 {
@@ -118,7 +118,7 @@ check_not_indexed(ApiParser *parser, const json_t *manifest, const Job *job)
         invalid_at(parser, manifest, "spec.successPolicy", wanted);
 }
 
-/* Of so many indexes that it has to be told when to give up. */
+/* A Job of so many indexes must say when to give up. */
 static void
 check_many_indexes(ApiParser *parser, const json_t *manifest, const Job *job)
 {
@@ -222,7 +222,7 @@ has_container(const json_t *manifest, const char *list, const char *name)
     return FALSE;
 }
 
-/* What of a failure policy hangs on the rest of the Job. */
+/* The parts of a failure policy that depend on the rest of the Job. */
 static void
 check_failure_policy(ApiParser *parser, const json_t *manifest, const Job *job)
 {
@@ -245,8 +245,7 @@ check_failure_policy(ApiParser *parser, const json_t *manifest, const Job *job)
     api_parser_leave(parser, length);
 }
 
-/* JOB-2: of pods that are started anew in their place no failure is seen; and only what is over is
- * replaced. */
+/* JOB-2: with restarts in place no pod failure is seen; and only terminal pods are replaced. */
 static void
 check_with_failure_policy(ApiParser *parser, const json_t *manifest, Job *job)
 {
@@ -307,7 +306,7 @@ static void
 job_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     static const char *const policies[] = {"OnFailure", "Never", NULL};
-    Job *job = (Job *)object; /* some defaults hang on two fields */
+    Job *job = (Job *)object; /* some defaults depend on two fields */
     const TemplateCheck check = {job->manual_selector ? job->selector : NULL, job->template, NULL,
                                  policies};
 

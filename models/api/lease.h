@@ -3,11 +3,11 @@
 
 #include "field.h"
 
-/* Lease of coordination.k8s.io: who of several replicas works. */
+/* Lease of coordination.k8s.io: its holder is the replica that works. */
 typedef struct {
     Object meta;
     const char *holder;              /* interned; NULL: nobody */
-    int32_t duration_s;              /* how long the holder is respected after a renewal */
+    int32_t duration_s;              /* how long others wait for the holder after a renewal */
     int32_t transitions;             /* how often the holder changed */
     SimTime acquired_at, renewed_at; /* TIME_UNSET: never */
 } Lease;

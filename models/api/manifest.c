@@ -183,8 +183,8 @@ owner_references_equal(const OwnerReferences *a, const OwnerReferences *b)
                        sizeof a->items[0]);
 }
 
-/* The owner's key, if a model knows its kind. An owner of a kind with namespaces is in its object's
- * own. */
+/* The owner's key, if a model knows its kind. An owner with a namespace is in the namespace of its
+ * object. */
 static const ObjectKey *
 owner_key(ApiParser *parser, const OwnerReference *owner)
 {
@@ -222,7 +222,7 @@ owners_to_json(const void *field)
                                           sizeof owners->items[0], NULL);
 }
 
-/* Metadata is no kind's field: object.c counts and compares it. */
+/* Metadata belongs to no kind: object.c counts its references and compares it. */
 static const FieldType owners_type = {
     .name = "owner references",
     .size = sizeof(OwnerReferences *),
@@ -353,7 +353,7 @@ static const Field metadata_fields[] = {
     FIELDS_END,
 };
 
-/* Of these, what only the API server reads is printed as it came. */
+/* Members that only the API server reads are printed as they came. */
 static const char *const metadata_kept[] = {"generateName", "managedFields", "selfLink", NULL};
 static const char *const metadata_ignored[] = {"name",          "namespace", "generateName",
                                                "managedFields", "selfLink",  NULL};
@@ -381,7 +381,7 @@ object_parse_body(ApiParser *parser, const json_t *manifest, Object *object)
         class->check(parser, manifest, object);
 }
 
-/* Reads a name or namespace. Returns: (borrowed): NULL, and a fault, if it is none */
+/* Reads a name or namespace. Returns: (nullable) (borrowed): %NULL after reporting a fault */
 static const char *
 parse_name(ApiParser *parser,
            const json_t *metadata,
@@ -429,8 +429,7 @@ parse_object_name(ApiParser *parser, const json_t *manifest, const json_t *metad
     return NULL;
 }
 
-/* Returns: FALSE, and a fault, if there must be none or it is bad. @namespace: (out): NULL for
- * kinds without */
+/* @namespace: (out): NULL for kinds without one. Returns: FALSE after reporting a fault */
 static gboolean
 parse_namespace(ApiParser *parser,
                 const KindClass *class,

@@ -3,13 +3,14 @@
 
 #include "field.h"
 
-/* What every manifest has: metadata, in and out. Private to models/api. */
+/* Metadata, which every manifest has: reading and printing. Private to models/api. */
 
 OwnerReferences *owner_references_ref(const OwnerReferences *self);
 void owner_references_unref(OwnerReferences *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OwnerReferences, owner_references_unref)
 gboolean owner_references_equal(const OwnerReferences *a, const OwnerReferences *b);
-/* Returns: (owned): @self (nullable) with @reference, in place of one with the same uid */
+/* Returns: (owned): @self (nullable) with @reference, which replaces a reference with the same
+ * uid */
 OwnerReferences *owner_references_with(const OwnerReferences *self,
                                        const OwnerReference *reference);
 /* Returns: (owned): @self (nullable) without the reference of this uid; the same list if there is

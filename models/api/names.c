@@ -135,10 +135,10 @@ name_fault_label_value(const char *text)
     return NULL;
 }
 
-/* No key of these kinds is longer; what is longer resembles none. */
+/* Known keys are shorter; a longer text resembles none. */
 #define NEAREST_LENGTH_MAX 64
 
-/* How many letters must change, come or go; upper and lower case are alike (Levenshtein). */
+/* The Levenshtein distance, without regard to case. */
 static unsigned
 edit_distance(const char *a, const char *b)
 {
@@ -164,7 +164,7 @@ const char *
 name_nearest(const char *text, const char *const *known, unsigned n_known)
 {
     size_t length = strlen(text);
-    unsigned best = (unsigned)length / 3 + 1; /* so much may be wrong */
+    unsigned best = (unsigned)length / 3 + 1; /* this much may be wrong */
     const char *nearest = NULL;
 
     if (length > NEAREST_LENGTH_MAX)

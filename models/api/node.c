@@ -7,8 +7,7 @@ static const Field resource_fields[] = {
     FIELDS_END,
 };
 
-/* Beside cpu and memory there is whatever a device plugin calls its devices; no model reads these.
- */
+/* Device plugins add resources of any name; no model reads them. */
 static void
 resources_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -61,8 +60,8 @@ static const FieldType allocatable_type = {
     .over = resources_over,
 };
 
-/* status.capacity: the API server takes it for allocatable, if that is not there; so it is read
- * first, into the same place. */
+/* status.capacity: the API server takes it for allocatable if that is missing. So it is read first,
+ * into the same member. */
 static json_t *
 capacity_over(const void *field, const json_t *manifest)
 {
@@ -118,7 +117,7 @@ static const Field node_fields[] = {
     FIELD("spec.providerID", field_word, Node, provider_id, FIELD_SPEC),
     FIELD("status.capacity", capacity_type, Node, allocatable, FIELD_STATUS),
     FIELD("status.allocatable", allocatable_type, Node, allocatable, FIELD_STATUS),
-    /* Before its condition, which prints null where there is none. */
+    /* Stands before its condition, which prints null if there is none. */
     FIELD(
         "status.conditions[Ready].lastHeartbeatTime", field_time, Node, heartbeat_at, FIELD_STATUS),
     FIELD("status.conditions[Ready]", field_node_condition, Node, ready, FIELD_STATUS),

@@ -44,22 +44,22 @@ static const KindClass *const kinds[N_KINDS] = {
 
 G_STATIC_ASSERT(sizeof(ObjectKey) == CACHE_LINE);
 
-/* Where a key is found by the addresses of its strings, which are interned: equal addresses are
- * equal strings. */
+/* A place in the table of keys. A key is found by the addresses of its strings: they are interned,
+ * so equal strings have equal addresses. */
 typedef struct {
-    uint32_t hash;   /* of kind and addresses. Decides nothing but places in the table */
-    uint32_t number; /* of the key, in the order in which they were made: + 1; 0: free */
+    uint32_t hash;   /* of kind and addresses: decides only places in the table */
+    uint32_t number; /* 1 + the number of the key, by the order in which keys were made; 0: free */
 } KeyPlace;
 
 struct Objects {
     Strings *strings;
     SimMemory *memory;
     uint64_t seed;
-    uint64_t kind_hashes[N_KINDS]; /* of the kind's name: appending a kind changes no draw */
+    uint64_t kind_hashes[N_KINDS]; /* by the kind's name, so that a new kind changes no draw */
     GPtrArray *keys[N_KINDS];      /* by slot */
     GPtrArray *blocks;
     unsigned n_keys;
-    KeyPlace *table;     /* with open addressing; at most three of four are taken */
+    KeyPlace *table;     /* with open addressing; at most three quarters are taken */
     unsigned table_size; /* a power of two */
     const char *no_namespace;
     GHashTable *aliases; /* set of Alias */
@@ -104,7 +104,7 @@ kind_class(ObjectKind kind)
     return kinds[kind];
 }
 
-/* Old manifests have beta versions; what they say is the same. */
+/* Old manifests have beta versions with the same meaning. */
 static gboolean
 api_version_is_of(const char *version, const KindClass *class)
 {
@@ -216,7 +216,7 @@ address_hash(ObjectKind kind, const char *namespace, const char *name)
     return (uint32_t)(addresses * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* Where the key of these strings is, or would go. */
+/* The place of the key of these strings, or the free place for it. */
 static KeyPlace *
 key_place(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
@@ -233,7 +233,7 @@ key_place(const Objects *self, ObjectKind kind, const char *namespace, const cha
     return &self->table[i];
 }
 
-/* Returns: NULL: none of strings with these addresses */
+/* Returns: NULL if there is no key of these strings */
 static ObjectKey *
 find_by_addresses(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
@@ -344,14 +344,14 @@ objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarnation)
     };
 }
 
-/* Of a UUID's 36 characters, those at which its groups end. */
+/* The characters of a UUID, out of 36, at which its groups end. */
 static gboolean
 uid_has_dash_at(unsigned position)
 {
     return position == 8 || position == 13 || position == 18 || position == 23;
 }
 
-/* The lowest @n_digits of @number. Returns: what comes after them */
+/* Writes the lowest @n_digits of @number. Returns: the place behind them */
 static char *
 write_hex(char *place, uint64_t number, unsigned n_digits)
 {
@@ -449,7 +449,7 @@ object_ref(const Object *self)
 void
 object_unref(const Object *self)
 {
-    Object *object = (Object *)self; /* nobody else has it when it goes */
+    Object *object = (Object *)self; /* nobody else holds it when it is freed */
 
     if (object == NULL || !ref_count_drop(&object->refs))
         return;
@@ -504,8 +504,8 @@ object_equal(const Object *a, const Object *b)
     if (a->key != b->key || !metadata_equal(a, b))
         return FALSE;
     const KindClass *class = kinds[a->key->kind];
-    /* Copies share what they refer to, so equal ones mostly have equal bytes, and then are equal.
-     */
+    /* Copies share their references, so equal objects usually have equal bytes; and objects of
+     * equal bytes are equal. */
     return memcmp(a + 1, b + 1, class->size - sizeof *a) == 0 || fields_equal(class->fields, a, b);
 }
 

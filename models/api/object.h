@@ -7,9 +7,8 @@
 #include "sim/sim-time.h"
 #include "sim/strings.h"
 
-/* Objects as the API server keeps them: typed structs with the fields that some model reads. A
- * version of an object is immutable once stored, and shared by reference; a change is made on a
- * copy, object_edit(). */
+/* Objects of the API server: typed structs with the fields that models read. A stored version of an
+ * object is immutable, and shared by reference; changes are made on a copy, see object_edit(). */
 
 typedef enum {
     KIND_POD,
@@ -38,19 +37,19 @@ typedef enum {
     N_KINDS,
 } ObjectKind;
 
-/* Who an object is: kind, namespace and name. There is one ObjectKey for each as long as the run
- * lasts, so keys compare as pointers; queues, caches and records use them. @slot counts keys of a
- * kind from 0, dense: an array index. */
+/* The identity of an object: kind, namespace and name. Each has one ObjectKey for the whole run, so
+ * keys compare as pointers; queues, caches and records use them. @slot numbers the keys of a kind
+ * from 0: an index of arrays. */
 typedef struct {
     const char *namespace; /* interned; "" for kinds without namespaces */
     const char *name;      /* interned */
     const char *text;      /* interned: "namespace/name", or "name" */
-    SimMemory *memory;     /* of the run: versions of the object are taken from it */
+    SimMemory *memory;     /* of the run: versions of the object are allocated from it */
     uint64_t hash;         /* of kind, namespace and name: an entity for random draws */
     uint32_t slot;
-    uint32_t incarnation; /* how often such an object was created so far; the API server counts */
-    uint32_t n_requests;  /* how many requests about it the API server got; the n of their draws */
-    uint32_t n_events;    /* how often an Event about it was written; the n of those draws */
+    uint32_t incarnation; /* how often the object was created; the API server counts */
+    uint32_t n_requests;  /* the number of requests about it; the n of their draws */
+    uint32_t n_events;    /* the number of writes of Events about it; the n of their draws */
     uint32_t n_thoughts;  /* how often a component thought about it; the n of those draws */
     ObjectKind kind;
 } ObjectKey;
@@ -66,10 +65,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Objects, objects_free)
 Strings *objects_strings(const Objects *self);
 /* Returns: (borrowed): the key, made if it is new. @namespace: NULL or "" for kinds without */
 ObjectKey *objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name);
-/* Returns: (borrowed): the key if anybody asked for it before, else NULL */
+/* Returns: (borrowed): the key; NULL if objects_key() was never asked for it */
 ObjectKey *
 objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name);
-/* Keys whose names are costly to work out (checksums), by the strings that they are made of:
+/* Finds keys whose names are checksums, which cost time, by the strings that are summed:
  * interned. */
 #define ALIAS_PARTS 3
 ObjectKey *objects_find_alias(const Objects *self,
@@ -77,14 +76,15 @@ ObjectKey *objects_find_alias(const Objects *self,
 void objects_add_alias(Objects *self, const char *const *parts, ObjectKey *key);
 unsigned objects_n_keys(const Objects *self, ObjectKind kind);
 ObjectKey *objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot);
-/* How long an array by slot grows so that it has a place for @slot: by a quarter at least. Its
- * memory may come by doubling, but only what is cleared is touched. */
+/* The new length of an array by slot that needs a place for @slot: it grows by a quarter at least.
+ * GLib may double the memory, but touches only the cleared part. */
 static inline unsigned
 slots_to_hold(uint32_t slot, unsigned n_slots)
 {
     return MAX(slot + 1, n_slots + n_slots / 4);
 }
-/* A function of (seed, kind, namespace, name, incarnation), as a version 4 UUID has its bits. */
+/* A function of (seed, kind, namespace, name, incarnation), with the fixed bits of a version 4
+ * UUID. */
 ObjectUid objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarnation);
 
 #define OBJECT_UID_BUFFER 37
@@ -102,7 +102,7 @@ object_uid_is_set(ObjectUid uid)
 }
 
 typedef struct {
-    const ObjectKey *key;                  /* the owner; of a kind that no model knows: NULL */
+    const ObjectKey *key;                  /* the owner; NULL if no model knows its kind */
     const char *api_version, *kind, *name; /* interned */
     ObjectUid uid;
     gboolean controller, block_owner_deletion;
@@ -116,24 +116,24 @@ typedef struct {
 
 #define TIME_UNSET INT64_MIN
 
-/* What every object begins with. */
+/* Every object begins with it. */
 typedef struct {
     const ObjectKey *key;
-    uint64_t resource_version; /* 0: not stored yet; in an update: whatever it was read at */
+    uint64_t resource_version; /* 0: not stored yet; in an update the version that was read */
     ObjectUid uid;
     SimTime created_at;
     SimTime deleted_at; /* deletionTimestamp; TIME_UNSET: not being deleted */
     StringMap *labels, *annotations;
     StringList *finalizers;
     OwnerReferences *owners;
-    json_t *manifest; /* (owned): as the file gave it; fields that no model reads are taken from it
-                         for output */
+    /* (owned): as the file gave it; output takes fields from it that no model reads */
+    json_t *manifest;
     RefCount refs;
     int32_t deletion_grace_s; /* deletionGracePeriodSeconds; -1: unset */
-    uint32_t generation;      /* metadata.generation; counted where the kind has it; 0: none */
+    uint32_t generation;      /* metadata.generation; 0: the kind has none */
 } Object;
 
-/* A field of a kind. Types with references count them, so that a copy of an object costs little. */
+/* The type of a field. Types with references count them, so copies of objects are cheap. */
 typedef struct ApiParser ApiParser;
 typedef struct {
     const char *name; /* for the schema: "string", "quantity" */
@@ -143,13 +143,13 @@ typedef struct {
     gboolean (*equal)(const void *a, const void *b);
     void (*parse)(ApiParser *parser,
                   const json_t *value,
-                  void *field);            /* reports its errors to the parser */
+                  void *field);            /* reports errors to @parser */
     json_t *(*to_json)(const void *field); /* (owned): NULL: nothing to print */
     /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. Such a type
      * needs neither parse nor to_json. */
     const char *const *words;
-    /* (owned): as to_json, over what the manifest has there (nullable), so that what no model reads
-     * stays. NULL: to_json */
+    /* (owned): like to_json, over the manifest's value (nullable), so that members stay that no
+     * model reads. NULL: to_json is used */
     json_t *(*over)(const void *field, const json_t *manifest);
 } FieldType;
 
@@ -159,7 +159,7 @@ typedef enum {
     FIELD_REQUIRED = 1 << 1, /* a manifest must have it */
     FIELD_INTERNAL = 1 << 2, /* not in JSON */
     FIELD_PART =
-        1 << 3, /* takes some keys of the object at its path only; other fields know the rest */
+        1 << 3, /* takes only some keys of the object at its path; other fields take the rest */
 } FieldFlags;
 
 typedef struct {
@@ -176,15 +176,15 @@ typedef struct {
     const char *api_version;
     const char *resource; /* "persistentvolumeclaims" */
     size_t size;
-    const Field *fields; /* ends with a NULL path; those whose type has ref stand first */
+    const Field *fields; /* ends with a NULL path; fields whose type has ref stand first */
     gboolean namespaced;
     gboolean has_generation; /* API-3 */
     void (*set_defaults)(
         Object *object); /* of a new object, before its fields are parsed; may be NULL */
-    /* Paths that manifests may have and no model reads; accepted without a word. Ends with NULL; a
-     * path stands for all below it. */
+    /* Paths that manifests may have but no model reads, without a report. Ends with NULL; a path
+     * covers everything below it. */
     const char *const *ignored;
-    /* What single fields cannot tell; may be NULL. */
+    /* Checks that need several fields; may be NULL. */
     void (*check)(ApiParser *parser, const json_t *manifest, const Object *object);
 } KindClass;
 
@@ -198,17 +198,17 @@ Object *object_ref(const Object *self);
 void object_unref(const Object *self);
 /* Returns: (owned): a copy to change; references are shared until they are replaced */
 Object *object_edit(const Object *self);
-/* Returns: (owned): the same for another object of the kind, which has no uid and version yet: one
- * of many of a template */
+/* Returns: (owned): a copy as a new object of the same kind, without uid and version: one of many
+ * of a template */
 Object *object_edit_as(const Object *self, ObjectKey *key);
-/* Whether all that the API server stores is equal, the resource version aside (API-2). */
+/* Whether everything but the resource version is equal (API-2). */
 gboolean object_equal(const Object *a, const Object *b);
-/* The same of all but metadata and status. Both are of one kind. */
+/* Whether everything but metadata and status is equal. Both are of one kind. */
 gboolean object_spec_equal(const Object *a, const Object *b);
 /* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left
  * alone. */
 void object_take_fields(Object *to, const Object *from, gboolean status);
-/* As the API prints it: typed fields over the manifest. (owned) */
+/* Returns: (owned): the object as the API prints it: typed fields over the manifest */
 json_t *object_to_json(const Object *self);
 
 static inline ObjectKind

@@ -53,7 +53,7 @@ terms_parse(ApiParser *parser, const json_t *value, PodSpec *spec, gboolean anti
                              "Invalid value: %d: must be in the range 1-100", terms[i].weight);
             api_parser_leave(parser, inner);
             api_parser_leave(parser, length);
-            terms[i].weight = 1; /* not a required one */
+            terms[i].weight = 1; /* 0 would mean required */
         }
     if (n == 0)
         return;

@@ -3,8 +3,8 @@
 
 #include "pod-private.h"
 
-/* The containers of a pod: names, images, mounts, and what they request of a node. The rest stays
- * in the manifest. */
+/* The containers of a pod: names, images, mounts, and requests of resources. The rest stays in the
+ * manifest. */
 
 typedef struct {
     int64_t cpu_milli, memory_bytes;
@@ -33,7 +33,7 @@ static const Field device_fields[] = {
     FIELDS_END,
 };
 
-/* The names in a list of mounts are added to those of the containers before. */
+/* Adds the names in a list of mounts to the names of earlier containers. */
 static void
 mount_names_parse(ApiParser *parser,
                   const json_t *value,
@@ -134,8 +134,7 @@ check_limit(ApiParser *parser,
     api_parser_leave(parser, length);
 }
 
-/* What the scheduler counts: the requests; the API server fills in limits where only they are
- * given. */
+/* The scheduler counts requests; the API server takes limits for missing requests. */
 static Requests
 container_requests(ApiParser *parser, const json_t *value, const Container *container)
 {
@@ -153,9 +152,8 @@ container_requests(ApiParser *parser, const json_t *value, const Container *cont
 static Requests
 requests_sum(Requests a, Requests b)
 {
-    return (Requests){
-        sim_time_add(a.cpu_milli, b.cpu_milli),
-        sim_time_add(a.memory_bytes, b.memory_bytes)}; /* stays at the largest number */
+    return (Requests){sim_time_add(a.cpu_milli, b.cpu_milli),
+                      sim_time_add(a.memory_bytes, b.memory_bytes)}; /* saturates */
 }
 
 static Requests
@@ -196,7 +194,7 @@ container_parse(
     Container container = {
         .requests = not_given,
         .limits = not_given,
-        .mounts = g_steal_pointer(&spec->mounts), /* it adds its own */
+        .mounts = g_steal_pointer(&spec->mounts), /* the container adds its own */
         .devices = g_steal_pointer(&spec->devices),
     };
 

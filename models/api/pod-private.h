@@ -4,7 +4,7 @@
 #include "fields.h"
 #include "pod.h"
 
-/* What pods, nodes and StatefulSets share. Private to models/api. */
+/* Shared by pods, nodes and StatefulSets. Private to models/api. */
 
 extern const FieldType field_node_condition; /* PodCondition, with a heartbeat */
 
@@ -15,7 +15,7 @@ extern const FieldType field_affinity_required, field_affinity_preferred,
 /* Reads the containers of a spec with their requests. */
 void pod_containers_parse(ApiParser *parser, const json_t *spec_json, PodSpec *spec);
 gboolean pod_containers_equal(const PodSpec *a, const PodSpec *b);
-/* Returns: (owned): what the spec knows of them */
+/* Returns: (owned): the containers' names and images */
 json_t *pod_containers_to_json(const PodSpec *spec);
 
 /* Reads a claim template. Its claim gets the key @name without a namespace, which no real claim
@@ -24,8 +24,7 @@ ClaimTemplate *claim_template_parse(ApiParser *parser, const json_t *value, cons
 /* Both may be %NULL. */
 gboolean claim_template_equal(const ClaimTemplate *a, const ClaimTemplate *b);
 
-/* Reports annotations about the life of containers that make no sense; @manifest is what has them
- * in its metadata. */
+/* Reports faulty annotations about the life of containers; @manifest has them in its metadata. */
 void pod_check_life(ApiParser *parser, const json_t *manifest, const StringMap *annotations);
 /* Reports mounts of volumes that are neither in spec.volumes nor among @templates (nullable). */
 void pod_check_mounts(ApiParser *parser, const json_t *spec, const ClaimTemplates *templates);

@@ -3,8 +3,7 @@
 
 #include "pod-private.h"
 
-/* A pod's spec: what scheduling and the kubelet need of it. The containers themselves stay in the
- * manifest. */
+/* The parts of a pod's spec that the scheduler and the kubelet read. */
 
 #define DEFAULT_GRACE_S 30
 
@@ -134,7 +133,7 @@ static const FieldType priority_type = {
 
 static const char *const preemption_policies[] = {"PreemptLowerPriority", "Never", NULL};
 
-/* The default is written by admission, too. */
+/* Admission writes the default, too. */
 static json_t *
 preemption_policy_over(const void *field, const json_t *manifest)
 {
@@ -221,8 +220,8 @@ static const char *const pod_spec_ignored[] = {
     NULL,
 };
 
-/* Admission writes the value of the class into the pod. Two classes are in every cluster; others
- * are not read. */
+/* Admission writes the value of the class into the pod. Only the two classes that every cluster has
+ * are known. */
 static void
 read_priority_class(const json_t *value, PodSpec *spec)
 {

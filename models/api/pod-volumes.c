@@ -36,7 +36,7 @@ pod_volumes_free(PodVolumes *self)
 
 REF_COUNTED_DEFINE(PodVolumes, pod_volumes, pod_volumes_free)
 
-/* Both lists of containers, as far as a volume cares. */
+/* The lists of containers that may mount volumes. */
 static const char *const container_lists[] = {"containers", "initContainers",
                                               "ephemeralContainers"};
 
@@ -183,7 +183,7 @@ ephemeral_parse(ApiParser *parser, const json_t *source, PodVolume *volume)
     api_parser_leave(parser, length);
 }
 
-/* Returns: whether the volume is one that storage cares about */
+/* Returns: whether the volume is a claim or an ephemeral volume */
 static gboolean
 pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
 {
@@ -212,7 +212,7 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
     return volume->ephemeral || volume->claim_name != NULL;
 }
 
-/* spec.volumes is all that has exactly one source; those without are an emptyDir. */
+/* A volume has at most one source; without one it is an emptyDir. */
 static void
 check_volume_sources(ApiParser *parser, const json_t *volume)
 {
@@ -325,7 +325,7 @@ pod_volumes_find(const PodVolumes *volumes, const char *name)
     return NULL;
 }
 
-/* Over spec, of which the volumes are one key. Those that only the pod has, as a StatefulSet's
+/* Over spec, which has the volumes as one key. Volumes that the manifest lacks, as a StatefulSet's
  * claims, stand first; then the manifest's, in its order. */
 static json_t *
 pod_volumes_over(const void *field, const json_t *manifest)

@@ -67,7 +67,7 @@ pod_template_to_json(const void *field)
     return template == NULL ? NULL : fields_to_json(template_fields, template, template->manifest);
 }
 
-/* What no model reads tells templates apart all the same: another argument of a container makes
+/* Members that no model reads make templates different, too: another argument of a container makes
  * other pods. */
 static gboolean
 prints_same(const PodTemplate *a, const PodTemplate *b)
@@ -155,7 +155,7 @@ condition_equal(const void *a, const void *b)
            (x->status == CONDITION_ABSENT || fields_equal(condition_fields, x, y));
 }
 
-/* @also: a time that nobody writes, or not yet; Kubernetes prints such ones as null. */
+/* @also: a time that is not written; Kubernetes prints it as null. */
 static json_t *
 condition_over(const void *field, const json_t *manifest, const char *also)
 {

@@ -12,24 +12,23 @@ typedef enum {
     POD_UNKNOWN,
 } PodPhase;
 
-/* A volume of a pod that storage cares about: a claim, or a generic ephemeral volume. Others
- * (configMap, emptyDir, ...) are kept out of here. */
+/* A volume of a pod that is a claim or a generic ephemeral volume. Others (configMap, emptyDir,
+ * ...) are left out. */
 typedef struct {
     const char *name;       /* spec.volumes[].name */
     const char *claim_name; /* of an ephemeral volume: "<pod>-<volume>" (VB-9) */
     gboolean read_only;
     gboolean ephemeral;
     struct ClaimTemplate *claim_template; /* of an ephemeral volume; owned by the list */
-    gboolean
-        mounted; /* some container has it in volumeMounts or volumeDevices; others are not set up */
+    /* some container has it in volumeMounts or volumeDevices; other volumes are not set up */
+    gboolean mounted;
     gboolean device; /* in volumeDevices */
 } PodVolume;
 
 typedef struct {
     RefCount refs;
     unsigned n_items;
-    StringList *inline_drivers; /* CSI drivers of volumes that live and die with the pod; NULL:
-                                   none; owned */
+    StringList *inline_drivers; /* (owned): CSI drivers of inline volumes; NULL: none */
     PodVolume items[];
 } PodVolumes; /* immutable, shared; NULL: none */
 
@@ -73,18 +72,17 @@ typedef enum {
     PREEMPT_NEVER,
 } PreemptionPolicy;
 
-/* What a pod's template says and the pod's life does not change. Shared by all pods of a template.
- */
+/* The part of a pod that never changes. All pods of a template share it. */
 typedef struct {
     RefCount refs;
     const char *scheduler_name; /* default "default-scheduler" */
     const char *restart_policy; /* default "Always" */
-    int64_t
-        cpu_milli; /* sum of the containers' requests, init containers as Kubernetes counts them */
+    int64_t cpu_milli; /* sum of the containers' requests; init containers count as in Kubernetes */
     int64_t memory_bytes;
     unsigned n_containers;
-    PodContainer *containers; /* owned: spec.containers, for the kubelet's events; NULL: not told */
-    int32_t grace_s;          /* terminationGracePeriodSeconds, default 30 */
+    /* (owned): spec.containers, for the kubelet's events; NULL: unknown */
+    PodContainer *containers;
+    int32_t grace_s; /* terminationGracePeriodSeconds, default 30 */
     int32_t priority;
     uint32_t preemption_policy; /* PreemptionPolicy */
     StringMap *node_selector;
@@ -138,8 +136,7 @@ typedef struct {
     SimTime started_at;      /* status.startTime; TIME_UNSET: the kubelet has not seen it */
     uint32_t phase;          /* PodPhase */
     int32_t restarts;  /* of its containers: the sum of status.containerStatuses[].restartCount */
-    int32_t exit_code; /* of its containers, which end together; 0 also as long as they have not
-                          ended */
+    int32_t exit_code; /* of its containers, which end together; 0 also before that */
 } Pod;
 
 #define POD(object) ((Pod *)(object))
@@ -147,7 +144,7 @@ typedef struct {
 
 PodVolumes *pod_volumes_new(const PodVolume *items,
                             unsigned n); /* takes the templates; NULL if none */
-/* Also with inline drivers (taken, nullable): with those alone there is a list without items. */
+/* Also with inline drivers (taken, nullable): then there is a list even without items. */
 PodVolumes *
 pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers);
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
@@ -172,8 +169,8 @@ typedef struct {
     int32_t pods;
 } NodeResources;
 
-/* Conditions of a Node beside Ready: each is bad when it is true, and has a taint (NL-25). The
- * kubelet tells of the first three. */
+/* Conditions of a Node beside Ready: each is bad if it is true, and has a taint (NL-25). The
+ * kubelet writes the first three. */
 typedef enum {
     NODE_MEMORY_PRESSURE,
     NODE_DISK_PRESSURE,
@@ -192,15 +189,15 @@ typedef struct {
     const char *provider_id;
     PodCondition ready;                     /* status.conditions[Ready] */
     SimTime heartbeat_at;                   /* of that condition */
-    PodCondition troubles[N_NODE_TROUBLES]; /* absent: nobody said anything, so all is well */
+    PodCondition troubles[N_NODE_TROUBLES]; /* absent: counts as healthy */
     StringList *volumes_in_use;             /* status.volumesInUse: unique volume names, sorted */
-    StringList
-        *volumes_attached; /* status.volumesAttached: unique volume names, in the order reported */
+    /* status.volumesAttached: unique volume names, in the order reported */
+    StringList *volumes_attached;
 } Node;
 
 #define NODE(object) ((Node *)(object))
 
-/* A pod template and its labels, of a StatefulSet and the like. */
+/* The pod template of a workload, with labels. */
 typedef struct {
     RefCount refs;
     StringMap *labels, *annotations;
@@ -235,7 +232,7 @@ typedef struct {
 typedef struct {
     Object meta;
     int64_t revision;
-    PodTemplate *template; /* that it keeps; NULL: none that is known */
+    PodTemplate *template; /* the template that it keeps; NULL: none is known */
 } ControllerRevision;
 
 #define STATEFUL_SET(object) ((StatefulSet *)(object))

@@ -3,7 +3,7 @@
 
 #include "field.h"
 
-/* Quantities as resource.Quantity of Kubernetes' apimachinery has them: ParseQuantity(),
+/* Quantities: resource.Quantity of Kubernetes' apimachinery, ParseQuantity() and
  * CanonicalizeBytes(). */
 
 typedef unsigned __int128 u128;
@@ -49,7 +49,7 @@ static const QuantitySuffix suffixes[] = {
     {"Ei", 60, 0 },
 };
 
-/* The number before the suffix: digits * 10^-n_fraction, and something more if inexact. */
+/* The number before the suffix: digits * 10^-n_fraction, and a little more if inexact. */
 typedef struct {
     u128 digits;
     unsigned n_digits; /* without leading zeros */
@@ -82,7 +82,7 @@ saturating_multiply(u128 value, u128 factor)
     return __builtin_mul_overflow(value, factor, &product) ? ~(u128)0 : product;
 }
 
-/* Rounded up: who asks for little gets something. */
+/* Rounded up, so that a small request is not 0. */
 static u128
 scale10(u128 value, int exponent, gboolean inexact)
 {
@@ -122,7 +122,7 @@ exponent_parse(const char *text, int *exponent)
         return FALSE;
     *exponent = 0;
     for (; g_ascii_isdigit(*digit); digit++)
-        *exponent = MIN(*exponent * 10 + (*digit - '0'), 10000); /* saturates long before */
+        *exponent = MIN(*exponent * 10 + (*digit - '0'), 10000); /* far beyond every limit */
     if (negative)
         *exponent = -*exponent;
     return *digit == '\0';
@@ -210,7 +210,7 @@ quantity_parse(const char *text, int64_t *value, int64_t *milli, GError **error)
     return TRUE;
 }
 
-/* Writes the digits of @value before @end. Returns: where they begin */
+/* Writes the digits of @value before @end. Returns: their start */
 static char *
 write_digits(char *end, u128 value)
 {

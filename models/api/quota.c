@@ -151,7 +151,7 @@ presence_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
     return json_incref((json_t *)manifest); /* only counted */
 }
 
-/* What it says no model reads. */
+/* No model reads it. */
 static const FieldType presence_type = {
     .name = "scopes",
     .size = sizeof(gboolean),
@@ -319,7 +319,7 @@ claim_usages_add(ResourceAmount *used, const ResourceAmounts *hard, const Claim 
 {
     for (unsigned i = 0; claim != NULL && i < hard->n_items; i++) {
         ResourceAmount usage = claim_usage(claim, hard->items[i].name);
-        if (used[i].value == 0) /* zero takes the other's format */
+        if (used[i].value == 0) /* zero takes the format of the addition */
             used[i].decimal = usage.decimal;
         used[i].value += sign * usage.value;
     }

@@ -3,14 +3,14 @@
 
 #include "claim.h"
 
-/* What bounds the claims of a namespace: ResourceQuota, and LimitRange. */
+/* Bounds for the claims of a namespace: ResourceQuota and LimitRange. */
 
-/* So much of something that quotas count: "requests.storage" 10Gi. */
+/* An amount of a resource: "requests.storage" 10Gi. */
 typedef struct {
     const char *name; /* interned */
     int64_t value;    /* in whole units, rounded up */
-    const char *text; /* as a file gave it, canonical; interned; NULL: printed from @value */
-    gboolean decimal; /* 10G rather than 10Gi, if it is printed from @value */
+    const char *text; /* canonical, from a file; interned; NULL: printed from @value */
+    gboolean decimal; /* @value is printed as 10G instead of 10Gi */
 } ResourceAmount;
 
 /* Immutable, shared, sorted by name; NULL: none. */
@@ -25,37 +25,36 @@ ResourceAmounts *resource_amounts_new(const ResourceAmount *items, unsigned n_it
 ResourceAmounts *resource_amounts_ref(const ResourceAmounts *self);
 void resource_amounts_unref(ResourceAmounts *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ResourceAmounts, resource_amounts_unref)
-/* Whether both have the same names and values, however written. */
+/* Whether both have the same names and values, in any format. */
 gboolean resource_amounts_equal(const ResourceAmounts *a, const ResourceAmounts *b);
 /* Returns: (borrowed): NULL: not there. @name need not be interned */
 const ResourceAmount *resource_amounts_find(const ResourceAmounts *self, const char *name);
-/* As Kubernetes prints the amount: "10Gi". Returns: @buffer, of QUANTITY_BUFFER, or the amount's
- * own text */
+/* Prints the amount as Kubernetes does: "10Gi". Returns: @buffer, of QUANTITY_BUFFER, or the
+ * amount's own text */
 const char *resource_amount_format(const ResourceAmount *self, char *buffer);
 
 typedef struct {
     Object meta;
-    ResourceAmounts *hard;        /* spec.hard */
-    ResourceAmounts *status_hard; /* status.hard: what is in force; the quota controller copies it
-                                     from the spec */
-    ResourceAmounts *used;        /* status.used */
-    gboolean
-        is_scoped; /* has spec.scopes or spec.scopeSelector, none of which claims match (API-151) */
+    ResourceAmounts *hard; /* spec.hard */
+    /* status.hard: in force; the quota controller copies it from the spec */
+    ResourceAmounts *status_hard;
+    ResourceAmounts *used; /* status.used */
+    gboolean is_scoped; /* has spec.scopes or spec.scopeSelector: no claim matches them (API-151) */
 } ResourceQuota;
 
 /* Whether claims count for the resource (API-150). */
 gboolean quota_resource_is_of_claims(const char *resource);
-/* What one claim uses of @resource; 0: nothing (API-151). Its name and text are unset */
+/* Returns: how much of @resource one claim uses (API-151), with name and text unset */
 ResourceAmount claim_usage(const Claim *claim, const char *resource);
-/* Returns: (owned): nothing used yet, for each item of @hard; free with g_free() */
+/* Returns: (owned): an amount of 0 for each item of @hard; free with g_free() */
 ResourceAmount *claim_usages_new(const ResourceAmounts *hard);
-/* Adds to @used what @claim (nullable) uses, or with @sign -1 takes it away. */
+/* Adds the use of @claim (nullable) to @used; with @sign -1 subtracts it. */
 void
 claim_usages_add(ResourceAmount *used, const ResourceAmounts *hard, const Claim *claim, int sign);
-/* Returns: (owned): status.used, with what claims use from @counted (for each item of spec.hard),
- * and else as it is */
+/* Returns: (owned): status.used, with the use by claims taken from @counted (for each item of
+ * spec.hard), otherwise as it is */
 ResourceAmounts *resource_quota_used(const ResourceQuota *self, const ResourceAmount *counted);
-/* Whether what is in force names a resource of claims. */
+/* Whether status.hard has a resource of claims. */
 gboolean resource_quota_names_claims(const ResourceQuota *self);
 /* ... and is not scoped, so that it holds for them. */
 gboolean resource_quota_bounds_claims(const ResourceQuota *self);
@@ -69,13 +68,13 @@ typedef struct {
 #define RESOURCE_QUOTA_CONST(object) ((const ResourceQuota *)(object))
 #define LIMIT_RANGE_CONST(object) ((const LimitRange *)(object))
 
-/* Where a LimitRange has its bounds for claims. */
+/* Paths of a LimitRange's bounds for claims. */
 #define LIMIT_RANGE_MIN "spec.limits[PersistentVolumeClaim].min.storage"
 #define LIMIT_RANGE_MAX "spec.limits[PersistentVolumeClaim].max.storage"
 #define CLAIM_REQUEST "spec.resources.requests.storage"
 
-/* The quantity @value at @path as the API prints it: in the manifest's own words if they still say
- * so. Returns: @buffer */
+/* The quantity @value at @path as the API prints it: in the manifest's own words if they still mean
+ * the same. Returns: @buffer */
 const char *
 object_format_quantity(const Object *self, const char *path, int64_t value, char *buffer);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The feature gates that decide anything here, and the first release in which each is on by default
+/* The feature gates that change anything here, and the first release in which each is on by default
  * (pkg/features/kube_features.go). */
 #define NEVER INT_MAX
 static const struct {

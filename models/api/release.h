@@ -3,17 +3,17 @@
 
 #include "sim/strings.h"
 
-/* Which Kubernetes a cluster runs: the release is data, not an `if`. */
+/* The release of Kubernetes in a cluster: data, not an `if`. */
 typedef struct {
     int minor;              /* of Kubernetes 1.x: 32 */
-    const StringMap *gates; /* (borrowed): those that a user set: name -> "true", "false" */
+    const StringMap *gates; /* (borrowed): gates that the user set: name -> "true", "false" */
 } Release;
 
 #define RELEASE_DEFAULT_MINOR 32
 
 /**
  * release_has_gate:
- * @gate: a name in the table of release.c: nothing here may ask for another
- * Returns: what the user says of the feature gate, else its default in this release
+ * @gate: a name in the table of release.c; any other is a bug
+ * Returns: the user's setting of the feature gate, or its default in this release
  */
 gboolean release_has_gate(const Release *self, const char *gate);

@@ -3,7 +3,7 @@
 
 #include "field.h"
 
-/* Secret. What is in it no model reads, only whether anything is. */
+/* Secret. Models do not read the data, only whether there is any. */
 typedef struct {
     Object meta;
     uint32_t n_keys; /* of data and stringData */

@@ -4,7 +4,7 @@
 #include "fields.h"
 #include "selector.h"
 
-/* What node selectors use of label selectors. */
+/* The parts of label selectors that node selectors use. */
 
 /* Returns: (owned): a selector with key In {value} for each pair */
 LabelSelector *label_selector_of_pairs(const StringMap *pairs);

@@ -118,7 +118,7 @@ requirement_matches(const SelectRequirement *requirement, const StringMap *label
     switch (requirement->operator) {
     case SELECT_IN:
         return value != NULL && string_list_has(requirement->values, value);
-    case SELECT_NOT_IN: /* what lacks the key matches, too */
+    case SELECT_NOT_IN: /* an object without the key matches, too */
         return value == NULL || !string_list_has(requirement->values, value);
     case SELECT_EXISTS:
         return value != NULL;
@@ -143,7 +143,8 @@ label_selector_matches(const LabelSelector *self, const StringMap *labels)
     return TRUE;
 }
 
-/* What the operator asks of the values, in Kubernetes' words for node and label selectors. */
+/* Checks the values against the operator. The words are Kubernetes' for node and label
+ * selectors. */
 static void
 check_requirement(ApiParser *parser, const json_t *item, const SelectRequirement *requirement)
 {
@@ -208,7 +209,7 @@ select_requirements_parse(ApiParser *parser, const json_t *array, const char *pa
     api_parser_leave(parser, length);
 }
 
-/* matchLabels: each is In with one value, in order of the keys. */
+/* matchLabels: each becomes In with one value, in order of the keys. */
 static void
 match_labels_parse(ApiParser *parser, const json_t *labels, GArray *found)
 {
@@ -283,8 +284,8 @@ label_selector_to_json(const void *field)
     return object;
 }
 
-/* Returns: (owned): a selector as a list of requirements only: what it means, however it is written
- */
+/* Returns: (owned): the selector as a list of requirements only, the same for all ways to write
+ * it */
 static json_t *
 selector_expand(const json_t *selector)
 {
@@ -303,7 +304,7 @@ selector_expand(const json_t *selector)
     return array;
 }
 
-/* matchLabels and an expression may say the same: the manifest's way stays. */
+/* matchLabels and an expression may mean the same; the manifest's way stays. */
 static json_t *
 label_selector_over(const void *field, const json_t *manifest)
 {

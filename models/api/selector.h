@@ -32,7 +32,7 @@ LabelSelector *label_selector_new(const SelectRequirement *requirements,
 LabelSelector *label_selector_ref(const LabelSelector *self);
 void label_selector_unref(LabelSelector *self);
 gboolean label_selector_equal(const LabelSelector *a, const LabelSelector *b);
-/* NULL matches nothing, a selector without requirements everything. */
+/* NULL matches nothing; a selector without requirements matches everything. */
 gboolean label_selector_matches(const LabelSelector *self, const StringMap *labels);
 
 /* One of several alternatives; its requirements must all hold. Without any it matches nothing. */
@@ -51,8 +51,8 @@ typedef struct {
 
 NodeSelector *node_selector_new(const NodeSelectorTerm *terms,
                                 unsigned n); /* takes the expressions */
-/* One term of key In {value} for each pair of each segment: what external-provisioner writes as a
- * volume's node affinity. */
+/* One term of key In {value} for each pair of each segment: the node affinity that
+ * external-provisioner gives a volume. */
 NodeSelector *node_selector_from_segments(const StringMap *const *segments, unsigned n);
 NodeSelector *node_selector_ref(const NodeSelector *self);
 void node_selector_unref(NodeSelector *self);

@@ -68,9 +68,9 @@ typedef struct {
 #define FINALIZER_SNAPSHOT_BOUND "snapshot.storage.kubernetes.io/volumesnapshot-bound-protection"
 #define FINALIZER_SNAPSHOT_CONTENT                                                                 \
     "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection"
-/* Of a claim, while a snapshot of it is being made. */
+/* On a claim, while a snapshot of it is being made. */
 #define FINALIZER_SNAPSHOT_CLAIM "snapshot.storage.kubernetes.io/pvc-as-source-protection"
-/* Of a content: CreateSnapshot may be under way; its VolumeSnapshot is going. */
+/* On a content: CreateSnapshot may be under way; its VolumeSnapshot is being deleted. */
 #define ANNOTATION_SNAPSHOT_BEING_CREATED                                                          \
     "snapshot.storage.kubernetes.io/volumesnapshot-being-created"
 #define ANNOTATION_SNAPSHOT_BEING_DELETED                                                          \
@@ -79,13 +79,13 @@ typedef struct {
 #define ANNOTATION_SNAPSHOT_SECRET_NAMESPACE                                                       \
     "snapshot.storage.kubernetes.io/deletion-secret-namespace"
 #define ANNOTATION_DEFAULT_SNAPSHOT_CLASS "snapshot.storage.kubernetes.io/is-default-class"
-/* Of a content: its volumes may be of another mode than its source (SRC-4). */
+/* On a content: volumes made of it may have another mode than its source (SRC-4). */
 #define ANNOTATION_ALLOW_MODE_CHANGE "snapshot.storage.kubernetes.io/allow-volume-mode-change"
 
 extern const KindClass volume_snapshot_kind, snapshot_content_kind, snapshot_class_kind;
 
-/* Whether anybody has written a status. */
+/* Whether there is a status. */
 gboolean volume_snapshot_has_status(const VolumeSnapshot *self);
 gboolean snapshot_content_has_status(const SnapshotContent *self);
-/* The binding from the content's side: it is of this very snapshot, also by its uid. */
+/* Whether the content refers to this snapshot, also by its uid. */
 gboolean snapshot_content_is_of(const SnapshotContent *self, const VolumeSnapshot *snapshot);

@@ -8,7 +8,7 @@ static const char *const retention_words[] = {"Retain", "Delete", NULL};
 static const char *const management_words[] = {"OrderedReady", "Parallel", NULL};
 static const char *const strategy_words[] = {"RollingUpdate", "OnDelete", NULL};
 
-/* gboolean and uint32_t have one size and, for 0 and 1, one form. */
+/* gboolean and uint32_t have the same size, and the same form for 0 and 1. */
 static const FieldType retention_type = {
     .name = "retention policy",
     .size = sizeof(gboolean),
@@ -111,15 +111,15 @@ const KindClass stateful_set_kind = {
     .check = stateful_set_check,
 };
 
-/* What is in a revision's data is a patch: {spec: {template: {..., $patch: replace}}}. */
+/* The data of a revision is a patch: {spec: {template: {..., $patch: replace}}}. */
 static void
 revision_data_parse(ApiParser *parser, const json_t *value, void *field)
 {
     const json_t *given = json_path_get(value, "spec.template");
     gsize length = api_parser_enter(parser, "spec.template");
 
-    if (json_is_object(json_object_get(
-            given, "spec"))) { /* else the server does not mind, and it is no revision of a set */
+    if (json_is_object(
+            json_object_get(given, "spec"))) { /* otherwise it is a revision of another kind */
         json_t *template = json_copy((json_t *)given); /* only read */
         json_object_del(template, "$patch");
         field_pod_template.parse(parser, template, field);

@@ -297,7 +297,8 @@ error_parse(ApiParser *parser, const json_t *value, void *field)
 
     fields_parse(parser, value, error_fields, ignored, error);
     if (error->message == NULL)
-        error->message = api_parser_intern(parser, ""); /* an error without words is one */
+        /* an error without words is an error, too */
+        error->message = api_parser_intern(parser, "");
 }
 
 static gboolean
@@ -331,7 +332,7 @@ const FieldType field_volume_error = {
     .over = error_over,
 };
 
-/* A volume that no object stands for: the spec alone. */
+/* A volume without an object: only a spec. */
 static void
 inline_volume_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -365,7 +366,7 @@ inline_volume_equal(const void *a, const void *b)
     return x == y || (x != NULL && y != NULL && object_equal(x, y));
 }
 
-/* It never changes (API-136), so the manifest's has it all. */
+/* It never changes (API-136), so the manifest has all of it. */
 static json_t *
 inline_volume_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
 {
@@ -442,7 +443,7 @@ storage_capacity_set_defaults(Object *object)
     STORAGE_CAPACITY(object)->maximum_bytes = -1;
 }
 
-/* A quantity below zero would read as none. */
+/* A negative quantity would mean none. */
 static void
 storage_capacity_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {

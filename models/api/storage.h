@@ -9,7 +9,7 @@
 typedef enum {
     BINDING_IMMEDIATE,
     BINDING_WAIT_FOR_FIRST_CONSUMER,
-    BINDING_UNSET, /* of no stored class: the API server sets Immediate */
+    BINDING_UNSET, /* never in a stored class: the API server sets Immediate */
 } BindingMode;
 
 typedef struct {
@@ -60,7 +60,7 @@ const CsiNodeDriver *csi_node_find_driver(const CsiNode *self, const char *drive
  * changed */
 gboolean csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entry);
 
-/* VolumeError, and what snapshots have of this shape. */
+/* VolumeError; the errors of snapshots have the same form. */
 typedef struct {
     const char *message; /* NULL: no error */
     SimTime at;
@@ -72,8 +72,8 @@ typedef struct {
     const char *attacher; /* the driver */
     const char *node_name;
     const char *volume_name; /* spec.source.persistentVolumeName */
-    Object
-        *inline_volume; /* spec.source.inlineVolumeSpec, as a Volume without a name; NULL: none */
+    /* spec.source.inlineVolumeSpec, as a Volume without a name; NULL: none */
+    Object *inline_volume;
     gboolean attached;
     StringMap *metadata; /* status.attachmentMetadata: the publish context */
     VolumeError attach_error, detach_error;

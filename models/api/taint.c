@@ -85,7 +85,7 @@ const FieldType field_taints = {
     .to_json = taints_to_json,
 };
 
-/* Toleration.exists: "Equal" is the default and printed only where it was written. */
+/* Toleration.exists: "Equal" is the default, and printed only if the manifest has it. */
 static const char *const toleration_operators[] = {"Equal", "Exists", NULL};
 
 static void

@@ -9,7 +9,7 @@ static const char *const volume_phase_words[] = {"Pending",  "Available", "Bound
                                                  "Released", "Failed",    NULL};
 static const char *const reclaim_policy_words[] = {"Retain", "Delete", "Recycle", NULL};
 
-/* A plugin's key in spec, and what makes its volume one volume: the plugin's GetVolumeName(). */
+/* A plugin's key in spec, and the path that identifies its volume: the plugin's GetVolumeName(). */
 typedef struct {
     const char *plugin;
     const char *handle_path;
@@ -169,7 +169,7 @@ source_kind_find(const char *plugin)
     return NULL;
 }
 
-/* A source that is not CSI: what it is called, and what identifies it. */
+/* Reads a source that is not CSI: its name and its identity. */
 static void
 in_tree_source_parse(ApiParser *parser,
                      const json_t *value,
@@ -251,8 +251,8 @@ in_tree_source_to_json(const VolumeSource *source)
     return object;
 }
 
-/* Over spec, of which the source is one key. It never changes (API-134), so the manifest's has it
- * all. */
+/* Over spec, which has the source as one key. It never changes (API-134), so the manifest has all
+ * of it. */
 static json_t *
 volume_source_over(const void *field, const json_t *manifest)
 {

@@ -17,14 +17,14 @@ typedef enum {
     RECLAIM_RECYCLE,
 } ReclaimPolicy;
 
-/* spec.claimRef: which claim. */
+/* spec.claimRef. */
 typedef struct {
     const ObjectKey *claim; /* NULL: no claimRef */
     ObjectUid uid;          /* unset: pre-bound by hand */
     uint64_t resource_version;
 } ClaimReference;
 
-/* For which calls a CSI volume names a secret of its own. */
+/* The calls for which a CSI volume may name a secret. */
 typedef enum {
     SECRET_CONTROLLER_PUBLISH,
     SECRET_NODE_STAGE,
@@ -48,7 +48,7 @@ typedef struct {
     RefCount refs;
     const char *plugin;     /* "csi", "local", "hostPath", "nfs", ...: the key in spec */
     const char *driver;     /* csi.driver; NULL unless CSI */
-    const char *handle;     /* csi.volumeHandle, or a path: what makes it one volume */
+    const char *handle;     /* csi.volumeHandle or a path: the identity of the volume */
     const char *fs_type;    /* NULL: none */
     StringMap *attributes;  /* csi.volumeAttributes */
     VolumeSecrets *secrets; /* csi.*SecretRef; NULL: none */
@@ -80,9 +80,9 @@ typedef struct {
 VolumeSource *volume_source_new(const VolumeSource *value);
 void volume_source_unref(VolumeSource *self);
 
-/* Returns: (owned): NULL if @references (N_VOLUME_SECRETS of them) are all none */
+/* Returns: (owned): NULL if all @references (N_VOLUME_SECRETS) are empty */
 VolumeSecrets *volume_secrets_new(const SecretReference *references);
-/* Returns: (borrowed): NULL: the volume names none for it */
+/* Returns: (borrowed): NULL: the volume names no secret for these calls */
 const SecretReference *volume_source_secret(const VolumeSource *self, VolumeSecret secret);
 
 const char *volume_class(const Volume *self);

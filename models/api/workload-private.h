@@ -4,7 +4,7 @@
 #include "pod-private.h"
 #include "workload.h"
 
-/* What the kinds of workloads share. Private to models/api. */
+/* Shared by the kinds of workloads. Private to models/api. */
 
 extern const FieldType field_int_or_percent;     /* IntOrPercent */
 extern const FieldType field_workload_condition; /* WorkloadCondition */
@@ -19,10 +19,10 @@ typedef struct {
     const PodTemplate *template;
     const ClaimTemplates *claim_templates; /* NULL: none */
     const char *const
-        *restart_policies; /* that this kind allows; the first is the default. Ends with NULL */
+        *restart_policies; /* allowed for this kind; the first is the default. Ends with NULL */
 } TemplateCheck;
 
-/* Reports what is wrong with spec.template of @manifest. */
+/* Reports faults of spec.template of @manifest. */
 void workload_check_template(ApiParser *parser, const json_t *manifest, const TemplateCheck *check);
 
 extern const char *const restart_always_only[];

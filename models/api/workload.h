@@ -4,8 +4,7 @@
 #include "job-policy.h"
 #include "pod.h"
 
-/* What makes pods, besides StatefulSets: apps/v1 and batch/v1, and the budgets of their disruption.
- */
+/* Kinds that make pods, besides StatefulSets: apps/v1 and batch/v1; and budgets of disruption. */
 
 /* An IntOrString field: 1 or "25%". */
 typedef struct {
@@ -14,10 +13,10 @@ typedef struct {
     gboolean is_set; /* FALSE: not given */
 } IntOrPercent;
 
-/* Its number of @total; of a percentage rounded as asked. */
+/* Its number out of @total; a percentage is rounded up or down. */
 int32_t int_or_percent_of(const IntOrPercent *self, int32_t total, gboolean round_up);
 
-/* A condition of a workload's status; of some kinds with the time of the last update beside that of
+/* A condition of a workload's status. Some kinds have the time of the last update beside that of
  * the last change. */
 typedef struct {
     const char *reason; /* NULL: none */
@@ -71,12 +70,12 @@ typedef struct {
 
 typedef struct {
     Object meta;
-    LabelSelector *selector; /* NULL before it is created: chosen by the server */
+    LabelSelector *selector; /* NULL before the creation: the server chooses one */
     PodTemplate *template;
-    int32_t parallelism;   /* default 1 */
-    int32_t completions;   /* negative: none, any success ends it; default 1 unless parallelism is
-                              given */
-    int32_t backoff_limit; /* default 6 */
+    int32_t parallelism; /* default 1 */
+    /* negative: none, any success ends the Job; default 1 unless parallelism is given */
+    int32_t completions;
+    int32_t backoff_limit;     /* default 6 */
     int32_t active_deadline_s; /* negative: none */
     int32_t ttl_s;             /* ttlSecondsAfterFinished; negative: none */
     gboolean suspend, manual_selector;
@@ -89,7 +88,7 @@ typedef struct {
     StringList *uncounted_succeeded,
         *uncounted_failed;         /* uids of pods that are over and not counted yet */
     const char *completed_indexes; /* "0-2,5"; NULL: none */
-    const char *failed_indexes;    /* the same; "": none, NULL: they are not told */
+    const char *failed_indexes;    /* the same; "": none, NULL: not in the status */
     int32_t active, ready, succeeded, failed, terminating;
     SimTime started_at, completed_at; /* TIME_UNSET: not yet */
     WorkloadCondition complete, has_failed, suspended, failure_target, success_met;
@@ -118,7 +117,7 @@ typedef struct {
 #define REPLICA_SET(object) ((ReplicaSet *)(object))
 #define REPLICA_SET_CONST(object) ((const ReplicaSet *)(object))
 
-/* WL-84: keeps a Job's pod until it is counted. */
+/* WL-84: a finalizer that keeps a Job's pod until it is counted. */
 #define FINALIZER_JOB_TRACKING "batch.kubernetes.io/job-tracking"
 #define INDEX_OF_JOB                                                                               \
     "batch.kubernetes.io/job-completion-index" /* annotation and label of an Indexed Job's pod */
@@ -128,28 +127,28 @@ typedef struct {
 #define INDEX_IGNORED_FAILURES "batch.kubernetes.io/job-index-ignored-failure-count"
 #define JOB_CONTROLLER_NAME "kubernetes.io/job-controller"
 
-/* Whether another controller than Kubernetes' own makes its pods. */
+/* Whether a controller outside Kubernetes makes its pods. */
 gboolean job_is_managed_elsewhere(const Job *self);
-/* WL-86: pods that go are replaced only once they are over. */
+/* WL-86: terminating pods are replaced only when they are over. */
 gboolean job_replaces_only_failed(const Job *self);
 /* Whether it is Complete or Failed. */
 gboolean job_is_finished(const Job *self);
 
 #define LABEL_POD_TEMPLATE_HASH "pod-template-hash"
 
-/* WL-23's other half, WL-70: how far a rolling update of a Deployment may go beyond and below its
- * replicas. Both 0 would stop it, so one may be missing then. */
+/* WL-23, WL-70: how many replicas more or fewer a rolling update of a Deployment may have. If both
+ * are 0, which would stop it, one replica may be missing. */
 int32_t deployment_max_surge(const Deployment *self);
 int32_t deployment_max_unavailable(const Deployment *self);
 
-/* Of what pods are made by it; NULL: this kind of object makes none. */
+/* Returns: (nullable) (borrowed): the template of its pods; %NULL: the kind makes none */
 const PodTemplate *workload_template(const Object *object);
 
 /* Returns: (owned): the same template with other labels (taken) */
 PodTemplate *pod_template_with_labels(const PodTemplate *self, StringMap *labels);
-/* Whether two templates make the same pods, the label of the template's hash aside. */
+/* Whether two templates make the same pods, without regard to the label of the template's hash. */
 gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
-/* A hash of what the API would print of it: a template that went through the API is the same. */
+/* A hash of the printed template: it survives the way through the API. */
 uint32_t pod_template_hash(const PodTemplate *self);
 
 extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind,

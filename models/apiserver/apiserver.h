@@ -64,8 +64,8 @@ typedef struct {
     int32_t grace_s;           /* DELETE, EVICT: gracePeriodSeconds; -1: the object's own */
     const char *node_name;     /* BIND */
     ApiLevel level;            /* the share that it takes of a server that is short of seats */
-    const char *client;   /* the client's name: "persistent-volume-binder"; static or interned */
-    uint64_t client_hash; /* of the name, for draws */
+    const char *client;        /* its name, "persistent-volume-binder"; static or interned */
+    uint64_t client_hash;      /* of the name, for draws */
 } ApiRequest;
 
 typedef struct {
@@ -81,9 +81,8 @@ typedef struct {
     Sim *sim; /* all borrowed */
     Objects *objects;
     const Timing *timing;
-    gboolean
-        /* requests of claims never shrink: RecoverVolumeExpansionFailure is off (API-132) */
-        keeps_requests;
+    /* requests of claims never shrink: RecoverVolumeExpansionFailure is off (API-132) */
+    gboolean keeps_requests;
     gboolean refuses_defaults; /* several default classes are an error: before 1.26 (API-121) */
 } ApiServerOptions;
 

@@ -3,17 +3,17 @@
 
 #include "csi.h"
 
-/* For those who write a back end: what all drivers share (identities of calls, deadlines,
- * observers). A back end embeds CsiDriver as its first member, and CsiCall as the first member of
- * what it keeps for a call. */
+/* For back ends: the part that all drivers share (ids of calls, deadlines, observers). A back end
+ * embeds CsiDriver as the first member of its driver, and CsiCall as the first member of its
+ * calls. */
 
-/* What time passes for, in the log of causes; numbered by the models. */
+/* Kinds of waits in the log of causes; numbered by the models. */
 typedef struct {
     SimWait latency;   /* the back end works */
     SimWait throttled; /* its limits make the call wait */
 } CsiWaits;
 
-/* The detail of a wait that is for one method. 0 is left for what is for none. */
+/* The detail of a wait for a method; 0 is for waits without one. */
 #define CSI_WAIT_DETAIL(method) ((uint16_t)((unsigned)(method) + 1))
 
 typedef struct CsiCall CsiCall;
@@ -21,15 +21,15 @@ typedef struct CsiCall CsiCall;
 typedef struct {
     const char *name;
     size_t call_size; /* of its calls, CsiCall included; zeroed */
-    /* Takes the call up. csi_call_finish() must follow in a later event. */
+    /* Starts the call. csi_call_finish() must follow in a later event. */
     void (*start)(CsiDriver *driver, CsiCall *call);
-    /* The caller has gone, by deadline or death. The back end may go on, or finish the call here
-     * and now. */
+    /* The caller is gone, by its deadline or because it died. The back end may go on, or finish the
+     * call at once. */
     void (*caller_gone)(CsiDriver *driver, CsiCall *call);
-    /* The call ends or vanishes: frees what it keeps beyond CsiCall, cancels its events. */
+    /* The call ends or vanishes: frees its members beyond CsiCall, and cancels its events. */
     void (*call_clear)(CsiDriver *driver, CsiCall *call);
     void (*close)(CsiDriver *driver); /* all calls will be cleared now */
-    void (*free)(CsiDriver *driver);  /* the rest of the driver; calls are cleared already */
+    void (*free)(CsiDriver *driver); /* frees the driver's own members; calls are cleared already */
     /* csi_driver_foresee_node_info(); may be NULL */
     gboolean (*foresee_node_info)(CsiDriver *driver, const char *node_name, CsiResponse *response);
     /* csi_driver_add_node() */
@@ -47,10 +47,10 @@ struct CsiCall {
     void *data;
     SimEventId deadline;
     gboolean has_caller;
-    /* A copy, owned with all it leads to; its arrays stand beside it unless they are large. */
+    /* A deep copy (owned); its arrays stand beside it unless they are large. */
     CsiRequest own_request;
     CsiCapability own_capability;
-    void *arrays; /* NULL: none but the one capability */
+    void *arrays; /* NULL: only the one capability */
 };
 
 struct CsiDriver {
@@ -60,7 +60,7 @@ struct CsiDriver {
     const char *name; /* interned */
     CsiWaits waits;
     GArray *slots;      /* of CsiSlot: calls in flight, by the low half of their ids */
-    uint32_t free_slot; /* the place given back last, + 1; 0: none is free */
+    uint32_t free_slot; /* 1 + the place that became free last; 0: none is free */
     GArray *observers;  /* of CsiObserver */
     unsigned n_in_flight;
     gboolean starting; /* inside class->start(): no reply may leave */
@@ -73,11 +73,12 @@ void csi_driver_init(CsiDriver *self,
                      const char *name,
                      const CsiWaits *waits);
 
-/* The connection breaks: the caller, if there is one, gets @response now; the back end goes on. */
+/* The connection breaks: the caller, if there still is one, gets @response now; the back end goes
+ * on. */
 void csi_call_disconnect(CsiCall *call, const CsiResponse *response);
 /* Returns: (owned): the ids of the calls in flight, by their places */
 GArray *csi_driver_calls(const CsiDriver *self);
-/* Returns: (borrowed): NULL: it has ended */
+/* Returns: (borrowed): NULL: the call has ended */
 CsiCall *csi_driver_find_call(const CsiDriver *self, CsiCallId id);
 /* Ends @call with @response: observers, the caller unless gone, then @call is freed. */
 void csi_call_finish(CsiCall *call, const CsiResponse *response);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* These tables are in the order of their enums; the first columns prove it. The name of a method is
- * what comes after the last slash. */
+/* These tables are in the order of their enums; the first columns prove it. The name of a method
+ * stands behind the last slash. */
 static const struct {
     CsiMethod method;
     const char *full_name;
@@ -41,7 +41,7 @@ static const struct {
     {CSI_NODE_GET_INFO,                "/csi.v1.Node/NodeGetInfo",                      CSI_NODE      },
 };
 
-/* As gRPC's documentation and Go's codes.Code.String() spell them. */
+/* Spelled as in gRPC's documentation and by Go's codes.Code.String(). */
 static const struct {
     CsiCode code;
     const char *name, *go_name;
@@ -162,7 +162,7 @@ csi_capability_equal(const CsiCapability *a, const CsiCapability *b)
            string_list_equal(a->mount_flags, b->mount_flags);
 }
 
-/* Moves an array into @place, which has room, and steps on. */
+/* Copies an array to *@place, which has room, and moves *@place behind it. */
 static void *
 place_array(char **place, const void *items, size_t size)
 {
@@ -481,7 +481,7 @@ note_answer(CsiCall *call, CsiCode code)
     tell_observers(call->driver, &call->record, G_STRUCT_OFFSET(CsiObserver, answered));
 }
 
-/* The caller waits no longer; the back end may (CSI-5). */
+/* The caller stops waiting; the back end may go on (CSI-5). */
 static void
 deadline_passed(Sim *sim, void *data)
 {

@@ -5,9 +5,10 @@
 #include "sim/strings.h"
 
 /* The Container Storage Interface as C: one request struct and one response struct for all calls of
- * the Identity, Controller and Node services, and a driver that answers in virtual time. Who calls
- * cannot tell which back end stands behind (modelled-driver.h; csi-backend.h is for those who write
- * another). All strings are interned in the Strings of the run; NULL is the empty string. */
+ * the Identity, Controller and Node services, and a driver that answers in virtual time. Callers
+ * cannot tell which back end it has (modelled/modelled-driver.h, loop/loop-driver.h; csi-backend.h
+ * is for other ones). All strings are interned in the Strings of the run; NULL is the empty
+ * string. */
 
 typedef enum {
     /* Identity */
@@ -154,21 +155,21 @@ typedef enum {
     CSI_SOURCE_VOLUME, /* a clone */
 } CsiSourceKind;
 
-/* Fields that a method does not have are ignored and stay 0. The caller keeps what the pointers
- * lead to only during csi_driver_call(), which copies. */
+/* Fields that a method does not have are ignored and stay 0. Pointers need to be valid only during
+ * csi_driver_call(), which copies. */
 typedef struct {
     CsiMethod method;
     /* the node (by name) on whose plugin the call is made; NULL: the controller's socket */
     const char *served_by;
     SimTime timeout_ns; /* the caller's deadline, from now; 0: none */
-    SimTime deadline;   /* in place of that, the instant, of calls that share one; 0: none */
+    SimTime deadline;   /* instead of @timeout_ns the instant, for calls that share one; 0: none */
 
     const char *name;      /* CreateVolume, CreateSnapshot: the key of idempotency */
     const char *volume_id; /* also CreateSnapshot's and ListSnapshots' source volume */
     const char *node_id;   /* ControllerPublish, ControllerUnpublish (NULL: all nodes) */
     const char *snapshot_id;
     int64_t required_bytes, limit_bytes; /* the capacity range; 0: unset */
-    /* CreateVolume, Validate, GetCapacity: any number; else one */
+    /* CreateVolume, Validate and GetCapacity have any number; others have one */
     const CsiCapability *capabilities;
     unsigned n_capabilities;
     const StringMap *parameters;
@@ -247,8 +248,7 @@ typedef struct {
     const char *next_token; /* NULL: the end */
 } CsiResponse;
 
-/* For who must keep one: a copy with all it leads to, of @memory and given back there. Returns:
- * (owned) */
+/* Returns: (owned): a deep copy in memory from @memory; see csi_response_free() */
 CsiResponse *csi_response_copy(SimMemory *memory, const CsiResponse *response);
 void csi_response_free(SimMemory *memory, CsiResponse *response);
 CsiRequest *csi_request_copy(SimMemory *memory, const CsiRequest *request);
@@ -264,25 +264,23 @@ typedef void (*CsiReply)(void *data, const CsiResponse *response);
 
 /**
  * csi_driver_call:
- * @reply: called once, in a later event (perhaps of this very instant), never from inside; may be
- * %NULL When request->timeout_ns is over, or at request->deadline, the caller gets
- * %CSI_DEADLINE_EXCEEDED; the back end goes on with the call, and what it does stays done (CSI-5),
- * unless it gives up with its caller (CsiModelledOptions.aborts_with_caller). A deadline that is
- * over ends the call at this very instant.
+ * @reply: called once, in a later event, perhaps of this instant; may be %NULL. After
+ * request->timeout_ns, or at request->deadline, the caller gets %CSI_DEADLINE_EXCEEDED. The back
+ * end goes on with the call, and its effect stays (CSI-5), unless it ends calls with their callers
+ * (CsiModelledOptions.aborts_with_caller). A past deadline ends the call at this instant.
  */
 CsiCallId csi_driver_call(CsiDriver *driver, const CsiRequest *request, CsiReply reply, void *data);
-/* The caller died: there will be no reply; the back end goes on as above. A call that has ended is
- * fine. */
+/* The caller died: there will be no reply; the back end goes on as above. The call may have
+ * ended. */
 void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
 
-/* What NodeGetInfo on @node_name would answer, at once and without a call: for the state that a
- * cluster starts with.
- * @response: (out): borrowed from the driver. Returns: FALSE: the back end does not know beforehand
- */
+/* The answer of NodeGetInfo on @node_name, at once and without a call: for the state that a cluster
+ * starts with. @response: (out): borrowed from the driver. Returns: FALSE if the back end cannot
+ * know it beforehand */
 gboolean
 csi_driver_foresee_node_info(CsiDriver *driver, const char *node_name, CsiResponse *response);
-/* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new
- * segments. Strings interned. */
+/* The node plugin runs on node @name, which the driver calls @node_id; or it has moved or has new
+ * segments. Strings are interned. */
 void csi_driver_add_node(CsiDriver *driver,
                          const char *name,
                          const char *node_id,
@@ -294,18 +292,18 @@ unsigned csi_driver_in_flight(const CsiDriver *driver);
 void csi_driver_free(CsiDriver *driver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiDriver, csi_driver_free)
 
-/* What an observer sees of a call. */
+/* A call as observers see it. */
 typedef struct {
     const CsiDriver *driver;
     CsiCallId id;
     const CsiRequest *request;
     SimTime started_at;
-    SimCauseId cause; /* what made the call */
+    SimCauseId cause; /* the cause of the call */
     /* At the end: */
-    const CsiResponse *response; /* what the back end answered */
+    const CsiResponse *response; /* the back end's answer */
     SimTime ended_at;
-    SimTime answered_at; /* when the caller had an answer; SIM_TIME_MAX: abandoned */
-    /* what the caller got: DEADLINE_EXCEEDED if the back end was too slow for it */
+    SimTime answered_at; /* when the caller had an answer; SIM_TIME_MAX: the caller died */
+    /* the caller's answer: DEADLINE_EXCEEDED if the back end was too slow */
     CsiCode answer;
 } CsiCallRecord;
 

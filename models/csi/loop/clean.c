@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
-/* What a process left behind, found in its ledger, and the way back. Nothing is taken back that
- * does not stand there. */
+/* Cleans up after a process, by its ledger. Nothing is taken back unless the ledger has it. */
 #include "loop-private.h"
 
 #include <string.h>
@@ -19,7 +18,8 @@ remain_free(void *data)
     g_free(remain);
 }
 
-/* How a thing of the ledger is on the machine now. (owned) NULL: it is not there */
+/* Returns: (nullable) (owned): the present state of a ledger's entry; NULL: it is not on the
+ * machine */
 static char *
 state_of(const char *full, LoopDeed deed, const GPtrArray *mounts)
 {
@@ -99,8 +99,7 @@ complain(Cleaning *self, const char *text)
         self->report(self->data, text);
 }
 
-/* The tools of a process that was killed may hold its devices, and its lock, for the moment in
- * which they die. */
+/* The tools of a killed process may hold its devices and its lock until they have died, too. */
 static gboolean
 may_try_again(const Cleaning *self, gint64 began_us)
 {
@@ -159,7 +158,7 @@ take_back(Cleaning *self, const GPtrArray *entries, LoopDeed deed)
     }
 }
 
-/* A file whose device could not be freed must stay, else nobody would find the device again
+/* A file whose device could not be freed must stay: otherwise nobody would find the device
  * (LOOP-21). */
 static void
 take_back_files(Cleaning *self, const GPtrArray *entries)
@@ -175,7 +174,7 @@ take_back_files(Cleaning *self, const GPtrArray *entries)
     take_back(self, may_go, LOOP_FILE);
 }
 
-/* Folders that others put something into stay, with a word. */
+/* Folders with files of others stay, and are reported. */
 static void
 take_back_folders(Cleaning *self, const GPtrArray *entries)
 {
@@ -208,7 +207,7 @@ loop_remains_clean(const char *state_dir,
         return FALSE;
     cleaning.ledger = ledger;
     g_clear_pointer(&entries, g_ptr_array_unref);
-    entries = loop_ledger_read(state_dir, error); /* again: it is ours now, and stands still */
+    entries = loop_ledger_read(state_dir, error); /* again: it is locked now, and does not change */
     if (entries == NULL)
         return FALSE;
     take_back(&cleaning, entries, LOOP_FREEZE);

@@ -247,11 +247,11 @@ describe(LoopBackend *self,
     volume->parameters = parameters_text(request->parameters);
     volume->source_kind = request->source_kind;
     volume->source_id = g_strdup(request->source_id != NULL ? request->source_id : "");
-    self->promised_bytes -= bytes; /* from now on the volume itself counts */
+    self->promised_bytes -= bytes; /* from now on the volume counts itself */
     g_mutex_unlock(&self->lock);
 }
 
-/* LOOP-1: the record comes last; a file without one is of a call that was not finished. */
+/* LOOP-1: the record is written last; a file without a record belongs to an unfinished call. */
 static gboolean
 make_volume(LoopBackend *self,
             LoopVolume *volume,
@@ -337,7 +337,7 @@ loop_delete_volume(LoopBackend *self, LoopCall *call, GError **error)
     if (is_used(volume)) /* CSI-48 */
         return loop_refuse(error, CSI_FAILED_PRECONDITION, "volume %s is in use", volume->id);
     g_autofree char *path = loop_volume_file(volume->id);
-    /* Nobody should have it, but a device that a killed process left has its blocks (LOOP-21). */
+    /* A device that a killed process left may still hold its blocks (LOOP-21). */
     if (!loop_device_detach(self->ledger, path, error) ||
         !loop_file_remove(self->ledger, path, error))
         return FALSE;
@@ -421,7 +421,7 @@ loop_controller_publish(LoopBackend *self, LoopCall *call, GError **error)
     return TRUE;
 }
 
-/* A node that lost its disk has no mounts of it either. */
+/* A node without the device has no mounts of it either. */
 static gboolean
 unpublish_place(LoopBackend *self, LoopVolume *volume, LoopPlace *place, GError **error)
 {
@@ -546,7 +546,7 @@ loop_get_capacity(LoopBackend *self, LoopCall *call, GError **error)
 
 /* ---- ControllerExpandVolume ---- */
 
-/* Whether a file system in use would have to grow, and this machine does not let it. */
+/* Whether a mounted file system would have to grow, but cannot on this machine. */
 static gboolean
 needs_offline(const LoopBackend *self, const LoopVolume *volume)
 {

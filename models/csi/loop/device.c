@@ -57,7 +57,7 @@ loop_device_permitted(GError **error)
     return FALSE;
 }
 
-/* ---- What is there ---- */
+/* ---- Bound devices ---- */
 
 /* "loop12": 12; -1: another name */
 static int
@@ -199,8 +199,7 @@ any_is_free(void)
 
 /* ---- Device nodes ---- */
 
-/* A container's own /dev has no node of a device that came up later; we make ours where nobody else
- * looks. */
+/* A container's /dev lacks devices that came up later; we make nodes in a folder of our own. */
 static char *
 make_node(LoopLedger *ledger, int number, GError **error)
 {
@@ -250,7 +249,8 @@ open_device(LoopLedger *ledger, int number, int flags, GError **error)
 
 /* ---- Attach ---- */
 
-/* A number that was free a moment ago: GET_FREE reserves nothing (LOOP-17). -1 with @error */
+/* Returns: a number that was free a moment ago: GET_FREE reserves nothing (LOOP-17); -1 with
+ * @error */
 static int
 ask_for_number(LoopLedger *ledger, int control, GError **error)
 {
@@ -273,7 +273,7 @@ ask_for_number(LoopLedger *ledger, int control, GError **error)
     return number;
 }
 
-/* 0, or an errno: EBUSY and ENXIO: another took it, or it is being torn down. */
+/* Returns: 0 or an errno; EBUSY or ENXIO: another process took it, or it is being torn down */
 static int
 configure(LoopLedger *ledger, int number, int file, const char *name, gboolean direct_io)
 {
@@ -336,7 +336,7 @@ loop_device_attach(LoopLedger *ledger, const char *path, gboolean direct_io, GEr
     int file = open(full, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
     if (file == -1) {
-        /* CSI-49: what has lost its file is no volume any more. */
+        /* CSI-49: a volume without its file is gone. */
         g_set_error(error, LOOP_ERROR, errno == ENOENT ? CSI_NOT_FOUND : CSI_INTERNAL, "%s: %s",
                     full, g_strerror(errno));
         return -1;
@@ -357,7 +357,7 @@ loop_device_attach(LoopLedger *ledger, const char *path, gboolean direct_io, GEr
 
 /* ---- Detach ---- */
 
-/* Numbers are reused at once: this one must still be ours. */
+/* Numbers are reused at once, so check that it is still ours. */
 static gboolean
 has_backing_file(int number, const char *full)
 {
@@ -367,8 +367,8 @@ has_backing_file(int number, const char *full)
            (file[strlen(full)] == '\0' || strcmp(file + strlen(full), DELETED) == 0);
 }
 
-/* Who has it mounted keeps it from being opened alone (LOOP-29). To clear it all the same would
- * only take it from whoever comes to use it last, at a moment of their choice. */
+/* A mounted device cannot be opened exclusively (LOOP-29). Clearing it all the same would only take
+ * effect when its last user ends. */
 static int
 open_alone(LoopLedger *ledger, int number, const char *full, gint64 until, GError **error)
 {
@@ -400,7 +400,7 @@ loop_device_detach(LoopLedger *ledger, const char *path, GError **error)
             return FALSE;
         }
         if (device != -1) {
-            ioctl(device, LOOP_CLR_FD); /* ENXIO: somebody else did it (LOOP-28) */
+            ioctl(device, LOOP_CLR_FD); /* ENXIO: another process did it (LOOP-28) */
             close(device);
         }
         while (has_backing_file(number, full)) { /* LOOP-15 */
@@ -454,7 +454,7 @@ return_number(LoopLedger *ledger, int control, int number)
     g_autofree char *text = g_strdup_printf("%d", number);
 
     if (file == NULL)
-        ioctl(control, LOOP_CTL_REMOVE, number); /* EBUSY: somebody came between and has it now */
+        ioctl(control, LOOP_CTL_REMOVE, number); /* EBUSY: another process uses it now */
     loop_ledger_undo(ledger, LOOP_NUMBER, text);
 }
 

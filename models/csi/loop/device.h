@@ -6,13 +6,13 @@
 /* Loop devices of this machine (docs/rules/csi-driver.md, section 9). Errors are LOOP_ERROR with a
  * CsiCode. */
 
-/* Whether this process may use them at all. Returns: %FALSE: PERMISSION_DENIED, with what is
- * missing */
+/* Returns: whether this process may use them; %FALSE with PERMISSION_DENIED, which tells the
+ * reason */
 gboolean loop_device_permitted(GError **error);
 
 typedef struct {
     int number;
-    char *backing_file;  /* as the kernel tells it, without " (deleted)" */
+    char *backing_file;  /* as the kernel prints it, without " (deleted)" */
     gboolean is_deleted; /* the backing file has no name any more */
 } LoopDevice;
 
@@ -24,22 +24,22 @@ int loop_device_of(const char *backing_file);
 /**
  * loop_device_attach:
  * @path: of the backing file, below the state folder
- * Binds a free device, or finds the one that is bound already: a file bound twice is a file lost
- * (LOOP-19). The caller keeps others from attaching this file at the same time. Returns: its
+ * Binds a free device, or finds the device that is bound already: a file bound twice loses data
+ * (LOOP-19). The caller makes sure that nobody attaches this file at the same time. Returns: its
  * number; -1
  */
 int loop_device_attach(LoopLedger *ledger, const char *path, gboolean direct_io, GError **error);
-/* Takes it back, and waits until the kernel has let go (LOOP-15). A device that is not bound is
- * fine. INTERNAL: somebody uses it */
+/* Unbinds the device, and waits until the kernel has let go (LOOP-15); it may be unbound already.
+ * INTERNAL: it is in use */
 gboolean loop_device_detach(LoopLedger *ledger, const char *path, GError **error);
-/* After the backing file grew (LOOP-11). */
+/* Tells the kernel that the backing file has grown (LOOP-11). */
 gboolean loop_device_grow(LoopLedger *ledger, int number, GError **error);
-int64_t loop_device_bytes(LoopLedger *ledger, int number); /* -1: cannot be told */
+int64_t loop_device_bytes(LoopLedger *ledger, int number); /* -1: unknown */
 /* The device's name: in /dev, or made below the state folder where /dev has none (LOOP-20). (owned)
  */
 char *loop_device_path(LoopLedger *ledger, int number, GError **error);
 
-/* Gives devices back that were made for us, unless somebody uses them: numbers that stand in the
- * ledger (LOOP_NUMBER), and those that came up while a question was under way when the process died
+/* Removes devices that the kernel made for us, unless they are in use: the numbers in the ledger
+ * (LOOP_NUMBER), and numbers that came up during a request that the process did not live to note
  * (LOOP_ASKED). */
 void loop_device_return_numbers(LoopLedger *ledger, const GPtrArray *entries);

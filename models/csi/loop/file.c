@@ -14,14 +14,14 @@
 
 #define CHUNK (1 << 20)
 
-/* ---- New files come under another name, and get theirs when they are whole ---- */
+/* ---- New files have another name until they are complete ---- */
 
 typedef struct {
     LoopLedger *ledger;
     const char *path;
     char *partial;
     int file;
-    gboolean is_fleeting; /* a power cut may take it */
+    gboolean is_fleeting; /* it need not survive a power cut */
 } NewFile;
 
 static gboolean
@@ -57,7 +57,7 @@ rename_into_place(const NewFile *self, GError **error)
     return self->is_fleeting || loop_ledger_flush_folder(self->ledger, folder, error);
 }
 
-/* @good: so far. Returns: whether the file is there under its name and on the disk */
+/* @good: no error so far. Returns: whether the file is on the disk under its final name */
 static gboolean
 finish(NewFile *self, gboolean good, GError **error)
 {
@@ -77,8 +77,8 @@ finish(NewFile *self, gboolean good, GError **error)
 
 /* ---- Room ---- */
 
-/* From @from to @to: reserved, or just longer where it cannot be (LOOP-1: not every file system has
- * fallocate). 0 or an errno */
+/* Reserves blocks from @from to @to, or just makes the file longer where the file system has no
+ * fallocate (LOOP-1). Returns: 0 or an errno */
 static int
 lengthen(int file, int64_t from, int64_t to, gboolean sparse)
 {
@@ -117,8 +117,8 @@ loop_file_grow(
         code = lengthen(file, status.st_size, bytes, sparse);
         if (code == 0 && fsync(file) != 0)
             code = errno;
-        /* What fallocate() got before the disk was full it keeps. Nobody has seen the new end yet.
-         */
+        /* fallocate() keeps the blocks that it got before the disk was full; nobody has seen the
+         * new end yet. */
         if (code != 0 && ftruncate(file, status.st_size) != 0)
             code = errno;
     }
@@ -142,7 +142,7 @@ copy_by_hand(int from, int to, int64_t start, int64_t end)
     while (start < end) {
         ssize_t n = pread(from, buffer, (size_t)MIN(end - start, CHUNK), start);
         if (n == 0)
-            return EIO; /* it became shorter under our hands */
+            return EIO; /* the file became shorter meanwhile */
         if (n < 0)
             return errno;
         for (ssize_t done = 0; done < n;) {
@@ -184,7 +184,7 @@ copy_data(int from, int to, int64_t bytes)
     while (at < bytes) {
         int64_t start = lseek(from, at, SEEK_DATA);
         if (start == -1 && errno == ENXIO)
-            return 0; /* nothing but a hole up to the end */
+            return 0; /* only a hole up to the end */
         int64_t end = start == -1 ? -1 : lseek(from, start, SEEK_HOLE);
         if (end == -1)
             return errno;

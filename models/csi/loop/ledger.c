@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MARK "kvolsim-loop" /* says whose folder it is; who works there holds a lock on it */
+#define MARK "kvolsim-loop" /* marks our folder; the process that works there has it locked */
 #define LEDGER "ledger"
 #define MARK_TEXT                                                                                  \
     "This folder belongs to the loop driver of kvolsim. `kvolsim loop clean` empties it.\n"
@@ -19,9 +19,8 @@
 struct LoopLedger {
     char *folder;
     int mark, lines;
-    /* A folder is looked for, written down and made in one, and so on the way back: the folders
-     * above are shared by threads, and a second entry, or one taken back too late, would not be
-     * what is on the disk. */
+    /* Guards looking for a folder, noting it and making it as one step, and the same on the way
+     * back: threads share the folders above, and the ledger must match the disk. */
     GMutex folders;
 };
 
@@ -62,7 +61,7 @@ is_empty_folder(const char *folder)
     return names != NULL && g_dir_read_name(names) == NULL;
 }
 
-/* Whoever may write there could make us remove what is not ours. */
+/* Another user who may write there could make us remove files of others. */
 static gboolean
 is_safe(const char *folder, GError **error)
 {
@@ -114,7 +113,7 @@ open_lines(LoopLedger *self, gboolean made, GError **error)
     g_autofree char *path = g_build_filename(self->folder, LEDGER, NULL);
     struct stat status;
 
-    /* The mark's second line: the folder itself is to be removed at the end. */
+    /* The mark's second line: remove the folder itself at the end. */
     if (fstat(self->mark, &status) == 0 && status.st_size == 0 &&
         dprintf(self->mark, MARK_TEXT "%s", made ? "made\n" : "") < 0) {
         loop_set_errno(error, errno, "%s", self->folder);
@@ -141,7 +140,7 @@ loop_ledger_open(const char *folder, GError **error)
     gboolean made = mkdir(folder, 0700) == 0;
     if (!is_safe(folder, error))
         return NULL;
-    /* The kernel tells of mounts and backing files by their real paths. */
+    /* The kernel reports mounts and backing files by their real paths. */
     char *real = realpath(folder, NULL);
     self->folder = g_strdup(real != NULL ? real : folder);
     free(real);
@@ -177,7 +176,7 @@ loop_ledger_retire(LoopLedger *self)
     unlink(lines);
     unlink(mark);
     if (made)
-        rmdir(self->folder); /* somebody else may have put something there */
+        rmdir(self->folder); /* it may have files of others */
 }
 
 const char *
@@ -201,7 +200,8 @@ write_line(LoopLedger *self, char sign, LoopDeed deed, const char *what, GError 
     g_autofree char *line = g_strdup_printf("%c %s %s\n", sign, deed_names[deed], escaped);
     size_t length = strlen(line);
 
-    /* One write: no other thread's line comes in between, and a kill falls before or after it. */
+    /* One write(): lines of other threads cannot come in between, and a kill comes before or after
+     * it. */
     if (write(self->lines, line, length) == (ssize_t)length)
         return TRUE;
     loop_set_errno(error, errno, "%s/" LEDGER, self->folder);
@@ -217,7 +217,7 @@ loop_ledger_do(LoopLedger *self, LoopDeed deed, const char *what, GError **error
 void
 loop_ledger_undo(LoopLedger *self, LoopDeed deed, const char *what)
 {
-    write_line(self, '-', deed, what, NULL); /* a deed too many in the ledger does no harm */
+    write_line(self, '-', deed, what, NULL); /* an extra deed in the ledger does no harm */
 }
 
 static void
@@ -241,7 +241,7 @@ parse_deed(const char *name, size_t length, LoopDeed *deed)
     return FALSE;
 }
 
-/* "+ file volumes/a.img". The last line may be torn: what it was to say was not begun. */
+/* "+ file volumes/a.img". The last line may be incomplete: then its deed was not begun. */
 static LoopEntry *
 parse_line(const char *line)
 {
@@ -257,7 +257,7 @@ parse_line(const char *line)
     return entry;
 }
 
-/* Paths lead nowhere but down: a ledger that somebody wrote into must not make us remove /etc. */
+/* Paths lead only downwards: a forged ledger must not make us remove /etc. */
 static gboolean
 leads_down(const LoopEntry *entry)
 {
@@ -268,8 +268,7 @@ leads_down(const LoopEntry *entry)
             !g_strv_contains((const char *const *)parts, ".."));
 }
 
-/* The newest of its kind that is still standing; a deed may have been done again after it was taken
- * back. */
+/* The newest such deed that was not taken back; a deed may be done again after that. */
 static void
 add_entry(GPtrArray *entries, GHashTable *last, char sign, LoopEntry *entry)
 {

@@ -3,20 +3,20 @@
 
 #include "models/csi/csi.h"
 
-/* The state folder of the loop driver and its ledger: what was made on this machine, each written
- * down before it is done, so that whoever comes after a crash knows what to take back, and that the
- * rest is not ours. Safe for threads.
+/* The state folder of the loop driver and its ledger: a list of everything that was made on this
+ * machine. Each deed is noted before it is done, so that after a crash another process knows what
+ * to take back, and that the rest is not ours. Safe for threads.
  *
  * The ledger is a text file of lines "+ DEED WHAT" (about to be done) and "- DEED WHAT" (taken
- * back). It is not flushed to the disk: it has to survive our own death, which a page cache does.
- * After a power cut devices and mounts are gone anyway. */
+ * back). It is not flushed to the disk: it must survive only the death of the process. After a
+ * power cut devices and mounts are gone anyway. */
 typedef struct LoopLedger LoopLedger;
 
-/* Errors of everything that has to do with real devices; the code is a CsiCode. */
+/* Errors about real devices; the code is a CsiCode. */
 #define LOOP_ERROR (loop_error_quark())
 GQuark loop_error_quark(void);
 /* "while it does so: message", with the errno's own code: ENOSPC and EDQUOT are RESOURCE_EXHAUSTED,
- * the rest INTERNAL. */
+ * others are INTERNAL. */
 void loop_set_errno(GError **error, int code, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 typedef enum {
@@ -35,9 +35,9 @@ const char *loop_deed_name(LoopDeed deed);
 /**
  * loop_ledger_open:
  * @folder: absolute; made if it is not there
- * Takes the folder for us alone until loop_ledger_free(). One that was not made by this driver and
- * is not empty is refused, so is one that others may write to. Returns: (owned): %NULL:
- * PERMISSION_DENIED: not ours; ABORTED: another process has it; else INTERNAL
+ * Locks the folder until loop_ledger_free(). Refuses a folder that is not empty and was not made by
+ * this driver, and one that other users may write to. Returns: (owned): %NULL with
+ * PERMISSION_DENIED: not ours; ABORTED: another process has it; INTERNAL
  */
 LoopLedger *loop_ledger_open(const char *folder, GError **error);
 void loop_ledger_free(LoopLedger *self);
@@ -49,10 +49,9 @@ void loop_ledger_retire(LoopLedger *self);
 const char *loop_ledger_folder(const LoopLedger *self); /* without links and a slash at the end */
 /* Returns: (owned): @path below the folder */
 char *loop_ledger_path(const LoopLedger *self, const char *path);
-/* To be called before the deed is done. Returns: %FALSE: it could not be written down, so it must
- * not be done */
+/* Call it before the deed. Returns: %FALSE if it could not be noted: then do not do it */
 gboolean loop_ledger_do(LoopLedger *self, LoopDeed deed, const char *what, GError **error);
-/* To be called after it was taken back, or never happened. */
+/* Call it after the deed was taken back, or if it did not happen. */
 void loop_ledger_undo(LoopLedger *self, LoopDeed deed, const char *what);
 
 typedef struct {
@@ -60,17 +59,16 @@ typedef struct {
     char *what;
 } LoopEntry;
 
-/* What stands in the ledger of @folder, in the order done. Needs no lock: for looking. Returns:
- * (owned): of LoopEntry (owned); %NULL: PERMISSION_DENIED: the folder is not ours; NOT_FOUND: there
- * is none */
+/* Reads the ledger of @folder, in order, without a lock. Returns: (owned): of LoopEntry (owned);
+ * %NULL: PERMISSION_DENIED: the folder is not ours; NOT_FOUND: there is none */
 GPtrArray *loop_ledger_read(const char *folder, GError **error);
 /* Whether a process works in @folder. */
 gboolean loop_ledger_is_taken(const char *folder);
 
-/* Makes a folder below the state folder with all above it, each written down. @path: relative */
+/* Makes a folder below the state folder, with the folders above it, and notes each. @path:
+ * relative */
 gboolean loop_ledger_make_folder(LoopLedger *self, const char *path, GError **error);
-/* Removes a file or empty folder that we made; that it is gone already, or has become somebody's,
- * is fine. */
+/* Removes a file or empty folder that we made. It may be gone already, or have become another's. */
 gboolean loop_ledger_remove(LoopLedger *self, LoopDeed deed, const char *path, GError **error);
 /* fsync() of a folder below the state folder. */
 gboolean loop_ledger_flush_folder(const LoopLedger *self, const char *path, GError **error);

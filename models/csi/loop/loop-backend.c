@@ -79,8 +79,8 @@ loop_answer_clear(LoopAnswer *self)
 
 /* ---- Opening ---- */
 
-/* The device that a record says is there may be gone: the machine was started anew. What was
- * mounted of it is gone with it. */
+/* The device of a record may be gone, because the machine was restarted. Its mounts are gone,
+ * too. */
 static void
 forget_lost_places(LoopVolume *volume)
 {
@@ -91,8 +91,8 @@ forget_lost_places(LoopVolume *volume)
     }
 }
 
-/* LOOP-32 (5), (8). Attachments stay what they are: they are made good when the volume is staged.
- */
+/* LOOP-32 (5), (8). Attachments stay in the records; staging the volume attaches its device
+ * again. */
 static void
 adopt_volume(LoopBackend *self, LoopVolume *volume)
 {
@@ -126,7 +126,7 @@ is_wanted_mount(LoopBackend *self, const char *path)
     return FALSE;
 }
 
-/* Files that are none of a record's: of a call that the last process did not live to finish. */
+/* Removes files without a record: a call of the last process was not finished. */
 static gboolean
 is_wanted_file(LoopBackend *self, const char *path)
 {
@@ -145,7 +145,7 @@ is_wanted_file(LoopBackend *self, const char *path)
     return !g_str_has_prefix(path, LOOP_VOLUMES "/") && !g_str_has_prefix(path, LOOP_SNAPSHOTS "/");
 }
 
-/* LOOP-32, in its order: what is unfinished is taken back, last first. */
+/* LOOP-32, in its order: takes unfinished deeds back, last first. */
 static gboolean
 recover(LoopBackend *self, GError **error)
 {
@@ -408,7 +408,8 @@ plugin_info(LoopBackend *self, LoopCall *call, GError **error)
     return TRUE;
 }
 
-/* Whether volumes grow while they are in use depends on what this process may do (LOOP-11). */
+/* Whether volumes can grow while they are in use depends on the permissions of this process
+ * (LOOP-11). */
 static gboolean
 plugin_capabilities(LoopBackend *self, LoopCall *call, GError **error)
 {
@@ -466,7 +467,7 @@ typedef enum {
     NEEDS_TARGET = 1 << 5,
     NEEDS_RANGE = 1 << 6,
     NEEDS_SNAPSHOT = 1 << 7,
-    BY_NAME = 1 << 8, /* the volume of this name, made known if there is none */
+    BY_NAME = 1 << 8, /* the volume of this name; a record is made if there is none */
     CHANGES = 1 << 9, /* one at a time for a volume: of the controller, and on each node (CSI-46) */
     ON_NODE = 1 << 10,
 } MethodFlags;
@@ -575,7 +576,8 @@ check_request(LoopBackend *self, const CsiRequest *request, GError **error)
     return TRUE;
 }
 
-/* Finds the volume and makes sure that nobody else does the same to it: FALSE: ABORTED (CSI-46). */
+/* Finds the volume and locks it for this kind of call. Returns: FALSE with ABORTED (CSI-46) if
+ * another call has it */
 static gboolean
 enter(LoopBackend *self, LoopCall *call, GError **error)
 {

@@ -4,13 +4,14 @@
 
 #include <string.h>
 
-/* One call, shared by the run, which makes and frees it, and the worker in between. */
+/* A call. The run makes and frees it; in between a worker has it. */
 typedef struct {
     CsiCall base;
     LoopAnswer answer;
     gint64 began_us, ended_us; /* of the monotonic clock */
     SimEventId end;            /* scheduled */
-    gboolean is_working;       /* a worker has it, or it waits for one or for being collected */
+    /* a worker has it, or it waits for a worker or for loop_driver_collect() */
+    gboolean is_working;
 } LoopDriverCall;
 
 struct LoopDriver {
@@ -59,7 +60,7 @@ unref_entries(LoopAnswer *answer)
             (StringList *)g_array_index(answer->entries, CsiEntry, i).published_node_ids);
 }
 
-/* Everything that happens in the run happens here: on its thread, with its strings. */
+/* From here on everything runs on the run's thread, with its strings. */
 static void
 finish(LoopDriverCall *call)
 {
@@ -107,7 +108,7 @@ static const SimEventType call_ended_event = {.name = "csi/loop call ended", .fi
 
 /* ---- Work ---- */
 
-/* What is left to be checked once the call itself belongs to the run again. */
+/* Copies for the check after the call belongs to the run again. */
 typedef struct {
     char *volume_id, *node, *path; /* NULL: nothing */
 } Check;
@@ -158,8 +159,7 @@ schedule_end(LoopDriver *self, LoopDriverCall *call, SimTime at)
     Sim *sim = self->base.sim;
     SimCauseId before = sim_cause(sim);
 
-    sim_set_cause(sim,
-                  call->base.record.cause); /* what made the call; not what happens to happen now */
+    sim_set_cause(sim, call->base.record.cause); /* the cause of the call, not the present event */
     call->end = sim_at_detail(sim, at, &call_ended_event, call, self->base.waits.latency,
                               (uint16_t)call->base.request->method);
     sim_set_cause(sim, before);
@@ -234,10 +234,10 @@ loop_driver_pace(const LoopDriver *self)
 static void
 caller_gone(CsiDriver *driver, CsiCall *call)
 {
-    (void)driver, (void)call; /* what is being done will be done (CSI-5) */
+    (void)driver, (void)call; /* the worker finishes the call (CSI-5) */
 }
 
-/* Of a call that a worker has, close() has seen to it that it has it no longer. */
+/* No worker has the call: close() has waited for that. */
 static void
 call_clear(CsiDriver *driver, CsiCall *base)
 {

@@ -6,12 +6,12 @@
 #include "loop-backend.h"
 #include "mount.h"
 
-/* Within the loop back end: loop-backend.c takes calls, loop-controller.c, loop-snapshot.c and
- * loop-node.c do them, loop-state.c remembers, loop-clean.c takes back.
+/* Within the loop back end: loop-backend.c takes calls; controller.c, snapshot.c and node.c do
+ * them; state.c remembers; clean.c takes back.
  *
- * Two locks. The back end's guards the tables and all fields of what is in them; it is held for
- * moments. A volume's `work` is held as long as a call works on the volume (LOOP-34): who holds it
- * may read the volume's fields, and takes the other too to write them. */
+ * Two locks. The back end's lock guards the tables and all fields of their records; it is held for
+ * moments. A volume's `work` is held as long as a call works on the volume (LOOP-34): its holder
+ * may read the volume's fields, and takes the other lock, too, to write them. */
 
 typedef struct {
     CsiAccessMode mode;
@@ -20,7 +20,7 @@ typedef struct {
 } LoopCapability;
 
 typedef struct {
-    char *path; /* as the caller says it */
+    char *path; /* as given by the caller */
     gboolean readonly;
     LoopCapability capability;
 } LoopTarget;
@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     char *id, *name;
     int64_t capacity_bytes;
-    uint32_t modes, types; /* masks of what it was made for */
+    uint32_t modes, types; /* masks of the capabilities that it was made for */
     char *parameters;      /* "k=v\n" each, by key */
     CsiSourceKind source_kind;
     char *source_id; /* never NULL */
@@ -55,7 +55,7 @@ typedef struct {
 typedef struct {
     char *id, *name, *source_id;
     int64_t size_bytes, created_at, sequence; /* created_at: ns since 1970 */
-    unsigned n_users; /* volumes being made of it, or it is being made itself */
+    unsigned n_users; /* volumes that are being made of it, and its own making */
     gboolean is_there;
 } LoopSnapshot;
 
@@ -67,19 +67,19 @@ struct LoopBackend {
     GMutex lock;
     GPtrArray *volumes;   /* of LoopVolume, by sequence */
     GPtrArray *snapshots; /* of LoopSnapshot, by sequence */
-    GHashTable *known; /* ids that ever were (CSI-31, CSI-33: repeats of deleted ones are fine) */
-    GPtrArray *nodes;  /* of char *, as they came */
+    GHashTable *known; /* all ids, also of deleted ones (CSI-31, CSI-33: their repeats are fine) */
+    GPtrArray *nodes;  /* of char *, oldest first */
     int64_t sequence;
-    int64_t promised_bytes; /* of files that are being made */
+    int64_t promised_bytes; /* reserved for files that are being made */
 };
 
 /* A call on its way through the back end. */
 typedef struct {
     const CsiRequest *request;
     LoopAnswer *answer;
-    LoopVolume *volume; /* ref'd, `work` held; NULL: none of that id */
+    LoopVolume *volume; /* referenced, `work` held; NULL: none of that id */
     LoopPlace *place;   /* of node calls and ControllerPublish */
-    gboolean was_known; /* there was one of that id */
+    gboolean was_known; /* the id was in use */
 } LoopCall;
 
 #define LOOP_VOLUMES "volumes"
@@ -97,8 +97,8 @@ const char *loop_answer_keep(LoopAnswer *self, const char *text);
 
 void loop_capability_set(LoopCapability *self, const CsiCapability *from);
 gboolean loop_capability_is(const LoopCapability *self, const CsiCapability *other);
-/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other
- * access type. */
+/* Whether the request exceeds the capabilities that the volume was made for: many nodes, writing,
+ * or the other access type. */
 gboolean loop_volume_exceeded(const LoopVolume *volume, const CsiRequest *request);
 
 /* With the lock held: */
@@ -106,7 +106,7 @@ LoopVolume *loop_volume_find(const LoopBackend *self, const char *id);
 LoopVolume *loop_volume_find_name(const LoopBackend *self, const char *name);
 LoopVolume *loop_volume_add(LoopBackend *self, const char *name);
 void loop_volume_unref(LoopVolume *volume);
-void loop_volume_drop(LoopBackend *self, LoopVolume *volume); /* out of the table */
+void loop_volume_drop(LoopBackend *self, LoopVolume *volume); /* removes it from the table */
 LoopSnapshot *loop_snapshot_find(const LoopBackend *self, const char *id);
 LoopSnapshot *loop_snapshot_find_name(const LoopBackend *self, const char *name);
 LoopSnapshot *loop_snapshot_add(LoopBackend *self, const char *name);
@@ -118,10 +118,10 @@ LoopTarget *loop_place_target(const LoopPlace *place, const char *path);
 /* Relative to the state folder. (owned) */
 char *loop_volume_file(const char *id);
 char *loop_snapshot_file(const char *id);
-char *loop_node_path(const char *node, const char *path); /* NULL: it leads out of the node */
+char *loop_node_path(const char *node, const char *path); /* NULL: @path leads out of the node */
 
-/* Records, one file each. The volume's `work` is held. @durable: more than what is attached and
- * mounted has changed, which a power cut would end anyway */
+/* Records, one file each. The volume's `work` is held. @durable: more has changed than attachments
+ * and mounts, which do not survive a power cut anyway */
 gboolean loop_volume_save(LoopBackend *self, LoopVolume *volume, gboolean durable, GError **error);
 gboolean loop_snapshot_save(LoopBackend *self, LoopSnapshot *snapshot, GError **error);
 void loop_record_remove(LoopBackend *self, const char *file);
@@ -152,10 +152,9 @@ gboolean loop_node_expand(LoopBackend *self, LoopCall *call, GError **error);
 
 /* The file system that a capability asks for, or the driver's own. */
 const char *loop_type_of(const LoopBackend *self, const char *fs_type);
-/* Whether there is room for so many more bytes, and one more file; takes them until
- * loop_room_return(). */
+/* Reserves room for @bytes more, with @one_more for one more file, until the file is there. */
 gboolean loop_room_take(LoopBackend *self, int64_t bytes, gboolean one_more, GError **error);
-/* A copy of a volume's file while nothing is written to it. Its `work` is held. */
+/* Copies a volume's file while nothing is written to it. Its `work` is held. */
 gboolean loop_volume_copy(
     LoopBackend *self, const LoopVolume *source, const char *path, int64_t bytes, GError **error);
 /* Rows from @token (a sequence number) on, at most max_entries; FALSE: ABORTED: no such token

@@ -39,7 +39,7 @@ find_tool(const char *path, const char *name)
     return NULL;
 }
 
-/* A tool that outlived us would go on writing on a device that is being cleaned up. */
+/* A tool that outlives us would write to a device that is being cleaned up. */
 static const char *const dies_with_us[] = {"setpriv", "--pdeathsig", "KILL", "--"};
 
 /* Runs argv[0] and waits. @said: (out) (owned): both its outputs. Returns: its exit status; -1 with
@@ -66,8 +66,8 @@ run_tool(const LoopTools *tools, const char *const *argv, char **said, GError **
     for (unsigned i = 0; argv[i] != NULL; i++)
         g_ptr_array_add(words, i == 0 ? tool : (char *)argv[i]);
     g_ptr_array_add(words, NULL);
-    /* With nothing to be done between fork and exec GLib does not copy this process, which takes
-     * the longer the larger it is. */
+    /* Without a child setup function GLib does not fork this process, which would take longer the
+     * larger it is. */
     if (!g_spawn_sync(NULL, (char **)words->pdata, NULL, G_SPAWN_LEAVE_DESCRIPTORS_OPEN, NULL, NULL,
                       &out, &err, &status, &why)) {
         g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s", why->message);
@@ -91,7 +91,7 @@ run_or_fail(const LoopTools *tools, const char *const *argv, GError **error)
     return status == 0;
 }
 
-/* ---- What is on a device ---- */
+/* ---- The content of a device ---- */
 
 gboolean
 loop_probe(const char *device, char **type, GError **error)
@@ -119,10 +119,10 @@ loop_probe(const char *device, char **type, GError **error)
     return result >= 0;
 }
 
-/* What the tools need of a type. The discard of mkfs would give back what fallocate() reserved. */
+/* The tools' options for each type. A discard by mkfs would undo the reservation by fallocate(). */
 static const struct {
     const char *type;
-    int64_t bytes_min; /* ext: below, no journal fits; xfs: mkfs.xfs refuses less than 300 MiB */
+    int64_t bytes_min; /* ext: room for a journal; xfs: mkfs.xfs refuses less than 300 MiB */
     const char *format[6];
 } types[] = {
     {"ext4", 2 * MIB,   {"mkfs.ext4", "-q", "-F", "-m0", "-Enodiscard"}},
@@ -173,7 +173,7 @@ loop_check(const LoopTools *tools, const char *device, const char *type, GError 
 
     if (!is_ext(type)) /* fsck.xfs does nothing: the kernel replays the log */
         return TRUE;
-    /* 4: errors are left. All else, also a missing tool, is not in the way of a mount (LOOP-5). */
+    /* 4: errors are left. Anything else, also a missing tool, does not prevent a mount (LOOP-5). */
     if (run_tool(tools, argv, &said, NULL) != 4)
         return TRUE;
     g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "the file system of %s is damaged: %s", device,
@@ -306,7 +306,7 @@ loop_mounts_find(const GPtrArray *mounts, const char *target)
     return NULL;
 }
 
-/* Nothing of fstab or helpers: just the system calls, done well. (owned) */
+/* (owned): a context for plain system calls, without fstab and helpers */
 static struct libmnt_context *
 new_context(const char *target)
 {
@@ -372,8 +372,8 @@ loop_bind(
     return FALSE;
 }
 
-/* Whether @mount is one of a device whose backing file lies below the state folder, or of such a
- * device's node. What others put on top of ours is theirs. */
+/* Whether @mount is of a device whose backing file lies below the state folder, or of such a
+ * device's node. Other mounts on top of ours belong to others. */
 static gboolean
 is_ours(const LoopLedger *ledger, const LoopMount *mount)
 {
@@ -391,7 +391,7 @@ is_ours(const LoopLedger *ledger, const LoopMount *mount)
     return FALSE;
 }
 
-/* 0, EBUSY, or -1: there is nothing of ours; else with @error. */
+/* Returns: 0, EBUSY, or -1 if no mount is ours; otherwise with @error */
 static int
 unmount_once(const LoopLedger *ledger, const char *full, GError **error)
 {

@@ -52,7 +52,7 @@ check_usable(const LoopCall *call, GError **error)
 
 /* ---- Options of mounts ---- */
 
-/* Options that lead libmount elsewhere than to a plain mount of this device. */
+/* Options that would make libmount do more than a plain mount of this device. */
 static gboolean
 is_allowed_flag(const char *flag)
 {
@@ -84,7 +84,7 @@ mount_options(const LoopBackend *self, const CsiCapability *capability, GError *
         }
         g_string_append_printf(text, ",%s", flag);
     }
-    /* Restored xfs volumes have the file system's own id a second time. */
+    /* A restored xfs volume has the same file system id as its source. */
     if (strcmp(loop_type_of(self, capability->fs_type), "xfs") == 0)
         g_string_append(text, ",nouuid");
     return g_string_free(text, FALSE);
@@ -92,8 +92,8 @@ mount_options(const LoopBackend *self, const CsiCapability *capability, GError *
 
 /* ---- Stage ---- */
 
-/* LOOP-5: formats what is empty, and nothing else; makes good what an expansion or a restored
- * snapshot left to do. */
+/* LOOP-5: formats only empty devices. Grows the file system after an expansion or a restored
+ * snapshot. */
 static gboolean
 prepare(LoopBackend *self, const char *device, const CsiCapability *capability, GError **error)
 {
@@ -350,7 +350,7 @@ loop_place_release(LoopBackend *self, LoopVolume *volume, LoopPlace *place, GErr
     return place->staging_path == NULL || unstage(self, place, error);
 }
 
-/* ---- What is there ---- */
+/* ---- Statistics and expansion ---- */
 
 static gboolean
 check_path(LoopBackend *self, const LoopCall *call, char **full, gboolean *is_block, GError **error)
@@ -419,7 +419,7 @@ grow_device(LoopBackend *self, LoopCall *call, const char *full, gboolean is_blo
     const LoopMount *mount = loop_mounts_find(mounts, full);
     if (mount == NULL)
         return loop_refuse(error, CSI_INTERNAL, "%s is not mounted any more", full);
-    /* Grown as it was staged, or by a call before: nothing is left to do (CSI-37). */
+    /* It may have grown at staging or by an earlier call: then nothing is left to do (CSI-37). */
     int64_t bytes = loop_filesystem_bytes(device);
     if (bytes > 0 && call->volume->capacity_bytes - bytes < 1 << 20)
         return TRUE;

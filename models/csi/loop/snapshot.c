@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where it is mounted for writing; one freeze holds for all its mounts. (owned) NULL: nowhere */
+/* Returns: (nullable) (owned): a mount point for writing; one freeze is enough for all mounts of
+ * the volume */
 static char *
 staged_at(const LoopVolume *volume)
 {
@@ -18,7 +19,7 @@ staged_at(const LoopVolume *volume)
     return NULL;
 }
 
-/* What a block volume's user wrote may still be in the device's cache. */
+/* Data written to a block volume may still be in the device's cache. */
 static gboolean
 flush_device(LoopBackend *self, const char *path, GError **error)
 {
@@ -63,7 +64,7 @@ answer_snapshot(LoopCall *call, const LoopSnapshot *snapshot)
     response->ready_to_use = TRUE;
 }
 
-/* Returns: (borrowed): one to fill, kept from others by its n_users; NULL with @error */
+/* Returns: (borrowed): a new record, locked by its n_users; NULL with @error */
 static LoopSnapshot *
 begin_snapshot(LoopBackend *self,
                const CsiRequest *request,

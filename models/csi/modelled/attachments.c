@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes and nodes: attached, detached, and whether they would do. */
+/* Attaching and detaching volumes, and questions about them. */
 #include "modelled-private.h"
 
 /* ControllerPublishVolume, ControllerUnpublishVolume */
@@ -43,7 +43,7 @@ is_accessible(const Volume *volume, const Node *node)
     return volume->n_topologies == 0;
 }
 
-/* The import of a cluster does not tell how a volume was attached: anything is the same. */
+/* An imported attachment has no capability: every capability counts as the same. */
 static gboolean
 is_same_publication(const VolumeNode *on, const CsiRequest *request)
 {
@@ -111,7 +111,7 @@ answer_controller_publish(const CsiModelledDriver *driver,
     response->publish_context = driver->options.publish_context;
 }
 
-/* CSI-19: what is unknown is surely detached, as the model forgets no attachment. */
+/* CSI-19: the model forgets no attachment, so an unknown one is detached. */
 static Verdict
 check_controller_unpublish(const CsiModelledDriver *driver, ModelledCall *call)
 {

@@ -19,7 +19,8 @@ modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
     return VERDICT_REFUSE;
 }
 
-/* Gives up the call's place in queues and its servers, lock and uses; again is fine. */
+/* Gives back the call's place in queues, its servers, its lock and its uses. A second time is
+ * fine. */
 static void
 call_release(ModelledCall *call)
 {
@@ -72,8 +73,8 @@ call_refused(Sim *sim, void *data)
 
 static const SimEventType refused_event = {.name = "csi/refused", .fire = call_refused};
 
-/* The back end is done with the call. The caller may have gone long ago: what is done is done all
- * the same, and a retry will find it. This is how real clusters leak volumes. */
+/* The back end is done with the call. Even if the caller has given up, the effect stays, and a
+ * retry will find it. This is how real clusters leak volumes. */
 void
 modelled_end(Sim *sim, void *data)
 {
@@ -148,8 +149,8 @@ find_volume(CsiModelledDriver *self, ModelledCall *call, gboolean adopts)
     call->subject = &call->volume->subject;
 }
 
-/* What the call is about. The records are there afterwards, whether or not what they tell of
- * exists. */
+/* Finds the subject of the call. Its records exist afterwards, even if the volume or snapshot does
+ * not. */
 static void
 find_subject(CsiModelledDriver *self, ModelledCall *call, const MethodClass *method)
 {
@@ -202,8 +203,8 @@ find_subject(CsiModelledDriver *self, ModelledCall *call, const MethodClass *met
     }
 }
 
-/* CSI-46: one call at a time; the node plugin is another process than the controller's and knows
- * its own calls only. */
+/* CSI-46: one call at a time; the node plugin is another process than the controller's, and each
+ * knows only its own calls. */
 static gboolean *
 lock_of(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *method)
 {

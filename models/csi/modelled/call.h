@@ -15,8 +15,8 @@ typedef enum {
 struct ModelledCall {
     CsiCall base;
     Volume *volume;     /* NULL: the method is about none */
-    Snapshot *snapshot; /* what it is about, or the source of CreateVolume */
-    Node *node;         /* on which, or to which */
+    Snapshot *snapshot; /* the subject, or the source of CreateVolume */
+    Node *node;         /* the node that serves the call, or that the volume is attached to */
     VolumeNode *volume_node;
     Volume *source_volume; /* of a clone */
     Subject *subject;
@@ -29,17 +29,17 @@ struct ModelledCall {
     const char *error_message;
     gboolean error_after_effect;
     SimTime latency;
-    gboolean is_sharing; /* being served beside others, with a Sharing only: */
+    gboolean is_sharing; /* served beside others; only with a Sharing: */
     CsiSlowdown slowdown;
-    double work_left; /* ns it would still take alone */
+    double work_left; /* ns that it would still take alone */
     SimCauseId served_cause;
     CsiCode refusal_code;
     const char *refusal;
     SimEventId event;         /* token, or service */
-    Limits *limits;           /* that were in force as it came */
-    unsigned limit;           /* that it passes now */
+    Limits *limits;           /* the limits that were in force as it came */
+    unsigned limit;           /* the one that it passes now */
     gboolean has_token;       /* of that limit */
-    struct SimStation *queue; /* waits in it */
+    struct SimStation *queue; /* the queue in which it waits */
     uint32_t held;            /* mask of limits whose server it has */
     GArray *entries;          /* of CsiEntry */
 };
@@ -50,7 +50,7 @@ driver_of(const ModelledCall *call)
     return (CsiModelledDriver *)call->base.driver;
 }
 
-/* The back end will be done then. */
+/* The back end will be done with the call at @at. */
 void modelled_schedule_end(ModelledCall *call, SimTime at);
 
 /* The call arrives. */
@@ -59,7 +59,7 @@ void modelled_begin(ModelledCall *call);
 void modelled_serve(ModelledCall *call);
 /* The back end is done with it. */
 void modelled_end(Sim *sim, void *call);
-/* Its caller is answered with this after @delay, and nothing is done. */
+/* The caller is answered with this error after @delay; the call has no effect. */
 void modelled_fail(ModelledCall *call, CsiCode code, const char *message, SimTime delay);
 void modelled_fail_now(ModelledCall *call, CsiCode code, const char *message);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "modelled-private.h"
 
-/* A driver that hangs, is slow, or is not there; a back end that loses and keeps volumes. */
+/* A driver that hangs, is slow or is away; a back end that loses or keeps volumes. */
 
-#define REFUSED_AFTER (1 * SIM_MS) /* a socket that nobody listens at */
+#define REFUSED_AFTER (1 * SIM_MS) /* the answer of a socket without a listener */
 
 struct DriverTrouble {
     gboolean is_hung;
     double slowness;
     gboolean is_away;    /* the controller's plugin */
-    GPtrArray *away;     /* of interned names of nodes whose plugins are */
+    GPtrArray *away;     /* of interned names of nodes whose plugins are away */
     GQueue new_calls;    /* of ModelledCall that came while it hung */
     GQueue ending_calls; /* ... and of those that would have ended */
 };
@@ -114,8 +114,8 @@ csi_modelled_driver_set_away(CsiModelledDriver *self, const char *node, gboolean
         g_ptr_array_add(trouble->away, (void *)node);
 }
 
-/* A node's plugin does the work itself, so that ends with it. The controller's has asked the back
- * end, which goes on. */
+/* A node's plugin does the work itself, so its death ends the work. The controller's plugin asks
+ * the back end, which goes on. */
 void
 csi_modelled_driver_cut_calls(CsiModelledDriver *self, const char *node)
 {

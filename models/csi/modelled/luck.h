@@ -3,7 +3,7 @@
 
 #include "call.h"
 
-/* What is drawn for a call as it arrives: its latency, and an injected error. */
+/* The draws for a call as it arrives: its latency and injected errors. */
 
 typedef struct {
     CsiModelledError error;
@@ -11,7 +11,7 @@ typedef struct {
     GHashTable *n_times_of; /* Subject -> times, with per_volume; NULL until used */
 } ErrorState;
 
-/* Returns: a CsiLatency: which one the call takes */
+/* Returns: a CsiLatency: the kind of latency that the call has */
 unsigned
 luck_latency_kind(const CsiModelledDriver *self, const ModelledCall *call, Verdict verdict);
 SimTime luck_latency(const CsiModelledDriver *self, const ModelledCall *call, unsigned latency);

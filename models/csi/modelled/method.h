@@ -16,7 +16,7 @@ typedef enum {
     NEEDS_RANGE = 1 << 6,
     NEEDS_SNAPSHOT = 1 << 7,
     TAKES_SECRETS = 1 << 8,
-    REACHES_BACK_END = 1 << 9, /* limits without a list of methods hold */
+    REACHES_BACK_END = 1 << 9, /* limits without a list of methods apply */
     ADOPTS = 1 << 10,          /* CsiModelledOptions.adopts_unknown_volumes */
 } MethodFlags;
 
@@ -31,16 +31,16 @@ typedef enum {
     SUBJECT_MOUNT,        /* a volume on the serving node */
 } MethodSubject;
 
-/* What a method of CSI needs, may refuse, does and answers: CSI-13 to CSI-37, CSI-46. A check
- * changes nothing but the call's refusal; it is asked as the call arrives and again as the back end
- * is done. */
+/* A method of CSI: its needs, its refusals, its effect and its answer (CSI-13 to CSI-37, CSI-46). A
+ * check changes only the call's refusal; it runs as the call arrives, and again as the back end is
+ * done. */
 typedef struct {
     uint32_t flags;
     MethodSubject subject;
-    gboolean locks; /* one at a time about its subject */
-    /* of its service, without which it is UNIMPLEMENTED; 0: always there */
+    gboolean locks; /* one call at a time about its subject */
+    /* a capability of its service; without it the method is UNIMPLEMENTED; 0: always there */
     uint32_t capability;
-    /* pure but for call->refusal; NULL: go */
+    /* pure except for call->refusal; NULL: VERDICT_GO */
     Verdict (*check)(const CsiModelledDriver *driver, ModelledCall *call);
     void (*apply)(CsiModelledDriver *driver, ModelledCall *call); /* NULL: no effect */
     void (*answer)(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response);
@@ -75,7 +75,7 @@ void modelled_node_info(const CsiModelledDriver *driver, const Node *node, CsiRe
 /* Sets the refusal. Returns: VERDICT_REFUSE */
 Verdict modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
-/* The request's form, before anything is looked up. */
+/* Checks the form of the request, before look-ups. */
 Verdict modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call);
 
 static inline gboolean
@@ -84,12 +84,12 @@ is_empty(const char *text)
     return text == NULL || text[0] == '\0';
 }
 
-/* What several methods ask. */
+/* Checks that several methods use. */
 gboolean modelled_volume_is_there(const ModelledCall *call);
 Verdict modelled_refuse_unknown_volume(ModelledCall *call); /* VERDICT_REFUSE */
 Verdict modelled_check_volume_exists(const CsiModelledDriver *driver, ModelledCall *call);
-/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other
- * access type. */
+/* Whether @wanted exceeds the capabilities that the volume was made for: many nodes, writing, or
+ * the other access type. */
 gboolean modelled_capability_exceeds(const Volume *volume, const CsiCapability *wanted);
 gboolean modelled_any_capability_exceeds(const Volume *volume, const CsiRequest *request);
 /* Whether a volume may have @bytes, by the request's limit and the driver's. */
@@ -97,6 +97,6 @@ Verdict modelled_check_size(const CsiModelledDriver *driver, ModelledCall *call,
 gboolean modelled_has_topology(const CsiModelledDriver *driver);
 gboolean modelled_expands_offline_only(const CsiModelledDriver *driver);
 int modelled_attach_limit(const CsiModelledDriver *driver, const Node *node);
-/* One more entry of a list's answer. */
+/* Adds an entry to the answer of a list. */
 CsiEntry modelled_snapshot_entry(const CsiModelledDriver *driver, const Snapshot *snapshot);
 void modelled_add_entry(ModelledCall *call, CsiEntry entry, CsiResponse *response);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The form of requests, what several methods ask, and where each method is. */
+/* The form of requests, checks that several methods use, and the table of methods. */
 #include "modelled-private.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ service_capabilities(const CsiModelledDriver *driver, CsiService service)
     g_assert_not_reached();
 }
 
-/* CSI-11: the two younger single-node modes are for drivers that say so. */
+/* CSI-11: the two newer single-node modes need a capability of the driver. */
 static gboolean
 mode_is_supported(const CsiModelledDriver *driver, CsiAccessMode mode)
 {
@@ -74,7 +74,7 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
         method->capability) /* CSI-7 */
         return modelled_refuse(call, CSI_UNIMPLEMENTED, "method %s not implemented",
                                csi_method_name(request->method));
-    /* What nodes can do the program behind the controller's socket knows as well. */
+    /* The program behind the controller's socket also knows the capabilities of nodes. */
     gboolean needs_node = service == CSI_NODE && (request->served_by != NULL ||
                                                   request->method != CSI_NODE_GET_CAPABILITIES);
     if (needs_node &&
@@ -107,8 +107,6 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
     (1u << CSI_SINGLE_NODE_WRITER | 1u << CSI_SINGLE_NODE_READER_ONLY |                            \
      1u << CSI_SINGLE_NODE_SINGLE_WRITER | 1u << CSI_SINGLE_NODE_MULTI_WRITER)
 
-/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other
- * access type. */
 gboolean
 modelled_capability_exceeds(const Volume *volume, const CsiCapability *wanted)
 {
@@ -153,7 +151,7 @@ modelled_check_volume_exists(const CsiModelledDriver *driver, ModelledCall *call
                                           : modelled_refuse_unknown_volume(call); /* CSI-51 */
 }
 
-/* What the driver can */
+/* Properties of the driver */
 
 gboolean
 modelled_has_topology(const CsiModelledDriver *driver)

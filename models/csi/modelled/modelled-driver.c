@@ -132,7 +132,7 @@ name_is_valid(const char *name)
            length;
 }
 
-/* CSI-11: what must come with what. */
+/* CSI-11: capabilities that need others. */
 static const char *
 capability_fault(const CsiModelledOptions *options)
 {

@@ -5,19 +5,20 @@
 #include "sim/distribution.h"
 
 /* A CSI driver whose back end is a model: it remembers its volumes, snapshots, attachments and
- * mounts, answers after drawn latencies, has limits, and fails as told. It keeps the rules of the
- * CSI spec: repeats are fine, incompatible repeats are not, and what was done for a caller that
- * gave up stays done. */
+ * mounts, answers after drawn latencies, has limits, and fails as configured. It keeps the rules of
+ * the CSI spec: it accepts repeats and refuses incompatible ones, and the effect of a call stays
+ * when its caller gives up. */
 typedef struct CsiModelledDriver CsiModelledDriver;
 
 /* Latencies: those of the methods, by CsiMethod, and some that depend on more. */
 typedef enum {
     CSI_LATENCY_CREATE_FROM_SNAPSHOT = CSI_N_METHODS, /* else CreateVolume's */
     CSI_LATENCY_CREATE_FROM_VOLUME,                   /* else CreateVolume's */
-    CSI_LATENCY_STAGE_FORMATTED, /* not the volume's first stage: no mkfs; else NodeStageVolume's */
-    CSI_LATENCY_SNAPSHOT_READY,  /* from the cut until ready_to_use; else at once */
-    CSI_LATENCY_REPEAT,          /* nothing left to do; else as the first time */
-    CSI_LATENCY_REFUSAL,         /* the driver itself says no; else at once */
+    /* not the volume's first stage, so no mkfs; default NodeStageVolume's */
+    CSI_LATENCY_STAGE_FORMATTED,
+    CSI_LATENCY_SNAPSHOT_READY, /* from the cut until ready_to_use; default at once */
+    CSI_LATENCY_REPEAT,         /* a repeat with nothing left to do; default as the first time */
+    CSI_LATENCY_REFUSAL,        /* the driver itself refuses; default at once */
     CSI_N_LATENCIES,
 } CsiLatency;
 
@@ -33,31 +34,31 @@ gboolean csi_latency_parse(const char *name, CsiLatency *latency);
 typedef struct {
     CsiMethod method; /* CSI_N_METHODS: any */
     CsiCode code;
-    const char *message;    /* NULL: "injected error" */
-    double probability;     /* of each call: (0, 1] */
-    unsigned count;         /* only so many times; 0: without end */
-    gboolean per_volume;    /* @count holds for each volume alone */
-    const char *zone;       /* NULL, or: a value in the first preferred topology of CreateVolume */
-    const char *node;       /* NULL, or: the node's name: of a node call, or that is attached to */
-    SimTime from, until;    /* [from, until); until 0: without end */
+    const char *message; /* NULL: "injected error" */
+    double probability;  /* of each call: (0, 1] */
+    unsigned count;      /* at most this many times; 0: without end */
+    gboolean per_volume; /* @count holds for each volume alone */
+    const char *zone;    /* NULL, or a value in the first preferred topology of CreateVolume */
+    const char *node;    /* NULL, or the name of the node that serves the call or gets the volume */
+    SimTime from, until; /* [from, until); until 0: without end */
     const SimDist *latency; /* of the failing call; NULL: as if it succeeded */
-    gboolean after_effect;  /* the work is done, only the answer says otherwise */
+    gboolean after_effect;  /* the work is done; only the answer is an error */
 } CsiModelledError;
 
-/* A limit on calls: a call first takes a token, then a server of each limit that holds for it, in
- * the order given, and keeps its servers to the end. */
+/* A limit on calls: a call takes a token, then a server of each limit that applies to it, in the
+ * order given, and keeps its servers to the end. */
 typedef struct {
     /* mask of 1 << CsiMethod; 0: all controller calls that reach the back end */
     uint32_t methods;
-    /* each node has its own: of a node call, or that is attached to or detached from */
+    /* each node has its own: the node that serves the call, or whose attachment changes */
     gboolean per_node;
     unsigned concurrent; /* calls served at once; 0: no limit */
     double qps;          /* calls a second; 0: no limit */
     unsigned burst;
 } CsiModelledLimit;
 
-/* Room for volumes. It holds for all volumes whose topology contains @segments; a place without a
- * pool has no limit. */
+/* Room for volumes. It bounds all volumes whose topology contains @segments; a place without a pool
+ * has no bound. */
 typedef struct {
     const StringMap *segments; /* NULL: everywhere */
     int64_t bytes;
@@ -66,28 +67,28 @@ typedef struct {
 typedef enum {
     CSI_LOCK_VOLUME, /* one controller call per volume, one node call per volume and node (CSI-46)
                       */
-    CSI_LOCK_VOLUME_AND_NODE, /* as above, but attaching to two nodes at once is fine, as in the EBS
-                                 driver */
+    /* the same, but attaching to two nodes at once is allowed, as in the EBS driver */
+    CSI_LOCK_VOLUME_AND_NODE,
     CSI_LOCK_NONE,
 } CsiModelledLock;
 
-/* Of n calls that are served at once, whatever their methods, one goes on at (n /
- * undisturbed)^-exponent of its pace alone, once n is larger than undisturbed: as many as there are
- * processors or disks, say, work side by side. */
+/* How calls slow each other down. If n calls of any methods are served at once and n is larger than
+ * @undisturbed, each goes on at (n / undisturbed)^-exponent of the pace that it has alone.
+ * @undisturbed is, say, the number of processors or disks. */
 typedef struct {
-    double exponent;    /* 0: not touched; at most CSI_SLOWDOWN_MAX either way */
+    double exponent;    /* 0: no slowdown; from -CSI_SLOWDOWN_MAX to CSI_SLOWDOWN_MAX */
     double undisturbed; /* at least 1; 0 is 1 */
 } CsiSlowdown;
 
-/* How many times as long a call takes while @n are served, itself included: at least 1 with an
- * exponent that is not negative */
+/* Returns: how many times as long a call takes while @n calls are served, itself included: at least
+ * 1 unless the exponent is negative */
 double csi_slowdown_factor(CsiSlowdown slowdown, unsigned n);
 
 typedef struct {
     const char *name;           /* CSI-6: a domain name of at most 63 characters */
     const char *vendor_version; /* NULL: "1.0.0" */
     CsiWaits waits;
-    /* draws ns; NULL: see CsiLatency, else 0. Outlive the driver */
+    /* in ns; NULL: see CsiLatency, otherwise 0. Outlive the driver */
     const SimDist *latency[CSI_N_LATENCIES];
     CsiSlowdown slowdown[CSI_N_LATENCIES];
     const CsiModelledError *errors; /* copied; the first that applies counts */
@@ -97,43 +98,43 @@ typedef struct {
     const CsiModelledPool *pools; /* copied */
     unsigned n_pools;
     int64_t volume_bytes_min, volume_bytes_max; /* 0: none */
-    int64_t volume_bytes_step;                  /* sizes are rounded up to a multiple; 0: not */
-    int64_t volume_bytes_default;               /* when the caller names none */
+    int64_t volume_bytes_step;    /* sizes are rounded up to a multiple; 0: any size */
+    int64_t volume_bytes_default; /* if the caller names none */
 
     CsiPluginCapabilities plugin_capabilities;
     /* PUBLISH_UNPUBLISH: attachment is required */
     CsiControllerCapabilities controller_capabilities;
     CsiNodeCapabilities node_capabilities;
-    /* places a volume lives in at once: 2 for a disk kept in two zones */
+    /* the number of places of a volume: 2 for a disk in two zones */
     unsigned topologies_per_volume;
-    int attach_limit;               /* max_volumes_per_node, and how many a node takes; 0: none */
-    int attach_limit_reported;      /* what NodeGetInfo says if that differs; 0: the same */
+    int attach_limit; /* the most volumes of a node, also max_volumes_per_node; 0: no limit */
+    int attach_limit_reported;      /* max_volumes_per_node if that differs; 0: the same */
     const StringList *mutable_keys; /* of mutable parameters */
     const StringMap *volume_context, *publish_context; /* given to the callers */
 
     CsiModelledLock lock;
-    SimTime ready_at;       /* Probe: until then not ready */
-    gboolean needs_secrets; /* calls that can carry secrets must (CSI-46) */
-    gboolean random_ids;    /* ids are drawn; else a volume's id is its name */
+    SimTime ready_at;       /* Probe answers "not ready" until then */
+    gboolean needs_secrets; /* calls that can carry secrets must have them (CSI-46) */
+    gboolean random_ids;    /* ids are drawn; otherwise a volume's id is its name */
     /* a volume that was never created is taken for a pre-provisioned one (CSI-39) */
     gboolean adopts_unknown_volumes;
     /* DeleteVolume fails also while a node has it staged or mounted, as lvremove does */
     gboolean checks_mounts;
-    /* DeleteVolume fails while there are snapshots of it (CSI-17) */
+    /* DeleteVolume fails while the volume has snapshots (CSI-17) */
     gboolean keeps_snapshot_sources;
     gboolean snapshots_take_room; /* in the pools of their source */
-    /* a call ends, undone, when its caller has gone; CSI wants it to go on (CSI-5) */
+    /* a call ends without effect when its caller is gone; CSI wants it to go on (CSI-5) */
     gboolean aborts_with_caller;
 } CsiModelledOptions;
 
-/* What most drivers do: create, attach, stage, publish, expand online, stats, topology; no time, no
- * limits. */
+/* Options of most drivers: create, attach, stage, publish, expand online, stats, topology; no
+ * latency, no limits. */
 void csi_modelled_options_init(CsiModelledOptions *options);
 
 /**
  * csi_modelled_driver_new:
  * @sim, @strings: (borrowed): outlive the driver
- * @options: copied; maps and lists are ref'd, distributions borrowed
+ * @options: copied; it takes references to maps and lists, and borrows distributions
  * Returns: (owned), to be freed as a CsiDriver: %NULL with %SIM_ERROR_INVALID if the options
  * contradict each other or CSI
  */
@@ -142,58 +143,58 @@ CsiModelledDriver *csi_modelled_driver_new(Sim *sim,
                                            const CsiModelledOptions *options,
                                            GError **error);
 CsiDriver *csi_modelled_driver_base(CsiModelledDriver *self);
-/* Returns: @driver, or NULL if another back end stands behind it */
+/* Returns: @driver, or NULL if it has another back end */
 CsiModelledDriver *csi_modelled_driver_cast(CsiDriver *driver);
 
-/* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new
- * segments. Interned. */
+/* The node plugin runs on node @name, which the driver calls @node_id; or it has moved or has new
+ * segments. Strings are interned. */
 void csi_modelled_driver_add_node(CsiModelledDriver *self,
                                   const char *name,
                                   const char *node_id,
                                   const StringMap *segments);
-/* The machine is no more: nothing is attached to it, and it is unknown from now on. */
+/* The machine is gone: nothing is attached to it, and the driver does not know it any more. */
 void csi_modelled_driver_remove_node(CsiModelledDriver *self, const char *name);
 /* The machine restarts: attachments stay, mounts are gone. */
 void csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name);
-/* Calls under way to this node's plugin (NULL: to the controller's) end as UNAVAILABLE, with no
- * effect: it died. */
+/* The plugin of this node (NULL: of the controller) died: calls under way to it end as UNAVAILABLE,
+ * without effect. */
 void csi_modelled_driver_cut_calls(CsiModelledDriver *self, const char *node);
-/* The plugin is away: its calls fail as above. Calls to it are answered again after (is_away =
- * FALSE). */
+/* The plugin is away: its calls fail as above, until a call with @is_away FALSE. */
 void csi_modelled_driver_set_away(CsiModelledDriver *self, const char *node, gboolean is_away);
-/* From now on no call is answered or carried out, until it goes on; those that came meanwhile are
- * then. */
+/* The driver hangs: no call is answered or carried out until it goes on. Then the calls that have
+ * come are. */
 void csi_modelled_driver_set_hung(CsiModelledDriver *self, gboolean is_hung);
-/* Calls that come from now on take @factor times as long; 1: as ever. */
+/* Later calls take @factor times as long; 1: the usual time. */
 void csi_modelled_driver_set_slowness(CsiModelledDriver *self, double factor);
-/* The back end has lost the volume. FALSE: it has no such volume */
+/* The back end loses the volume. Returns: FALSE if it has no such volume */
 gboolean csi_modelled_driver_lose_volume(CsiModelledDriver *self, const char *volume_id);
-/* DeleteVolume says that all is well and keeps the volume. */
+/* DeleteVolume reports success and keeps the volume. */
 void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean keeps);
-/* This node takes @limit volumes rather than what the options say; reported by NodeGetInfo from now
- * on. 0: the options'. */
+/* This node takes @limit volumes instead of the options' limit, and NodeGetInfo reports that. 0:
+ * the options' limit. */
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 
-/* A volume that somebody made by hand, in the places @topologies (NULL entries: everywhere). Does
- * nothing if it is there. */
+/* Adds a volume that was made by hand, in the places @topologies (NULL entries: everywhere), unless
+ * it exists. */
 void csi_modelled_driver_add_volume(CsiModelledDriver *self,
                                     const char *volume_id,
                                     int64_t capacity_bytes,
                                     const StringMap *const *topologies,
                                     unsigned n_topologies);
-/* The import of a running cluster: the volume is attached to this node already. FALSE: no such
- * volume or node */
+/* For the import of a running cluster: the volume is attached to this node already. Returns: FALSE
+ * if there is no such volume or node */
 gboolean csi_modelled_driver_add_attachment(CsiModelledDriver *self,
                                             const char *volume_id,
                                             const char *node_name);
-/* What ListVolumes and NodeGetVolumeStats report (CSI-72). FALSE: no such volume */
+/* Sets the condition that ListVolumes and NodeGetVolumeStats report (CSI-72). Returns: FALSE if
+ * there is no such volume */
 gboolean csi_modelled_driver_set_condition(CsiModelledDriver *self,
                                            const char *volume_id,
                                            gboolean abnormal,
                                            const char *message);
 
-/* Changes at run time. Calls in flight keep what they drew, and the limits they wait for; errors
- * count anew. */
+/* Changes at run time. Calls in flight keep their draws, and the limits for which they wait; counts
+ * of errors begin anew. */
 void
 csi_modelled_driver_set_latency(CsiModelledDriver *self, CsiLatency latency, const SimDist *dist);
 void csi_modelled_driver_set_errors(CsiModelledDriver *self,
@@ -206,13 +207,12 @@ void csi_modelled_driver_set_limits(CsiModelledDriver *self,
                                     const CsiModelledLimit *limits,
                                     unsigned n_limits);
 void csi_modelled_driver_set_attach_limit(CsiModelledDriver *self, int limit);
-/* All of these at once, with the sizes of volumes and @ready_at; the other options stay as they
- * were. */
+/* Changes all of these, the sizes of volumes and @ready_at; the other options stay. */
 void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
 
-/* What the back end has. */
+/* A volume of the back end. */
 typedef struct {
-    const char *id, *name; /* name: NULL if not made by CreateVolume */
+    const char *id, *name; /* name: NULL if CreateVolume did not make it */
     int64_t capacity_bytes;
     SimTime created_at;
     const StringMap *const *topologies; /* none: everywhere */
@@ -231,7 +231,8 @@ void csi_modelled_driver_each_volume(const CsiModelledDriver *self,
 gboolean csi_modelled_driver_get_volume(const CsiModelledDriver *self,
                                         const char *volume_id,
                                         CsiModelledVolume *volume);
-/* Returns: (owned): ids of the nodes a volume is attached to, first come first; NULL if none */
+/* Returns: (owned): ids of the nodes that a volume is attached to, oldest first; NULL if there are
+ * none */
 StringList *csi_modelled_driver_published_nodes(const CsiModelledDriver *self,
                                                 const char *volume_id);
 /* Volumes attached to a node, by the node's name. */

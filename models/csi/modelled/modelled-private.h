@@ -19,30 +19,30 @@ struct CsiModelledDriver {
     unsigned n_errors;
     Pool *pools;
     unsigned n_pools;
-    Subject subject; /* of calls about nothing in particular */
+    Subject subject; /* of calls without another subject */
     SimStream latency_streams[CSI_N_LATENCIES], error_streams[CSI_N_METHODS], id_stream;
     PointerMap nodes_by_name, nodes_by_id; /* interned -> Node; the first owns */
     /* interned -> Volume, owned by @all_volumes; one table if ids are names */
     PointerMap volumes_by_id, volumes_with_name;
-    PointerMap *volumes_by_name; /* either of them */
+    PointerMap *volumes_by_name; /* one of the two */
     GHashTable *snapshots_by_id, *snapshots_by_name;
-    GPtrArray *all_volumes, *all_snapshots; /* records, also of what is no more */
-    GQueue volumes, snapshots;              /* that exist, in order of creation */
+    GPtrArray *all_volumes, *all_snapshots; /* records, also of deleted ones */
+    GQueue volumes, snapshots;              /* existing ones, in the order of creation */
     uint64_t last_sequence;
     int64_t used_bytes;
     gboolean closing;
     gboolean keeps_volumes; /* DeleteVolume does nothing */
-    DriverTrouble *trouble; /* (owned): NULL: there was none yet */
-    Sharing *sharing;       /* (owned): NULL: calls leave each other alone */
+    DriverTrouble *trouble; /* (owned): NULL: none so far */
+    Sharing *sharing;       /* (owned): NULL: calls do not slow each other down */
 };
 
 /* ---- Faults (faults.c) ---- */
 
-/* A call comes. Returns: whether it has been taken care of */
+/* A call arrives. Returns: whether faults deal with it */
 gboolean modelled_trouble_on_arrival(CsiModelledDriver *self, ModelledCall *call);
-/* The back end would be done with it. Returns: whether it has to wait */
+/* The back end is done with the call. Returns: whether it has to wait */
 gboolean modelled_trouble_at_end(CsiModelledDriver *self, ModelledCall *call);
-/* It ends, for whatever reason. */
+/* The call ends, for any reason. */
 void modelled_trouble_forget(CsiModelledDriver *self, const ModelledCall *call);
 double modelled_trouble_slowness(const CsiModelledDriver *self);
 void modelled_trouble_free(DriverTrouble *self);
@@ -54,4 +54,5 @@ Sharing *modelled_sharing_new(const CsiModelledOptions *options);
 void modelled_sharing_free(Sharing *self);
 /* The call, of some latency, is served from now on. */
 void modelled_share(CsiModelledDriver *self, ModelledCall *call);
-void modelled_share_no_more(CsiModelledDriver *self, ModelledCall *call); /* again is fine */
+void modelled_share_no_more(CsiModelledDriver *self,
+                            ModelledCall *call); /* a second time is fine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The node service: what is staged, published and grown on a node. */
+/* The node service: volumes are staged, published and grown on a node. */
 #include "modelled-private.h"
 
 /* Stage and publish on nodes */
@@ -16,7 +16,7 @@ needs_staging(const CsiModelledDriver *driver)
     return (driver->options.node_capabilities & CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0;
 }
 
-/* CSI-38, CSI-52: what holds before a volume is staged, or mounted without staging. */
+/* CSI-38, CSI-52: checks before a volume is staged, or mounted without staging. */
 static Verdict
 check_usable_here(const CsiModelledDriver *driver, ModelledCall *call)
 {
@@ -61,7 +61,7 @@ apply_stage(CsiModelledDriver *driver, ModelledCall *call)
     call->volume->was_known = TRUE;
 }
 
-/* CSI-51: an unknown volume is an error even here; one that is deleted meanwhile, or never staged,
+/* CSI-51: an unknown volume is an error even here; a deleted volume, or one that was never staged,
  * is not (CSI-31). */
 static Verdict
 check_known(const CsiModelledDriver *driver, ModelledCall *call)
@@ -138,7 +138,7 @@ check_second_publish(const CsiModelledDriver *driver, ModelledCall *call)
                            call->volume->id, call->node->id);
 }
 
-/* A volume in a pod's own words: made by the mount, gone with it. */
+/* An inline volume of a pod: the mount makes it, and its end deletes it. */
 static gboolean
 is_ephemeral(const CsiRequest *request)
 {
@@ -207,7 +207,7 @@ apply_node_unpublish(CsiModelledDriver *driver, ModelledCall *call)
         modelled_volume_end(driver, call->volume);
 }
 
-/* What is on a node */
+/* Statistics and expansion */
 
 static gboolean
 path_is_known(const VolumeNode *here, const char *path)
@@ -239,7 +239,7 @@ check_stats(const CsiModelledDriver *driver, ModelledCall *call)
 #define BYTES_PER_INODE 16384 /* mke2fs.conf: inode_ratio */
 #define INODES_RESERVED 11    /* of an empty ext4: its first inode is 11, lost+found */
 
-/* The model knows of no files: a volume is empty. */
+/* The model has no files: a volume is empty. */
 static void
 answer_stats(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
 {
@@ -285,7 +285,7 @@ check_node_expand(const CsiModelledDriver *driver, ModelledCall *call)
     return VERDICT_GO;
 }
 
-/* A driver that expands on nodes only grows the volume itself here. */
+/* A driver that only expands on nodes grows the volume here. */
 static void
 apply_node_expand(CsiModelledDriver *driver, ModelledCall *call)
 {

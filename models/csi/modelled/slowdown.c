@@ -5,13 +5,13 @@
 
 #include "sim/portable-math.h"
 
-/* Calls that are served at once get in each other's way, each by its own slowdown. Whenever one
- * comes or goes, what is left of the others takes another time. Drivers without any slowdown have
- * none of this. */
+/* Calls that are served at once slow each other down, each by its own slowdown. Whenever a call
+ * comes or goes, the rest of the others takes another time. Drivers without slowdowns have no
+ * Sharing. */
 
 struct Sharing {
-    GPtrArray *calls;   /* of ModelledCall, being served, as they came */
-    SimTime settled_at; /* up to which their work is counted */
+    GPtrArray *calls;   /* of ModelledCall, being served, oldest first */
+    SimTime settled_at; /* until when their work is counted */
 };
 
 Sharing *
@@ -44,14 +44,14 @@ csi_slowdown_factor(CsiSlowdown slowdown, unsigned n)
                                                       : pm_pow(n / undisturbed, slowdown.exponent);
 }
 
-/* In this company. */
+/* The pace of a call among the present ones. */
 static double
 factor_of(const Sharing *self, const ModelledCall *call)
 {
     return csi_slowdown_factor(call->slowdown, self->calls->len);
 }
 
-/* What was done of each call since the last change. */
+/* Counts the work done since the last change. */
 static void
 settle(Sharing *self, SimTime now)
 {
@@ -64,8 +64,8 @@ settle(Sharing *self, SimTime now)
     self->settled_at = now;
 }
 
-/* Each call ends when its work is done, if nothing changes until then. What released it is what it
- * began with. */
+/* Each call ends when its work is done, if nothing changes until then. Its cause is the one with
+ * which it began. */
 static void
 schedule_ends(const Sharing *self, Sim *sim)
 {

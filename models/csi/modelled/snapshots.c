@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots are cut, told of and deleted. */
+/* Snapshots are cut, reported and deleted. */
 #include "modelled-private.h"
 
 /* Snapshots */

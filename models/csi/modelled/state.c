@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the modelled back end remembers. Nothing here takes time or draws, but for ids. */
+/* The memory of the modelled back end. Nothing here takes time, and only ids are drawn. */
 #include "modelled-private.h"
 
 #include <inttypes.h>
 
-/* Owned places of maps and lists in records. */
+/* Members of records that own maps and lists. */
 static void
 set_map(StringMap **place, const StringMap *map)
 {
@@ -154,7 +154,7 @@ csi_modelled_driver_add_node(CsiModelledDriver *self,
     pointer_map_set(&self->nodes_by_id, node_id, node);
 }
 
-/* What every volume has to do with this node. */
+/* Forgets this node for all volumes. */
 static void
 each_volume_on(CsiModelledDriver *self,
                const Node *node,
@@ -492,8 +492,8 @@ modelled_find_snapshot(const CsiModelledDriver *self, const char *id)
     return snapshot != NULL && snapshot->exists && strings_same(snapshot->id, id) ? snapshot : NULL;
 }
 
-/* The id of the n-th thing of this name: its name, or a draw, the same in every run of this seed.
- */
+/* The id of the n-th volume or snapshot of this name: its name, or a draw that is the same in every
+ * run of this seed. */
 static const char *
 make_id(const CsiModelledDriver *self,
         const char *prefix,
@@ -592,7 +592,7 @@ csi_modelled_driver_add_volume(CsiModelledDriver *self,
     for (unsigned i = 0; i < n_topologies; i++)
         volume->topologies[i] = string_map_ref(topologies[i]);
     modelled_volume_begin(self, volume, volume_id);
-    volume->is_formatted = TRUE; /* somebody may have data on it */
+    volume->is_formatted = TRUE; /* it may have data */
 }
 
 gboolean

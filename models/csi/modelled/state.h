@@ -3,9 +3,9 @@
 
 #include "modelled-driver.h"
 
-/* What the back end remembers (state.c). */
+/* The memory of the back end (state.c). */
 
-/* What a call is about, and whose draws it takes. */
+/* The subject of a call: the entity of its draws. */
 typedef struct {
     uint64_t hash;
     uint32_t n_calls[CSI_N_METHODS];
@@ -28,8 +28,8 @@ struct Target {
     CsiCapability capability;
 };
 
-/* A volume as seen from one node: attached, staged, mounted. Mostly it is on one, and mounted there
- * once: hence lists. */
+/* A volume on one node: attached, staged, mounted. Usually a volume is on one node and mounted
+ * there once, so these are lists. */
 typedef struct VolumeNode VolumeNode;
 struct VolumeNode {
     VolumeNode *next;
@@ -38,13 +38,13 @@ struct VolumeNode {
     CsiCapability published;
     const char *staging_path; /* NULL: not staged */
     CsiCapability staged;
-    Target *targets;                     /* (owned): as they came */
+    Target *targets;                     /* (owned): oldest first */
     gboolean controller_busy, node_busy; /* a call is in flight */
-    unsigned n_calls;                    /* in flight about it: it stays until they end */
+    unsigned n_calls;                    /* calls in flight about it; it stays until they end */
 };
 
-/* A volume, or the memory of one that was only asked for, or is deleted: records are kept, so that
- * repeats find them. */
+/* A volume, also one that was only asked for or is deleted: records are kept, so that repeats find
+ * them. */
 typedef struct {
     Subject subject;
     const char *name, *id;
@@ -55,13 +55,13 @@ typedef struct {
     int64_t capacity_bytes, filesystem_bytes;
     SimTime created_at;
     uint64_t sequence;     /* order of creation */
-    uint32_t modes, types; /* masks of what it was made for; 0: anything */
+    uint32_t modes, types; /* masks of the capabilities that it was made for; 0: any */
     StringMap *parameters, *mutable_parameters;
     CsiSourceKind source_kind;
     const char *source_id;
     StringMap **topologies; /* NULL: everywhere */
     unsigned n_topologies;
-    VolumeNode *nodes; /* (owned): as they came */
+    VolumeNode *nodes; /* (owned): oldest first */
     unsigned n_published, n_snapshots, n_creations;
     GList link; /* in the driver's list of volumes */
 } Volume;
@@ -70,14 +70,14 @@ typedef struct {
     Subject subject;
     const char *name, *id;
     gboolean exists, busy;
-    unsigned n_users; /* volumes being made of it */
+    unsigned n_users; /* volumes that are being made of it */
     Volume *source;
     const char *source_id;
     int64_t size_bytes;
     SimTime created_at, ready_at;
     uint64_t sequence;
     unsigned n_creations;
-    StringMap **room; /* where it takes room */
+    StringMap **room; /* the places whose room it takes */
     unsigned n_room;
     GList link;
 } Snapshot;
@@ -96,12 +96,13 @@ Snapshot *modelled_snapshot_by_name(CsiModelledDriver *self, const char *name);
 Snapshot *modelled_snapshot_by_id(CsiModelledDriver *self, const char *id);
 Snapshot *modelled_find_snapshot(const CsiModelledDriver *self, const char *id);
 Volume *modelled_find_volume(const CsiModelledDriver *self, const char *id);
-/* Whether the id still names the volume of this record. */
+/* Whether @id still names the volume of this record. */
 gboolean modelled_volume_is(const Volume *volume, const char *id);
 
 VolumeNode *modelled_volume_node(Volume *volume, Node *node); /* made if there is none */
 VolumeNode *modelled_find_volume_node(const Volume *volume, const Node *node); /* NULL: none */
-void modelled_drop_idle_node(Volume *volume, VolumeNode *on); /* if nothing is known any more */
+void modelled_drop_idle_node(Volume *volume,
+                             VolumeNode *on); /* unless there is something to remember */
 
 /* Room for @bytes more in this place: INT64_MAX without a pool. */
 int64_t modelled_room(const CsiModelledDriver *self, const StringMap *topology);
@@ -111,7 +112,7 @@ void modelled_take_room(CsiModelledDriver *self,
                         unsigned n_topologies,
                         int64_t bytes);
 
-/* The volume is there from now on; the caller has set what it is like. */
+/* The volume exists from now on; the caller has set its properties. */
 void modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id);
 void modelled_volume_end(CsiModelledDriver *self, Volume *volume);
 void modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes come, grow, change and go. */
+/* Volumes are created, expanded, modified and deleted. */
 #include "modelled-private.h"
 
 /* CreateVolume */
@@ -24,7 +24,7 @@ round_up(const CsiModelledDriver *driver, int64_t bytes)
     return __builtin_add_overflow(bytes, step - rest, &bytes) ? INT64_MAX : bytes;
 }
 
-/* What the driver would make of a capacity range; the caller compares with the limits. */
+/* The size that the driver gives for a capacity range; the caller compares it with the limits. */
 static int64_t
 size_for(const CsiModelledDriver *driver, const CsiRequest *request, int64_t at_least)
 {
@@ -93,7 +93,7 @@ candidate(const CsiRequest *request, unsigned i)
                                     : request->requisite[i - request->n_preferred];
 }
 
-/* Whether the candidate was tried already: preferred ones are among the requisite (CSI-67). */
+/* Whether the candidate was tried already: preferred places are also requisite ones (CSI-67). */
 static gboolean
 is_repeated(const CsiRequest *request, unsigned i)
 {
@@ -119,7 +119,7 @@ choose_places(const CsiModelledDriver *driver,
     return n;
 }
 
-/* Without a wish: the first of the driver's own places that have room. */
+/* Without a topology requirement: the first of the driver's own places that have room. */
 static unsigned
 choose_pools(const CsiModelledDriver *driver,
              int64_t bytes,
@@ -145,7 +145,7 @@ has_segmented_pools(const CsiModelledDriver *driver)
     return FALSE;
 }
 
-/* Finds a place. Returns: FALSE if there is no room; @places none: everywhere */
+/* Finds a place. Returns: FALSE if there is no room; no @places: everywhere */
 static gboolean
 place_volume(const CsiModelledDriver *driver,
              const CsiRequest *request,
@@ -227,7 +227,7 @@ check_source(const CsiModelledDriver *driver, ModelledCall *call)
         return modelled_refuse(call, CSI_NOT_FOUND, "source volume %s not found",
                                request->source_id);
     if (call->snapshot != NULL &&
-        sim_now(driver->base.sim) < call->snapshot->ready_at) /* INTERNAL: as host-path does */
+        sim_now(driver->base.sim) < call->snapshot->ready_at) /* INTERNAL, as in host-path */
         return modelled_refuse(call, CSI_INTERNAL, "snapshot %s is not yet ready to use",
                                request->source_id);
     if (request->required_bytes > 0 &&

@@ -189,13 +189,6 @@ pv_cache_get(const PvCache *self, const ObjectKey *key)
     return (const Object *)pv_cache_claim(self, key);
 }
 
-gboolean
-pv_cache_is_named(const PvCache *self, const ObjectKey *claim)
-{
-    return claim->slot < self->claims->len &&
-           g_array_index(self->claims, ClaimEntry, claim->slot).first_volume != NO_SLOT;
-}
-
 /* ---- Indexes of volumes: by the claim they name, and of those that name none ---- */
 
 static int

@@ -21,8 +21,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PvCache, pv_cache_free)
 const Claim *pv_cache_claim(const PvCache *self, const ObjectKey *key);
 const Volume *pv_cache_volume(const PvCache *self, const ObjectKey *key);
 const Object *pv_cache_get(const PvCache *self, const ObjectKey *key); /* of either kind */
-gboolean pv_cache_is_named(const PvCache *self,
-                           const ObjectKey *claim); /* by some volume's claimRef */
 
 /* PVC-6: whether @object is older than the copy, and must be ignored. */
 gboolean pv_cache_is_newer(const PvCache *self, const Object *object);

@@ -32,12 +32,8 @@ static const RuleBound detach_bounds[] = {
     {.given = FORCED, .none = RUNS},
 };
 
-const RuleTable adc_detach_rules = {
-    .name = "detach",
-    .facts_end = DETACH_FACTS_END,
-    RULE_ROWS(detach_table),
-    RULE_BOUNDS(detach_bounds),
-};
+const RuleTable adc_detach_rules =
+    RULE_TABLE("detach", DETACH_FACTS_END, detach_table, RULE_BOUNDS(detach_bounds));
 
 enum {
     RUNNING = ATTACH_IS_BUSY,
@@ -57,11 +53,7 @@ static const Rule attach_table[] = {
     {"ADC-49.4", 0,            RUNNING | DONE | HELD | BACKOFF, ATTACH_NOW       },
 };
 
-const RuleTable adc_attach_rules = {
-    .name = "attach",
-    .facts_end = ATTACH_FACTS_END,
-    RULE_ROWS(attach_table),
-};
+const RuleTable adc_attach_rules = RULE_TABLE("attach", ATTACH_FACTS_END, attach_table);
 
 enum {
     DETACH = LOOK_IS_DETACH,
@@ -84,11 +76,8 @@ static const Rule look_table[] = {
     {"ADC-61.2", DETACH | FOUND,         ERROR,                               LOOK_AGAIN    },
 };
 
-const RuleTable adc_look_rules = {
-    .name = "looks at a VolumeAttachment",
-    .facts_end = LOOK_FACTS_END,
-    RULE_ROWS(look_table),
-};
+const RuleTable adc_look_rules =
+    RULE_TABLE("looks at a VolumeAttachment", LOOK_FACTS_END, look_table);
 
 /* After a failure nobody knows whether it is attached (ADC-17). */
 static const Rule end_table[] = {
@@ -98,11 +87,7 @@ static const Rule end_table[] = {
     {"ADC-57.3", END_IS_DETACH | END_FAILED, 0,                          ADC_UNCERTAIN},
 };
 
-const RuleTable adc_end_rules = {
-    .name = "ends of attach and detach",
-    .facts_end = END_FACTS_END,
-    RULE_ROWS(end_table),
-};
+const RuleTable adc_end_rules = RULE_TABLE("ends of attach and detach", END_FACTS_END, end_table);
 
 /* podAdd(), podUpdate() and podDelete(). Known: nothing would change. */
 static const Rule pod_table[] = {
@@ -113,8 +98,4 @@ static const Rule pod_table[] = {
     {"ADC-30.4", POD_IS_PLACED,                POD_IS_GONE | POD_IS_KNOWN | POD_IS_OVER, POD_WANTS_VOLUMES },
 };
 
-const RuleTable adc_pod_rules = {
-    .name = "pods and their attachments",
-    .facts_end = POD_FACTS_END,
-    RULE_ROWS(pod_table),
-};
+const RuleTable adc_pod_rules = RULE_TABLE("pods and their attachments", POD_FACTS_END, pod_table);

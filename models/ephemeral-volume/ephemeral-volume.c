@@ -80,11 +80,8 @@ static const Rule claim_table[] = {
     {"EPH-4", 0,             CLAIM_CREATED | CLAIM_OWNED | CLAIM_REFUSED | CLAIM_FOREIGN, CLAIM_CREATE      },
 };
 
-static const RuleTable claim_rules = {
-    .name = "claims of ephemeral volumes",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(claim_table),
-};
+static const RuleTable claim_rules =
+    RULE_TABLE("claims of ephemeral volumes", CLAIM_FACTS_END, claim_table);
 
 /* Returns: whether the volume has its claim, so that the next one may be looked at */
 static gboolean

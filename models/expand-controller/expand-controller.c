@@ -48,11 +48,8 @@ static const Rule expand_table[] = {
     {"RSZ-13", VOLUME_READ | CLAIM_SEEN | VOLUME_OURS | CLAIM_GROWN, 0,           EXPAND_TELL        },
 };
 
-static const RuleTable expand_rules = {
-    .name = "claims to expand",
-    .facts_end = EXPAND_FACTS_END,
-    RULE_ROWS(expand_table),
-};
+static const RuleTable expand_rules =
+    RULE_TABLE("claims to expand", EXPAND_FACTS_END, expand_table);
 
 /* Both may be NULL. */
 static const Rule *

@@ -34,11 +34,8 @@ static const Rule attach_table[] = {
     {"EA-19.5", NAMED | KNOWN | HELD,  INLINE | GOING,        PREPARE     },
     {"EA-19.5", INLINE,                NAMED,                 PREPARE     },
 };
-const RuleTable attacher_attach_rules = {
-    .name = "volumes to attach",
-    .facts_end = ATTACH_FACTS_END,
-    RULE_ROWS(attach_table),
-};
+const RuleTable attacher_attach_rules =
+    RULE_TABLE("volumes to attach", ATTACH_FACTS_END, attach_table);
 
 /* @volume: (out): NULL: there is none */
 static const Rule *

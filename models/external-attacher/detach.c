@@ -92,11 +92,8 @@ static const Rule detach_table[] = {
     {"EA-23.4", FOUND | NODE,   SECRET,                UNPUBLISH         },
     {"EA-23.4", FOUND | NOTED,  SECRET | NODE,         UNPUBLISH_AS_NOTED},
 };
-const RuleTable attacher_detach_rules = {
-    .name = "volumes to detach",
-    .facts_end = DETACH_FACTS_END,
-    RULE_ROWS(detach_table),
-};
+const RuleTable attacher_detach_rules =
+    RULE_TABLE("volumes to detach", DETACH_FACTS_END, detach_table);
 
 static void
 unpublish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const char *node_id)

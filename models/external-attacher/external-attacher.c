@@ -188,11 +188,8 @@ static const Rule attachment_table[] = {
     {"EA-23.2",       OURS | ATTACHES | GOING | HELD,   0,    DETACH},
     {"EA-25",       OURS | ATTACHES | GOING | FORCED,     HELD,    DETACH        },
 };
-static const RuleTable attachment_rules = {
-    .name = "attachments",
-    .facts_end = ATTACHMENT_FACTS_END,
-    RULE_ROWS(attachment_table),
-};
+static const RuleTable attachment_rules =
+    RULE_TABLE("attachments", ATTACHMENT_FACTS_END, attachment_table);
 
 static uint32_t
 attachment_facts(const ExternalAttacher *self, const Attachment *attachment)

@@ -417,11 +417,7 @@ static const Rule capacity_table[] = {
     {"CAP-4", OBSOLETE,                ITEM,            DELETE    },
     {"CAP-4", 0,                       ITEM | OBSOLETE, LEAVE     },
 };
-const RuleTable capacity_rules = {
-    .name = "capacities",
-    .facts_end = CAPACITY_FACTS_END,
-    RULE_ROWS(capacity_table),
-};
+const RuleTable capacity_rules = RULE_TABLE("capacities", CAPACITY_FACTS_END, capacity_table);
 
 static const StorageClass *
 class_of(const Capacity *self, const CapacityItem *item)

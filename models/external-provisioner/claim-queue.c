@@ -292,12 +292,8 @@ static const RuleBound claim_bounds[] = {
     { .given = ELSEWHERE,           .all = AWAY,             .none = WAITS},
     { .given = OPEN, .all = CLASSED | AWAY, .none = WAITS | ELSEWHERE},
 };
-const RuleTable provisioner_claim_rules = {
-    .name = "claims of the provisioner",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(claim_table),
-    RULE_BOUNDS(claim_bounds),
-};
+const RuleTable provisioner_claim_rules = RULE_TABLE(
+    "claims of the provisioner", CLAIM_FACTS_END, claim_table, RULE_BOUNDS(claim_bounds));
 
 /* The facts for ShouldProvision(). @class: NULL: unknown */
 static uint32_t

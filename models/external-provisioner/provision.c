@@ -536,12 +536,8 @@ static const Rule check_table[] = {
 static const RuleBound check_bounds[] = {
     {.given = NO_RESTORE, .none = NO_CLONE},
 };
-const RuleTable provisioner_check_rules = {
-    .name = "claims to provision",
-    .facts_end = CHECK_FACTS_END,
-    RULE_ROWS(check_table),
-    RULE_BOUNDS(check_bounds),
-};
+const RuleTable provisioner_check_rules =
+    RULE_TABLE("claims to provision", CHECK_FACTS_END, check_table, RULE_BOUNDS(check_bounds));
 
 static gboolean
 is_for_populator(const DataSource *source)

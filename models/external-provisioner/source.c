@@ -134,11 +134,8 @@ static const Rule clone_table[] = {
     {"SRC-1", KNOWN | BOUND | CLASSED | FITS,         GOING | NAMED,   FAIL_NOT_VALID},
     {"SRC-1", KNOWN | BOUND | CLASSED | FITS | NAMED, GOING,           READ_VOLUME   },
 };
-const RuleTable provisioner_clone_rules = {
-    .name = "claims to copy",
-    .facts_end = CLONE_FACTS_END,
-    RULE_ROWS(clone_table),
-};
+const RuleTable provisioner_clone_rules =
+    RULE_TABLE("claims to copy", CLONE_FACTS_END, clone_table);
 
 /* @source: NULL: not there */
 static uint32_t
@@ -227,11 +224,8 @@ static const Rule restore_table[] = {
     {"SRC-4", MATCHES | READY | HANDLED | ROOMY,             SAME_MODE, FAIL_OTHER_MODE},
     {"SRC-4", MATCHES | READY | HANDLED | ROOMY | SAME_MODE, 0,         RESTORE        },
 };
-const RuleTable provisioner_restore_rules = {
-    .name = "snapshots to restore",
-    .facts_end = RESTORE_FACTS_END,
-    RULE_ROWS(restore_table),
-};
+const RuleTable provisioner_restore_rules =
+    RULE_TABLE("snapshots to restore", RESTORE_FACTS_END, restore_table);
 
 static const char *
 mode_name(const Claim *claim)

@@ -422,12 +422,8 @@ static const RuleBound place_bounds[] = {
     {.given = CSI_NODE, .all = SELECTED},
     {.given = LIMITED,  .all = TERMS   },
 };
-const RuleTable topology_rules = {
-    .name = "places of claims",
-    .facts_end = PLACE_FACTS_END,
-    RULE_ROWS(place_table),
-    RULE_BOUNDS(place_bounds),
-};
+const RuleTable topology_rules =
+    RULE_TABLE("places of claims", PLACE_FACTS_END, place_table, RULE_BOUNDS(place_bounds));
 
 /* Where a claim's volume may be. */
 typedef struct {

@@ -46,12 +46,8 @@ static const Rule volume_table[] = {
 static const RuleBound volume_bounds[] = {
     {.given = BOUND, .none = RELEASED},
 };
-const RuleTable provisioner_volume_rules = {
-    .name = "volumes of the provisioner",
-    .facts_end = VOLUME_FACTS_END,
-    RULE_ROWS(volume_table),
-    RULE_BOUNDS(volume_bounds),
-};
+const RuleTable provisioner_volume_rules = RULE_TABLE(
+    "volumes of the provisioner", VOLUME_FACTS_END, volume_table, RULE_BOUNDS(volume_bounds));
 
 static uint32_t
 volume_facts(const ExternalProvisioner *self, const Volume *volume)

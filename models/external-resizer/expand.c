@@ -433,11 +433,8 @@ static const Rule expand_table[] = {
     {"RSZ-30", KNOWN | WANTS | OURS | RECOVERS, ANNOTATED,            EXPAND  },
     {"RSZ-40", KNOWN | WANTS | OURS,            ANNOTATED | RECOVERS, RESIZE  },
 };
-const RuleTable resizer_expand_rules = {
-    .name = "claims to expand",
-    .facts_end = EXPAND_FACTS_END,
-    RULE_ROWS(expand_table),
-};
+const RuleTable resizer_expand_rules =
+    RULE_TABLE("claims to expand", EXPAND_FACTS_END, expand_table);
 
 static gboolean
 is_ours(const ExternalResizer *self, const Claim *claim, const Volume *volume)

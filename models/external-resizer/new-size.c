@@ -30,12 +30,8 @@ static const RuleBound new_size_bounds[] = {
     {.one_of = NONE | CONTROLLER_IN_PROGRESS | CONTROLLER_INFEASIBLE | NODE_PENDING |
                NODE_IN_PROGRESS | NODE_INFEASIBLE},
 };
-const RuleTable resizer_size_rules = {
-    .name = "sizes of expansions",
-    .facts_end = NEW_SIZE_FACTS_END,
-    RULE_ROWS(new_size_table),
-    RULE_BOUNDS(new_size_bounds),
-};
+const RuleTable resizer_size_rules = RULE_TABLE(
+    "sizes of expansions", NEW_SIZE_FACTS_END, new_size_table, RULE_BOUNDS(new_size_bounds));
 
 int64_t
 new_size(const Claim *claim, const Volume *volume, uint32_t facts, const Rule **rule)

@@ -85,11 +85,8 @@ static const Rule content_table[] = {
     {"SNAP-42.5", MINE,                      IDLE | READY | GIVEN,     CREATE             },
     {"SNAP-46",   MINE | GIVEN,              IDLE | READY,             LOOK               },
 };
-const RuleTable snapshotter_content_rules = {
-    .name = "contents of the sidecar",
-    .facts_end = CONTENT_FACTS_END,
-    RULE_ROWS(content_table),
-};
+const RuleTable snapshotter_content_rules =
+    RULE_TABLE("contents of the sidecar", CONTENT_FACTS_END, content_table);
 
 static gboolean
 is_ours(const ExternalSnapshotter *self, const SnapshotContent *content)

@@ -194,11 +194,8 @@ static const Rule creation_table[] = {
     {"SNAP-44", CLASSED | CLASS_KNOWN,                 SECRET_NEEDED | ANNOTATED, ANNOTATE          },
     {"SNAP-44", CLASSED | CLASS_KNOWN | ANNOTATED,     SECRET_NEEDED,             CALL              },
 };
-const RuleTable snapshotter_creation_rules = {
-    .name = "snapshots to take",
-    .facts_end = CREATION_FACTS_END,
-    RULE_ROWS(creation_table),
-};
+const RuleTable snapshotter_creation_rules =
+    RULE_TABLE("snapshots to take", CREATION_FACTS_END, creation_table);
 
 static void decide_secret(const void *data, Plan *plan);
 

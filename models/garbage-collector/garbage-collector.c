@@ -137,12 +137,10 @@ static const RuleBound dependent_bounds[] = {
     {.given = OWNER_UNKNOWN,                    .all = OWNER_ASKED                },
 };
 
-static const RuleTable dependent_rules = {
-    .name = "dependents without an owner",
-    .facts_end = DEPENDENT_FACTS_END,
-    RULE_ROWS(dependent_table),
-    RULE_BOUNDS(dependent_bounds),
-};
+static const RuleTable dependent_rules = RULE_TABLE("dependents without an owner",
+                                                    DEPENDENT_FACTS_END,
+                                                    dependent_table,
+                                                    RULE_BOUNDS(dependent_bounds));
 
 #define STEP_DEPENDENT 0 /* reads it: it may have gone, or have been given to another owner */
 #define STEP_OWNER 1     /* reads its owner */

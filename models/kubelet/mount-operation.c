@@ -96,11 +96,8 @@ static const Rule error_table[] = {
     {"KVM-15.3", 0,       MOUNTED | REBUILT | UNDECIDED, TAKE_BACK,      0                  },
 };
 
-const RuleTable kubelet_mount_error_rules = {
-    .name = "kubelet: errors of a mount",
-    .facts_end = ERROR_FACTS_END,
-    RULE_ROWS(error_table),
-};
+const RuleTable kubelet_mount_error_rules =
+    RULE_TABLE("kubelet: errors of a mount", ERROR_FACTS_END, error_table);
 
 static gboolean
 is_undecided(CsiCode code)
@@ -350,12 +347,8 @@ static const RuleBound step_bounds[] = {
     {.given = ATTACHED, .all = CSI},
 };
 
-const RuleTable kubelet_mount_step_rules = {
-    .name = "kubelet: steps of a mount",
-    .facts_end = STEP_FACTS_END,
-    RULE_ROWS(step_table),
-    RULE_BOUNDS(step_bounds),
-};
+const RuleTable kubelet_mount_step_rules =
+    RULE_TABLE("kubelet: steps of a mount", STEP_FACTS_END, step_table, RULE_BOUNDS(step_bounds));
 
 static unsigned
 step_facts(const Kubelet *self, const PendingOperation *operation, MountProgress progress)

@@ -242,11 +242,8 @@ static const Rule round_table[] = {
     {"KVM-30.4", KNOWN,             UNREAD | REPORTING | SAYS_SO, REPORT    },
 };
 
-const RuleTable kubelet_round_rules = {
-    .name = "kubelet: a round of Node status",
-    .facts_end = ROUND_FACTS_END,
-    RULE_ROWS(round_table),
-};
+const RuleTable kubelet_round_rules =
+    RULE_TABLE("kubelet: a round of Node status", ROUND_FACTS_END, round_table);
 
 static unsigned
 round_facts(const Kubelet *self, const Object *object, const StringList *in_use)

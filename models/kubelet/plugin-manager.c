@@ -94,11 +94,8 @@ static const Rule socket_table[] = {
     {"REG-12.2", 0,          AS_DESIRED | KNOWN | BUSY | HELD_BACK, REGISTER,   0               },
 };
 
-const RuleTable kubelet_socket_rules = {
-    .name = "kubelet: sockets of plugins",
-    .facts_end = SOCKET_FACTS_END,
-    RULE_ROWS(socket_table),
-};
+const RuleTable kubelet_socket_rules =
+    RULE_TABLE("kubelet: sockets of plugins", SOCKET_FACTS_END, socket_table);
 
 static unsigned
 socket_facts(const NodePlugin *self)

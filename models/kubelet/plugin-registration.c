@@ -284,11 +284,8 @@ static const Rule node_table[] = {
     {"REG-21", READ,            COLLIDES | DIFFERS, GO_ON    },
 };
 
-const RuleTable kubelet_install_rules = {
-    .name = "kubelet: the Node of a driver that registers",
-    .facts_end = NODE_FACTS_END,
-    RULE_ROWS(node_table),
-};
+const RuleTable kubelet_install_rules =
+    RULE_TABLE("kubelet: the Node of a driver that registers", NODE_FACTS_END, node_table);
 
 static const char *
 collision_text(Plan *plan, const Object *node, const StringPair *collision)

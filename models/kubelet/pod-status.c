@@ -377,11 +377,8 @@ static const Rule view_table[] = {
     {"KVM-18.2", TOLD,             STANDS | ENDED,                          VIEW_NONE      },
 };
 
-const RuleTable kubelet_view_rules = {
-    .name = "kubelet: what to tell of a pod",
-    .facts_end = VIEW_FACTS_END,
-    RULE_ROWS(view_table),
-};
+const RuleTable kubelet_view_rules =
+    RULE_TABLE("kubelet: what to tell of a pod", VIEW_FACTS_END, view_table);
 
 static PodView
 current_view(const PodWorker *worker)

@@ -218,11 +218,8 @@ static const Rule sync_table[] = {
     {"KVM-17", 0,          OVER | VOLUMES | RUNNING | JUST_ENDED | BACKED_OFF, START,    0                   },
 };
 
-const RuleTable kubelet_sync_rules = {
-    .name = "kubelet: a pod's sync",
-    .facts_end = SYNC_FACTS_END,
-    RULE_ROWS(sync_table),
-};
+const RuleTable kubelet_sync_rules =
+    RULE_TABLE("kubelet: a pod's sync", SYNC_FACTS_END, sync_table);
 
 static unsigned
 sync_facts(const Plan *plan, const PodWorker *worker, gboolean has_waited)

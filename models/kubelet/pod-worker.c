@@ -188,12 +188,8 @@ static const RuleBound end_bounds[] = {
     {.given = IN_SYNC, .none = IN_TERMINATING},
 };
 
-const RuleTable kubelet_step_rules = {
-    .name = "kubelet: the end of a pod's step",
-    .facts_end = END_FACTS_END,
-    RULE_ROWS(end_table),
-    RULE_BOUNDS(end_bounds),
-};
+const RuleTable kubelet_step_rules = RULE_TABLE(
+    "kubelet: the end of a pod's step", END_FACTS_END, end_table, RULE_BOUNDS(end_bounds));
 
 static unsigned
 end_facts(const PodWorker *self, PlanEnd end)
@@ -561,11 +557,8 @@ static const Rule new_pod_table[] = {
     {"KVM-18",   0,             TERMINAL | SHUTTING_DOWN | RUNS, BEGIN,         0              },
 };
 
-const RuleTable kubelet_new_pod_rules = {
-    .name = "kubelet: pods that come",
-    .facts_end = POD_FACTS_END,
-    RULE_ROWS(new_pod_table),
-};
+const RuleTable kubelet_new_pod_rules =
+    RULE_TABLE("kubelet: pods that come", POD_FACTS_END, new_pod_table);
 
 typedef enum {
     LEAVE,
@@ -582,11 +575,8 @@ static const Rule changed_pod_table[] = {
     {"KVM-84.6", 0,                  DELETED | SYNCING,           LEAVE},
 };
 
-const RuleTable kubelet_changed_pod_rules = {
-    .name = "kubelet: pods that change",
-    .facts_end = POD_FACTS_END,
-    RULE_ROWS(changed_pod_table),
-};
+const RuleTable kubelet_changed_pod_rules =
+    RULE_TABLE("kubelet: pods that change", POD_FACTS_END, changed_pod_table);
 
 static unsigned
 pod_facts(const Kubelet *self, const PodWorker *worker, const Object *before, const Object *pod)

@@ -25,11 +25,8 @@ static const Rule unmount_table[] = {
     {"KVM-48", CSI | REGISTERED | DEVICE, 0,            ASK_CAPABILITIES},
 };
 
-const RuleTable kubelet_unmount_rules = {
-    .name = "kubelet: unmounts",
-    .facts_end = UNMOUNT_FACTS_END,
-    RULE_ROWS(unmount_table),
-};
+const RuleTable kubelet_unmount_rules =
+    RULE_TABLE("kubelet: unmounts", UNMOUNT_FACTS_END, unmount_table);
 
 static gboolean
 is_of_device(const PendingOperation *operation)

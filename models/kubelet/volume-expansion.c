@@ -317,12 +317,10 @@ static const RuleBound expansion_bounds[] = {
     {.given = AWAITS_NODE, .none = NO_STATUS},
 };
 
-const RuleTable kubelet_expansion_rules = {
-    .name = "kubelet: whether to expand",
-    .facts_end = EXPANSION_FACTS_END,
-    RULE_ROWS(expansion_table),
-    RULE_BOUNDS(expansion_bounds),
-};
+const RuleTable kubelet_expansion_rules = RULE_TABLE("kubelet: whether to expand",
+                                                     EXPANSION_FACTS_END,
+                                                     expansion_table,
+                                                     RULE_BOUNDS(expansion_bounds));
 
 static unsigned
 expansion_facts(const PendingOperation *operation, const Claim *claim)
@@ -419,11 +417,8 @@ static const Rule end_table[] = {
     {"RSZ-52", CLAIM_IS_READ | IS_SMALL,             READ_ONLY,     END_JUDGE         },
 };
 
-const RuleTable kubelet_mount_end_rules = {
-    .name = "kubelet: whether to expand at the end of a mount",
-    .facts_end = END_FACTS_END,
-    RULE_ROWS(end_table),
-};
+const RuleTable kubelet_mount_end_rules =
+    RULE_TABLE("kubelet: whether to expand at the end of a mount", END_FACTS_END, end_table);
 
 static void
 tell_read_only(Plan *plan, const PendingOperation *operation, const Claim *claim)

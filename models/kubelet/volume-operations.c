@@ -223,11 +223,8 @@ static const Rule start_table[] = {
     {"OP-5.2", 0,                RUNNING | HELD_BACK, START       },
 };
 
-const RuleTable kubelet_operation_rules = {
-    .name = "kubelet: starts of operations",
-    .facts_end = START_FACTS_END,
-    RULE_ROWS(start_table),
-};
+const RuleTable kubelet_operation_rules =
+    RULE_TABLE("kubelet: starts of operations", START_FACTS_END, start_table);
 
 static unsigned
 start_facts(const Kubelet *self, const PendingOperation *entry, OperationName name)

@@ -64,11 +64,8 @@ static const Rule claim_table[] = {
     {"KVM-24",   FETCHED | IS_BOUND | NAMES_VOLUME, FOREIGN | LEAVING,                CLAIM_IS_FINE},
 };
 
-const RuleTable kubelet_claim_rules = {
-    .name = "kubelet: claims of a pod",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(claim_table),
-};
+const RuleTable kubelet_claim_rules =
+    RULE_TABLE("kubelet: claims of a pod", CLAIM_FACTS_END, claim_table);
 
 static unsigned
 claim_facts(const Object *object, const Populate *populate)
@@ -135,12 +132,10 @@ static const RuleBound volume_bounds[] = {
     {.given = BLOCK_AS_FILESYSTEM, .none = FILESYSTEM_AS_BLOCK},
 };
 
-const RuleTable kubelet_volume_rules = {
-    .name = "kubelet: volumes of a pod's claims",
-    .facts_end = VOLUME_FACTS_END,
-    RULE_ROWS(volume_table),
-    RULE_BOUNDS(volume_bounds),
-};
+const RuleTable kubelet_volume_rules = RULE_TABLE("kubelet: volumes of a pod's claims",
+                                                  VOLUME_FACTS_END,
+                                                  volume_table,
+                                                  RULE_BOUNDS(volume_bounds));
 
 static unsigned
 volume_facts(const Object *object, const Object *claim, const PodVolume *spec)

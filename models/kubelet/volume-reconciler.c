@@ -34,11 +34,8 @@ static const Rule mount_table[] = {
     {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT | GROWN,        OPERATION_NONE  },
 };
 
-const RuleTable kubelet_mount_rules = {
-    .name = "kubelet: mounts that are desired",
-    .facts_end = MOUNT_FACTS_END,
-    RULE_ROWS(mount_table),
-};
+const RuleTable kubelet_mount_rules =
+    RULE_TABLE("kubelet: mounts that are desired", MOUNT_FACTS_END, mount_table);
 
 /* ---- What to do about a volume, once its mounts were looked at: KVM-37 ---- */
 
@@ -63,11 +60,8 @@ static const Rule teardown_table[] = {
     {"KVM-37.4", ATTACHED,          IN_USE | STAGED | BY_US, DROP,                     0     },
 };
 
-const RuleTable kubelet_teardown_rules = {
-    .name = "kubelet: volumes to be torn down",
-    .facts_end = TEARDOWN_FACTS_END,
-    RULE_ROWS(teardown_table),
-};
+const RuleTable kubelet_teardown_rules =
+    RULE_TABLE("kubelet: volumes to be torn down", TEARDOWN_FACTS_END, teardown_table);
 
 /* ---- A pass: KVM-33 ---- */
 

@@ -47,11 +47,8 @@ static const Rule pod_table[] = {
      POD_FAIL                                                                                                              },
 };
 
-static const RuleTable pod_rules = {
-    .name = "pods that nobody finishes",
-    .facts_end = POD_FACTS_END,
-    RULE_ROWS(pod_table),
-};
+static const RuleTable pod_rules =
+    RULE_TABLE("pods that nobody finishes", POD_FACTS_END, pod_table);
 
 /* NL-70 goes by the number of pods that have ended, not by facts of one pod. */
 static const Rule oldest_rule = {"NL-70", 0, 0, POD_DELETE};

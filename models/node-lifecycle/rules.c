@@ -35,12 +35,8 @@ static const RuleBound node_bounds[] = {
     {.given = OVERDUE,  .all = COUNTING},
 };
 
-const RuleTable node_pass_rules = {
-    .name = "nodes in a pass",
-    .facts_end = NODE_FACTS_END,
-    RULE_ROWS(node_table),
-    RULE_BOUNDS(node_bounds),
-};
+const RuleTable node_pass_rules =
+    RULE_TABLE("nodes in a pass", NODE_FACTS_END, node_table, RULE_BOUNDS(node_bounds));
 
 /* Columns: all, none, then, any, since 1.x, until 1.x. */
 static const Rule grace_table[] = {
@@ -50,11 +46,8 @@ static const Rule grace_table[] = {
     {"NL-5.3", 0,                  GRACE_NEVER_POSTED | GRACE_BY_DEFAULT, GRACE_OF_MONITOR,  0, 0,  0 },
 };
 
-const RuleTable node_grace_rules = {
-    .name = "grace of silent nodes",
-    .facts_end = GRACE_FACTS_END,
-    RULE_ROWS(grace_table),
-};
+const RuleTable node_grace_rules =
+    RULE_TABLE("grace of silent nodes", GRACE_FACTS_END, grace_table);
 
 /* ComputeZoneState(). */
 static const Rule zone_table[] = {
@@ -65,11 +58,7 @@ static const Rule zone_table[] = {
     {"NL-34.5", ZONE_HAS_BAD | ZONE_HAS_READY | ZONE_HAS_MANY_BAD | ZONE_IS_OVER, 0,                 ZONE_PARTIAL},
 };
 
-const RuleTable node_zone_rules = {
-    .name = "zones",
-    .facts_end = ZONE_FACTS_END,
-    RULE_ROWS(zone_table),
-};
+const RuleTable node_zone_rules = RULE_TABLE("zones", ZONE_FACTS_END, zone_table);
 
 /* setLimiterInZone(), handleDisruption(). */
 static const Rule rate_table[] = {
@@ -79,8 +68,4 @@ static const Rule rate_table[] = {
     {"NL-34.6", RATE_PARTIAL,              RATE_ALL_DEAD | RATE_LARGE,   RATE_NONE     },
 };
 
-const RuleTable node_rate_rules = {
-    .name = "rates of zones",
-    .facts_end = RATE_FACTS_END,
-    RULE_ROWS(rate_table),
-};
+const RuleTable node_rate_rules = RULE_TABLE("rates of zones", RATE_FACTS_END, rate_table);

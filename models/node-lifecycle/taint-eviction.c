@@ -232,12 +232,8 @@ static const RuleBound pod_bounds[] = {
     {.given = POD_FOR_EVER, .all = POD_TOLERATES},
 };
 
-static const RuleTable pod_rules = {
-    .name = "pods on a tainted node",
-    .facts_end = POD_FACTS_END,
-    RULE_ROWS(pod_table),
-    RULE_BOUNDS(pod_bounds),
-};
+static const RuleTable pod_rules =
+    RULE_TABLE("pods on a tainted node", POD_FACTS_END, pod_table, RULE_BOUNDS(pod_bounds));
 
 static void
 look_at_pod(TaintEviction *self, const Object *object, const Node *node)

@@ -38,8 +38,12 @@ typedef struct {
     unsigned n_bounds;
 } RuleTable;
 
-/* The members of a RuleTable that an array of rows, or of bounds, stands for. */
-#define RULE_ROWS(array) .rows = (array), .n_rows = G_N_ELEMENTS(array)
+/* The value of a RuleTable with an array of rows. RULE_BOUNDS(array) may follow. */
+#define RULE_TABLE(label, end, array, ...)                                                         \
+    {                                                                                              \
+        .name = (label), .facts_end = (end), .rows = (array), .n_rows = G_N_ELEMENTS(array),       \
+        ##__VA_ARGS__                                                                              \
+    }
 #define RULE_BOUNDS(array) .bounds = (array), .n_bounds = G_N_ELEMENTS(array)
 
 /**

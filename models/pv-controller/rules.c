@@ -167,64 +167,20 @@ static const Rule recycle_table[] = {
     {"PVC-77.5", RELEASED | RECYCLABLE, USED,               RECLAIMED_SCRUB    },
 };
 
-const RuleTable unbound_claim_rules = {
-    .name = "unbound claims",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(unbound_claim_table),
-};
-const RuleTable bound_claim_rules = {
-    .name = "bound claims",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(bound_claim_table),
-};
-const RuleTable volume_rules = {
-    .name = "volumes",
-    .facts_end = VOLUME_FACTS_END,
-    RULE_ROWS(volume_table),
-};
-const RuleTable pv_lookup_rules = {
-    .name = "claims of volumes",
-    .facts_end = LOOKUP_FACTS_END,
-    RULE_ROWS(lookup_table),
-};
-const RuleTable pv_default_class_rules = {
-    .name = "default classes",
-    .facts_end = DEFAULT_FACTS_END,
-    RULE_ROWS(default_class_table),
-};
-const RuleTable pv_retry_rules = {
-    .name = "failed syncs",
-    .facts_end = 1,
-    RULE_ROWS(retry_table),
-};
-const RuleTable pv_provision_rules = {
-    .name = "provisioning",
-    .facts_end = PROVISION_FACTS_END,
-    RULE_ROWS(provision_table),
-};
-const RuleTable pv_note_rules = {
-    .name = "notes of the provisioner",
-    .facts_end = NOTE_FACTS_END,
-    RULE_ROWS(note_table),
-};
-const RuleTable pv_wording_rules = {
-    .name = "words of ExternalProvisioning",
-    .facts_end = 1,
-    RULE_ROWS(wording_table),
-};
-const RuleTable pv_policy_rules = {
-    .name = "reclaim policies",
-    .facts_end = POLICY_FACTS_END,
-    RULE_ROWS(policy_table),
-    RULE_BOUNDS(policy_bounds),
-};
-const RuleTable pv_delete_rules = {
-    .name = "volumes to delete",
-    .facts_end = DELETE_FACTS_END,
-    RULE_ROWS(delete_table),
-};
-const RuleTable pv_recycle_rules = {
-    .name = "volumes to recycle",
-    .facts_end = RECYCLE_FACTS_END,
-    RULE_ROWS(recycle_table),
-};
+const RuleTable unbound_claim_rules =
+    RULE_TABLE("unbound claims", CLAIM_FACTS_END, unbound_claim_table);
+const RuleTable bound_claim_rules = RULE_TABLE("bound claims", CLAIM_FACTS_END, bound_claim_table);
+const RuleTable volume_rules = RULE_TABLE("volumes", VOLUME_FACTS_END, volume_table);
+const RuleTable pv_lookup_rules = RULE_TABLE("claims of volumes", LOOKUP_FACTS_END, lookup_table);
+const RuleTable pv_default_class_rules =
+    RULE_TABLE("default classes", DEFAULT_FACTS_END, default_class_table);
+const RuleTable pv_retry_rules = RULE_TABLE("failed syncs", 1, retry_table);
+const RuleTable pv_provision_rules =
+    RULE_TABLE("provisioning", PROVISION_FACTS_END, provision_table);
+const RuleTable pv_note_rules = RULE_TABLE("notes of the provisioner", NOTE_FACTS_END, note_table);
+const RuleTable pv_wording_rules = RULE_TABLE("words of ExternalProvisioning", 1, wording_table);
+const RuleTable pv_policy_rules =
+    RULE_TABLE("reclaim policies", POLICY_FACTS_END, policy_table, RULE_BOUNDS(policy_bounds));
+const RuleTable pv_delete_rules = RULE_TABLE("volumes to delete", DELETE_FACTS_END, delete_table);
+const RuleTable pv_recycle_rules =
+    RULE_TABLE("volumes to recycle", RECYCLE_FACTS_END, recycle_table);

@@ -56,11 +56,8 @@ static const Rule volume_table[] = {
     {"PROT-14", DELETED | GUARDED | BOUND, 0,                           FINALIZER_STAYS },
 };
 
-static const RuleTable volume_rules = {
-    .name = "finalizers of volumes",
-    .facts_end = VOLUME_FACTS_END,
-    RULE_ROWS(volume_table),
-};
+static const RuleTable volume_rules =
+    RULE_TABLE("finalizers of volumes", VOLUME_FACTS_END, volume_table);
 
 static void
 decide_volume(const void *component, Plan *plan)

@@ -158,12 +158,8 @@ static const RuleBound claim_bounds[] = {
     {.given = LISTED_USED, .all = LISTED},
 };
 
-static const RuleTable claim_rules = {
-    .name = "finalizers of claims",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(claim_table),
-    RULE_BOUNDS(claim_bounds),
-};
+static const RuleTable claim_rules =
+    RULE_TABLE("finalizers of claims", CLAIM_FACTS_END, claim_table, RULE_BOUNDS(claim_bounds));
 
 /* By the release alone. Then: whether one list of pods serves all waiting claims of a namespace. */
 static const Rule batch_table[] = {
@@ -171,11 +167,7 @@ static const Rule batch_table[] = {
     {"PROT-22", 0, 0, TRUE,  .since = 32},
 };
 
-static const RuleTable batch_rules = {
-    .name = "batches of claims",
-    .facts_end = 1,
-    RULE_ROWS(batch_table),
-};
+static const RuleTable batch_rules = RULE_TABLE("batches of claims", 1, batch_table);
 
 /* The list, even an empty one, serves the rest of the batch. */
 static void

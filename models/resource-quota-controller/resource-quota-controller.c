@@ -184,11 +184,8 @@ static const Rule claim_table[] = {
     {"API-153", 0,          CLAIM_GONE | CLAIM_NEW, FALSE, .no_gate = RECOVER},
 };
 
-static const RuleTable claim_rules = {
-    .name = "changed claims and their quotas",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(claim_table),
-};
+static const RuleTable claim_rules =
+    RULE_TABLE("changed claims and their quotas", CLAIM_FACTS_END, claim_table);
 
 static void
 claim_changed(void *data, const Object *before, const Object *after)

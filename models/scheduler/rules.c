@@ -11,11 +11,8 @@ static const Rule move_table[] = {
     {"SCH-62.5", MOVED_IS_PARKED,                   MOVED_IS_GATED | MOVED_IS_HELPED | MOVED_BY_ITSELF, MOVED_STAYS  },
 };
 
-const RuleTable scheduler_move_rules = {
-    .name = "unschedulable pods and events",
-    .facts_end = MOVED_FACTS_END,
-    RULE_ROWS(move_table),
-};
+const RuleTable scheduler_move_rules =
+    RULE_TABLE("unschedulable pods and events", MOVED_FACTS_END, move_table);
 
 enum {
     GONE = FAILED_IS_GONE,
@@ -35,11 +32,8 @@ static const Rule failure_table[] = {
     {"SCH-81.2", REJECTED,          GONE | PLACED | QUEUED | HELPED,   FAILED_PARK    },
 };
 
-const RuleTable scheduler_failure_rules = {
-    .name = "pods whose attempt failed",
-    .facts_end = FAILED_FACTS_END,
-    RULE_ROWS(failure_table),
-};
+const RuleTable scheduler_failure_rules =
+    RULE_TABLE("pods whose attempt failed", FAILED_FACTS_END, failure_table);
 
 enum {
     NEVER = PREEMPT_HAS_NEVER,
@@ -57,11 +51,8 @@ static const Rule preemption_table[] = {
     {"SCH-111",   NODES | VICTIMS, NEVER | WAITING,           PREEMPT_TRY_NODES     },
 };
 
-const RuleTable scheduler_preemption_rules = {
-    .name = "preemption",
-    .facts_end = PREEMPT_FACTS_END,
-    RULE_ROWS(preemption_table),
-};
+const RuleTable scheduler_preemption_rules =
+    RULE_TABLE("preemption", PREEMPT_FACTS_END, preemption_table);
 
 enum {
     STORED = CHECK_STORED,
@@ -82,11 +73,8 @@ static const Rule claim_table[] = {
     {"VB-13.2", STORED,                       LOST | DELETED | EPHEMERAL, CHECK_OK           },
 };
 
-const RuleTable scheduler_claim_rules = {
-    .name = "claims of a pod to schedule",
-    .facts_end = CHECK_FACTS_END,
-    RULE_ROWS(claim_table),
-};
+const RuleTable scheduler_claim_rules =
+    RULE_TABLE("claims of a pod to schedule", CHECK_FACTS_END, claim_table);
 
 enum {
     SELECTED = NARROW_SELECTED,
@@ -103,11 +91,8 @@ static const Rule narrowing_table[] = {
     {"VB-23.2", 0,                     REFUSED | SELECTED | OFFERED,     NARROW_TO_PROVISIONABLE},
 };
 
-const RuleTable scheduler_narrowing_rules = {
-    .name = "nodes that unbound claims leave",
-    .facts_end = NARROW_FACTS_END,
-    RULE_ROWS(narrowing_table),
-};
+const RuleTable scheduler_narrowing_rules =
+    RULE_TABLE("nodes that unbound claims leave", NARROW_FACTS_END, narrowing_table);
 
 enum {
     CLAIM = BOUND_CLAIM_SEEN,
@@ -132,11 +117,8 @@ static const Rule static_table[] = {
     {"VB-94.3", BOTH,         OLD | FAR | RESET | DONE, BOUND_WAIT       },
 };
 
-const RuleTable scheduler_static_rules = {
-    .name = "claims bound to a volume",
-    .facts_end = BOUND_STATIC_FACTS_END,
-    RULE_ROWS(static_table),
-};
+const RuleTable scheduler_static_rules =
+    RULE_TABLE("claims bound to a volume", BOUND_STATIC_FACTS_END, static_table);
 
 /* The same, for claims whose volume is made. The volume may be seen later than the claim: kinds
  * have no order. */
@@ -152,8 +134,5 @@ static const Rule dynamic_table[] = {
     {"VB-94.4", CLAIM,                         OLD | RESET | ELSEWHERE | NAMED,      BOUND_WAIT          },
 };
 
-const RuleTable scheduler_dynamic_rules = {
-    .name = "claims with a volume to come",
-    .facts_end = BOUND_DYNAMIC_FACTS_END,
-    RULE_ROWS(dynamic_table),
-};
+const RuleTable scheduler_dynamic_rules =
+    RULE_TABLE("claims with a volume to come", BOUND_DYNAMIC_FACTS_END, dynamic_table);

@@ -109,11 +109,8 @@ static const Rule class_table[] = {
     {"SNAP-2", GIVEN,         NAMED,         BEGIN       },
     {"SNAP-2", 0,             NAMED | GIVEN, FIND_DEFAULT},
 };
-const RuleTable snapshot_class_rules = {
-    .name = "classes of snapshots",
-    .facts_end = CLASS_FACTS_END,
-    RULE_ROWS(class_table),
-};
+const RuleTable snapshot_class_rules =
+    RULE_TABLE("classes of snapshots", CLASS_FACTS_END, class_table);
 
 void
 plan_class(const SnapshotController *self, Plan *plan)

@@ -81,11 +81,8 @@ static const Rule content_table[] = {
     {"SNAP-21", ONE_SOURCE | BOUND | PAIRED | LAGS | DOOMED, LOOSE,                 QUEUE_AND_ANNOTATE},
     {"SNAP-22", ONE_SOURCE | BOUND | PAIRED | DOOMED,        LOOSE | LAGS,          ANNOTATE          },
 };
-const RuleTable content_sync_rules = {
-    .name = "contents of the snapshot-controller",
-    .facts_end = CONTENT_FACTS_END,
-    RULE_ROWS(content_table),
-};
+const RuleTable content_sync_rules =
+    RULE_TABLE("contents of the snapshot-controller", CONTENT_FACTS_END, content_table);
 
 /* @snapshot: NULL: not there */
 static uint32_t

@@ -156,11 +156,8 @@ static const Rule creation_table[] = {
     {"SNAP-6", CLAIM_KNOWN | HELD | CLASSED,               CLASS_KNOWN,  FAIL_UNKNOWN_CLASS},
     {"SNAP-6", CLAIM_KNOWN | HELD | CLASSED | CLASS_KNOWN, 0,            READ_VOLUME       },
 };
-const RuleTable snapshot_creation_rules = {
-    .name = "contents to create",
-    .facts_end = CREATION_FACTS_END,
-    RULE_ROWS(creation_table),
-};
+const RuleTable snapshot_creation_rules =
+    RULE_TABLE("contents to create", CREATION_FACTS_END, creation_table);
 
 static void decide_claim_held(const void *data, Plan *plan);
 

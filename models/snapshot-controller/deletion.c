@@ -152,11 +152,8 @@ static const Rule deletion_table[] = {
     {"SNAP-32", HELD | FOUND | ANNOTATED, RESTORED,             DELETE_CONTENT     },
     {"SNAP-33", HELD,                     FOUND,                TAKE_FINALIZERS_OFF},
 };
-const RuleTable snapshot_deletion_rules = {
-    .name = "snapshots to delete",
-    .facts_end = DELETION_FACTS_END,
-    RULE_ROWS(deletion_table),
-};
+const RuleTable snapshot_deletion_rules =
+    RULE_TABLE("snapshots to delete", DELETION_FACTS_END, deletion_table);
 
 static uint32_t
 deletion_facts(const SnapshotController *self,

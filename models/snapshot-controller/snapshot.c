@@ -60,11 +60,8 @@ static const Rule content_table[] = {
     {"SNAP-5", FOUND | OF_KIND,        OURS,              CONTENT_MISBOUND   },
     {"SNAP-5", FOUND | OF_KIND | OURS, 0,                 CONTENT_FITS       },
 };
-const RuleTable snapshot_content_rules = {
-    .name = "contents of snapshots",
-    .facts_end = CONTENT_FACTS_END,
-    RULE_ROWS(content_table),
-};
+const RuleTable snapshot_content_rules =
+    RULE_TABLE("contents of snapshots", CONTENT_FACTS_END, content_table);
 
 /* What is wrong with a content of the right name. */
 typedef struct {
@@ -222,11 +219,8 @@ static const Rule binding_table[] = {
     {"SNAP-5", PRESENT,                    READY | FAULTY | GIVEN,           TELL_STATUS_TWICE},
     {"SNAP-6", 0,                          READY | FAULTY | GIVEN | PRESENT, CREATE           },
 };
-const RuleTable snapshot_binding_rules = {
-    .name = "bindings of snapshots",
-    .facts_end = BINDING_FACTS_END,
-    RULE_ROWS(binding_table),
-};
+const RuleTable snapshot_binding_rules =
+    RULE_TABLE("bindings of snapshots", BINDING_FACTS_END, binding_table);
 
 static uint32_t
 binding_facts(const VolumeSnapshot *snapshot,
@@ -364,11 +358,7 @@ static const Rule snapshot_table[] = {
     {"SNAP-4",  ONE_SOURCE | LACKS | HAS_SOME, GOING | WRONG,            PATCH_FINALIZERS },
     {"SNAP-4",  ONE_SOURCE,                    GOING | WRONG | LACKS,    GO_ON            },
 };
-const RuleTable snapshot_rules = {
-    .name = "snapshots",
-    .facts_end = SNAPSHOT_FACTS_END,
-    RULE_ROWS(snapshot_table),
-};
+const RuleTable snapshot_rules = RULE_TABLE("snapshots", SNAPSHOT_FACTS_END, snapshot_table);
 
 /* Returns: which finalizers are to be added */
 static Finalizers *

@@ -34,11 +34,7 @@ static const Rule access_table[] = {
     {"EA-20", RWO | SEVERAL,  RWOP | RWX | ROX,           CSI_SINGLE_NODE_MULTI_WRITER,  0              },
     {"EA-20", 0,              RWOP | RWX | ROX | RWO,     FAIL_NO_MODE,                  0              },
 };
-const RuleTable access_mode_rules = {
-    .name = "access modes",
-    .facts_end = ACCESS_FACTS_END,
-    RULE_ROWS(access_table),
-};
+const RuleTable access_mode_rules = RULE_TABLE("access modes", ACCESS_FACTS_END, access_table);
 
 CsiAccessMode
 sidecar_access_mode(uint32_t modes, gboolean multi_writer, const char **error)

@@ -19,11 +19,7 @@ enum {
     FACTS_END = 1 << 3,
 };
 
-#define TABLE(rows)                                                                                \
-    (RuleTable)                                                                                    \
-    {                                                                                              \
-        .name = "t", .facts_end = FACTS_END, RULE_ROWS(rows)                                       \
-    }
+#define TABLE(rows) ((RuleTable)RULE_TABLE("t", FACTS_END, rows))
 #define GATE "VolumeAttributesClass"
 
 static const Rule complete[] = {
@@ -111,8 +107,7 @@ bounds_leave_sets_out(void **state)
         {"T-2", A,     B, 2},
         {"T-3", C,     0, 3},
     };
-    const RuleTable table = {
-        .name = "t", .facts_end = FACTS_END, RULE_ROWS(rows), RULE_BOUNDS(bounds)};
+    const RuleTable table = RULE_TABLE("t", FACTS_END, rows, RULE_BOUNDS(bounds));
     g_autofree char *fault = rules_fault(&table);
 
     (void)state;

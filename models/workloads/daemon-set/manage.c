@@ -34,11 +34,7 @@ static const Rule pod_table[] = {
     {"DS-4", FITS,                             GOING | OVER | SECOND, POD_KEEP            },
 };
 
-const RuleTable daemon_pod_rules = {
-    .name = "pods of DaemonSets",
-    .facts_end = POD_FACTS_END,
-    RULE_ROWS(pod_table),
-};
+const RuleTable daemon_pod_rules = RULE_TABLE("pods of DaemonSets", POD_FACTS_END, pod_table);
 
 /* DS-8: the time until a failed pod of the node may be deleted. Negative or 0: now */
 static SimTime

@@ -71,11 +71,7 @@ static const Rule fit_table[] = {
     {"DS-1", SELECTED,            REPELLED | EXPELLED, DAEMON_RUNS },
 };
 
-const RuleTable daemon_fit_rules = {
-    .name = "nodes of DaemonSets",
-    .facts_end = FIT_FACTS_END,
-    RULE_ROWS(fit_table),
-};
+const RuleTable daemon_fit_rules = RULE_TABLE("nodes of DaemonSets", FIT_FACTS_END, fit_table);
 
 DaemonFit
 daemon_fit(const DaemonSet *set, const Tolerations *tolerations, const Node *node)

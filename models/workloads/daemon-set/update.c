@@ -89,11 +89,8 @@ static const Rule update_table[] = {
     {"DS-21", SURGES | OLD | WANTED | OLD_AVAILABLE, UNCLEAR | NEW,                          UPDATE_CANDIDATE},
 };
 
-const RuleTable daemon_update_rules = {
-    .name = "updates of DaemonSets",
-    .facts_end = UPDATE_FACTS_END,
-    RULE_ROWS(update_table),
-};
+const RuleTable daemon_update_rules =
+    RULE_TABLE("updates of DaemonSets", UPDATE_FACTS_END, update_table);
 
 /* @old_pod: (out): NULL: none, or several */
 static unsigned

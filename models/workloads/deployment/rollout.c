@@ -179,11 +179,8 @@ static const Rule rollout_table[] = {
     {"WL-73", RECREATE | CREATED, PAUSED | RESCALED | ACTIVE | RUNNING,           ROLLOUT_GROW,   0                },
 };
 
-const RuleTable deployment_rollout_rules = {
-    .name = "rollouts of Deployments",
-    .facts_end = ROLLOUT_FACTS_END,
-    RULE_ROWS(rollout_table),
-};
+const RuleTable deployment_rollout_rules =
+    RULE_TABLE("rollouts of Deployments", ROLLOUT_FACTS_END, rollout_table);
 
 static unsigned
 rollout_facts(const DeploymentController *self, const DeploymentSync *sync)

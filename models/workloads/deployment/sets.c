@@ -291,11 +291,8 @@ static const Rule scaling_table[] = {
     {"WL-71", 0,           LONE | SATURATED | RECREATE, SCALING_SHARE  },
 };
 
-const RuleTable deployment_scaling_rules = {
-    .name = "scaling of Deployments",
-    .facts_end = SCALING_FACTS_END,
-    RULE_ROWS(scaling_table),
-};
+const RuleTable deployment_scaling_rules =
+    RULE_TABLE("scaling of Deployments", SCALING_FACTS_END, scaling_table);
 
 GArray *
 scaling_event_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set)

@@ -152,11 +152,8 @@ static const Rule progress_table[] = {
     {"WL-71", DEADLINE,                WAS_COMPLETE | COMPLETE | MOVES | TOLD,                PROGRESS_LEAVE,     0},
 };
 
-const RuleTable deployment_progress_rules = {
-    .name = "progress of Deployments",
-    .facts_end = PROGRESS_FACTS_END,
-    RULE_ROWS(progress_table),
-};
+const RuleTable deployment_progress_rules =
+    RULE_TABLE("progress of Deployments", PROGRESS_FACTS_END, progress_table);
 
 static gboolean
 is_progressing(const DeploymentStatus *before, const DeploymentStatus *status)

@@ -175,12 +175,8 @@ static const RuleBound count_bounds[] = {
     {.given = EXPIRED, .all = EVICTED},
 };
 
-static const RuleTable count_rules = {
-    .name = "pods of disruption budgets",
-    .facts_end = COUNT_FACTS_END,
-    RULE_ROWS(count_table),
-    RULE_BOUNDS(count_bounds),
-};
+static const RuleTable count_rules = RULE_TABLE(
+    "pods of disruption budgets", COUNT_FACTS_END, count_table, RULE_BOUNDS(count_bounds));
 
 /* @expires_at: (out): of EVICTED */
 static unsigned

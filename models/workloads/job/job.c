@@ -255,11 +255,8 @@ static const Rule orphan_table[] = {
     {"JOB-4", TRACKED | CONTROLLED | BY_JOB | KNOWN | FINISHED | FOREIGN, 0,          FALSE},
 };
 
-const RuleTable job_orphan_rules = {
-    .name = "pods that no Job counts",
-    .facts_end = ORPHAN_FACTS_END,
-    RULE_ROWS(orphan_table),
-};
+const RuleTable job_orphan_rules =
+    RULE_TABLE("pods that no Job counts", ORPHAN_FACTS_END, orphan_table);
 
 static unsigned
 orphan_facts(const JobController *self, const Object *pod)

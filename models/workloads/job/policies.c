@@ -74,11 +74,8 @@ static const Rule index_table[] = {
     {"JOB-1", FAILED | COUNTS,            FAIL_INDEX | AT_LIMIT, FALSE},
 };
 
-const RuleTable job_index_rules = {
-    .name = "failed indexes of Jobs",
-    .facts_end = INDEX_FACTS_END,
-    RULE_ROWS(index_table),
-};
+const RuleTable job_index_rules =
+    RULE_TABLE("failed indexes of Jobs", INDEX_FACTS_END, index_table);
 
 static gboolean
 fails_its_index(const Job *job, const Pod *pod)

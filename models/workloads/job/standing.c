@@ -169,11 +169,7 @@ static const Rule end_table[] = {
     {"WL-82", 0,            BROKEN | OVERDUE | TOO_MANY | ALL_ENDED | SATISFIED, VERDICT_NONE        },
 };
 
-const RuleTable job_end_rules = {
-    .name = "ends of Jobs",
-    .facts_end = END_FACTS_END,
-    RULE_ROWS(end_table),
-};
+const RuleTable job_end_rules = RULE_TABLE("ends of Jobs", END_FACTS_END, end_table);
 
 /* JOB-1 */
 static unsigned

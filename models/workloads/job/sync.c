@@ -484,11 +484,7 @@ static const Rule manage_table[] = {
     {"WL-82", SEEN,             ENDS | DELETED | SURPLUS | SUSPENDED | MISSING, MANAGE_NOTHING},
 };
 
-const RuleTable job_manage_rules = {
-    .name = "pods of Jobs",
-    .facts_end = MANAGE_FACTS_END,
-    RULE_ROWS(manage_table),
-};
+const RuleTable job_manage_rules = RULE_TABLE("pods of Jobs", MANAGE_FACTS_END, manage_table);
 
 static void
 plan_manage(const JobController *self, Plan *plan, JobSync *sync, unsigned facts)

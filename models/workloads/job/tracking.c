@@ -248,12 +248,8 @@ static const RuleBound count_bounds[] = {
     {.given = AWAITED, .none = ENDING},
 };
 
-const RuleTable job_count_rules = {
-    .name = "finished pods of Jobs",
-    .facts_end = COUNT_FACTS_END,
-    RULE_ROWS(count_table),
-    RULE_BOUNDS(count_bounds),
-};
+const RuleTable job_count_rules =
+    RULE_TABLE("finished pods of Jobs", COUNT_FACTS_END, count_table, RULE_BOUNDS(count_bounds));
 
 static unsigned
 count_facts(const JobSync *sync, const Pod *pod, const char *uid)

@@ -330,12 +330,8 @@ static const RuleBound manage_bounds[] = {
     {.given = TOO_FEW, .none = TOO_MANY},
 };
 
-static const RuleTable manage_rules = {
-    .name = "pods of ReplicaSets",
-    .facts_end = MANAGE_FACTS_END,
-    RULE_ROWS(manage_table),
-    RULE_BOUNDS(manage_bounds),
-};
+static const RuleTable manage_rules =
+    RULE_TABLE("pods of ReplicaSets", MANAGE_FACTS_END, manage_table, RULE_BOUNDS(manage_bounds));
 
 /* Adoption is over. */
 static void

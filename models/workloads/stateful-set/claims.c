@@ -26,11 +26,8 @@ static const Rule claim_table[] = {
     {"WL-60", KNOWN | WHEN_SCALED,                           FOREIGN | IN_RANGE,         CLAIM_OWNER_POD,   0                         },
 };
 
-const RuleTable stateful_claim_rules = {
-    .name = "owners of StatefulSets' claims",
-    .facts_end = CLAIM_FACTS_END,
-    RULE_ROWS(claim_table),
-};
+const RuleTable stateful_claim_rules =
+    RULE_TABLE("owners of StatefulSets' claims", CLAIM_FACTS_END, claim_table);
 
 static gboolean
 is_pod_of_name(const OwnerReference *owner, const ClaimOwners *owners)

@@ -30,11 +30,8 @@ static const Rule replica_table[] = {
     {"WL-41", THERE,                OVER | LACKS | GOING | WRONG,             ITEM_NONE,   0                },
 };
 
-const RuleTable stateful_replica_rules = {
-    .name = "replicas of StatefulSets",
-    .facts_end = REPLICA_FACTS_END,
-    RULE_ROWS(replica_table),
-};
+const RuleTable stateful_replica_rules =
+    RULE_TABLE("replicas of StatefulSets", REPLICA_FACTS_END, replica_table);
 
 /* Looks at the claims only where a rule asks for them: that costs more than all the rest. */
 static unsigned
@@ -103,11 +100,8 @@ static const Rule condemned_table[] = {
     {"WL-42", 0,       LEAVING | AT_ONCE | AVAILABLE | LOWEST, ITEM_NONE,   0                 },
 };
 
-const RuleTable stateful_condemned_rules = {
-    .name = "StatefulSets' pods out of range",
-    .facts_end = CONDEMNED_FACTS_END,
-    RULE_ROWS(condemned_table),
-};
+const RuleTable stateful_condemned_rules =
+    RULE_TABLE("StatefulSets' pods out of range", CONDEMNED_FACTS_END, condemned_table);
 
 static Judgement
 judge_condemned(const StatefulSetController *self,
@@ -172,11 +166,8 @@ static const Rule roll_table[] = {
     {"WL-50", PRESENT,           DELETED | OLD | HEALTHY, ROLL_WAIT   },
 };
 
-const RuleTable stateful_roll_rules = {
-    .name = "rolling updates of StatefulSets",
-    .facts_end = ROLL_FACTS_END,
-    RULE_ROWS(roll_table),
-};
+const RuleTable stateful_roll_rules =
+    RULE_TABLE("rolling updates of StatefulSets", ROLL_FACTS_END, roll_table);
 
 static RollAction
 judge_roll(const SetView *view, const Pod *pod)

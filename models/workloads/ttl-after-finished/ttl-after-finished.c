@@ -36,11 +36,7 @@ static const Rule ttl_table[] = {
     {"WL-87", LIMITED | FINISHED | EXPIRED, GOING,           TTL_DELETE},
 };
 
-static const RuleTable ttl_rules = {
-    .name = "finished Jobs",
-    .facts_end = TTL_FACTS_END,
-    RULE_ROWS(ttl_table),
-};
+static const RuleTable ttl_rules = RULE_TABLE("finished Jobs", TTL_FACTS_END, ttl_table);
 
 static SimTime
 expires_at(const Job *job)

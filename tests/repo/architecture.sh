@@ -35,6 +35,7 @@ awk -v tree="$scratch/tree" '
         }
     }
     FNR == 1 { fenced = 0 }
+    FILENAME ~ /[.]1$/ { gsub(/\\-/, "-"); gsub(/\\f./, ""); check($0); next }
     /^```/ { fenced = !fenced; next }
     fenced || /^    / { check($0); next }
     {

@@ -55,6 +55,9 @@ planted sizes "no .c file has more than 800 lines" models/plan/plan-private.h li
 planted sizes "no function has more than 70 lines" sim/sim.c long_function
 planted listed "every source file is listed" sim/forgotten.c append 'int forgotten;\n'
 planted architecture "every path that a document names exists" README.md append '`sim/none.c`\n'
+planted architecture "every path that a document names exists" docs/kvolsim.1 append '.I docs/none.md\n'
+planted architecture "every link leads somewhere" CONTRIBUTING.md append '[none](README.md#none)\n'
+planted architecture "every function of the architecture page" docs/architecture.md append '| None | `sim/sim.c` | `sim_none()` |\n'
 planted architecture "the picture of the rooms is up to date" docs/rooms.svg append '<!-- -->'
 planted words "no absolute paths" README.md append '/ro''ot/x\n'
 if command -v clang-format >/dev/null; then

@@ -2,13 +2,15 @@
 #include "run-private.h"
 #include "sim/random.h"
 
-/* What breaks, and how it is repaired: the scenario's words, carried out by the cluster, its API
- * server and its drivers. */
+/* Faults of a scenario: how each begins and ends in the cluster, its API server and its drivers. */
+
+typedef struct FaultRow FaultRow;
 
 /* A fault under way. */
 typedef struct {
     Run *run;
     const ScenarioAction *action;
+    const FaultRow *row;
     GPtrArray *victims; /* of interned names: instances or nodes; the name may be NULL */
     void (*over)(void *data);
     void *data;
@@ -35,7 +37,7 @@ intern(const Fault *self, const char *text)
     return strings_intern(objects_strings(self->run->objects), text);
 }
 
-/* ---- Whom it happens to: known only when it does ---- */
+/* ---- Victims: known only when the fault begins ---- */
 
 const char *
 run_node_of_pod(const Run *run, const char *name)
@@ -66,7 +68,7 @@ add_nodes_of_zone(Fault *self)
     }
 }
 
-/* Which of several replicas. */
+/* The instance of the replica that the scenario names. */
 static const char *
 find_replica(const Fault *self)
 {
@@ -95,7 +97,7 @@ find_victims(Fault *self)
     }
     if (action->pod_of_instance != NULL) {
         name = run_node_of_pod(self->run, action->pod_of_instance);
-        if (name == NULL) /* nobody is there for it to happen to */
+        if (name == NULL) /* there is no such pod */
             return;
     } else if (action->process != NULL) {
         name = find_replica(self);
@@ -123,13 +125,14 @@ handle_of_claim(const Fault *self, const Claim *claim)
 }
 
 static void
-lose_volumes(const Fault *self)
+lose_volumes(const Fault *self, const char *victim, gboolean begins)
 {
     const Run *run = self->run;
     const char *name = self->action->name == NULL ? "*" : self->action->name;
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
 
-    for (uint32_t slot = 0; slot < objects_n_keys(run->objects, KIND_CLAIM); slot++) {
+    (void)victim;
+    for (uint32_t slot = 0; begins && slot < objects_n_keys(run->objects, KIND_CLAIM); slot++) {
         const ObjectKey *key = objects_key_at(run->objects, KIND_CLAIM, slot);
         const Claim *claim = CLAIM_CONST(api_server_get(cluster_api(run->cluster), key));
         const char *handle = claim == NULL || !g_pattern_spec_match_string(pattern, key->name)
@@ -138,35 +141,6 @@ lose_volumes(const Fault *self)
         if (handle != NULL)
             csi_modelled_driver_lose_volume(driver_of(self), handle);
     }
-}
-
-/* ---- It begins and ends ---- */
-
-static void
-set_registrar(const Fault *self, const char *node, RegistrarState state)
-{
-    unsigned driver;
-
-    if (cluster_find_driver_number(self->run->cluster, self->action->driver, &driver))
-        cluster_set_registrar(self->run->cluster, driver, node, state);
-}
-
-static void
-set_driver_away(const Fault *self, const char *node, gboolean begins)
-{
-    csi_modelled_driver_set_away(driver_of(self), node, begins);
-    if (begins)
-        csi_modelled_driver_cut_calls(driver_of(self), node);
-}
-
-/* They break at once and come back by a relist; nothing lasts. */
-static void
-drop_watches(ApiServer *api, gboolean begins)
-{
-    if (!begins)
-        return;
-    api_server_break_watches(api, 0);
-    api_server_repair_watches(api, 0, WATCHES_RELIST);
 }
 
 /* ---- A network that is not set up ---- */
@@ -199,10 +173,10 @@ network_told(void *data, const ApiResponse *response)
     g_free(data);
 }
 
-/* No kubelet's business: who makes the nodes' routes says so in their status (cloud-provider's
- * route_controller.go), at once. */
+/* The controller of routes says so in the node's status at once (cloud-provider's
+ * route_controller.go); the kubelet has no part in it. */
 static void
-set_network(const Fault *self, const char *node, gboolean is_missing)
+change_network(const Fault *self, const char *node, gboolean is_missing)
 {
     NetworkPatch *patch = g_new(NetworkPatch, 1);
     const char *client = "route-controller";
@@ -228,91 +202,172 @@ set_network(const Fault *self, const char *node, gboolean is_missing)
     api_server_request(cluster_api(self->run->cluster), &request, network_told, g_free, patch);
 }
 
-/* Of one of the victims. */
+/* ---- Beginning and end of a fault, by its type ---- */
+
+typedef gboolean NodeFault(Cluster *cluster, const char *node);
+typedef gboolean ProcessFault(Cluster *cluster, const char *process, const char *instance);
+typedef void AnyFault(const Fault *self, const char *victim, gboolean begins);
+
+/* One of the three has functions; a fault without an end has no second one. */
+struct FaultRow {
+    struct {
+        NodeFault *begin, *end;
+    } node;
+    struct {
+        ProcessFault *begin, *end;
+        const char *name; /* NULL: the scenario's process */
+    } process;
+    AnyFault *change;
+    NodeTrouble trouble; /* for change_pressure() */
+};
+
+/* How many times slower something is. */
+static double
+factor_of(const Fault *self, gboolean begins)
+{
+    return begins ? self->action->factor : 1;
+}
+
+static void
+change_process_speed(const Fault *self, const char *victim, gboolean begins)
+{
+    cluster_slow(self->run->cluster, self->action->process, victim, factor_of(self, begins));
+}
+
+static void
+change_pressure(const Fault *self, const char *node, gboolean begins)
+{
+    cluster_set_pressure(self->run->cluster, node, self->row->trouble, begins);
+}
+
+static void
+change_api(const Fault *self, const char *victim, gboolean begins)
+{
+    (void)victim;
+    cluster_set_api_down(self->run->cluster, begins);
+}
+
+static void
+change_api_speed(const Fault *self, const char *victim, gboolean begins)
+{
+    (void)victim;
+    api_server_set_slowness(cluster_api(self->run->cluster), factor_of(self, begins));
+}
+
+/* Watches break at once and come back by a relist; nothing lasts. */
+static void
+drop_watches(const Fault *self, const char *victim, gboolean begins)
+{
+    ApiServer *api = cluster_api(self->run->cluster);
+
+    (void)victim;
+    if (!begins)
+        return;
+    api_server_break_watches(api, 0);
+    api_server_repair_watches(api, 0, WATCHES_RELIST);
+}
+
+static void
+change_seats(const Fault *self, const char *victim, gboolean begins)
+{
+    (void)victim;
+    api_server_set_seats(cluster_api(self->run->cluster), begins ? self->action->seats : 0);
+}
+
+static void
+change_driver(const Fault *self, const char *victim, gboolean begins)
+{
+    (void)victim;
+    csi_modelled_driver_set_hung(driver_of(self), begins);
+}
+
+static void
+change_driver_speed(const Fault *self, const char *victim, gboolean begins)
+{
+    (void)victim;
+    csi_modelled_driver_set_slowness(driver_of(self), factor_of(self, begins));
+}
+
+static void
+change_driver_pod(const Fault *self, const char *node, gboolean begins)
+{
+    csi_modelled_driver_set_away(driver_of(self), node, begins);
+    if (begins)
+        csi_modelled_driver_cut_calls(driver_of(self), node);
+}
+
+static void
+set_registrar(const Fault *self, const char *node, RegistrarState state)
+{
+    unsigned driver;
+
+    if (cluster_find_driver_number(self->run->cluster, self->action->driver, &driver))
+        cluster_set_registrar(self->run->cluster, driver, node, state);
+}
+
+/* The registrar is told to end, so it removes its socket. */
+static void
+replace_plugin(const Fault *self, const char *node, gboolean begins)
+{
+    change_driver_pod(self, node, begins);
+    set_registrar(self, node, begins ? REGISTRAR_GONE : REGISTRAR_LISTENS);
+}
+
+static void
+kill_registrar(const Fault *self, const char *node, gboolean begins)
+{
+    if (begins)
+        set_registrar(self, node, REGISTRAR_DEAD);
+}
+
+static void
+change_volumes(const Fault *self, const char *victim, gboolean begins)
+{
+    (void)victim;
+    csi_modelled_driver_set_keeps_volumes(driver_of(self), begins);
+}
+
+static const FaultRow rows[] = {
+    [FAULT_POWER_OFF] = {.node = {cluster_power_off, cluster_power_on}         },
+    [FAULT_SHUT_DOWN] = {.node = {cluster_shut_down, cluster_power_on}         },
+    [FAULT_CUT_NETWORK] = {.node = {cluster_cut_off, cluster_reconnect}          },
+    [FAULT_CRASH] = {.process = {cluster_crash, cluster_restart, NULL}     },
+    [FAULT_STOP_KUBELET] = {.process = {cluster_crash, cluster_restart, "kubelet"}},
+    [FAULT_HANG] = {.process = {cluster_hang, cluster_wake, NULL}         },
+    [FAULT_LOSE_LEADERSHIP] = {.process = {cluster_lose_leadership, NULL, NULL}      },
+    [FAULT_SLOW] = {.change = change_process_speed                        },
+    [FAULT_MEMORY_PRESSURE] = {.change = change_pressure,                              .trouble = NODE_MEMORY_PRESSURE},
+    [FAULT_DISK_PRESSURE] = {.change = change_pressure,                                                      .trouble = NODE_DISK_PRESSURE},
+    [FAULT_PID_PRESSURE] = {.change = change_pressure,.trouble = NODE_PID_PRESSURE},
+    [FAULT_NETWORK_UNAVAILABLE] = {.change = change_network                             },
+    [FAULT_API_OUTAGE] = {.change = change_api                                                     },
+    [FAULT_API_SLOW] = {.change = change_api_speed                        },
+    [FAULT_DROP_WATCHES] = {.change = drop_watches},
+    [FAULT_LIMIT_SEATS] = {.change = change_seats                             },
+    [FAULT_DRIVER_HANG] = {.change = change_driver                                                     },
+    [FAULT_DRIVER_SLOW] = {.change = change_driver_speed                        },
+    [FAULT_DRIVER_AWAY] = {.change = change_driver_pod},
+    [FAULT_REPLACE_PLUGIN] = {.change = replace_plugin                             },
+    [FAULT_KILL_REGISTRAR] = {.change = kill_registrar                                                     },
+    [FAULT_LOSE_VOLUMES] = {.change = lose_volumes                        },
+    [FAULT_KEEP_VOLUMES] = {.change = change_volumes},
+};
+
+/* Begins or ends the fault for one of its victims. */
 static void
 strike(const Fault *self, const char *victim, gboolean begins)
 {
-    const ScenarioAction *action = self->action;
-    Cluster *cluster = self->run->cluster;
-    ApiServer *api = cluster_api(cluster);
-    const char *process = action->process;
+    const FaultRow *row = self->row;
+    NodeFault *of_node = begins ? row->node.begin : row->node.end;
+    ProcessFault *of_process = begins ? row->process.begin : row->process.end;
+    const char *process = row->process.name != NULL ? row->process.name : self->action->process;
 
-    switch (action->fault) {
-    case FAULT_STOP_KUBELET:
-        process = "kubelet";
-        /* fall through */
-    case FAULT_CRASH:
-        (begins ? cluster_crash : cluster_restart)(cluster, process, victim);
-        return;
-    case FAULT_HANG:
-        (begins ? cluster_hang : cluster_wake)(cluster, process, victim);
-        return;
-    case FAULT_SLOW:
-        cluster_slow(cluster, process, victim, begins ? action->factor : 1);
-        return;
-    case FAULT_LOSE_LEADERSHIP:
-        if (begins)
-            cluster_lose_leadership(cluster, process, victim);
-        return;
-    case FAULT_POWER_OFF:
-        (begins ? cluster_power_off : cluster_power_on)(cluster, victim);
-        return;
-    case FAULT_SHUT_DOWN:
-        (begins ? cluster_shut_down : cluster_power_on)(cluster, victim);
-        return;
-    case FAULT_CUT_NETWORK:
-        (begins ? cluster_cut_off : cluster_reconnect)(cluster, victim);
-        return;
-    case FAULT_MEMORY_PRESSURE:
-        cluster_set_pressure(cluster, victim, NODE_MEMORY_PRESSURE, begins);
-        return;
-    case FAULT_DISK_PRESSURE:
-        cluster_set_pressure(cluster, victim, NODE_DISK_PRESSURE, begins);
-        return;
-    case FAULT_PID_PRESSURE:
-        cluster_set_pressure(cluster, victim, NODE_PID_PRESSURE, begins);
-        return;
-    case FAULT_NETWORK_UNAVAILABLE:
-        set_network(self, victim, begins);
-        return;
-    case FAULT_API_OUTAGE:
-        cluster_set_api_down(cluster, begins);
-        return;
-    case FAULT_API_SLOW:
-        api_server_set_slowness(api, begins ? action->factor : 1);
-        return;
-    case FAULT_DROP_WATCHES:
-        drop_watches(api, begins);
-        return;
-    case FAULT_LIMIT_SEATS:
-        api_server_set_seats(api, begins ? action->seats : 0);
-        return;
-    case FAULT_DRIVER_HANG:
-        csi_modelled_driver_set_hung(driver_of(self), begins);
-        return;
-    case FAULT_DRIVER_SLOW:
-        csi_modelled_driver_set_slowness(driver_of(self), begins ? action->factor : 1);
-        return;
-    case FAULT_DRIVER_AWAY:
-        set_driver_away(self, victim, begins);
-        return;
-    case FAULT_REPLACE_PLUGIN: /* told to end, the registrar takes its socket away */
-        set_driver_away(self, victim, begins);
-        set_registrar(self, victim, begins ? REGISTRAR_GONE : REGISTRAR_LISTENS);
-        return;
-    case FAULT_KILL_REGISTRAR:
-        if (begins)
-            set_registrar(self, victim, REGISTRAR_DEAD);
-        return;
-    case FAULT_LOSE_VOLUMES:
-        if (begins)
-            lose_volumes(self);
-        return;
-    case FAULT_KEEP_VOLUMES:
-        csi_modelled_driver_set_keeps_volumes(driver_of(self), begins);
-        return;
-    }
-    g_assert_not_reached();
+    if (of_node != NULL)
+        of_node(self->run->cluster, victim);
+    if (of_process != NULL)
+        of_process(self->run->cluster, process, victim);
+    if (row->change != NULL)
+        row->change(self, victim, begins);
 }
 
 static void
@@ -338,7 +393,7 @@ fault_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
 {
     Fault *self = g_new0(Fault, 1);
 
-    *self = (Fault){run, action, g_ptr_array_new(), over, data};
+    *self = (Fault){run, action, &rows[action->fault], g_ptr_array_new(), over, data};
     find_victims(self);
     for (unsigned i = 0; i < self->victims->len; i++)
         strike(self, self->victims->pdata[i], TRUE);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "check-private.h"
+#include "models/api/fields.h"
+#include "models/api/workload.h"
+
+static void
+check_class(Checker *self, const ManifestInfo *info, const char *class_name, const char *path)
+{
+    if (class_name == NULL || *class_name == '\0' ||
+        checker_find(self, KIND_STORAGE_CLASS, NULL, class_name) != NULL ||
+        g_hash_table_contains(self->class_names, class_name))
+        return;
+    g_autofree char *nearest = checker_nearest(self, KIND_STORAGE_CLASS, class_name);
+    checker_fault(self, info, path, nearest != NULL ? nearest : "add its manifest",
+                  "there is no StorageClass \"%s\"", class_name);
+}
+
+static void
+check_driver(Checker *self, const ManifestInfo *info, const char *driver, const char *path)
+{
+    if (driver == NULL || g_hash_table_contains(self->driver_names, driver) ||
+        g_str_equal(driver, PROVISIONER_NONE))
+        return;
+    g_autofree char *hint = loader_driver_hint(self->loader, driver);
+    checker_fault(self, info, path, hint != NULL ? hint : "add it to spec.drivers",
+                  "there is no driver \"%s\"", driver);
+}
+
+static void
+check_node(Checker *self, const ManifestInfo *info, const char *node, const char *path)
+{
+    if (node != NULL && *node != '\0' && !g_hash_table_contains(self->node_names, node))
+        checker_fault(self, info, path, "nodes are made by spec.nodes, or are manifests",
+                      "there is no node \"%s\"", node);
+}
+
+/* Where a pod's volume stands in its manifest. Returns: (owned): a path */
+static char *
+volume_path(const ManifestInfo *info, const char *spec, const char *volume)
+{
+    const json_t *value = info->json;
+    g_auto(GStrv) keys = g_strsplit(spec, ".", -1);
+
+    for (unsigned i = 0; keys[i] != NULL; i++)
+        value = json_object_get(value, keys[i]);
+    value = json_object_get(value, "volumes");
+    for (gsize i = 0; i < json_array_size(value); i++)
+        if (g_strcmp0(json_string_value(json_object_get(json_array_get(value, i), "name")),
+                      volume) == 0)
+            return g_strdup_printf("%s.volumes[%zu].persistentVolumeClaim.claimName", spec, i);
+    return g_strdup_printf("%s.volumes", spec);
+}
+
+static void
+check_pod_volumes(Checker *self,
+                  const ManifestInfo *info,
+                  const PodVolumes *volumes,
+                  const char *spec)
+{
+    const char *namespace = info->object->key->namespace;
+
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++) {
+        const PodVolume *volume = &volumes->items[i];
+        if (volume->ephemeral || volume->claim_name == NULL ||
+            checker_has(self, KIND_CLAIM, namespace, volume->claim_name, info))
+            continue;
+        g_autofree char *path = volume_path(info, spec, volume->name);
+        g_autofree char *nearest = checker_hint(self, KIND_CLAIM, namespace, volume->claim_name);
+        checker_fault(self, info, path, nearest,
+                      "there is no PersistentVolumeClaim \"%s\" in namespace %s",
+                      volume->claim_name, namespace);
+    }
+}
+
+static void
+check_stateful_set(Checker *self, const ManifestInfo *info)
+{
+    const StatefulSet *set = STATEFUL_SET(info->object);
+
+    for (unsigned i = 0; set->claim_templates != NULL && i < set->claim_templates->n_items; i++) {
+        g_autofree char *path =
+            g_strdup_printf("spec.volumeClaimTemplates[%u].spec.storageClassName", i);
+        check_class(self, info, set->claim_templates->items[i]->claim->class_name, path);
+    }
+    if (set->template != NULL && set->replicas > 0)
+        check_pod_volumes(self, info, set->template->volumes, "spec.template.spec");
+}
+
+static void
+check_template(Checker *self, const ManifestInfo *info)
+{
+    const PodTemplate *template = workload_template(info->object);
+
+    if (template != NULL)
+        check_pod_volumes(self, info, template->volumes, "spec.template.spec");
+}
+
+static void
+check_claim(Checker *self, const ManifestInfo *info)
+{
+    const Claim *claim = CLAIM_CONST(info->object);
+    const char *volume = claim_volume_name(claim);
+
+    check_class(self, info, claim->class_name, "spec.storageClassName");
+    if (*volume == '\0' || claim->phase == CLAIM_LOST ||
+        checker_find(self, KIND_VOLUME, NULL, volume) != NULL)
+        return;
+    g_autofree char *nearest = checker_nearest(self, KIND_VOLUME, volume);
+    checker_fault(self, info, "spec.volumeName", nearest, "there is no PersistentVolume \"%s\"",
+                  volume);
+}
+
+static void
+check_volume(Checker *self, const ManifestInfo *info)
+{
+    const Volume *volume = VOLUME_CONST(info->object);
+
+    if (volume->source != NULL)
+        check_driver(self, info, volume->source->driver, "spec.csi.driver");
+}
+
+static void
+check_attachment(Checker *self, const ManifestInfo *info)
+{
+    const Attachment *attachment = ATTACHMENT(info->object);
+
+    check_driver(self, info, attachment->attacher, "spec.attacher");
+    check_node(self, info, attachment->node_name, "spec.nodeName");
+    if (attachment->volume_name != NULL &&
+        checker_find(self, KIND_VOLUME, NULL, attachment->volume_name) == NULL)
+        checker_fault(self, info, "spec.source.persistentVolumeName", NULL,
+                      "there is no PersistentVolume \"%s\"", attachment->volume_name);
+}
+
+static void
+check_pod(Checker *self, const ManifestInfo *info)
+{
+    check_pod_volumes(self, info, POD_CONST(info->object)->volumes, "spec");
+    check_node(self, info, POD_CONST(info->object)->node_name, "spec.nodeName");
+}
+
+static void
+check_storage_class(Checker *self, const ManifestInfo *info)
+{
+    check_driver(self, info, STORAGE_CLASS(info->object)->provisioner, "provisioner");
+}
+
+static void
+check_csi_node(Checker *self, const ManifestInfo *info)
+{
+    check_node(self, info, object_name(info->object), "metadata.name");
+}
+
+/* CSIDrivers may be of drivers that no scenario has: a real cluster has more than one looks at. */
+static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = {
+    [KIND_POD] = check_pod,
+    [KIND_CLAIM] = check_claim,
+    [KIND_VOLUME] = check_volume,
+    [KIND_STATEFUL_SET] = check_stateful_set,
+    [KIND_ATTACHMENT] = check_attachment,
+    [KIND_STORAGE_CLASS] = check_storage_class,
+    [KIND_CSI_NODE] = check_csi_node,
+    [KIND_DEPLOYMENT] = check_template,
+    [KIND_REPLICA_SET] = check_template,
+    [KIND_DAEMON_SET] = check_template,
+    [KIND_JOB] = check_template,
+};
+
+void
+checker_check_manifest(Checker *self, const ManifestInfo *info)
+{
+    /* What a cluster printed is a state, dangling names and all; what a user writes is meant. */
+    if (!object_uid_is_set(info->object->uid) && checks[object_kind(info->object)] != NULL)
+        checks[object_kind(info->object)](self, info);
+}

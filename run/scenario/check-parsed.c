@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "check-private.h"
+#include "models/api/fields.h"
+
+/* Checks that parse a manifest as the API server would, only to see its faults. */
+
+static void
+try_manifest(const json_t *manifest,
+             void (*report)(ApiParser *, const json_t *, const char *, const char *),
+             void *data)
+{
+    Objects *objects = objects_new(0); /* a name that is only tried is no name of an object */
+    ApiParser parser = {
+        .objects = objects, .report = report, .data = data, .path = g_string_new(NULL)};
+    Object *object = api_parser_object(&parser, manifest);
+
+    if (object != NULL)
+        object_unref(object);
+    g_string_free(parser.path, TRUE);
+    objects_free(objects);
+}
+
+/* ---- Nodes as the API server would judge them ---- */
+
+typedef struct {
+    Loader *loader;
+    const NodeFields *group;
+    const char *member; /* what is to blame; NULL: by the place in the Node */
+    unsigned n_known;   /* faults that were found before */
+} NodeCheck;
+
+/* Which member of a group a field of its Nodes comes from. */
+static const char *
+member_of_group(const char *path)
+{
+    static const struct {
+        const char *prefix, *member;
+    } members[] = {
+        {"metadata.labels",      "labels"     },
+        {"metadata.annotations", "annotations"},
+        {"spec.taints",          "taints"     },
+        {"status.",              "allocatable"},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
+        if (g_str_has_prefix(path, members[i].prefix))
+            return members[i].member;
+    return "name";
+}
+
+/* The same member may have been found at fault before, by its type. */
+static gboolean
+is_known(const NodeCheck *check, const char *member)
+{
+    g_autofree char *path = g_strdup_printf("%s.%s", check->group->path, member);
+
+    for (unsigned i = 0; i < check->n_known; i++)
+        if (g_str_has_prefix(((const FileFault *)check->loader->faults->pdata[i])->path, path))
+            return TRUE;
+    return FALSE;
+}
+
+static void
+report_node(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    const NodeCheck *check = parser->data;
+    const char *member = check->member != NULL ? check->member : member_of_group(parser->path->str);
+    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
+
+    (void)where;
+    if (!is_known(check, member))
+        schema_fault_member(&check->loader->reader, check->group->source, member, hint, "%s",
+                            message + MIN(prefix, strlen(message)));
+}
+
+/* Takes the manifest. */
+static void
+try_node(NodeCheck *check, json_t *manifest)
+{
+    try_manifest(manifest, report_node, check);
+    json_decref(manifest);
+}
+
+void
+checker_check_nodes(Checker *self)
+{
+    Loader *loader = self->loader;
+    const NodeFields *groups = loader->fields.spec.nodes.items;
+
+    for (unsigned i = 0; i < loader->fields.spec.nodes.n; i++) {
+        const ScenarioNodes *group = &groups[i].nodes;
+        NodeCheck check = {loader, &groups[i], NULL, loader->faults->len};
+        if (group->name == NULL)
+            continue;
+        SchemaJump jump = schema_go(&loader->reader, &groups[i].at, groups[i].path);
+        try_node(&check, scenario_node_manifest(group, "node", NULL));
+        check.member = "zones";
+        for (unsigned k = 0; group->zones != NULL && group->zones[k] != NULL; k++)
+            try_node(&check, scenario_node_manifest(&(ScenarioNodes){0}, "node", group->zones[k]));
+        schema_come_back(&loader->reader, jump);
+    }
+}
+
+/* ---- Patches ---- */
+
+typedef struct {
+    Checker *checker;
+    const ActionFields *fields;
+} PatchCheck;
+
+/* Where the value stands in the patch; else the patch as a whole. */
+static void
+report_patch(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    const PatchCheck *check = parser->data;
+    Loader *loader = check->checker->loader;
+    YamlPosition at = check->fields->place;
+    g_autofree char *path =
+        g_strdup_printf("%s.patch.patch.%s", check->fields->path, parser->path->str);
+    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
+
+    yaml_positions_find(loader->positions,
+                        json_object_get(json_object_get(check->fields->source, "patch"), "patch"),
+                        &at);
+    yaml_positions_find(loader->positions, where, &at);
+    file_faults_add(loader->faults, &at, path, message + MIN(prefix, strlen(message)), hint);
+}
+
+static void
+count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    (void)where, (void)message, (void)hint;
+    ++*(unsigned *)parser->data;
+}
+
+void
+checker_check_patch(Checker *self, const ScenarioAction *action, const ActionFields *fields)
+{
+    const ManifestInfo *info =
+        action->name == NULL ? NULL
+                             : checker_find(self, action->kind, action->namespace, action->name);
+
+    unsigned n_faults = 0;
+
+    if (info == NULL || info->object == NULL || action->patch == NULL)
+        return;
+    try_manifest(info->json, count_fault, &n_faults);
+    if (n_faults > 0)
+        return;
+    PatchCheck check = {self, fields};
+    json_t *merged = json_deep_copy(info->json);
+    json_merge_patch(merged, action->patch);
+    try_manifest(merged, report_patch, &check);
+    json_decref(merged);
+}

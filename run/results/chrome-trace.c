@@ -297,81 +297,14 @@ compare_ties(const ChromeTrace *self, const Mark *one, const Mark *other)
     return one->what < other->what ? -1 : one->what > other->what;
 }
 
-/* None equals another. */
-static inline gboolean
-comes_before(const ChromeTrace *self, const Mark *one, const Mark *other)
-{
-    return one->from != other->from ? one->from < other->from : compare_ties(self, one, other) < 0;
-}
-
 static int
 compare_marks(const void *a, const void *b, void *self)
 {
-    return comes_before(self, a, b) ? -1 : comes_before(self, b, a);
-}
+    const Mark *one = a, *other = b;
 
-static const Mark *
-middle_of(const ChromeTrace *self, const Mark *a, const Mark *b, const Mark *c)
-{
-    if (comes_before(self, b, a)) {
-        const Mark *swapped = a;
-        a = b;
-        b = swapped;
-    }
-    if (comes_before(self, b, c))
-        return b;
-    return comes_before(self, a, c) ? c : a;
-}
-
-/* Hoare's. Returns: how many go to the left: all of them come before the rest */
-static gsize
-partition(const ChromeTrace *self, Mark *marks, gsize n)
-{
-    const Mark pivot = *middle_of(self, &marks[0], &marks[n / 2], &marks[n - 1]);
-    gsize i = 0, k = n - 1;
-
-    for (;; i++, k--) {
-        while (comes_before(self, &marks[i], &pivot))
-            i++;
-        while (comes_before(self, &pivot, &marks[k]))
-            k--;
-        if (i >= k)
-            return i == k ? i + 1 : i;
-        Mark swapped = marks[i];
-        marks[i] = marks[k];
-        marks[k] = swapped;
-    }
-}
-
-#define FEW_MARKS 16
-
-/* In place, for a copy would be the largest thing that writing results needs. What goes deeper than
- * it should goes to GLib, which makes one. */
-static void
-sort_marks(ChromeTrace *self, Mark *marks, gsize n, unsigned depth)
-{
-    for (; n > FEW_MARKS && depth > 0; depth--) {
-        gsize left = partition(self, marks, n);
-        if (left < n - left) {
-            sort_marks(self, marks, left, depth - 1);
-            marks += left;
-            n -= left;
-        } else {
-            sort_marks(self, marks + left, n - left, depth - 1);
-            n = left;
-        }
-    }
-    if (n > FEW_MARKS) {
-        g_qsort_with_data(marks, (int)n, sizeof *marks, compare_marks, self);
-        return;
-    }
-    for (gsize i = 1; i < n; i++) {
-        const Mark mark = marks[i];
-        gsize k = i;
-        for (; k > 0 && comes_before(self, &mark, &marks[k - 1]); k--)
-            marks[k] = marks[k - 1];
-        marks[k] = mark;
-    }
+    if (one->from != other->from)
+        return one->from < other->from ? -1 : 1;
+    return compare_ties(self, one, other);
 }
 
 /* The mark of a slice that is there. */
@@ -386,7 +319,7 @@ find_mark(const ChromeTrace *self, SimTime from, uint32_t what)
         gsize middle = low + (high - low) / 2;
         if (marks[middle].what == what)
             return &marks[middle];
-        if (comes_before(self, &marks[middle], &wanted))
+        if (compare_marks(&marks[middle], &wanted, (void *)self) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -744,9 +677,9 @@ chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
     add_workers(&self);
     add_stages(&self);
     add_calls(&self);
+    g_array_sort_with_data(self.marks, compare_marks, &self);
     Mark *marks = (Mark *)(void *)self.marks->data;
     gsize n = self.marks->len;
-    sort_marks(&self, marks, n, 2 * g_bit_storage(n));
     for (gsize i = 0; i < n; i++)
         place(&self, &marks[i]);
     for (gsize i = 0; i < n; i++)

@@ -156,6 +156,23 @@ typedef enum {
     VERDICT_SATISFIED,
 } Verdict;
 
+/* In the order of Verdict. NULL: it depends on the Job */
+static const struct {
+    JobEnd end;
+    const char *reason, *message;
+} ends[] = {
+    {JOB_GOES_ON,   NULL,                       NULL                                           },
+    {JOB_COMPLETES, NULL,                       NULL                                           },
+    {JOB_FAILS,     NULL,                       NULL                                           },
+    {JOB_FAILS,     "PodFailurePolicy",         NULL                                           },
+    {JOB_FAILS,     "BackoffLimitExceeded",     "Job has reached the specified backoff limit"  },
+    {JOB_FAILS,     "DeadlineExceeded",         "Job was active longer than specified deadline"},
+    {JOB_FAILS,     "MaxFailedIndexesExceeded",
+     "Job has exceeded the specified maximal number of failed indexes"                         },
+    {JOB_FAILS,     "FailedIndexes",            "Job has failed indexes"                       },
+    {JOB_COMPLETES, "SuccessPolicy",            NULL                                           },
+};
+
 /* An earlier decision stands; else a failure comes before a success. */
 static const Rule end_table[] = {
     {"WL-89", SUCCESS_SAID, 0,                                                   VERDICT_SUCCESS_SAID},
@@ -230,39 +247,18 @@ look_at_end(const JobController *self, JobSync *sync, SimTime now)
 
     if ((facts & (BROKEN | OVERDUE)) == 0)
         sync->again_at = MIN(sync->again_at, deadline(sync));
-    switch ((Verdict)rules_find(&job_end_rules, facts, NULL)->then) {
-    case VERDICT_NONE:
+    Verdict verdict = (Verdict)rules_find(&job_end_rules, facts, NULL)->then;
+    const WorkloadCondition *said = verdict == VERDICT_SUCCESS_SAID   ? &job->success_met
+                                    : verdict == VERDICT_FAILURE_SAID ? &job->failure_target
+                                                                      : NULL;
+    if (verdict == VERDICT_NONE)
         return;
-    case VERDICT_SUCCESS_SAID:
-        job_set_end(self, sync, JOB_COMPLETES, job->success_met.reason, job->success_met.message);
-        return;
-    case VERDICT_FAILURE_SAID:
-        job_set_end(self, sync, JOB_FAILS, job->failure_target.reason, job->failure_target.message);
-        return;
-    case VERDICT_FORBIDDEN:
-        job_set_end(self, sync, JOB_FAILS, "PodFailurePolicy", message);
-        return;
-    case VERDICT_EXCEEDED:
-        job_set_end(self, sync, JOB_FAILS, "BackoffLimitExceeded",
-                    "Job has reached the specified backoff limit");
-        return;
-    case VERDICT_OVERDUE:
-        job_set_end(self, sync, JOB_FAILS, "DeadlineExceeded",
-                    "Job was active longer than specified deadline");
-        return;
-    case VERDICT_TOO_MANY:
-        job_set_end(self, sync, JOB_FAILS, "MaxFailedIndexesExceeded",
-                    "Job has exceeded the specified maximal number of failed indexes");
-        return;
-    case VERDICT_ALL_ENDED:
-        job_set_end(self, sync, JOB_FAILS, "FailedIndexes", "Job has failed indexes");
-        return;
-    case VERDICT_SATISFIED:
-        job_set_end(self, sync, JOB_COMPLETES, "SuccessPolicy",
-                    strings_internf(self->base.strings, "Matched rules at index %d", success_rule));
-        return;
-    }
-    g_assert_not_reached();
+    if (verdict == VERDICT_SATISFIED)
+        message = strings_internf(self->base.strings, "Matched rules at index %d", success_rule);
+    else if (verdict != VERDICT_FORBIDDEN)
+        message = said != NULL ? said->message : ends[verdict].message;
+    job_set_end(self, sync, ends[verdict].end, said != NULL ? said->reason : ends[verdict].reason,
+                message);
 }
 
 void

@@ -528,8 +528,7 @@ void
 describe_pod(Description *self, json_t *pod)
 {
     json_t *priority = value_at(pod, "spec.priority");
-    const char *node = value_text(pod, "spec.nodeName"), *kind,
-               *controller = controller_of(pod, &kind);
+    const char *node = value_text(pod, "spec.nodeName");
 
     put_text(self, 0, "Name", value_text(pod, "metadata.name"));
     put_text(self, 0, "Namespace", value_text(pod, "metadata.namespace"));
@@ -548,8 +547,7 @@ describe_pod(Description *self, json_t *pod)
     put_annotations(self, "Annotations", value_at(pod, "metadata.annotations"));
     put_status(self, pod);
     put_addresses(self, pod);
-    if (controller != NULL)
-        put(self, 0, "Controlled By:\t%s/%s\n", kind, controller);
+    put_controller(self, pod);
     put_optional_text(self, "NominatedNodeName", pod, "status.nominatedNodeName");
     if (value_length(pod, "spec.initContainers") > 0)
         put_containers(self, "Init Containers", value_at(pod, "spec.initContainers"),

@@ -123,13 +123,10 @@ put_workload_conditions(Description *self, json_t *conditions)
 void
 describe_replica_set(Description *self, json_t *set)
 {
-    const char *kind, *controller = controller_of(set, &kind);
-
     put_name(self, set);
     put_selector(self, set);
     put_labels(self, set);
-    if (controller != NULL)
-        put(self, 0, "Controlled By:\t%s/%s\n", kind, controller);
+    put_controller(self, set);
     put(self, 0, "Replicas:\t%" PRId64 " current / %" PRId64 " desired\n",
         value_integer(set, "status.replicas", 0), value_integer(set, "spec.replicas", 1));
     put_pods_status(self, set);
@@ -290,13 +287,10 @@ put_job_spec(Description *self, json_t *job)
 void
 describe_job(Description *self, json_t *job)
 {
-    const char *kind, *controller = controller_of(job, &kind);
-
     put_name(self, job);
     put_selector(self, job);
     put_labels(self, job);
-    if (controller != NULL)
-        put(self, 0, "Controlled By:\t%s/%s\n", kind, controller);
+    put_controller(self, job);
     put_job_spec(self, job);
     put_job_times(self, job);
     put_number(self, "Active Deadline Seconds", job, "spec.activeDeadlineSeconds", "s");

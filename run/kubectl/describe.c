@@ -133,20 +133,14 @@ put_phase(Description *self, json_t *object)
     put(self, 0, "Status:\tTerminating (lasts %s)\n", age->str);
 }
 
-const char *
-controller_of(json_t *object, const char **kind)
+void
+put_controller(Description *self, json_t *object)
 {
-    json_t *owner;
-    gsize i;
+    json_t *owner = value_controller(object);
 
-    json_array_foreach(value_at(object, "metadata.ownerReferences"), i, owner)
-    {
-        if (!value_is_true(owner, "controller"))
-            continue;
-        *kind = value_text(owner, "kind");
-        return value_text(owner, "name");
-    }
-    return NULL;
+    if (owner != NULL)
+        put(self, 0, "Controlled By:\t%s/%s\n", value_text(owner, "kind"),
+            value_text(owner, "name"));
 }
 
 static gboolean

@@ -26,7 +26,8 @@ void put_annotations(Description *self, const char *name, json_t *annotations);
 void put_phase(Description *self, json_t *object);
 /* "Finalizers:\t[a b]" */
 void put_list(Description *self, unsigned level, const char *name, json_t *list);
-const char *controller_of(json_t *object, const char **kind); /* its name; NULL: none */
+/* "Controlled By"; nothing for an object without a controller. */
+void put_controller(Description *self, json_t *object);
 
 void describe_pod(Description *self, json_t *pod);
 void describe_claim(Description *self, json_t *claim);

@@ -52,7 +52,7 @@ append_header(const TableStyle *style, GString *line)
     for (const KindColumn *column = style->kind->columns; column->name != NULL; column++) {
         g_autofree char *name = g_ascii_strup(column->name, -1);
 
-        if (column->is_wide && g_strcmp0(options->output, "wide") != 0)
+        if ((column->flags & COLUMN_WIDE) != 0 && g_strcmp0(options->output, "wide") != 0)
             continue;
         begin_cell(line, &is_first);
         g_string_append(line, name);
@@ -89,10 +89,8 @@ append_labels(const KubectlOptions *options, json_t *labels, GString *line, gboo
 static void
 append_row(const TableStyle *style, json_t *object, ValueTime now, GString *line)
 {
-    g_autoptr(GPtrArray) cells = g_ptr_array_new_with_free_func(g_free);
     gboolean is_wide = g_strcmp0(style->options->output, "wide") == 0, is_first = TRUE;
 
-    style->kind->row(cells, object, now);
     if (style->event != NULL) {
         begin_cell(line, &is_first);
         g_string_append(line, style->event);
@@ -101,18 +99,20 @@ append_row(const TableStyle *style, json_t *object, ValueTime now, GString *line
         begin_cell(line, &is_first);
         append_cell(line, value_text(object, "metadata.namespace"));
     }
-    for (unsigned i = 0; i < cells->len; i++) {
-        const KindColumn *column = &style->kind->columns[i];
+    for (const KindColumn *column = style->kind->columns; column->name != NULL; column++) {
+        g_autoptr(GString) text = g_string_new(NULL);
 
-        if (column->is_wide && !is_wide)
+        if ((column->flags & COLUMN_WIDE) != 0 && !is_wide)
             continue;
         begin_cell(line, &is_first);
-        if (column->is_name && style->with_kind) {
+        if ((column->flags & COLUMN_NAME) != 0 && style->with_kind) {
             g_autofree char *prefix = kubectl_kind_prefix(style->kind);
 
             g_string_append_printf(line, "%s/", prefix);
         }
-        append_cell(line, cells->pdata[i]);
+        Cell cell = {text, object, value_at(object, column->path), column, now};
+        column->append(&cell);
+        append_cell(line, text->len > 0 ? text->str : column->missing);
     }
     append_labels(style->options, value_at(object, "metadata.labels"), line, &is_first);
     g_string_append_c(line, '\n');

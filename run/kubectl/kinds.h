@@ -6,14 +6,31 @@
 /* The kinds that the commands know: their names, and the columns that the API server prints for
  * them. */
 
-typedef struct {
-    const char *name; /* "Access Modes": printed in capitals */
-    gboolean is_wide; /* with -o wide only */
-    gboolean is_name; /* gets the kind in front where several kinds are printed */
-} KindColumn;
-
 typedef struct KubectlKind KubectlKind;
 typedef struct Description Description;
+typedef struct Cell Cell;
+
+typedef enum {
+    COLUMN_WIDE = 1 << 0, /* only with -o wide */
+    COLUMN_NAME = 1 << 1, /* begins with the kind where several kinds are printed */
+} KindColumnFlags;
+
+typedef struct {
+    const char *name; /* "Access Modes": printed in capitals */
+    void (*append)(Cell *cell);
+    const char *path;    /* of the field; "" if append() needs none */
+    const char *missing; /* printed if append() writes nothing */
+    unsigned flags;      /* KindColumnFlags */
+} KindColumn;
+
+/* A cell of a table: appends to @text. */
+struct Cell {
+    GString *text;
+    json_t *object;
+    json_t *value; /* at the column's path; NULL if it is missing */
+    const KindColumn *column;
+    ValueTime now;
+};
 
 struct KubectlKind {
     const char *kind;        /* "StorageClass" */
@@ -23,9 +40,6 @@ struct KubectlKind {
     gboolean is_namespaced;
     gboolean is_in_all;        /* `get all` has it */
     const KindColumn *columns; /* ends with a NULL name */
-    void (*row)(GPtrArray *cells,
-                json_t *object,
-                ValueTime now); /* adds a cell (char *, owned) for each column */
     void (*describe)(Description *description,
                      json_t *object); /* all but the events; NULL: field by field */
 };
@@ -49,35 +63,11 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
     namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[], job_columns[],
     disruption_budget_columns[], controller_revision_columns[], snapshot_columns[],
     snapshot_content_columns[], snapshot_class_columns[];
-void claim_row(GPtrArray *cells, json_t *claim, ValueTime now);
-void volume_row(GPtrArray *cells, json_t *volume, ValueTime now);
-void class_row(GPtrArray *cells, json_t *class, ValueTime now);
-void attachment_row(GPtrArray *cells, json_t *attachment, ValueTime now);
-void csi_node_row(GPtrArray *cells, json_t *node, ValueTime now);
-void csi_driver_row(GPtrArray *cells, json_t *driver, ValueTime now);
-void created_row(GPtrArray *cells,
-                 json_t *object,
-                 ValueTime now); /* the API server's printer for kinds without one */
-void pod_row(GPtrArray *cells, json_t *pod, ValueTime now);
-void node_row(GPtrArray *cells, json_t *node, ValueTime now);
-void stateful_set_row(GPtrArray *cells, json_t *set, ValueTime now);
-void daemon_set_row(GPtrArray *cells, json_t *set, ValueTime now);
-void job_row(GPtrArray *cells, json_t *job, ValueTime now);
-void deployment_row(GPtrArray *cells, json_t *deployment, ValueTime now);
-void replica_set_row(GPtrArray *cells, json_t *set, ValueTime now);
-void service_row(GPtrArray *cells, json_t *service, ValueTime now);
-void namespace_row(GPtrArray *cells, json_t *namespace, ValueTime now);
-void event_row(GPtrArray *cells, json_t *event, ValueTime now);
-void lease_row(GPtrArray *cells, json_t *lease, ValueTime now);
-void disruption_budget_row(GPtrArray *cells, json_t *budget, ValueTime now);
-void controller_revision_row(GPtrArray *cells, json_t *revision, ValueTime now);
-void snapshot_row(GPtrArray *cells, json_t *snapshot, ValueTime now);
-void snapshot_content_row(GPtrArray *cells, json_t *content, ValueTime now);
-void snapshot_class_row(GPtrArray *cells, json_t *class, ValueTime now);
 
-/* Cells, for the rows. */
-void cell_add(GPtrArray *cells, const char *format, ...) G_GNUC_PRINTF(2, 3);
-void cell_add_age(GPtrArray *cells, json_t *object, ValueTime now);
+/* Cells of both tables. */
+void cell_value(Cell *cell);
+void cell_age(Cell *cell);
+void cell_joined(Cell *cell); /* a list, joined by commas */
 
 /* What tables and descriptions both tell. */
 void append_access_modes(GString *out,

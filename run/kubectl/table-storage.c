@@ -3,45 +3,28 @@
 
 #include "kinds.h"
 
-/* Rows of the storage kinds, as the API server prints them (pkg/printers/internalversion of
- * Kubernetes 1.32). */
-
-#define COLUMN_NAME                                                                                \
-    {                                                                                              \
-        "Name", FALSE, TRUE                                                                        \
-    }
-#define COLUMN_AGE                                                                                 \
-    {                                                                                              \
-        "Age", FALSE, FALSE                                                                        \
-    }
-#define COLUMNS_END                                                                                \
-    {                                                                                              \
-        NULL, FALSE, FALSE                                                                         \
-    }
+/* Tables of the storage kinds, as the API server prints them (pkg/printers/internalversion of
+ * Kubernetes 1.32); those of snapshots by the additionalPrinterColumns of their
+ * CustomResourceDefinitions (external-snapshotter v8.2, client/config/crd). */
 
 void
-cell_add(GPtrArray *cells, const char *format, ...)
+cell_value(Cell *cell)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_ptr_array_add(cells, g_strdup_vprintf(format, args));
-    va_end(args);
-}
-
-static void
-cell_take(GPtrArray *cells, GString *text)
-{
-    g_ptr_array_add(cells, g_string_free(text, FALSE));
+    if (cell->value != NULL)
+        value_append_go(cell->text, cell->value);
 }
 
 void
-cell_add_age(GPtrArray *cells, json_t *object, ValueTime now)
+cell_age(Cell *cell)
 {
-    GString *age = g_string_new(NULL);
+    if (cell->value != NULL)
+        value_append_age(cell->text, value_time(cell->object, cell->column->path), cell->now);
+}
 
-    value_append_age(age, value_time(object, "metadata.creationTimestamp"), now);
-    cell_take(cells, age);
+void
+cell_joined(Cell *cell)
+{
+    value_append_joined(cell->text, cell->value, ",");
 }
 
 void
@@ -74,100 +57,90 @@ class_name_of(json_t *object)
     return old != NULL ? json_string_value(old) : value_text(object, "spec.storageClassName");
 }
 
-static const char *
-text_or(json_t *object, const char *path, const char *missing)
+/* The phase, unless the object is being deleted. */
+static void
+cell_phase(Cell *cell)
 {
-    return value_at(object, path) != NULL ? value_text(object, path) : missing;
+    g_string_append(cell->text, value_at(cell->object, "metadata.deletionTimestamp") != NULL
+                                    ? "Terminating"
+                                    : value_text(cell->object, "status.phase"));
 }
 
-/* The phase, or that it is being deleted. */
-static const char *
-phase_of(json_t *object)
+static void
+cell_quantity(Cell *cell)
 {
-    return value_at(object, "metadata.deletionTimestamp") != NULL
-               ? "Terminating"
-               : value_text(object, "status.phase");
+    value_append_quantity(cell->text, cell->value);
+}
+
+static void
+cell_modes(Cell *cell)
+{
+    append_access_modes(cell->text, cell->value);
+}
+
+/* Empty until the claim has a volume. */
+static void
+cell_bound_quantity(Cell *cell)
+{
+    if (*value_text(cell->object, "spec.volumeName") != '\0')
+        cell_quantity(cell);
+}
+
+static void
+cell_bound_modes(Cell *cell)
+{
+    if (*value_text(cell->object, "spec.volumeName") != '\0')
+        cell_modes(cell);
+}
+
+static void
+cell_class(Cell *cell)
+{
+    g_string_append(cell->text, class_name_of(cell->object));
+}
+
+/* A field that may be set to an empty text. */
+static void
+cell_optional(Cell *cell)
+{
+    g_string_append(cell->text,
+                    cell->value == NULL ? "<unset>" : value_text(cell->object, cell->column->path));
 }
 
 const KindColumn claim_columns[] = {
-    COLUMN_NAME,
-    {"Status",                FALSE, FALSE},
-    {"Volume",                FALSE, FALSE},
-    {"Capacity",              FALSE, FALSE},
-    {"Access Modes",          FALSE, FALSE},
-    {"StorageClass",          FALSE, FALSE},
-    {"VolumeAttributesClass", FALSE, FALSE},
-    COLUMN_AGE,
-    {"VolumeMode",            TRUE,  FALSE},
-    COLUMNS_END,
+    {"Name",                  cell_value,          "metadata.name",                  "",          COLUMN_NAME},
+    {"Status",                cell_phase,          "",                               "",          0          },
+    {"Volume",                cell_value,          "spec.volumeName",                "",          0          },
+    {"Capacity",              cell_bound_quantity, "status.capacity.storage",        "",          0          },
+    {"Access Modes",          cell_bound_modes,    "status.accessModes",             "",          0          },
+    {"StorageClass",          cell_class,          "",                               "",          0          },
+    {"VolumeAttributesClass", cell_optional,       "spec.volumeAttributesClassName", "",          0          },
+    {"Age",                   cell_age,            "metadata.creationTimestamp",     "<unknown>", 0          },
+    {"VolumeMode",            cell_optional,       "spec.volumeMode",                "",          COLUMN_WIDE},
+    {NULL,                    NULL,                NULL,                             NULL,        0          },
 };
 
-void
-claim_row(GPtrArray *cells, json_t *claim, ValueTime now)
+static void
+cell_claim(Cell *cell)
 {
-    const char *volume = value_text(claim, "spec.volumeName");
-    GString *capacity = g_string_new(NULL), *modes = g_string_new(NULL);
-
-    cell_add(cells, "%s", value_text(claim, "metadata.name"));
-    cell_add(cells, "%s", phase_of(claim));
-    cell_add(cells, "%s", volume);
-    if (*volume != '\0') {
-        append_access_modes(modes, value_at(claim, "status.accessModes"));
-        value_append_quantity(capacity, value_at(claim, "status.capacity.storage"));
-    }
-    cell_take(cells, capacity);
-    cell_take(cells, modes);
-    cell_add(cells, "%s", class_name_of(claim));
-    cell_add(cells, "%s", text_or(claim, "spec.volumeAttributesClassName", "<unset>"));
-    cell_add_age(cells, claim, now);
-    cell_add(cells, "%s", text_or(claim, "spec.volumeMode", "<unset>"));
+    if (cell->value != NULL)
+        g_string_append_printf(cell->text, "%s/%s", value_text(cell->value, "namespace"),
+                               value_text(cell->value, "name"));
 }
 
 const KindColumn volume_columns[] = {
-    COLUMN_NAME,
-    {"Capacity",              FALSE, FALSE},
-    {"Access Modes",          FALSE, FALSE},
-    {"Reclaim Policy",        FALSE, FALSE},
-    {"Status",                FALSE, FALSE},
-    {"Claim",                 FALSE, FALSE},
-    {"StorageClass",          FALSE, FALSE},
-    {"VolumeAttributesClass", FALSE, FALSE},
-    {"Reason",                FALSE, FALSE},
-    COLUMN_AGE,
-    {"VolumeMode",            TRUE,  FALSE},
-    COLUMNS_END,
-};
-
-void
-volume_row(GPtrArray *cells, json_t *volume, ValueTime now)
-{
-    json_t *claim = value_at(volume, "spec.claimRef");
-    GString *capacity = g_string_new(NULL), *modes = g_string_new(NULL);
-
-    cell_add(cells, "%s", value_text(volume, "metadata.name"));
-    value_append_quantity(capacity, value_at(volume, "spec.capacity.storage"));
-    cell_take(cells, capacity);
-    append_access_modes(modes, value_at(volume, "spec.accessModes"));
-    cell_take(cells, modes);
-    cell_add(cells, "%s", value_text(volume, "spec.persistentVolumeReclaimPolicy"));
-    cell_add(cells, "%s", phase_of(volume));
-    cell_add(cells, "%s%s%s", value_text(claim, "namespace"), claim != NULL ? "/" : "",
-             value_text(claim, "name"));
-    cell_add(cells, "%s", class_name_of(volume));
-    cell_add(cells, "%s", text_or(volume, "spec.volumeAttributesClassName", "<unset>"));
-    cell_add(cells, "%s", value_text(volume, "status.reason"));
-    cell_add_age(cells, volume, now);
-    cell_add(cells, "%s", text_or(volume, "spec.volumeMode", "<unset>"));
-}
-
-const KindColumn class_columns[] = {
-    COLUMN_NAME,
-    {"Provisioner",          FALSE, FALSE},
-    {"ReclaimPolicy",        FALSE, FALSE},
-    {"VolumeBindingMode",    FALSE, FALSE},
-    {"AllowVolumeExpansion", FALSE, FALSE},
-    COLUMN_AGE,
-    COLUMNS_END,
+    {"Name",                  cell_value,    "metadata.name",                      "",          COLUMN_NAME},
+    {"Capacity",              cell_quantity, "spec.capacity.storage",              "",          0          },
+    {"Access Modes",          cell_modes,    "spec.accessModes",                   "",          0          },
+    {"Reclaim Policy",        cell_value,    "spec.persistentVolumeReclaimPolicy", "",          0          },
+    {"Status",                cell_phase,    "",                                   "",          0          },
+    {"Claim",                 cell_claim,    "spec.claimRef",                      "",          0          },
+    {"StorageClass",          cell_class,    "",                                   "",          0          },
+    {"VolumeAttributesClass", cell_optional, "spec.volumeAttributesClassName",     "",          0          },
+    {"Reason",                cell_value,    "status.reason",                      "",          0          },
+    {"Age",                   cell_age,      "metadata.creationTimestamp",         "<unknown>", 0          },
+    {"VolumeMode",            cell_optional, "spec.volumeMode",                    "",          COLUMN_WIDE},
+    {NULL,                    NULL,          NULL,                                 NULL,        0          },
 };
 
 gboolean
@@ -183,99 +156,105 @@ class_is_default(json_t *class)
     return FALSE;
 }
 
-void
-class_row(GPtrArray *cells, json_t *class, ValueTime now)
+static void
+cell_class_name(Cell *cell)
 {
-    cell_add(cells, "%s%s", value_text(class, "metadata.name"),
-             class_is_default(class) ? " (default)" : "");
-    cell_add(cells, "%s", value_text(class, "provisioner"));
-    cell_add(cells, "%s", text_or(class, "reclaimPolicy", "Delete"));
-    cell_add(cells, "%s", text_or(class, "volumeBindingMode", "Immediate"));
-    cell_add(cells, "%s", value_is_true(class, "allowVolumeExpansion") ? "true" : "false");
-    cell_add_age(cells, class, now);
+    g_string_append_printf(cell->text, "%s%s", value_text(cell->object, cell->column->path),
+                           class_is_default(cell->object) ? " (default)" : "");
 }
 
-const KindColumn attachment_columns[] = {
-    COLUMN_NAME,
-    {"Attacher", FALSE, FALSE},
-    {"PV",       FALSE, FALSE},
-    {"Node",     FALSE, FALSE},
-    {"Attached", FALSE, FALSE},
-    COLUMN_AGE,
-    COLUMNS_END,
+const KindColumn class_columns[] = {
+    {"Name",                 cell_class_name, "metadata.name",              "",          COLUMN_NAME},
+    {"Provisioner",          cell_value,      "provisioner",                "",          0          },
+    {"ReclaimPolicy",        cell_value,      "reclaimPolicy",              "Delete",    0          },
+    {"VolumeBindingMode",    cell_value,      "volumeBindingMode",          "Immediate", 0          },
+    {"AllowVolumeExpansion", cell_value,      "allowVolumeExpansion",       "false",     0          },
+    {"Age",                  cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,                   NULL,            NULL,                         NULL,        0          },
 };
 
-void
-attachment_row(GPtrArray *cells, json_t *attachment, ValueTime now)
+const KindColumn attachment_columns[] = {
+    {"Name",     cell_value, "metadata.name",                    "",          COLUMN_NAME},
+    {"Attacher", cell_value, "spec.attacher",                    "",          0          },
+    {"PV",       cell_value, "spec.source.persistentVolumeName", "",          0          },
+    {"Node",     cell_value, "spec.nodeName",                    "",          0          },
+    {"Attached", cell_value, "status.attached",                  "false",     0          },
+    {"Age",      cell_age,   "metadata.creationTimestamp",       "<unknown>", 0          },
+    {NULL,       NULL,       NULL,                               NULL,        0          },
+};
+
+static void
+cell_length(Cell *cell)
 {
-    cell_add(cells, "%s", value_text(attachment, "metadata.name"));
-    cell_add(cells, "%s", value_text(attachment, "spec.attacher"));
-    cell_add(cells, "%s", value_text(attachment, "spec.source.persistentVolumeName"));
-    cell_add(cells, "%s", value_text(attachment, "spec.nodeName"));
-    cell_add(cells, "%s", value_is_true(attachment, "status.attached") ? "true" : "false");
-    cell_add_age(cells, attachment, now);
+    g_string_append_printf(cell->text, "%" G_GSIZE_FORMAT,
+                           value_length(cell->object, cell->column->path));
 }
 
 const KindColumn csi_node_columns[] = {
-    COLUMN_NAME,
-    {"Drivers", FALSE, FALSE},
-    COLUMN_AGE,
-    COLUMNS_END,
+    {"Name",    cell_value,  "metadata.name",              "",          COLUMN_NAME},
+    {"Drivers", cell_length, "spec.drivers",               "",          0          },
+    {"Age",     cell_age,    "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,      NULL,        NULL,                         NULL,        0          },
 };
 
-void
-csi_node_row(GPtrArray *cells, json_t *node, ValueTime now)
+static void
+cell_audiences(Cell *cell)
 {
-    cell_add(cells, "%s", value_text(node, "metadata.name"));
-    cell_add(cells, "%" G_GSIZE_FORMAT, value_length(node, "spec.drivers"));
-    cell_add_age(cells, node, now);
+    json_t *token;
+    gsize i;
+
+    json_array_foreach(cell->value, i, token)
+        g_string_append_printf(cell->text, "%s%s", i > 0 ? "," : "", value_text(token, "audience"));
 }
 
 const KindColumn csi_driver_columns[] = {
-    COLUMN_NAME,
-    {"AttachRequired",    FALSE, FALSE},
-    {"PodInfoOnMount",    FALSE, FALSE},
-    {"StorageCapacity",   FALSE, FALSE},
-    {"TokenRequests",     FALSE, FALSE},
-    {"RequiresRepublish", FALSE, FALSE},
-    {"Modes",             FALSE, FALSE},
-    COLUMN_AGE,
-    COLUMNS_END,
+    {"Name",              cell_value,     "metadata.name",              "",          COLUMN_NAME},
+    {"AttachRequired",    cell_value,     "spec.attachRequired",        "true",      0          },
+    {"PodInfoOnMount",    cell_value,     "spec.podInfoOnMount",        "false",     0          },
+    {"StorageCapacity",   cell_value,     "spec.storageCapacity",       "false",     0          },
+    {"TokenRequests",     cell_audiences, "spec.tokenRequests",         "<unset>",   0          },
+    {"RequiresRepublish", cell_value,     "spec.requiresRepublish",     "false",     0          },
+    {"Modes",             cell_joined,    "spec.volumeLifecycleModes",  "<none>",    0          },
+    {"Age",               cell_age,       "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,                NULL,           NULL,                         NULL,        0          },
 };
-
-void
-csi_driver_row(GPtrArray *cells, json_t *driver, ValueTime now)
-{
-    json_t *tokens = value_at(driver, "spec.tokenRequests"), *token;
-    json_t *modes = value_at(driver, "spec.volumeLifecycleModes");
-    GString *audiences = g_string_new(json_array_size(tokens) == 0 ? "<unset>" : NULL);
-    GString *words = g_string_new(json_array_size(modes) == 0 ? "<none>" : NULL);
-    gsize i;
-
-    cell_add(cells, "%s", value_text(driver, "metadata.name"));
-    cell_add(cells, "%s",
-             json_is_false(value_at(driver, "spec.attachRequired")) ? "false" : "true");
-    cell_add(cells, "%s", value_is_true(driver, "spec.podInfoOnMount") ? "true" : "false");
-    cell_add(cells, "%s", value_is_true(driver, "spec.storageCapacity") ? "true" : "false");
-    json_array_foreach(tokens, i, token)
-        g_string_append_printf(audiences, "%s%s", i > 0 ? "," : "", value_text(token, "audience"));
-    cell_take(cells, audiences);
-    cell_add(cells, "%s", value_is_true(driver, "spec.requiresRepublish") ? "true" : "false");
-    value_append_joined(words, modes, ",");
-    cell_take(cells, words);
-    cell_add_age(cells, driver, now);
-}
 
 const KindColumn created_columns[] = {
-    COLUMN_NAME,
-    {"Created At", FALSE, FALSE},
-    COLUMNS_END,
+    {"Name",       cell_value, "metadata.name",              "",   COLUMN_NAME},
+    {"Created At", cell_value, "metadata.creationTimestamp", "",   0          },
+    {NULL,         NULL,       NULL,                         NULL, 0          },
 };
 
-void
-created_row(GPtrArray *cells, json_t *object, ValueTime now)
-{
-    (void)now;
-    cell_add(cells, "%s", value_text(object, "metadata.name"));
-    cell_add(cells, "%s", value_text(object, "metadata.creationTimestamp"));
-}
+const KindColumn snapshot_columns[] = {
+    {"Name",                  cell_value, "metadata.name",                         "",          COLUMN_NAME},
+    {"ReadyToUse",            cell_value, "status.readyToUse",                     "",          0          },
+    {"SourcePVC",             cell_value, "spec.source.persistentVolumeClaimName", "",          0          },
+    {"SourceSnapshotContent", cell_value, "spec.source.volumeSnapshotContentName", "",          0          },
+    {"RestoreSize",           cell_value, "status.restoreSize",                    "",          0          },
+    {"SnapshotClass",         cell_value, "spec.volumeSnapshotClassName",          "",          0          },
+    {"SnapshotContent",       cell_value, "status.boundVolumeSnapshotContentName", "",          0          },
+    {"CreationTime",          cell_age,   "status.creationTime",                   "",          0          },
+    {"Age",                   cell_age,   "metadata.creationTimestamp",            "<unknown>", 0          },
+    {NULL,                    NULL,       NULL,                                    NULL,        0          },
+};
+
+const KindColumn snapshot_content_columns[] = {
+    {"Name",                    cell_value, "metadata.name",                    "",          COLUMN_NAME},
+    {"ReadyToUse",              cell_value, "status.readyToUse",                "",          0          },
+    {"RestoreSize",             cell_value, "status.restoreSize",               "",          0          },
+    {"DeletionPolicy",          cell_value, "spec.deletionPolicy",              "",          0          },
+    {"Driver",                  cell_value, "spec.driver",                      "",          0          },
+    {"VolumeSnapshotClass",     cell_value, "spec.volumeSnapshotClassName",     "",          0          },
+    {"VolumeSnapshot",          cell_value, "spec.volumeSnapshotRef.name",      "",          0          },
+    {"VolumeSnapshotNamespace", cell_value, "spec.volumeSnapshotRef.namespace", "",          0          },
+    {"Age",                     cell_age,   "metadata.creationTimestamp",       "<unknown>", 0          },
+    {NULL,                      NULL,       NULL,                               NULL,        0          },
+};
+
+const KindColumn snapshot_class_columns[] = {
+    {"Name",           cell_value, "metadata.name",              "",          COLUMN_NAME},
+    {"Driver",         cell_value, "driver",                     "",          0          },
+    {"DeletionPolicy", cell_value, "deletionPolicy",             "",          0          },
+    {"Age",            cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,             NULL,       NULL,                         NULL,        0          },
+};

@@ -3,34 +3,8 @@
 
 #include "kinds.h"
 
-/* Rows of pods, nodes, workloads and events, as the API server prints them
+/* Tables of pods, nodes, workloads and events, as the API server prints them
  * (pkg/printers/internalversion of 1.32). */
-
-#define COLUMN_NAME                                                                                \
-    {                                                                                              \
-        "Name", FALSE, TRUE                                                                        \
-    }
-#define COLUMN_AGE                                                                                 \
-    {                                                                                              \
-        "Age", FALSE, FALSE                                                                        \
-    }
-#define COLUMNS_END                                                                                \
-    {                                                                                              \
-        NULL, FALSE, FALSE                                                                         \
-    }
-
-const KindColumn pod_columns[] = {
-    COLUMN_NAME,
-    {"Ready",           FALSE, FALSE},
-    {"Status",          FALSE, FALSE},
-    {"Restarts",        FALSE, FALSE},
-    COLUMN_AGE,
-    {"IP",              TRUE,  FALSE},
-    {"Node",            TRUE,  FALSE},
-    {"Nominated Node",  TRUE,  FALSE},
-    {"Readiness Gates", TRUE,  FALSE},
-    COLUMNS_END,
-};
 
 /* What the containers of a pod add up to. */
 typedef struct {
@@ -181,66 +155,78 @@ summarize_pod(PodSummary *self, json_t *pod)
         set_reason(self, "Terminating");
 }
 
-static const char *
-text_or_none(const char *text)
+static PodSummary
+pod_summary(json_t *pod)
 {
-    return *text != '\0' ? text : "<none>";
+    PodSummary summary = {.restarted_at = VALUE_TIME_NONE};
+
+    summarize_pod(&summary, pod);
+    return summary;
 }
 
 static void
-add_gates(GPtrArray *cells, json_t *pod)
+cell_pod_ready(Cell *cell)
 {
-    json_t *gates = value_at(pod, "spec.readinessGates"), *gate;
-    unsigned n_true = 0;
-    gsize i;
+    PodSummary summary = pod_summary(cell->object);
 
-    if (json_array_size(gates) == 0) {
-        cell_add(cells, "<none>");
-        return;
-    }
-    json_array_foreach(gates, i, gate) n_true +=
-        has_condition(pod, value_text(gate, "conditionType"));
-    cell_add(cells, "%u/%" G_GSIZE_FORMAT, n_true, json_array_size(gates));
-}
-
-void
-pod_row(GPtrArray *cells, json_t *pod, ValueTime now)
-{
-    PodSummary summary = {.restarted_at = VALUE_TIME_NONE};
-    g_autoptr(GString) restarts = g_string_new(NULL);
-
-    summarize_pod(&summary, pod);
-    cell_add(cells, "%s", value_text(pod, "metadata.name"));
-    cell_add(cells, "%" PRId64 "/%" PRId64, summary.ready, summary.total);
-    cell_add(cells, "%s", summary.reason);
-    g_string_printf(restarts, "%" PRId64, summary.restarts);
-    if (summary.restarts != 0 && summary.restarted_at != VALUE_TIME_NONE) {
-        g_string_append(restarts, " (");
-        value_append_age(restarts, summary.restarted_at, now);
-        g_string_append(restarts, " ago)");
-    }
-    cell_add(cells, "%s", restarts->str);
-    cell_add_age(cells, pod, now);
-    cell_add(cells, "%s",
-             text_or_none(value_text(json_array_get(value_at(pod, "status.podIPs"), 0), "ip")));
-    cell_add(cells, "%s", text_or_none(value_text(pod, "spec.nodeName")));
-    cell_add(cells, "%s", text_or_none(value_text(pod, "status.nominatedNodeName")));
-    add_gates(cells, pod);
+    g_string_append_printf(cell->text, "%" PRId64 "/%" PRId64, summary.ready, summary.total);
     g_free(summary.reason);
 }
 
-const KindColumn node_columns[] = {
-    COLUMN_NAME,
-    {"Status",            FALSE, FALSE},
-    {"Roles",             FALSE, FALSE},
-    COLUMN_AGE,
-    {"Version",           FALSE, FALSE},
-    {"Internal-IP",       TRUE,  FALSE},
-    {"External-IP",       TRUE,  FALSE},
-    {"OS-Image",          TRUE,  FALSE},
-    {"Kernel-Version",    TRUE,  FALSE},
-    {"Container-Runtime", TRUE,  FALSE},
-    COLUMNS_END,
+static void
+cell_pod_status(Cell *cell)
+{
+    PodSummary summary = pod_summary(cell->object);
+
+    g_string_append(cell->text, summary.reason);
+    g_free(summary.reason);
+}
+
+static void
+cell_restarts(Cell *cell)
+{
+    PodSummary summary = pod_summary(cell->object);
+
+    g_string_append_printf(cell->text, "%" PRId64, summary.restarts);
+    if (summary.restarts != 0 && summary.restarted_at != VALUE_TIME_NONE) {
+        g_string_append(cell->text, " (");
+        value_append_age(cell->text, summary.restarted_at, cell->now);
+        g_string_append(cell->text, " ago)");
+    }
+    g_free(summary.reason);
+}
+
+static void
+cell_pod_address(Cell *cell)
+{
+    g_string_append(cell->text, value_text(json_array_get(cell->value, 0), "ip"));
+}
+
+static void
+cell_gates(Cell *cell)
+{
+    json_t *gate;
+    unsigned n_true = 0;
+    gsize i;
+
+    json_array_foreach(cell->value, i, gate) n_true +=
+        has_condition(cell->object, value_text(gate, "conditionType"));
+    if (json_array_size(cell->value) > 0)
+        g_string_append_printf(cell->text, "%u/%" G_GSIZE_FORMAT, n_true,
+                               json_array_size(cell->value));
+}
+
+const KindColumn pod_columns[] = {
+    {"Name",            cell_value,       "metadata.name",              "",          COLUMN_NAME},
+    {"Ready",           cell_pod_ready,   "",                           "",          0          },
+    {"Status",          cell_pod_status,  "",                           "",          0          },
+    {"Restarts",        cell_restarts,    "",                           "",          0          },
+    {"Age",             cell_age,         "metadata.creationTimestamp", "<unknown>", 0          },
+    {"IP",              cell_pod_address, "status.podIPs",              "<none>",    COLUMN_WIDE},
+    {"Node",            cell_value,       "spec.nodeName",              "<none>",    COLUMN_WIDE},
+    {"Nominated Node",  cell_value,       "status.nominatedNodeName",   "<none>",    COLUMN_WIDE},
+    {"Readiness Gates", cell_gates,       "spec.readinessGates",        "<none>",    COLUMN_WIDE},
+    {NULL,              NULL,             NULL,                         NULL,        0          },
 };
 
 void
@@ -263,58 +249,61 @@ append_node_roles(GString *out, json_t *node)
 
     g_auto(GStrv) words = value_keys(roles);
     g_autofree char *joined = g_strjoinv(",", words);
-    g_string_append(out, text_or_none(joined));
+    g_string_append(out, *joined != '\0' ? joined : "<none>");
 }
 
-static const char *
-address_of(json_t *node, const char *type)
-{
-    json_t *address = value_find(value_at(node, "status.addresses"), "type", type);
-
-    return address != NULL ? value_text(address, "address") : "<none>";
-}
-
-void
-node_row(GPtrArray *cells, json_t *node, ValueTime now)
-{
-    static const char *const facts[] = {"osImage", "kernelVersion", "containerRuntimeVersion"};
-    json_t *ready = value_find(value_at(node, "status.conditions"), "type", "Ready");
-    g_autoptr(GString) roles = g_string_new(NULL);
-
-    cell_add(cells, "%s", value_text(node, "metadata.name"));
-    cell_add(cells, "%s%s",
-             ready == NULL                                      ? "Unknown"
-             : strcmp(value_text(ready, "status"), "True") == 0 ? "Ready"
-                                                                : "NotReady",
-             value_is_true(node, "spec.unschedulable") ? ",SchedulingDisabled" : "");
-    append_node_roles(roles, node);
-    cell_add(cells, "%s", roles->str);
-    cell_add_age(cells, node, now);
-    cell_add(cells, "%s", value_text(node, "status.nodeInfo.kubeletVersion"));
-    cell_add(cells, "%s", address_of(node, "InternalIP"));
-    cell_add(cells, "%s", address_of(node, "ExternalIP"));
-    for (unsigned i = 0; i < G_N_ELEMENTS(facts); i++) {
-        const char *text = value_text(value_at(node, "status.nodeInfo"), facts[i]);
-
-        cell_add(cells, "%s", *text != '\0' ? text : "<unknown>");
-    }
-}
-
-/* The names and images of a template's containers: two cells. */
 static void
-add_containers(GPtrArray *cells, json_t *object)
+cell_roles(Cell *cell)
 {
-    static const char *const fields[] = {"name", "image"};
-    json_t *containers = value_at(object, "spec.template.spec.containers"), *container;
+    append_node_roles(cell->text, cell->object);
+}
 
-    for (unsigned f = 0; f < G_N_ELEMENTS(fields); f++) {
-        g_autoptr(GString) text = g_string_new(NULL);
-        gsize i;
+static void
+cell_node_status(Cell *cell)
+{
+    json_t *ready = value_find(value_at(cell->object, "status.conditions"), "type", "Ready");
 
-        json_array_foreach(containers, i, container) g_string_append_printf(
-            text, "%s%s", i > 0 ? "," : "", value_text(container, fields[f]));
-        cell_add(cells, "%s", text->str);
-    }
+    g_string_append(cell->text, ready == NULL                                      ? "Unknown"
+                                : strcmp(value_text(ready, "status"), "True") == 0 ? "Ready"
+                                                                                   : "NotReady");
+    if (value_is_true(cell->object, "spec.unschedulable"))
+        g_string_append(cell->text, ",SchedulingDisabled");
+}
+
+static void
+cell_address(Cell *cell)
+{
+    json_t *addresses = value_at(cell->object, "status.addresses");
+
+    g_string_append(cell->text,
+                    value_text(value_find(addresses, "type", cell->column->path), "address"));
+}
+
+const KindColumn node_columns[] = {
+    {"Name",              cell_value,       "metadata.name",                           "",          COLUMN_NAME},
+    {"Status",            cell_node_status, "",                                        "",          0          },
+    {"Roles",             cell_roles,       "",                                        "",          0          },
+    {"Age",               cell_age,         "metadata.creationTimestamp",              "<unknown>", 0          },
+    {"Version",           cell_value,       "status.nodeInfo.kubeletVersion",          "",          0          },
+    {"Internal-IP",       cell_address,     "InternalIP",                              "<none>",    COLUMN_WIDE},
+    {"External-IP",       cell_address,     "ExternalIP",                              "<none>",    COLUMN_WIDE},
+    {"OS-Image",          cell_value,       "status.nodeInfo.osImage",                 "<unknown>", COLUMN_WIDE},
+    {"Kernel-Version",    cell_value,       "status.nodeInfo.kernelVersion",           "<unknown>", COLUMN_WIDE},
+    {"Container-Runtime", cell_value,       "status.nodeInfo.containerRuntimeVersion", "<unknown>",
+     COLUMN_WIDE                                                                                               },
+    {NULL,                NULL,             NULL,                                      NULL,        0          },
+};
+
+/* One field of each of a template's containers. */
+static void
+cell_containers(Cell *cell)
+{
+    json_t *container;
+    gsize i;
+
+    json_array_foreach(value_at(cell->object, "spec.template.spec.containers"), i, container)
+        g_string_append_printf(cell->text, "%s%s", i > 0 ? "," : "",
+                               value_text(container, cell->column->path));
 }
 
 void
@@ -352,320 +341,279 @@ append_label_selector(GString *out, json_t *selector)
 }
 
 static void
-add_selector(GPtrArray *cells, json_t *object)
+cell_selector(Cell *cell)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
-
-    append_label_selector(text, value_at(object, "spec.selector"));
-    cell_add(cells, "%s", text->str);
+    append_label_selector(cell->text, cell->value);
 }
 
 static void
-add_number(GPtrArray *cells, json_t *object, const char *path)
+cell_map(Cell *cell)
 {
-    cell_add(cells, "%" PRId64, value_integer(object, path, 0));
+    value_append_map(cell->text, cell->value);
 }
 
 /* "ready/wanted" */
 static void
-add_ready(GPtrArray *cells, json_t *object)
+cell_ready(Cell *cell)
 {
-    cell_add(cells, "%" PRId64 "/%" PRId64, value_integer(object, "status.readyReplicas", 0),
-             value_integer(object, "spec.replicas", 1));
+    g_string_append_printf(cell->text, "%" PRId64 "/%" PRId64,
+                           value_integer(cell->object, "status.readyReplicas", 0),
+                           value_integer(cell->object, "spec.replicas", 1));
 }
 
 const KindColumn stateful_set_columns[] = {
-    COLUMN_NAME,
-    {"Ready",      FALSE, FALSE},
-    COLUMN_AGE,
-    {"Containers", TRUE,  FALSE},
-    {"Images",     TRUE,  FALSE},
-    COLUMNS_END,
+    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME},
+    {"Ready",      cell_ready,      "",                           "",          0          },
+    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
+    {"Containers", cell_containers, "name",                       "",          COLUMN_WIDE},
+    {"Images",     cell_containers, "image",                      "",          COLUMN_WIDE},
+    {NULL,         NULL,            NULL,                         NULL,        0          },
 };
-
-void
-stateful_set_row(GPtrArray *cells, json_t *set, ValueTime now)
-{
-    cell_add(cells, "%s", value_text(set, "metadata.name"));
-    add_ready(cells, set);
-    cell_add_age(cells, set, now);
-    add_containers(cells, set);
-}
 
 const KindColumn deployment_columns[] = {
-    COLUMN_NAME,
-    {"Ready",      FALSE, FALSE},
-    {"Up-to-date", FALSE, FALSE},
-    {"Available",  FALSE, FALSE},
-    COLUMN_AGE,
-    {"Containers", TRUE,  FALSE},
-    {"Images",     TRUE,  FALSE},
-    {"Selector",   TRUE,  FALSE},
-    COLUMNS_END,
+    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME},
+    {"Ready",      cell_ready,      "",                           "",          0          },
+    {"Up-to-date", cell_value,      "status.updatedReplicas",     "0",         0          },
+    {"Available",  cell_value,      "status.availableReplicas",   "0",         0          },
+    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
+    {"Containers", cell_containers, "name",                       "",          COLUMN_WIDE},
+    {"Images",     cell_containers, "image",                      "",          COLUMN_WIDE},
+    {"Selector",   cell_selector,   "spec.selector",              "",          COLUMN_WIDE},
+    {NULL,         NULL,            NULL,                         NULL,        0          },
 };
-
-void
-deployment_row(GPtrArray *cells, json_t *deployment, ValueTime now)
-{
-    cell_add(cells, "%s", value_text(deployment, "metadata.name"));
-    add_ready(cells, deployment);
-    add_number(cells, deployment, "status.updatedReplicas");
-    add_number(cells, deployment, "status.availableReplicas");
-    cell_add_age(cells, deployment, now);
-    add_containers(cells, deployment);
-    add_selector(cells, deployment);
-}
 
 const KindColumn replica_set_columns[] = {
-    COLUMN_NAME, {"Desired",    FALSE, FALSE},
-     {"Current",    FALSE, FALSE},
-     {"Ready",      FALSE, FALSE},
-    COLUMN_AGE,  {"Containers", TRUE,  FALSE},
-     {"Images",     TRUE,  FALSE},
-     {"Selector",   TRUE,  FALSE},
-    COLUMNS_END,
+    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME},
+    {"Desired",    cell_value,      "spec.replicas",              "1",         0          },
+    {"Current",    cell_value,      "status.replicas",            "0",         0          },
+    {"Ready",      cell_value,      "status.readyReplicas",       "0",         0          },
+    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
+    {"Containers", cell_containers, "name",                       "",          COLUMN_WIDE},
+    {"Images",     cell_containers, "image",                      "",          COLUMN_WIDE},
+    {"Selector",   cell_selector,   "spec.selector",              "",          COLUMN_WIDE},
+    {NULL,         NULL,            NULL,                         NULL,        0          },
 };
-
-void
-replica_set_row(GPtrArray *cells, json_t *set, ValueTime now)
-{
-    cell_add(cells, "%s", value_text(set, "metadata.name"));
-    cell_add(cells, "%" PRId64, value_integer(set, "spec.replicas", 1));
-    add_number(cells, set, "status.replicas");
-    add_number(cells, set, "status.readyReplicas");
-    cell_add_age(cells, set, now);
-    add_containers(cells, set);
-    add_selector(cells, set);
-}
 
 const KindColumn daemon_set_columns[] = {
-    COLUMN_NAME,
-    {"Desired",       FALSE, FALSE},
-    {"Current",       FALSE, FALSE},
-    {"Ready",         FALSE, FALSE},
-    {"Up-to-date",    FALSE, FALSE},
-    {"Available",     FALSE, FALSE},
-    {"Node Selector", FALSE, FALSE},
-    COLUMN_AGE,
-    {"Containers",    TRUE,  FALSE},
-    {"Images",        TRUE,  FALSE},
-    {"Selector",      TRUE,  FALSE},
-    COLUMNS_END,
+    {"Name",          cell_value,      "metadata.name",                   "",          COLUMN_NAME},
+    {"Desired",       cell_value,      "status.desiredNumberScheduled",   "0",         0          },
+    {"Current",       cell_value,      "status.currentNumberScheduled",   "0",         0          },
+    {"Ready",         cell_value,      "status.numberReady",              "0",         0          },
+    {"Up-to-date",    cell_value,      "status.updatedNumberScheduled",   "0",         0          },
+    {"Available",     cell_value,      "status.numberAvailable",          "0",         0          },
+    {"Node Selector", cell_map,        "spec.template.spec.nodeSelector", "",          0          },
+    {"Age",           cell_age,        "metadata.creationTimestamp",      "<unknown>", 0          },
+    {"Containers",    cell_containers, "name",                            "",          COLUMN_WIDE},
+    {"Images",        cell_containers, "image",                           "",          COLUMN_WIDE},
+    {"Selector",      cell_selector,   "spec.selector",                   "",          COLUMN_WIDE},
+    {NULL,            NULL,            NULL,                              NULL,        0          },
 };
 
-void
-daemon_set_row(GPtrArray *cells, json_t *set, ValueTime now)
+/* The first condition of the list that holds. */
+static void
+cell_job_status(Cell *cell)
 {
-    g_autoptr(GString) selector = g_string_new(NULL);
+    static const char *const conditions[] = {"Complete", "Failed", "Suspended", "FailureTarget",
+                                             "SuccessCriteriaMet"};
+    const char *status = "Running";
 
-    cell_add(cells, "%s", value_text(set, "metadata.name"));
-    add_number(cells, set, "status.desiredNumberScheduled");
-    add_number(cells, set, "status.currentNumberScheduled");
-    add_number(cells, set, "status.numberReady");
-    add_number(cells, set, "status.updatedNumberScheduled");
-    add_number(cells, set, "status.numberAvailable");
-    value_append_map(selector, value_at(set, "spec.template.spec.nodeSelector"));
-    cell_add(cells, "%s", selector->str);
-    cell_add_age(cells, set, now);
-    add_containers(cells, set);
-    add_selector(cells, set);
+    for (unsigned i = G_N_ELEMENTS(conditions); i-- > 0;)
+        if (has_condition(cell->object, conditions[i]))
+            status = conditions[i];
+    if (*value_text(cell->object, "metadata.deletionTimestamp") != '\0' &&
+        !has_condition(cell->object, "Complete") && !has_condition(cell->object, "Failed"))
+        status = "Terminating";
+    g_string_append(cell->text, status);
+}
+
+/* "0/1 of 3" for a job that needs any one success. */
+static void
+cell_completions(Cell *cell)
+{
+    int64_t parallelism = value_integer(cell->object, "spec.parallelism", 1);
+
+    g_string_append_printf(cell->text, "%" PRId64 "/%" PRId64,
+                           value_integer(cell->object, "status.succeeded", 0),
+                           value_integer(cell->object, "spec.completions", 1));
+    if (value_at(cell->object, "spec.completions") == NULL && parallelism > 1)
+        g_string_append_printf(cell->text, " of %" PRId64, parallelism);
+}
+
+static void
+cell_duration(Cell *cell)
+{
+    ValueTime started_at = value_time(cell->object, "status.startTime");
+    ValueTime completed_at = value_time(cell->object, "status.completionTime");
+
+    if (started_at != VALUE_TIME_NONE)
+        value_append_age(cell->text, started_at,
+                         completed_at == VALUE_TIME_NONE ? cell->now : completed_at);
 }
 
 const KindColumn job_columns[] = {
-    COLUMN_NAME,
-    {"Status",      FALSE, FALSE},
-    {"Completions", FALSE, FALSE},
-    {"Duration",    FALSE, FALSE},
-    COLUMN_AGE,
-    {"Containers",  TRUE,  FALSE},
-    {"Images",      TRUE,  FALSE},
-    {"Selector",    TRUE,  FALSE},
-    COLUMNS_END,
+    {"Name",        cell_value,       "metadata.name",              "",          COLUMN_NAME},
+    {"Status",      cell_job_status,  "",                           "",          0          },
+    {"Completions", cell_completions, "",                           "",          0          },
+    {"Duration",    cell_duration,    "",                           "",          0          },
+    {"Age",         cell_age,         "metadata.creationTimestamp", "<unknown>", 0          },
+    {"Containers",  cell_containers,  "name",                       "",          COLUMN_WIDE},
+    {"Images",      cell_containers,  "image",                      "",          COLUMN_WIDE},
+    {"Selector",    cell_selector,    "spec.selector",              "",          COLUMN_WIDE},
+    {NULL,          NULL,             NULL,                         NULL,        0          },
 };
 
-static const char *
-job_status(json_t *job)
-{
-    static const struct {
-        const char *condition, *word;
-    } words[] = {
-        {"Complete",           "Complete"          },
-        {"Failed",             "Failed"            },
-        {"Suspended",          "Suspended"         },
-        {"FailureTarget",      "FailureTarget"     },
-        {"SuccessCriteriaMet", "SuccessCriteriaMet"},
-    };
-
-    if (*value_text(job, "metadata.deletionTimestamp") != '\0' && !has_condition(job, "Complete") &&
-        !has_condition(job, "Failed"))
-        return "Terminating";
-    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
-        if (has_condition(job, words[i].condition))
-            return words[i].word;
-    return "Running";
-}
-
-/* Of one that only needs any success: "0/1 of 3". */
 static void
-add_completions(GPtrArray *cells, json_t *job)
+cell_ports(Cell *cell)
 {
-    int64_t succeeded = value_integer(job, "status.succeeded", 0);
-    int64_t parallelism = value_integer(job, "spec.parallelism", 1);
-
-    if (value_at(job, "spec.completions") != NULL)
-        cell_add(cells, "%" PRId64 "/%" PRId64, succeeded,
-                 value_integer(job, "spec.completions", 1));
-    else if (parallelism > 1)
-        cell_add(cells, "%" PRId64 "/1 of %" PRId64, succeeded, parallelism);
-    else
-        cell_add(cells, "%" PRId64 "/1", succeeded);
-}
-
-void
-job_row(GPtrArray *cells, json_t *job, ValueTime now)
-{
-    ValueTime started_at = value_time(job, "status.startTime");
-    ValueTime completed_at = value_time(job, "status.completionTime");
-
-    g_autoptr(GString) duration = g_string_new(NULL);
-
-    cell_add(cells, "%s", value_text(job, "metadata.name"));
-    cell_add(cells, "%s", job_status(job));
-    add_completions(cells, job);
-    if (started_at != VALUE_TIME_NONE)
-        value_append_age(duration, started_at,
-                         completed_at == VALUE_TIME_NONE ? now : completed_at);
-    cell_add(cells, "%s", duration->str);
-    cell_add_age(cells, job, now);
-    add_containers(cells, job);
-    add_selector(cells, job);
-}
-
-const KindColumn service_columns[] = {
-    COLUMN_NAME,
-    {"Type",        FALSE, FALSE},
-    {"Cluster-IP",  FALSE, FALSE},
-    {"External-IP", FALSE, FALSE},
-    {"Port(s)",     FALSE, FALSE},
-    COLUMN_AGE,
-    {"Selector",    TRUE,  FALSE},
-    COLUMNS_END,
-};
-
-void
-service_row(GPtrArray *cells, json_t *service, ValueTime now)
-{
-    json_t *ports = value_at(service, "spec.ports"), *port;
-    g_autoptr(GString) text = g_string_new(NULL), selector = g_string_new(NULL);
-    g_autoptr(GString) external = g_string_new(NULL);
+    json_t *port;
     gsize i;
 
-    cell_add(cells, "%s", value_text(service, "metadata.name"));
-    cell_add(cells, "%s", value_text(service, "spec.type"));
-    cell_add(cells, "%s", text_or_none(value_text(service, "spec.clusterIP")));
-    value_append_joined(external, value_at(service, "spec.externalIPs"), ",");
-    cell_add(cells, "%s", text_or_none(external->str));
-    json_array_foreach(ports, i, port)
+    json_array_foreach(cell->value, i, port)
     {
         int64_t node_port = value_integer(port, "nodePort", 0);
 
-        g_string_append_printf(text, "%s%" PRId64, i > 0 ? "," : "",
+        g_string_append_printf(cell->text, "%s%" PRId64, i > 0 ? "," : "",
                                value_integer(port, "port", 0));
         if (node_port != 0)
-            g_string_append_printf(text, ":%" PRId64, node_port);
-        g_string_append_printf(text, "/%s", value_text(port, "protocol"));
+            g_string_append_printf(cell->text, ":%" PRId64, node_port);
+        g_string_append_printf(cell->text, "/%s", value_text(port, "protocol"));
     }
-    cell_add(cells, "%s", text_or_none(text->str));
-    cell_add_age(cells, service, now);
-    value_append_map(selector, value_at(service, "spec.selector"));
-    cell_add(cells, "%s", selector->str);
 }
+
+const KindColumn service_columns[] = {
+    {"Name",        cell_value,  "metadata.name",              "",          COLUMN_NAME},
+    {"Type",        cell_value,  "spec.type",                  "",          0          },
+    {"Cluster-IP",  cell_value,  "spec.clusterIP",             "<none>",    0          },
+    {"External-IP", cell_joined, "spec.externalIPs",           "<none>",    0          },
+    {"Port(s)",     cell_ports,  "spec.ports",                 "<none>",    0          },
+    {"Age",         cell_age,    "metadata.creationTimestamp", "<unknown>", 0          },
+    {"Selector",    cell_map,    "spec.selector",              "",          COLUMN_WIDE},
+    {NULL,          NULL,        NULL,                         NULL,        0          },
+};
 
 const KindColumn namespace_columns[] = {
-    COLUMN_NAME, {"Status", FALSE, FALSE},
-     COLUMN_AGE, COLUMNS_END
+    {"Name",   cell_value, "metadata.name",              "",          COLUMN_NAME},
+    {"Status", cell_value, "status.phase",               "",          0          },
+    {"Age",    cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,     NULL,       NULL,                         NULL,        0          },
 };
-
-void
-namespace_row(GPtrArray *cells, json_t *namespace, ValueTime now)
-{
-    cell_add(cells, "%s", value_text(namespace, "metadata.name"));
-    cell_add(cells, "%s", value_text(namespace, "status.phase"));
-    cell_add_age(cells, namespace, now);
-}
 
 const KindColumn lease_columns[] = {
-    COLUMN_NAME, {"Holder", FALSE, FALSE},
-     COLUMN_AGE, COLUMNS_END
+    {"Name",   cell_value, "metadata.name",              "",          COLUMN_NAME},
+    {"Holder", cell_value, "spec.holderIdentity",        "",          0          },
+    {"Age",    cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,     NULL,       NULL,                         NULL,        0          },
 };
 
-void
-lease_row(GPtrArray *cells, json_t *lease, ValueTime now)
+const KindColumn disruption_budget_columns[] = {
+    {"Name",                cell_value, "metadata.name",              "",          COLUMN_NAME},
+    {"Min Available",       cell_value, "spec.minAvailable",          "N/A",       0          },
+    {"Max Unavailable",     cell_value, "spec.maxUnavailable",        "N/A",       0          },
+    {"Allowed Disruptions", cell_value, "status.disruptionsAllowed",  "0",         0          },
+    {"Age",                 cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,                  NULL,       NULL,                         NULL,        0          },
+};
+
+/* "statefulset.apps/web" */
+static void
+cell_controller(Cell *cell)
 {
-    cell_add(cells, "%s", value_text(lease, "metadata.name"));
-    cell_add(cells, "%s", value_text(lease, "spec.holderIdentity"));
-    cell_add_age(cells, lease, now);
+    json_t *owner = value_controller(cell->object);
+    g_autofree char *kind = g_ascii_strdown(value_text(owner, "kind"), -1);
+    const char *version = value_text(owner, "apiVersion"), *slash = strchr(version, '/');
+
+    if (owner != NULL)
+        g_string_append_printf(cell->text, "%s%s%.*s/%s", kind, slash != NULL ? "." : "",
+                               slash != NULL ? (int)(slash - version) : 0, version,
+                               value_text(owner, "name"));
 }
 
-const KindColumn event_columns[] = {
-    {"Last Seen",  FALSE, FALSE},
-    {"Type",       FALSE, FALSE},
-    {"Reason",     FALSE, FALSE},
-    {"Object",     FALSE, FALSE},
-    {"Subobject",  TRUE,  FALSE},
-    {"Source",     TRUE,  FALSE},
-    {"Message",    FALSE, FALSE},
-    {"First Seen", TRUE,  FALSE},
-    {"Count",      TRUE,  FALSE},
-    {"Name",       TRUE,  TRUE },
-    COLUMNS_END,
+const KindColumn controller_revision_columns[] = {
+    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME},
+    {"Controller", cell_controller, "",                           "<none>",    0          },
+    {"Revision",   cell_value,      "revision",                   "0",         0          },
+    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,         NULL,            NULL,                         NULL,        0          },
 };
 
 static void
-add_source(GPtrArray *cells, json_t *event)
+cell_involved(Cell *cell)
 {
-    const char *component = value_text(event, "source.component"),
-               *host = value_text(event, "source.host");
+    g_autofree char *kind = g_ascii_strdown(value_text(cell->object, "involvedObject.kind"), -1);
+    const char *name = value_text(cell->object, "involvedObject.name");
+
+    g_string_append_printf(cell->text, "%s%s%s", kind, *name != '\0' ? "/" : "", name);
+}
+
+static void
+cell_source(Cell *cell)
+{
+    const char *component = value_text(cell->object, "source.component"),
+               *host = value_text(cell->object, "source.host");
 
     if (*component == '\0')
-        component = value_text(event, "reportingComponent");
+        component = value_text(cell->object, "reportingComponent");
     if (*host == '\0')
-        host = value_text(event, "reportingInstance");
-    cell_add(cells, "%s%s%s", component, *host != '\0' ? ", " : "", host);
+        host = value_text(cell->object, "reportingInstance");
+    g_string_append_printf(cell->text, "%s%s%s", component, *host != '\0' ? ", " : "", host);
 }
 
-void
-event_row(GPtrArray *cells, json_t *event, ValueTime now)
+static void
+cell_message(Cell *cell)
 {
-    ValueTime first = value_time(event, "firstTimestamp"),
-              last = value_time(event, "lastTimestamp");
-    int64_t count = value_integer(event, "count", 0);
-    g_autoptr(GString) first_age = g_string_new(NULL), last_age = g_string_new(NULL);
-    g_autofree char *kind = g_ascii_strdown(value_text(event, "involvedObject.kind"), -1);
-    g_autofree char *message = g_strstrip(g_strdup(value_text(event, "message")));
-    const char *name = value_text(event, "involvedObject.name");
+    g_autofree char *message = g_strstrip(g_strdup(value_text(cell->object, cell->column->path)));
 
-    if (first == VALUE_TIME_NONE)
-        first = value_time(event, "eventTime");
-    if (last == VALUE_TIME_NONE)
-        last = first;
-    if (value_at(event, "series") != NULL) {
-        last = value_time(event, "series.lastObservedTime");
-        count = value_integer(event, "series.count", 0);
-    } else if (count == 0) {
-        count = 1; /* of the new kind of recorder, which counts nothing that came once */
-    }
-
-    value_append_age(last_age, last, now);
-    cell_add(cells, "%s", last_age->str);
-    cell_add(cells, "%s", value_text(event, "type"));
-    cell_add(cells, "%s", value_text(event, "reason"));
-    cell_add(cells, "%s%s%s", kind, *name != '\0' ? "/" : "", name);
-    cell_add(cells, "%s", value_text(event, "involvedObject.fieldPath"));
-    add_source(cells, event);
-    cell_add(cells, "%s", message);
-    value_append_age(first_age, first, now);
-    cell_add(cells, "%s", first_age->str);
-    cell_add(cells, "%" PRId64, count);
-    cell_add(cells, "%s", value_text(event, "metadata.name"));
+    g_string_append(cell->text, message);
 }
+
+static ValueTime
+first_seen(json_t *event)
+{
+    ValueTime first = value_time(event, "firstTimestamp");
+
+    return first != VALUE_TIME_NONE ? first : value_time(event, "eventTime");
+}
+
+static void
+cell_first_seen(Cell *cell)
+{
+    value_append_age(cell->text, first_seen(cell->object), cell->now);
+}
+
+static void
+cell_last_seen(Cell *cell)
+{
+    ValueTime last = value_time(cell->object, "lastTimestamp");
+
+    if (value_at(cell->object, "series") != NULL)
+        last = value_time(cell->object, "series.lastObservedTime");
+    else if (last == VALUE_TIME_NONE)
+        last = first_seen(cell->object);
+    value_append_age(cell->text, last, cell->now);
+}
+
+static void
+cell_count(Cell *cell)
+{
+    int64_t count = value_integer(cell->object, "count", 0);
+
+    if (value_at(cell->object, "series") != NULL)
+        count = value_integer(cell->object, "series.count", 0);
+    else if (count == 0)
+        count = 1; /* events.k8s.io counts from the second time on */
+    g_string_append_printf(cell->text, "%" PRId64, count);
+}
+
+const KindColumn event_columns[] = {
+    {"Last Seen",  cell_last_seen,  "",                         "",   0                        },
+    {"Type",       cell_value,      "type",                     "",   0                        },
+    {"Reason",     cell_value,      "reason",                   "",   0                        },
+    {"Object",     cell_involved,   "",                         "",   0                        },
+    {"Subobject",  cell_value,      "involvedObject.fieldPath", "",   COLUMN_WIDE              },
+    {"Source",     cell_source,     "",                         "",   COLUMN_WIDE              },
+    {"Message",    cell_message,    "message",                  "",   0                        },
+    {"First Seen", cell_first_seen, "",                         "",   COLUMN_WIDE              },
+    {"Count",      cell_count,      "",                         "",   COLUMN_WIDE              },
+    {"Name",       cell_value,      "metadata.name",            "",   COLUMN_WIDE | COLUMN_NAME},
+    {NULL,         NULL,            NULL,                       NULL, 0                        },
+};

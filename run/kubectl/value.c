@@ -77,6 +77,17 @@ value_find(json_t *list, const char *key, const char *text)
     return NULL;
 }
 
+json_t *
+value_controller(json_t *object)
+{
+    json_t *owner;
+    gsize i;
+
+    json_array_foreach(value_at(object, "metadata.ownerReferences"), i,
+                       owner) if (value_is_true(owner, "controller")) return owner;
+    return NULL;
+}
+
 gboolean
 value_has_word(json_t *list, const char *word)
 {

@@ -22,6 +22,8 @@ gsize value_length(json_t *object, const char *path);
 char **value_keys(json_t *map);
 /* Returns: (borrowed): the item of a list whose @key is @text; NULL: none */
 json_t *value_find(json_t *list, const char *key, const char *text);
+/* Returns: (borrowed): the owner reference of an object's controller; NULL: none */
+json_t *value_controller(json_t *object);
 /* Whether @word is one of a list of strings. */
 gboolean value_has_word(json_t *list, const char *word);
 

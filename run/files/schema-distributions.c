@@ -164,8 +164,8 @@ dist_from_json(SchemaReader *self, const json_t *value)
     return dist;
 }
 
-void
-schema_read_dist(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+static void
+read_dist(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     SimDist *dist = dist_from_json(self, value);
 
@@ -175,3 +175,11 @@ schema_read_dist(SchemaReader *self, const SchemaType *type, const json_t *value
     g_ptr_array_add(self->dists, dist);
     *(SimDist **)target = dist;
 }
+
+const SchemaType schema_dist =
+    SCHEMA_TYPE("distribution",
+                "a duration or a distribution",
+                read_dist,
+                schema_json_ref,
+                SimDist *,
+                .hint = "such as 1.5s or {lognormal: {p50: 1.2s, p99: 4s}}");

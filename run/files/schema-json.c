@@ -13,7 +13,7 @@ schema_json_any(const SchemaType *type)
 json_t *
 schema_json_string(const SchemaType *type)
 {
-    if (type == &schema_text)
+    if (type->min == 0)
         return json_pack("{s:s}", "type", "string");
     return json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
 }

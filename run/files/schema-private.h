@@ -13,8 +13,6 @@ gboolean schema_duration_value(SchemaReader *self,
                                const SchemaType *type,
                                const json_t *value,
                                SimTime *time);
-void
-schema_read_dist(SchemaReader *self, const SchemaType *type, const json_t *value, void *target);
 
 /* JSON Schema of the types: see SchemaType.schema. */
 json_t *schema_json_string(const SchemaType *type);

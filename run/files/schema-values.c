@@ -14,7 +14,7 @@ read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 {
     const char *text = json_string_value(value);
 
-    if (text != NULL && (*text != '\0' || type == &schema_text)) {
+    if (text != NULL && (*text != '\0' || type->min == 0)) {
         *(const char **)target = schema_intern(self, text);
         return;
     }
@@ -208,7 +208,8 @@ read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 #define MAPPING(type_name, of)                                                                     \
     SCHEMA_TYPE(type_name, "a mapping", read_json, schema_json_map, json_t *, .item = (of))
 
-const SchemaType schema_string = SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *);
+const SchemaType schema_string =
+    SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *, .min = 1);
 const SchemaType schema_text = SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *);
 const SchemaType schema_bool =
     SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, gboolean);
@@ -234,13 +235,6 @@ const SchemaType schema_duration = SCHEMA_TYPE("duration",
                                                schema_json_ref,
                                                SimTime,
                                                .hint = "such as 1.5s, 250ms or 1h30m");
-const SchemaType schema_dist =
-    SCHEMA_TYPE("distribution",
-                "a duration or a distribution",
-                schema_read_dist,
-                schema_json_ref,
-                SimDist *,
-                .hint = "such as 1.5s or {lognormal: {p50: 1.2s, p99: 4s}}");
 const SchemaType schema_quantity = SCHEMA_TYPE(
     "quantity", "a quantity", read_quantity, schema_json_ref, int64_t, .hint = "such as 10Gi");
 const SchemaType schema_strings = SCHEMA_TYPE(

@@ -297,3 +297,12 @@ schema_read_struct(SchemaReader *self, const SchemaType *type, const json_t *val
     if (type->check != NULL)
         type->check(self, value, target);
 }
+
+void
+schema_read_mapping(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    if (json_is_object(value))
+        *(const json_t **)target = value;
+    else
+        schema_fault(self, type->hint, "must be a mapping, not %s", schema_value_words(value));
+}

@@ -41,7 +41,7 @@ struct SchemaType {
     const SchemaType *item;    /* of a list, or of a mapping's values */
     const char *const
         *words;      /* of an enumeration, ends with NULL; the target is an index, an int */
-    double min, max; /* of numbers, inclusive */
+    double min, max; /* of numbers, inclusive; of text, the least length: 0 or 1 */
     void (*init)(void *target); /* what a struct is before it is read; NULL: zero */
     /* What single fields cannot tell. NULL: nothing */
     void (*check)(SchemaReader *reader, const json_t *value, void *target);
@@ -155,6 +155,11 @@ void schema_read_enum(SchemaReader *reader,
                       const SchemaType *type,
                       const json_t *value,
                       void *target); /* an int */
+/* A mapping that is read later: the target is a const json_t *. */
+void schema_read_mapping(SchemaReader *reader,
+                         const SchemaType *type,
+                         const json_t *value,
+                         void *target);
 void schema_read_integer(SchemaReader *reader,
                          const SchemaType *type,
                          const json_t *value,

@@ -4,7 +4,8 @@
 #include "value.h"
 
 /* The kinds that the commands know: their names, and the columns that the API server prints for
- * them. */
+ * them. One row holds all of a kind, so the table names the functions of tables and descriptions,
+ * and these find kinds in the table: a circle of files, but no second list. */
 
 typedef struct KubectlKind KubectlKind;
 typedef struct Description Description;

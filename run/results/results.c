@@ -45,12 +45,6 @@ struct Results {
     unsigned requests_peak; /* ... in one second */
 };
 
-const char *
-results_version(void)
-{
-    return PACKAGE_VERSION;
-}
-
 Results *
 results_new(const Scenario *scenario, uint64_t seed)
 {
@@ -403,18 +397,6 @@ append_csv_start(ResultFile *file,
     row_csv_text(file, key->name);
     row_csv_unsigned(file, incarnation);
     row_csv_text(file, other == NULL ? "" : other);
-}
-
-/* What repeats the run; a comment to who reads the file line by line. */
-void
-results_append_header(GString *text, const Run *run, const char *before, const char *after)
-{
-    const Scenario *scenario = run_scenario(run);
-
-    g_string_append_printf(text,
-                           "%skvolsim %s scenario %s hash %s seed %" PRIu64 " replication %u%s\n",
-                           before, results_version(), scenario->name, scenario->hash,
-                           run_options(run)->seed, run_options(run)->replication, after);
 }
 
 static void

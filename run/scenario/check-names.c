@@ -7,6 +7,25 @@
 /* Whether an object of some name is there: at the start, made by the workload, or by a controller.
  */
 
+void
+checker_fault(Checker *self,
+              const ManifestInfo *info,
+              const char *path,
+              const char *hint,
+              const char *format,
+              ...)
+{
+    g_autofree char *whole = g_strdup_printf("%s.%s", info->path, path);
+    YamlPosition at = info->at;
+    va_list arguments;
+
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    yaml_positions_path(self->loader->positions, info->json, path, &at);
+    file_faults_add(self->loader->faults, &at, whole, message, hint);
+}
+
 /* Looking for what was meant costs a look at everything: after so many faults nobody reads the
  * hints. */
 #define HINTED_FAULTS_MAX 100

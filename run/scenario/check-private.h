@@ -15,7 +15,7 @@ typedef struct {
     GHashTable *driver_names;
 } Checker;
 
-/* ---- check.c ---- */
+/* ---- check-names.c ---- */
 
 /* A fault at @path of a manifest. @hint: NULL: none */
 void checker_fault(Checker *self,
@@ -24,8 +24,6 @@ void checker_fault(Checker *self,
                    const char *hint,
                    const char *format,
                    ...) G_GNUC_PRINTF(5, 6);
-
-/* ---- check-names.c ---- */
 
 /* Returns: (borrowed): the first manifest of an object of this name; NULL: there is none */
 const ManifestInfo *

@@ -1,25 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "check-private.h"
 
-void
-checker_fault(Checker *self,
-              const ManifestInfo *info,
-              const char *path,
-              const char *hint,
-              const char *format,
-              ...)
-{
-    g_autofree char *whole = g_strdup_printf("%s.%s", info->path, path);
-    YamlPosition at = info->at;
-    va_list arguments;
-
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    yaml_positions_path(self->loader->positions, info->json, path, &at);
-    file_faults_add(self->loader->faults, &at, whole, message, hint);
-}
-
 /* ---- Gathering ---- */
 
 static gboolean

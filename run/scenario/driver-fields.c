@@ -394,18 +394,6 @@ scenario_driver_fields_init(void *target)
     *(DriverFields *)target = (DriverFields){.attach_required = -1, .topologies_per_volume = 1};
 }
 
-void
-scenario_read_mapping(SchemaReader *reader,
-                      const SchemaType *type,
-                      const json_t *value,
-                      void *target)
-{
-    if (json_is_object(value))
-        *(const json_t **)target = value;
-    else
-        schema_fault(reader, type->hint, "must be a mapping, not %s", schema_value_words(value));
-}
-
 /* Read by scenario-driver.c, the profile first. */
 static void
 read_driver(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
@@ -625,9 +613,9 @@ static const SchemaField profile_driver_fields[] = {
 
 const SchemaType scenario_driver_type = SCHEMA_TYPE("driver", "a mapping", read_driver, schema_json_struct,
     DriverFields, .fields = driver_fields);
-const SchemaType scenario_set_driver_type = SCHEMA_TYPE("driver change", "a mapping", scenario_read_mapping,
+const SchemaType scenario_set_driver_type = SCHEMA_TYPE("driver change", "a mapping", schema_read_mapping,
     schema_json_struct, json_t *, .fields = set_driver_fields);
-const SchemaType scenario_profile_type = SCHEMA_TYPE("profile", "a mapping", scenario_read_mapping,
+const SchemaType scenario_profile_type = SCHEMA_TYPE("profile", "a mapping", schema_read_mapping,
     schema_json_struct, json_t *, .fields = profile_driver_fields);
 
 /* clang-format on */

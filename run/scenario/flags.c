@@ -224,7 +224,7 @@ const SchemaType scenario_components_type = SCHEMA_TYPE("flags by component", "a
     schema_json_components, GHashTable *);
 
 /* Read by scenario-driver.c, with fromManifest. */
-const SchemaType scenario_sidecars_type = SCHEMA_TYPE("flags by sidecar", "a mapping", scenario_read_mapping,
+const SchemaType scenario_sidecars_type = SCHEMA_TYPE("flags by sidecar", "a mapping", schema_read_mapping,
     schema_json_sidecars, json_t *);
 
 /* clang-format on */

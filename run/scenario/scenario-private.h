@@ -5,11 +5,10 @@
 #include "run/files/schema.h"
 #include "scenario.h"
 
-/* Loading a scenario: scenario.c reads files into documents and goes through the steps;
- * scenario-format.c, scenario-driver-format.c and scenario-flags.c have the tables of fields;
- * scenario-driver.c makes drivers of their fields and profiles; scenario-objects.c reads the
- * manifests and scenario-check.c looks whether what is named is there; scenario-set.c changes
- * documents as --set says. */
+/* Loading a scenario, by file: loader.c reads files into documents; scenario.c goes through the
+ * steps; fields.c, driver-fields.c, nodes.c and flags.c have the tables of fields; driver.c builds
+ * the drivers from fields and profiles; faults.c builds the faults; objects.c reads the manifests;
+ * check*.c checks that names refer to something; set.c applies --set. */
 
 /* In masks of capabilities: the field was there. Bit 0 is no capability in the CSI spec. */
 #define CAPABILITIES_GIVEN 1u
@@ -210,28 +209,26 @@ typedef struct {
     const ActionFields *acting;
 } Loader;
 
-/* What a run depends on. */
+/* loader.c */
+/* Adds what a run depends on to the scenario's hash. */
 void loader_hash(Loader *self, const char *data, gsize length);
-/* Files that the scenario names. Returns: (borrowed): its documents; NULL after a fault at the
- * reader's place */
+gboolean loader_is_scenario(const json_t *document);
+/* Returns: (borrowed): the documents of a file; NULL after a fault at the reader's place */
+GPtrArray *loader_read_path(Loader *self, const char *path);
+/* The same of a file that the scenario names. */
 GPtrArray *loader_read_file(Loader *self, const char *name);
 /* A profile's only document. Returns: (borrowed): NULL after a fault */
 const json_t *loader_read_profile(Loader *self, const char *name);
 
-/* scenario-format.c */
+/* fields.c */
 extern const SchemaType scenario_file_type;
 extern const SchemaType scenario_timing_type;
 
-/* scenario-driver-format.c */
+/* driver-fields.c */
 extern const SchemaType scenario_driver_type, scenario_set_driver_type, scenario_profile_type;
 void scenario_driver_fields_init(void *target);
-/* A mapping that is read later: the target is a const json_t *. */
-void scenario_read_mapping(SchemaReader *reader,
-                           const SchemaType *type,
-                           const json_t *value,
-                           void *target);
 
-/* scenario-flags.c */
+/* flags.c */
 extern const SchemaType scenario_kubelet_flags_type, scenario_components_type,
     scenario_sidecars_type;
 /* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name
@@ -239,12 +236,12 @@ extern const SchemaType scenario_kubelet_flags_type, scenario_components_type,
 GHashTable *
 scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_t *value);
 
-/* scenario-driver.c */
+/* driver.c */
 void loader_build_drivers(Loader *self);
-/* scenario-faults.c: of the fault that the loader is acting on */
+/* faults.c: of the fault that the loader is acting on */
 void loader_build_fault(Loader *self, ScenarioAction *action);
 
-/* scenario-nodes.c: taint, cordon and uncordon */
+/* nodes.c: taint, cordon and uncordon */
 extern const SchemaType scenario_taint_type, scenario_cordon_type, scenario_uncordon_type;
 void loader_build_mark(ActionType type, const MarkFields *fields, ScenarioAction *action);
 
@@ -259,18 +256,18 @@ char *loader_driver_hint(Loader *self, const char *name);
 CsiModelledOptions *
 loader_change_driver(Loader *self, const ActionFields *action, const char **driver);
 
-/* scenario-objects.c */
+/* objects.c */
 /* A file of manifests alone, to check them. */
 void loader_collect_file(Loader *self, const GPtrArray *documents);
 void loader_collect_manifests(Loader *self, const GPtrArray *documents);
 void loader_build_actions(Loader *self);
 
-/* scenario-check.c */
+/* check.c */
 void loader_check_references(Loader *self);
 /* Manifests without a scenario: what they name may be elsewhere. */
 void loader_check_duplicates(Loader *self);
 
-/* scenario-set.c */
+/* set.c */
 /* Those of the scenario's own document, before it is read; those of objects, before they are
  * parsed. */
 void loader_apply_sets(Loader *self, GPtrArray *documents);

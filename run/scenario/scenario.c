@@ -48,140 +48,6 @@ sort_faults(Loader *self)
         self->faults->pdata[i] = sorted[i].fault;
 }
 
-/* ---- Files ---- */
-
-static gboolean
-is_scenario(const json_t *document)
-{
-    return g_strcmp0(json_string_value(json_object_get(document, "kind")), "Scenario") == 0;
-}
-
-static void
-report_yaml(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    Loader *self = data;
-    file_faults_add(self->faults, where, path, message, hint);
-}
-
-void
-loader_hash(Loader *self, const char *data, gsize length)
-{
-    if (self->checksum != NULL)
-        g_checksum_update(self->checksum, (const guchar *)data, (gssize)length);
-}
-
-/* Objects in JSON, such as a cluster's dump, without the places of their values.
- * Returns: FALSE: the places are wanted, or it is something else */
-static gboolean
-read_unlocated(Loader *self, const char *text, gsize length, GPtrArray *documents)
-{
-    if (self->is_located || !yaml_read_json(text, length, documents))
-        return FALSE;
-    if (is_scenario(documents->pdata[0])) { /* a run prints lines of it */
-        g_ptr_array_set_size(documents, 0);
-        return FALSE;
-    }
-    self->lacks_places = TRUE;
-    return TRUE;
-}
-
-/* Returns: (borrowed): the documents of the text */
-static GPtrArray *
-read_text(Loader *self, const char *file, GBytes *bytes)
-{
-    GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {report_yaml, self};
-    gsize length;
-    const char *text = g_bytes_get_data(bytes, &length);
-
-    g_ptr_array_add(self->files, g_strdup(file));
-    loader_hash(self, text, length);
-    loader_hash(self, "", 1); /* where one ends */
-    if (!read_unlocated(self, text, length, documents) &&
-        !yaml_read(self->positions, file, text, length, &report, documents))
-        self->is_incomplete = TRUE;
-    g_hash_table_insert(self->files_read, g_strdup(file), documents);
-    return documents;
-}
-
-/* The text of a file, which may be a pipe: it is read once. Returns: (borrowed) */
-static GBytes *
-get_text(Loader *self, const char *path, GError **error)
-{
-    GBytes *bytes = g_hash_table_lookup(self->texts, path);
-    char *text;
-    gsize length;
-
-    if (bytes == NULL && g_file_get_contents(path, &text, &length, error)) {
-        bytes = g_bytes_new_take(text, length);
-        g_hash_table_insert(self->texts, g_strdup(path), bytes);
-    }
-    return bytes;
-}
-
-static GPtrArray *
-read_path(Loader *self, const char *path)
-{
-    GPtrArray *documents = g_hash_table_lookup(self->files_read, path);
-    g_autoptr(GError) error = NULL;
-
-    if (documents != NULL)
-        return documents;
-    GBytes *text = get_text(self, path, &error);
-    if (text == NULL) {
-        const char *why = strstr(error->message, ": ");
-        why = why != NULL ? why + 2 : error->message;
-        if (g_strcmp0(self->reader.at.file, path) == 0) /* the fault names it already */
-            schema_fault(&self->reader, NULL, "cannot be read: %s", why);
-        else
-            schema_fault(&self->reader, NULL, "cannot read %s: %s", path, why);
-        self->is_incomplete = TRUE;
-        return NULL;
-    }
-    return read_text(self, path, text);
-}
-
-GPtrArray *
-loader_read_file(Loader *self, const char *name)
-{
-    g_autofree char *path = g_path_is_absolute(name) || self->directory->len == 0
-                                ? g_strdup(name)
-                                : g_build_filename(self->directory->str, name, NULL);
-
-    return read_path(self, path);
-}
-
-const json_t *
-loader_read_profile(Loader *self, const char *name)
-{
-    GPtrArray *documents;
-
-    if (strchr(name, '/') != NULL || g_str_has_suffix(name, ".yaml")) {
-        documents = loader_read_file(self, name);
-    } else {
-        g_autofree char *file = g_strdup_printf("%s.yaml", name);
-        g_autofree char *path =
-            g_build_filename(self->options->data_dir, "models", "profiles", file, NULL);
-        if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
-            schema_fault(&self->reader, "a name in models/profiles, or a path with a /",
-                         "there is no profile \"%s\"", name);
-            self->is_incomplete = TRUE;
-            return NULL;
-        }
-        documents = read_path(self, path);
-    }
-    if (documents == NULL)
-        return NULL;
-
-    const json_t *profile = documents->len == 1 ? documents->pdata[0] : NULL;
-    if (!json_is_object(profile)) {
-        schema_fault(&self->reader, NULL, "profile \"%s\" must be one mapping", name);
-        return NULL;
-    }
-    return profile;
-}
-
 /* ---- The scenario's own document ---- */
 
 /* Returns: NULL after a fault */
@@ -191,7 +57,7 @@ find_scenario(Loader *self, const GPtrArray *documents)
     const json_t *found = NULL;
 
     for (unsigned i = 0; i < documents->len; i++) {
-        if (!is_scenario(documents->pdata[i]))
+        if (!loader_is_scenario(documents->pdata[i]))
             continue;
         if (found != NULL) {
             yaml_positions_find(self->positions, documents->pdata[i], &self->reader.at);
@@ -492,7 +358,7 @@ static gboolean
 has_manifest(const GPtrArray *documents)
 {
     for (unsigned i = 0; i < documents->len; i++)
-        if (is_scenario(documents->pdata[i]))
+        if (loader_is_scenario(documents->pdata[i]))
             return FALSE;
     return documents->len > 0;
 }
@@ -515,7 +381,7 @@ static void
 apply_overlay(Loader *self, GPtrArray *documents)
 {
     GPtrArray *overlay =
-        self->options->overlay != NULL ? read_path(self, self->options->overlay) : NULL;
+        self->options->overlay != NULL ? loader_read_path(self, self->options->overlay) : NULL;
 
     for (unsigned i = 0; overlay != NULL && i < overlay->len; i++) {
         json_t *manifest = overlay->pdata[i];
@@ -537,7 +403,7 @@ static void
 load_file(Loader *self, const char *file, gboolean may_be_manifests)
 {
     self->reader.at = (YamlPosition){self->scenario.file, 0, 0};
-    GPtrArray *documents = read_path(self, file);
+    GPtrArray *documents = loader_read_path(self, file);
     if (documents == NULL)
         return;
     apply_overlay(self, documents);

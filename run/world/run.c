@@ -2,7 +2,6 @@
 #include "run-private.h"
 
 #define EVENTS_PER_REPORT 65536 /* between two looks at whether somebody wants us to stop */
-#define NOTES_MAX 1000
 
 static void
 end_is_here(Sim *sim, void *data)
@@ -245,37 +244,6 @@ Telemetry *
 run_telemetry(const Run *self)
 {
     return self->telemetry;
-}
-
-unsigned
-run_driver_volumes(const Run *self, unsigned i)
-{
-    const CsiModelledDriver *driver = csi_modelled_driver_cast(self->drivers->pdata[i]);
-
-    return driver == NULL ? 0 : csi_modelled_driver_n_volumes(driver);
-}
-
-const GPtrArray *
-run_notes(const Run *self)
-{
-    return self->notes;
-}
-
-void
-run_note(Run *self, const ScenarioAction *action, const char *format, ...)
-{
-    char at[SIM_TIME_BUFFER];
-    va_list args;
-
-    if (self->notes->len == NOTES_MAX)
-        return;
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_ptr_array_add(self->notes,
-                    g_strdup_printf("%s:%u: at %s: %s", action->file, action->line,
-                                    sim_time_format(sim_now(self->sim) / SIM_MS * SIM_MS, at),
-                                    text));
 }
 
 const ExpectResult *

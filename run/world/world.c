@@ -469,3 +469,11 @@ world_build(Run *self)
     cluster_start(self->cluster, process_settings, &settings);
     return self->error == NULL;
 }
+
+unsigned
+run_driver_volumes(const Run *self, unsigned i)
+{
+    const CsiModelledDriver *driver = csi_modelled_driver_cast(self->drivers->pdata[i]);
+
+    return driver == NULL ? 0 : csi_modelled_driver_n_volumes(driver);
+}

@@ -64,15 +64,15 @@ typedef struct {
     }
 #define ELECTION_FLAGS(prefix, enabled_flag, Type, member, retry)                                  \
     PROCESS_FLAG("replicas", FLAG_INT, Type, member.replicas, "1",                                 \
-                 "How many there are of it (CGO-60)"),                                             \
+                 "Number of instances (CGO-60)"),                                                  \
         PROCESS_FLAG(enabled_flag, FLAG_BOOL, Type, member.enabled, "false",                       \
-                     "One of several replicas works (CGO-61)"),                                    \
+                     "Only one of several replicas works (CGO-61)"),                               \
         PROCESS_FLAG(prefix "-lease-duration", FLAG_DURATION, Type, member.lease_duration, "15s",  \
-                     "How long a silent leader is respected (CGO-61)"),                            \
+                     "Time for which a silent leader keeps the Lease (CGO-61)"),                   \
         PROCESS_FLAG(prefix "-renew-deadline", FLAG_DURATION, Type, member.renew_deadline, "10s",  \
-                     "How long a leader tries to renew (CGO-62)"),                                 \
+                     "Time for which a leader tries to renew (CGO-62)"),                           \
         PROCESS_FLAG(prefix "-retry-period", FLAG_DURATION, Type, member.retry_period, retry,      \
-                     "Between two tries (CGO-60)")
+                     "Time between two tries (CGO-60)")
 #define SIDECAR_ELECTION_FLAGS(Type)                                                               \
     ELECTION_FLAGS("leader-election", "leader-election", Type, election, "5s")
 

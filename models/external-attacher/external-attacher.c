@@ -451,17 +451,17 @@ G_STATIC_ASSERT(offsetof(ExternalAttacherOptions, common) == 0); /* SIDECAR_FLAG
 static const ProcessFlag flags[] = {
     SIDECAR_FLAGS("worker-threads",
                   "10",
-                  "Attachments, and volumes, worked on at once (EA-1)",
+                  "Attachments, and volumes, processed at once (EA-1)",
                   "15s",
                   "Deadline of a call of the driver (EA-3)"),
     {"default-fstype", FLAG_STRING,   AT(default_fstype), "",
-       "File system when the volume names none"                                                            },
+       "File system when the volume names none"                                                                   },
     {"reconcile-sync", FLAG_DURATION, AT(reconcile_sync), "1m",
-       "Between two comparisons with ListVolumes (EA-25)"                                                  },
-    {"resync",         FLAG_DURATION, AT(resync),         "10m", "All objects are looked at again (EA-4)"},
-    {"max-entries",    FLAG_INT,      AT(max_entries),    "0",   "Page size of ListVolumes; 0: all"      },
+       "Time between two comparisons with ListVolumes (EA-25)"                                                    },
+    {"resync",         FLAG_DURATION, AT(resync),         "10m", "Time between two checks of all objects (EA-4)"},
+    {"max-entries",    FLAG_INT,      AT(max_entries),    "0",   "Page size of ListVolumes; 0: all"             },
     SIDECAR_ELECTION_FLAGS(ExternalAttacherOptions),
-    {NULL,             FLAG_BOOL,     0,                  NULL,  NULL                                    },
+    {NULL,             FLAG_BOOL,     0,                  NULL,  NULL                                           },
 };
 
 static const ProcessElection election = {

@@ -265,16 +265,17 @@ external_resizer_clear(void *data)
 G_STATIC_ASSERT(offsetof(ExternalResizerOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
     SIDECAR_FLAGS(
-        "workers", "10", "Claims worked on at once", "10s", "Deadline of a call of the driver"),
+        "workers", "10", "Claims processed at once", "10s", "Deadline of a call of the driver"),
     {"handle-volume-inuse-error", FLAG_BOOL,     AT(handle_volume_inuse_error), "true",
-                                                                                    "A volume that cannot grow in use waits until no pod has it (RSZ-32)"                                                },
+                                                                                    "A volume that cannot grow online waits until no pod uses it (RSZ-32)"                  },
     {"extra-modify-metadata",     FLAG_BOOL,     AT(extra_modify_metadata),     "false",
-                                                                                    "Tell the driver names of claim and volume when it modifies one"                                                     },
-    {"resync-period",             FLAG_DURATION, AT(resync_period),             "10m",   "All objects are looked at again"},
+                                                                                    "Pass the names of claim and volume to the driver in ControllerModifyVolume"            },
+    {"resync-period",             FLAG_DURATION, AT(resync_period),             "10m",
+                                                                                    "Time between two checks of all objects"                                                },
     {"feature-gates",             FLAG_STRING,   AT(feature_gates),             "",
-                                                                                    "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false"                                                          },
+                                                                                    "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false"                             },
     SIDECAR_ELECTION_FLAGS(ExternalResizerOptions),
-    {NULL,                        FLAG_BOOL,     0,                             NULL,    NULL                             },
+    {NULL,                        FLAG_BOOL,     0,                             NULL,    NULL},
 };
 
 static const ProcessElection election = {

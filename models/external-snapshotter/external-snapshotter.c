@@ -130,13 +130,13 @@ G_STATIC_ASSERT(offsetof(ExternalSnapshotterOptions, common) == 0); /* SIDECAR_F
 static const ProcessFlag flags[] = {
     SIDECAR_FLAGS("worker-threads",
                   "10",
-                  "Contents worked on at once",
+                  "Contents processed at once",
                   "1m",
                   "Deadline of a call of the driver"),
     {"snapshot-name-prefix",  FLAG_STRING, AT(snapshot_name_prefix),  "snapshot",
-       "Of what the driver calls a snapshot; its VolumeSnapshot's uid follows"          },
+       "Prefix of the driver's name for a snapshot; the VolumeSnapshot's uid follows"   },
     {"extra-create-metadata", FLAG_BOOL,   AT(extra_create_metadata), "false",
-       "Tell the driver the names of snapshot and content (SNAP-44)"                    },
+       "Pass the names of snapshot and content to the driver (SNAP-44)"                 },
     SIDECAR_ELECTION_FLAGS(ExternalSnapshotterOptions),
     {NULL,                    FLAG_BOOL,   0,                         NULL,       NULL},
 };

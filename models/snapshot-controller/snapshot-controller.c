@@ -200,20 +200,20 @@ clear(void *data)
 
 static const ProcessFlag flags[] = {
     {"kube-api-qps",                   FLAG_NUMBER,   AT(kube_api_qps),                   "5",
-     "Requests per second of each of its two clients: snapshots, and all else with Events"            },
+     "Requests per second of each of its two clients: one for snapshots, one for the rest and "
+     "Events"                                                                                         },
     {"kube-api-burst",                 FLAG_INT,      AT(kube_api_burst),                 "10",
      "Requests that may exceed that rate at once"                                                     },
     {"worker-threads",                 FLAG_INT,      AT(worker_threads),                 "10",
-     "Snapshots worked on at once, and as many contents"                                              },
+     "Snapshots processed at once, and as many contents"                                              },
     {"retry-interval-start",           FLAG_DURATION, AT(retry_interval_start),           "1s",
      "Wait after a first failure; doubles with each"                                                  },
     {"retry-interval-max",             FLAG_DURATION, AT(retry_interval_max),             "5m",
      "Longest wait after a failure"                                                                   },
     {"resync-period",                  FLAG_DURATION, AT(resync_period),                  "15m",
-     "All snapshots and contents are looked at again (SNAP-31)"                                       },
+     "Time between two checks of all snapshots and contents (SNAP-31)"                                },
     {"prevent-volume-mode-conversion", FLAG_BOOL,     AT(prevent_volume_mode_conversion), "true",
-     "A content tells its source's volume mode, which claims restored from it must have "
-     "(SRC-4)"                                                                                        },
+     "A restored claim must have the volume mode of the snapshot's source (SRC-4)"                    },
     SIDECAR_ELECTION_FLAGS(SnapshotControllerOptions),
     {NULL,                             FLAG_BOOL,     0,                                  NULL,   NULL},
 };

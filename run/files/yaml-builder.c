@@ -242,52 +242,24 @@ yaml_builder_close(YamlBuilder *self)
 
 /* ---- Scalars ---- */
 
-typedef struct {
-    const char *text;
-    json_type type;
-} Word;
+/* Unquoted words that are no strings: YAML 1.1, as Kubernetes' tools read it. */
+static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+static const char *const trues[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
+                                    "y",    "Y",    "on",   "On",  "ON",  NULL};
+static const char *const falses[] = {"false", "False", "FALSE", "no",  "No",  "NO",
+                                     "n",     "N",     "off",   "Off", "OFF", NULL};
 
-/* What is no string though it has no quotes: YAML 1.1, as Kubernetes' tools take it. */
-static const Word words[] = {
-    {"",      JSON_NULL },
-    {"~",     JSON_NULL },
-    {"null",  JSON_NULL },
-    {"Null",  JSON_NULL },
-    {"NULL",  JSON_NULL },
-    {"true",  JSON_TRUE },
-    {"True",  JSON_TRUE },
-    {"TRUE",  JSON_TRUE },
-    {"yes",   JSON_TRUE },
-    {"Yes",   JSON_TRUE },
-    {"YES",   JSON_TRUE },
-    {"y",     JSON_TRUE },
-    {"Y",     JSON_TRUE },
-    {"on",    JSON_TRUE },
-    {"On",    JSON_TRUE },
-    {"ON",    JSON_TRUE },
-    {"false", JSON_FALSE},
-    {"False", JSON_FALSE},
-    {"FALSE", JSON_FALSE},
-    {"no",    JSON_FALSE},
-    {"No",    JSON_FALSE},
-    {"NO",    JSON_FALSE},
-    {"n",     JSON_FALSE},
-    {"N",     JSON_FALSE},
-    {"off",   JSON_FALSE},
-    {"Off",   JSON_FALSE},
-    {"OFF",   JSON_FALSE},
-};
-
+/* Returns: (owned): NULL: none of these words */
 static json_t *
 word_value(const char *text, gsize length)
 {
     if (length > 5 || strchr("~nNtTyYoOfF", text[0]) == NULL)
         return NULL;
-    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
-        if (strcmp(words[i].text, text) == 0)
-            return words[i].type == JSON_NULL ? json_null()
-                                              : json_boolean(words[i].type == JSON_TRUE);
-    return NULL;
+    if (g_strv_contains(nulls, text))
+        return json_null();
+    if (g_strv_contains(trues, text))
+        return json_true();
+    return g_strv_contains(falses, text) ? json_false() : NULL;
 }
 
 /* 12, -3, 0x1f, 0b11, 0o17, 017, 1_000. */

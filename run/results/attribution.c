@@ -422,55 +422,58 @@ attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
 /* ---- Advice ---- */
 
 /* What sets the length of a wait: of the first row whose prefix its detail has. */
+/* clang-format off */
 static const struct {
     WaitKind wait;
     const char *prefix, *advice;
 } advices[] = {
-    {WAIT_THROTTLE,        "external-",                "the limit is this sidecar's --kube-api-qps and --kube-api-burst"          },
-    {WAIT_THROTTLE,        "kubelet",                  "the limit is the kubelet's kubeAPIQPS and kubeAPIBurst"                   },
-    {WAIT_THROTTLE,        "kube-scheduler",
-     "the limit is the scheduler's clientConnection.qps and .burst"                                                               },
-    {WAIT_THROTTLE,        "",
+    {WAIT_THROTTLE, "external-", "the limit is this sidecar's --kube-api-qps and --kube-api-burst"},
+    {WAIT_THROTTLE, "kubelet", "the limit is the kubelet's kubeAPIQPS and kubeAPIBurst"},
+    {WAIT_THROTTLE, "kube-scheduler",
+     "the limit is the scheduler's clientConnection.qps and .burst"},
+    {WAIT_THROTTLE, "",
      "the limit is kube-controller-manager's --kube-api-qps and --kube-api-burst, of each "
-     "controller"                                                                                                                 },
-    {WAIT_WORKERS,         "external-",                "the limit is this sidecar's --worker-threads"                             },
-    {WAIT_WORKERS,         "persistent-volume-binder",
-     "the PV controller has one worker for claims and one for volumes, fixed in its code"                                         },
-    {WAIT_WORKERS,         "",                         "the limit is the number of this controller's workers"                     },
-    {WAIT_POLL,            "kubelet/node status",
-     "a volume is staged only after the kubelet has listed it in its Node's volumesInUse, which it "
-     "does every nodeStatusUpdateFrequency (10 s)"                                                                                },
-    {WAIT_POLL,            "kube-scheduler",
-     "the scheduler looks once a second whether a pod's claims are bound, fixed in its code"                                      },
-    {WAIT_POLL,            "attachdetach",
+     "controller"},
+    {WAIT_WORKERS, "external-", "the limit is this sidecar's --worker-threads"},
+    {WAIT_WORKERS, "persistent-volume-binder",
+     "the PV controller has one worker for claims and one for volumes, fixed in its code"},
+    {WAIT_WORKERS, "", "the limit is the number of this controller's workers"},
+    {WAIT_POLL, "kubelet/node status",
+     "a volume is staged only after the kubelet has listed it in its Node's volumesInUse, which "
+     "it does every nodeStatusUpdateFrequency (10 s)"},
+    {WAIT_POLL, "kube-scheduler",
+     "the scheduler looks once a second whether a pod's claims are bound, fixed in its code"},
+    {WAIT_POLL, "attachdetach",
      "the attach/detach controller looks at a VolumeAttachment again after 0.5 s and then ever "
-     "more rarely, fixed in its code"                                                                                             },
-    {WAIT_POLL,            "attach-detach",
-     "the attach/detach controller passes every 100 ms, and waits for its own requests in between"                                },
-    {WAIT_POLL,            "kubelet",                  "the kubelet's loops have fixed periods of 100 ms to 1 s"                  },
-    {WAIT_POLL,            "",                         "a loop with a fixed period"                                               },
-    {WAIT_DRIVER,          "",                         "this is the back end's own time for the call"                             },
-    {WAIT_DRIVER_THROTTLE, "",                         "the limit is the back end's: spec.drivers[].limits"                       },
-    {WAIT_BACKOFF,         "external-",
-     "the limit is this sidecar's --retry-interval-start and --retry-interval-max; see its Events "
-     "for what failed"                                                                                                            },
-    {WAIT_BACKOFF,         "",                         "something failed and is tried again after a growing pause; see the Events"},
-    {WAIT_SCHEDULER_QUEUE, "",                         "the scheduler places one pod after the other"                             },
-    {WAIT_UNSCHEDULABLE,   "NodeVolumeLimits",
+     "more rarely, fixed in its code"},
+    {WAIT_POLL, "attach-detach",
+     "the attach/detach controller passes every 100 ms, and waits for its own requests in "
+     "between"},
+    {WAIT_POLL, "kubelet", "the kubelet's loops have fixed periods of 100 ms to 1 s"},
+    {WAIT_POLL, "", "a loop with a fixed period"},
+    {WAIT_DRIVER, "", "this is the back end's own time for the call"},
+    {WAIT_DRIVER_THROTTLE, "", "the limit is the back end's: spec.drivers[].limits"},
+    {WAIT_BACKOFF, "external-",
+     "the limit is this sidecar's --retry-interval-start and --retry-interval-max; see its "
+     "Events for what failed"},
+    {WAIT_BACKOFF, "", "something failed and is tried again after a growing pause; see the Events"},
+    {WAIT_SCHEDULER_QUEUE, "", "the scheduler places one pod after the other"},
+    {WAIT_UNSCHEDULABLE, "NodeVolumeLimits",
      "no node has room for another volume: the limit is what the driver reports for a node "
-     "(attachLimit)"                                                                                                              },
-    {WAIT_UNSCHEDULABLE,   "NodeResourcesFit",         "no node has the CPU, memory or pods left: add nodes"                      },
-    {WAIT_UNSCHEDULABLE,   "VolumeBinding",
-     "no node can have the pod's volumes: look at zones, capacity and node affinity of volumes"                                   },
-    {WAIT_UNSCHEDULABLE,   "",                         "no node fits the pod: see the Events"                                     },
-    {WAIT_RUNTIME,         "kubelet/PLEG relist",      "the kubelet asks its runtime once a second what runs"                     },
-    {WAIT_RUNTIME,         "",                         "the container runtime's own time"                                         },
-    {WAIT_STARTUP,         "",                         "a process or a plugin was starting"                                       },
-    {WAIT_API,             "",                         "the API server's own time for requests"                                   },
-    {WAIT_WATCH,           "",                         "the time that changes take to be seen"                                    },
-    {WAIT_THINK,           "",                         "the components' own time between requests"                                },
-    {WAIT_SCENARIO,        "",                         "nothing was to be done until the scenario went on"                        },
+     "(attachLimit)"},
+    {WAIT_UNSCHEDULABLE, "NodeResourcesFit", "no node has the CPU, memory or pods left: add nodes"},
+    {WAIT_UNSCHEDULABLE, "VolumeBinding",
+     "no node can have the pod's volumes: look at zones, capacity and node affinity of volumes"},
+    {WAIT_UNSCHEDULABLE, "", "no node fits the pod: see the Events"},
+    {WAIT_RUNTIME, "kubelet/PLEG relist", "the kubelet asks its runtime once a second what runs"},
+    {WAIT_RUNTIME, "", "the container runtime's own time"},
+    {WAIT_STARTUP, "", "a process or a plugin was starting"},
+    {WAIT_API, "", "the API server's own time for requests"},
+    {WAIT_WATCH, "", "the time that changes take to be seen"},
+    {WAIT_THINK, "", "the components' own time between requests"},
+    {WAIT_SCENARIO, "", "nothing was to be done until the scenario went on"},
 };
+/* clang-format on */
 
 char *
 attribution_advice(const AttributionRow *row)

@@ -327,31 +327,33 @@ change_volumes(const Fault *self, const char *victim, gboolean begins)
     csi_modelled_driver_set_keeps_volumes(driver_of(self), begins);
 }
 
+/* clang-format off */
 static const FaultRow rows[] = {
-    [FAULT_POWER_OFF] = {.node = {cluster_power_off, cluster_power_on}         },
-    [FAULT_SHUT_DOWN] = {.node = {cluster_shut_down, cluster_power_on}         },
-    [FAULT_CUT_NETWORK] = {.node = {cluster_cut_off, cluster_reconnect}          },
-    [FAULT_CRASH] = {.process = {cluster_crash, cluster_restart, NULL}     },
+    [FAULT_POWER_OFF] = {.node = {cluster_power_off, cluster_power_on}},
+    [FAULT_SHUT_DOWN] = {.node = {cluster_shut_down, cluster_power_on}},
+    [FAULT_CUT_NETWORK] = {.node = {cluster_cut_off, cluster_reconnect}},
+    [FAULT_CRASH] = {.process = {cluster_crash, cluster_restart, NULL}},
     [FAULT_STOP_KUBELET] = {.process = {cluster_crash, cluster_restart, "kubelet"}},
-    [FAULT_HANG] = {.process = {cluster_hang, cluster_wake, NULL}         },
-    [FAULT_LOSE_LEADERSHIP] = {.process = {cluster_lose_leadership, NULL, NULL}      },
-    [FAULT_SLOW] = {.change = change_process_speed                        },
-    [FAULT_MEMORY_PRESSURE] = {.change = change_pressure,                              .trouble = NODE_MEMORY_PRESSURE},
-    [FAULT_DISK_PRESSURE] = {.change = change_pressure,                                                      .trouble = NODE_DISK_PRESSURE},
-    [FAULT_PID_PRESSURE] = {.change = change_pressure,.trouble = NODE_PID_PRESSURE},
-    [FAULT_NETWORK_UNAVAILABLE] = {.change = change_network                             },
-    [FAULT_API_OUTAGE] = {.change = change_api                                                     },
-    [FAULT_API_SLOW] = {.change = change_api_speed                        },
+    [FAULT_HANG] = {.process = {cluster_hang, cluster_wake, NULL}},
+    [FAULT_LOSE_LEADERSHIP] = {.process = {cluster_lose_leadership, NULL, NULL}},
+    [FAULT_SLOW] = {.change = change_process_speed},
+    [FAULT_MEMORY_PRESSURE] = {.change = change_pressure, .trouble = NODE_MEMORY_PRESSURE},
+    [FAULT_DISK_PRESSURE] = {.change = change_pressure, .trouble = NODE_DISK_PRESSURE},
+    [FAULT_PID_PRESSURE] = {.change = change_pressure, .trouble = NODE_PID_PRESSURE},
+    [FAULT_NETWORK_UNAVAILABLE] = {.change = change_network},
+    [FAULT_API_OUTAGE] = {.change = change_api},
+    [FAULT_API_SLOW] = {.change = change_api_speed},
     [FAULT_DROP_WATCHES] = {.change = drop_watches},
-    [FAULT_LIMIT_SEATS] = {.change = change_seats                             },
-    [FAULT_DRIVER_HANG] = {.change = change_driver                                                     },
-    [FAULT_DRIVER_SLOW] = {.change = change_driver_speed                        },
+    [FAULT_LIMIT_SEATS] = {.change = change_seats},
+    [FAULT_DRIVER_HANG] = {.change = change_driver},
+    [FAULT_DRIVER_SLOW] = {.change = change_driver_speed},
     [FAULT_DRIVER_AWAY] = {.change = change_driver_pod},
-    [FAULT_REPLACE_PLUGIN] = {.change = replace_plugin                             },
-    [FAULT_KILL_REGISTRAR] = {.change = kill_registrar                                                     },
-    [FAULT_LOSE_VOLUMES] = {.change = lose_volumes                        },
+    [FAULT_REPLACE_PLUGIN] = {.change = replace_plugin},
+    [FAULT_KILL_REGISTRAR] = {.change = kill_registrar},
+    [FAULT_LOSE_VOLUMES] = {.change = lose_volumes},
     [FAULT_KEEP_VOLUMES] = {.change = change_volumes},
 };
+/* clang-format on */
 
 /* Begins or ends the fault for one of its victims. */
 static void

@@ -27,7 +27,8 @@ void informer_cache_remove(InformerCache *self, const ObjectKey *key);
 static inline const Object *
 informer_cache_get(const InformerCache *self, const ObjectKey *key)
 {
+    if (!self->is_list)
+        return key->slot < self->objects->len ? self->objects->pdata[key->slot] : NULL;
     const Object *const *place = informer_cache_find(self, key);
-
     return place == NULL ? NULL : *place;
 }

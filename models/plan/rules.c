@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rules.h"
 
+/* Right unless a row wants and forbids the same fact: rule_applies() tells that it never applies.
+ */
 static inline gboolean
 has_all_and_none(const Rule *self, uint32_t facts)
 {
@@ -10,7 +12,8 @@ has_all_and_none(const Rule *self, uint32_t facts)
 gboolean
 rule_applies(const Rule *self, uint32_t facts, const Release *release)
 {
-    return has_all_and_none(self, facts) && (self->any == 0 || (facts & self->any) != 0) &&
+    return has_all_and_none(self, facts) && (facts & self->none) == 0 &&
+           (self->any == 0 || (facts & self->any) != 0) &&
            (self->since == 0 || release->minor >= self->since) &&
            (self->until == 0 || release->minor < self->until) &&
            (self->gate == NULL || release_has_gate(release, self->gate)) &&

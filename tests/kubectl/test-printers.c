@@ -319,11 +319,6 @@ rows_of_other_workloads(void **state)
     }
 }
 
-/* Descriptions that no recording has, as pkg/describe of kubectl 1.32 writes them: every line that
- * can be there once. */
-static void
-descriptions_of_other_workloads(void **state)
-{
 #define POD(name, phase, uid)                                                                      \
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\",\"namespace\":"   \
     "\"default\",\"ownerReferences\":[{\"uid\":\"" uid "\",\"controller\":true}]},\"status\":{"    \
@@ -334,127 +329,132 @@ descriptions_of_other_workloads(void **state)
 #define BUDGET(spec, status)                                                                       \
     "[{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{" CREATED       \
     ",\"labels\":{\"a\":\"b\"}},\"spec\":{" spec "},\"status\":{" status "}}]"
-    static const struct {
-        const char *kind, *json, *text;
-    } cases[] = {
-        {"ds",
-         "[{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{" CREATED
-         ",\"uid\":\"u\",\"labels\":{\"tier\":\"node\"}},\"spec\":{\"selector\":{\"matchLabels\":{"
-         "\"app\":"
-         "\"x\"}}," TEMPLATE(
-             "\"nodeSelector\":{\"b\":\"2\",\"a\":\"1\"},") "},\"status\":{"
-                                                            "\"desiredNumberScheduled\":5,"
-                                                            "\"currentNumberScheduled\":4,"
-                                                            "\"updatedNumberScheduled\":3,"
-                                                            "\"numberAvailable\":2,"
-                                                            "\"numberMisscheduled\":1}}," POD(
-                                                                "x-1",               "Running",
-         "u") "," POD("x-2",                                                                                                                                                                                            "Pending",
-         "u") "," POD("x-3",
-         "Running", "other") "]",
-         "Name:           x\n"
-         "Selector:       app=x\n"
-         "Node-Selector:  a=1,b=2\n"
-         "Labels:         tier=node\n"
-         "Annotations:    <none>\n"
-         "Desired Number of Nodes Scheduled: 5\n"
-         "Current Number of Nodes Scheduled: 4\n"
-         "Number of Nodes Scheduled with Up-to-date Pods: 3\n"
-         "Number of Nodes Scheduled with Available Pods: 2\n"
-         "Number of Nodes Misscheduled: 1\n"
-         "Pods Status:  1 Running / 1 Waiting / 0 Succeeded / 0 Failed\n"
-         "Pod Template:\n"
-         "  Labels:  app=x\n"
-         "  Containers:\n"
-         "   c:\n"
-         "    Image:         i\n"
-         "    Port:          <none>\n"
-         "    Host Port:     <none>\n"
-         "    Environment:   <none>\n"
-         "    Mounts:        <none>\n"
-         "  Volumes:         <none>\n"
-         "  Node-Selectors:  a=1\n"
-         "                   b=2\n"
-         "  Tolerations:     <none>\n"
-         "Events:            <none>\n"},
-        {"job",
-         "[" JOB "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"x\"}},\"parallelism\":2,"
-         "\"completions\":30,\"completionMode\":\"Indexed\",\"suspend\":false,\"backoffLimit\":6,"
-         "\"ttlSecondsAfterFinished\":60,\"activeDeadlineSeconds\":600," TEMPLATE(
-             "") "},\"status\":{"
-                 "\"startTime\":\"2026-01-01T00:00:30Z\",\"completionTime\":\"2026-01-01T00:03:"
-                 "00Z\","
-                 "\"active\":1,\"ready\":0,\"succeeded\":24,\"failed\":3,\"completedIndexes\":"
-                 "\"0,2,4,6,8,10,12,14,16,18,20,22,24,26,28-30,32,34,36-38,40\"}}]",                                                                  "Name:                        x\n"
-         "Namespace:                   default\n"
-         "Selector:                    app=x\n"
-         "Labels:                      <none>\n"
-         "Annotations:                 <none>\n"
-         "Parallelism:                 2\n"
-         "Completions:                 30\n"
-         "Completion Mode:             Indexed\n"
-         "Suspend:                     false\n"
-         "Backoff Limit:               6\n"
-         "TTL Seconds After Finished:  60\n"
-         "Start Time:                  Thu, 01 Jan 2026 00:00:30 +0000\n"
-         "Completed At:                Thu, 01 Jan 2026 00:03:00 +0000\n"
-         "Duration:                    2m30s\n"
-         "Active Deadline Seconds:     600s\n"
-         "Pods Statuses:               1 Active (0 Ready) / 24 Succeeded / 3 Failed\n"
-         "Completed Indexes:           0,2,4,6,8,10,12,14,16,18,20,22,24,26,28-30,32,34,36-38,...\n"
-         "Pod Template:\n"
-         "  Labels:  app=x\n"
-         "  Containers:\n"
-         "   c:\n"
-         "    Image:         i\n"
-         "    Port:          <none>\n"
-         "    Host Port:     <none>\n"
-         "    Environment:   <none>\n"
-         "    Mounts:        <none>\n"
-         "  Volumes:         <none>\n"
-         "  Node-Selectors:  <none>\n"
-         "  Tolerations:     <none>\n"
-         "Events:            <none>\n"                                                                                          },
-        {"pdb",
-         BUDGET("\"minAvailable\":\"60%\",\"selector\":{\"matchLabels\":{\"app\":\"x\"}}",
-         "\"disruptionsAllowed\":2,\"currentHealthy\":5,\"desiredHealthy\":3,"
-                "\"expectedPods\":5"),
-         "Name:           x\n"
-         "Namespace:      default\n"
-         "Min available:  60%\n"
-         "Selector:       app=x\n"
-         "Status:\n"
-         "    Allowed disruptions:  2\n"
-         "    Current:              5\n"
-         "    Desired:              3\n"
-         "    Total:                5\n"
-         "Events:                   <none>\n"                                                                                                                                                                                },
-        {"pdb", BUDGET("\"maxUnavailable\":0",                                               ""),
-         "Name:             x\n"
-         "Namespace:        default\n"
-         "Max unavailable:  0\n"
-         "Selector:         <unset>\n"
-         "Status:\n"
-         "    Allowed disruptions:  0\n"
-         "    Current:              0\n"
-         "    Desired:              0\n"
-         "    Total:                0\n"
-         "Events:                   <none>\n"},
-    };
+/* Descriptions that no recording has, as pkg/describe of kubectl 1.32 writes them: every optional
+ * line is there once. */
+static const struct {
+    const char *kind, *json, *text;
+} descriptions[] = {
+    {"ds",
+     "[{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{" CREATED
+     ",\"uid\":\"u\",\"labels\":{\"tier\":\"node\"}},\"spec\":{\"selector\":{\"matchLabels\":{"
+     "\"app\":"
+     "\"x\"}}," TEMPLATE(
+         "\"nodeSelector\":{\"b\":\"2\",\"a\":\"1\"},") "},\"status\":{"
+                                                        "\"desiredNumberScheduled\":5,"
+                                                        "\"currentNumberScheduled\":4,"
+                                                        "\"updatedNumberScheduled\":3,"
+                                                        "\"numberAvailable\":2,"
+                                                        "\"numberMisscheduled\":1}}," POD(
+                                                            "x-1",               "Running",
+     "u") "," POD("x-2",
+     "Pending", "u") "," POD("x-3",
+     "Running", "other") "]",
+     "Name:           x\n"
+     "Selector:       app=x\n"
+     "Node-Selector:  a=1,b=2\n"
+     "Labels:         tier=node\n"
+     "Annotations:    <none>\n"
+     "Desired Number of Nodes Scheduled: 5\n"
+     "Current Number of Nodes Scheduled: 4\n"
+     "Number of Nodes Scheduled with Up-to-date Pods: 3\n"
+     "Number of Nodes Scheduled with Available Pods: 2\n"
+     "Number of Nodes Misscheduled: 1\n"
+     "Pods Status:  1 Running / 1 Waiting / 0 Succeeded / 0 Failed\n"
+     "Pod Template:\n"
+     "  Labels:  app=x\n"
+     "  Containers:\n"
+     "   c:\n"
+     "    Image:         i\n"
+     "    Port:          <none>\n"
+     "    Host Port:     <none>\n"
+     "    Environment:   <none>\n"
+     "    Mounts:        <none>\n"
+     "  Volumes:         <none>\n"
+     "  Node-Selectors:  a=1\n"
+     "                   b=2\n"
+     "  Tolerations:     <none>\n"
+     "Events:            <none>\n"},
+    {"job",
+     "[" JOB "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"x\"}},\"parallelism\":2,"
+     "\"completions\":30,\"completionMode\":\"Indexed\",\"suspend\":false,\"backoffLimit\":6,"
+     "\"ttlSecondsAfterFinished\":60,\"activeDeadlineSeconds\":600," TEMPLATE(
+         "") "},\"status\":{"
+             "\"startTime\":\"2026-01-01T00:00:30Z\",\"completionTime\":\"2026-01-01T00:03:"
+             "00Z\","
+             "\"active\":1,\"ready\":0,\"succeeded\":24,\"failed\":3,\"completedIndexes\":"
+             "\"0,2,4,6,8,10,12,14,16,18,20,22,24,26,28-30,32,34,36-38,40\"}}]",                                                                  "Name:                        x\n"
+     "Namespace:                   default\n"
+     "Selector:                    app=x\n"
+     "Labels:                      <none>\n"
+     "Annotations:                 <none>\n"
+     "Parallelism:                 2\n"
+     "Completions:                 30\n"
+     "Completion Mode:             Indexed\n"
+     "Suspend:                     false\n"
+     "Backoff Limit:               6\n"
+     "TTL Seconds After Finished:  60\n"
+     "Start Time:                  Thu, 01 Jan 2026 00:00:30 +0000\n"
+     "Completed At:                Thu, 01 Jan 2026 00:03:00 +0000\n"
+     "Duration:                    2m30s\n"
+     "Active Deadline Seconds:     600s\n"
+     "Pods Statuses:               1 Active (0 Ready) / 24 Succeeded / 3 Failed\n"
+     "Completed Indexes:           0,2,4,6,8,10,12,14,16,18,20,22,24,26,28-30,32,34,36-38,...\n"
+     "Pod Template:\n"
+     "  Labels:  app=x\n"
+     "  Containers:\n"
+     "   c:\n"
+     "    Image:         i\n"
+     "    Port:          <none>\n"
+     "    Host Port:     <none>\n"
+     "    Environment:   <none>\n"
+     "    Mounts:        <none>\n"
+     "  Volumes:         <none>\n"
+     "  Node-Selectors:  <none>\n"
+     "  Tolerations:     <none>\n"
+     "Events:            <none>\n"                                                                                      },
+    {"pdb",
+     BUDGET("\"minAvailable\":\"60%\",\"selector\":{\"matchLabels\":{\"app\":\"x\"}}",
+     "\"disruptionsAllowed\":2,\"currentHealthy\":5,\"desiredHealthy\":3,"
+            "\"expectedPods\":5"),
+     "Name:           x\n"
+     "Namespace:      default\n"
+     "Min available:  60%\n"
+     "Selector:       app=x\n"
+     "Status:\n"
+     "    Allowed disruptions:  2\n"
+     "    Current:              5\n"
+     "    Desired:              3\n"
+     "    Total:                5\n"
+     "Events:                   <none>\n"                                                                                                                                                                        },
+    {"pdb", BUDGET("\"maxUnavailable\":0",                                               ""),
+     "Name:             x\n"
+     "Namespace:        default\n"
+     "Max unavailable:  0\n"
+     "Selector:         <unset>\n"
+     "Status:\n"
+     "    Allowed disruptions:  0\n"
+     "    Current:              0\n"
+     "    Desired:              0\n"
+     "    Total:                0\n"
+     "Events:                   <none>\n"},
+};
 
+static void
+descriptions_of_other_workloads(void **state)
+{
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        json_auto_t *list = json_loads(cases[i].json, 0, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(descriptions); i++) {
+        json_auto_t *list = json_loads(descriptions[i].json, 0, NULL);
         g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
         g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
         const KubectlRequest request = {.cluster = cluster,
                                         .now = value_time_parse("2026-01-01T00:10:00Z"),
                                         .out = out,
                                         .errors = errors};
-        char *words[] = {(char *)"describe", (char *)cases[i].kind, (char *)"x", NULL};
+        char *words[] = {(char *)"describe", (char *)descriptions[i].kind, (char *)"x", NULL};
 
         assert_int_equal(kubectl_run(&request, words), 0);
-        assert_string_equal(out->str, cases[i].text);
+        assert_string_equal(out->str, descriptions[i].text);
     }
 }
 

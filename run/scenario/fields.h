@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "run/files/schema.h"
+#include "scenario.h"
+
+/* Private to this folder: the fields of a scenario as the tables read them. */
+
+/* In masks of capabilities: the field was there. Bit 0 is no capability in the CSI spec. */
+#define CAPABILITIES_GIVEN 1u
+
+typedef struct {
+    int attach_required; /* -1: as the CSIDriver says, else as the capabilities do */
+    const char *name, *profile, *from_manifest, *vendor_version;
+    const json_t *topology; /* false: none; text: the key */
+    SimDist *latency[CSI_N_LATENCIES];
+    CsiSlowdown slowdown[CSI_N_LATENCIES];
+    SchemaList errors; /* of CsiModelledError */
+    SchemaList limits; /* of LimitFields */
+    SchemaList pools;  /* of PoolFields */
+    struct {
+        int64_t min, max, step, def;
+    } volume_size;
+    uint32_t controller_capabilities, node_capabilities,
+        plugin_capabilities; /* 0: as most drivers */
+    unsigned attach_limit, attach_limit_reported, topologies_per_volume;
+    char **mutable_keys;
+    const json_t *volume_context, *publish_context;
+    int lock; /* CsiModelledLock */
+    SimTime ready_at;
+    gboolean needs_secrets, random_ids, adopts_unknown_volumes, checks_mounts,
+        keeps_snapshot_sources, snapshots_take_room, aborts_with_caller;
+    const json_t *sidecars;
+    struct {
+        const json_t *node_selector;
+        SimDist *registers_after;
+        gboolean preregistered;
+        SimTime liveness_period;
+    } node_plugin;
+    const json_t *source; /* the mapping they stand in */
+    YamlPosition at;
+    const char *path;
+} DriverFields;
+
+typedef struct {
+    uint32_t methods;
+    gboolean per_node;
+    unsigned concurrent;
+    struct {
+        double qps;
+        unsigned burst;
+    } rate;
+} LimitFields;
+
+typedef struct {
+    const json_t *topology;
+    const char *zone;
+    int64_t capacity;
+} PoolFields;
+
+typedef struct {
+    const json_t *manifest;
+    unsigned count; /* 0: not given */
+    SimDist *interarrival, *lifetime;
+    const json_t *daily;
+    SimTime lasts; /* -1: not given */
+    unsigned keep;
+} CreateFields;
+
+typedef struct {
+    const char *node, *node_of_pod;
+    int64_t grace_s; /* -1: not given */
+    gboolean ignore_daemon_sets, delete_empty_dir, force;
+    SimTime timeout;
+} DrainFields;
+
+/* Of taint, cordon, uncordon. */
+typedef struct {
+    const char *node, *node_of_pod;
+    SchemaList taints; /* of ScenarioTaint */
+    gboolean overwrite;
+} MarkFields;
+
+typedef struct {
+    const char *kind, *namespace, *name;
+    int64_t grace_s; /* -1: not given */
+    const char *node_of_pod;
+    const char *volume_of_claim;
+    const json_t *patch;
+    unsigned replicas;
+} TargetFields;
+
+typedef struct {
+    SimTime at;
+    CreateFields create;
+    TargetFields delete, patch, scale;
+    DrainFields drain;
+    MarkFields taint, cordon, uncordon;
+    const json_t *set_driver;
+    /* Of faults: */
+    const char *component, *driver, *node, *zone, *pod_of_node, *what, *claim;
+    SimTime restart_after, lasts; /* -1: not given */
+    double factor;
+    unsigned seats;
+    unsigned replica; /* REPLICA_LEADER: not given */
+    const json_t *source;
+    YamlPosition place;
+    const char *path;
+} ActionFields;
+
+typedef struct {
+    int64_t min, max; /* -1: not given */
+} CountFields;
+
+/* What one expectation wants of one kind. */
+typedef struct {
+    const char *phase, *reason, *name, *node, *zone, *driver, *resize_status;
+    int64_t capacity; /* -1: any */
+    int ready;        /* -1: any */
+    CountFields count;
+    gboolean is_given;
+} ExpectedFields;
+
+typedef struct {
+    SimTime at; /* SIM_TIME_MAX: at the end */
+    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, snapshots, driver_volumes;
+    const json_t *source;
+    YamlPosition place;
+    const char *path;
+} ExpectFields;
+
+typedef struct {
+    const char *stage;
+    double quantile;
+    SimTime below;
+    YamlPosition place;
+} SloFields;
+
+typedef struct {
+    const char *description;
+    int64_t seed;
+    const json_t *until;
+    SimTime idle_for;
+    struct {
+        const char *version;
+        const json_t *feature_gates;
+        gboolean unlimited_qps;
+    } kubernetes;
+    const char *timing;
+    SchemaList nodes;    /* of NodeFields */
+    SchemaList drivers;  /* of DriverFields */
+    SchemaList workload; /* of ActionFields */
+    SchemaList faults;   /* of ActionFields */
+    SchemaList slo;      /* of SloFields */
+    SchemaList expect;   /* of ExpectFields */
+    GHashTable *components;
+    const json_t *manifests;
+} SpecFields;
+
+typedef struct {
+    ScenarioNodes nodes;
+    YamlPosition at;
+    const char *path;
+    const json_t *source;
+} NodeFields;
+
+typedef struct {
+    const char *api_version, *kind;
+    struct {
+        const char *name;
+        const json_t *labels, *annotations;
+    } metadata;
+    SpecFields spec;
+} ScenarioFields;
+
+/* fields.c */
+extern const SchemaType scenario_file_type;
+extern const SchemaType scenario_timing_type;
+
+/* driver-fields.c */
+extern const SchemaType scenario_driver_type, scenario_set_driver_type, scenario_profile_type;
+void scenario_driver_fields_init(void *target);
+
+/* nodes.c */
+extern const SchemaType scenario_taint_type, scenario_cordon_type, scenario_uncordon_type;
+
+/* flags.c */
+extern const SchemaType scenario_kubelet_flags_type, scenario_components_type,
+    scenario_sidecars_type;
+/* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name
+ * -> text */
+GHashTable *
+scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_t *value);

@@ -407,6 +407,12 @@ string_list_new(const char *const *items, unsigned n_items)
 
 REF_COUNTED_DEFINE(StringList, string_list, g_free)
 
+int
+strings_compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 gboolean
 string_list_has(const StringList *self, const char *item)
 {

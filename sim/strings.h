@@ -31,6 +31,9 @@ strings_same(const char *a, const char *b)
     return a == b;
 }
 
+/* Compares two elements of an array of strings: for qsort(). */
+int strings_compare(const void *a, const void *b);
+
 /* A map from string to string: labels, annotations, topology segments. Immutable, shared by
  * reference, sorted by key. NULL is the empty map everywhere. */
 typedef struct {

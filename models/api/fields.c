@@ -143,12 +143,6 @@ json_path_delete(json_t *object, const char *path)
     json_object_deln(object, step.key, step.key_length);
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns: (owned): the object's keys, in order; free with g_free() */
 static const char **
 object_keys(const json_t *object, size_t *n)
@@ -159,7 +153,7 @@ object_keys(const json_t *object, size_t *n)
     for (void *member = json_first_member(object); member != NULL;
          member = json_next_member(object, member))
         keys[(*n)++] = json_object_iter_key(member);
-    qsort(keys, *n, sizeof keys[0], compare_keys);
+    qsort(keys, *n, sizeof keys[0], strings_compare);
     return keys;
 }
 

@@ -79,12 +79,6 @@ api_parser_required_at(ApiParser *self, const json_t *where, const char *path, c
     api_parser_leave(self, length);
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void
 api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words)
 {
@@ -93,7 +87,7 @@ api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *
     g_autofree const char **sorted = g_memdup2(words, n * sizeof words[0]);
     g_autofree char *hint = NULL;
 
-    qsort(sorted, n, sizeof sorted[0], compare_words);
+    qsort(sorted, n, sizeof sorted[0], strings_compare);
     for (unsigned i = 0; i < n; i++)
         g_string_append_printf(known, "%s\"%s\"", i > 0 ? ", " : "", sorted[i]);
     const char *nearest = name_nearest(json_string_value(value), sorted, n);

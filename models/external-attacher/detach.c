@@ -128,9 +128,7 @@ detach(const ExternalAttacher *self,
     facts |= volume != NULL && !secret_is_read && attacher_secret_of(volume) != NULL ? SECRET : 0;
     facts |= node_id != NULL ? NODE : 0;
     facts |= noted != NULL ? NOTED : 0;
-    const Rule *rule = rules_find(&attacher_detach_rules, facts, NULL);
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &attacher_detach_rules, facts)) {
     case FAIL_NO_VOLUME:
         detach_failed(plan, no_volume);
         return;

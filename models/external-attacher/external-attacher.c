@@ -213,13 +213,11 @@ decide_attachment(const void *data, Plan *plan)
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
     uint32_t facts = attachment_facts(self, attachment);
-    const Rule *rule = rules_find(&attachment_rules, facts, NULL);
 
     plan_because(plan, "EA-17");
     if (facts & FORCED)
         plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED, .key = plan_key(plan)});
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &attachment_rules, facts)) {
     case LEAVE:
         return;
     case SAY_ATTACHED:

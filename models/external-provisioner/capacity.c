@@ -456,9 +456,7 @@ decide_capacity(const void *data, Plan *plan)
         facts |= ITEM | (item->wanted ? WANTED : 0) | (class_of(self, item) != NULL ? CLASSED : 0);
     if (object != NULL && g_hash_table_contains(self->obsolete, plan_key(plan)))
         facts |= OBSOLETE;
-    const Rule *rule = rules_find(&capacity_rules, facts, NULL);
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &capacity_rules, facts)) {
     case LEAVE:
         return;
     case ASK_DRIVER:

@@ -346,10 +346,8 @@ decide_claim(const void *data, Plan *plan)
     const ClassInfo *class =
         claim == NULL ? NULL : provisioner_class_info(self, claim_class(claim));
     uint32_t facts = claim == NULL ? 0 : attempt_facts(self, plan, claim, class);
-    const Rule *rule = rules_find(&provisioner_claim_rules, facts, NULL);
 
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &provisioner_claim_rules, facts)) {
     case IGNORE:
         return;
     case FINISH:

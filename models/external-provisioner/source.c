@@ -160,10 +160,8 @@ decide_clone(const void *data, Plan *plan)
     const ExternalProvisioner *self = data;
     const Claim *claim = provisioner_attempt(self, plan)->claim;
     const Claim *source = source_claim(self, claim);
-    const Rule *rule = rules_find(&provisioner_clone_rules, clone_facts(claim, source), NULL);
 
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &provisioner_clone_rules, clone_facts(claim, source))) {
     case FAIL_UNKNOWN:
         source_failed(self, plan,
                       plan_internf(plan,

@@ -166,19 +166,13 @@ topology_terms_flatten(TopologyTerms *self, const NodeSelector *allowed)
     self->n_used = self->n_terms;
 }
 
-static int
-compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static StringList *
 sorted_list(const StringList *list)
 {
     g_autofree const char **items = g_new(const char *, list->n_items);
 
     memcpy(items, list->items, list->n_items * sizeof(*items));
-    qsort(items, list->n_items, sizeof(*items), compare_texts);
+    qsort(items, list->n_items, sizeof(*items), strings_compare);
     return string_list_new(items, list->n_items);
 }
 

@@ -238,10 +238,8 @@ decide_volume(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     const Volume *volume = VOLUME_CONST(informer_get(self->volumes, plan_key(plan)));
-    const Rule *rule = rules_find(&provisioner_volume_rules, volume_facts(self, volume), NULL);
 
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &provisioner_volume_rules, volume_facts(self, volume))) {
     case LEAVE:
         return;
     case HOLD:

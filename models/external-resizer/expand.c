@@ -474,10 +474,8 @@ plan_claim(const ExternalResizer *self, Plan *plan, uint32_t unless)
     const Volume *volume =
         claim == NULL ? NULL : resizer_find_volume(self, claim_volume_name(claim));
     uint32_t facts = expand_facts(self, claim, volume) & ~unless;
-    const Rule *rule = rules_find(&resizer_expand_rules, facts, NULL);
 
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &resizer_expand_rules, facts)) {
     case LEAVE:
         return;
     case CLEAN_UP:

@@ -142,13 +142,11 @@ snapshotter_sync(const void *data, Plan *plan)
     const SnapshotContent *content =
         SNAPSHOT_CONTENT_CONST(informer_get(self->contents, plan_key(plan)));
     uint32_t facts = content_facts(self, content);
-    const Rule *rule = rules_find(&snapshotter_content_rules, facts, NULL);
 
     plan_because(plan, "SNAP-40");
     if ((facts & MINE) == MINE && (facts & STALE) == 0)
         take_up(plan, content, (facts & NEW) != 0);
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &snapshotter_content_rules, facts)) {
     case FORGET:
         plan_change(plan, &(PlanChange){.what = CHANGE_FORGET, .key = plan_key(plan)});
         return;

@@ -212,10 +212,8 @@ plan_creation_with(const ExternalSnapshotter *self, Plan *plan, uint32_t given, 
         facts |= CLASS_KNOWN;
     facts |= snapshotter_names_secret(content) ? SECRET_NEEDED : 0;
     facts |= snapshotter_is_creating(content) ? ANNOTATED : 0;
-    const Rule *rule = rules_find(&snapshotter_creation_rules, (facts | given) & ~unless, NULL);
-    plan_because(plan, rule->id);
     plan_use_client(plan, NULL);
-    switch (rule->then) {
+    switch (plan_judge(plan, &snapshotter_creation_rules, (facts | given) & ~unless)) {
     case FAIL_NO_CLASS:
         plan_input_error(plan, snapshot_no_class_error(plan, object_name(&content->meta)));
         return;

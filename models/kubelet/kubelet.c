@@ -259,31 +259,20 @@ apply_change(void *data, const PlanChange *change)
     Kubelet *self = data;
 
     switch ((KubeletChange)change->what) {
-    case CHANGE_STATUS:
-    case CHANGE_REPROCESS:
-    case CHANGE_CLEAR_ERRORS:
-    case CHANGE_STARTED:
-    case CHANGE_ENDED:
-    case CHANGE_STOPPED:
-    case CHANGE_FINISHED:
-        pod_worker_apply(self, change);
+    case CHANGE_STATUS ... CHANGE_FINISHED:
+        pod_worker_apply(change);
         return;
-    case CHANGE_POPULATE_ERROR:
-    case CHANGE_POPULATE_VOLUME:
-    case CHANGE_POPULATE_NEXT:
-    case CHANGE_POPULATE_DONE:
+    case CHANGE_POPULATE_ERROR ... CHANGE_POPULATE_DONE:
         volume_populator_apply(self, change);
         return;
-    case CHANGE_IN_ACTUAL:
-    case CHANGE_DETACHED:
-    case CHANGE_DEVICE:
-    case CHANGE_MOUNT:
-    case CHANGE_DIRECTORY:
-    case CHANGE_DEADLINE:
+    case CHANGE_IN_ACTUAL ... CHANGE_DEADLINE:
         volume_manager_apply(self, change);
         return;
     case CHANGE_ADOPTED:
         volume_manager_apply_adopted(self, change);
+        return;
+    case CHANGE_EXPANDED ... CHANGE_ONLY_OFFLINE:
+        volume_expansion_apply(change);
         return;
     case CHANGE_NODE_READ:
         reconstruct_apply(self, change);
@@ -291,19 +280,8 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_REPORTED_IN_USE:
         node_status_apply(self, change);
         return;
-    case CHANGE_CONNECTED:
-    case CHANGE_UNREGISTERED:
-    case CHANGE_FORGOTTEN:
-    case CHANGE_REFUSED:
-    case CHANGE_REGISTRATION_TRIED:
-    case CHANGE_REGISTRATION_FAILED:
-    case CHANGE_PROBED:
-        plugin_registration_apply(self, change);
-        return;
-    case CHANGE_EXPANDED:
-    case CHANGE_EXPANSION_FAILED:
-    case CHANGE_ONLY_OFFLINE:
-        volume_expansion_apply(change);
+    case CHANGE_CONNECTED ... CHANGE_PROBED:
+        plugin_registration_apply(change);
         return;
     }
     g_assert_not_reached();
@@ -318,16 +296,8 @@ static const RuleTable *const rule_tables[] = {
     &kubelet_claim_rules,
     &kubelet_volume_rules,
     &kubelet_mount_rules,
-    &kubelet_teardown_rules,
-    &kubelet_operation_rules,
     &kubelet_mount_step_rules,
-    &kubelet_mount_error_rules,
-    &kubelet_unmount_rules,
     &kubelet_expansion_rules,
-    &kubelet_mount_end_rules,
-    &kubelet_socket_rules,
-    &kubelet_install_rules,
-    &kubelet_round_rules,
     NULL,
 };
 

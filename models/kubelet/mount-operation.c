@@ -31,6 +31,7 @@ words_of(const PendingOperation *self)
 {
     return operation_is_block(self) ? &block_words : &filesystem_words;
 }
+
 /* KVM-45, OP-9: one event on the pod, and back-off. */
 static void
 add_failure(Plan *plan, const PendingOperation *operation, const char *prefix, const char *cause)
@@ -77,28 +78,7 @@ add_mapped_events(Plan *plan, const PendingOperation *operation)
 
 /* ---- After a failed NodeStageVolume or NodePublishVolume: KVM-15 ---- */
 
-typedef enum {
-    MOUNTED = 1 << 0,   /* the call was a remount (KVM-52) */
-    REBUILT = 1 << 1,   /* another kubelet may have mounted it before (KVM-61) */
-    UNDECIDED = 1 << 2, /* the driver may still do it, as the code tells */
-    ERROR_FACTS_END = 1 << 3,
-} ErrorFacts;
-
-typedef enum {
-    KEEP_STATE,
-    MAKE_UNCERTAIN,
-    TAKE_BACK,
-} ErrorAction;
-
-static const Rule error_table[] = {
-    {"KVM-15.1", MOUNTED, 0,                             KEEP_STATE,     0                  },
-    {"KVM-15.2", 0,       MOUNTED,                       MAKE_UNCERTAIN, REBUILT | UNDECIDED},
-    {"KVM-15.3", 0,       MOUNTED | REBUILT | UNDECIDED, TAKE_BACK,      0                  },
-};
-
-const RuleTable kubelet_mount_error_rules =
-    RULE_TABLE("kubelet: errors of a mount", ERROR_FACTS_END, error_table);
-
+/* The driver may still do it. */
 static gboolean
 is_undecided(CsiCode code)
 {
@@ -114,25 +94,23 @@ is_undecided(CsiCode code)
     }
 }
 
+/* @mounted: the call was a remount (KVM-52): nothing changes. @rebuilt: another kubelet may have
+ * mounted it before (KVM-61). */
 static void
-add_error(Plan *plan, const PendingOperation *operation, KubeletChange what, unsigned facts)
+add_error(Plan *plan,
+          const PendingOperation *operation,
+          KubeletChange what,
+          gboolean mounted,
+          gboolean rebuilt)
 {
+    const MountWords *words = words_of(operation);
     CsiCode code = plan_response(plan, plan_last_step(plan))->code;
 
-    facts |= is_undecided(code) ? UNDECIDED : 0;
     plan_because(plan, "KVM-15");
-    switch ((ErrorAction)rules_find(&kubelet_mount_error_rules, facts, NULL)->then) {
-    case KEEP_STATE:
-        break;
-    case MAKE_UNCERTAIN:
-        kubelet_add_change(plan, what, operation, MOUNT_UNCERTAIN);
-        break;
-    case TAKE_BACK:
-        kubelet_add_change(plan, what, operation, MOUNT_NONE);
-        break;
-    }
-    add_failure(plan, operation,
-                what == CHANGE_DEVICE ? words_of(operation)->device : words_of(operation)->set_up,
+    if (!mounted)
+        kubelet_add_change(plan, what, operation,
+                           rebuilt || is_undecided(code) ? MOUNT_UNCERTAIN : MOUNT_NONE);
+    add_failure(plan, operation, what == CHANGE_DEVICE ? words->device : words->set_up,
                 plan_last_message(plan));
 }
 
@@ -146,8 +124,7 @@ decide_published(const void *self, Plan *plan)
 
     (void)self;
     if (plan_has_failed(plan)) {
-        add_error(plan, operation, CHANGE_MOUNT,
-                  (mount->state == MOUNT_DONE ? MOUNTED : 0u) | (mount->rebuilt ? REBUILT : 0u));
+        add_error(plan, operation, CHANGE_MOUNT, mount->state == MOUNT_DONE, mount->rebuilt);
         return;
     }
     add_mapped_events(plan, operation);
@@ -206,7 +183,7 @@ decide_staged(const void *data, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
 
     if (plan_has_failed(plan)) {
-        add_error(plan, operation, CHANGE_DEVICE, operation->volume->rebuilt ? REBUILT : 0);
+        add_error(plan, operation, CHANGE_DEVICE, FALSE, operation->volume->rebuilt);
         return;
     }
     kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
@@ -384,11 +361,9 @@ add_steps(const Kubelet *self, Plan *plan, MountProgress progress)
 {
     const PendingOperation *operation = plan_operation(plan);
     const MountWords *words = words_of(operation);
-    const Rule *rule =
-        rules_find(&kubelet_mount_step_rules, step_facts(self, operation, progress), NULL);
 
-    plan_because(plan, rule->id);
-    switch ((MountStep)rule->then) {
+    switch ((MountStep)plan_judge(plan, &kubelet_mount_step_rules,
+                                  step_facts(self, operation, progress))) {
     case REFUSE_NODE:
         add_failure(plan, operation, words->affinity, "no matching NodeSelectorTerms");
         return;

@@ -22,12 +22,6 @@ is_in_use(const NodeVolume *volume)
     return volume->attachable && (volume->n_desired > 0 || volume->in_actual);
 }
 
-static int
-compare_strings(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns: (owned): sorted; NULL: none */
 static StringList *
 volumes_in_use(const Kubelet *self)
@@ -42,18 +36,8 @@ volumes_in_use(const Kubelet *self)
         if (is_in_use(volume))
             names[n++] = volume->name;
     }
-    qsort(names, n, sizeof *names, compare_strings);
+    qsort(names, n, sizeof *names, strings_compare);
     return n == 0 ? NULL : string_list_new(names, n);
-}
-
-static gboolean
-list_has(const StringList *list, const char *name)
-{
-    for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
-        if (strings_same(list->items[i], name))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* KVM-30: desired state learns which volumes the Node lists. */
@@ -65,7 +49,7 @@ mark_reported(Kubelet *self, const StringList *reported)
 
     for (unsigned i = 0; self->volumes != NULL && i < self->volumes->len; i++) {
         NodeVolume *volume = self->volumes->pdata[i];
-        gboolean is_reported = volume->n_desired > 0 && list_has(reported, volume->name);
+        gboolean is_reported = volume->n_desired > 0 && string_list_has(reported, volume->name);
         if (is_reported && !volume->reported_in_use && !volume->in_actual) {
             sim_resume(sim, volume->told_by, WAIT_API, API_PATCH_STATUS + 1);
             volume_manager_due(volume);
@@ -219,65 +203,31 @@ tell_whether_schedulable(Kubelet *self, const Object *node)
 
 /* ---- A round of the loop ---- */
 
-typedef enum {
-    UNREAD = 1 << 0,    /* after a restart: the Node has not been read yet */
-    KNOWN = 1 << 1,     /* the Node is in the cache */
-    REPORTING = 1 << 2, /* a report is under way */
-    SAYS_SO = 1 << 3,   /* the Node says all that a report would */
-    ROUND_FACTS_END = 1 << 4,
-} RoundFacts;
-
-typedef enum {
-    SLEEP,
-    LOOK_AGAIN, /* in the next round */
-    MARK,
-    REPORT,
-} RoundAction;
-
-static const Rule round_table[] = {
-    {"KVM-65",   UNREAD,            0,                            SLEEP     }, /* reading it wakes */
-    {"KVM-30.1", 0,                 UNREAD | KNOWN,               SLEEP     },
-    {"KVM-30.2", KNOWN | REPORTING, UNREAD,                       LOOK_AGAIN},
-    {"KVM-30.3", KNOWN | SAYS_SO,   UNREAD | REPORTING,           MARK      },
-    {"KVM-30.4", KNOWN,             UNREAD | REPORTING | SAYS_SO, REPORT    },
-};
-
-const RuleTable kubelet_round_rules =
-    RULE_TABLE("kubelet: a round of Node status", ROUND_FACTS_END, round_table);
-
-static unsigned
-round_facts(const Kubelet *self, const Object *object, const StringList *in_use)
+static gboolean
+says_all(const Kubelet *self, const Node *node, const StringList *in_use)
 {
-    const Node *node = (const Node *)object;
-    unsigned facts = 0;
-
-    facts |= self->awaits_node ? UNREAD : 0;
-    facts |= node != NULL ? KNOWN : 0;
-    facts |= self->reporting_status ? REPORTING : 0;
-    facts |= node != NULL && string_list_equal(node->volumes_in_use, in_use) &&
-                     !is_told_wrong(self, node)
-                 ? SAYS_SO
-                 : 0;
-    return facts;
+    return string_list_equal(node->volumes_in_use, in_use) && !is_told_wrong(self, node);
 }
 
+/* KVM-30. Returns: whether another round must look again */
 static gboolean
 status_round(void *data)
 {
     Kubelet *self = data;
     const Object *node = informer_get(self->nodes, self->node_key);
-    g_autoptr(StringList) in_use = volumes_in_use(self);
-    const Rule *rule = rules_find(&kubelet_round_rules, round_facts(self, node, in_use), NULL);
 
-    if (rule->then == MARK || rule->then == REPORT) {
-        note_round(self);
-        tell_whether_schedulable(self, node);
-    }
-    if (rule->then == MARK)
+    if (self->awaits_node || node == NULL) /* reading the Node wakes the loop (KVM-65) */
+        return FALSE;
+    if (self->reporting_status)
+        return TRUE;
+    g_autoptr(StringList) in_use = volumes_in_use(self);
+    note_round(self);
+    tell_whether_schedulable(self, node);
+    if (says_all(self, (const Node *)node, in_use))
         mark_reported(self, in_use);
-    else if (rule->then == REPORT)
+    else
         report(self, g_steal_pointer(&in_use));
-    return rule->then == LOOK_AGAIN;
+    return FALSE;
 }
 
 /* The node controller may take a kubelet for dead just as it comes back. A kubelet that starts with

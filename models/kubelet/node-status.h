@@ -7,8 +7,6 @@
 
 /* ---- node-status.c ---- */
 
-extern const RuleTable kubelet_round_rules; /* KVM-30 */
-
 void node_status_init(Kubelet *self);
 /* The volumes in use may differ from the volumes that Node status or the last report has. */
 void node_status_changed(Kubelet *self);

@@ -34,8 +34,6 @@ struct PendingOperation {
 
 /* ---- volume-operations.c ---- */
 
-extern const RuleTable kubelet_operation_rules; /* OP-1 to OP-5 */
-
 /* Starts an operation, unless one that matches runs or the back-off of a failed one holds it back.
  * @mount: what to mount, unmount or expand; else NULL */
 void volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volume, PodMount *mount);
@@ -58,8 +56,7 @@ gboolean operation_is_block(const PendingOperation *self);
 /* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ----
  */
 
-extern const RuleTable kubelet_mount_step_rules, kubelet_mount_error_rules; /* KVM-41, KVM-15 */
-extern const RuleTable kubelet_unmount_rules;                               /* KVM-47, KVM-48 */
+extern const RuleTable kubelet_mount_step_rules; /* KVM-41 */
 
 void attach_operation_verify(const void *self, Plan *plan);
 void attach_operation_attach(const void *self, Plan *plan);
@@ -109,7 +106,7 @@ void csi_steps_prepare_mount(Kubelet *self, NodeVolume *volume, PodMount *mount)
 
 /* ---- volume-expansion.c ---- */
 
-extern const RuleTable kubelet_expansion_rules, kubelet_mount_end_rules; /* RSZ-52 to RSZ-56 */
+extern const RuleTable kubelet_expansion_rules; /* RSZ-54 to RSZ-56 */
 
 /* The populator has read the volume's PersistentVolume for this pod. */
 void volume_expansion_desire(NodeVolume *volume, const PodMount *mount);

@@ -71,59 +71,17 @@ start_operation(NodePlugin *self, PlanDecide decide)
     plan_start(&start);
 }
 
-/* ---- What to do about a socket: REG-12 to REG-14 ---- */
-
-typedef enum {
-    AS_DESIRED = 1 << 0,
-    KNOWN = 1 << 1,     /* some socket of this name is registered, well or in vain */
-    BUSY = 1 << 2,      /* an operation on it runs */
-    HELD_BACK = 1 << 3, /* the last one failed, and its back-off is not over */
-    SOCKET_FACTS_END = 1 << 4,
-} SocketFacts;
-
-typedef enum {
-    LEAVE,
-    REGISTER,
-    UNREGISTER, /* takes the place of the registration */
-} SocketAction;
-
-static const Rule socket_table[] = {
-    {"REG-12.1", AS_DESIRED, 0,                                     LEAVE,      0               },
-    {"REG-13",   0,          AS_DESIRED,                            LEAVE,      BUSY | HELD_BACK},
-    {"REG-14",   KNOWN,      AS_DESIRED | BUSY | HELD_BACK,         UNREGISTER, 0               },
-    {"REG-12.2", 0,          AS_DESIRED | KNOWN | BUSY | HELD_BACK, REGISTER,   0               },
-};
-
-const RuleTable kubelet_socket_rules =
-    RULE_TABLE("kubelet: sockets of plugins", SOCKET_FACTS_END, socket_table);
-
-static unsigned
-socket_facts(const NodePlugin *self)
-{
-    SimTime passed = sim_now(sim_of(self)) - self->failed_at;
-    unsigned facts = 0;
-
-    facts |= self->actual == self->desired ? AS_DESIRED : 0;
-    facts |= self->actual != 0 ? KNOWN : 0;
-    facts |= self->running ? BUSY : 0;
-    facts |= self->backoff > 0 && passed <= self->backoff ? HELD_BACK : 0;
-    return facts;
-}
-
+/* REG-14: the end of a registration is an operation of its own. */
 static void
 reconcile(NodePlugin *self)
 {
-    switch ((SocketAction)rules_find(&kubelet_socket_rules, socket_facts(self), NULL)->then) {
-    case LEAVE:
+    SimTime passed = sim_now(sim_of(self)) - self->failed_at;
+    gboolean is_held_back = self->backoff > 0 && passed <= self->backoff; /* REG-13 */
+
+    if (self->actual == self->desired || self->running || is_held_back)
         return;
-    case REGISTER:
-        start_operation(self, plugin_registration_decide_register);
-        return;
-    case UNREGISTER:
-        start_operation(self, plugin_registration_decide_unregister);
-        return;
-    }
-    g_assert_not_reached();
+    start_operation(self, self->actual != 0 ? plugin_registration_decide_unregister
+                                            : plugin_registration_decide_register);
 }
 
 static gboolean

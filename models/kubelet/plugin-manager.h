@@ -37,8 +37,6 @@ struct NodePlugin {
 
 /* ---- plugin-manager.c: desired and actual state, reconciler ---- */
 
-extern const RuleTable kubelet_socket_rules; /* REG-12 to REG-14 */
-
 /* From the initial state, without any call. */
 void plugin_manager_is_registered(NodePlugin *plugin);
 void plugin_manager_begin(NodePlugin *plugin, SimTime delay);
@@ -51,8 +49,6 @@ SimTime container_restart_delay(NodePlugin *plugin, PluginContainer *container);
 
 /* ---- plugin-registration.c ---- */
 
-extern const RuleTable kubelet_install_rules; /* REG-21 */
-
 void plugin_registration_init(Kubelet *self);
 void plugin_registration_clear(Kubelet *self);
 /* PlanDecides of operations. */
@@ -60,7 +56,7 @@ void plugin_registration_decide_register(const void *self, Plan *plan);
 void plugin_registration_decide_unregister(const void *self, Plan *plan);
 /* Returns: (borrowed): NULL: not in the list of registered drivers */
 CsiDriver *plugin_registration_driver(const Kubelet *self, const char *driver);
-void plugin_registration_apply(Kubelet *self, const PlanChange *change);
+void plugin_registration_apply(const PlanChange *change);
 
 /* ---- plugin-liveness.c ---- */
 

@@ -27,28 +27,19 @@ plugin_registration_driver(const Kubelet *self, const char *driver)
     return NULL;
 }
 
-/* @info borrows from @response. */
-static void
-take_info(const Kubelet *self,
-          const NodePlugin *plugin,
-          const CsiResponse *response,
-          NodeInfo *info)
+/* From NodeGetInfo's answer, which it borrows from. */
+static NodeInfo *
+plan_info(const Kubelet *self, Plan *plan, int call)
 {
+    const CsiResponse *response = plan_response(plan, call);
+    NodeInfo *info = plan_new_arg(plan, NodeInfo);
+
     info->strings = self->base.strings;
-    info->driver = plugin_name(self, plugin);
+    info->driver = plugin_name(self, plan_operation(plan));
     info->node_id = response->node_id;
     /* REG-23: 0 leaves it to the cluster. */
     info->count = response->max_volumes_per_node > 0 ? response->max_volumes_per_node : -1;
     info->segments = response->n_accessible_topology > 0 ? response->accessible_topology[0] : NULL;
-}
-
-/* From NodeGetInfo's answer. */
-static NodeInfo *
-plan_info(const Kubelet *self, Plan *plan, int call)
-{
-    NodeInfo *info = plan_new_arg(plan, NodeInfo);
-
-    take_info(self, plan_operation(plan), plan_response(plan, call), info);
     return info;
 }
 
@@ -170,25 +161,28 @@ add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
     plan_then(plan, decide_withdraw);
 }
 
-/* REG-20: up to four tries of each write, each after a new read. All drivers that register at once
- * write the same CSINode. Returns: FALSE: that was the last try */
-static gboolean
-add_pause(const Kubelet *self, Plan *plan)
+/* REG-20: up to four tries of each write, each after a new read of @key. All drivers that register
+ * at once write the same CSINode. @failure: of the last try */
+static void
+try_again(const Kubelet *self, Plan *plan, ObjectKey *key, PlanDecide decide, const char *failure)
 {
     static const SimTime pauses[] = {10 * SIM_MS, 50 * SIM_MS, 250 * SIM_MS};
     const NodePlugin *plugin = plan_operation(plan);
 
-    if (plugin->n_tries >= G_N_ELEMENTS(pauses))
-        return FALSE;
+    if (plugin->n_tries >= G_N_ELEMENTS(pauses)) {
+        add_withdrawal(self, plan, failure);
+        return;
+    }
     SimStream stream = sim_stream(self->base.sim, "kubelet/registration back-off");
     uint64_t entity = sim_hash_combine(self->node_key->hash, plugin->driver);
     SimTime pause = pauses[plugin->n_tries];
     uint64_t jitter =
         sim_random_below(stream, entity, plugin->n_tries, (uint64_t)(pause / 10)); /* 10 % */
     plan_because(plan, "REG-20");
-    kubelet_add_change(plan, CHANGE_REGISTRATION_TRIED, plan_operation(plan), plugin->n_tries + 1);
+    kubelet_add_change(plan, CHANGE_REGISTRATION_TRIED, plugin, plugin->n_tries + 1);
     plan_wait(plan, pause + (SimTime)jitter, WAIT_BACKOFF);
-    return TRUE;
+    plan_get(plan, key, PLAN_DECIDE);
+    plan_then(plan, decide);
 }
 
 static void decide_csi_node(const void *data, Plan *plan);
@@ -199,14 +193,9 @@ decide_csi_node_written(const void *data, Plan *plan)
     const Kubelet *self = data;
     int step = plan_last_step(plan);
 
-    if (plan_code(plan, step) == API_OK)
-        return;
-    if (add_pause(self, plan)) {
-        plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
-        plan_then(plan, decide_csi_node);
-        return;
-    }
-    add_withdrawal(self, plan, plan_message(plan, step));
+    if (plan_code(plan, step) != API_OK)
+        try_again(self, plan, node_info_csi_node_key(self), decide_csi_node,
+                  plan_message(plan, step));
 }
 
 /* One write creates the CSINode if it is missing, another one changes it (REG-23). */
@@ -238,54 +227,19 @@ decide_csi_node(const void *data, Plan *plan)
 static void decide_install(const void *data, Plan *plan);
 
 static void
-try_node_again(const Kubelet *self, Plan *plan, const char *failure)
-{
-    if (add_pause(self, plan)) {
-        plan_get(plan, self->node_key, PLAN_DECIDE);
-        plan_then(plan, decide_install);
-        return;
-    }
-    add_withdrawal(self, plan, failure);
-}
-
-static void
 decide_node_written(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) != API_OK) {
-        try_node_again(self, plan, plan_message(plan, step));
+        try_again(self, plan, self->node_key, decide_install, plan_message(plan, step));
         return;
     }
     kubelet_add_change(plan, CHANGE_REGISTRATION_TRIED, plan_operation(plan), 0);
     plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_csi_node);
 }
-
-typedef enum {
-    READ = 1 << 0,
-    COLLIDES = 1 << 1, /* a label has another value than the driver's topology */
-    DIFFERS = 1 << 2,  /* a patch is needed */
-    NODE_FACTS_END = 1 << 3,
-} NodeFacts;
-
-typedef enum {
-    TRY_AGAIN,
-    REFUSE,
-    PATCH,
-    GO_ON,
-} NodeAction;
-
-static const Rule node_table[] = {
-    {"REG-21", 0,               READ,               TRY_AGAIN},
-    {"REG-21", READ | COLLIDES, 0,                  REFUSE   },
-    {"REG-21", READ | DIFFERS,  COLLIDES,           PATCH    },
-    {"REG-21", READ,            COLLIDES | DIFFERS, GO_ON    },
-};
-
-const RuleTable kubelet_install_rules =
-    RULE_TABLE("kubelet: the Node of a driver that registers", NODE_FACTS_END, node_table);
 
 static const char *
 collision_text(Plan *plan, const Object *node, const StringPair *collision)
@@ -297,6 +251,7 @@ collision_text(Plan *plan, const Object *node, const StringPair *collision)
                         object_label(node, collision->key));
 }
 
+/* REG-21: a patch of the status carries metadata as well. */
 static void
 decide_install(const void *data, Plan *plan)
 {
@@ -305,27 +260,19 @@ decide_install(const void *data, Plan *plan)
     const NodeInfo *info = told_info(self, plan);
     const StringPair *collision =
         node == NULL ? NULL : node_info_find_collision(node, info->segments);
-    unsigned facts = (node != NULL ? READ : 0u) | (collision != NULL ? COLLIDES : 0u) |
-                     (node != NULL && node_info_needs_patch(node, info) ? DIFFERS : 0u);
-    const Rule *rule = rules_find(&kubelet_install_rules, facts, NULL);
 
-    plan_because(plan, rule->id);
-    switch ((NodeAction)rule->then) {
-    case TRY_AGAIN:
-        try_node_again(self, plan, plan_last_message(plan));
-        return;
-    case REFUSE:
-        try_node_again(self, plan, collision_text(plan, node, collision));
-        return;
-    case PATCH: /* through the status, which carries metadata as well */
+    plan_because(plan, "REG-21");
+    if (node == NULL) {
+        try_again(self, plan, self->node_key, decide_install, plan_last_message(plan));
+    } else if (collision != NULL) {
+        try_again(self, plan, self->node_key, decide_install,
+                  collision_text(plan, node, collision));
+    } else if (node_info_needs_patch(node, info)) {
         plan_patch_status(plan, self->node_key, node_info_edit_node, info, PLAN_DECIDE);
         plan_then(plan, decide_node_written);
-        return;
-    case GO_ON:
+    } else {
         decide_node_written(self, plan);
-        return;
     }
-    g_assert_not_reached();
 }
 
 static void
@@ -480,11 +427,10 @@ plugin_registration_decide_unregister(const void *data, Plan *plan)
 }
 
 void
-plugin_registration_apply(Kubelet *self, const PlanChange *change)
+plugin_registration_apply(const PlanChange *change)
 {
     NodePlugin *plugin = (NodePlugin *)change->pointer;
 
-    (void)self;
     switch ((unsigned)change->what) {
     case CHANGE_CONNECTED: /* REG-15.6: a later failure is final for this socket (REG-16) */
         plugin->actual = plugin->desired;

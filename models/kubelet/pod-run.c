@@ -22,7 +22,6 @@ struct PodRun {
     uint32_t n_runs;    /* that were begun */
     int exit_code;      /* of the last one, once it has ended */
     gboolean has_ended;
-    gboolean is_over; /* a sync has seen that it ended for good */
 };
 
 static SimStream
@@ -187,24 +186,6 @@ int32_t
 pod_run_exit_code(const PodWorker *worker)
 {
     return pod_run_has_ended(worker) ? worker->run->exit_code : 0;
-}
-
-gboolean
-pod_run_has_failed(const PodWorker *worker)
-{
-    return pod_run_has_ended(worker) && worker->run->exit_code != 0;
-}
-
-void
-pod_run_set_over(PodWorker *worker)
-{
-    worker->run->is_over = TRUE;
-}
-
-gboolean
-pod_run_is_over(const PodWorker *worker)
-{
-    return worker->run != NULL && worker->run->is_over;
 }
 
 int32_t

@@ -13,13 +13,44 @@ typedef struct {
     ObjectUid uid;
     PodView view;
     SimTime seen_at, at;
-    const char *not_ready, *unready, *completed; /* interned */
-    int32_t restarts;
-    gboolean failed; /* its containers have */
-    int32_t exit_code;
+    const char *not_ready, *unready; /* reason and message of the conditions; interned */
+    int32_t restarts, exit_code;
     const char *reason, *message; /* of the pod itself; interned */
     PodCondition disruption;
 } PodReport;
+
+/* What the kubelet tells of each view: the phase, the conditions, and words. CONDITION_ABSENT: the
+ * condition stays as it is. */
+typedef struct {
+    const char *rule;
+    PodPhase phase;
+    ConditionStatus to_start, initialized, ready;
+    gboolean unready, completed; /* in the conditions' reasons */
+    const char *reason, *message;
+} ViewTells;
+
+#define KEEP CONDITION_ABSENT
+#define NO CONDITION_FALSE
+#define YES CONDITION_TRUE
+
+/* POD_UNKNOWN: the phase stays. A pod that waits for its first start has no sandbox. A pod that is
+ * over keeps its phase at first (KVM-88). VIEW_FAILED leaves the conditions alone (TIM-51a). */
+/* clang-format off: one row a line */
+static const ViewTells view_tells[] = {
+    [VIEW_NONE] = {"SEQ-9",  POD_UNKNOWN,   KEEP, KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
+    [VIEW_WAITING] = {"SEQ-9",  POD_PENDING,   NO,   YES,  NO,   TRUE,  FALSE, NULL,           NULL},
+    [VIEW_RUNNING] = {"SEQ-9",  POD_RUNNING,   YES,  YES,  YES,  FALSE, FALSE, NULL,           NULL},
+    [VIEW_RESTARTING] = {"KVM-86", POD_UNKNOWN,   KEEP, KEEP, NO,   TRUE,  FALSE, NULL,           NULL},
+    [VIEW_ENDED] = {"KVM-88", POD_UNKNOWN,   KEEP, YES,  NO,   FALSE, TRUE,  NULL,           NULL},
+    [VIEW_SUCCEEDED] = {"SEQ-10", POD_SUCCEEDED, NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
+    [VIEW_BROKEN] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
+    [VIEW_FAILED] = {"SEQ-10", POD_FAILED,    KEEP, KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
+    [VIEW_SHUT_DOWN] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  "Terminated",
+                   "Pod was terminated in response to imminent node shutdown."                  },
+    [VIEW_REJECTED] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, FALSE, "NodeShutdown",
+                   "Pod was rejected as the node is shutting down."                             },
+};
+/* clang-format on */
 
 static gboolean
 condition_set(PodCondition *condition,
@@ -28,7 +59,8 @@ condition_set(PodCondition *condition,
               const char *message,
               SimTime at)
 {
-    if (condition->status == status && condition->reason == reason && condition->message == message)
+    if (status == CONDITION_ABSENT || (condition->status == status && condition->reason == reason &&
+                                       condition->message == message))
         return FALSE;
     if (condition->status != status)
         condition->changed_at = at;
@@ -38,78 +70,32 @@ condition_set(PodCondition *condition,
     return TRUE;
 }
 
+/* A Running pod whose containers start anew (KVM-68) stays Running. */
 static gboolean
 phase_set(Pod *pod, PodPhase phase)
 {
-    gboolean changed = pod->phase != (uint32_t)phase;
-
+    if (phase == POD_UNKNOWN || pod->phase == (uint32_t)phase ||
+        (phase == POD_PENDING && pod->phase == POD_RUNNING))
+        return FALSE;
     pod->phase = phase;
-    return changed;
-}
-
-static gboolean
-report_waiting(Pod *pod, const PodReport *report)
-{
-    /* A Running pod whose containers start anew (KVM-68) stays Running. */
-    gboolean changed = pod->phase != POD_RUNNING && phase_set(pod, POD_PENDING);
-
-    changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
-    changed |= condition_set(&pod->initialized, CONDITION_TRUE, NULL, NULL, report->at);
-    changed |=
-        condition_set(&pod->ready, CONDITION_FALSE, report->not_ready, report->unready, report->at);
-    changed |= condition_set(&pod->containers_ready, CONDITION_FALSE, report->not_ready,
-                             report->unready, report->at);
-    return changed;
-}
-
-static gboolean
-report_running(Pod *pod, const PodReport *report)
-{
-    gboolean changed = phase_set(pod, POD_RUNNING);
-
-    changed |= condition_set(&pod->ready_to_start, CONDITION_TRUE, NULL, NULL, report->at);
-    changed |= condition_set(&pod->initialized, CONDITION_TRUE, NULL, NULL, report->at);
-    changed |= condition_set(&pod->ready, CONDITION_TRUE, NULL, NULL, report->at);
-    changed |= condition_set(&pod->containers_ready, CONDITION_TRUE, NULL, NULL, report->at);
-    return changed;
-}
-
-/* Its sandbox is still there; a pod that waits for its first start has none. */
-static gboolean
-report_restarting(Pod *pod, const PodReport *report)
-{
-    gboolean changed =
-        condition_set(&pod->ready, CONDITION_FALSE, report->not_ready, report->unready, report->at);
-
-    return condition_set(&pod->containers_ready, CONDITION_FALSE, report->not_ready,
-                         report->unready, report->at) ||
-           changed;
-}
-
-/* KVM-88: the conditions of a pod that is over; the phase follows later. */
-static gboolean
-report_ended(Pod *pod, const PodReport *report)
-{
-    gboolean changed = condition_set(&pod->initialized, CONDITION_TRUE,
-                                     report->failed ? NULL : report->completed, NULL, report->at);
-
-    changed |= condition_set(&pod->ready, CONDITION_FALSE, report->completed, NULL, report->at);
-    changed |=
-        condition_set(&pod->containers_ready, CONDITION_FALSE, report->completed, NULL, report->at);
-    return changed;
+    return TRUE;
 }
 
 /* Containers that the kubelet stops end well, unless the pod's annotations say how long they run.
  */
 static gboolean
-report_over(Pod *pod, const PodReport *report)
+set_conditions(Pod *pod, const PodReport *report)
 {
-    gboolean changed = phase_set(pod, report->failed ? POD_FAILED : POD_SUCCEEDED);
+    const ViewTells *tells = &view_tells[report->view];
+    gboolean is_well = tells->completed && report->exit_code == 0;
+    const char *ended_well = is_well ? report->not_ready : NULL;
+    gboolean changed = condition_set(&pod->ready_to_start, tells->to_start, NULL, NULL, report->at);
 
-    pod->exit_code = report->exit_code;
-
-    changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
-    changed |= report_ended(pod, report);
+    changed |= condition_set(&pod->initialized, tells->initialized, ended_well, NULL, report->at);
+    changed |=
+        condition_set(&pod->ready, tells->ready, report->not_ready, report->unready, report->at);
+    changed |= condition_set(&pod->containers_ready, tells->ready, report->not_ready,
+                             report->unready, report->at);
     return changed;
 }
 
@@ -118,46 +104,25 @@ edit_status(Object *object, const void *arg)
 {
     const PodReport *report = arg;
     Pod *pod = POD(object);
-    gboolean changed = FALSE;
 
-    if (!object_uid_equal(object->uid, report->uid) ||
+    if (!object_uid_equal(object->uid, report->uid) || report->view == VIEW_NONE ||
         pod_is_terminal(pod)) /* a terminal phase is final */
         return FALSE;
-    if (pod->started_at == TIME_UNSET) {
+    gboolean changed = pod->started_at == TIME_UNSET || pod->restarts != report->restarts;
+    if (pod->started_at == TIME_UNSET)
         pod->started_at = report->seen_at;
-        changed = TRUE;
-    }
-    if (pod->restarts != report->restarts) {
-        pod->restarts = report->restarts;
-        changed = TRUE;
-    }
-    switch (report->view) {
-    case VIEW_NONE:
-        return FALSE;
-    case VIEW_WAITING:
-        return report_waiting(pod, report) || changed;
-    case VIEW_RUNNING:
-        return report_running(pod, report) || changed;
-    case VIEW_RESTARTING:
-        return report_restarting(pod, report) || changed;
-    case VIEW_ENDED:
-        return report_ended(pod, report) || changed;
-    case VIEW_SUCCEEDED:
-    case VIEW_BROKEN:
-        return report_over(pod, report) || changed;
-    case VIEW_SHUT_DOWN:
+    pod->restarts = report->restarts;
+    changed |= phase_set(pod, view_tells[report->view].phase);
+    changed |= set_conditions(pod, report);
+    if (pod_is_terminal(pod) && report->view != VIEW_FAILED)
+        pod->exit_code = report->exit_code;
+    if (report->reason == NULL)
+        return changed;
+    if (report->view == VIEW_SHUT_DOWN)
         pod->disruption = report->disruption;
-        /* fall through */
-    case VIEW_REJECTED:
-        pod->reason = report->reason;
-        pod->message = report->message;
-        report_over(pod, report);
-        pod->phase = POD_FAILED;
-        return TRUE;
-    case VIEW_FAILED: /* the conditions stay as they are (TIM-51a) */
-        return phase_set(pod, POD_FAILED) || changed;
-    }
-    g_assert_not_reached();
+    pod->reason = report->reason;
+    pod->message = report->message;
+    return TRUE;
 }
 
 /* "containers with unready status: [a b]" */
@@ -172,27 +137,6 @@ unready_message(Strings *strings, const PodSpec *spec)
     return strings_internf(strings, "containers with unready status: [%s]", names);
 }
 
-typedef struct {
-    const char *rule;
-    gboolean unready, completed; /* in the conditions' reasons */
-    const char *reason, *message;
-} ViewTells;
-
-static const ViewTells view_tells[] = {
-    [VIEW_NONE] = {"SEQ-9",  FALSE, FALSE, NULL,           NULL               },
-    [VIEW_WAITING] = {"SEQ-9",  TRUE,  FALSE, NULL,           NULL               },
-    [VIEW_RUNNING] = {"SEQ-9",  FALSE, FALSE, NULL,           NULL               },
-    [VIEW_RESTARTING] = {"KVM-86", TRUE,  FALSE, NULL,           NULL               },
-    [VIEW_ENDED] = {"KVM-88", FALSE, TRUE,  NULL,           NULL               },
-    [VIEW_SUCCEEDED] = {"SEQ-10", FALSE, TRUE,  NULL,           NULL               },
-    [VIEW_BROKEN] = {"SEQ-10", FALSE, TRUE,  NULL,           NULL               },
-    [VIEW_FAILED] = {"SEQ-10", FALSE, FALSE, NULL,           NULL               },
-    [VIEW_SHUT_DOWN] = {"SEQ-10", FALSE, TRUE,  "Terminated",
-                   "Pod was terminated in response to imminent node shutdown."},
-    [VIEW_REJECTED] = {"SEQ-10", FALSE, FALSE, "NodeShutdown",
-                   "Pod was rejected as the node is shutting down."           },
-};
-
 static PodReport *
 new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
 {
@@ -205,14 +149,14 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     report->seen_at = worker->seen_at;
     report->at = worker->viewed_at;
     report->restarts = pod_run_restarts(worker);
-    report->failed = pod_run_has_failed(worker);
     report->exit_code = pod_run_exit_code(worker);
     if (tells->unready) {
         report->not_ready = strings_intern(strings, "ContainersNotReady");
         report->unready = unready_message(strings, POD_CONST(worker->pod)->spec);
     }
     if (tells->completed)
-        report->completed = strings_intern(strings, report->failed ? "PodFailed" : "PodCompleted");
+        report->not_ready =
+            strings_intern(strings, report->exit_code != 0 ? "PodFailed" : "PodCompleted");
     report->reason = strings_intern(strings, tells->reason);
     report->message = strings_intern(strings, tells->message);
     if (worker->view == VIEW_SHUT_DOWN) /* NL-93 */
@@ -389,7 +333,7 @@ current_view(const PodWorker *worker)
     facts |= worker->rejected ? REJECTED : 0;
     facts |= worker->stopped && worker->was_running ? OVER : 0;
     facts |= worker->shut_down ? SHUT_DOWN : 0;
-    facts |= pod_run_has_failed(worker) ? FAILED : 0;
+    facts |= pod_run_exit_code(worker) != 0 ? FAILED : 0;
     facts |= worker->step == WORKER_FINISHED ? FINISHED : 0;
     facts |= pod_run_has_ended(worker) ? ENDED : 0;
     facts |= pod_run_has_ended_for_good(worker) ? FOR_GOOD : 0;

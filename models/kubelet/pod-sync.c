@@ -64,12 +64,6 @@ is_unprocessed(const PodMount *mount)
     return mount->volume == NULL || !mount->desired;
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* As Go prints a sorted list of names: "[a b]". */
 static void
 append_names(GString *text, const PodWorker *worker, gboolean (*is_one)(const PodMount *mount))
@@ -81,7 +75,7 @@ append_names(GString *text, const PodWorker *worker, gboolean (*is_one)(const Po
         if (is_one(&worker->mounts[i]))
             names[n++] = worker->mounts[i].spec->name;
     }
-    qsort(names, n, sizeof *names, compare_names);
+    qsort(names, n, sizeof *names, strings_compare);
     g_string_append_c(text, '[');
     for (unsigned i = 0; i < n; i++)
         g_string_append_printf(text, "%s%s", i == 0 ? "" : " ", names[i]);
@@ -240,10 +234,9 @@ static void
 add_sync(const Kubelet *self, Plan *plan, gboolean has_waited)
 {
     const PodWorker *worker = plan_operation(plan);
-    const Rule *rule = rules_find(&kubelet_sync_rules, sync_facts(plan, worker, has_waited), NULL);
 
-    plan_because(plan, rule->id);
-    switch ((SyncAction)rule->then) {
+    switch (
+        (SyncAction)plan_judge(plan, &kubelet_sync_rules, sync_facts(plan, worker, has_waited))) {
     case LEAVE:
         return;
     case TELL_END:
@@ -315,27 +308,15 @@ pod_sync_decide_terminating(const void *data, Plan *plan)
 static int
 no_volume_is_mounted(const void *self, const Plan *plan)
 {
-    const PodWorker *worker = plan_operation(plan);
-
     (void)self;
-    for (unsigned i = 0; i < worker->n_mounts; i++) {
-        if (worker->mounts[i].state == MOUNT_DONE)
-            return 0;
-    }
-    return 1;
+    return pod_worker_has_mount(plan_operation(plan), MOUNT_DONE) ? 0 : 1;
 }
 
 static int
 no_volume_is_left(const void *self, const Plan *plan)
 {
-    const PodWorker *worker = plan_operation(plan);
-
     (void)self;
-    for (unsigned i = 0; i < worker->n_mounts; i++) {
-        if (worker->mounts[i].state != MOUNT_NONE)
-            return 0;
-    }
-    return 1;
+    return pod_worker_has_mount(plan_operation(plan), MOUNT_UNCERTAIN) ? 0 : 1;
 }
 
 void

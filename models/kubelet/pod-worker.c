@@ -20,6 +20,15 @@ pod_worker_wake(PodWorker *self)
         plan_wake(self->plan);
 }
 
+gboolean
+pod_worker_has_mount(const PodWorker *self, MountState at_least)
+{
+    for (unsigned i = 0; i < self->n_mounts; i++)
+        if (self->mounts[i].state >= at_least)
+            return TRUE;
+    return FALSE;
+}
+
 void
 pod_worker_add_error(PodWorker *self, const char *text)
 {
@@ -39,10 +48,12 @@ pod_worker_clear_errors(PodWorker *self)
 
 /* ---- From step to step ---- */
 
-static void
-worker_apply(PodWorker *worker, KubeletChange what)
+void
+pod_worker_apply(const PlanChange *change)
 {
-    switch ((unsigned)what) {
+    PodWorker *worker = (PodWorker *)change->pointer;
+
+    switch ((unsigned)change->what) {
     case CHANGE_REPROCESS:
         volume_populator_reprocess(worker);
         return;
@@ -57,7 +68,7 @@ worker_apply(PodWorker *worker, KubeletChange what)
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
         return;
     case CHANGE_ENDED:
-        pod_run_set_over(worker);
+        worker->over = TRUE;
         return;
     case CHANGE_STOPPED:
         if (worker->running)
@@ -76,13 +87,6 @@ worker_apply(PodWorker *worker, KubeletChange what)
         pod_status_changed(worker);
         return;
     }
-}
-
-void
-pod_worker_apply(Kubelet *self, const PlanChange *change)
-{
-    (void)self;
-    worker_apply((PodWorker *)change->pointer, (KubeletChange)change->what);
 }
 
 static void
@@ -199,7 +203,7 @@ end_facts(const PodWorker *self, PlanEnd end)
     facts |= end == PLAN_DONE ? DONE : 0;
     facts |= self->step == WORKER_SYNC ? IN_SYNC : 0;
     facts |= self->step == WORKER_TERMINATING ? IN_TERMINATING : 0;
-    facts |= pod_run_is_over(self) ? OVER : 0;
+    facts |= self->over ? OVER : 0;
     facts |= self->wants_step ? WANTED : 0;
     facts |= self->step == WORKER_SYNC && needs_periodic_sync(self) ? PERIODIC : 0;
     return facts;

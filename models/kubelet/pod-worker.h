@@ -48,6 +48,7 @@ struct PodWorker {
     PodRun *run;            /* (owned): how its containers end by themselves; NULL: they do not */
     gboolean running;       /* its containers */
     gboolean was_running;
+    gboolean over; /* a sync has seen that its containers ended for good: it is to be torn down */
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
     /* In kubelet->unprocessed: the populator has not read it since its last sync (KVM-23). */
     gboolean queued;
@@ -69,7 +70,9 @@ extern const RuleTable kubelet_step_rules, kubelet_new_pod_rules, kubelet_change
 void pod_worker_on_pod(void *self, const Object *before, const Object *after);
 void pod_worker_free(void *worker);
 gboolean pod_worker_relist(void *kubelet);
-void pod_worker_apply(Kubelet *self, const PlanChange *change);
+void pod_worker_apply(const PlanChange *change);
+/* Whether a volume is at least that much mounted. */
+gboolean pod_worker_has_mount(const PodWorker *self, MountState at_least);
 /* Something that its step under way may wait for has changed. */
 void pod_worker_wake(PodWorker *self);
 /* Of this life of the pod. Returns: (borrowed): NULL: none */
@@ -105,10 +108,6 @@ gboolean pod_run_has_ended(const PodWorker *worker);
 gboolean pod_run_has_ended_for_good(const PodWorker *worker);
 /* A sync that began at @at does not know of it yet: the containers were listed before. */
 gboolean pod_run_has_ended_since(const PodWorker *worker, SimTime at);
-gboolean pod_run_has_failed(const PodWorker *worker);
-/* A sync has seen the end: the pod is to be torn down. */
-void pod_run_set_over(PodWorker *worker);
-gboolean pod_run_is_over(const PodWorker *worker);
 int32_t pod_run_restarts(const PodWorker *worker);
 int32_t pod_run_exit_code(const PodWorker *worker); /* of the last run, once it has ended; else 0 */
 /* KVM-87: not to be started again yet; and the next time later. */

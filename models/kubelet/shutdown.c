@@ -22,11 +22,9 @@ group_has_ended(const Kubelet *self)
         const PodWorker *worker = self->workers->pdata[i];
         if (is_critical(worker) && !self->only_critical_left)
             continue;
-        if (worker->step != WORKER_FINISHED || worker->report_queued || worker->reporting)
+        if (worker->step != WORKER_FINISHED || worker->report_queued || worker->reporting ||
+            pod_worker_has_mount(worker, MOUNT_UNCERTAIN))
             return FALSE;
-        for (unsigned k = 0; k < worker->n_mounts; k++)
-            if (worker->mounts[k].state != MOUNT_NONE)
-                return FALSE;
     }
     return TRUE;
 }

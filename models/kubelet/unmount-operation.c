@@ -3,31 +3,6 @@
 
 /* UnmountVolume and UnmountDevice, and the same of block volumes (KVM-58). */
 
-typedef enum {
-    CSI = 1 << 0,
-    REGISTERED = 1 << 1, /* its driver, on this node */
-    DEVICE = 1 << 2,     /* the staging, not a pod's mount */
-    UNMOUNT_FACTS_END = 1 << 3,
-} UnmountFacts;
-
-typedef enum {
-    UNMOUNT, /* a system call */
-    FAIL,
-    UNPUBLISH,
-    ASK_CAPABILITIES, /* perhaps unstage then */
-} UnmountAction;
-
-static const Rule unmount_table[] = {
-    {"KVM-47", 0,                         CSI | DEVICE, UNMOUNT         },
-    {"KVM-48", DEVICE,                    CSI,          UNMOUNT         },
-    {"KVM-16", CSI,                       REGISTERED,   FAIL            },
-    {"KVM-47", CSI | REGISTERED,          DEVICE,       UNPUBLISH       },
-    {"KVM-48", CSI | REGISTERED | DEVICE, 0,            ASK_CAPABILITIES},
-};
-
-const RuleTable kubelet_unmount_rules =
-    RULE_TABLE("kubelet: unmounts", UNMOUNT_FACTS_END, unmount_table);
-
 static gboolean
 is_of_device(const PendingOperation *operation)
 {
@@ -96,34 +71,24 @@ unmount_operation_decide(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const PendingOperation *operation = plan_operation(plan);
-    gboolean is_csi = operation_is_csi(operation);
-    unsigned facts = (is_csi ? CSI : 0u) |
-                     (is_csi && csi_steps_driver(self, operation) != NULL ? REGISTERED : 0u) |
-                     (is_of_device(operation) ? DEVICE : 0u);
-    const Rule *rule = rules_find(&kubelet_unmount_rules, facts, NULL);
+    gboolean of_device = is_of_device(operation);
 
-    plan_because(plan, rule->id);
-    switch ((UnmountAction)rule->then) {
-    case UNMOUNT:
+    plan_because(plan, of_device ? "KVM-48" : "KVM-47");
+    if (!operation_is_csi(operation)) {
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
         add_state(plan, operation, MOUNT_NONE);
-        return;
-    case FAIL:
+    } else if (csi_steps_driver(self, operation) == NULL) {
+        plan_because(plan, "KVM-16");
         add_state(plan, operation, MOUNT_UNCERTAIN);
         plan_fail(plan, "%s",
                   csi_steps_not_registered(
                       plan, operation,
-                      is_of_device(operation)
-                          ? "attacher.UnmountDevice failed to create newCsiDriverClient"
-                          : "Unmounter.TearDownAt failed to get CSI client"));
-        return;
-    case UNPUBLISH:
-        add_unpublish(self, plan, operation);
-        return;
-    case ASK_CAPABILITIES:
+                      of_device ? "attacher.UnmountDevice failed to create newCsiDriverClient"
+                                : "Unmounter.TearDownAt failed to get CSI client"));
+    } else if (of_device) { /* perhaps there is nothing to unstage */
         csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
         plan_then(plan, decide_unstage);
-        return;
+    } else {
+        add_unpublish(self, plan, operation);
     }
-    g_assert_not_reached();
 }

@@ -350,11 +350,8 @@ add_begin(const Kubelet *self, Plan *plan, const Claim *claim)
 static void
 judge(const Kubelet *self, Plan *plan, const PendingOperation *operation, const Claim *claim)
 {
-    const Rule *rule =
-        rules_find(&kubelet_expansion_rules, expansion_facts(operation, claim), NULL);
-
-    plan_because(plan, rule->id);
-    switch ((ExpansionAction)rule->then) {
+    switch ((ExpansionAction)plan_judge(plan, &kubelet_expansion_rules,
+                                        expansion_facts(operation, claim))) {
     case EXPAND:
         add_begin(self, plan, claim);
         return;
@@ -396,30 +393,6 @@ volume_expansion_decide(const void *self, Plan *plan)
 
 /* ---- At the end of a mount: RSZ-52 ---- */
 
-typedef enum {
-    CLAIM_IS_READ = 1 << 0,
-    IS_SMALL = 1 << 1,  /* the claim has less than the volume */
-    READ_ONLY = 1 << 2, /* the mount, or the volume */
-    END_FACTS_END = 1 << 3,
-} EndFacts;
-
-typedef enum {
-    END,
-    END_FAILED,
-    END_TELL_READ_ONLY,
-    END_JUDGE,
-} EndAction;
-
-static const Rule end_table[] = {
-    {"RSZ-52", 0,                                    CLAIM_IS_READ, END_FAILED        },
-    {"RSZ-52", CLAIM_IS_READ,                        IS_SMALL,      END               },
-    {"RSZ-52", CLAIM_IS_READ | IS_SMALL | READ_ONLY, 0,             END_TELL_READ_ONLY},
-    {"RSZ-52", CLAIM_IS_READ | IS_SMALL,             READ_ONLY,     END_JUDGE         },
-};
-
-const RuleTable kubelet_mount_end_rules =
-    RULE_TABLE("kubelet: whether to expand at the end of a mount", END_FACTS_END, end_table);
-
 static void
 tell_read_only(Plan *plan, const PendingOperation *operation, const Claim *claim)
 {
@@ -434,43 +407,25 @@ tell_read_only(Plan *plan, const PendingOperation *operation, const Claim *claim
     plan_event(plan, &claim->meta, "Warning", "FileSystemResizeFailed", "%s", text);
 }
 
-static unsigned
-end_facts(const PendingOperation *operation, const Claim *claim)
-{
-    const Volume *pv = operation_pv(operation);
-    unsigned facts = CLAIM_IS_READ;
-
-    if (claim == NULL)
-        return 0;
-    facts |= claim->capacity_bytes < pv->capacity_bytes ? IS_SMALL : 0;
-    facts |= operation->target->spec->read_only || pv->source->read_only ? READ_ONLY : 0;
-    return facts;
-}
-
 /* The claim has been read, the pod's mount is there. */
 static void
 decide_mounted(const void *data, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
-    const Claim *claim = plan_has_failed(plan) ? NULL : claim_in_hand(plan);
-    const Rule *rule = rules_find(&kubelet_mount_end_rules, end_facts(operation, claim), NULL);
+    const Volume *pv = operation_pv(operation);
+    const Claim *claim = claim_in_hand(plan);
 
-    plan_because(plan, rule->id);
-    switch ((EndAction)rule->then) {
-    case END_FAILED:
+    plan_because(plan, "RSZ-52");
+    if (plan_has_failed(plan)) {
         end_failed(plan, operation, plan_last_message(plan));
-        return;
-    case END_JUDGE:
-        judge(data, plan, operation, claim);
-        return;
-    case END_TELL_READ_ONLY:
-        tell_read_only(plan, operation, claim);
-        /* fall through */
-    case END:
+    } else if (claim->capacity_bytes >= pv->capacity_bytes) {
         end_well(plan, operation);
-        return;
+    } else if (operation->target->spec->read_only || pv->source->read_only) {
+        tell_read_only(plan, operation, claim);
+        end_well(plan, operation);
+    } else {
+        judge(data, plan, operation, claim);
     }
-    g_assert_not_reached();
 }
 
 void

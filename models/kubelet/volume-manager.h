@@ -115,7 +115,7 @@ void volume_manager_rebuild(PodMount *mount, const Object *pv);
 
 /* ---- volume-reconciler.c: from desired to actual state ---- */
 
-extern const RuleTable kubelet_mount_rules, kubelet_teardown_rules; /* KVM-35, KVM-37 */
+extern const RuleTable kubelet_mount_rules; /* KVM-35 */
 
 gboolean volume_reconciler_pass(void *kubelet);
 void volume_reconciler_on_node(void *kubelet, const Object *before, const Object *after);

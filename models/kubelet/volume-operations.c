@@ -202,41 +202,10 @@ operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
     volume_manager_maybe_free(volume);
 }
 
-typedef enum {
-    RUNNING = 1 << 0,   /* an operation of this key, or of another that matches it */
-    HELD_BACK = 1 << 1, /* the last one failed, and its back-off is not over */
-    SAME = 1 << 2,      /* it had the same name */
-    START_FACTS_END = 1 << 3,
-} StartFacts;
-
-typedef enum {
-    REFUSE,
-    RETRY_LATER,
-    START_AFRESH, /* without the other's back-off */
-    START,
-} StartAction;
-
-static const Rule start_table[] = {
-    {"OP-1",   RUNNING,          0,                   REFUSE      },
-    {"OP-5.1", HELD_BACK | SAME, RUNNING,             RETRY_LATER },
-    {"OP-2",   HELD_BACK,        RUNNING | SAME,      START_AFRESH},
-    {"OP-5.2", 0,                RUNNING | HELD_BACK, START       },
-};
-
-const RuleTable kubelet_operation_rules =
-    RULE_TABLE("kubelet: starts of operations", START_FACTS_END, start_table);
-
-static unsigned
-start_facts(const Kubelet *self, const PendingOperation *entry, OperationName name)
+static gboolean
+is_held_back(const Kubelet *self, const PendingOperation *entry)
 {
-    unsigned facts = 0;
-
-    if (entry == NULL)
-        return 0;
-    facts |= entry->running ? RUNNING : 0;
-    facts |= sim_now(self->base.sim) - entry->failed_at <= entry->backoff ? HELD_BACK : 0;
-    facts |= entry->name == name ? SAME : 0;
-    return facts;
+    return sim_now(self->base.sim) - entry->failed_at <= entry->backoff;
 }
 
 /* KVM-39: unmounts from different pods run beside each other; so do mounts of a volume that has
@@ -254,24 +223,20 @@ volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volume, Po
 {
     const PodMount *key = operation_key(name, volume, mount);
     PendingOperation *entry = find_entry(volume, key);
-    const Rule *rule = rules_find(&kubelet_operation_rules, start_facts(self, entry, name), NULL);
 
     if (mount != NULL)
         csi_steps_prepare_mount(self, volume, mount);
     else if (name == OPERATION_UNMOUNT_DEVICE)
         csi_steps_prepare_device(self, volume);
-    switch ((StartAction)rule->then) {
-    case REFUSE:
+    if (entry != NULL && entry->running) /* OP-1 */
         return;
-    case RETRY_LATER:
-        retry_later(self, volume, entry);
-        return;
-    case START_AFRESH:
-        entry->name = name;
+    if (entry != NULL && is_held_back(self, entry)) {
+        if (entry->name == name) { /* OP-5 */
+            retry_later(self, volume, entry);
+            return;
+        }
+        entry->name = name; /* OP-2: it starts without the other one's back-off */
         entry->backoff = 0;
-        break;
-    case START:
-        break;
     }
     if (entry == NULL)
         entry = new_entry(volume, name);

@@ -154,45 +154,33 @@ volume_facts(const Object *object, const Object *claim, const PodVolume *spec)
     return facts;
 }
 
-/* Returns: interned: the pod's error; NULL: none */
+/* The error around the name of the volume. */
+static const struct {
+    const char *before, *after;
+} volume_errors[] = {
+    [NOT_READ] = {"failed to fetch PV ",                                " from API server: "                                           },
+    [NOT_CLAIMED] =
+        {"found PV object \"",
+                  "\" but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim"                                   },
+    [CLAIMED_BY_OTHER] = {"found PV object \"",
+                  "\" but its pv.Spec.ClaimRef.UID does not point to claim.UID"                                                        },
+    [IS_BLOCK] = {"volume ",                                            " has volumeMode Block, but is specified in volumeMounts"      },
+    [IS_FILESYSTEM] = {"volume ",                                            " has volumeMode Filesystem, but is specified in volumeDevices"},
+    [NO_PLUGIN] = {"failed to get Plugin from volumeSpec for volume \"",
+                  "\" err=no volume plugin matched"                                                                                    },
+};
+
+/* @spec_name: the volume's name in the pod. Returns: interned */
 static const char *
 volume_error(Plan *plan, VolumeFault fault, const Object *claim, const char *spec_name)
 {
-    const char *volume = claim_volume_name(CLAIM_CONST(claim)), *text = NULL;
+    gboolean of_mode = fault == IS_BLOCK || fault == IS_FILESYSTEM;
+    const char *name = of_mode ? spec_name : claim_volume_name(CLAIM_CONST(claim));
+    const char *text =
+        plan_internf(plan, "%s%s%s%s", volume_errors[fault].before, name,
+                     volume_errors[fault].after, fault == NOT_READ ? plan_last_message(plan) : "");
 
-    switch (fault) {
-    case VOLUME_IS_FINE:
-        return NULL;
-    case IS_BLOCK:
-        return plan_internf(
-            plan, "volume %s has volumeMode Block, but is specified in volumeMounts", spec_name);
-    case IS_FILESYSTEM:
-        return plan_internf(
-            plan, "volume %s has volumeMode Filesystem, but is specified in volumeDevices",
-            spec_name);
-    case NO_PLUGIN:
-        return plan_internf(
-            plan,
-            "failed to get Plugin from volumeSpec for volume \"%s\" err=no volume plugin matched",
-            volume);
-    case NOT_READ:
-        text = plan_internf(plan, "failed to fetch PV %s from API server: %s", volume,
-                            plan_last_message(plan));
-        break;
-    case NOT_CLAIMED:
-        text =
-            plan_internf(plan,
-                         "found PV object \"%s\" but it has a nil pv.Spec.ClaimRef indicating it "
-                         "is not yet bound to the claim",
-                         volume);
-        break;
-    case CLAIMED_BY_OTHER:
-        text = plan_internf(
-            plan, "found PV object \"%s\" but its pv.Spec.ClaimRef.UID does not point to claim.UID",
-            volume);
-        break;
-    }
-    return claim_error_text(plan, claim->key, text, "");
+    return of_mode || fault == NO_PLUGIN ? text : claim_error_text(plan, claim->key, text, "");
 }
 
 /* ---- A pod: its volumes one after the other ---- */
@@ -220,13 +208,12 @@ decide_volume(const void *data, Plan *plan)
     const PodVolume *spec = populate_mount(populate)->spec;
     int step = plan_last_step(plan);
     const Object *volume = plan_object(plan, step), *claim = plan_object(plan, step - 1);
-    const Rule *rule = rules_find(&kubelet_volume_rules, volume_facts(volume, claim, spec), NULL);
-    const char *error = volume_error(plan, (VolumeFault)rule->then, claim, spec->name);
+    VolumeFault fault =
+        (VolumeFault)plan_judge(plan, &kubelet_volume_rules, volume_facts(volume, claim, spec));
 
     (void)data;
-    plan_because(plan, rule->id);
-    if (error != NULL)
-        add_error(plan, populate, error);
+    if (fault != VOLUME_IS_FINE)
+        add_error(plan, populate, volume_error(plan, fault, claim, spec->name));
     else
         plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
                                         .pointer = populate,
@@ -242,14 +229,12 @@ decide_claim(const void *data, Plan *plan)
     const Populate *populate = plan_operation(plan);
     int step = plan_last_step(plan);
     const Object *claim = plan_object(plan, step);
-    const Rule *rule = rules_find(&kubelet_claim_rules, claim_facts(claim, populate), NULL);
+    int fault = plan_judge(plan, &kubelet_claim_rules, claim_facts(claim, populate));
 
-    plan_because(plan, rule->id);
-    if (rule->then != CLAIM_IS_FINE) {
+    if (fault != CLAIM_IS_FINE) {
         const char *cause = claim == NULL ? plan_message(plan, step) : "";
-        add_error(
-            plan, populate,
-            claim_error_text(plan, claim_key(self, populate), claim_errors[rule->then], cause));
+        add_error(plan, populate,
+                  claim_error_text(plan, claim_key(self, populate), claim_errors[fault], cause));
         add_next(plan, populate);
         return;
     }

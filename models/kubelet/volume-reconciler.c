@@ -37,32 +37,6 @@ static const Rule mount_table[] = {
 const RuleTable kubelet_mount_rules =
     RULE_TABLE("kubelet: mounts that are desired", MOUNT_FACTS_END, mount_table);
 
-/* ---- What to do about a volume, once its mounts were looked at: KVM-37 ---- */
-
-typedef enum {
-    ATTACHED = 1 << 0, /* in actual state */
-    WANTED = 1 << 1,   /* by a pod */
-    IN_A_POD = 1 << 2, /* or perhaps */
-    BUSY = 1 << 3,     /* an operation on it runs */
-    STAGED = 1 << 4,   /* or perhaps */
-    BY_US = 1 << 5,    /* attachable, and the kubelet manages attachments */
-    TEARDOWN_FACTS_END = 1 << 6,
-} TeardownFacts;
-
-#define DROP (-1) /* it leaves actual state, by no operation */
-#define IN_USE (WANTED | IN_A_POD | BUSY)
-
-static const Rule teardown_table[] = {
-    {"KVM-37.1", 0,                 ATTACHED,                OPERATION_NONE,           0     },
-    {"KVM-37.2", ATTACHED,          0,                       OPERATION_NONE,           IN_USE},
-    {"KVM-37.3", ATTACHED | STAGED, IN_USE,                  OPERATION_UNMOUNT_DEVICE, 0     },
-    {"KVM-69",   ATTACHED | BY_US,  IN_USE | STAGED,         OPERATION_DETACH,         0     },
-    {"KVM-37.4", ATTACHED,          IN_USE | STAGED | BY_US, DROP,                     0     },
-};
-
-const RuleTable kubelet_teardown_rules =
-    RULE_TABLE("kubelet: volumes to be torn down", TEARDOWN_FACTS_END, teardown_table);
-
 /* ---- A pass: KVM-33 ---- */
 
 static void
@@ -107,30 +81,19 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
     }
 }
 
-static unsigned
-teardown_facts(const Kubelet *self, const NodeVolume *volume)
-{
-    gboolean controlled = self->options->enable_controller_attach_detach;
-    unsigned facts = 0;
-
-    facts |= volume->in_actual ? ATTACHED : 0;
-    facts |= volume->n_desired > 0 ? WANTED : 0;
-    facts |= node_volume_is_in_a_pod(volume) ? IN_A_POD : 0;
-    facts |= volume_operation_is_pending(volume, NULL) ? BUSY : 0;
-    facts |= volume->device != MOUNT_NONE ? STAGED : 0;
-    facts |= volume->attachable && !controlled ? BY_US : 0;
-    return facts;
-}
-
+/* KVM-37: what to do about a volume, once its mounts were looked at. */
 static void
 tear_down(Kubelet *self, NodeVolume *volume)
 {
-    const Rule *rule = rules_find(&kubelet_teardown_rules, teardown_facts(self, volume), NULL);
-
-    if (rule->then == DROP)
+    if (!volume->in_actual || volume->n_desired > 0 || node_volume_is_in_a_pod(volume) ||
+        volume_operation_is_pending(volume, NULL))
+        return;
+    if (volume->device != MOUNT_NONE)
+        volume_operation_start(self, OPERATION_UNMOUNT_DEVICE, volume, NULL);
+    else if (volume->attachable && !self->options->enable_controller_attach_detach) /* KVM-69 */
+        volume_operation_start(self, OPERATION_DETACH, volume, NULL);
+    else
         node_volume_drop(volume); /* may free it */
-    else if (rule->then != OPERATION_NONE)
-        volume_operation_start(self, (OperationName)rule->then, volume, NULL);
 }
 
 /* In the log of causes each volume has its own cause: another one may have woken the pass. */

@@ -35,13 +35,8 @@ gboolean
 node_volume_is_listed(const NodeVolume *self)
 {
     const Object *object = informer_get(self->kubelet->nodes, self->kubelet->node_key);
-    const StringList *attached = object == NULL ? NULL : ((const Node *)object)->volumes_attached;
 
-    for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
-        if (strings_same(attached->items[i], self->name))
-            return TRUE;
-    }
-    return FALSE;
+    return object != NULL && string_list_has(((const Node *)object)->volumes_attached, self->name);
 }
 
 /* KVM-12: pods share a volume that is attached or staged; any other is the pod's own. */

@@ -269,6 +269,15 @@ plan_because(Plan *self, const char *rule)
     self->rule = rule;
 }
 
+int
+plan_judge(Plan *self, const RuleTable *rules, uint32_t facts)
+{
+    const Rule *rule = rules_find(rules, facts, NULL);
+
+    plan_because(self, rule->id);
+    return rule->then;
+}
+
 static void
 grow_steps(Plan *self)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "component.h"
+#include "rules.h"
 
 /* What a component wants done, step by step, and the one executor that does it.
  *
@@ -68,6 +69,9 @@ void *plan_notes(Plan *self); /* NULL: none */
 
 /* The rule that the following steps obey: "PVC-21.3". Static. */
 void plan_because(Plan *self, const char *rule);
+/* Finds the rule that applies to these facts in a table without releases and gates; the following
+ * steps obey it. Returns: what follows: Rule.then */
+int plan_judge(Plan *self, const RuleTable *rules, uint32_t facts);
 
 /* The requests that follow go through this client's bucket (a second clientset). Borrowed; NULL:
  * the component's again. */

@@ -231,12 +231,6 @@ cycle_text(Cycle *self, const char *format, ...)
     va_end(args);
 }
 
-static gint
-compare_strings(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static char *
 reason_format(const Reason *reason)
 {
@@ -253,7 +247,7 @@ reasons_format(const Reason *reasons, unsigned n)
 
     for (unsigned i = 0; i < n; i++)
         g_ptr_array_add(items, reason_format(&reasons[i]));
-    g_ptr_array_sort(items, compare_strings);
+    g_ptr_array_sort(items, strings_compare);
     g_ptr_array_add(items, NULL);
     return g_strjoinv(", ", (char **)items->pdata);
 }

@@ -123,9 +123,7 @@ plan_class(const SnapshotController *self, Plan *plan)
     if (snapshot_class_find(self->classes, self->base.objects, name) != NULL)
         facts |= KNOWN;
     facts |= snapshot->content_name != NULL ? GIVEN : 0;
-    const Rule *rule = rules_find(&snapshot_class_rules, facts, NULL);
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &snapshot_class_rules, facts)) {
     case BEGIN:
         decide_begin(self, plan);
         return;

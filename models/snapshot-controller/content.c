@@ -111,10 +111,9 @@ plan_content(const SnapshotController *self, Plan *plan, const SnapshotContent *
     static const char sources[] =
         "Exactly one of VolumeHandle and SnapshotHandle should be specified";
     const VolumeSnapshot *snapshot = snapshot_of_content(self, content);
-    const Rule *rule = rules_find(&content_sync_rules, content_facts(content, snapshot), NULL);
+    int action = plan_judge(plan, &content_sync_rules, content_facts(content, snapshot));
 
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (action) {
     case LEAVE:
         return;
     case FAIL_SOURCES:
@@ -130,7 +129,7 @@ plan_content(const SnapshotController *self, Plan *plan, const SnapshotContent *
     case QUEUE_AND_ANNOTATE:
         plan_change(plan,
                     &(PlanChange){.what = CHANGE_ENQUEUE_SNAPSHOT, .key = snapshot->meta.key});
-        if (rule->then == QUEUE_AND_ANNOTATE)
+        if (action == QUEUE_AND_ANNOTATE)
             plan_annotate_deletion(plan, content, PLAN_STOP);
         return;
     case ANNOTATE:

@@ -178,10 +178,8 @@ plan_creation_with(const SnapshotController *self, Plan *plan, uint32_t given)
     facts |= class_name != NULL ? CLASSED : 0;
     if (snapshot_class_find(self->classes, self->base.objects, class_name) != NULL)
         facts |= CLASS_KNOWN;
-    const Rule *rule = rules_find(&snapshot_creation_rules, facts, NULL);
-    plan_because(plan, rule->id);
     plan_use_client(plan, NULL);
-    switch (rule->then) {
+    switch (plan_judge(plan, &snapshot_creation_rules, facts)) {
     case FAIL_NO_CLAIM:
         plan_creation_failed(plan, snapshot_update_error(plan, plan_key(plan)->name,
                                                          "cannot get claim from snapshot"));

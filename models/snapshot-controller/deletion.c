@@ -177,10 +177,8 @@ plan_snapshot_deletion(const SnapshotController *self, Plan *plan)
     const VolumeSnapshot *snapshot = snapshot_of(plan);
     const SnapshotContent *content = content_that_goes(self, snapshot);
     uint32_t facts = deletion_facts(self, snapshot, content);
-    const Rule *rule = rules_find(&snapshot_deletion_rules, facts, NULL);
 
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &snapshot_deletion_rules, facts)) {
     case LEAVE:
         return;
     case TELL_RESTORED:

@@ -250,10 +250,8 @@ plan_binding(const SnapshotController *self, Plan *plan)
     const SnapshotContent *content =
         is_ready ? stored_content(self, snapshot->bound_content) : content_of(self, plan, &fault);
     uint32_t facts = binding_facts(snapshot, content, is_ready, &fault);
-    const Rule *rule = rules_find(&snapshot_binding_rules, facts, NULL);
 
-    plan_because(plan, rule->id);
-    switch (rule->then) {
+    switch (plan_judge(plan, &snapshot_binding_rules, facts)) {
     case LEAVE:
         return;
     case TELL_MISSING:
@@ -393,10 +391,8 @@ plan_live_snapshot(const SnapshotController *self, Plan *plan)
     facts |= fault.reason != NULL ? WRONG : 0;
     facts |= missing->source != NULL || missing->bound != NULL ? LACKS : 0;
     facts |= snapshot->meta.finalizers != NULL ? HAS_SOME : 0;
-    const Rule *rule = rules_find(&snapshot_rules, facts, NULL);
-    plan_because(plan, rule->id);
     plan_use_client(plan, NULL);
-    switch (rule->then) {
+    switch (plan_judge(plan, &snapshot_rules, facts)) {
     case DELETE:
         plan_snapshot_deletion(self, plan);
         return;

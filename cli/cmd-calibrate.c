@@ -81,10 +81,8 @@ write_profile(const Calibrate *self,
     g_autofree char *text = calibration_profile(samples, workers, what);
     g_autoptr(GError) error = NULL;
 
-    if (!g_file_set_contents(file, text, -1, &error)) {
-        cli_error("%s", error->message);
-        return EXIT_ERROR;
-    }
+    if (!g_file_set_contents(file, text, -1, &error))
+        return cli_fail("%s", error->message);
     printf("%s\n", file);
     return EXIT_DONE;
 }
@@ -116,10 +114,8 @@ write_results(const Calibrate *self,
     g_autofree char *csv = g_strconcat(self->out, ".csv", NULL);
     g_autoptr(GError) error = NULL;
 
-    if (!calibration_write(samples, csv, where, &error)) {
-        cli_error("%s", error->message);
-        return EXIT_ERROR;
-    }
+    if (!calibration_write(samples, csv, where, &error))
+        return cli_fail("%s", error->message);
     printf("%s\n", csv);
     return write_profiles(self, samples, workers, where);
 }
@@ -155,10 +151,8 @@ compare(const GArray *now, const char *file)
     g_autoptr(GArray) before = calibration_read(file, &error);
     unsigned n_apart = 0;
 
-    if (before == NULL) {
-        cli_error("calibrate: --against: %s", error->message);
-        return EXIT_BAD_INPUT;
-    }
+    if (before == NULL)
+        return cli_bad_input("calibrate: --against: %s", error->message);
     g_autoptr(GArray) rows = calibration_compare(before, now);
     printf("\n%-26s %5s %5s %10s %10s %7s %6s %7s\n", "AGAINST THE EARLIER (ms)", "THEN", "NOW",
            "P50 THEN", "P50 NOW", "RATIO", "KS", "P");
@@ -220,10 +214,9 @@ reuse(const Calibrate *self)
     g_autoptr(GError) error = NULL;
     g_autoptr(GArray) samples = calibration_read(self->from, &error);
 
-    if (samples == NULL || samples->len == 0) {
-        cli_error("calibrate: --from: %s", error != NULL ? error->message : "no samples");
-        return EXIT_BAD_INPUT;
-    }
+    if (samples == NULL || samples->len == 0)
+        return cli_bad_input("calibrate: --from: %s",
+                             error != NULL ? error->message : "no samples");
     ExitCode code = self->out == NULL ? EXIT_DONE : write_profiles(self, samples, NULL, self->from);
     print_table(samples);
     return code == EXIT_DONE && self->against != NULL ? compare(samples, self->against) : code;
@@ -240,17 +233,13 @@ calibrate(Calibrate *self)
 
     if (workers == NULL)
         return EXIT_BAD_INPUT;
-    if (self->cycles < 1 || self->volumes < 1 || self->pause_ms < 0 || !(self->hold >= 0)) {
-        cli_error(
+    if (self->cycles < 1 || self->volumes < 1 || self->pause_ms < 0 || !(self->hold >= 0))
+        return cli_bad_input(
             "calibrate: --cycles and --volumes must be at least 1, --pause and --hold at least 0");
-        return EXIT_BAD_INPUT;
-    }
     g_autoptr(Progress) progress = self->progress = progress_new();
     LoopBackend *backend = loop_folder_open(&options, &error);
-    if (backend == NULL) {
-        cli_error("calibrate: %s", error->message);
-        return loop_folder_exit(error);
-    }
+    if (backend == NULL)
+        return loop_folder_fail("calibrate", error);
     ExitCode code = measure(self, backend, sizes, workers);
     loop_folder_close(backend);
     return code;
@@ -261,28 +250,30 @@ cmd_calibrate(int argc, char **argv)
 {
     Calibrate self = {.cycles = 60, .volumes = 10, .pause_ms = 100, .hold = 8};
     const GOptionEntry entries[] = {
-        {"sizes",   0, 0, G_OPTION_ARG_STRING,   &self.sizes,    "Sizes of volumes (default: 64Mi)",
-         "LIST"                                                                                               },
-        {"workers", 0, 0, G_OPTION_ARG_STRING,   &self.workers,
-         "Numbers of volumes that go through their lives together (default: 1,2,4)",                 "LIST"   },
-        {"cycles",  0, 0, G_OPTION_ARG_INT,      &self.cycles,
-         "Volumes for each size and number of workers (default: 60)",                                "N"      },
-        {"pause",   0, 0, G_OPTION_ARG_INT,      &self.pause_ms,
-         "Mean pause between two operations (default: 100)",                                         "MS"     },
-        {"volumes", 0, 0, G_OPTION_ARG_INT,      &self.volumes,
-         "Volumes that exist at once; take as many as the scenario has (default: 10)",               "N"      },
-        {"hold",    0, 0, G_OPTION_ARG_DOUBLE,   &self.hold,
-         "Mean time that a volume is in use, while others go on (default: 8)",                       "SECONDS"},
-        {"fs-type", 0, 0, G_OPTION_ARG_STRING,   &self.fs_type,  "ext4 (default), ext3 or xfs",
-         "TYPE"                                                                                               },
-        {"out",     0, 0, G_OPTION_ARG_FILENAME, &self.out,
-         "Write NAME.csv, a profile NAME.yaml, and NAME-N.yaml for each number of workers "
-         "(default: calibration)",                                                                   "NAME"   },
-        {"against", 0, 0, G_OPTION_ARG_FILENAME, &self.against,
-         "Compare with the samples of an earlier calibration",                                       "CSV"    },
-        {"from",    0, 0, G_OPTION_ARG_FILENAME, &self.from,
-         "Measure nothing: use the samples of an earlier calibration, and write a profile only "
-         "with --out",                                                                               "CSV"    },
+        CLI_OPTION("sizes", STRING, &self.sizes, "Sizes of volumes (default: 64Mi)", "LIST"),
+        CLI_OPTION("workers", STRING, &self.workers,
+                   "Numbers of volumes that go through their lives together (default: 1,2,4)",
+                   "LIST"),
+        CLI_OPTION("cycles", INT, &self.cycles,
+                   "Volumes for each size and number of workers (default: 60)", "N"),
+        CLI_OPTION("pause", INT, &self.pause_ms, "Mean pause between two operations (default: 100)",
+                   "MS"),
+        CLI_OPTION("volumes", INT, &self.volumes,
+                   "Volumes that exist at once; take as many as the scenario has (default: 10)",
+                   "N"),
+        CLI_OPTION("hold", DOUBLE, &self.hold,
+                   "Mean time that a volume is in use, while others go on (default: 8)", "SECONDS"),
+        CLI_OPTION("fs-type", STRING, &self.fs_type, "ext4 (default), ext3 or xfs", "TYPE"),
+        CLI_OPTION("out", FILENAME, &self.out,
+                   "Write NAME.csv, a profile NAME.yaml, and NAME-N.yaml for each number of "
+                   "workers (default: calibration)",
+                   "NAME"),
+        CLI_OPTION("against", FILENAME, &self.against,
+                   "Compare with the samples of an earlier calibration", "CSV"),
+        CLI_OPTION("from", FILENAME, &self.from,
+                   "Measure nothing: use the samples of an earlier calibration, and write a "
+                   "profile only with --out",
+                   "CSV"),
         LOOP_FOLDER_OPTION(&self.state_dir),
         G_OPTION_ENTRY_NULL,
     };
@@ -300,7 +291,7 @@ cmd_calibrate(int argc, char **argv)
         self.workers = self.workers != NULL ? self.workers : g_strdup("1,2,4");
         self.fs_type = self.fs_type != NULL ? self.fs_type : g_strdup("ext4");
         if (argc > 1)
-            cli_error("calibrate: takes no argument (see kvolsim calibrate --help)");
+            code = cli_bad_usage("calibrate", "takes no argument");
         else if (self.from != NULL)
             code = reuse(&self);
         else {
@@ -308,12 +299,6 @@ cmd_calibrate(int argc, char **argv)
             code = calibrate(&self);
         }
     }
-    g_free(self.state_dir);
-    g_free(self.sizes);
-    g_free(self.workers);
-    g_free(self.fs_type);
-    g_free(self.out);
-    g_free(self.against);
-    g_free(self.from);
+    cli_free_values(entries);
     return code;
 }

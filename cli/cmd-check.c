@@ -64,8 +64,7 @@ cmd_check(int argc, char **argv)
 {
     g_auto(GStrv) set = NULL;
     const GOptionEntry entries[] = {
-        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change a value before checking",
-         "PATH=VALUE"},
+        CLI_OPTION("set", STRING_ARRAY, &set, "Change a value before checking", "PATH=VALUE"),
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *data_dir = cli_data_dir();
@@ -78,10 +77,8 @@ cmd_check(int argc, char **argv)
             "for each fault.",
             "Exit status: 0 if all files are sound, 2 if not."))
         return EXIT_BAD_INPUT;
-    if (argc < 2) {
-        cli_error("check: no file given (see kvolsim check --help)");
-        return EXIT_BAD_INPUT;
-    }
+    if (argc < 2)
+        return cli_bad_usage("check", "no file given");
     const ScenarioOptions options = {.data_dir = data_dir, .set = (const char *const *)set};
     for (int i = 1; i < argc; i++)
         is_sound = check_file(argv[i], &options, &last) && is_sound;

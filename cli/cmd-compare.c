@@ -11,15 +11,11 @@ compare(const char *one, const char *other, gboolean is_json)
     g_autoptr(GError) error = NULL;
     g_autoptr(Comparison) comparison = comparison_new(one, other, &error);
 
-    if (comparison == NULL) {
-        cli_error("compare: %s", error->message);
-        return EXIT_BAD_INPUT;
-    }
+    if (comparison == NULL)
+        return cli_bad_input("compare: %s", error->message);
     if (is_json) {
-        json_t *json = comparison_json(comparison);
-
+        json_auto_t *json = comparison_json(comparison);
         cli_print_json(json);
-        json_decref(json);
     } else {
         g_autofree char *text = comparison_table(comparison);
         fputs(text, stdout);
@@ -33,7 +29,7 @@ cmd_compare(int argc, char **argv)
     g_autofree char *format = NULL;
     gboolean is_json;
     const GOptionEntry entries[] = {
-        {"format", 0, 0, G_OPTION_ARG_STRING, &format, "table (default) or json", "FORMAT"},
+        CLI_FORMAT_OPTION(&format),
         G_OPTION_ENTRY_NULL,
     };
 
@@ -41,13 +37,10 @@ cmd_compare(int argc, char **argv)
             &argc, &argv, entries, "RUN RUN",
             "Show two runs side by side: A and B are --out folders of kvolsim run.",
             "Objects are paired by name. With the same seed both draw the same random numbers, so "
-            "their difference comes from the scenarios alone."))
+            "their difference comes from the scenarios alone.") ||
+        !cli_parse_format("compare", format, &is_json))
         return EXIT_BAD_INPUT;
-    if (!cli_parse_format("compare", format, &is_json))
-        return EXIT_BAD_INPUT;
-    if (argc != 3) {
-        cli_error("compare: give the folders of two runs (see kvolsim compare --help)");
-        return EXIT_BAD_INPUT;
-    }
+    if (argc != 3)
+        return cli_bad_usage("compare", "give the folders of two runs");
     return compare(argv[1], argv[2], is_json);
 }

@@ -46,17 +46,13 @@ compare(const LookOptions *options, const char *file, const char *from, const ch
 
     if (look == NULL || !look_advance(look, "--from", from != NULL ? from : "0s"))
         return EXIT_BAD_INPUT;
-    json_t *before = snapshot_take(look->run);
-    if (!look_advance(look, "--to", to)) {
-        json_decref(before);
+    json_auto_t *before = snapshot_take(look->run);
+    if (!look_advance(look, "--to", to))
         return EXIT_BAD_INPUT;
-    }
-    json_t *after = snapshot_take(look->run);
+    json_auto_t *after = snapshot_take(look->run);
     g_autoptr(GArray) changes = snapshot_compare(before, after);
     for (unsigned i = 0; i < changes->len; i++)
         print_change(&g_array_index(changes, SnapshotChange, i));
-    json_decref(before);
-    json_decref(after);
     return EXIT_DONE;
 }
 
@@ -66,9 +62,8 @@ cmd_diff(int argc, char **argv)
     g_auto(LookOptions) options = {0};
     g_autofree char *from = NULL, *to = NULL;
     const GOptionEntry more[] = {
-        {"from", 0, 0, G_OPTION_ARG_STRING, &from, "The first instant (default: 0s)",                  "TIME"},
-        {"to",   0, 0, G_OPTION_ARG_STRING, &to,   "The second instant (default: the end of the run)",
-         "TIME"                                                                                              },
+        CLI_OPTION("from", STRING, &from, "The first instant (default: 0s)", "TIME"),
+        CLI_OPTION("to", STRING, &to, "The second instant (default: the end of the run)", "TIME"),
         G_OPTION_ENTRY_NULL,
     };
     g_autofree GOptionEntry *entries = look_entries(&options, more);
@@ -78,9 +73,7 @@ cmd_diff(int argc, char **argv)
             "Show how objects differ between two instants of a run.",
             "New objects are marked +, deleted objects -, changed objects ~ with their fields."))
         return EXIT_BAD_INPUT;
-    if (argc != 2 || options.at != NULL) {
-        cli_error("diff: give one scenario file, --from and --to (see kvolsim diff --help)");
-        return EXIT_BAD_INPUT;
-    }
+    if (argc != 2 || options.at != NULL)
+        return cli_bad_usage("diff", "give one scenario file, --from and --to");
     return compare(&options, argv[1], from, to);
 }

@@ -33,8 +33,7 @@ parse_level(const char *word, NarratorLevel *level)
 #define TELLING_INDENT 15
 
 typedef struct {
-    LookOptions look;
-    char *level_word, *language;
+    const LookOptions *look;
     NarratorLevel level;
     Translation translate;
     gboolean rules, csi;
@@ -118,11 +117,11 @@ print_wrapped(const char *text, unsigned columns)
 static ExitCode
 explain(const ExplainOptions *options, const char *file, const char *object)
 {
-    g_autoptr(Look) look = look_open(&options->look, file);
+    g_autoptr(Look) look = look_open(options->look, file);
     g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
     g_autoptr(GString) out = g_string_new(NULL);
 
-    if (look == NULL || !look_advance(look, "--at", options->look.at))
+    if (look == NULL || !look_advance(look, "--at", options->look->at))
         return EXIT_BAD_INPUT;
     if (options->rules) {
         print_rules(narrator, options);
@@ -133,14 +132,13 @@ explain(const ExplainOptions *options, const char *file, const char *object)
                                .object = object,
                                .until = SIM_TIME_MAX,
                                .translate = options->translate};
-    if (options->look.at != NULL) {
+    if (options->look->at != NULL) {
         telling.until = sim_now(run_sim(look->run));
         run_advance(look->run, sim_time_add(telling.until, FUTURE));
     }
-    if (!narrator_tell(narrator, &telling, out)) {
-        cli_error("explain: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)", object);
-        return EXIT_BAD_INPUT;
-    }
+    if (!narrator_tell(narrator, &telling, out))
+        return cli_bad_input("explain: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)",
+                             object);
     print_wrapped(out->str, screen_columns());
     return EXIT_DONE;
 }
@@ -252,31 +250,22 @@ explain_csi(void)
     return EXIT_DONE;
 }
 
-static void
-explain_options_clear(ExplainOptions *options)
-{
-    look_options_clear(&options->look);
-    g_free(options->level_word);
-    g_free(options->language);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ExplainOptions, explain_options_clear)
-
 int
 cmd_explain(int argc, char **argv)
 {
-    g_auto(ExplainOptions) options = {0};
+    g_auto(LookOptions) look = {0};
+    g_autofree char *level = NULL, *language = NULL;
+    ExplainOptions options = {.look = &look};
     const GOptionEntry more[] = {
-        {"level", 0, 0, G_OPTION_ARG_STRING, &options.level_word,
-         "beginner, operator (default) or developer",                                                      "LEVEL"},
-        {"lang",  0, 0, G_OPTION_ARG_STRING, &options.language,   "en or zh (default: from $LANG)",
-         "LANG"                                                                                                   },
-        {"csi",   0, 0, G_OPTION_ARG_NONE,   &options.csi,
-         "Without a scenario: list the consequences of each error of each CSI method",                     NULL   },
-        {"rules", 0, 0, G_OPTION_ARG_NONE,   &options.rules,      "List only the rules that were applied",
-         NULL                                                                                                     },
+        CLI_OPTION("level", STRING, &level, "beginner, operator (default) or developer", "LEVEL"),
+        CLI_OPTION("lang", STRING, &language, "en or zh (default: from $LANG)", "LANG"),
+        CLI_OPTION("csi", NONE, &options.csi,
+                   "Without a scenario: list the consequences of each error of each CSI method",
+                   NULL),
+        CLI_OPTION("rules", NONE, &options.rules, "List only the rules that were applied", NULL),
         G_OPTION_ENTRY_NULL,
     };
-    g_autofree GOptionEntry *entries = look_entries(&options.look, more);
+    g_autofree GOptionEntry *entries = look_entries(&look, more);
 
     if (!cli_parse(
             &argc, &argv, entries, "SCENARIO [OBJECT]",
@@ -286,13 +275,9 @@ cmd_explain(int argc, char **argv)
         return EXIT_BAD_INPUT;
     if (options.csi && argc == 1)
         return explain_csi();
-    if (options.csi || (argc != 2 && argc != 3)) {
-        cli_error("explain: give one scenario file, and an object if you like (see kvolsim explain "
-                  "--help)");
-        return EXIT_BAD_INPUT;
-    }
-    if (!parse_level(options.level_word, &options.level) ||
-        !language_choose(options.language, &options.translate))
+    if (options.csi || (argc != 2 && argc != 3))
+        return cli_bad_usage("explain", "give one scenario file, and an object if you like");
+    if (!parse_level(level, &options.level) || !language_choose(language, &options.translate))
         return EXIT_BAD_INPUT;
     return explain(&options, argv[1], argc == 3 ? argv[2] : NULL);
 }

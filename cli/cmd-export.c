@@ -33,16 +33,12 @@ static ExitCode export(const char *file, SweepCsv kind, const char *out)
     if (table == NULL)
         return cli_store_error(error);
     g_autofree char *text = sweep_table_csv(table, kind);
-    if (text == NULL) {
-        cli_error("export: %s: the sweep has no baseline, so there are no pairs", file);
-        return EXIT_BAD_INPUT;
-    }
+    if (text == NULL)
+        return cli_bad_input("export: %s: the sweep has no baseline, so there are no pairs", file);
     if (out == NULL) {
         fputs(text, stdout);
-    } else if (!g_file_set_contents(out, text, -1, &error)) {
-        cli_error("%s", error->message);
-        return EXIT_ERROR;
-    }
+    } else if (!g_file_set_contents(out, text, -1, &error))
+        return cli_fail("%s", error->message);
     return EXIT_DONE;
 }
 
@@ -53,11 +49,11 @@ cmd_export(int argc, char **argv)
     g_autofree char *out = NULL;
     SweepCsv kind = SWEEP_CSV_POINTS;
     const GOptionEntry entries[] = {
-        {"table", 0, 0, G_OPTION_ARG_STRING,   &table,
-         "points (default): means and intervals; runs: every run; pairs: differences from the "
-         "baseline",                                                                              "TABLE"},
-        {"out",   0, 0, G_OPTION_ARG_FILENAME, &out,   "Write into this file, not to the screen",
-         "FILE"                                                                                          },
+        CLI_OPTION("table", STRING, &table,
+                   "points (default): means and intervals; runs: every run; pairs: differences "
+                   "from the baseline",
+                   "TABLE"),
+        CLI_OPTION("out", FILENAME, &out, "Write into this file, not to the screen", "FILE"),
         G_OPTION_ENTRY_NULL,
     };
 

@@ -74,17 +74,13 @@ fit_metrics(const char *file, const char *driver)
     const double *upper, *cumulative;
     gboolean any = FALSE;
 
-    if (histograms == NULL) {
-        cli_error("fit: %s", error->message);
-        return EXIT_BAD_INPUT;
-    }
+    if (histograms == NULL)
+        return cli_bad_input("fit: %s", error->message);
     for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++)
         any = any || histograms_get(histograms, kind, &upper, &cumulative) > 0;
-    if (!any) {
-        cli_error("fit: %s: no histogram of a storage operation%s%s", file,
-                  driver != NULL ? " of " : "", driver != NULL ? driver : "");
-        return EXIT_BAD_INPUT;
-    }
+    if (!any)
+        return cli_bad_input("fit: %s: no histogram of a storage operation%s%s", file,
+                             driver != NULL ? " of " : "", driver != NULL ? driver : "");
     g_autofree char *name = g_path_get_basename(file);
     printf("# Fitted to the histograms of %s%s%s.\n", name, driver != NULL ? ", driver " : "",
            driver != NULL ? driver : "");
@@ -102,14 +98,10 @@ fit_csv(const char *file)
     g_autoptr(GError) error = NULL;
     g_autoptr(GArray) samples = calibration_read(file, &error);
 
-    if (samples == NULL) {
-        cli_error("fit: %s", error->message);
-        return EXIT_BAD_INPUT;
-    }
-    if (samples->len == 0) {
-        cli_error("fit: %s: no samples", file);
-        return EXIT_BAD_INPUT;
-    }
+    if (samples == NULL)
+        return cli_bad_input("fit: %s", error->message);
+    if (samples->len == 0)
+        return cli_bad_input("fit: %s: no samples", file);
     g_autofree char *name = g_path_get_basename(file);
     g_autofree char *text = calibration_latencies(samples, 0);
     printf("# Fitted to the samples of %s.\nlatency:\n%s", name, text);
@@ -121,7 +113,7 @@ cmd_fit(int argc, char **argv)
 {
     g_autofree char *driver = NULL;
     const GOptionEntry entries[] = {
-        {"driver", 0, 0, G_OPTION_ARG_STRING, &driver, "Use only metrics of this driver", "NAME"},
+        CLI_OPTION("driver", STRING, &driver, "Use only metrics of this driver", "NAME"),
         G_OPTION_ENTRY_NULL,
     };
 

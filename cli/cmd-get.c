@@ -18,33 +18,6 @@ print_and_clear(GString *text, FILE *to)
     g_string_truncate(text, 0);
 }
 
-/* kubectl's status is 1 for every error. Here all of them are errors of the user. */
-static ExitCode
-exit_code_of(int status)
-{
-    return status == 0 ? EXIT_DONE : EXIT_BAD_INPUT;
-}
-
-static ExitCode
-show(const Look *look, const KubectlOptions *options, KubectlCommand command, char **words)
-{
-    json_t *list = snapshot_take(look->run);
-    g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
-    g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
-    const KubectlRequest request = {.cluster = cluster,
-                                    .options = options,
-                                    .now = snapshot_now(look->run),
-                                    .out = out,
-                                    .errors = errors};
-    int status = command(&request, words);
-
-    print_and_clear(out, stdout);
-    fflush(stdout);
-    print_and_clear(errors, stderr);
-    json_decref(list);
-    return exit_code_of(status);
-}
-
 typedef struct {
     const Run *run;
     KubectlWatch *watch;
@@ -61,11 +34,10 @@ print_event(WatchCommand *self)
     if (!self->has_event)
         return;
     self->has_event = FALSE;
-    json_t *event = snapshot_event(self->run, self->event);
+    json_auto_t *event = snapshot_event(self->run, self->event);
     kubectl_watch_print(self->watch, self->is_new ? "ADDED" : "MODIFIED", event, self->event_at,
                         self->out);
     print_and_clear(self->out, stdout);
-    json_decref(event);
 }
 
 /* Called while it is being committed. */
@@ -89,7 +61,7 @@ object_changed(void *data, const Object *before, const Object *after)
     WatchCommand *self = data;
 
     print_event(self);
-    json_t *object = snapshot_object(self->run, after != NULL ? after : before);
+    json_auto_t *object = snapshot_object(self->run, after != NULL ? after : before);
 
     kubectl_watch_print(self->watch,
                         before == NULL  ? "ADDED"
@@ -97,39 +69,27 @@ object_changed(void *data, const Object *before, const Object *after)
                                         : "MODIFIED",
                         object, snapshot_now(self->run), self->out);
     print_and_clear(self->out, stdout);
-    json_decref(object);
 }
 
 /* get -w: prints the objects at --at, then every change until the end of the run. */
-static ExitCode
-watch(Look *look, const KubectlOptions *options, char **words)
+static gboolean
+watch(Look *look, const KubectlRequest *request, char **words)
 {
-    json_t *list = snapshot_take(look->run);
-    g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
-    g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
-    const KubectlRequest request = {.cluster = cluster,
-                                    .options = options,
-                                    .now = snapshot_now(look->run),
-                                    .out = out,
-                                    .errors = errors};
-    g_autoptr(KubectlWatch) watch = kubectl_watch_new(&request, words);
+    g_autoptr(KubectlWatch) watch = kubectl_watch_new(request, words);
+    WatchCommand command = {.run = look->run, .watch = watch, .out = request->out};
 
-    if (watch != NULL) {
-        WatchCommand command = {.run = look->run, .watch = watch, .out = out};
-
-        kubectl_watch_list(watch, out);
-        print_and_clear(out, stdout);
-        api_server_observe(cluster_api(run_cluster(look->run)), object_changed, &command);
-        api_server_observe_events(cluster_api(run_cluster(look->run)), event_written, &command);
-        run_execute(look->run);
-        print_event(&command);
-    }
-    print_and_clear(errors, stderr);
-    json_decref(list);
-    return watch != NULL ? EXIT_DONE : EXIT_BAD_INPUT;
+    if (watch == NULL)
+        return FALSE;
+    kubectl_watch_list(watch, request->out);
+    print_and_clear(request->out, stdout);
+    api_server_observe(cluster_api(run_cluster(look->run)), object_changed, &command);
+    api_server_observe_events(cluster_api(run_cluster(look->run)), event_written, &command);
+    run_execute(look->run);
+    print_event(&command);
+    return TRUE;
 }
 
-/* The last word is the scenario's file, the words before are for kubectl. */
+/* The last of @words is the scenario's file, the words before are for kubectl. */
 static ExitCode
 look_and_show(const LookOptions *look_options,
               const KubectlOptions *options,
@@ -139,16 +99,27 @@ look_and_show(const LookOptions *look_options,
 {
     g_autofree char *file = g_strdup(words[n - 1]);
     g_autoptr(Look) look = look_open(look_options, file);
+    const char *at = look_options->at == NULL && options->watch ? "0s" : look_options->at;
 
-    if (look == NULL)
+    if (look == NULL || !look_advance(look, "--at", at))
         return EXIT_BAD_INPUT;
     words[n - 1] = NULL;
-    if (options->watch)
-        return look_advance(look, "--at", look_options->at != NULL ? look_options->at : "0s")
-                   ? watch(look, options, words)
-                   : EXIT_BAD_INPUT;
-    return look_advance(look, "--at", look_options->at) ? show(look, options, command, words)
-                                                        : EXIT_BAD_INPUT;
+    json_auto_t *list = snapshot_take(look->run);
+    g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
+    g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
+    const KubectlRequest request = {.cluster = cluster,
+                                    .options = options,
+                                    .now = snapshot_now(look->run),
+                                    .out = out,
+                                    .errors = errors};
+    gboolean is_good =
+        options->watch ? watch(look, &request, words) : command(&request, words) == 0;
+
+    print_and_clear(out, stdout);
+    fflush(stdout);
+    print_and_clear(errors, stderr);
+    /* kubectl's status is 1 for every error. Here all of them are errors of the user. */
+    return is_good ? EXIT_DONE : EXIT_BAD_INPUT;
 }
 
 static ExitCode
@@ -169,17 +140,13 @@ run_command(int argc,
                    "Columns, words and options are kubectl's own. Times are virtual: 0s is "
                    "2026-01-01T00:00:00Z."))
         return EXIT_BAD_INPUT;
-    if (argc < n_min + 1) {
-        cli_error("%s: %s (see kvolsim %s --help)", name,
-                  argc == 1 ? "what, and of which scenario file?"
-                            : "the last word must be a scenario file",
-                  name);
-        return EXIT_BAD_INPUT;
-    }
-    if (options.watch && command != kubectl_get) {
-        cli_error("%s: -w is of get only (get events -w)", name);
-        return EXIT_BAD_INPUT;
-    }
+    if (argc < n_min + 1)
+        return cli_bad_input("%s: %s (see kvolsim %s --help)", name,
+                             argc == 1 ? "what, and of which scenario file?"
+                                       : "the last word must be a scenario file",
+                             name);
+    if (options.watch && command != kubectl_get)
+        return cli_bad_input("%s: -w is of get only (get events -w)", name);
     kubectl_options_finish(&options);
     return look_and_show(&look_options, &options, command, argv + 1, argc - 1);
 }

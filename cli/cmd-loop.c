@@ -24,10 +24,8 @@ list(const char *state_dir)
         printf("nothing: there is no %s\n", state_dir);
         return EXIT_DONE;
     }
-    if (remains == NULL) {
-        cli_error("loop: %s", error->message);
-        return loop_folder_exit(error);
-    }
+    if (remains == NULL)
+        return loop_folder_fail("loop", error);
     if (loop_ledger_is_taken(state_dir))
         printf("a process works in %s\n", state_dir);
     for (unsigned i = 0; i < remains->len; i++)
@@ -55,20 +53,14 @@ clean(const char *state_dir)
         printf("nothing to clean: there is no %s\n", state_dir);
         return EXIT_DONE;
     }
-    if (error == NULL)
-        return EXIT_ERROR;
-    cli_error("loop: %s", error->message);
-    return loop_folder_exit(error);
+    return error == NULL ? EXIT_ERROR : loop_folder_fail("loop", error);
 }
 
 int
 cmd_loop(int argc, char **argv)
 {
     g_autofree char *given = NULL;
-    const GOptionEntry entries[] = {
-        LOOP_FOLDER_OPTION(&given),
-        G_OPTION_ENTRY_NULL,
-    };
+    const GOptionEntry entries[] = {LOOP_FOLDER_OPTION(&given), G_OPTION_ENTRY_NULL};
 
     if (!cli_parse(
             &argc, &argv, entries, "list|clean",
@@ -83,6 +75,5 @@ cmd_loop(int argc, char **argv)
         return list(folder);
     if (argc == 2 && strcmp(argv[1], "clean") == 0)
         return clean(folder);
-    cli_error("loop: give list or clean (see kvolsim loop --help)");
-    return EXIT_BAD_INPUT;
+    return cli_bad_usage("loop", "give list or clean");
 }

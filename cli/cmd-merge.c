@@ -19,7 +19,7 @@ cmd_merge(int argc, char **argv)
 {
     g_autofree char *out = NULL;
     const GOptionEntry entries[] = {
-        {"out", 0, 0, G_OPTION_ARG_FILENAME, &out, "The file to merge into; it may exist", "DB"},
+        CLI_OPTION("out", FILENAME, &out, "The file to merge into; it may exist", "DB"),
         G_OPTION_ENTRY_NULL,
     };
 
@@ -29,10 +29,8 @@ cmd_merge(int argc, char **argv)
             "of them must be the same in both.\n"
             "Exit status: 0 done, 1 I/O error, 2 the files do not belong together."))
         return EXIT_BAD_INPUT;
-    if (argc < 2 || out == NULL) {
-        cli_error("merge: %s (see kvolsim merge --help)",
-                  out == NULL ? "--out: no file given" : "no files given");
-        return EXIT_BAD_INPUT;
-    }
+    if (argc < 2 || out == NULL)
+        return cli_bad_input("merge: %s (see kvolsim merge --help)",
+                             out == NULL ? "--out: no file given" : "no files given");
     return merge(out, argv + 1);
 }

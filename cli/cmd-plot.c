@@ -65,27 +65,20 @@ draw_all(const char *run, const char *kind, const GnuplotFormat *format, const c
     if (is_known)
         return EXIT_DONE;
     g_autofree char *names = picture_names(", ", FALSE);
-    cli_error("plot: no such picture: \"%s\" (known: %s)", kind, names);
-    return EXIT_BAD_INPUT;
+    return cli_bad_input("plot: no such picture: \"%s\" (known: %s)", kind, names);
 }
 
 /* Settings for gnuplot from --from and --to. Returns: (owned): NULL with the fault printed */
 static char *
 zoom_settings(const char *from_text, const char *to_text)
 {
-    g_autoptr(GError) error = NULL;
     SimTime from = 0, to = 0;
 
     if (from_text == NULL && to_text == NULL)
         return g_strdup("");
-    if (from_text != NULL && !sim_time_parse(from_text, &from, &error)) {
-        cli_error("plot: --from: %s", error->message);
+    if (!cli_parse_time("plot: --from", from_text, &from) ||
+        !cli_parse_time("plot: --to", to_text, &to))
         return NULL;
-    }
-    if (to_text != NULL && !sim_time_parse(to_text, &to, &error)) {
-        cli_error("plot: --to: %s", error->message);
-        return NULL;
-    }
     if (to <= from) {
         cli_error("plot: --to must be given, and later than --from");
         return NULL;
@@ -99,23 +92,17 @@ plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, cons
     const GnuplotFormat *format = gnuplot_format(format_name);
     const char *picture = argc == 3 ? argv[2] : NULL;
 
-    if (argc < 2 || argc > 3) {
-        cli_error(
-            "plot: give the folder of a run or the file of a sweep, and a picture if you like "
-            "(see kvolsim plot --help)");
-        return EXIT_BAD_INPUT;
-    }
-    if (format != NULL ? strcmp(format_name, "page") == 0 : strcmp(format_name, "mermaid") != 0) {
-        cli_error("plot: --format: \"%s\" is none of png, svg, dumb, mermaid", format_name);
-        return EXIT_BAD_INPUT;
-    }
+    if (argc < 2 || argc > 3)
+        return cli_bad_usage(
+            "plot", "give the folder of a run or the file of a sweep, and a picture if you like");
+    if (format != NULL ? strcmp(format_name, "page") == 0 : strcmp(format_name, "mermaid") != 0)
+        return cli_bad_input("plot: --format: \"%s\" is none of png, svg, dumb, mermaid",
+                             format_name);
     if (picture != NULL && plot_story_has(picture))
         return plot_story_draw(story, argv[1], picture, format_name);
-    if (format == NULL || story->object != NULL) {
-        cli_error("plot: %s is for sequence and lifecycle only",
-                  format == NULL ? "--format mermaid" : "--object");
-        return EXIT_BAD_INPUT;
-    }
+    if (format == NULL || story->object != NULL)
+        return cli_bad_input("plot: %s is for sequence and lifecycle only",
+                             format == NULL ? "--format mermaid" : "--object");
     if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR))
         return plot_sweep_draw(sweep, argv[1], picture, format);
     g_autofree char *zoom = zoom_settings(story->from, story->to);
@@ -125,34 +112,36 @@ plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, cons
 int
 cmd_plot(int argc, char **argv)
 {
-    g_auto(PlotStory) story = {0};
-    g_auto(PlotSweep) sweep = {0};
-    g_autofree char *format_name = NULL;
+    PlotStory story = {0};
+    PlotSweep sweep = {0};
+    char *format_name = NULL;
     const GOptionEntry entries[] = {
-        {"format",   0, 0, G_OPTION_ARG_STRING,       &format_name,
-         "png (default), svg, dumb (in the terminal), or mermaid (a story as text for documents)",          "FORMAT"         },
-        {"object",   0, 0, G_OPTION_ARG_STRING,       &story.object,
-         "For a story: the object, such as pod/web-0",                                                      "KIND/NAME"      },
-        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Draw from this time on",           "TIME"           },
-        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Draw up to this time",             "TIME"           },
-        {"scenario", 0, 0, G_OPTION_ARG_FILENAME,     &story.scenario,
-         "For a story: the scenario of RUN, if it does not come with kvolsim",                              "FILE"           },
-        {"set",      0, 0, G_OPTION_ARG_STRING_ARRAY, &story.look.set,
-         "For a story: each --set that the run had",                                                        "PATH=VALUE"     },
-        {"seed",     0, 0, G_OPTION_ARG_STRING,       &story.look.seed,
-         "For a story of a scenario file: use this seed instead of its own",                                "N"              },
-        {"out",      0, 0, G_OPTION_ARG_FILENAME,     &story.out,
-         "For a story: the folder for the picture (default: RUN, or the current folder)",                   "DIR"            },
-        {"measure",  0, 0, G_OPTION_ARG_STRING,       &sweep.measure,   "For a sweep: draw this measure",
-         "MEASURE"                                                                                                           },
-        {"along",    0, 0, G_OPTION_ARG_STRING,       &sweep.along,     "For a sweep: over this parameter",
-         "PARAMETER"                                                                                                         },
-        {"by",       0, 0, G_OPTION_ARG_STRING,       &sweep.by,
-         "For a sweep: a curve or row for each value of this parameter",                                    "PARAMETER"      },
-        {"against",  0, 0, G_OPTION_ARG_STRING,       &sweep.against,
-         "For the picture pareto of a sweep: the measure of the cost, such as requests",                    "MEASURE"        },
-        {"only",     0, 0, G_OPTION_ARG_STRING_ARRAY, &sweep.only,
-         "For a sweep: hold another parameter at this value",                                               "PARAMETER=VALUE"},
+        CLI_OPTION("format", STRING, &format_name,
+                   "png (default), svg, dumb (in the terminal), or mermaid (a story as text for "
+                   "documents)",
+                   "FORMAT"),
+        CLI_OPTION("object", STRING, &story.object, "For a story: the object, such as pod/web-0",
+                   "KIND/NAME"),
+        CLI_OPTION("from", STRING, &story.from, "Draw from this time on", "TIME"),
+        CLI_OPTION("to", STRING, &story.to, "Draw up to this time", "TIME"),
+        CLI_OPTION("scenario", FILENAME, &story.scenario,
+                   "For a story: the scenario of RUN, if it does not come with kvolsim", "FILE"),
+        CLI_OPTION("set", STRING_ARRAY, &story.look.set, "For a story: each --set that the run had",
+                   "PATH=VALUE"),
+        CLI_OPTION("seed", STRING, &story.look.seed,
+                   "For a story of a scenario file: use this seed instead of its own", "N"),
+        CLI_OPTION("out", FILENAME, &story.out,
+                   "For a story: the folder for the picture (default: RUN, or the current folder)",
+                   "DIR"),
+        CLI_OPTION("measure", STRING, &sweep.measure, "For a sweep: draw this measure", "MEASURE"),
+        CLI_OPTION("along", STRING, &sweep.along, "For a sweep: over this parameter", "PARAMETER"),
+        CLI_OPTION("by", STRING, &sweep.by,
+                   "For a sweep: a curve or row for each value of this parameter", "PARAMETER"),
+        CLI_OPTION("against", STRING, &sweep.against,
+                   "For the picture pareto of a sweep: the measure of the cost, such as requests",
+                   "MEASURE"),
+        CLI_OPTION("only", STRING_ARRAY, &sweep.only,
+                   "For a sweep: hold another parameter at this value", "PARAMETER=VALUE"),
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *names = picture_names("\n  ", TRUE);
@@ -166,9 +155,12 @@ cmd_plot(int argc, char **argv)
                         "it:\n  %s",
                         names, stories, sweeps);
 
-    if (!cli_parse(&argc, &argv, entries, "RUN [PICTURE]",
-                   "Draw pictures of a run's or a sweep's results, and print the files' names.",
-                   description))
-        return EXIT_BAD_INPUT;
-    return plot(&story, &sweep, argc, argv, format_name != NULL ? format_name : "png");
+    ExitCode code = EXIT_BAD_INPUT;
+
+    if (cli_parse(&argc, &argv, entries, "RUN [PICTURE]",
+                  "Draw pictures of a run's or a sweep's results, and print the files' names.",
+                  description))
+        code = plot(&story, &sweep, argc, argv, format_name != NULL ? format_name : "png");
+    cli_free_values(entries);
+    return code;
 }

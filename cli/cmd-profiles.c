@@ -12,27 +12,6 @@
 
 /* ---- The list ---- */
 
-static int
-compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Names without ".yaml", sorted. (owned) */
-static GPtrArray *
-profile_names(const char *folder)
-{
-    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GDir) files = g_dir_open(folder, 0, NULL);
-    const char *name;
-
-    while (files != NULL && (name = g_dir_read_name(files)) != NULL)
-        if (g_str_has_suffix(name, ".yaml") && !g_str_has_prefix(name, TIMING))
-            g_ptr_array_add(names, g_strndup(name, strlen(name) - strlen(".yaml")));
-    g_ptr_array_sort(names, compare_names);
-    return names;
-}
-
 /* The first sentence of the comment at the top of a profile. (owned) */
 static char *
 summary_of(const char *text)
@@ -51,16 +30,16 @@ summary_of(const char *text)
 static ExitCode
 list(const char *folder)
 {
-    g_autoptr(GPtrArray) names = profile_names(folder);
+    g_autoptr(GPtrArray) names = cli_list_files(folder, ".yaml", NULL);
 
-    for (unsigned i = 0; i < names->len; i++) {
-        g_autofree char *file =
-            g_strdup_printf("%s/%s.yaml", folder, (const char *)names->pdata[i]);
+    for (unsigned i = 0; names != NULL && i < names->len; i++) {
+        const char *name = names->pdata[i];
+        g_autofree char *file = g_strdup_printf("%s/%s.yaml", folder, name);
         g_autofree char *text = NULL;
-        if (!g_file_get_contents(file, &text, NULL, NULL))
+        if (g_str_has_prefix(name, TIMING) || !g_file_get_contents(file, &text, NULL, NULL))
             continue;
         g_autofree char *summary = summary_of(text);
-        printf("%-26s %s\n", (const char *)names->pdata[i], summary);
+        printf("%-26s %s\n", name, summary);
     }
     return EXIT_DONE;
 }
@@ -199,10 +178,8 @@ show(const char *data_dir, const char *folder, const char *name, const char *out
         g_str_has_suffix(name, ".yaml") ? g_canonicalize_filename(name, NULL) : g_strdup(name);
     g_autofree char *text = NULL;
 
-    if (!g_file_get_contents(file, &text, NULL, NULL)) {
-        cli_error("profiles: no profile \"%s\": see kvolsim profiles", name);
-        return EXIT_BAD_INPUT;
-    }
+    if (!g_file_get_contents(file, &text, NULL, NULL))
+        return cli_bad_input("profiles: no profile \"%s\": see kvolsim profiles", name);
     g_autoptr(Scenario) scenario = load(data_dir, path);
     if (scenario == NULL)
         return EXIT_BAD_INPUT;
@@ -224,8 +201,8 @@ cmd_profiles(int argc, char **argv)
 {
     g_autofree char *out = NULL;
     const GOptionEntry entries[] = {
-        {"out", 0, 0, G_OPTION_ARG_FILENAME, &out,
-         "Draw profile.png into this folder instead of the terminal", "DIR"},
+        CLI_OPTION("out", FILENAME, &out,
+                   "Draw profile.png into this folder instead of the terminal", "DIR"),
         G_OPTION_ENTRY_NULL,
     };
 
@@ -241,6 +218,5 @@ cmd_profiles(int argc, char **argv)
         return list(folder);
     if (argc == 3 && strcmp(argv[1], "show") == 0)
         return show(data_dir, folder, argv[2], out);
-    cli_error("profiles: give no argument, or show and a name (see kvolsim profiles --help)");
-    return EXIT_BAD_INPUT;
+    return cli_bad_usage("profiles", "give no argument, or show and a name");
 }

@@ -48,39 +48,51 @@ enum {
     N_COLUMNS,
 };
 
-#define POINTS_MAX 8
+/* A point in the life of an object: its column, and the object's state from then on. */
+typedef struct {
+    unsigned column; /* 0: there are no more points */
+    const char *state, *color;
+} Point;
 
-/* The state of an object after each point of its life. Colours as in the pictures. */
+static const Point pod_points[] = {
+    {CREATED,   "without a node", "#56B4E9"},
+    {SCHEDULED, "on a node",      "#E69F00"},
+    {ATTACHED,  "attached",       "#009E73"},
+    {STAGED,    "staged",         "#CC79A7"},
+    {PUBLISHED, "published",      "#0072B2"},
+    {READY,     "ready",          "#F0E442"},
+    {DELETED,   "deleted",        "#D55E00"},
+    {GONE,      "gone",           "#8882"  },
+    {0,         NULL,             NULL     },
+};
+
+static const Point claim_points[] = {
+    {CREATED,     "pending",                  "#56B4E9"},
+    {ASKED,       "with a provisioner asked", "#E69F00"},
+    {PROVISIONED, "provisioned",              "#009E73"},
+    {BOUND,       "bound",                    "#F0E442"},
+    {DELETED,     "deleted",                  "#D55E00"},
+    {GONE,        "gone",                     "#8882"  },
+    {0,           NULL,                       NULL     },
+};
+
+static const Point volume_points[] = {
+    {ASKED,       "being made", "#E69F00"},
+    {PROVISIONED, "made",       "#CC79A7"},
+    {CREATED,     "available",  "#009E73"},
+    {BOUND,       "bound",      "#F0E442"},
+    {DELETED,     "released",   "#D55E00"},
+    {GONE,        "gone",       "#8882"  },
+    {0,           NULL,         NULL     },
+};
+
 static const struct {
     const char *kind, *heading;
-    struct {
-        unsigned column;
-        const char *state, *color;
-    } points[POINTS_MAX]; /* in order; the last has column 0 */
+    const Point *points; /* in order */
 } kinds[] = {
-    {"pod",
-     "pods",    {{CREATED, "without a node", "#56B4E9"},
-      {SCHEDULED, "on a node", "#E69F00"},
-      {ATTACHED, "attached", "#009E73"},
-      {STAGED, "staged", "#CC79A7"},
-      {PUBLISHED, "published", "#0072B2"},
-      {READY, "ready", "#F0E442"},
-      {DELETED, "deleted", "#D55E00"},
-      {GONE, "gone", "#8882"}}   },
-    {"claim",
-     "claims",  {{CREATED, "pending", "#56B4E9"},
-      {ASKED, "with a provisioner asked", "#E69F00"},
-      {PROVISIONED, "provisioned", "#009E73"},
-      {BOUND, "bound", "#F0E442"},
-      {DELETED, "deleted", "#D55E00"},
-      {GONE, "gone", "#8882"}} },
-    {"volume",
-     "volumes", {{ASKED, "being made", "#E69F00"},
-      {PROVISIONED, "made", "#CC79A7"},
-      {CREATED, "available", "#009E73"},
-      {BOUND, "bound", "#F0E442"},
-      {DELETED, "released", "#D55E00"},
-      {GONE, "gone", "#8882"}}},
+    {"pod",    "pods",    pod_points   },
+    {"claim",  "claims",  claim_points },
+    {"volume", "volumes", volume_points},
 };
 
 static void
@@ -162,8 +174,8 @@ append_object(GString *text, char *const *cells, unsigned kind)
     if (cells[NAMESPACE][0] != '\0' && strcmp(cells[NAMESPACE], "default") != 0)
         g_string_append_printf(text, "%s/", cells[NAMESPACE]);
     g_string_append_printf(text, "%s\"", cells[NAME]);
-    for (unsigned i = 0; i < POINTS_MAX && kinds[kind].points[i].column != 0; i++) {
-        const char *cell = cells[kinds[kind].points[i].column];
+    for (const Point *point = kinds[kind].points; point->column != 0; point++) {
+        const char *cell = cells[point->column];
         double at = g_ascii_strtod(cell, NULL);
         if (cell[0] == '\0')
             g_string_append(text, ",null");
@@ -184,9 +196,8 @@ append_kind(GString *text, char *const *lines, unsigned kind)
     gboolean is_first = TRUE;
 
     g_string_append_printf(text, "{name:'%s',states:[['to come','#8884']", kinds[kind].heading);
-    for (unsigned i = 0; i < POINTS_MAX && kinds[kind].points[i].column != 0; i++)
-        g_string_append_printf(text, ",['%s','%s']", kinds[kind].points[i].state,
-                               kinds[kind].points[i].color);
+    for (const Point *point = kinds[kind].points; point->column != 0; point++)
+        g_string_append_printf(text, ",['%s','%s']", point->state, point->color);
     g_string_append(text, "],rows:[");
     for (unsigned i = 0; lines[i] != NULL; i++) {
         g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
@@ -302,23 +313,29 @@ static char *
 make_page(const char *run, const json_t *summary, const char *objects)
 {
     const char *scenario = json_string_value(json_object_get(summary, "scenario"));
-    double end;
+    const char *version = json_string_value(json_object_get(summary, "version"));
+    const char *hash = json_string_value(json_object_get(summary, "scenarioHash"));
+    double seconds = json_number_value(json_object_get(summary, "virtualSeconds")), end;
+    int seed = (int)json_integer_value(json_object_get(summary, "seed"));
     char *objects_text = kind_objects(objects, &end);
-    Part parts[] = {
-        {"scenario",                                 g_markup_escape_text(scenario == NULL ? "" : scenario,   -1)},
-        {"css",                                          built_in("report.css")                                                                                            },
-        {"version",                                          g_strdup(json_string_value(json_object_get(summary,"version")))},
-        {"seed",                              g_strdup_printf("%d",                                                                                         (int)json_integer_value(json_object_get(summary, "seed")))},
-        {"hash",
-         g_strdup_printf("%.12s",json_string_value(json_object_get(summary, "scenarioHash")))},
-        {"seconds",
-         g_strdup_printf("%.0f",                                                                                            json_number_value(json_object_get(summary, "virtualSeconds")))},
-        {"bottleneck", bottleneck_line(summary)                                                                                                                              },
-        {"end",                                  g_strdup_printf("%.1f",                                                                              end + 1)},
-        {"kinds",                       objects_text                                                                             },
-        {"stages",                  stage_rows(summary)},
-        {"figures",all_figures(run)},
-        {"js",                                    built_in("report.js")                                                        },
+    char *scenario_text = g_markup_escape_text(scenario == NULL ? "" : scenario, -1);
+    char *seed_text = g_strdup_printf("%d", seed);
+    char *hash_text = g_strdup_printf("%.12s", hash);
+    char *seconds_text = g_strdup_printf("%.0f", seconds);
+    char *end_text = g_strdup_printf("%.1f", end + 1);
+    const Part parts[] = {
+        {"scenario",   scenario_text           },
+        {"css",        built_in("report.css")  },
+        {"version",    g_strdup(version)       },
+        {"seed",       seed_text               },
+        {"hash",       hash_text               },
+        {"seconds",    seconds_text            },
+        {"bottleneck", bottleneck_line(summary)},
+        {"end",        end_text                },
+        {"kinds",      objects_text            },
+        {"stages",     stage_rows(summary)     },
+        {"figures",    all_figures(run)        },
+        {"js",         built_in("report.js")   },
     };
     g_autofree char *page = built_in("report.html");
     char *text = fill_in(page, parts, G_N_ELEMENTS(parts));
@@ -338,21 +355,14 @@ report(const char *run)
     g_autoptr(GError) error = NULL;
     json_error_t fault;
 
-    if (!g_file_get_contents(objects_path, &objects, NULL, &error)) {
-        cli_error("report: %s; is %s the --out folder of a run?", error->message, run);
-        return EXIT_BAD_INPUT;
-    }
-    json_t *summary = json_load_file(summary_path, 0, &fault);
-    if (summary == NULL) {
-        cli_error("report: %s: %s", summary_path, fault.text);
-        return EXIT_BAD_INPUT;
-    }
+    if (!g_file_get_contents(objects_path, &objects, NULL, &error))
+        return cli_bad_input("report: %s; is %s the --out folder of a run?", error->message, run);
+    json_auto_t *summary = json_load_file(summary_path, 0, &fault);
+    if (summary == NULL)
+        return cli_bad_input("report: %s: %s", summary_path, fault.text);
     g_autofree char *page = make_page(run, summary, objects);
-    json_decref(summary);
-    if (!g_file_set_contents(page_path, page, -1, &error)) {
-        cli_error("report: %s", error->message);
-        return EXIT_ERROR;
-    }
+    if (!g_file_set_contents(page_path, page, -1, &error))
+        return cli_fail("report: %s", error->message);
     printf("%s\n", page_path);
     return EXIT_DONE;
 }
@@ -360,16 +370,16 @@ report(const char *run)
 int
 cmd_report(int argc, char **argv)
 {
-    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
+    const GOptionEntry entries[] = {
+        G_OPTION_ENTRY_NULL,
+    };
 
     if (!cli_parse(
             &argc, &argv, entries, "RUN",
             "Make one HTML page of a run, report.html in its folder, and print the file's name.",
             "RUN is the --out folder of kvolsim run. The page needs no other file and no network."))
         return EXIT_BAD_INPUT;
-    if (argc != 2) {
-        cli_error("report: give the folder of a run (see kvolsim report --help)");
-        return EXIT_BAD_INPUT;
-    }
+    if (argc != 2)
+        return cli_bad_usage("report", "give the folder of a run");
     return report(argv[1]);
 }

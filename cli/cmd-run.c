@@ -65,8 +65,7 @@ write_run(RunCommand *self, const Run *run, const Stages *stages, const char *pa
         return EXIT_DONE;
     if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INTR))
         return EXIT_INTERRUPTED;
-    cli_error("%s", error->message);
-    return EXIT_ERROR;
+    return cli_fail("%s", error->message);
 }
 
 static ExitCode
@@ -89,10 +88,8 @@ run_once(RunCommand *self,
         progress_hide(self->progress);
         return EXIT_INTERRUPTED;
     }
-    if (run == NULL) {
-        cli_error("%s: %s", scenario->file, error->message);
-        return EXIT_BAD_INPUT;
-    }
+    if (run == NULL)
+        return cli_bad_input("%s: %s", scenario->file, error->message);
     RunEnd end = run_execute(run);
     progress_hide(self->progress);
     if (end == RUN_INTERRUPTED || progress_is_interrupted(self->progress))
@@ -151,10 +148,8 @@ move_each(const char *partial, const char *folder)
     while (from != NULL && (name = g_dir_read_name(from)) != NULL) {
         g_autofree char *source = g_build_filename(partial, name, NULL);
         g_autofree char *target = g_build_filename(folder, name, NULL);
-        if (g_rename(source, target) != 0) {
-            cli_error("%s: %s", target, g_strerror(errno));
-            return EXIT_ERROR;
-        }
+        if (g_rename(source, target) != 0)
+            return cli_fail("%s: %s", target, g_strerror(errno));
     }
     return EXIT_DONE;
 }
@@ -200,10 +195,8 @@ run_all(RunCommand *self,
         return EXIT_DONE;
 
     g_autoptr(GError) error = NULL;
-    if (!results_write_summary(results, partial, &error)) {
-        cli_error("%s", error->message);
-        return EXIT_ERROR;
-    }
+    if (!results_write_summary(results, partial, &error))
+        return cli_fail("%s", error->message);
     return move_results(partial, self->out);
 }
 
@@ -211,10 +204,8 @@ static void
 print_results(const RunCommand *self, Results *results)
 {
     if (self->is_json) {
-        json_t *summary = results_summary(results);
-
+        json_auto_t *summary = results_summary(results);
         cli_print_json(summary);
-        json_decref(summary);
         return;
     }
     g_autofree char *table = results_table(results);
@@ -269,17 +260,16 @@ cmd_run(int argc, char **argv)
 {
     RunCommand self = {.replications = 1};
     const GOptionEntry entries[] = {
-        {"seed",           0, 0, G_OPTION_ARG_STRING,       &self.seed,           "Use this seed instead of the scenario's",
-         "N"                                                                                                                             },
-        {"set",            0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set,
-         "Change a value of the scenario, e.g. spec.nodes[0].count=5",                                                       "PATH=VALUE"},
-        {"replications",   0, 0, G_OPTION_ARG_INT,          &self.replications,
-         "Run N times, each with other random numbers",                                                                      "N"         },
-        {"out",            0, 0, G_OPTION_ARG_FILENAME,     &self.out,            "Write results into this folder",          "DIR"       },
-        {"format",         0, 0, G_OPTION_ARG_STRING,       &self.format,
-         "How to print the summary: table (default) or json",                                                                "FORMAT"    },
-        {"no-attribution", 0, 0, G_OPTION_ARG_NONE,         &self.no_attribution,
-         "Do not record causes or report where the time went: for very large runs",                                          NULL        },
+        CLI_OPTION("seed", STRING, &self.seed, "Use this seed instead of the scenario's", "N"),
+        CLI_OPTION("set", STRING_ARRAY, &self.set,
+                   "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"),
+        CLI_OPTION("replications", INT, &self.replications,
+                   "Run N times, each with other random numbers", "N"),
+        CLI_OPTION("out", FILENAME, &self.out, "Write results into this folder", "DIR"),
+        CLI_OPTION("format", STRING, &self.format,
+                   "How to print the summary: table (default) or json", "FORMAT"),
+        CLI_OPTION("no-attribution", NONE, &self.no_attribution,
+                   "Do not record causes or report where the time went: for very large runs", NULL),
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -294,9 +284,6 @@ cmd_run(int argc, char **argv)
         code = run_scenario_file(&self, argv[1]);
     }
     progress_free(self.progress);
-    g_free(self.seed);
-    g_free(self.out);
-    g_free(self.format);
-    g_strfreev(self.set);
+    cli_free_values(entries);
     return code;
 }

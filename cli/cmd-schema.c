@@ -21,8 +21,8 @@ cmd_schema(int argc, char **argv)
 {
     gboolean is_reference = FALSE;
     const GOptionEntry entries[] = {
-        {"reference", 0, 0, G_OPTION_ARG_NONE, &is_reference,
-         "Print the fields as tables in Markdown instead", NULL},
+        CLI_OPTION("reference", NONE, &is_reference,
+                   "Print the fields as tables in Markdown instead", NULL),
         G_OPTION_ENTRY_NULL,
     };
 
@@ -35,19 +35,16 @@ cmd_schema(int argc, char **argv)
     unsigned kind = 0;
     while (argc == 2 && kind < G_N_ELEMENTS(kinds) && strcmp(argv[1], kinds[kind].name) != 0)
         kind++;
-    if (argc > 2 || kind == G_N_ELEMENTS(kinds)) {
-        cli_error("schema: %s (scenario or sweep)",
-                  argc > 2 ? "more than one kind given" : "there is no such kind of file");
-        return EXIT_BAD_INPUT;
-    }
+    if (argc > 2 || kind == G_N_ELEMENTS(kinds))
+        return cli_bad_input("schema: %s (scenario or sweep)",
+                             argc > 2 ? "more than one kind given"
+                                      : "there is no such kind of file");
     if (is_reference) {
         g_autofree char *reference = kinds[kind].reference();
         fputs(reference, stdout);
         return EXIT_DONE;
     }
-    json_t *schema = kinds[kind].schema();
-
+    json_auto_t *schema = kinds[kind].schema();
     cli_print_json(schema);
-    json_decref(schema);
     return EXIT_DONE;
 }

@@ -288,8 +288,8 @@ cmd_step(int argc, char **argv)
     const GOptionEntry more[] = {
         {"command", 'c', 0, G_OPTION_ARG_STRING_ARRAY, &lines,
          "Carry out this line; may be repeated; end after the last one", "LINE"},
-        {"lang",    0,   0, G_OPTION_ARG_STRING,       &language,
-         "Language of the story: en or zh (default: from $LANG)",        "LANG"},
+        CLI_OPTION("lang", STRING, &language,
+                   "Language of the story: en or zh (default: from $LANG)", "LANG"),
         G_OPTION_ENTRY_NULL,
     };
     g_autofree GOptionEntry *entries = look_entries(&options, more);

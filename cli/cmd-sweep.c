@@ -53,11 +53,9 @@ run_sweep(const SweepCommand *self, const Sweep *sweep, const char *out)
     g_autoptr(GError) error = NULL;
     g_autoptr(SweepStore) store = sweep_store_create(out, sweep, self->resume, &error);
 
-    if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS)) {
-        cli_error("sweep: %s is there already (--resume goes on with it, --out names another file)",
-                  out);
-        return EXIT_BAD_INPUT;
-    }
+    if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS))
+        return cli_bad_input(
+            "sweep: %s is there already (--resume goes on with it, --out names another file)", out);
     if (store == NULL)
         return cli_store_error(error);
     ExitCode code =
@@ -104,17 +102,17 @@ cmd_sweep(int argc, char **argv)
 {
     SweepCommand self = {0};
     const GOptionEntry entries[] = {
-        {"jobs",         'j', 0, G_OPTION_ARG_INT,      &self.jobs,
-         "Make N runs at once; default: one for each processor",    "N"  },
-        {"out",          0,   0, G_OPTION_ARG_FILENAME, &self.out,
-         "The result file; default: the sweep's name with .sqlite", "DB" },
-        {"resume",       0,   0, G_OPTION_ARG_NONE,     &self.resume,
-         "Make only the runs that the file does not have yet",      NULL },
-        {"shard",        0,   0, G_OPTION_ARG_STRING,   &self.shard,
-         "Make only part I of N; kvolsim merge merges the parts",   "I/N"},
-        {"replications", 0,   0, G_OPTION_ARG_INT,      &self.replications,
-         "Run each point N times (at least N, if a rule may stop it), instead of what the file "
-         "says",                                                    "N"  },
+        CLI_JOBS_OPTION(&self.jobs),
+        CLI_OPTION("out", FILENAME, &self.out,
+                   "The result file; default: the sweep's name with .sqlite", "DB"),
+        CLI_OPTION("resume", NONE, &self.resume,
+                   "Make only the runs that the file does not have yet", NULL),
+        CLI_OPTION("shard", STRING, &self.shard,
+                   "Make only part I of N; kvolsim merge merges the parts", "I/N"),
+        CLI_OPTION("replications", INT, &self.replications,
+                   "Run each point N times (at least N, if a rule may stop it), instead of what "
+                   "the file says",
+                   "N"),
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -126,7 +124,6 @@ cmd_sweep(int argc, char **argv)
                   "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.") &&
         arguments_are_good(&self, argc))
         code = sweep_file(&self, argv[1]);
-    g_free(self.out);
-    g_free(self.shard);
+    cli_free_values(entries);
     return code;
 }

@@ -59,29 +59,21 @@ name_of(const char *file)
 
 /* ---- Lessons ---- */
 
-static int
-compare_files(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Returns: FALSE with the fault printed */
 static gboolean
 find_lessons(Teacher *self)
 {
     g_autofree char *folder = g_build_filename(self->data_dir, "scenarios", "lessons", NULL);
     g_autoptr(GError) error = NULL;
-    g_autoptr(GDir) dir = g_dir_open(folder, 0, &error);
-    const char *name;
+    g_autoptr(GPtrArray) names = cli_list_files(folder, ".yaml", &error);
 
-    if (dir == NULL) {
+    if (names == NULL) {
         cli_error("teach: %s", error->message);
         return FALSE;
     }
-    while ((name = g_dir_read_name(dir)) != NULL)
-        if (g_str_has_suffix(name, ".yaml"))
-            g_ptr_array_add(self->files, g_build_filename(folder, name, NULL));
-    g_ptr_array_sort(self->files, compare_files);
+    for (unsigned i = 0; i < names->len; i++)
+        g_ptr_array_add(self->files,
+                        g_strdup_printf("%s/%s.yaml", folder, (char *)names->pdata[i]));
     return TRUE;
 }
 
@@ -298,10 +290,8 @@ check_solution(Teacher *self, const char *word, const char *solution)
     if (lesson == NULL)
         return EXIT_BAD_INPUT;
     gboolean is_solved = lesson_check(lesson, self->data_dir, solution, report, &error);
-    if (error != NULL) {
-        cli_error("teach: %s", error->message);
-        return EXIT_BAD_INPUT;
-    }
+    if (error != NULL)
+        return cli_bad_input("teach: %s", error->message);
     fputs(report->str, stdout);
     if (is_solved) {
         puts(self->is_zh ? "任务已完成。" : "Solved.");
@@ -325,10 +315,8 @@ show_solution(Teacher *self, const char *word)
     g_autofree char *name = g_path_get_basename(file);
     g_autofree char *path =
         g_build_filename(self->data_dir, "scenarios", "lessons", "solutions", name, NULL);
-    if (!g_file_get_contents(path, &text, NULL, &error)) {
-        cli_error("teach: %s", error->message);
-        return EXIT_ERROR;
-    }
+    if (!g_file_get_contents(path, &text, NULL, &error))
+        return cli_fail("teach: %s", error->message);
     fputs(text, stdout);
     return EXIT_DONE;
 }
@@ -346,9 +334,8 @@ teach(Teacher *self, int argc, char **argv, gboolean check, gboolean solution)
         return give_lesson(self, argv[1]);
     if (!check && !solution && argc == 1)
         return list_lessons(self);
-    cli_error("teach: %s (see kvolsim teach --help)",
-              check ? "give --check LESSON SOLUTION.yaml" : "give one lesson");
-    return EXIT_BAD_INPUT;
+    return cli_bad_input("teach: %s (see kvolsim teach --help)",
+                         check ? "give --check LESSON SOLUTION.yaml" : "give one lesson");
 }
 
 int
@@ -358,10 +345,9 @@ cmd_teach(int argc, char **argv)
     g_autofree char *language = NULL;
     Translation translate;
     const GOptionEntry entries[] = {
-        {"check",    0, 0, G_OPTION_ARG_NONE,   &check,    "Check a solution of the lesson's task", NULL  },
-        {"solution", 0, 0, G_OPTION_ARG_NONE,   &solution, "Print a solution of the lesson's task",
-         NULL                                                                                             },
-        {"lang",     0, 0, G_OPTION_ARG_STRING, &language, "en or zh (default: from $LANG)",        "LANG"},
+        CLI_OPTION("check", NONE, &check, "Check a solution of the lesson's task", NULL),
+        CLI_OPTION("solution", NONE, &solution, "Print a solution of the lesson's task", NULL),
+        CLI_OPTION("lang", STRING, &language, "en or zh (default: from $LANG)", "LANG"),
         G_OPTION_ENTRY_NULL,
     };
     Teacher self = {0};

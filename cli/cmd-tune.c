@@ -40,7 +40,7 @@ write_files(const TuneCommand *self, const Tune *tune, const json_t *json)
 static ExitCode
 tell(const TuneCommand *self, const Tune *tune, ExitCode code)
 {
-    json_t *json = tune_json(tune);
+    json_auto_t *json = tune_json(tune);
 
     if (self->is_json) {
         cli_print_json(json);
@@ -49,7 +49,6 @@ tell(const TuneCommand *self, const Tune *tune, ExitCode code)
         fputs(text, stdout);
     }
     ExitCode written = self->out == NULL ? EXIT_DONE : write_files(self, tune, json);
-    json_decref(json);
     return written != EXIT_DONE ? written : code;
 }
 
@@ -91,18 +90,19 @@ cmd_tune(int argc, char **argv)
 {
     TuneCommand self = {.replications = 10};
     const GOptionEntry entries[] = {
-        {"set",          0,   0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change the scenario first",
-         "PATH=VALUE"                                                                                                },
-        {"flag",         0,   0, G_OPTION_ARG_STRING_ARRAY, &self.flags,
-         "Tune only flags of this name (with * and ?); may be repeated; default: "
-         "worker threads, requests a second and bursts of sidecars and control plane",                       "NAME"  },
-        {"replications", 0,   0, G_OPTION_ARG_INT,          &self.replications,
-         "Make N runs of each setting; default: 10",                                                         "N"     },
-        {"jobs",         'j', 0, G_OPTION_ARG_INT,          &self.jobs,
-         "Make N runs at once; default: one for each processor",                                             "N"     },
-        {"out",          0,   0, G_OPTION_ARG_FILENAME,     &self.out,
-         "Write tune.csv, tune.json and a picture of API load against time into this folder",                "DIR"   },
-        {"format",       0,   0, G_OPTION_ARG_STRING,       &self.format,       "table (default) or json",   "FORMAT"},
+        CLI_OPTION("set", STRING_ARRAY, &self.set, "Change the scenario first", "PATH=VALUE"),
+        CLI_OPTION("flag", STRING_ARRAY, &self.flags,
+                   "Tune only flags of this name (with * and ?); may be repeated; default: worker "
+                   "threads, requests a second and bursts of sidecars and control plane",
+                   "NAME"),
+        CLI_OPTION("replications", INT, &self.replications,
+                   "Make N runs of each setting; default: 10", "N"),
+        CLI_JOBS_OPTION(&self.jobs),
+        CLI_OPTION(
+            "out", FILENAME, &self.out,
+            "Write tune.csv, tune.json and a picture of API load against time into this folder",
+            "DIR"),
+        CLI_FORMAT_OPTION(&self.format),
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -115,9 +115,6 @@ cmd_tune(int argc, char **argv)
                   "interrupted.") &&
         arguments_are_good(&self, argc))
         code = tune(&self, argv[1]);
-    g_free(self.out);
-    g_free(self.format);
-    g_strfreev(self.set);
-    g_strfreev(self.flags);
+    cli_free_values(entries);
     return code;
 }

@@ -110,20 +110,16 @@ write_run(const Validate *self, Run *run, const Stages *stages, const CallLog *l
     g_autofree char *journal = g_build_filename(folder, "journal.jsonl", NULL);
     const Scenario *scenario = run_scenario(run);
     g_autoptr(GError) error = NULL;
-    json_t *head = json_pack("{s:s,s:s,s:s,s:I,s:b}", "kvolsim", results_version(), "scenario",
-                             scenario->name, "hash", scenario->hash, "seed",
-                             (json_int_t)run_options(run)->seed, "realDevices", TRUE);
+    json_auto_t *head = json_pack("{s:s,s:s,s:s,s:I,s:b}", "kvolsim", results_version(), "scenario",
+                                  scenario->name, "hash", scenario->hash, "seed",
+                                  (json_int_t)run_options(run)->seed, "realDevices", TRUE);
 
-    if (!cli_make_folder(folder)) {
-        json_decref(head);
+    if (!cli_make_folder(folder))
         return EXIT_ERROR;
-    }
-    gboolean good = results_write_run(run, stages, folder, &error) &&
-                    (log == NULL || call_log_write(log, journal, head, &error));
-    json_decref(head);
-    if (!good)
-        cli_error("%s", error->message);
-    return good ? EXIT_DONE : EXIT_ERROR;
+    if (!results_write_run(run, stages, folder, &error) ||
+        (log != NULL && !call_log_write(log, journal, head, &error)))
+        return cli_fail("%s", error->message);
+    return EXIT_DONE;
 }
 
 static ExitCode
@@ -155,17 +151,11 @@ run_real(Validate *self,
 
     self->log = log;
     self->start_us = 0;
-    Run *run = run_new(scenario, &options, &error);
-    if (run == NULL) {
-        cli_error("%s: %s", scenario->file, error->message);
-        return EXIT_BAD_INPUT;
-    }
-    ExitCode code = run_execute(run) == RUN_INTERRUPTED
-                        ? EXIT_INTERRUPTED
-                        : finish_real(self, run, results, validation);
-    run_free(run);
-    self->log = NULL;
-    return code;
+    g_autoptr(Run) run = run_new(scenario, &options, &error);
+    if (run == NULL)
+        return cli_bad_input("%s: %s", scenario->file, error->message);
+    return run_execute(run) == RUN_INTERRUPTED ? EXIT_INTERRUPTED
+                                               : finish_real(self, run, results, validation);
 }
 
 /* ---- The model ---- */
@@ -177,16 +167,13 @@ run_model(Validate *self, const Scenario *scenario, uint64_t seed, Validation *v
         const RunOptions options = {.seed = seed, .replication = i, .untraced = TRUE};
         g_autoptr(GError) error = NULL;
         g_autoptr(CallLog) log = call_log_new();
-        Run *run = run_new(scenario, &options, &error);
-        if (run == NULL) {
-            cli_error("%s: %s", scenario->file, error->message);
-            return EXIT_BAD_INPUT;
-        }
+        g_autoptr(Run) run = run_new(scenario, &options, &error);
+        if (run == NULL)
+            return cli_bad_input("%s: %s", scenario->file, error->message);
         call_log_watch(log, cluster_driver(run_cluster(run), 0), NULL, NULL);
         run_execute(run);
         g_autoptr(Stages) stages = stages_new(run);
         validation_add(validation, SIDE_MODEL, log, stages);
-        run_free(run);
     }
     return EXIT_DONE;
 }
@@ -331,10 +318,8 @@ validate(Validate *self, const Scenario *scenario, uint64_t seed)
 
     g_autoptr(Progress) progress = self->progress = progress_new();
     self->backend = loop_folder_open(&options, &error);
-    if (self->backend == NULL) {
-        cli_error("validate: %s", error->message);
-        return loop_folder_exit(error);
-    }
+    if (self->backend == NULL)
+        return loop_folder_fail("validate", error);
     self->data = data;
     sim_sample_init(&self->lags);
     ExitCode code = close_backend(self, run_all(self, scenario, seed));
@@ -363,18 +348,14 @@ replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
     g_autoptr(GError) error = NULL;
     g_autoptr(Run) run = run_new(scenario, &options, &error);
 
-    if (run == NULL) {
-        cli_error("%s: %s", scenario->file, error->message);
-        return EXIT_BAD_INPUT;
-    }
+    if (run == NULL)
+        return cli_bad_input("%s: %s", scenario->file, error->message);
     run_execute(run);
     g_autoptr(Stages) stages = stages_new(run);
     results_add(results, run, stages);
     const char *difference = call_log_difference(self->replaying);
-    if (difference != NULL) {
-        cli_error("validate: the journal is of another run: %s", difference);
-        return EXIT_BAD_INPUT;
-    }
+    if (difference != NULL)
+        return cli_bad_input("validate: the journal is of another run: %s", difference);
     g_autofree char *table = results_table(results);
     fputs(table, stdout);
     return self->out == NULL ? EXIT_DONE : write_run(self, run, stages, NULL);
@@ -383,21 +364,18 @@ replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
 static ExitCode
 replay(Validate *self, const Scenario *scenario)
 {
-    json_t *head = NULL;
+    json_auto_t *head = NULL;
     g_autoptr(GError) error = NULL;
     g_autoptr(CallLog) log = call_log_read(self->replay, &head, &error);
 
-    if (log == NULL) {
-        cli_error("validate: %s", error->message);
-        return EXIT_BAD_INPUT;
-    }
+    if (log == NULL)
+        return cli_bad_input("validate: %s", error->message);
     uint64_t seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
     const char *hash = json_string_value(json_object_get(head, "hash"));
     if (g_strcmp0(hash, scenario->hash) != 0)
         cli_error(
             "validate: %s is of another version of the scenario (or of other --set, --profile)",
             self->replay);
-    json_decref(head);
     self->journal = log;
     return replay_run(self, scenario, seed);
 }
@@ -504,32 +482,32 @@ cmd_validate(int argc, char **argv)
                      .median = 0.1,
                      .ks = 0.15};
     const GOptionEntry entries[] = {
-        {"profile",      0, 0, G_OPTION_ARG_FILENAME,     &self.profile,
-         "Give the model this profile, from kvolsim calibrate, instead of the scenario's",                               "FILE"   },
-        {"repeat",       0, 0, G_OPTION_ARG_INT,          &self.repeat,
-         "Real runs, with seed, seed + 1, ... (default: 1)",                                                             "N"      },
-        {"replications", 0, 0, G_OPTION_ARG_INT,          &self.replications,
-         "Runs of the model (default: 50)",                                                                              "N"      },
-        {"median",       0, 0, G_OPTION_ARG_DOUBLE,       &self.median,
-         "The largest difference of medians, as a part of them (default: 0.1)",                                          "PART"   },
-        {"ks",           0, 0, G_OPTION_ARG_DOUBLE,       &self.ks,
-         "The largest distance of distribution functions (default: 0.15)",                                               "D"      },
-        {"noise",        0, 0, G_OPTION_ARG_STRING,       &self.noise,
-         "Two calibrations of this machine: accept differences as large as those between them",                          "CSV,CSV"},
-        {"samples",      0, 0, G_OPTION_ARG_INT,          &self.samples_min,
-         "Do not judge operations with fewer real samples (default: 20)",                                                "N"      },
-        {"lag",          0, 0, G_OPTION_ARG_INT,          &self.lag_max_ms,
-         "The largest delay of events, p99 (default: 100)",                                                              "MS"     },
-        {"workers",      0, 0, G_OPTION_ARG_INT,          &self.workers,      "Calls at once; more wait (default: 64)",
-         "N"                                                                                                                      },
-        {"replay",       0, 0, G_OPTION_ARG_FILENAME,     &self.replay,
-         "Play back a journal.jsonl instead, without devices; the same bytes each time",                                 "FILE"   },
-        {"out",          0, 0, G_OPTION_ARG_FILENAME,     &self.out,
-         "Write results, journal and picture into this folder",                                                          "DIR"    },
-        {"seed",         0, 0, G_OPTION_ARG_STRING,       &self.seed,         "Use this seed instead of the scenario's",
-         "N"                                                                                                                      },
-        {"set",          0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change a value of the scenario",
-         "PATH=VALUE"                                                                                                             },
+        CLI_OPTION("profile", FILENAME, &self.profile,
+                   "Give the model this profile, from kvolsim calibrate, instead of the scenario's",
+                   "FILE"),
+        CLI_OPTION("repeat", INT, &self.repeat, "Real runs, with seed, seed + 1, ... (default: 1)",
+                   "N"),
+        CLI_OPTION("replications", INT, &self.replications, "Runs of the model (default: 50)", "N"),
+        CLI_OPTION("median", DOUBLE, &self.median,
+                   "The largest difference of medians, as a part of them (default: 0.1)", "PART"),
+        CLI_OPTION("ks", DOUBLE, &self.ks,
+                   "The largest distance of distribution functions (default: 0.15)", "D"),
+        CLI_OPTION(
+            "noise", STRING, &self.noise,
+            "Two calibrations of this machine: accept differences as large as those between them",
+            "CSV,CSV"),
+        CLI_OPTION("samples", INT, &self.samples_min,
+                   "Do not judge operations with fewer real samples (default: 20)", "N"),
+        CLI_OPTION("lag", INT, &self.lag_max_ms, "The largest delay of events, p99 (default: 100)",
+                   "MS"),
+        CLI_OPTION("workers", INT, &self.workers, "Calls at once; more wait (default: 64)", "N"),
+        CLI_OPTION("replay", FILENAME, &self.replay,
+                   "Play back a journal.jsonl instead, without devices; the same bytes each time",
+                   "FILE"),
+        CLI_OPTION("out", FILENAME, &self.out,
+                   "Write results, journal and picture into this folder", "DIR"),
+        CLI_OPTION("seed", STRING, &self.seed, "Use this seed instead of the scenario's", "N"),
+        CLI_OPTION("set", STRING_ARRAY, &self.set, "Change a value of the scenario", "PATH=VALUE"),
         LOOP_FOLDER_OPTION(&self.state_dir),
         G_OPTION_ENTRY_NULL,
     };
@@ -545,14 +523,8 @@ cmd_validate(int argc, char **argv)
         self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(LOOP_FOLDER_DEFAULT);
         code = go(&self, argc, argv);
     }
-    g_free(self.state_dir);
-    g_free(self.profile);
-    g_free(self.out);
-    g_free(self.replay);
-    g_free(self.seed);
-    g_free(self.noise);
+    cli_free_values(entries);
     g_clear_pointer(&self.calibrations[0], g_array_unref);
     g_clear_pointer(&self.calibrations[1], g_array_unref);
-    g_strfreev(self.set);
     return code;
 }

@@ -8,7 +8,9 @@
 int
 cmd_version(int argc, char **argv)
 {
-    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
+    const GOptionEntry entries[] = {
+        G_OPTION_ENTRY_NULL,
+    };
 
     if (!cli_parse(&argc, &argv, entries, NULL, "Print the version.", NULL))
         return EXIT_BAD_INPUT;

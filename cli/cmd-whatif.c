@@ -56,7 +56,7 @@ tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
 
     if (table == NULL)
         return cli_store_error(error);
-    json_t *json = whatif_json(whatif, table);
+    json_auto_t *json = whatif_json(whatif, table);
     if (self->is_json) {
         cli_print_json(json);
     } else {
@@ -65,7 +65,6 @@ tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
     }
     if (self->out != NULL)
         code = write_files(self, whatif, table, json);
-    json_decref(json);
     if (code != EXIT_DONE || self->out == NULL)
         return code;
     if (self->is_json)
@@ -97,12 +96,10 @@ whatif(const WhatifCommand *self, const char *file)
                                             : g_build_filename(self->out, "whatif.sqlite", NULL);
     g_autoptr(Progress) progress = progress_new();
     g_autoptr(SweepStore) store = sweep_store_create(db, whatif_sweep(study), self->resume, &error);
-    if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS)) {
-        cli_error(
+    if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS))
+        return cli_bad_input(
             "whatif: %s is there already (--resume goes on with it, --out names another folder)",
             db);
-        return EXIT_BAD_INPUT;
-    }
     if (store == NULL)
         return cli_store_error(error);
     ExitCode code = cli_run_sweep(progress, whatif_sweep(study), store, self->jobs, 0, 1);
@@ -117,21 +114,21 @@ cmd_whatif(int argc, char **argv)
 {
     WhatifCommand self = {.replications = 10};
     const GOptionEntry entries[] = {
-        {"set",          0,   0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change the scenario first",
-         "PATH=VALUE"                                                                                                },
-        {"stage",        0,   0, G_OPTION_ARG_STRING,       &self.stage,
-         "Compare the times of this stage; default: pod-start",                                              "STAGE" },
-        {"statistic",    0,   0, G_OPTION_ARG_STRING,       &self.statistic,
-         "mean, min, max or a quantile such as p99 (default)",                                               "WORD"  },
-        {"replications", 0,   0, G_OPTION_ARG_INT,          &self.replications,
-         "Make N runs of each change; default: 10",                                                          "N"     },
-        {"jobs",         'j', 0, G_OPTION_ARG_INT,          &self.jobs,
-         "Make N runs at once; default: one for each processor",                                             "N"     },
-        {"out",          0,   0, G_OPTION_ARG_FILENAME,     &self.out,
-         "Write whatif.csv, whatif.json, whatif.sqlite and a tornado picture into this folder",              "DIR"   },
-        {"resume",       0,   0, G_OPTION_ARG_NONE,         &self.resume,
-         "Make only the runs that the folder does not have yet",                                             NULL    },
-        {"format",       0,   0, G_OPTION_ARG_STRING,       &self.format,       "table (default) or json",   "FORMAT"},
+        CLI_OPTION("set", STRING_ARRAY, &self.set, "Change the scenario first", "PATH=VALUE"),
+        CLI_OPTION("stage", STRING, &self.stage,
+                   "Compare the times of this stage; default: pod-start", "STAGE"),
+        CLI_OPTION("statistic", STRING, &self.statistic,
+                   "mean, min, max or a quantile such as p99 (default)", "WORD"),
+        CLI_OPTION("replications", INT, &self.replications,
+                   "Make N runs of each change; default: 10", "N"),
+        CLI_JOBS_OPTION(&self.jobs),
+        CLI_OPTION(
+            "out", FILENAME, &self.out,
+            "Write whatif.csv, whatif.json, whatif.sqlite and a tornado picture into this folder",
+            "DIR"),
+        CLI_OPTION("resume", NONE, &self.resume,
+                   "Make only the runs that the folder does not have yet", NULL),
+        CLI_FORMAT_OPTION(&self.format),
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -145,10 +142,6 @@ cmd_whatif(int argc, char **argv)
         if (arguments_are_good(&self, argc))
             code = whatif(&self, argv[1]);
     }
-    g_free(self.out);
-    g_free(self.stage);
-    g_free(self.statistic);
-    g_free(self.format);
-    g_strfreev(self.set);
+    cli_free_values(entries);
     return code;
 }

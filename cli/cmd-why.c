@@ -40,10 +40,8 @@ answer(const LookOptions *options, const char *file, const char *object)
         return EXIT_BAD_INPUT;
 
     g_autoptr(Why) why = why_ask(look->run, object);
-    if (why == NULL) {
-        cli_error("why: there is no \"%s\" at that time (pod/NAME or pvc/NAME)", object);
-        return EXIT_BAD_INPUT;
-    }
+    if (why == NULL)
+        return cli_bad_input("why: there is no \"%s\" at that time (pod/NAME or pvc/NAME)", object);
     g_autoptr(GString) text = g_string_new(NULL);
     why_tell(why, text);
     fputs(text->str, stdout);
@@ -62,9 +60,7 @@ cmd_why(int argc, char **argv)
                    "what would help.",
                    "OBJECT: pod/NAME or pvc/NAME."))
         return EXIT_BAD_INPUT;
-    if (argc != 3) {
-        cli_error("why: give a scenario file and an object (see kvolsim why --help)");
-        return EXIT_BAD_INPUT;
-    }
+    if (argc != 3)
+        return cli_bad_usage("why", "give a scenario file and an object");
     return answer(&options, argv[1], argv[2]);
 }

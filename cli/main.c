@@ -87,9 +87,7 @@ main(int argc, char **argv)
         return cmd_version(argc - 1, argv + 1);
 
     const Command *command = find_command(argv[1]);
-    if (command == NULL) {
-        cli_error("no such command: \"%s\" (see kvolsim --help)", argv[1]);
-        return EXIT_BAD_INPUT;
-    }
+    if (command == NULL)
+        return cli_bad_input("no such command: \"%s\" (see kvolsim --help)", argv[1]);
     return command->run(argc - 1, argv + 1);
 }

@@ -88,16 +88,51 @@ cli_locale_dir(void)
 
 /* ---- Arguments ---- */
 
+G_GNUC_PRINTF(1, 0)
+static void
+print_error(const char *format, va_list args)
+{
+    fputs("kvolsim: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
 void
 cli_error(const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    fputs("kvolsim: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    print_error(format, args);
     va_end(args);
+}
+
+ExitCode
+cli_bad_input(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_error(format, args);
+    va_end(args);
+    return EXIT_BAD_INPUT;
+}
+
+ExitCode
+cli_fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_error(format, args);
+    va_end(args);
+    return EXIT_ERROR;
+}
+
+ExitCode
+cli_bad_usage(const char *command, const char *message)
+{
+    return cli_bad_input("%s: %s (see kvolsim %s --help)", command, message, command);
 }
 
 gboolean
@@ -121,6 +156,16 @@ cli_parse(int *argc,
         return TRUE;
     cli_error("%s: %s (see kvolsim %s --help)", command, error->message, command);
     return FALSE;
+}
+
+void
+cli_free_values(const GOptionEntry *entries)
+{
+    for (; entries->long_name != NULL; entries++)
+        if (entries->arg == G_OPTION_ARG_STRING_ARRAY)
+            g_strfreev(*(char ***)entries->arg_data);
+        else if (entries->arg == G_OPTION_ARG_STRING || entries->arg == G_OPTION_ARG_FILENAME)
+            g_free(*(char **)entries->arg_data);
 }
 
 gboolean
@@ -166,6 +211,17 @@ cli_parse_seed(const char *text, const Scenario *scenario, uint64_t *seed)
     return TRUE;
 }
 
+gboolean
+cli_parse_time(const char *option, const char *text, SimTime *time)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (text == NULL || sim_time_parse(text, time, &error))
+        return TRUE;
+    cli_error("%s: %s", option, error->message);
+    return FALSE;
+}
+
 /* ---- Files ---- */
 
 void
@@ -188,6 +244,42 @@ cli_load_scenario(const char *file, char *const *set)
 
     cli_print_faults(faults);
     return scenario;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+GPtrArray *
+cli_list_files(const char *folder, const char *suffix, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GDir) files = g_dir_open(folder, 0, error);
+    const char *name;
+
+    if (files == NULL)
+        return NULL;
+    while ((name = g_dir_read_name(files)) != NULL)
+        if (g_str_has_suffix(name, suffix))
+            g_ptr_array_add(names, g_strndup(name, strlen(name) - strlen(suffix)));
+    g_ptr_array_sort(names, compare_names);
+    return g_steal_pointer(&names);
+}
+
+gboolean
+cli_read_origin(const char *path, Origin *origin)
+{
+    FILE *file = fopen(path, "r");
+    int n = file == NULL
+                ? 0
+                : fscanf(file, "# kvolsim %*s scenario %255s hash %79s seed %31s replication %u",
+                         origin->scenario, origin->hash, origin->seed, &origin->replication);
+
+    if (file != NULL)
+        fclose(file);
+    return n == 4;
 }
 
 gboolean

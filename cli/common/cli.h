@@ -34,8 +34,29 @@ gboolean cli_parse(int *argc,
                    const char *arguments,
                    const char *summary,
                    const char *description);
+/* Frees the texts and lists of texts that cli_parse() stored for @entries. */
+void cli_free_values(const GOptionEntry *entries);
+
+/* Rows of @entries: --@name @value; @type as in G_OPTION_ARG_@type. */
+#define CLI_OPTION(name, type, to, meaning, value)                                                 \
+    {                                                                                              \
+        name, 0, 0, G_OPTION_ARG_##type, to, meaning, value                                        \
+    }
+#define CLI_FORMAT_OPTION(to) CLI_OPTION("format", STRING, to, "table (default) or json", "FORMAT")
+#define CLI_JOBS_OPTION(to)                                                                        \
+    {                                                                                              \
+        "jobs", 'j', 0, G_OPTION_ARG_INT, to,                                                      \
+            "Make N runs at once; default: one for each processor", "N"                            \
+    }
+
 /* Prints "kvolsim: message" to stderr. */
 void cli_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* The same. Returns: %EXIT_BAD_INPUT */
+ExitCode cli_bad_input(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* The same. Returns: %EXIT_ERROR */
+ExitCode cli_fail(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* Prints @message, and that `kvolsim @command --help` tells more. Returns: %EXIT_BAD_INPUT */
+ExitCode cli_bad_usage(const char *command, const char *message);
 
 /* Each checks one argument of @command, and prints what is wrong with it. Returns: whether it is
  * good */
@@ -45,6 +66,9 @@ gboolean cli_is_between(const char *command, const char *option, int value, int 
 gboolean cli_parse_format(const char *command, const char *format, gboolean *is_json);
 /* @text: of --seed; NULL: the seed of @scenario */
 gboolean cli_parse_seed(const char *text, const Scenario *scenario, uint64_t *seed);
+/* Stores the time that @text means ("12.5s"); nothing if it is %NULL. @option is for the message.
+ */
+gboolean cli_parse_time(const char *option, const char *text, SimTime *time);
 
 /**
  * cli_load_scenario:
@@ -64,6 +88,20 @@ char *cli_locale_dir(void);
 /* Blocks SIGINT, SIGTERM, SIGHUP and @another (0: none) in this thread and those that it starts.
  * Returns: (owned): a signalfd that does not block, to read them from; -1: none */
 int cli_open_signals(int another);
+
+/* The files in @folder that end in @suffix. Returns: (owned): their names (char *) without it,
+ * sorted; %NULL with @error */
+GPtrArray *cli_list_files(const char *folder, const char *suffix, GError **error);
+
+/* The run that a result file is of: "# kvolsim VERSION scenario NAME hash HASH seed N replication
+ * N" is its first line. */
+typedef struct {
+    char scenario[256], hash[80], seed[32];
+    unsigned replication;
+} Origin;
+
+/* Returns: %FALSE: the file at @path does not begin with such a line */
+gboolean cli_read_origin(const char *path, Origin *origin);
 
 /* Each writes a file or makes a folder, and prints what went wrong. Returns: whether it worked */
 gboolean cli_make_folder(const char *folder);

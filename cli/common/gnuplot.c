@@ -56,15 +56,12 @@ draw(const char *picture,
     int status;
 
     if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &printed,
-                      &complaint, &status, &error)) {
-        cli_error("plot: gnuplot could not be started: %s (on Debian: apt-get install gnuplot-nox)",
-                  error->message);
-        return EXIT_ERROR;
-    }
-    if (!g_spawn_check_wait_status(status, NULL)) {
-        cli_error("plot: gnuplot failed: %s", complaint);
-        return EXIT_ERROR;
-    }
+                      &complaint, &status, &error))
+        return cli_fail(
+            "plot: gnuplot could not be started: %s (on Debian: apt-get install gnuplot-nox)",
+            error->message);
+    if (!g_spawn_check_wait_status(status, NULL))
+        return cli_fail("plot: gnuplot failed: %s", complaint);
     if (output == NULL)
         fputs(printed, stdout);
     else
@@ -96,29 +93,6 @@ gnuplot_draw_text(const char *picture,
     return code;
 }
 
-/* Result files begin with "# kvolsim VERSION scenario burst-100 hash HASH seed 1 replication 0".
- * Returns: (owned): "burst-100, seed 1" */
-static char *
-results_title(const char *input)
-{
-    char line[1024] = "";
-    FILE *file = fopen(input, "r");
-    const char *scenario, *hash, *seed, *replication;
-
-    if (file != NULL && fgets(line, sizeof line, file) == NULL)
-        line[0] = '\0';
-    if (file != NULL)
-        fclose(file);
-    scenario = strstr(line, " scenario ");
-    hash = strstr(line, " hash ");
-    seed = strstr(line, " seed ");
-    replication = strstr(line, " replication ");
-    if (scenario == NULL || hash == NULL || seed == NULL || replication == NULL)
-        return g_strdup("?");
-    return g_strdup_printf("%.*s,%.*s", (int)(hash - scenario - 10), scenario + 10,
-                           (int)(replication - seed), seed);
-}
-
 ExitCode
 gnuplot_draw_results(const char *folder,
                      const char *picture,
@@ -129,11 +103,13 @@ gnuplot_draw_results(const char *folder,
     g_autofree char *input = g_build_filename(folder, source, NULL);
     g_autofree char *name = g_strconcat(picture, ".", format->suffix, NULL);
     g_autofree char *output = format->suffix == NULL ? NULL : g_build_filename(folder, name, NULL);
-    g_autofree char *title = results_title(input);
+    Origin origin;
+    g_autofree char *title = cli_read_origin(input, &origin)
+                                 ? g_strdup_printf("%s, seed %s", origin.scenario, origin.seed)
+                                 : g_strdup("?");
 
-    if (!g_file_test(input, G_FILE_TEST_EXISTS)) {
-        cli_error("plot: %s: no such file; is %s the --out folder of a run?", input, folder);
-        return EXIT_BAD_INPUT;
-    }
+    if (!g_file_test(input, G_FILE_TEST_EXISTS))
+        return cli_bad_input("plot: %s: no such file; is %s the --out folder of a run?", input,
+                             folder);
     return draw(picture, input, title, format->terminal, settings, output);
 }

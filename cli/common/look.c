@@ -5,12 +5,11 @@ GOptionEntry *
 look_entries(LookOptions *options, const GOptionEntry *more)
 {
     const GOptionEntry entries[] = {
-        {"at",   0, 0, G_OPTION_ARG_STRING,       &options->at,
-         "The virtual time to look at (default: the end of the run)",  "TIME"      },
-        {"seed", 0, 0, G_OPTION_ARG_STRING,       &options->seed,
-         "Use this seed instead of the scenario's",                    "N"         },
-        {"set",  0, 0, G_OPTION_ARG_STRING_ARRAY, &options->set,
-         "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"},
+        CLI_OPTION("at", STRING, &options->at,
+                   "The virtual time to look at (default: the end of the run)", "TIME"),
+        CLI_OPTION("seed", STRING, &options->seed, "Use this seed instead of the scenario's", "N"),
+        CLI_OPTION("set", STRING_ARRAY, &options->set,
+                   "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"),
         G_OPTION_ENTRY_NULL,
     };
     GArray *all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
@@ -63,17 +62,14 @@ gboolean
 look_advance(Look *self, const char *option, const char *time)
 {
     char now[SIM_TIME_BUFFER], end[SIM_TIME_BUFFER];
-    g_autoptr(GError) error = NULL;
     SimTime at;
 
     if (time == NULL) {
         run_execute(self->run);
         return TRUE;
     }
-    if (!sim_time_parse(time, &at, &error)) {
-        cli_error("%s: %s", option, error->message);
+    if (!cli_parse_time(option, time, &at))
         return FALSE;
-    }
     if (at < sim_now(run_sim(self->run))) {
         cli_error("%s: %s is before %s", option, time,
                   sim_time_format(sim_now(run_sim(self->run)), now));

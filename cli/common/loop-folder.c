@@ -2,8 +2,9 @@
 #include "loop-folder.h"
 
 ExitCode
-loop_folder_exit(const GError *error)
+loop_folder_fail(const char *command, const GError *error)
 {
+    cli_error("%s: %s", command, error->message);
     if (g_error_matches(error, LOOP_ERROR, CSI_PERMISSION_DENIED))
         return EXIT_NOT_PERMITTED;
     return g_error_matches(error, LOOP_ERROR, CSI_NOT_FOUND) ? EXIT_BAD_INPUT : EXIT_ERROR;

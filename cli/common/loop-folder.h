@@ -9,14 +9,12 @@
 #define LOOP_FOLDER_DEFAULT "/var/lib/kvolsim"
 /* A row of GOptionEntry: --state-dir into @to */
 #define LOOP_FOLDER_OPTION(to)                                                                     \
-    {                                                                                              \
-        "state-dir", 0, 0, G_OPTION_ARG_FILENAME, to,                                              \
-            "The folder of the loop driver (default: " LOOP_FOLDER_DEFAULT ")", "DIR"              \
-    }
+    CLI_OPTION("state-dir", FILENAME, to,                                                          \
+               "The folder of the loop driver (default: " LOOP_FOLDER_DEFAULT ")", "DIR")
 #define LOOP_FOLDER_WAIT_US (10 * G_USEC_PER_SEC) /* for tools of a killed process to end */
 
-/* Returns: the exit code for an error of the loop driver (LOOP_ERROR) */
-ExitCode loop_folder_exit(const GError *error);
+/* Prints an error of the loop driver (LOOP_ERROR). Returns: the exit code for it */
+ExitCode loop_folder_fail(const char *command, const GError *error);
 /* Opens a folder without volumes, and removes other remains of a dead process there.
  * Returns: (owned): NULL with @error */
 LoopBackend *loop_folder_open(const LoopOptions *options, GError **error);

@@ -72,17 +72,6 @@ static const struct {
     {"lifecycle", "the phases of the claims and volumes of --object", draw_lifecycle},
 };
 
-void
-plot_story_clear(PlotStory *self)
-{
-    look_options_clear(&self->look);
-    g_free(self->object);
-    g_free(self->from);
-    g_free(self->to);
-    g_free(self->scenario);
-    g_free(self->out);
-}
-
 static int
 find_picture(const char *name)
 {
@@ -111,36 +100,16 @@ plot_story_names(const char *separator)
 
 /* ---- The run again ---- */
 
-/* From "# kvolsim VERSION scenario NAME hash HASH seed N replication N". */
-typedef struct {
-    char scenario[256], hash[80], seed[32];
-    unsigned replication;
-} Origin;
-
-static gboolean
-read_origin(const char *folder, Origin *origin)
-{
-    g_autofree char *path = g_build_filename(folder, "objects.csv", NULL);
-    FILE *file = fopen(path, "r");
-    int n = file == NULL
-                ? 0
-                : fscanf(file, "# kvolsim %*s scenario %255s hash %79s seed %31s replication %u",
-                         origin->scenario, origin->hash, origin->seed, &origin->replication);
-
-    if (file != NULL)
-        fclose(file);
-    return n == 4;
-}
-
 /* Results name their scenario, but not its file. Scenarios that come with the program are found by
  * that name. */
 static Look *
 open_results(const PlotStory *self, const char *folder)
 {
     g_autofree char *data_dir = cli_data_dir();
+    g_autofree char *objects = g_build_filename(folder, "objects.csv", NULL);
     Origin origin;
 
-    if (!read_origin(folder, &origin)) {
+    if (!cli_read_origin(objects, &origin)) {
         cli_error("plot: %s: no results of a run, and no scenario file", folder);
         return NULL;
     }
@@ -164,17 +133,6 @@ open_results(const PlotStory *self, const char *folder)
         return NULL;
     }
     return g_steal_pointer(&look);
-}
-
-static gboolean
-parse_bound(const char *option, const char *text, SimTime *time)
-{
-    g_autoptr(GError) error = NULL;
-
-    if (text == NULL || sim_time_parse(text, time, &error))
-        return TRUE;
-    cli_error("plot: %s: %s", option, error->message);
-    return FALSE;
 }
 
 /* ---- Output ---- */
@@ -220,23 +178,20 @@ draw(const PlotStory *self, Look *look, const char *run, int picture, const char
                    .to = SIM_TIME_MAX,
                    .is_mermaid = strcmp(format, "mermaid") == 0};
 
-    if (!parse_bound("--from", self->from, &story.from) ||
-        !parse_bound("--to", self->to, &story.to))
+    if (!cli_parse_time("plot: --from", self->from, &story.from) ||
+        !cli_parse_time("plot: --to", self->to, &story.to))
         return EXIT_BAD_INPUT;
     run_execute(look->run);
     results_append_header(header, look->run, story.is_mermaid ? "" : "# ", "");
     story.header = header->str;
     Drawn drawn = pictures[picture].draw(&story);
     g_autofree char *text = drawn.text;
-    if (text == NULL) {
-        cli_error("plot: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)", self->object);
-        return EXIT_BAD_INPUT;
-    }
-    if (*text == '\0') {
-        cli_error("plot: nothing happened to \"%s\" that %s can show", self->object,
-                  pictures[picture].name);
-        return EXIT_BAD_INPUT;
-    }
+    if (text == NULL)
+        return cli_bad_input("plot: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)",
+                             self->object);
+    if (*text == '\0')
+        return cli_bad_input("plot: nothing happened to \"%s\" that %s can show", self->object,
+                             pictures[picture].name);
     if (story.is_mermaid) {
         fputs(text, stdout);
         return EXIT_DONE;
@@ -253,14 +208,10 @@ plot_story_draw(const PlotStory *self, const char *run, const char *picture, con
     int number = find_picture(picture);
 
     g_assert(number >= 0);
-    if (self->object == NULL) {
-        cli_error("plot: %s needs --object KIND/NAME", picture);
-        return EXIT_BAD_INPUT;
-    }
-    if (strcmp(format, "dumb") == 0) {
-        cli_error("plot: --format: %s can be png, svg or mermaid", picture);
-        return EXIT_BAD_INPUT;
-    }
+    if (self->object == NULL)
+        return cli_bad_input("plot: %s needs --object KIND/NAME", picture);
+    if (strcmp(format, "dumb") == 0)
+        return cli_bad_input("plot: --format: %s can be png, svg or mermaid", picture);
     g_autoptr(Look) look = g_file_test(run, G_FILE_TEST_IS_DIR) ? open_results(self, run)
                                                                 : look_open(&self->look, run);
     return look != NULL ? draw(self, look, run, number, format) : EXIT_BAD_INPUT;

@@ -10,9 +10,6 @@ typedef struct {
     char *object, *from, *to, *scenario, *out;
 } PlotStory;
 
-void plot_story_clear(PlotStory *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PlotStory, plot_story_clear)
-
 /* Returns: whether @picture ("sequence") is one of these */
 gboolean plot_story_has(const char *picture);
 /* For --help: a line for each. (owned) */

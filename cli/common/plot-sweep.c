@@ -15,16 +15,6 @@ static const struct {
                            "the Pareto front of requests to the API server against a time"},
 };
 
-void
-plot_sweep_clear(PlotSweep *self)
-{
-    g_free(self->along);
-    g_free(self->by);
-    g_free(self->measure);
-    g_free(self->against);
-    g_strfreev(self->only);
-}
-
 char *
 plot_sweep_names(const char *separator)
 {
@@ -146,6 +136,6 @@ plot_sweep_draw(const PlotSweep *self,
     }
     if (is_known)
         return code;
-    cli_error("plot: no such picture of a sweep: \"%s\" (known: curves, heat-map, pareto)", kind);
-    return EXIT_BAD_INPUT;
+    return cli_bad_input(
+        "plot: no such picture of a sweep: \"%s\" (known: curves, heat-map, pareto)", kind);
 }

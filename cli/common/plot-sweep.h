@@ -10,9 +10,6 @@ typedef struct {
     char **only;
 } PlotSweep;
 
-void plot_sweep_clear(PlotSweep *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PlotSweep, plot_sweep_clear)
-
 /* For --help: a line for each. (owned) */
 char *plot_sweep_names(const char *separator);
 

@@ -59,8 +59,7 @@ cli_sweep_error(const char *file, const GError *error)
 {
     if (error->domain == SWEEP_STORE_ERROR)
         return cli_store_error(error);
-    cli_error("%s: %s", file, error->message);
-    return EXIT_BAD_INPUT;
+    return cli_bad_input("%s: %s", file, error->message);
 }
 
 ExitCode

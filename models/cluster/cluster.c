@@ -18,6 +18,8 @@ model_free(void *data)
     plans_abandon(component);
     if (component->class->clear != NULL)
         component->class->clear(component);
+    while (component->workers.head != NULL)
+        workers_free(component->workers.head->data);
     event_recorder_free(component->events);
     api_client_free(component->event_client);
     api_client_free(component->client);

@@ -267,7 +267,7 @@ typedef struct {
     void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
 } WorkersOptions;
 
-/* @options is copied. */
+/* @options is copied. The component frees its workers when it ends. */
 Workers *workers_new(Component *component, const WorkersOptions *options);
 void workers_free(Workers *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Workers, workers_free)

@@ -2,12 +2,14 @@
 #include "models/workloads/pod-orders.h"
 
 gboolean
-pod_orders_apply(Expectations *expected, uint64_t *n_names, const PlanChange *change, SimTime now)
+pod_orders_apply(OwnerState *state, const PlanChange *change, SimTime now)
 {
+    Expectations *expected = &state->expected;
+
     switch (change->what) {
     case POD_ORDERS_CREATIONS:
         expect_creations(expected, (int32_t)change->number, now);
-        *n_names += (uint64_t)change->number;
+        state->n_names += (uint64_t)change->number;
         return TRUE;
     case POD_ORDERS_CREATIONS_DROPPED:
         for (int64_t i = 0; i < change->number; i++)

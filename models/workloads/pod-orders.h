@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/plan/plan.h"
-#include "models/workloads/expectations.h"
+#include "models/workloads/owner-controller.h"
 
 /* Creations and deletions of pods by one sync of a ReplicaSet, DaemonSet or Job. Each pod has a
  * plan of its own; the plan of the sync waits for all of them. */
@@ -30,10 +30,8 @@ typedef enum {
     POD_ORDERS_CHANGES_END,
 } PodOrdersChange;
 
-/* Carries out a change of the kinds above. @n_names: generated names used so far. Returns: FALSE:
- * it is of another kind */
-gboolean
-pod_orders_apply(Expectations *expected, uint64_t *n_names, const PlanChange *change, SimTime now);
+/* Carries out a change of the kinds above. Returns: FALSE: it is of another kind */
+gboolean pod_orders_apply(OwnerState *state, const PlanChange *change, SimTime now);
 
 /* Returns: an element of the arrays below. @order: begins with a PodOrder; its @size bytes are
  * copied. @decide: adds the request, then plan_then(pod_order_decide_after) */

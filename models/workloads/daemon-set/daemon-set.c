@@ -11,9 +11,8 @@ set_state_free(void *data)
 {
     DaemonState *state = data;
 
-    expectations_clear(&state->expected);
-    g_hash_table_unref(state->failures);
-    g_free(state);
+    g_clear_pointer(&state->failures, g_hash_table_unref);
+    owner_state_free(state);
 }
 
 static void
@@ -29,25 +28,10 @@ sync_clear(void *data)
     object_unref(&sync->set->meta);
 }
 
-static void
-set_changed(void *data, const Object *before, const Object *after)
-{
-    DaemonSetController *self = data;
-
-    workers_add(self->workers, (before != NULL ? before : after)->key);
-    if (after == NULL) {
-        g_hash_table_remove(self->states, before->key);
-    } else if (g_hash_table_lookup(self->states, after->key) == NULL) {
-        DaemonState *state = g_new0(DaemonState, 1);
-        state->failures = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-        g_hash_table_insert(self->states, (void *)after->key, state);
-    }
-}
-
 static gboolean
 fits_alike(const DaemonSetController *self, const DaemonSet *set, const Node *a, const Node *b)
 {
-    Tolerations *tolerations = daemon_tolerations(set, self->base.strings);
+    Tolerations *tolerations = daemon_tolerations(set, self->head.base.strings);
     DaemonFit before = a == NULL ? DAEMON_UNFIT : daemon_fit(set, tolerations, a);
     DaemonFit after = daemon_fit(set, tolerations, b);
 
@@ -64,41 +48,22 @@ node_changed(void *data, const Object *before, const Object *after)
     InformerIter iter;
     const Object *set;
 
-    if (after == NULL || informer_count(self->sets) == 0 ||
+    if (after == NULL || informer_count(self->head.owners) == 0 ||
         (before != NULL && string_map_equal(before->labels, after->labels) &&
          taints_equal(((const Node *)before)->taints, ((const Node *)after)->taints)))
         return;
-    informer_iter_init(&iter, self->sets);
+    informer_iter_init(&iter, self->head.owners);
     while ((set = informer_iter_next(&iter)) != NULL)
         if (!fits_alike(self, DAEMON_SET_CONST(set), (const Node *)before, (const Node *)after))
-            workers_add(self->workers, set->key);
-}
-
-static const LabelSelector *
-selector_of(const Object *set)
-{
-    return DAEMON_SET_CONST(set)->selector;
-}
-
-static int32_t
-min_ready_s(const Object *set)
-{
-    return DAEMON_SET_CONST(set)->min_ready_s;
+            workers_add(self->head.workers, set->key);
 }
 
 static void
-pod_changed(void *data, const Object *before, const Object *after)
+note_failure(DaemonState *state, const char *node, int32_t generation, SimTime now)
 {
-    const DaemonSetController *self = data;
-
-    pod_owners_changed(&self->owners, before, after);
-}
-
-static void
-note_failure(const DaemonState *state, const char *node, int32_t generation, SimTime now)
-{
+    if (state->failures == NULL)
+        state->failures = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     DaemonFailure *failure = g_hash_table_lookup(state->failures, node);
-
     if (failure == NULL) {
         failure = g_new0(DaemonFailure, 1);
         g_hash_table_insert(state->failures, (void *)node, failure);
@@ -115,20 +80,20 @@ static void
 apply_change(void *data, const PlanChange *change)
 {
     DaemonSetController *self = data;
-    DaemonState *state = g_hash_table_lookup(self->states, change->key);
+    DaemonState *state = g_hash_table_lookup(self->head.states, change->key);
 
     if (state == NULL)
         return; /* the set is gone by now */
-    if (pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim)))
+    if (pod_orders_apply(&state->base, change, sim_now(self->head.base.sim)))
         return;
     switch ((DaemonChange)change->what) {
     case DAEMON_ORDERED:
-        expect_deletions(&state->expected, change->pointer, sim_now(self->base.sim));
-        state->expected.n_creations = (int32_t)change->number;
-        state->n_names += (uint64_t)change->number;
+        expect_deletions(&state->base.expected, change->pointer, sim_now(self->head.base.sim));
+        state->base.expected.n_creations = (int32_t)change->number;
+        state->base.n_names += (uint64_t)change->number;
         return;
     case DAEMON_FAILED:
-        note_failure(state, change->text, (int32_t)change->number, sim_now(self->base.sim));
+        note_failure(state, change->text, (int32_t)change->number, sim_now(self->head.base.sim));
         return;
     }
     g_assert_not_reached();
@@ -179,8 +144,8 @@ daemon_look(const DaemonSetController *self, DaemonSync *sync)
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = &sync->set->meta,
                                      .selector = sync->set->selector,
-                                     .by_controller = self->pods_by_controller,
-                                     .orphans = self->orphans,
+                                     .by_controller = self->head.pods_by_controller,
+                                     .orphans = self->head.orphans,
                                  });
     look_at_pods(sync);
 }
@@ -197,15 +162,15 @@ static void
 decide_set(const void *data, Plan *plan)
 {
     const DaemonSetController *self = data;
-    const Object *set = informer_get(self->sets, plan_key(plan));
+    const Object *set = informer_get(self->head.owners, plan_key(plan));
 
     if (set == NULL || object_is_deleted(set))
         return;
     DaemonSync *sync = plan_new_notes(plan, DaemonSync, sync_clear);
     sync->set = DAEMON_SET_CONST(object_ref(set));
-    sync->tolerations = daemon_tolerations(sync->set, self->base.strings);
+    sync->tolerations = daemon_tolerations(sync->set, self->head.base.strings);
     sync->hash =
-        strings_internf(self->base.strings, "%08x", pod_template_hash(sync->set->template));
+        strings_internf(self->head.base.strings, "%08x", pod_template_hash(sync->set->template));
     daemon_look(self, sync);
     daemon_plan_revision(self, plan, sync);
     if (!claimed_is_settled(&sync->claimed)) {
@@ -219,47 +184,20 @@ static void
 init(void *data)
 {
     DaemonSetController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-    Process *process = self->base.process;
+    const KubeControllerManagerOptions *options = self->head.base.options;
+    Process *process = self->head.base.process;
 
-    self->sets = process_informer(process, KIND_DAEMON_SET, NULL);
-    self->pods = process_informer(process, KIND_POD, NULL);
+    owner_controller_init(&self->head, KIND_DAEMON_SET, sizeof(DaemonState), set_state_free);
     self->nodes = process_informer(process, KIND_NODE, NULL);
     self->revisions = process_informer(process, KIND_CONTROLLER_REVISION, NULL);
-    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
-    self->orphans = informer_add_index(self->pods, index_orphans);
     self->revisions_by_controller = informer_add_index(self->revisions, index_by_controller);
-    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
-    self->workers = owner_workers_new(&self->base, "daemonset", options->concurrent_daemonset_syncs,
-                                      decide_set);
-    self->owners = (PodOwners){
-        .kind = KIND_DAEMON_SET,
-        .owners = self->sets,
-        .selector_of = selector_of,
-        .min_ready_s = min_ready_s,
-        .workers = self->workers,
-        .states = self->states,
-    };
-    informer_add_handler(self->sets, set_changed, self);
-    informer_add_handler(self->pods, pod_changed, self);
+    self->head.workers =
+        owner_workers_new(&self->head.base, "daemonset", options->concurrent_daemonset_syncs,
+                          rate_limit_default, decide_set);
+    informer_add_handler(self->head.owners, owner_changed, self);
+    informer_add_handler(self->head.pods, owned_pod_changed, self);
     informer_add_handler(self->nodes, node_changed, self);
 }
-
-static void
-clear(void *data)
-{
-    DaemonSetController *self = data;
-
-    workers_free(self->workers);
-    g_hash_table_unref(self->states);
-}
-
-static const RuleTable *const rule_tables[] = {
-    &daemon_fit_rules,
-    &daemon_pod_rules,
-    &daemon_update_rules,
-    NULL,
-};
 
 const ModelClass daemon_set_controller_class = {
     .name = "daemonset-controller",
@@ -268,7 +206,8 @@ const ModelClass daemon_set_controller_class = {
     .event_source = "daemonset-controller",
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
-    .clear = clear,
+    .clear = owner_controller_clear,
     .apply_change = apply_change,
-    .rule_tables = rule_tables,
+    .rule_tables = (const RuleTable *const[]){&daemon_fit_rules, &daemon_pod_rules,
+                                              &daemon_update_rules, NULL},
 };

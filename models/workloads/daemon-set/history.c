@@ -7,9 +7,10 @@
 static ObjectKey *
 revision_key(const DaemonSetController *self, const DaemonSync *sync)
 {
-    return objects_key(
-        self->base.objects, KIND_CONTROLLER_REVISION, sync->set->meta.key->namespace,
-        strings_internf(self->base.strings, "%s-%s", object_name(&sync->set->meta), sync->hash));
+    return objects_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
+                       sync->set->meta.key->namespace,
+                       strings_internf(self->head.base.strings, "%s-%s",
+                                       object_name(&sync->set->meta), sync->hash));
 }
 
 /* DS-30: makes the template's revision, or numbers it as the newest if an older template has come
@@ -30,7 +31,8 @@ daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSy
         CONTROLLER_REVISION(object)->revision = number;
         CONTROLLER_REVISION(object)->template = pod_template_ref(sync->set->template);
         object->labels = string_map_ref(sync->set->template->labels);
-        object_set_label(object, strings_intern(self->base.strings, LABEL_REVISION), sync->hash);
+        object_set_label(object, strings_intern(self->head.base.strings, LABEL_REVISION),
+                         sync->hash);
         object_set_owner(object, &sync->set->meta, TRUE, TRUE);
         plan_create(plan, object, PLAN_EXISTS_IS_FINE);
     } else if (CONTROLLER_REVISION(own)->revision < number) {

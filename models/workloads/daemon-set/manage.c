@@ -40,9 +40,10 @@ const RuleTable daemon_pod_rules = RULE_TABLE("pods of DaemonSets", POD_FACTS_EN
 static SimTime
 backoff_left(const DaemonSetController *self, const DaemonSync *sync, const char *node, SimTime now)
 {
-    const DaemonState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
-    const DaemonFailure *failure =
-        state == NULL ? NULL : g_hash_table_lookup(state->failures, node);
+    const DaemonState *state = g_hash_table_lookup(self->head.states, sync->set->meta.key);
+    const DaemonFailure *failure = state == NULL || state->failures == NULL
+                                       ? NULL
+                                       : g_hash_table_lookup(state->failures, node);
 
     return failure == NULL || failure->generation != sync->set->observed_generation
                ? 0
@@ -162,7 +163,7 @@ choose_on_node(const DaemonSetController *self, Plan *plan, DaemonSync *sync, co
 static gboolean
 has_node(const DaemonSetController *self, const char *name)
 {
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_NODE, NULL, name);
+    const ObjectKey *key = objects_find_key(self->head.base.objects, KIND_NODE, NULL, name);
 
     return key != NULL && informer_get(self->nodes, key) != NULL;
 }
@@ -185,13 +186,13 @@ daemon_decide_nodes(const void *data, Plan *plan)
 {
     const DaemonSetController *self = data;
     DaemonSync *sync = plan_notes(plan);
-    const DaemonState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    const DaemonState *state = g_hash_table_lookup(self->head.states, plan_key(plan));
     InformerIter iter;
     const Object *node;
 
     if (state == NULL)
         return;
-    sync->is_held = !expectations_are_met(&state->expected, plan_now(plan));
+    sync->is_held = !expectations_are_met(&state->base.expected, plan_now(plan));
     if (sync->is_held) {
         daemon_decide_status(data, plan);
         return;

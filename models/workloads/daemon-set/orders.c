@@ -18,14 +18,15 @@ daemon_pod_new(const DaemonSetController *self, const Item *item)
 {
     const DaemonSet *set = DAEMON_SET_CONST(item->base.owner);
     Object *object =
-        template_pod_new(self->base.objects, set->template, item->base.pod, &set->meta);
+        template_pod_new(self->head.base.objects, set->template, item->base.pod, &set->meta);
     PodSpec *spec = daemon_pod_spec(set, item->sync->tolerations, item->node);
     PodVolumes *volumes = pod_volumes_ref(POD(object)->volumes);
 
     pod_set_spec(POD(object), spec, volumes);
     pod_volumes_unref(volumes);
     pod_spec_unref(spec);
-    object_set_label(object, strings_intern(self->base.strings, LABEL_REVISION), item->sync->hash);
+    object_set_label(object, strings_intern(self->head.base.strings, LABEL_REVISION),
+                     item->sync->hash);
     return object;
 }
 
@@ -55,7 +56,7 @@ add_start(const DaemonSetController *self,
         .sync = sync,
         .node = node,
     };
-    PlanStart start = pod_order_start(&self->base, &item, sizeof item, decide_item);
+    PlanStart start = pod_order_start(&self->head.base, &item, sizeof item, decide_item);
 
     g_array_append_val(starts, start);
 }
@@ -64,10 +65,9 @@ static void
 decide_after_deletions(const void *data, Plan *plan)
 {
     DaemonSync *sync = plan_notes(plan);
-    int step = plan_last_step(plan);
 
-    if (plan_code(plan, step) != API_OK)
-        sync->error = plan_message(plan, step);
+    if (plan_has_failed(plan))
+        sync->error = plan_last_message(plan);
     sync->next(data, plan);
 }
 
@@ -91,10 +91,9 @@ static void
 decide_after_creations(const void *data, Plan *plan)
 {
     DaemonSync *sync = plan_notes(plan);
-    int step = plan_last_step(plan);
 
-    if (plan_code(plan, step) != API_OK)
-        sync->error = plan_message(plan, step);
+    if (plan_has_failed(plan))
+        sync->error = plan_last_message(plan);
     pod_orders_drop_untried(plan, &sync->orders, sync->set->meta.key);
     plan_deletions(data, plan, sync);
 }
@@ -109,7 +108,8 @@ plan_creations(const DaemonSetController *self,
     const Object *set = &sync->set->meta;
 
     for (unsigned i = 0; i < sync->wanting->len; i++)
-        add_start(self, starts, sync, generated_pod_key(&self->base, set, state->n_names + i),
+        add_start(self, starts, sync,
+                  generated_pod_key(&self->head.base, set, state->base.n_names + i),
                   sync->wanting->pdata[i]);
     sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_creations);
@@ -122,7 +122,7 @@ daemon_plan_pods(const DaemonSetController *self,
                  const char *rule,
                  PlanDecide next)
 {
-    const DaemonState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
+    const DaemonState *state = g_hash_table_lookup(self->head.states, sync->set->meta.key);
 
     g_ptr_array_set_size(sync->wanting, (int)MIN(sync->wanting->len, BURST_MAX));
     g_ptr_array_set_size(sync->deletes, (int)MIN(sync->deletes->len, BURST_MAX));

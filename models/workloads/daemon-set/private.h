@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/workloads/daemon-set/nodes.h"
-#include "models/workloads/pod-events.h"
+#include "models/workloads/owner-controller.h"
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pods.h"
 #include "models/workloads/revisions.h"
@@ -24,18 +24,14 @@ typedef struct {
 
 /* What the controller remembers of a set between syncs. */
 typedef struct {
-    Expectations expected;
-    GHashTable *failures; /* node name -> DaemonFailure */
-    uint64_t n_names;     /* used so far for its pods */
+    OwnerState base;
+    GHashTable *failures; /* node name -> DaemonFailure; NULL: none yet */
 } DaemonState;
 
 typedef struct {
-    Component base;
-    Informer *sets, *pods, *nodes, *revisions;
-    InformerIndex *pods_by_controller, *orphans, *revisions_by_controller;
-    Workers *workers;
-    GHashTable *states; /* ObjectKey of a set -> DaemonState */
-    PodOwners owners;
+    OwnerController head; /* with DaemonStates */
+    Informer *nodes, *revisions;
+    InformerIndex *revisions_by_controller;
 } DaemonSetController;
 
 typedef enum {

@@ -182,11 +182,11 @@ daemon_decide_update(const void *data, Plan *plan)
 {
     const DaemonSetController *self = data;
     DaemonSync *sync = plan_notes(plan);
-    const DaemonState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    const DaemonState *state = g_hash_table_lookup(self->head.states, plan_key(plan));
 
     /* DS-22, DS-23 */
     if (sync->error != NULL || state == NULL || sync->set->on_delete ||
-        !expectations_are_met(&state->expected, plan_now(plan))) {
+        !expectations_are_met(&state->base.expected, plan_now(plan))) {
         decide_end(data, plan);
         return;
     }

@@ -3,6 +3,7 @@
 
 #include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/deployment/private.h"
+#include "models/workloads/owner-controller.h"
 
 #define RETRIES_MAX 15 /* WL-74 */
 
@@ -36,10 +37,8 @@ orphan_set_changed(DeploymentController *self, const Object *set)
     const Object *deployment;
 
     informer_iter_init(&iter, self->deployments);
-    while ((deployment = informer_iter_next(&iter)) != NULL)
-        if (deployment->key->namespace == set->key->namespace &&
-            label_selector_matches(DEPLOYMENT_CONST(deployment)->selector, set->labels))
-            workers_add(self->workers, deployment->key);
+    while ((deployment = next_selecting(&iter, set)) != NULL)
+        workers_add(self->workers, deployment->key);
 }
 
 static void
@@ -221,21 +220,6 @@ init(void *data)
     informer_add_handler(self->pods, pod_changed, self);
 }
 
-static void
-clear(void *data)
-{
-    DeploymentController *self = data;
-
-    workers_free(self->workers);
-}
-
-static const RuleTable *const rule_tables[] = {
-    &deployment_rollout_rules,
-    &deployment_progress_rules,
-    &deployment_scaling_rules,
-    NULL,
-};
-
 const ModelClass deployment_controller_class = {
     .name = "deployment-controller",
     .process = &kube_controller_manager_process,
@@ -243,6 +227,6 @@ const ModelClass deployment_controller_class = {
     .event_source = "deployment-controller",
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
-    .clear = clear,
-    .rule_tables = rule_tables,
+    .rule_tables = (const RuleTable *const[]){&deployment_rollout_rules, &deployment_progress_rules,
+                                              &deployment_scaling_rules, NULL},
 };

@@ -4,7 +4,7 @@
 #include "models/api/field.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
-#include "models/workloads/pod-events.h"
+#include "models/workloads/owner-controller.h"
 #include "models/workloads/pods.h"
 
 /* WL-114: how long an eviction counts if the pod stays. */
@@ -32,19 +32,6 @@ budget_changed(void *data, const Object *before, const Object *after)
     workers_add(self->workers, (before != NULL ? before : after)->key);
 }
 
-/* Returns: (borrowed): the next budget that selects the pod; NULL: no more */
-static const Object *
-next_budget(InformerIter *iter, const Object *pod)
-{
-    const Object *budget;
-
-    while ((budget = informer_iter_next(iter)) != NULL)
-        if (budget->key->namespace == pod->key->namespace &&
-            label_selector_matches(DISRUPTION_BUDGET_CONST(budget)->selector, pod->labels))
-            return budget;
-    return NULL;
-}
-
 static void
 wake_budgets(DisruptionController *self, const Object *pod)
 {
@@ -52,7 +39,7 @@ wake_budgets(DisruptionController *self, const Object *pod)
     const Object *budget;
 
     informer_iter_init(&iter, self->budgets);
-    while ((budget = next_budget(&iter, pod)) != NULL)
+    while ((budget = next_selecting(&iter, pod)) != NULL)
         workers_add(self->workers, budget->key);
 }
 
@@ -297,18 +284,11 @@ init(void *data)
     self->replica_sets = process_informer(process, KIND_REPLICA_SET, NULL);
     self->deployments = process_informer(process, KIND_DEPLOYMENT, NULL);
     self->stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL);
-    self->workers = owner_workers_new(&self->base, "disruption", 1, decide_budget);
+    self->workers =
+        owner_workers_new(&self->base, "disruption", 1, rate_limit_default, decide_budget);
     informer_add_handler(self->budgets, budget_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
 }
-
-static void
-clear(void *data)
-{
-    workers_free(((DisruptionController *)data)->workers);
-}
-
-static const RuleTable *const rule_tables[] = {&count_rules, NULL};
 
 const ModelClass disruption_controller_class = {
     .name = "disruption-controller",
@@ -317,6 +297,5 @@ const ModelClass disruption_controller_class = {
     .event_source = "controllermanager",
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
-    .clear = clear,
-    .rule_tables = rule_tables,
+    .rule_tables = (const RuleTable *const[]){&count_rules, NULL},
 };

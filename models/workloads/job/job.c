@@ -14,9 +14,8 @@ job_state_free(void *data)
 {
     JobState *state = data;
 
-    expectations_clear(&state->expected);
     g_hash_table_unref(state->removals);
-    g_free(state);
+    owner_state_free(state);
 }
 
 static JobState *
@@ -32,7 +31,7 @@ job_state_new(void)
 const JobState *
 job_state(const JobController *self, const ObjectKey *job)
 {
-    return g_hash_table_lookup(self->states, job);
+    return g_hash_table_lookup(self->head.states, job);
 }
 
 void
@@ -64,7 +63,7 @@ job_pod_is_tracked(const JobController *self, const JobState *state, const Pod *
 static void
 enqueue(const JobController *self, const ObjectKey *job, SimTime delay)
 {
-    work_queue_add_after(workers_queue(self->workers), (ObjectKey *)job, delay);
+    work_queue_add_after(workers_queue(self->head.workers), (ObjectKey *)job, delay);
 }
 
 static gboolean
@@ -86,7 +85,7 @@ static void
 clean_up_pods(const JobController *self, const Object *job)
 {
     unsigned n;
-    const Object *const *pods = informer_index_get(self->pods_by_controller, job->key, &n);
+    const Object *const *pods = informer_index_get(self->head.pods_by_controller, job->key, &n);
 
     for (unsigned i = 0; i < n && !job_is_managed_elsewhere(JOB_CONST(job)); i++)
         if (object_is_controlled_by(pods[i], job))
@@ -100,7 +99,7 @@ deadline_changed(const JobController *self, const Job *before, const Job *after)
         before->active_deadline_s == after->active_deadline_s)
         return;
     SimTime ends_at = after->started_at + after->active_deadline_s * SIM_SECOND;
-    enqueue(self, after->meta.key, MAX(ends_at - sim_now(self->base.sim), 0));
+    enqueue(self, after->meta.key, MAX(ends_at - sim_now(self->head.base.sim), 0));
 }
 
 /* WL-81: a new Job and a change of its spec are handled at once, changes of its status a second
@@ -113,11 +112,11 @@ job_changed(void *data, const Object *before, const Object *after)
     if (after == NULL) {
         enqueue(self, before->key, 0);
         clean_up_pods(self, before);
-        g_hash_table_remove(self->states, before->key);
+        g_hash_table_remove(self->head.states, before->key);
         return;
     }
-    if (g_hash_table_lookup(self->states, after->key) == NULL)
-        g_hash_table_insert(self->states, (void *)after->key, job_state_new());
+    if (g_hash_table_lookup(self->head.states, after->key) == NULL)
+        g_hash_table_insert(self->head.states, (void *)after->key, job_state_new());
     enqueue(self, after->key,
             before != NULL && before->generation == after->generation ? BATCH_PERIOD : 0);
     if (before == NULL)
@@ -132,21 +131,20 @@ static const Job *
 job_of_pod(const JobController *self, const Object *pod)
 {
     const ObjectKey *key = controller_of_kind(pod, KIND_JOB);
-    const Object *job = key == NULL ? NULL : informer_get(self->jobs, key);
+    const Object *job = key == NULL ? NULL : informer_get(self->head.owners, key);
 
     return job != NULL && object_is_controlled_by(pod, job) ? JOB_CONST(job) : NULL;
 }
 
-static const LabelSelector *
-selector_of(const Object *job)
-{
-    return JOB_CONST(job)->selector;
-}
-
 static void
-wake_adopter(void *self, const ObjectKey *job)
+wake_adopters(const JobController *self, const Object *pod)
 {
-    enqueue(self, job, BATCH_PERIOD);
+    InformerIter iter;
+    const Object *job;
+
+    informer_iter_init(&iter, self->head.owners);
+    while (pod->labels != NULL && (job = next_selecting(&iter, pod)) != NULL)
+        enqueue(self, job->key, BATCH_PERIOD);
 }
 
 /* @is_gone: FALSE: the pod is only being deleted. */
@@ -161,8 +159,8 @@ pod_went(const JobController *self, const Object *pod, gboolean is_gone)
             enqueue_orphan(self, pod);
         return;
     }
-    JobState *state = g_hash_table_lookup(self->states, job->meta.key);
-    expectations_deletion_seen(&state->expected, pod->key);
+    JobState *state = g_hash_table_lookup(self->head.states, job->meta.key);
+    expectations_deletion_seen(&state->base.expected, pod->key);
     if (is_gone || !awaits_counting(self, pod))
         g_hash_table_remove(state->removals, pod->key);
     enqueue(self, job->meta.key, BATCH_PERIOD);
@@ -171,10 +169,10 @@ pod_went(const JobController *self, const Object *pod, gboolean is_gone)
 static void
 own_pod_changed(const JobController *self, const Job *job, const Object *before, const Object *pod)
 {
-    JobState *state = g_hash_table_lookup(self->states, job->meta.key);
+    JobState *state = g_hash_table_lookup(self->head.states, job->meta.key);
 
     if (before == NULL)
-        expectations_creation_seen(&state->expected);
+        expectations_creation_seen(&state->base.expected);
     if (!awaits_counting(self, pod))
         g_hash_table_remove(state->removals, pod->key);
     enqueue(self, job->meta.key, BATCH_PERIOD);
@@ -201,7 +199,7 @@ pod_changed(void *data, const Object *before, const Object *after)
         return;
     enqueue_orphan(self, after);
     if (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels))
-        wake_adopters(self->jobs, selector_of, after, wake_adopter, self);
+        wake_adopters(self, after);
 }
 
 /* ---- Private state ---- */
@@ -210,12 +208,12 @@ static void
 apply_change(void *data, const PlanChange *change)
 {
     JobController *self = data;
-    JobState *state = g_hash_table_lookup(self->states, change->key);
+    JobState *state = g_hash_table_lookup(self->head.states, change->key);
     const GPtrArray *keys = change->pointer;
 
     if (state == NULL)
         return; /* the Job is gone by now */
-    if (pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim)))
+    if (pod_orders_apply(&state->base, change, sim_now(self->head.base.sim)))
         return;
     switch ((JobChange)change->what) {
     case JOB_CHANGE_REMOVALS:
@@ -278,7 +276,7 @@ static void
 decide_orphan(const void *data, Plan *plan)
 {
     const JobController *self = data;
-    const Object *pod = informer_get(self->pods, plan_key(plan));
+    const Object *pod = informer_get(self->head.pods, plan_key(plan));
     const Rule *rule = rules_find(&job_orphan_rules, orphan_facts(self, pod), NULL);
 
     if (!rule->then)
@@ -291,48 +289,18 @@ static void
 init(void *data)
 {
     JobController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-    Process *process = self->base.process;
+    const KubeControllerManagerOptions *options = self->head.base.options;
 
-    self->jobs = process_informer(process, KIND_JOB, NULL);
-    self->pods = process_informer(process, KIND_POD, NULL);
-    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
-    self->orphans = informer_add_index(self->pods, index_orphans);
-    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, job_state_free);
-    self->finalizer = strings_intern(self->base.strings, FINALIZER_JOB_TRACKING);
-    self->index_key = strings_intern(self->base.strings, INDEX_OF_JOB);
-    self->workers =
-        workers_new(&self->base, &(WorkersOptions){
-                                     .name = "job",
-                                     .n_workers = (unsigned)options->concurrent_job_syncs,
-                                     .limit = rate_limit,
-                                     .retry = TRUE,
-                                     .sync = job_sync_decide,
-                                 });
-    self->orphan_workers = workers_new(&self->base, &(WorkersOptions){
-                                                        .name = "job_orphan_pod",
-                                                        .n_workers = 1,
-                                                        .limit = rate_limit,
-                                                        .retry = TRUE,
-                                                        .sync = decide_orphan,
-                                                    });
-    informer_add_handler(self->jobs, job_changed, self);
-    informer_add_handler(self->pods, pod_changed, self);
+    owner_controller_init(&self->head, KIND_JOB, sizeof(JobState), job_state_free);
+    self->finalizer = strings_intern(self->head.base.strings, FINALIZER_JOB_TRACKING);
+    self->index_key = strings_intern(self->head.base.strings, INDEX_OF_JOB);
+    self->head.workers = owner_workers_new(&self->head.base, "job", options->concurrent_job_syncs,
+                                           rate_limit, job_sync_decide);
+    self->orphan_workers =
+        owner_workers_new(&self->head.base, "job_orphan_pod", 1, rate_limit, decide_orphan);
+    informer_add_handler(self->head.owners, job_changed, self);
+    informer_add_handler(self->head.pods, pod_changed, self);
 }
-
-static void
-clear(void *data)
-{
-    JobController *self = data;
-
-    workers_free(self->workers);
-    workers_free(self->orphan_workers);
-    g_hash_table_unref(self->states);
-}
-
-static const RuleTable *const rule_tables[] = {
-    &job_end_rules, &job_manage_rules, &job_index_rules, &job_count_rules, &job_orphan_rules, NULL,
-};
 
 const ModelClass job_controller_class = {
     .name = "job-controller",
@@ -341,7 +309,8 @@ const ModelClass job_controller_class = {
     .event_source = "job-controller",
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
-    .clear = clear,
+    .clear = owner_controller_clear,
     .apply_change = apply_change,
-    .rule_tables = rule_tables,
+    .rule_tables = (const RuleTable *const[]){&job_end_rules, &job_manage_rules, &job_index_rules,
+                                              &job_count_rules, &job_orphan_rules, NULL},
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/workloads/job/job.h"
-#include "models/workloads/pod-events.h"
+#include "models/workloads/owner-controller.h"
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pods.h"
 
@@ -21,19 +21,15 @@ typedef struct {
 
 /* What the controller remembers of a Job between syncs. */
 typedef struct {
-    Expectations expected;
+    OwnerState base;
     GHashTable *removals; /* of const ObjectKey: pods whose finalizer it has removed, but the watch
                              has not shown that yet */
     JobBackoff backoff;
-    uint64_t n_names; /* used so far for its pods */
 } JobState;
 
 typedef struct {
-    Component base;
-    Informer *jobs, *pods;
-    InformerIndex *pods_by_controller, *orphans;
-    Workers *workers, *orphan_workers;
-    GHashTable *states;    /* ObjectKey of a Job -> JobState */
+    OwnerController head; /* with JobStates */
+    Workers *orphan_workers;
     const char *finalizer; /* interned: FINALIZER_JOB_TRACKING */
     const char *index_key; /* interned: INDEX_OF_JOB */
 } JobController;

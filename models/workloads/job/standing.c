@@ -123,8 +123,8 @@ job_set_end(
     const JobController *self, JobSync *sync, JobEnd end, const char *reason, const char *message)
 {
     sync->end = end;
-    sync->end_reason = strings_intern(self->base.strings, reason);
-    sync->end_message = strings_intern(self->base.strings, message);
+    sync->end_reason = strings_intern(self->head.base.strings, reason);
+    sync->end_message = strings_intern(self->head.base.strings, message);
 }
 
 /* ---- Whether the Job ends ---- */
@@ -227,7 +227,7 @@ end_facts(const JobController *self,
     const Job *job = sync->job;
     unsigned facts = index_facts(sync);
 
-    *message = job_failure_message(sync, self->base.strings);
+    *message = job_failure_message(sync, self->head.base.strings);
     *success_rule = job->indexed ? job_success_rule(sync) : -1;
     return facts | (job->success_met.status == CONDITION_TRUE ? SUCCESS_SAID : 0) |
            (job->failure_target.status == CONDITION_TRUE ? FAILURE_SAID : 0) |
@@ -254,7 +254,8 @@ look_at_end(const JobController *self, JobSync *sync, SimTime now)
     if (verdict == VERDICT_NONE)
         return;
     if (verdict == VERDICT_SATISFIED)
-        message = strings_internf(self->base.strings, "Matched rules at index %d", success_rule);
+        message =
+            strings_internf(self->head.base.strings, "Matched rules at index %d", success_rule);
     else if (verdict != VERDICT_FORBIDDEN)
         message = said != NULL ? said->message : ends[verdict].message;
     job_set_end(self, sync, ends[verdict].end, said != NULL ? said->reason : ends[verdict].reason,

@@ -53,8 +53,8 @@ new_pod(const JobController *self, const Item *item)
 {
     const Object *job = item->base.owner;
     Object *pod =
-        template_pod_new(self->base.objects, JOB_CONST(job)->template, item->base.pod, job);
-    Strings *strings = self->base.strings;
+        template_pod_new(self->head.base.objects, JOB_CONST(job)->template, item->base.pod, job);
+    Strings *strings = self->head.base.strings;
 
     object_add_finalizer(pod, self->finalizer);
     if (item->index >= 0) {
@@ -98,7 +98,7 @@ add_start(const JobController *self, GArray *starts, const JobSync *sync, Item g
     given.sync = sync;
     given.base.owner = &sync->job->meta;
     given.base.is_creation = given.type == ITEM_CREATE;
-    start = pod_order_start(&self->base, &given, sizeof given, decide_item);
+    start = pod_order_start(&self->head.base, &given, sizeof given, decide_item);
     g_array_append_val(starts, start);
 }
 
@@ -276,11 +276,11 @@ pending_indexes(const JobSync *sync, unsigned n)
 static ObjectKey *
 new_pod_key(const JobController *self, const Object *job, uint64_t n, int32_t index)
 {
-    const char *base = index < 0
-                           ? strings_internf(self->base.strings, "%s-", object_name(job))
-                           : strings_internf(self->base.strings, "%s-%d-", object_name(job), index);
+    const char *base =
+        index < 0 ? strings_internf(self->head.base.strings, "%s-", object_name(job))
+                  : strings_internf(self->head.base.strings, "%s-%d-", object_name(job), index);
 
-    return generated_pod_key_of(&self->base, job, base, n);
+    return generated_pod_key_of(&self->head.base, job, base, n);
 }
 
 /* @indexes: @n of them; NULL: the Job is not Indexed */
@@ -296,7 +296,7 @@ plan_creations(
         plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->job->meta.key, .number = n});
     for (unsigned i = 0; i < n; i++) {
         int32_t index = indexes == NULL ? -1 : g_array_index(indexes, int32_t, i);
-        ObjectKey *key = new_pod_key(self, &sync->job->meta, state->n_names + i, index);
+        ObjectKey *key = new_pod_key(self, &sync->job->meta, state->base.n_names + i, index);
         add_start(
             self, starts, sync,
             (Item){
@@ -399,7 +399,7 @@ set_condition(WorkloadCondition *condition,
 static void
 look_at_suspension(const JobController *self, Plan *plan, JobSync *sync)
 {
-    Strings *strings = self->base.strings;
+    Strings *strings = self->head.base.strings;
     gboolean suspend = sync->job->suspend;
     const char *reason = strings_intern(strings, suspend ? "JobSuspended" : "JobResumed");
     const char *message = strings_intern(strings, suspend ? "Job suspended" : "Job resumed");
@@ -533,7 +533,7 @@ decide_pods(const void *data, Plan *plan)
         return;
     sync->again_at = SIM_TIME_MAX;
     sync->flush_step = -1;
-    sync->expectations_met = expectations_are_met(&state->expected, now);
+    sync->expectations_met = expectations_are_met(&state->base.expected, now);
     begin_status(self, sync, now);
     job_look(self, state, sync, now);
     plan_manage(self, plan, sync,
@@ -546,7 +546,7 @@ void
 job_sync_decide(const void *data, Plan *plan)
 {
     const JobController *self = data;
-    const Object *job = informer_get(self->jobs, plan_key(plan));
+    const Object *job = informer_get(self->head.owners, plan_key(plan));
 
     /* JOB-4 */
     if (job == NULL || job_is_managed_elsewhere(JOB_CONST(job)) || job_is_finished(JOB_CONST(job)))
@@ -556,8 +556,8 @@ job_sync_decide(const void *data, Plan *plan)
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = job,
                                      .selector = sync->job->selector,
-                                     .by_controller = self->pods_by_controller,
-                                     .orphans = self->orphans,
+                                     .by_controller = self->head.pods_by_controller,
+                                     .orphans = self->head.orphans,
                                      .finalizer = self->finalizer,
                                  });
     if (claimed_is_settled(&sync->claimed)) {

@@ -14,7 +14,7 @@ pod_uid(const JobController *self, const Pod *pod)
 {
     char uid[OBJECT_UID_BUFFER];
 
-    return strings_intern(self->base.strings, object_uid_format(pod->meta.uid, uid));
+    return strings_intern(self->head.base.strings, object_uid_format(pod->meta.uid, uid));
 }
 
 /* ---- The status ---- */
@@ -350,7 +350,7 @@ announce_end(JobSync *sync, SimTime now)
 static void
 count_indexes(const JobController *self, JobSync *sync)
 {
-    const char *text = index_set_format(&sync->done, self->base.strings);
+    const char *text = index_set_format(&sync->done, self->head.base.strings);
 
     if (!sync->job->indexed)
         return;
@@ -359,9 +359,9 @@ count_indexes(const JobController *self, JobSync *sync)
     sync->status.succeeded = sync->done.n;
     if (!job_is_per_index(sync->job))
         return;
-    const char *failed = index_set_format(&sync->failed_indexes, self->base.strings);
+    const char *failed = index_set_format(&sync->failed_indexes, self->head.base.strings);
     if (failed == NULL)
-        failed = strings_intern(self->base.strings, "");
+        failed = strings_intern(self->head.base.strings, "");
     sync->needs_flush |= failed != sync->job->failed_indexes;
     sync->status.failed_indexes = failed;
 }

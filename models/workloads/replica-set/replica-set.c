@@ -2,7 +2,7 @@
 #include "models/workloads/replica-set/replica-set.h"
 
 #include "models/cluster/kube-controller-manager.h"
-#include "models/workloads/pod-events.h"
+#include "models/workloads/owner-controller.h"
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pod-ranks.h"
 #include "models/workloads/pods.h"
@@ -10,19 +10,9 @@
 
 #define BURST_MAX 500 /* WL-5, WL-6: creations and deletions of one sync */
 
-/* What the controller remembers of a set between syncs. */
 typedef struct {
-    Expectations expected;
-    uint64_t n_names; /* used so far for its pods */
-} SetState;
-
-typedef struct {
-    Component base;
-    Informer *sets, *pods;
-    InformerIndex *pods_by_controller, *orphans, *sets_by_controller;
-    Workers *workers;
-    GHashTable *states; /* ObjectKey of a set -> SetState */
-    PodOwners owners;
+    OwnerController head;
+    InformerIndex *sets_by_controller;
 } ReplicaSetController;
 
 typedef struct {
@@ -40,17 +30,6 @@ typedef struct {
     SetStatus status;
 } Sync;
 
-/* ---- State between syncs ---- */
-
-static void
-set_state_free(void *data)
-{
-    SetState *state = data;
-
-    expectations_clear(&state->expected);
-    g_free(state);
-}
-
 static void
 sync_clear(void *data)
 {
@@ -61,46 +40,14 @@ sync_clear(void *data)
 }
 
 static void
-set_changed(void *data, const Object *before, const Object *after)
-{
-    ReplicaSetController *self = data;
-
-    workers_add(self->workers, (before != NULL ? before : after)->key);
-    if (after == NULL)
-        g_hash_table_remove(self->states, before->key);
-    else if (g_hash_table_lookup(self->states, after->key) == NULL)
-        g_hash_table_insert(self->states, (void *)after->key, g_new0(SetState, 1));
-}
-
-static const LabelSelector *
-selector_of(const Object *set)
-{
-    return REPLICA_SET_CONST(set)->selector;
-}
-
-static int32_t
-min_ready_s(const Object *set)
-{
-    return REPLICA_SET_CONST(set)->min_ready_s;
-}
-
-static void
-pod_changed(void *data, const Object *before, const Object *after)
-{
-    const ReplicaSetController *self = data;
-
-    pod_owners_changed(&self->owners, before, after);
-}
-
-static void
 apply_change(void *data, const PlanChange *change)
 {
     ReplicaSetController *self = data;
-    SetState *state = g_hash_table_lookup(self->states, change->key);
+    OwnerState *state = g_hash_table_lookup(self->head.states, change->key);
 
     if (state == NULL)
         return; /* the set is gone by now */
-    pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim));
+    pod_orders_apply(state, change, sim_now(self->head.base.sim));
 }
 
 /* ---- Status ---- */
@@ -197,8 +144,9 @@ decide_order(const void *data, Plan *plan)
     if (order->is_creation) {
         plan_because(plan, "WL-75");
         plan_create(plan,
-                    template_pod_new(self->base.objects, REPLICA_SET_CONST(order->owner)->template,
-                                     order->pod, order->owner),
+                    template_pod_new(self->head.base.objects,
+                                     REPLICA_SET_CONST(order->owner)->template, order->pod,
+                                     order->owner),
                     PLAN_DECIDE);
     } else {
         plan_because(plan, "WL-6");
@@ -215,7 +163,7 @@ add_start(const ReplicaSetController *self,
           gboolean is_creation)
 {
     PodOrder order = {&sync->set->meta, pod, is_creation, TRUE};
-    PlanStart start = pod_order_start(&self->base, &order, sizeof order, decide_order);
+    PlanStart start = pod_order_start(&self->head.base, &order, sizeof order, decide_order);
 
     g_array_append_val(starts, start);
 }
@@ -226,10 +174,9 @@ static void
 decide_after_pods(const void *data, Plan *plan)
 {
     Sync *sync = plan_notes(plan);
-    int step = plan_last_step(plan);
 
     (void)data;
-    sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
+    sync->error = plan_last_message(plan);
     pod_orders_drop_untried(plan, &sync->orders, sync->set->meta.key);
     plan_status(plan, sync);
 }
@@ -237,7 +184,7 @@ decide_after_pods(const void *data, Plan *plan)
 static void
 plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigned n)
 {
-    const SetState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
+    const OwnerState *state = g_hash_table_lookup(self->head.states, sync->set->meta.key);
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
 
     plan_because(plan, "WL-5");
@@ -245,7 +192,7 @@ plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
         plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->set->meta.key, .number = n});
     for (unsigned i = 0; i < n; i++)
         add_start(self, starts, sync,
-                  generated_pod_key(&self->base, &sync->set->meta, state->n_names + i), TRUE);
+                  generated_pod_key(&self->head.base, &sync->set->meta, state->n_names + i), TRUE);
     sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_pods);
 }
@@ -267,7 +214,7 @@ count_on_node(const ReplicaSetController *self, const ReplicaSet *set, const Pod
     for (unsigned i = 0; i < MAX(n_sets, 1); i++) {
         const Object *related = sets == NULL ? own : sets[i];
         const Object *const *pods =
-            informer_index_get(self->pods_by_controller, related->key, &n_pods);
+            informer_index_get(self->head.pods_by_controller, related->key, &n_pods);
         for (unsigned k = 0; k < n_pods; k++)
             count += pod_is_active(POD_CONST(pods[k])) &&
                      POD_CONST(pods[k])->node_name == pod->node_name;
@@ -339,7 +286,7 @@ decide_pods(const void *data, Plan *plan)
 {
     const ReplicaSetController *self = data;
     Sync *sync = plan_notes(plan);
-    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    const OwnerState *state = g_hash_table_lookup(self->head.states, plan_key(plan));
     int64_t diff = (int64_t)sync->claimed.owned->len - sync->set->replicas;
 
     if (state == NULL)
@@ -372,7 +319,7 @@ static void
 decide_set(const void *data, Plan *plan)
 {
     const ReplicaSetController *self = data;
-    const Object *set = informer_get(self->sets, plan_key(plan));
+    const Object *set = informer_get(self->head.owners, plan_key(plan));
 
     if (set == NULL)
         return;
@@ -381,8 +328,8 @@ decide_set(const void *data, Plan *plan)
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = set,
                                      .selector = sync->set->selector,
-                                     .by_controller = self->pods_by_controller,
-                                     .orphans = self->orphans,
+                                     .by_controller = self->head.pods_by_controller,
+                                     .orphans = self->head.orphans,
                                      .is_member = is_active,
                                  });
     if (claimed_is_settled(&sync->claimed)) {
@@ -398,39 +345,16 @@ static void
 init(void *data)
 {
     ReplicaSetController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-    Process *process = self->base.process;
+    const KubeControllerManagerOptions *options = self->head.base.options;
 
-    self->sets = process_informer(process, KIND_REPLICA_SET, NULL);
-    self->pods = process_informer(process, KIND_POD, NULL);
-    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
-    self->orphans = informer_add_index(self->pods, index_orphans);
-    self->sets_by_controller = informer_add_index(self->sets, index_by_controller);
-    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
-    self->workers = owner_workers_new(&self->base, "replicaset",
-                                      options->concurrent_replicaset_syncs, decide_set);
-    self->owners = (PodOwners){
-        .kind = KIND_REPLICA_SET,
-        .owners = self->sets,
-        .selector_of = selector_of,
-        .min_ready_s = min_ready_s,
-        .workers = self->workers,
-        .states = self->states,
-    };
-    informer_add_handler(self->sets, set_changed, self);
-    informer_add_handler(self->pods, pod_changed, self);
+    owner_controller_init(&self->head, KIND_REPLICA_SET, sizeof(OwnerState), owner_state_free);
+    self->sets_by_controller = informer_add_index(self->head.owners, index_by_controller);
+    self->head.workers =
+        owner_workers_new(&self->head.base, "replicaset", options->concurrent_replicaset_syncs,
+                          rate_limit_default, decide_set);
+    informer_add_handler(self->head.owners, owner_changed, self);
+    informer_add_handler(self->head.pods, owned_pod_changed, self);
 }
-
-static void
-clear(void *data)
-{
-    ReplicaSetController *self = data;
-
-    workers_free(self->workers);
-    g_hash_table_unref(self->states);
-}
-
-static const RuleTable *const rule_tables[] = {&manage_rules, NULL};
 
 const ModelClass replica_set_controller_class = {
     .name = "replicaset-controller",
@@ -439,7 +363,7 @@ const ModelClass replica_set_controller_class = {
     .event_source = "replicaset-controller",
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
-    .clear = clear,
+    .clear = owner_controller_clear,
     .apply_change = apply_change,
-    .rule_tables = rule_tables,
+    .rule_tables = (const RuleTable *const[]){&manage_rules, NULL},
 };

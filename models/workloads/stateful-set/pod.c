@@ -68,7 +68,7 @@ owners_of(const StatefulSetController *self, const StatefulSet *set, ObjectKey *
 
     return (ClaimOwners){
         .set = set,
-        .pod = informer_get(self->pods, pod),
+        .pod = informer_get(self->head.pods, pod),
         .pod_key = pod,
         .is_in_range = position >= 0 && position < set->replicas,
     };
@@ -80,8 +80,8 @@ claim_of(const StatefulSetController *self,
          unsigned i,
          const ObjectKey *pod)
 {
-    return informer_get(
-        self->claims, stateful_claim_key(self->base.objects, set->claim_templates->items[i], pod));
+    return informer_get(self->claims, stateful_claim_key(self->head.base.objects,
+                                                         set->claim_templates->items[i], pod));
 }
 
 static unsigned
@@ -168,7 +168,7 @@ decide_after_update(const void *data, Plan *plan)
 static void
 plan_update_pod(const StatefulSetController *self, Plan *plan, const Item *item)
 {
-    const Object *pod = informer_get(self->pods, item->pod);
+    const Object *pod = informer_get(self->head.pods, item->pod);
     StringPair *name = plan_new_arg(plan, StringPair);
 
     plan_owners(self, plan, item);
@@ -237,8 +237,8 @@ decide_after_claim(const void *data, Plan *plan)
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
     const char *claim =
-        stateful_claim_key(self->base.objects, item->set->claim_templates->items[notes->template],
-                           item->pod)
+        stateful_claim_key(self->head.base.objects,
+                           item->set->claim_templates->items[notes->template], item->pod)
             ->name;
     const char *set = object_name(&item->set->meta);
 
@@ -275,7 +275,7 @@ plan_pod(const StatefulSetController *self, Plan *plan, const Item *item)
         return;
     plan_because(plan, "WL-43");
     plan_create(plan,
-                stateful_pod_new(self->base.objects, item->set,
+                stateful_pod_new(self->head.base.objects, item->set,
                                  &(StatefulPod){
                                      .key = item->pod,
                                      .ordinal = item->ordinal,
@@ -295,7 +295,7 @@ plan_next_claim(const StatefulSetController *self, Plan *plan)
 
     for (; notes->template <n_claims(item->set); notes->template ++) {
         const ClaimTemplate *template = item->set->claim_templates->items[notes->template];
-        ObjectKey *key = stateful_claim_key(self->base.objects, template, item->pod);
+        ObjectKey *key = stateful_claim_key(self->head.base.objects, template, item->pod);
         const Object *claim = informer_get(self->claims, key);
         if (claim == NULL) {
             plan_because(plan, "WL-43");
@@ -344,7 +344,7 @@ stateful_item_start(const StatefulSetController *self,
     item->set = (const StatefulSet *)object_ref(&view->set->meta);
     item->pod = pod;
     return (PlanStart){
-        .component = (Component *)&self->base,
+        .component = (Component *)&self->head.base,
         .decide = decide_item,
         .key = pod,
         .operation = item,
@@ -376,7 +376,7 @@ stateful_lacks_claims(const StatefulSetController *self,
 
     for (unsigned i = 0; templates != NULL && i < templates->n_items; i++) {
         const Object *claim = informer_get(
-            self->claims, stateful_claim_key(self->base.objects, templates->items[i], pod));
+            self->claims, stateful_claim_key(self->head.base.objects, templates->items[i], pod));
         if (claim == NULL || object_is_deleted(claim))
             return TRUE;
     }

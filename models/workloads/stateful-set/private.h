@@ -3,6 +3,7 @@
 
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/workloads/owner-controller.h"
 #include "models/workloads/pods.h"
 #include "models/workloads/revisions.h"
 #include "models/workloads/stateful-set/objects.h"
@@ -29,11 +30,9 @@ typedef struct {
 } SetState;
 
 typedef struct {
-    Component base;
-    Informer *sets, *pods, *claims, *revisions;
-    InformerIndex *pods_by_owner, *orphans, *revisions_by_owner;
-    Workers *workers;
-    GHashTable *states; /* ObjectKey of a set -> SetState */
+    OwnerController head; /* with SetStates */
+    Informer *claims, *revisions;
+    InformerIndex *revisions_by_owner;
 } StatefulSetController;
 
 /* The pods of a set in one sync. Lives as long as its plan. */

@@ -33,8 +33,8 @@ stateful_update_revision(const StatefulSetController *self,
     /* A set that was created without its history has at least the name of its revision. */
     if (n == 0 && set->update_revision != NULL &&
         set->observed_generation == (int32_t)set->meta.generation)
-        return objects_key(self->base.objects, KIND_CONTROLLER_REVISION, set->meta.key->namespace,
-                           set->update_revision);
+        return objects_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
+                           set->meta.key->namespace, set->update_revision);
     return state->revision;
 }
 
@@ -45,7 +45,7 @@ stateful_current_revision(const StatefulSetController *self,
 {
     if (set->current_revision == NULL || g_strcmp0(set->current_revision, update->name) == 0)
         return update->name;
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_CONTROLLER_REVISION,
+    const ObjectKey *key = objects_find_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
                                             set->meta.key->namespace, set->current_revision);
     return key != NULL && informer_get(self->revisions, key) != NULL ? set->current_revision
                                                                      : update->name;
@@ -65,7 +65,7 @@ stateful_plan_revision(const StatefulSetController *self,
 
     plan_because(plan, "WL-40");
     if (revision == NULL) {
-        Object *object = stateful_revision_new(self->base.objects, set, key);
+        Object *object = stateful_revision_new(self->head.base.objects, set, key);
         CONTROLLER_REVISION(object)->revision = max + 1;
         plan_create(plan, object, PLAN_EXISTS_IS_FINE);
         return TRUE;
@@ -83,7 +83,8 @@ is_live(const StatefulSetController *self,
         const Object *revision)
 {
     unsigned n;
-    const Object *const *pods = informer_index_get(self->pods_by_owner, set->meta.key, &n);
+    const Object *const *pods =
+        informer_index_get(self->head.pods_by_controller, set->meta.key, &n);
     const char *name = object_name(revision);
 
     if (g_strcmp0(name, status->current_revision) == 0 ||

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/stateful-set.h"
 
-#include "models/workloads/pod-events.h"
 #include "models/workloads/stateful-set/private.h"
 #include "sim/random.h"
 
@@ -29,24 +28,24 @@ set_state_free(void *data)
 static void
 set_state_update(StatefulSetController *self, const StatefulSet *set)
 {
-    SetState *state = g_hash_table_lookup(self->states, set->meta.key);
+    SetState *state = g_hash_table_lookup(self->head.states, set->meta.key);
 
     if (state == NULL) {
         state = g_new0(SetState, 1);
         state->pods = g_ptr_array_new();
-        g_hash_table_insert(self->states, (void *)set->meta.key, state);
+        g_hash_table_insert(self->head.states, (void *)set->meta.key, state);
     }
     if (state->start != set->ordinals_start) {
         g_ptr_array_set_size(state->pods, 0);
         state->start = set->ordinals_start;
     }
     while ((int32_t)state->pods->len < set->replicas)
-        g_ptr_array_add(state->pods, stateful_pod_key(self->base.objects, set->meta.key,
+        g_ptr_array_add(state->pods, stateful_pod_key(self->head.base.objects, set->meta.key,
                                                       state->start + (int32_t)state->pods->len));
     if (state->template != set->template) {
         pod_template_unref((PodTemplate *)state->template);
         state->template = pod_template_ref(set->template);
-        state->revision = stateful_revision_key(self->base.objects, set);
+        state->revision = stateful_revision_key(self->head.base.objects, set);
     }
 }
 
@@ -56,31 +55,23 @@ set_changed(void *data, const Object *before, const Object *after)
 {
     StatefulSetController *self = data;
 
-    workers_add(self->workers, (before != NULL ? before : after)->key);
+    workers_add(self->head.workers, (before != NULL ? before : after)->key);
     if (after == NULL)
-        g_hash_table_remove(self->states, before->key);
+        g_hash_table_remove(self->head.states, before->key);
     else
         set_state_update(self, (const StatefulSet *)after);
 }
 
-static const LabelSelector *
-selector_of(const Object *set)
-{
-    return ((const StatefulSet *)set)->selector;
-}
-
-typedef struct {
-    StatefulSetController *controller;
-    const ObjectKey *pod;
-} Orphan;
-
 static void
-wake_adopter(void *data, const ObjectKey *set)
+wake_adopters(const StatefulSetController *self, const Object *pod)
 {
-    const Orphan *orphan = data;
+    InformerIter iter;
+    const Object *set;
 
-    if (stateful_pod_ordinal(set, orphan->pod) >= 0)
-        workers_add(orphan->controller->workers, set);
+    informer_iter_init(&iter, self->head.owners);
+    while (pod->labels != NULL && (set = next_selecting(&iter, pod)) != NULL)
+        if (stateful_pod_ordinal(set->key, pod->key) >= 0)
+            workers_add(self->head.workers, set->key);
 }
 
 /* WL-30 */
@@ -92,21 +83,20 @@ pod_changed(void *data, const Object *before, const Object *after)
 
     if (key == NULL) {
         if (after != NULL && object_controller(after) == NULL)
-            wake_adopters(self->sets, selector_of, after, wake_adopter,
-                          &(Orphan){self, after->key});
+            wake_adopters(self, after);
         return;
     }
-    workers_add(self->workers, key);
-    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, key);
+    workers_add(self->head.workers, key);
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->head.owners, key);
     if (set != NULL && after != NULL)
-        wake_when_available(self->workers, key, set->min_ready_s, before, after);
+        wake_when_available(self->head.workers, key, set->min_ready_s, before, after);
 }
 
 static void
 apply_change(void *data, const PlanChange *change)
 {
     StatefulSetController *self = data;
-    SetState *state = g_hash_table_lookup(self->states, change->key);
+    SetState *state = g_hash_table_lookup(self->head.states, change->key);
 
     if (state == NULL)
         return; /* the set is gone by now */
@@ -203,8 +193,8 @@ static void
 decide_status(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const Object *set = informer_get(self->sets, plan_key(plan));
-    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    const Object *set = informer_get(self->head.owners, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->head.states, plan_key(plan));
 
     if (set == NULL || state == NULL)
         return;
@@ -215,7 +205,7 @@ decide_status(const void *data, Plan *plan)
 static void
 plan_retry_of_status(const StatefulSetController *self, Plan *plan, const SetState *state)
 {
-    SimStream stream = sim_stream(self->base.sim, "statefulset-controller/status retry");
+    SimStream stream = sim_stream(self->head.base.sim, "statefulset-controller/status retry");
     double jitter =
         STATUS_RETRY_JITTER * sim_random_uniform(stream, plan_key(plan)->hash, state->n_draws);
 
@@ -232,8 +222,8 @@ static void
 decide_after_status(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
-    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->head.owners, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->head.states, plan_key(plan));
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
 
@@ -256,8 +246,8 @@ static void
 decide_after_pods(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const Object *set = informer_get(self->sets, plan_key(plan));
-    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    const Object *set = informer_get(self->head.owners, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->head.states, plan_key(plan));
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) == API_OK) {
@@ -277,10 +267,10 @@ static void
 decide_replicas(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->head.owners, plan_key(plan));
     gboolean is_work = FALSE;
 
-    if (set == NULL || g_hash_table_lookup(self->states, plan_key(plan)) == NULL)
+    if (set == NULL || g_hash_table_lookup(self->head.states, plan_key(plan)) == NULL)
         return;
     const SetView *view = stateful_look(self, plan, set);
     SetStatus *status = count_status(plan, view);
@@ -301,8 +291,8 @@ static void
 decide_revision(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
-    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->head.owners, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->head.states, plan_key(plan));
 
     if (set == NULL || state == NULL)
         return;
@@ -318,9 +308,9 @@ static void
 decide_set(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->head.owners, plan_key(plan));
 
-    if (set == NULL || g_hash_table_lookup(self->states, plan_key(plan)) == NULL)
+    if (set == NULL || g_hash_table_lookup(self->head.states, plan_key(plan)) == NULL)
         return;
     Claimed *claimed = g_new0(Claimed, 1);
     plan_own(plan, claimed, claimed_free);
@@ -338,39 +328,19 @@ static void
 init(void *data)
 {
     StatefulSetController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-    Process *process = self->base.process;
+    const KubeControllerManagerOptions *options = self->head.base.options;
+    Process *process = self->head.base.process;
 
-    self->sets = process_informer(process, KIND_STATEFUL_SET, NULL);
-    self->pods = process_informer(process, KIND_POD, NULL);
+    owner_controller_init(&self->head, KIND_STATEFUL_SET, sizeof(SetState), set_state_free);
     self->claims = process_informer(process, KIND_CLAIM, NULL);
     self->revisions = process_informer(process, KIND_CONTROLLER_REVISION, NULL);
-    self->pods_by_owner = informer_add_index(self->pods, index_by_controller);
-    self->orphans = informer_add_index(self->pods, index_orphans);
     self->revisions_by_owner = informer_add_index(self->revisions, index_by_controller);
-    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
-    self->workers = owner_workers_new(&self->base, "statefulset",
-                                      options->concurrent_statefulset_syncs, decide_set);
-    informer_add_handler(self->sets, set_changed, self);
-    informer_add_handler(self->pods, pod_changed, self);
+    self->head.workers =
+        owner_workers_new(&self->head.base, "statefulset", options->concurrent_statefulset_syncs,
+                          rate_limit_default, decide_set);
+    informer_add_handler(self->head.owners, set_changed, self);
+    informer_add_handler(self->head.pods, pod_changed, self);
 }
-
-static void
-clear(void *data)
-{
-    StatefulSetController *self = data;
-
-    workers_free(self->workers);
-    g_hash_table_unref(self->states);
-}
-
-static const RuleTable *const rule_tables[] = {
-    &stateful_replica_rules,
-    &stateful_condemned_rules,
-    &stateful_roll_rules,
-    &stateful_claim_rules,
-    NULL,
-};
 
 const ModelClass stateful_set_controller_class = {
     .name = "statefulset-controller",
@@ -379,7 +349,8 @@ const ModelClass stateful_set_controller_class = {
     .event_source = "statefulset-controller",
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
-    .clear = clear,
+    .clear = owner_controller_clear,
     .apply_change = apply_change,
-    .rule_tables = rule_tables,
+    .rule_tables = (const RuleTable *const[]){&stateful_replica_rules, &stateful_condemned_rules,
+                                              &stateful_roll_rules, &stateful_claim_rules, NULL},
 };

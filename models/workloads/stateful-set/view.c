@@ -15,14 +15,10 @@ stateful_is_healthy(const Pod *pod)
     return stateful_is_running_and_ready(pod) && !object_is_deleted(&pod->meta);
 }
 
-/* Times of conditions are whole seconds in the API. */
 gboolean
 stateful_is_available(const StatefulSet *set, const Pod *pod, SimTime now)
 {
-    SimTime ready_at = pod->ready.changed_at / SIM_SECOND * SIM_SECOND;
-
-    return stateful_is_running_and_ready(pod) &&
-           (set->min_ready_s == 0 || ready_at + set->min_ready_s * SIM_SECOND < now);
+    return stateful_is_running_and_ready(pod) && pod_is_available(pod, set->min_ready_s, now);
 }
 
 static void
@@ -66,8 +62,8 @@ stateful_claim(const StatefulSetController *self, const StatefulSet *set, Claime
     claimed_look(claimed, &(ClaimOptions){
                               .owner = &set->meta,
                               .selector = set->selector,
-                              .by_controller = self->pods_by_owner,
-                              .orphans = self->orphans,
+                              .by_controller = self->head.pods_by_controller,
+                              .orphans = self->head.orphans,
                               .is_member = is_named_by,
                           });
 }
@@ -88,13 +84,14 @@ static void
 place_pods(const StatefulSetController *self, Plan *plan, SetView *view)
 {
     unsigned n, n_orphans;
-    const Object *const *pods = informer_index_get(self->pods_by_owner, view->set->meta.key, &n);
+    const Object *const *pods =
+        informer_index_get(self->head.pods_by_controller, view->set->meta.key, &n);
 
     for (unsigned i = 0; i < n; i++)
         if (is_named_by(&view->set->meta, pods[i]) &&
             object_is_controlled_by(pods[i], &view->set->meta))
             place_pod(view, POD_CONST(pods[i]));
-    informer_index_get(self->orphans, view->set->meta.key->namespace, &n_orphans);
+    informer_index_get(self->head.orphans, view->set->meta.key->namespace, &n_orphans);
     if (n_orphans == 0)
         return;
     /* Pods that this sync has just adopted. */
@@ -111,11 +108,11 @@ stateful_look(const StatefulSetController *self, Plan *plan, const StatefulSet *
     SetView *view = g_new0(SetView, 1);
 
     view->set = (const StatefulSet *)object_ref(&set->meta);
-    view->state = g_hash_table_lookup(self->states, set->meta.key);
+    view->state = g_hash_table_lookup(self->head.states, set->meta.key);
     view->update_revision = stateful_update_revision(self, set, view->state);
     view->current_revision = stateful_current_revision(self, set, view->update_revision);
     const Object *current = informer_get(
-        self->revisions, objects_key(self->base.objects, KIND_CONTROLLER_REVISION,
+        self->revisions, objects_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
                                      set->meta.key->namespace, view->current_revision));
     const PodTemplate *template = current == NULL ? NULL : CONTROLLER_REVISION(current)->template;
     view->current_template = pod_template_ref(template == NULL ? set->template : template);

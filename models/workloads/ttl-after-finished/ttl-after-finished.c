@@ -4,7 +4,7 @@
 #include "models/api/workload.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
-#include "models/workloads/pod-events.h"
+#include "models/workloads/owner-controller.h"
 
 /* Deletes Jobs ttlSecondsAfterFinished after their end (WL-87): pkg/controller/ttlafterfinished. */
 
@@ -114,19 +114,10 @@ init(void *data)
 
     self->jobs = process_informer(self->base.process, KIND_JOB, NULL);
     self->workers = owner_workers_new(&self->base, "ttl_jobs_to_delete",
-                                      options->concurrent_ttl_after_finished_syncs, decide_job);
+                                      options->concurrent_ttl_after_finished_syncs,
+                                      rate_limit_default, decide_job);
     informer_add_handler(self->jobs, job_changed, self);
 }
-
-static void
-clear(void *data)
-{
-    TtlController *self = data;
-
-    workers_free(self->workers);
-}
-
-static const RuleTable *const rule_tables[] = {&ttl_rules, NULL};
 
 const ModelClass ttl_after_finished_class = {
     .name = "ttl-after-finished-controller",
@@ -134,6 +125,5 @@ const ModelClass ttl_after_finished_class = {
     .size = sizeof(TtlController),
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
-    .clear = clear,
-    .rule_tables = rule_tables,
+    .rule_tables = (const RuleTable *const[]){&ttl_rules, NULL},
 };

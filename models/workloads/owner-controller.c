@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/owner-controller.h"
+
+#include "models/workloads/pods.h"
+
+/* WL-30: added to minReadySeconds, because conditions have whole seconds. */
+#define READY_SKEW SIM_SECOND
+
+void
+owner_state_free(void *data)
+{
+    OwnerState *state = data;
+
+    expectations_clear(&state->expected);
+    g_free(state);
+}
+
+void
+owner_controller_init(OwnerController *self,
+                      ObjectKind kind,
+                      size_t state_size,
+                      GDestroyNotify state_free)
+{
+    self->kind = kind;
+    self->owners = process_informer(self->base.process, kind, NULL);
+    self->pods = process_informer(self->base.process, KIND_POD, NULL);
+    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
+    self->orphans = informer_add_index(self->pods, index_orphans);
+    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, state_free);
+    self->state_size = state_size;
+}
+
+void
+owner_controller_clear(void *controller)
+{
+    OwnerController *self = controller;
+
+    g_hash_table_unref(self->states);
+}
+
+Workers *
+owner_workers_new(Component *component, const char *name, int n, RateLimit limit, PlanDecide sync)
+{
+    return workers_new(component, &(WorkersOptions){
+                                      .name = name,
+                                      .n_workers = (unsigned)n,
+                                      .limit = limit,
+                                      .retry = TRUE,
+                                      .sync = sync,
+                                  });
+}
+
+static const LabelSelector *
+selector_of(const Object *object)
+{
+    switch ((int)object_kind(object)) {
+    case KIND_STATEFUL_SET:
+        return STATEFUL_SET(object)->selector;
+    case KIND_DEPLOYMENT:
+        return DEPLOYMENT_CONST(object)->selector;
+    case KIND_REPLICA_SET:
+        return REPLICA_SET_CONST(object)->selector;
+    case KIND_DAEMON_SET:
+        return DAEMON_SET_CONST(object)->selector;
+    case KIND_JOB:
+        return JOB_CONST(object)->selector;
+    case KIND_DISRUPTION_BUDGET:
+        return DISRUPTION_BUDGET_CONST(object)->selector;
+    }
+    g_assert_not_reached();
+}
+
+const Object *
+next_selecting(InformerIter *iter, const Object *object)
+{
+    const Object *next;
+
+    while ((next = informer_iter_next(iter)) != NULL)
+        if (next->key->namespace == object->key->namespace &&
+            label_selector_matches(selector_of(next), object->labels))
+            return next;
+    return NULL;
+}
+
+void
+wake_when_available(Workers *workers,
+                    const ObjectKey *owner,
+                    int32_t min_ready_s,
+                    const Object *before,
+                    const Object *pod)
+{
+    if (min_ready_s > 0 && before != NULL && !pod_is_ready(POD_CONST(before)) &&
+        pod_is_ready(POD_CONST(pod)))
+        work_queue_add_after(workers_queue(workers), (ObjectKey *)owner,
+                             min_ready_s * SIM_SECOND + READY_SKEW);
+}
+
+void
+owner_changed(void *controller, const Object *before, const Object *after)
+{
+    OwnerController *self = controller;
+
+    workers_add(self->workers, (before != NULL ? before : after)->key);
+    if (after == NULL)
+        g_hash_table_remove(self->states, before->key);
+    else if (g_hash_table_lookup(self->states, after->key) == NULL)
+        g_hash_table_insert(self->states, (void *)after->key, g_malloc0(self->state_size));
+}
+
+static void
+pod_went(const OwnerController *self, const ObjectKey *owner, const ObjectKey *pod)
+{
+    OwnerState *state = g_hash_table_lookup(self->states, owner);
+
+    if (state != NULL)
+        expectations_deletion_seen(&state->expected, pod);
+    workers_add(self->workers, owner);
+}
+
+static int32_t
+min_ready_s(const Object *owner)
+{
+    return object_kind(owner) == KIND_DAEMON_SET ? DAEMON_SET_CONST(owner)->min_ready_s
+                                                 : REPLICA_SET_CONST(owner)->min_ready_s;
+}
+
+static void
+own_pod_changed(const OwnerController *self,
+                const ObjectKey *key,
+                const Object *before,
+                const Object *pod)
+{
+    OwnerState *state = g_hash_table_lookup(self->states, key);
+    const Object *owner = informer_get(self->owners, key);
+
+    if (before == NULL && state != NULL)
+        expectations_creation_seen(&state->expected);
+    workers_add(self->workers, key);
+    if (owner != NULL)
+        wake_when_available(self->workers, key, min_ready_s(owner), before, pod);
+}
+
+static void
+wake_adopters(const OwnerController *self, const Object *pod)
+{
+    InformerIter iter;
+    const Object *owner;
+
+    informer_iter_init(&iter, self->owners);
+    while (pod->labels != NULL && (owner = next_selecting(&iter, pod)) != NULL)
+        workers_add(self->workers, owner->key);
+}
+
+void
+owned_pod_changed(void *controller, const Object *before, const Object *after)
+{
+    const OwnerController *self = controller;
+    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, self->kind);
+    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, self->kind);
+
+    if (was != NULL && was != is)
+        pod_went(self, was, before->key);
+    if (after == NULL)
+        return;
+    if (is != NULL && object_is_deleted(after))
+        pod_went(self, is, after->key);
+    else if (is != NULL)
+        own_pod_changed(self, is, before, after);
+    else if (object_controller(after) == NULL && !object_is_deleted(after) &&
+             (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels)))
+        wake_adopters(self, after);
+}

@@ -136,7 +136,6 @@ clear(void *data)
     sim_cancel(self->base.sim, self->verification.timer);
     sim_ticker_free(self->reconciler);
     sim_ticker_free(self->populator);
-    workers_free(self->claim_queue);
     operations_free(self->operations);
     adc_state_clear(self);
 }

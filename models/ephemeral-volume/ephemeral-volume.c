@@ -186,14 +186,6 @@ ephemeral_volume_init(void *component)
     informer_add_handler(self->claims, claim_event, self);
 }
 
-static void
-ephemeral_volume_clear(void *component)
-{
-    EphemeralVolume *self = component;
-
-    g_clear_pointer(&self->workers, workers_free);
-}
-
 static const RuleTable *const rule_tables[] = {&claim_rules, NULL};
 
 const ModelClass ephemeral_volume_class = {
@@ -205,5 +197,4 @@ const ModelClass ephemeral_volume_class = {
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = rule_tables,
     .init = ephemeral_volume_init,
-    .clear = ephemeral_volume_clear,
 };

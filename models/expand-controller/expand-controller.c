@@ -160,14 +160,6 @@ expand_controller_init(void *data)
     informer_add_handler(self->claims, claim_changed, self);
 }
 
-static void
-expand_controller_clear(void *data)
-{
-    ExpandController *self = data;
-
-    workers_free(self->workers);
-}
-
 static const RuleTable *const rule_tables[] = {&expand_rules, NULL};
 
 const ModelClass expand_controller_class = {
@@ -179,5 +171,4 @@ const ModelClass expand_controller_class = {
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = rule_tables,
     .init = expand_controller_init,
-    .clear = expand_controller_clear,
 };

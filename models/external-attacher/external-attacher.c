@@ -433,8 +433,6 @@ external_attacher_clear(void *data)
     sim_ticker_free(self->reconciler);
     g_clear_pointer(&self->published, g_hash_table_unref);
     g_clear_pointer(&self->forced, g_hash_table_unref);
-    workers_free(self->attachment_workers);
-    workers_free(self->volume_workers);
 }
 
 static void

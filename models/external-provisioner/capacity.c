@@ -650,7 +650,6 @@ capacity_free(Capacity *self)
         return;
     sim_metrics_remove_collector(sim_metrics(self->options.component->sim), self);
     sim_ticker_free(self->poll);
-    workers_free(self->workers);
     g_ptr_array_unref(self->items);
     g_hash_table_unref(self->by_key);
     g_hash_table_unref(self->by_object);

@@ -475,10 +475,6 @@ external_provisioner_clear(void *data)
     ExternalProvisioner *self = data;
 
     sidecar_free(self->sidecar);
-    workers_free(self->claim_workers);
-    workers_free(self->volume_workers);
-    workers_free(self->unsaved_workers);
-    workers_free(self->clone_workers);
     capacity_free(self->capacity);
     api_client_free(self->capacity_client);
     api_client_free(self->snapshot_client);

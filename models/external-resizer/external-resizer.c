@@ -254,7 +254,6 @@ external_resizer_clear(void *data)
     ExternalResizer *self = data;
 
     sidecar_free(self->sidecar);
-    workers_free(self->workers);
     g_hash_table_unref(self->final_errors);
     g_hash_table_unref(self->slow);
     g_hash_table_unref(self->in_use_errors);

@@ -120,7 +120,6 @@ clear(void *data)
     ExternalSnapshotter *self = data;
 
     sidecar_free(self->sidecar);
-    workers_free(self->workers);
     object_store_free(self->store);
 }
 

@@ -281,8 +281,6 @@ clear(void *data)
 {
     GarbageCollector *self = data;
 
-    for (unsigned i = 0; i < N_KINDS; i++)
-        workers_free(self->workers[i]);
     g_hash_table_unref(self->absent_owners);
 }
 

@@ -712,7 +712,6 @@ clear(void *data)
 
     cluster_unwatch_kubelets(self->base.cluster, self);
     sim_ticker_free(self->monitor);
-    workers_free(self->taint_workers);
     g_hash_table_unref(self->health);
     g_hash_table_unref(self->zones);
     g_hash_table_unref(self->registered);

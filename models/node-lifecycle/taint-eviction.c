@@ -361,7 +361,6 @@ clear(void *data)
 {
     TaintEviction *self = data;
 
-    workers_free(self->workers);
     g_hash_table_unref(self->timers);
     g_hash_table_unref(self->failed);
 }

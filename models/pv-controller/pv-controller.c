@@ -366,8 +366,6 @@ pv_controller_clear(void *component)
     PvController *self = component;
 
     g_clear_pointer(&self->resync, sim_ticker_free);
-    g_clear_pointer(&self->claim_workers, workers_free);
-    g_clear_pointer(&self->volume_workers, workers_free);
     g_clear_pointer(&self->operations, operations_free);
     g_clear_pointer(&self->cache, pv_cache_free);
     g_clear_pointer(&self->gone_scrub_pods, g_hash_table_unref);

@@ -104,14 +104,6 @@ pv_protection_init(void *component)
     informer_add_handler(self->volumes, volume_event, self);
 }
 
-static void
-pv_protection_clear(void *component)
-{
-    PvProtection *self = component;
-
-    g_clear_pointer(&self->workers, workers_free);
-}
-
 static const RuleTable *const rule_tables[] = {&volume_rules, NULL};
 
 const ModelClass pv_protection_class = {
@@ -121,5 +113,4 @@ const ModelClass pv_protection_class = {
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = rule_tables,
     .init = pv_protection_init,
-    .clear = pv_protection_clear,
 };

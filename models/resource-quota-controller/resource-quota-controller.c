@@ -288,8 +288,6 @@ clear(void *data)
     QuotaController *self = data;
 
     sim_ticker_free(self->resync);
-    workers_free(self->primary);
-    workers_free(self->priority);
     g_hash_table_unref(self->counts);
 }
 

@@ -190,8 +190,6 @@ clear(void *data)
     SnapshotController *self = data;
 
     sim_ticker_free(self->resync);
-    workers_free(self->snapshot_workers);
-    workers_free(self->content_workers);
     object_store_free(self->snapshot_store);
     object_store_free(self->content_store);
 }

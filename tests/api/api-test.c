@@ -34,7 +34,7 @@ api_test_free(ApiTest *self)
 {
     if (self == NULL)
         return;
-    assert_int_equal(self->parser.path->len, 0); /* whoever enters leaves */
+    assert_int_equal(self->parser.path->len, 0); /* every api_parser_enter() has its leave */
     g_string_free(self->parser.path, TRUE);
     g_string_free(self->faults, TRUE);
     objects_free(self->objects);

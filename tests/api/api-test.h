@@ -20,7 +20,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiTest, api_test_free)
 /* Returns: (owned): JSON; a bad one fails the test */
 json_t *api_test_json(const char *text);
 json_t *api_test_load(const char *file); /* of tests/api/data */
-/* Returns: (owned): the object, NULL if the parser says so; faults are added to @faults */
+/* Returns: (owned): the object or NULL, as the parser returns it; faults are added to @faults */
 Object *api_test_read(ApiTest *self, const char *text);
 Object *api_test_read_json(ApiTest *self, const json_t *manifest);
 /* Reads a value with a field's type. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
 
-/* What kubectl printed in real clusters, and what charts have: read without a fault, printed and
- * read again it is the same; and what kubectl printed, we print, byte for byte. */
+/* Manifests printed by kubectl in real clusters, and manifests of charts: they are read without a
+ * fault, and printing and reading them again changes nothing. The output of kubectl is printed byte
+ * for byte. */
 typedef struct {
     const char *file;
     gboolean is_recorded;
@@ -103,7 +104,7 @@ typedef struct {
 /* clang-format 14 crashes on this table. */
 /* clang-format off */
 static const BadRow bad[] = {
-    /* what every object needs */
+    /* requirements of every object */
     {"no object", "[]", "Invalid value: []: must be an object\n"},
     {"no kind", "{'apiVersion': 'v1'}", "kind: Required value\n"},
     {"neither", "{}", "apiVersion: Required value\nkind: Required value\n"},
@@ -399,7 +400,7 @@ complains(void **state)
 static const char *const no_objects[] = {"no object", "no kind",      "an unknown kind",
                                          "no name",   "generateName", "a bad name"};
 
-/* Others are only reported: the object is there, so that what refers to it finds it. */
+/* Other faults are only reported: the object exists, so that references to it are found. */
 static void
 gives_an_object_if_it_has_a_name(void **state)
 {
@@ -502,7 +503,7 @@ prints_typed_fields_over_the_manifest(void **state)
     json_decref(json);
 }
 
-/* How an expansion stands, in the order in which it came, with what the API keeps of it. */
+/* Conditions of an expansion, oldest first. */
 static void
 conditions_come_back(void **state)
 {

@@ -133,8 +133,8 @@ finds_kind(void **state)
         assert_string_equal(kind_class(kind)->kind, row->kind);
 }
 
-/* object_edit() goes through those alone that are counted: they must stand first, and give their
- * reference back. */
+/* object_edit() walks only over counted fields: they must stand first, and drop their
+ * references. */
 static void
 counted_fields_stand_first(void **state)
 {
@@ -196,7 +196,7 @@ an_edit_leaves_the_original_alone(void **state)
     assert_non_null(CLAIM(claim)->selector);
 }
 
-/* A write of the object and one of its status: each takes its own fields (API-18). */
+/* A write of the object and a write of its status each take their own fields (API-18). */
 static void
 spec_and_status_are_taken_apart(void **state)
 {

@@ -210,7 +210,7 @@ drivers_of_a_node(void **state)
     for (unsigned i = 0; i < 2; i++) {
         CsiNodeDriver entry = {"a", "id", string_list_new(&zone, 1), 3};
         assert_int_equal(csi_node_set_driver(node, "a", &entry),
-                         i == 0); /* the second changes nothing */
+                         i == 0); /* the second call changes nothing */
     }
     CsiNodeDriver other = {"b", "id", NULL, -1};
     assert_true(csi_node_set_driver(node, "b", &other));

@@ -52,7 +52,7 @@ a_claim_without_class_gets_the_default(void **state)
                         "ant");
 }
 
-/* API-121: before 1.26 nobody chose. */
+/* API-121: before 1.26 several defaults are an error. */
 static void
 several_defaults_were_refused(void **state)
 {
@@ -118,7 +118,7 @@ requests_grow_only_while_bound_and_never_shrink(void **state)
                                       .edit = bind_claim,
                                       .arg = &one});
     ApiResponse refused = world_patch(world, world_claim_key(world), set_request, &two);
-    assert_int_equal(refused.code, API_FORBIDDEN); /* the class does not allow it: there is none */
+    assert_int_equal(refused.code, API_FORBIDDEN); /* there is no class that allows it */
     assert_non_null(
         strstr(refused.message, "the storageclass that provisions the pvc must support resize"));
 
@@ -130,7 +130,7 @@ requests_grow_only_while_bound_and_never_shrink(void **state)
                      API_INVALID);
 }
 
-/* API-V11, API-132, RSZ-2: recovery by a smaller request, but never as small as what is there. */
+/* API-V11, API-132, RSZ-2: recovery by a smaller request, but never down to the present size. */
 static void
 requests_shrink_down_to_the_capacity(void **state)
 {
@@ -296,8 +296,8 @@ change_source(Object *object, const void *word)
     return TRUE;
 }
 
-/* API-131, API-134, API-135, API-136: what is refused, and with which words; and beside each a
- * change that is not. */
+/* API-131, API-134, API-135, API-136: refused changes with their words, and beside each an allowed
+ * one. */
 static void
 some_fields_never_change(void **state)
 {

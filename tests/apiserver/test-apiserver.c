@@ -66,7 +66,7 @@ own(Object *object, const void *owner)
     return TRUE;
 }
 
-/* As an edit that writes what is there already. */
+/* An edit that writes the present value. */
 static gboolean
 claim_to_change(Object *object, const void *value)
 {
@@ -74,7 +74,7 @@ claim_to_change(Object *object, const void *value)
     return TRUE;
 }
 
-/* API-3: what makes a new version, and what of it a new generation. */
+/* API-3: changes that make a new version, and those that make a new generation. */
 static const struct {
     const char *what;
     ApiVerb verb;

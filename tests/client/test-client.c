@@ -90,8 +90,8 @@ get(WorkQueue *queue)
     return taken == NULL ? "-" : taken->name;
 }
 
-/* CGO-20 to CGO-22: the script of each row is adds (+x), gets (g) and dones (.x); what the gets
- * gave. */
+/* CGO-20 to CGO-22: a row has a script of adds (+x), gets (g) and dones (.x), and the keys that the
+ * gets return. */
 static const struct {
     const char *rule, *script, *gets;
 } queue_cases[] = {
@@ -125,7 +125,7 @@ keys_are_given_once_at_a_time(void **state)
     }
 }
 
-/* The instants at which @queue has something, until it has nothing more. */
+/* The instants at which @queue has a key, until it is empty. */
 static void
 log_arrivals(World *world, WorkQueue *queue)
 {
@@ -153,7 +153,7 @@ of_two_delays_the_earlier_stays(void **state)
     work_queue_add_after(queue, key(world, "a"), 2 * SIM_SECOND);
     work_queue_add_after(queue, key(world, "a"), 9 * SIM_SECOND);
     work_queue_add_after(queue, key(world, "b"), SIM_SECOND);
-    work_queue_add(queue, key(world, "b")); /* does not take the delayed one back */
+    work_queue_add(queue, key(world, "b")); /* does not cancel the delayed one */
     assert_string_equal(get(queue), "b");
     work_queue_done(queue, key(world, "b"));
     log_arrivals(world, queue);
@@ -254,7 +254,7 @@ never_replied(void *data, const ApiResponse *response)
     fail_msg("a dead process got a reply");
 }
 
-/* A process that died gets no replies; what waited for a token is never sent. */
+/* A dead process gets no replies; requests that waited for a token are never sent. */
 static void
 the_dead_get_no_replies(void **state)
 {
@@ -357,7 +357,7 @@ informers_follow_and_index(void **state)
     assert_string_equal(world->log->str, "old:add new:add new:update new:update new:delete");
 }
 
-/* What an index says of @value, from the cache alone. */
+/* The content of an index for @value, computed from the cache. */
 static void
 assert_index_is_the_cache(const Informer *informer, const InformerIndex *index, const char *value)
 {
@@ -379,11 +379,11 @@ assert_index_is_the_cache(const Informer *informer, const InformerIndex *index, 
     assert_int_equal(n, n_of_value);
 }
 
-#define N_VOLUMES 40 /* more of a class than are found by looking at all of them */
+#define N_VOLUMES 40 /* more than an index compares one by one */
 #define N_CLASSES 3
 
-/* An index knows keys and looks versions up when it is asked: after any changes, told or put by the
- * process itself, it says what the cache says. */
+/* An index holds keys and looks versions up when it is asked: after any changes, by the watch or by
+ * informer_put(), it agrees with the cache. */
 static void
 indexes_say_what_the_cache_says(void **state)
 {
@@ -402,7 +402,7 @@ indexes_say_what_the_cache_says(void **state)
         ObjectKey *volume = objects_key(world->objects, KIND_VOLUME, NULL, name);
         const Object *known = informer_get(informer, volume);
         g_autoptr(Object) object = known == NULL ? object_new(volume) : object_edit(known);
-        if (sim_random_below(choices, 2, i, 3) != 0) /* else one with the same values */
+        if (sim_random_below(choices, 2, i, 3) != 0) /* otherwise a version with the same values */
             set_class(object, class);
         if (VOLUME(object)->class_name == NULL)
             set_class(object, class);
@@ -496,7 +496,7 @@ typedef struct {
 
 typedef struct {
     const char *what;
-    const char *last; /* of the events as they were written first: its count and message */
+    const char *last; /* the last event by the order of first writes: its count and message */
     unsigned n_writes, n_events;
     Series series[2];
 } CorrelatorCase;
@@ -563,7 +563,7 @@ record_series(World *world, EventRecorder *recorder, const Object *object, const
     }
 }
 
-/* CGO-71 to CGO-74. Beside it another object's events, which count for themselves. */
+/* CGO-71 to CGO-74. Another object's events count on their own. */
 static void
 many_events_about_one_object(void **state)
 {

@@ -9,7 +9,7 @@
 #include "models/api/lease.h"
 #include "models/client/leader-election.h"
 
-/* CGO-60..65: who of several candidates leads, and for how long nobody does. */
+/* CGO-60..65: which of several candidates leads, and how long there is no leader. */
 
 #define N_CANDIDATES 3
 
@@ -184,8 +184,8 @@ leader(const World *self)
     return NULL;
 }
 
-/* The first leads from the start; the others only look; the Lease is renewed each retry period
- * (CGO-62). */
+/* The first leads from the start; the others only read the Lease; the leader renews it each retry
+ * period (CGO-62). */
 static void
 the_leader_renews(void **state)
 {
@@ -210,7 +210,7 @@ the_leader_renews(void **state)
     world_clear(&world);
 }
 
-/* CGO-60: without a Lease whoever comes first makes it. */
+/* CGO-60: without a Lease the first candidate makes it. */
 static void
 the_first_makes_the_lease(void **state)
 {
@@ -274,7 +274,7 @@ the_next_waits_for_the_lease(void **state)
     }
 }
 
-/* CGO-61: a process that comes again under the name of the holder is the holder. */
+/* CGO-61: a restarted process with the holder's name is the holder. */
 static void
 the_same_name_need_not_wait(void **state)
 {
@@ -292,8 +292,8 @@ the_same_name_need_not_wait(void **state)
     world_clear(&world);
 }
 
-/* CGO-62: who cannot renew for 10 s stops; before that a success makes good again. Nobody leads
- * before the lease is over. */
+/* CGO-62: a leader that cannot renew for 10 s stops; a success before that is enough. Nobody else
+ * leads before the lease is over. */
 static void
 who_cannot_renew_stops(void **state)
 {
@@ -328,8 +328,8 @@ who_cannot_renew_stops(void **state)
     }
 }
 
-/* CGO-64: whatever dies and comes again, there are never two; and after a while of peace there is
- * one. */
+/* CGO-64: whichever candidates die and restart, there are never two leaders; and after a while
+ * without faults there is one. */
 static void
 never_are_there_two(void **state)
 {

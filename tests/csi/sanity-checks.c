@@ -560,7 +560,8 @@ stats_of_wrong_path(Sanity *self)
     sanity_call(self, &request, CSI_NOT_FOUND);
 }
 
-/* The filesystem grows to what the controller has made of the volume, if it does that at all. */
+/* The file system grows to the size that the controller gave the volume, if the controller expands
+ * volumes. */
 static void
 grow_after_publish(Sanity *self)
 {
@@ -568,7 +569,7 @@ grow_after_publish(Sanity *self)
     CsiRequest request = sanity_request(self, CSI_NODE_EXPAND_VOLUME,
                                         GIVES_TARGET | GIVES_CAPABILITY | GIVES_SIZE | staging);
 
-    /* CSI-71: some grow only what is not published. */
+    /* CSI-71: some drivers expand only unpublished volumes. */
     gboolean is_offline = (self->plugin & CSI_PLUGIN_EXPANSION_OFFLINE) != 0 &&
                           (self->plugin & CSI_PLUGIN_EXPANSION_ONLINE) == 0;
     gboolean expands = (self->controller & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) != 0;

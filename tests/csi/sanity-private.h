@@ -3,8 +3,8 @@
 
 #include "sanity.h"
 
-/* What a check works with. The first failure sticks: all that follows in the check does nothing,
- * and strings are NULL. */
+/* The state of a check. After the first failure the other steps of the check do nothing, and
+ * strings are NULL. */
 typedef struct {
     const CsiSanityBackEnd *back_end;
     CsiPluginCapabilities plugin;
@@ -20,7 +20,7 @@ typedef struct {
     GString *why;
 } Sanity;
 
-/* What a request has beside its method. */
+/* The parts of a request beside its method. */
 typedef enum {
     GIVES_NAME = 1 << 0,
     GIVES_UNKNOWN_VOLUME = 1 << 1,
@@ -50,10 +50,9 @@ typedef struct {
 
 #define CONTROLLER(capability) ((uint64_t)(capability))
 #define NODE(capability) ((uint64_t)(capability) << 32)
-/* csi.h knows no group calls: a back end that says it has them fails the checks that are about
- * them. */
+/* csi.h has no group calls: a back end that claims them fails their checks. */
 #define GROUP_SERVICE (UINT64_C(1) << 48)
-/* a limit of the node, and leave to reach it */
+/* a limit of the node, and permission to reach it */
 #define NODE_LIMIT (UINT64_C(1) << 49)
 
 extern const SanityCheck sanity_checks[];
@@ -61,13 +60,13 @@ extern const unsigned sanity_n_checks;
 
 /* Of sanity.c */
 
-/* Something is not as it should be; the first time is told. */
+/* Fails the check; only the first failure is reported. */
 void sanity_fail(Sanity *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* Fails unless @holds. */
 void sanity_expect(Sanity *self, gboolean holds, const char *what);
 const char *sanity_new_name(Sanity *self);
 CsiRequest sanity_request(Sanity *self, CsiMethod method, unsigned gives);
-/* Makes the call: fails unless it is answered with @code. What is done is noted and undone in the
+/* Makes the call: fails unless it is answered with @code. Its effect is noted, and undone at the
  * end. */
 void sanity_call(Sanity *self, const CsiRequest *request, CsiCode code);
 

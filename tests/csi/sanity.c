@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a check is done: requests, steps, and the way back. The list is in sanity-checks.c. */
+/* Runs a check: requests, steps, and undoing them. The list is in sanity-checks.c. */
 #include "sanity-private.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ path_of(Sanity *self, const char *name)
     return strings_internf(self->back_end->strings, "%s/%s", self->back_end->directory, name);
 }
 
-/* A volume is wanted where the node can reach it. */
+/* Asks for a volume that the node can reach. */
 static void
 want_topology(Sanity *self, CsiRequest *request)
 {
@@ -115,7 +115,7 @@ sanity_request(Sanity *self, CsiMethod method, unsigned gives)
     return request;
 }
 
-/* What a successful call did, and how that is undone. */
+/* Notes how to undo a successful call. */
 static void
 note_undo(Sanity *self, const CsiRequest *done, const CsiResponse *response)
 {
@@ -339,7 +339,7 @@ look_around(Sanity *self)
         self->topology = string_map_ref(self->last->accessible_topology[0]);
 }
 
-/* SAN-25: last first; what is gone is gone. */
+/* SAN-25: last first; NOT_FOUND is fine. */
 static void
 clean_up(Sanity *self)
 {

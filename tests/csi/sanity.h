@@ -3,22 +3,22 @@
 
 #include "models/csi/csi.h"
 
-/* The checks of csi-sanity 5.3 (SAN-1 to SAN-24), for any back end behind csi.h: who has one fills
- * in a CsiSanityBackEnd, then puts it through the checks one after the other. Nothing here knows of
- * a clock or of cmocka. */
+/* The checks of csi-sanity 5.3 (SAN-1 to SAN-24), for any back end behind csi.h: fill in a
+ * CsiSanityBackEnd, then run the checks one after the other. Nothing here uses a clock or
+ * cmocka. */
 
 typedef struct {
     /* Makes the call and waits for its answer. Returns: (borrowed): the answer, valid until the
      * next call. */
     const CsiResponse *(*call)(void *data, const CsiRequest *request);
-    /* What the caller of a node plugin does with directories; each may be NULL: paths are but
-     * names. make: with all parents, fine if it is there; remove: fine if it is not. */
+    /* Directories that the caller of a node plugin makes and removes. Each may be NULL: then paths
+     * are only names. make: with all parents, may exist already; remove: may be gone already. */
     gboolean (*make_directory)(void *data, const char *path);
     void (*remove_directory)(void *data, const char *path);
     gboolean (*path_exists)(void *data, const char *path);
     void *data;
     Strings *strings;      /* of the back end's run */
-    const char *node_name; /* on whose plugin node calls are made; interned */
+    const char *node_name; /* the node that serves node calls; interned */
     /* of the paths: DIRECTORY/staging and DIRECTORY/target; made and removed by each check */
     const char *directory;
     /* begins the names of all volumes and snapshots; no two runs of the checks on one back end at
@@ -26,8 +26,8 @@ typedef struct {
     const char *name_prefix;
     CsiCapability capability; /* of the volumes */
     int64_t volume_bytes;     /* of each */
-    int64_t expand_bytes;     /* what is added */
-    unsigned n_repeats;       /* where idempotency is tried */
+    int64_t expand_bytes;     /* the addition */
+    unsigned n_repeats;       /* for checks of idempotency */
     const StringMap *parameters;
     /* NULL: the checks that need some are skipped */
     const StringMap *mutable_parameters;
@@ -43,12 +43,12 @@ void csi_sanity_back_end_init(CsiSanityBackEnd *back_end);
 typedef enum {
     CSI_SANITY_PASSED,
     CSI_SANITY_FAILED,
-    CSI_SANITY_SKIPPED, /* the back end does not have what is checked */
+    CSI_SANITY_SKIPPED, /* the back end lacks a capability */
 } CsiSanityResult;
 
 unsigned csi_sanity_n_checks(void);
 const char *csi_sanity_check_name(unsigned i); /* "SAN-6 unknown id" */
 
-/* Does check @i, and undoes what it did, last first.
- * @why: what went wrong, or what is missing, is appended */
+/* Does check @i, and undoes what it did, last first. @why: the failure, or the missing capability,
+ * is appended */
 CsiSanityResult csi_sanity_check(unsigned i, const CsiSanityBackEnd *back_end, GString *why);

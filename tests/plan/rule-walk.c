@@ -21,7 +21,7 @@ can_occur(const RuleTable *self, uint32_t facts)
     return TRUE;
 }
 
-/* Which rows ever applied is noted in @applied. */
+/* @applied: notes the rows that have applied. */
 static char *
 fault_in_release(const RuleTable *self, const Release *release, gboolean *applied)
 {

@@ -7,7 +7,7 @@
  * rules_fault:
  * Walks all sets of facts that can occur, in every release that the rows tell apart and with every
  * setting of their feature gates.
- * Returns: (owned): what is wrong: a set to which no row applies, or two; a row that never applies.
- * NULL: nothing
+ * Returns: (owned): the fault: a set with no row or with two, or a row that never applies; NULL:
+ * none
  */
 char *rules_fault(const RuleTable *self);

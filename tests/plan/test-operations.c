@@ -10,8 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Keyed operations with back-off: who may start beside whom, and when again (OP-1 to OP-8); what
- * events make of a '%' (OP-10). */
+/* Keyed operations with back-off: which may run at the same time, and when they may start again
+ * (OP-1 to OP-8); '%' in events (OP-10). */
 
 typedef struct {
     Component base;
@@ -48,7 +48,7 @@ static const ModelClass tester_class = {
 
 const ModelClass *const model_classes[] = {&tester_class, NULL};
 
-/* ---- An operation that ends when it is told to ---- */
+/* ---- An operation that ends on command ---- */
 
 #define N_OPERATIONS 8
 
@@ -187,8 +187,7 @@ typedef struct {
         RECORDS, n, NULL, NULL, 0                                                                  \
     }
 
-/* A crash of an operation counts as its failure. Who waits for all to end waits until nothing runs.
- */
+/* A crash of an operation counts as its failure. A wait for all ends when nothing runs. */
 static const Story stories[] = {
     {"ops-NestedPendingOperations-02 two volumes",
      FALSE,                                                                  {STARTED(1, "v1", "a"), STARTED(2, "v2", "a")}                                            },

@@ -59,8 +59,8 @@ decide_and_count(const void *self, Plan *plan)
                     PLAN_STOP);
 }
 
-/* A component acts on what it sees as its request leaves: another's write that comes in the
- * meantime changes its mind. */
+/* A component decides as its request leaves: a write of another client before that changes the
+ * decision. */
 static void
 decisions_are_made_as_the_request_leaves(void **state)
 {
@@ -103,7 +103,7 @@ a_plan_without_requests_takes_no_time(void **state)
     assert_string_equal(world->log->str, "0s 0 done, 0s 1 done, 0s 2 done");
 }
 
-/* How many rounds a plan has begun, and how many left nothing behind. */
+/* How many rounds a plan has begun, and how many were cleaned up. */
 static unsigned n_begun, n_forgotten;
 
 static void
@@ -126,7 +126,7 @@ decide_round(const void *self, Plan *plan)
         plan_then_anew(plan, decide_round);
 }
 
-/* A pass of the attach/detach controller goes on for as long as there are volumes to detach. */
+/* As in the attach/detach controller: its pass goes on as long as there are volumes to detach. */
 static void
 a_plan_that_goes_round_keeps_nothing_of_earlier_rounds(void **state)
 {
@@ -265,7 +265,7 @@ decide_by_mistake(const void *self, Plan *plan)
     }
 }
 
-/* Each ends the program rather than reading what another kind of step keeps in the same place. In a
+/* Each mistake ends the program, instead of reading data of another kind of step. Each runs in a
  * process of its own. */
 static void
 steps_are_not_taken_for_others(void **state)
@@ -277,7 +277,7 @@ steps_are_not_taken_for_others(void **state)
         pid_t child = fork();
         if (child == 0) {
             void *own;
-            int nowhere = open("/dev/null", O_WRONLY); /* GLib's words would count as a failure */
+            int nowhere = open("/dev/null", O_WRONLY); /* GLib's message would count as a failure */
             dup2(nowhere, STDOUT_FILENO);
             dup2(nowhere, STDERR_FILENO);
             signal(SIGABRT, SIG_DFL); /* cmocka's handler would go on with its tests */
@@ -315,9 +315,9 @@ failed_keys_come_again(void **state)
 
 /* ---- Crashes ---- */
 
-/* Wherever the process dies, what reached the server is committed, once, and nothing else happens;
- * the restarted one does the rest. Three writes: PUT, PUT, PATCH, the last taking the first
- * annotation away again. */
+/* Wherever the process dies, requests that have reached the server are committed once, and no
+ * others; the restarted process does the rest. Three writes: PUT, PUT, PATCH, the last taking the
+ * first annotation away again. */
 static void
 a_crash_leaves_what_was_committed(void **state)
 {

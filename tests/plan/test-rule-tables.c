@@ -8,8 +8,8 @@
 /* cmocka wants the four above. */
 #include <cmocka.h>
 
-/* The decision tables of all models: to every set of facts that can occur exactly one row applies,
- * and every row applies to some. */
+/* The decision tables of all models: exactly one row applies to every possible set of facts, and
+ * every row applies to some set. */
 
 static void
 table_is_sound(void **state)

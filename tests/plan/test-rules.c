@@ -8,7 +8,7 @@
 /* cmocka wants the four above. */
 #include <cmocka.h>
 
-/* The rule engine, and that the walk finds what is wrong with a table. */
+/* The rule engine, and faults of tables that the walk must find. */
 
 const ModelClass *const model_classes[] = {NULL};
 

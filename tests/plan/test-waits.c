@@ -129,7 +129,7 @@ wake_whoever_polls(void *data, const Object *before, const Object *after)
         plan_wake(tester_polling);
 }
 
-/* A poll that begins at 100 ms, and a change at @changes_at. Returns: (owned): what came of it */
+/* A poll that begins at 100 ms, and a change at @changes_at. Returns: (owned): the log */
 static char *
 poll_story(SimTime changes_at, gboolean never_sleeps, uint64_t *n_events)
 {
@@ -151,8 +151,8 @@ poll_story(SimTime changes_at, gboolean never_sleeps, uint64_t *n_events)
     return log;
 }
 
-/* Whenever what it waits for comes: before it begins, between two looks, at one, or too late. And
- * who sleeps from the beginning on has one event less. */
+/* Whenever the change comes: before the poll begins, between two looks, at a look, or too late. A
+ * poll that sleeps from the beginning has one event less. */
 static void
 a_poll_that_sleeps_ends_as_one_that_does_not(void **state)
 {
@@ -195,7 +195,7 @@ decide_gather(const void *self, Plan *plan)
             .key = plan_key(plan),
             .operation = (void *)plan_internf(plan, "child-%u", i),
         };
-    tester_create_claim(tester_world, "child-0"); /* the test's own doing */
+    tester_create_claim(tester_world, "child-0"); /* the test makes it */
     plan_gather(plan, starts, 3, PLAN_STOP);
 }
 

@@ -14,7 +14,7 @@
 
 #define N_RANDOM 20000
 
-/* Of every length: as many small ones as large ones. */
+/* Numbers of every length, as many small ones as large ones. */
 static uint64_t
 random_number(GRand *random)
 {
@@ -79,7 +79,7 @@ times_before_the_start_are_as_printf_has_them(void **state)
     }
 }
 
-/* As %.6g has it, or FALSE and nothing. Returns: whether it was told */
+/* Compares with %.6g; FALSE must append nothing. Returns: whether it was appended */
 static gboolean
 assert_six_digits(uint64_t number, uint32_t divisor)
 {
@@ -96,8 +96,8 @@ assert_six_digits(uint64_t number, uint32_t divisor)
     return FALSE;
 }
 
-/* Times of every size, shares in per cent as they are worked out for pictures, and where %.6g
- * rounds up to another digit. */
+/* Times of every size, percentages as in plots, and values at which %.6g rounds up to another
+ * digit. */
 static void
 six_digits_are_as_printf_has_them(void **state)
 {
@@ -190,7 +190,7 @@ each_character_is_escaped_alike_everywhere(void **state)
         }
 }
 
-/* It stays whole, and ends with a NUL, whatever room there was. */
+/* The text stays complete and ends with a NUL, however much room there was. */
 static void
 room_is_made_where_there_is_none(void **state)
 {

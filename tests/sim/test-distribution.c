@@ -26,7 +26,7 @@ typedef struct {
     const char *name;
     const char *kind;
     SimDistArg args[ARGS_MAX];
-    double mean, stddev;           /* seconds; stddev 0: there is none to test */
+    double mean, stddev;           /* seconds; stddev 0: not tested */
     double (*cdf)(double seconds); /* NULL: moments only */
 } ShapeCase;
 
@@ -222,7 +222,7 @@ has_its_shape(void **state)
         assert_follows(draws, row->cdf);
 }
 
-/* A slower distribution makes each draw slower: which variants of a sweep rely on. */
+/* A slower distribution makes each draw slower; variants of a sweep rely on that. */
 static void
 grows_with_u(void **state)
 {
@@ -306,7 +306,7 @@ a_mixture_draws_from_its_parts(void **state)
     (void)state;
     assert_non_null(mixture);
     assert_true(fabs(sim_dist_mean(mixture) / S - 2) < 1e-9);
-    g_clear_pointer(&fast, sim_dist_unref); /* the mixture holds its own */
+    g_clear_pointer(&fast, sim_dist_unref); /* the mixture has a reference of its own */
     for (unsigned i = 0; i < N_DRAWS; i++)
         draws[i] = sim_dist_draw(mixture, sim_stream_from(1, 0, "mixture"), 0, i);
     assert_follows(draws, mixture_cdf);
@@ -314,7 +314,7 @@ a_mixture_draws_from_its_parts(void **state)
     assert_int_equal(sim_dist_quantile(mixture, 0.875), 2 * S); /* the middle of the last part */
 }
 
-/* Two bells with a step between them, as the profile of timings has them: the worst for a table. */
+/* Two bells with a step between them, as in the profile of timings: the worst case for a table. */
 static void
 a_table_keeps_to_the_distribution(void **state)
 {

@@ -32,8 +32,8 @@ draw(Model *model, uint64_t below)
     return sim_random_below(model->stream, 0, model->n_draws++, below);
 }
 
-/* Mostly a few ns, so that many events share an instant; or of any order of magnitude up to a day.
- */
+/* Usually a few ns, so that many events share an instant; otherwise of any order of magnitude up to
+ * a day. */
 static uint64_t
 draw_delay(Model *model)
 {
@@ -71,7 +71,7 @@ model_next(Model *model)
     return next;
 }
 
-static Model *the_model; /* for free_data, which gets no more than the data */
+static Model *the_model; /* for free_data, which gets only the data */
 
 static void model_fire(Sim *sim, void *data);
 
@@ -88,7 +88,7 @@ static const SimEventType model_event = {
 static void
 model_schedule(Model *model)
 {
-    /* Few different instants: many ties. */
+    /* Few different instants, so many ties. */
     Expected event = {
         .at = sim_now(model->sim) + (SimTime)draw_delay(model),
         .is_tick = draw(model, 4) == 0,
@@ -162,8 +162,7 @@ compare_times(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Whoever looks sees what the model has, wherever in the queue it stands; and looking changes
- * nothing. */
+/* A list of pending events equals the model's, and making it changes nothing. */
 static void
 assert_pending_as_the_model(Model *model)
 {
@@ -238,7 +237,7 @@ fires_as_the_model(void **state)
     }
 }
 
-/* ---- What is written down as it happens ---- */
+/* ---- Events that write letters ---- */
 
 static GString *written;
 
@@ -411,7 +410,7 @@ causes_form_chains_that_add_up(void **state)
     assert_int_equal(sim_trace_get(trace, 2)->wait, 7);
     assert_int_equal(sim_trace_get(trace, 2)->detail, 9);
 
-    /* What was parked at 10 goes on at 15. */
+    /* Something parked at 10 goes on at 15. */
     assert_int_equal(sim_resume(sim, 1, 4, 3), 3);
     assert_int_equal(sim_cause(sim), 3);
     assert_int_equal(sim_trace_get(trace, 3)->parent, 1);

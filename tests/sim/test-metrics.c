@@ -51,7 +51,7 @@ prints(void **state)
     assert_string_equal(text->str + 2, row->text);
 }
 
-/* The rule in plain words: one digit more until it reads as the same. */
+/* The rule: one digit more until it reads back as the same number. */
 static char *
 shortest(double number)
 {
@@ -127,8 +127,8 @@ series_of(SimMetrics *metrics,
     return sim_metrics_series(metrics, family, job, (const char *const[]){one, other});
 }
 
-/* The same values are the same series, wherever they stand in memory; all others are others, also
- * those that look alike when they stand one after the other. */
+/* The same values give the same series, wherever they stand in memory; other values give others,
+ * also if they are the same when joined. */
 static void
 series_are_found_by_all_their_values(void **state)
 {
@@ -171,9 +171,8 @@ many_series_stay_apart(void **state)
     assert_int_equal(series_of(metrics, &mounted, "kubelet", "claim-7", NULL)->sum, 0);
 }
 
-/* MET-160, MET-161: families and labels in order, values escaped, buckets with all that lie below;
- * of what is counted anew at each scrape nothing while there is none, and no family without a
- * sample. */
+/* MET-160, MET-161: families and labels in order, values escaped, cumulative buckets; no samples of
+ * collected gauges that are 0, and no family without a sample. */
 static void
 text_is_as_prometheus_has_it(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The map of addresses against GLib's hash table, and what it does with its values. */
+/* The map of addresses against GLib's hash table, and the life of its values. */
 #include "test-list.h"
 
 #include "sim/pointer-map.h"
@@ -10,7 +10,7 @@
 typedef struct {
     const char *name;
     size_t step;         /* from key to key: addresses of strings, of records, of pages */
-    unsigned n_keys;     /* few: they come and go all the time */
+    unsigned n_keys;     /* few keys come and go all the time */
     unsigned take_share; /* of 100 operations */
 } MapCase;
 
@@ -68,7 +68,7 @@ an_empty_one_has_nothing(void **state)
     assert_null(pointer_map_get(&map, NULL));
     assert_null(pointer_map_take(&map, &key));
     pointer_map_set(&map, &key, &map);
-    assert_null(pointer_map_get(&map, NULL)); /* nothing belongs to no address */
+    assert_null(pointer_map_get(&map, NULL)); /* NULL has no value */
     assert_ptr_equal(pointer_map_take(&map, &key), &map);
     assert_int_equal(map.n, 0);
     pointer_map_clear(&map, NULL);

@@ -107,7 +107,7 @@ simulate(const QueueCase *row, uint32_t replication)
         .sim = sim,
         .gap = gap,
         .service = service,
-        .draws = sim_stream(sim, row->name), /* no luck is shared by two cases */
+        .draws = sim_stream(sim, row->name), /* two cases share no draws */
     };
     g_autoptr(SimStation) station = sim_station_new(sim, row->servers, serve_customer, &queue, 3);
 
@@ -118,8 +118,8 @@ simulate(const QueueCase *row, uint32_t replication)
     return queue.waited / N_CUSTOMERS;
 }
 
-/* Within the 99.9 % interval of independent replications (Student's t): so that eight honest cases
- * hold together with 99 %. And that interval is only a few percent wide. */
+/* Within the 99.9 % interval of independent replications (Student's t): so eight correct cases pass
+ * together with 99 %. The interval must be only a few percent wide. */
 static void
 waits_as_in_theory(void **state)
 {

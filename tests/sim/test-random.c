@@ -6,7 +6,7 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-/* ---- Golden bits: if these change, so does every result ever published ---- */
+/* ---- Golden bits: if these change, every published result changes ---- */
 
 typedef struct {
     const char *name;
@@ -58,7 +58,7 @@ a_stream_is_of_its_run(void **state)
     assert_int_not_equal(sim_stream(sim, "x").key, sim_stream(sim, "y").key);
 }
 
-/* ---- Uniform and independent, in each direction in which a model walks ---- */
+/* ---- Uniform and independent along entities and counts ---- */
 
 typedef struct {
     const char *name;
@@ -123,7 +123,7 @@ walks_evenly(void **state)
         assert_true(fabs(bit_counts[bit] - N_DRAWS / 2.0) < 4.5 * sqrt(N_DRAWS / 4.0));
 }
 
-/* One bit more in a name, an entity or a count turns half of the bits over. */
+/* A flipped bit of a name, an entity or a count flips half of the bits. */
 static void
 every_bit_matters(void **state)
 {

@@ -134,7 +134,7 @@ jobs_without_duration_do_not_nest(void **state)
     assert_true(g_str_has_suffix(shop->log->str, " 99998@10(0) 99999@10(0) "));
 }
 
-/* The queue is a ring: its ends wander. */
+/* The queue is a ring: its ends move round it. */
 static void
 the_queue_goes_round(void **state)
 {

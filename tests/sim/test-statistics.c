@@ -10,7 +10,7 @@ typedef struct {
     SimTime quantile;
 } QuantileCase;
 
-/* Nearest rank: the least value that at least q of all do not exceed. */
+/* Nearest rank: the least value such that a share q of all values is not larger. */
 static const QuantileCase quantile_cases[] = {
     {"nothing",                       0,   0.5,       0  },
     {"one",                           1,   0.5,       1  },

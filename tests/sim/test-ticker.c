@@ -82,8 +82,8 @@ log_pass(const Worker *worker)
                            sim_now(sim), worker->number, cause->at, cause->wait, parent->at);
 }
 
-/* Does a piece of work. Sometimes that takes time, sometimes it makes work for another, now or at
- * this instant. */
+/* Does a piece of work. Sometimes it takes time, sometimes it makes work for another ticker, at
+ * once or in an event of this instant. */
 static gboolean
 worker_pass(void *data)
 {
@@ -114,7 +114,7 @@ static void arrive(Sim *sim, void *data);
 
 static const SimEventType arrive_event = {.name = "arrive", .fire = arrive};
 
-/* Gaps from nothing to very long ones. */
+/* Gaps from 0 to very long ones. */
 static void
 arrive(Sim *sim, void *data)
 {
@@ -166,7 +166,7 @@ world_run(const WorldCase *row, uint64_t seed, gboolean polling)
     world_start(&world);
     for (unsigned i = 1; i <= 40; i++) {
         assert_true(sim_run_until(sim, i * step));
-        give_work(&world.workers[i % N_TICKERS]); /* from outside: this instant is over */
+        give_work(&world.workers[i % N_TICKERS]); /* from outside, after this instant */
     }
     for (unsigned i = 0; i < N_TICKERS; i++)
         sim_ticker_free(world.workers[i].ticker);

@@ -10,7 +10,7 @@ typedef struct {
     unsigned burst;
     unsigned n_each;
     SimTime at[4];        /* of the requests, in turns of @n_each */
-    SimTime last_granted; /* when the last of them is */
+    SimTime last_granted; /* when the last one is granted */
 } BucketCase;
 
 /* CGO-40: tokens = min(burst, tokens + elapsed x qps) - 1; granted when the debt is paid. */
@@ -69,7 +69,7 @@ never_grants_more_than_burst_and_rate(void **state)
 
         sim_token_bucket_init(&bucket, qps, burst);
         for (unsigned i = 0; i < N; i++) {
-            if (sim_random_below(stream, seed, 2 * i + 2, 4) == 0) /* in bunches */
+            if (sim_random_below(stream, seed, 2 * i + 2, 4) == 0) /* several at the same instant */
                 now += (SimTime)sim_random_below(stream, seed, 2 * i + 3, 2 * SIM_SECOND);
             granted[i] = sim_token_bucket_reserve(&bucket, now);
         }

@@ -85,13 +85,13 @@ machine_enter(Machine *self)
         skip();
     }
     static int lock_file =
-        -1; /* kept to the end of the program: a test that fails does not give it back */
+        -1; /* kept until the program ends: a failing test would not release it */
     if (lock_file == -1) {
         lock_file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         assert_int_not_equal(lock_file, -1);
         assert_int_equal(flock(lock_file, LOCK_EX), 0);
     }
-    /* Mounts and devices are told by the path that has no links in it. */
+    /* Mounts and devices are reported by their path without links. */
     assert_non_null(g_mkdtemp(template));
     self->folder = realpath(template, NULL);
     assert_non_null(self->folder);
@@ -103,7 +103,7 @@ machine_leave(Machine *self)
     g_autofree char *after = machine_picture(self);
 
     assert_string_equal(after, "");
-    assert_int_equal(g_rmdir(self->folder), 0); /* the test itself leaves nothing either */
+    assert_int_equal(g_rmdir(self->folder), 0); /* the test must not leave anything either */
     free(self->folder);
 }
 

@@ -11,28 +11,28 @@
 /* cmocka wants the four above. */
 #include <cmocka.h>
 
-/* This machine, for tests that need its loop devices: skipped with a reason where it has none, one
- * at a time (a lock keeps tests of other builds away), and looked at before and after: devices and
- * mounts of the test's folder, numbers that the driver made. Others may use loop devices all the
- * while. */
+/* This machine, for tests that need its loop devices: they are skipped with a reason if it has
+ * none, and run one at a time (a lock keeps tests of other builds away). Devices and mounts of the
+ * test's folder, and numbers that the driver made, are compared before and after. Others may use
+ * loop devices meanwhile. */
 typedef struct {
     char *folder; /* of this test's own */
 } Machine;
 
 /* Skips the test if it may not. */
 void machine_enter(Machine *self);
-/* Fails the test if anything of it is left. */
+/* Fails the test if anything is left. */
 void machine_leave(Machine *self);
 /* The loop devices that are bound to files below the test's folder, and the mounts there: as text.
  * (owned) */
 char *machine_picture(const Machine *self);
 /* Numbers of loop devices that the driver made and has not given back. Returns: (owned): of int */
 GArray *machine_numbers(LoopBackend *backend);
-/* Fails the test if one of them is still there and nobody uses it. */
+/* Fails the test if one of them is left unused. */
 void machine_numbers_are_gone(const GArray *numbers);
 char *machine_path(const Machine *self, const char *name); /* (owned) */
-/* A file system of its own below the folder, on a loop device that the driver knows nothing of: to
- * test what happens where the host's can do less, or is full. Returns: (owned): its mount point */
+/* A file system of its own below the folder, on a loop device of its own: for tests of hosts with a
+ * file system that can do less, or is full. Returns: (owned): its mount point */
 char *machine_host(const Machine *self, const char *name, const char *type, int64_t bytes);
 void machine_host_end(const Machine *self, const char *name);
 /* Runs a shell command and fails the test if it fails. */
@@ -65,9 +65,9 @@ const char *caller_snapshot(Caller *self, const char *name, const char *id, CsiC
 /* ControllerPublish, Stage, Publish; and back. */
 void caller_up(Caller *self, const char *id);
 void caller_down(Caller *self, const char *id);
-/* Where the volume is published, on this machine. (owned) */
+/* The path on this machine at which the volume is published. (owned) */
 char *caller_target(Caller *self, const char *id);
-/* Deletes all there is and checks that nothing of it is left. */
+/* Deletes everything and checks that nothing is left. */
 void caller_end(Caller *self);
 
 /* Data: @n blocks of 4 KiB that only this seed has, into a file or device, flushed; and back. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What goes wrong on real machines: each ends with the code that the rule book has for it, and the
- * call works once the cause is gone. Nothing of others is touched. */
+/* Failures of real machines: each ends with the code in the rule book, and the call works once the
+ * cause is gone. Files, devices and mounts of others stay untouched. */
 #include "machine.h"
 #include "models/csi/loop/ledger.h"
 
@@ -24,7 +24,7 @@ disk_full(void **state)
     g_autofree char *host = machine_host(&machine, "host", "ext4", 96 * MIB);
     g_autofree char *folder = g_build_filename(host, "state", NULL);
     g_autofree char *ballast = g_build_filename(host, "ballast", NULL);
-    /* The cap is past what there is, so that the disk itself says no. */
+    /* The cap is larger than the disk, so that the disk itself is full first. */
     caller_open(&caller, &(LoopOptions){.state_dir = folder, .bytes_max = 1024 * MIB});
     const char *id = caller_create(&caller, "v", 32 * MIB, CSI_OK);
     caller_up(&caller, id);
@@ -100,7 +100,7 @@ host_without_fallocate(void **state)
     g_autofree char *host = machine_host(&machine, "host", "ext2", 96 * MIB);
     g_autofree char *probe = g_build_filename(host, "probe", NULL);
     int file = open(probe, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(fallocate(file, 0, 0, MIB), -1); /* else this proves nothing */
+    assert_int_equal(fallocate(file, 0, 0, MIB), -1); /* otherwise this proves nothing */
     close(file);
     g_unlink(probe);
     g_autofree char *folder = g_build_filename(host, "state", NULL);
@@ -150,8 +150,7 @@ host_with_reflink(void **state)
     machine_leave(&machine);
 }
 
-/* What others' tools do at that moment goes wrong: CSI wants a code, and the volume to be as it
- * was. */
+/* A tool fails: CSI wants a code, and the volume must be unchanged. */
 static void
 write_tool(const char *tools, const char *name, const char *script)
 {
@@ -185,7 +184,7 @@ mkfs_fails(void **state)
     write_tool(tools, "mkfs.ext4", "#!/bin/sh\nexec /usr/sbin/mkfs.ext4 \"$@\"\n");
     caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_OK);
     caller_do(&caller, CSI_NODE_UNSTAGE_VOLUME, id, CSI_OK);
-    /* Formatted now: a tool that would do harm is not asked again. */
+    /* It is formatted now: mkfs must not run again. */
     write_tool(tools, "mkfs.ext4", "#!/bin/sh\nexit 1\n");
     caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_OK);
     caller_do(&caller, CSI_NODE_UNSTAGE_VOLUME, id, CSI_OK);
@@ -225,8 +224,8 @@ damaged_file_system(void **state)
     machine_leave(&machine);
 }
 
-/* CSI-49: the node is full; CSI-50, CSI-51: what is not known. Each works once there is room, or
- * the volume. */
+/* CSI-49: the node is full; CSI-50, CSI-51: unknown volumes and nodes. Each works once there is
+ * room, or the volume. */
 static void
 node_is_full(void **state)
 {
@@ -282,7 +281,7 @@ mkfs_missing(void **state)
     machine_leave(&machine);
 }
 
-/* LOOP-18: whoever has a file open keeps the mount; nothing is torn from under them. */
+/* LOOP-18: an open file keeps the mount; it is not unmounted by force. */
 static void
 unmount_busy(void **state)
 {
@@ -308,8 +307,8 @@ unmount_busy(void **state)
     machine_leave(&machine);
 }
 
-/* CSI-49, CSI-51: a volume whose file somebody removed. Attached it works on, and says so; detached
- * it is gone. */
+/* CSI-49, CSI-51: a volume without its file. While it is attached it works on, and reports that;
+ * detached it is gone. */
 static void
 backing_file_removed(void **state)
 {
@@ -337,8 +336,8 @@ backing_file_removed(void **state)
     machine_leave(&machine);
 }
 
-/* LOOP-15: somebody else has mounted the device. It is not cleared behind their back; once they are
- * gone it is. */
+/* LOOP-15: another process has mounted the device. It is cleared only after that process has
+ * unmounted it. */
 static void
 device_mounted_elsewhere(void **state)
 {
@@ -367,7 +366,8 @@ device_mounted_elsewhere(void **state)
     machine_leave(&machine);
 }
 
-/* LOOP-5: what has data is never formatted, also if it is not the file system that is asked for. */
+/* LOOP-5: a device with data is never formatted, even if it has another file system than asked
+ * for. */
 static void
 other_file_system(void **state)
 {
@@ -391,7 +391,8 @@ other_file_system(void **state)
     machine_leave(&machine);
 }
 
-/* Options of mounts that lead elsewhere, paths that lead out, file systems that do not fit. */
+/* Mount options that do more than a plain mount, paths that lead out of the node, file systems that
+ * do not fit. */
 static void
 bad_requests(void **state)
 {
@@ -430,7 +431,7 @@ bad_requests(void **state)
     machine_leave(&machine);
 }
 
-/* The folder must be the driver's own, and one process's at a time. */
+/* The folder must belong to the driver, and to one process at a time. */
 static void
 folder_of_others(void **state)
 {
@@ -505,8 +506,8 @@ decoys(void **state)
     machine_run("PATH=$PATH:/sbin:/usr/sbin; losetup -f '%s' && mount --bind '%s' '%s'", inside,
                 other, target);
     caller_close(&caller);
-    /* Another's mount is on top of ours, and another's file in our folder: both stay, and we say
-     * so. */
+    /* A mount of others is on top of ours, and a file of others in our folder: both stay and are
+     * reported. */
     assert_false(loop_remains_clean(folder, 0, count_reports, &n_reports, NULL));
     assert_true(n_reports > 0);
     data_check(inside, 3, 16);
@@ -534,7 +535,7 @@ decoys(void **state)
 
 #define SHARED "nodes/node-1/plugins"
 
-/* As volumes of one node come and go: their folders have those above in common. */
+/* Volumes of one node come and go: their folders share the folders above. */
 static void *
 make_and_remove(void *data)
 {
@@ -563,8 +564,8 @@ stands_in(const GPtrArray *entries, const char *what, unsigned n)
     return FALSE;
 }
 
-/* Whoever dies leaves a ledger that can be taken back from its end: what is on the disk stands
- * there, and what is above it before. */
+/* A process that dies leaves a ledger that can be taken back from its end: it has everything that
+ * is on the disk, folders before their content. */
 static void
 folders_of_many_threads(void **state)
 {

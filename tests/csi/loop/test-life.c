@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data through the whole life of a volume on real devices: what was written is read back after each
+/* Data through the whole life of a volume on real devices: written data is read back after each
  * step that must keep it. */
 #include "machine.h"
 
@@ -51,8 +51,8 @@ moves_to_another_node(void **state)
     machine_leave(&machine);
 }
 
-/* Both copies have what was written before the cut, and nothing of what came later; the source goes
- * on. A larger copy has its file system grown. */
+/* Both copies have the data written before the cut, and nothing later; the source goes on. A larger
+ * copy has its file system grown. */
 static void
 snapshots_and_clones(void **state)
 {
@@ -116,7 +116,7 @@ writer_start(const char *path)
 
     writer->path = path;
     writer->thread = g_thread_new("writer", write_on, writer);
-    while (g_atomic_int_get(&writer->n_rounds) == 0) /* else it might come too late */
+    while (g_atomic_int_get(&writer->n_rounds) == 0) /* otherwise it might come too late */
         g_thread_yield();
     return writer;
 }
@@ -133,7 +133,7 @@ writer_end(Writer *writer)
 
 /* A file system grows online where this machine lets it: xfs always does, ext4 needs
  * CAP_SYS_RESOURCE, else the answer is that of a driver that expands offline (CSI-53), and the next
- * stage grows it. Somebody writes all the time. */
+ * stage grows it. A thread writes all the time. */
 static void
 grows_under_writes(void **state)
 {
@@ -294,7 +294,7 @@ live(void *data)
     return NULL;
 }
 
-/* As many at once as the machine never had: nodes are made, and given back. */
+/* More volumes at once than the machine has devices: numbers are made, and removed again. */
 static void
 twenty_pods(void)
 {
@@ -312,7 +312,7 @@ twenty_pods(void)
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(pods); i++)
         g_thread_join(pods[i].thread);
-    /* Each has a device of its own, and those that no machine has at its start were made for us. */
+    /* Each has a device of its own; devices beyond those of a fresh machine were made for us. */
     g_autoptr(GPtrArray) facts = loop_backend_facts(caller.backend);
     gboolean taken[4096] = {FALSE};
     unsigned n_attached = 0;

@@ -356,7 +356,7 @@ tell_call(Story *self, const char *verb, char **words)
     call->expected = draft_words(self, &draft, words, i);
     g_ptr_array_add(self->calls, call);
     csi_driver_call(csi_modelled_driver_base(self->driver), &draft.request, replied, call);
-    assert_false(call->done); /* never from inside */
+    assert_false(call->done); /* never within csi_driver_call() */
     while (!in_background && !call->done)
         assert_true(sim_step(self->sim));
     return TRUE;

@@ -106,7 +106,7 @@ holds(void **state)
     story_tell(story, story_case->name, story_case->steps);
 }
 
-/* What an observer saw: "CreateVolume v 0s-1s OK" and so on, one after the other. */
+/* The calls that an observer saw: "CreateVolume v 0s-1s OK" and so on. */
 static void
 add_line(GString *log, const char *moment, const CsiCallRecord *record, CsiCode code, SimTime at)
 {
@@ -195,7 +195,7 @@ call_create(Story *story, const char *name, SimTime timeout, unsigned *n_replies
                            n_replies);
 }
 
-/* The caller dies: nobody is told, and the volume comes into being, or not. */
+/* The caller dies: there is no reply, and the volume is created, or not. */
 static void
 abandoned_calls_go_on(void **state)
 {
@@ -229,7 +229,7 @@ abandoned_calls_go_on(void **state)
     }
 }
 
-/* ASan tells whether anything is lost. */
+/* AddressSanitizer finds leaks. */
 static void
 drivers_go_with_calls_in_flight(void **state)
 {
@@ -286,7 +286,7 @@ draws_belong_to_the_volume(void **state)
     }
 }
 
-/* The same call again draws anew; another seed draws otherwise. */
+/* A repeated call draws anew; another seed gives other draws. */
 static void
 repeats_draw_anew(void **state)
 {
@@ -327,8 +327,8 @@ count_failures(const char *options, unsigned n_volumes, GString *which)
     return n_failed;
 }
 
-/* One in ten, the same ones every time; and those who failed at one in ten also fail at one in
- * five. */
+/* One call in ten fails, the same ones every time; calls that fail at one in ten also fail at one
+ * in five. */
 static void
 probability_draws_repeat(void **state)
 {
@@ -347,7 +347,7 @@ probability_draws_repeat(void **state)
         assert_true(tenth->str[i] == '.' || fifth->str[i] == 'x');
 }
 
-/* Walks back from the end of a call: what it waited for. */
+/* Walks back from the end of a call over its waits. */
 typedef struct {
     Sim *sim;
     SimTime latency, throttled;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The modelled driver against csi-sanity (docs/rules/csi-driver.md): its checks told as stories,
- * with what the back end has in the end; the list that any back end is put through (sanity.h); and
+ * with the content of the back end at the end; the list of checks for any back end (sanity.h); and
  * spoiled answers that the list must notice. */
 #include "story.h"
 #include "tests/csi/sanity.h"
@@ -149,7 +149,7 @@ holds(void **state)
     story_tell(story, check->name, check->steps);
 }
 
-/* The list, put through by a driver with these options. */
+/* The list of checks, run against a driver with these options. */
 
 typedef struct {
     Story *story;
@@ -238,7 +238,7 @@ iops_map(Story *story)
     "list published-nodes capacity list-snapshots get-snapshot clone publish-readonly get "        \
     "condition mutable=iops attach-limit=3 "
 
-/* What a driver lacks is skipped, and only that. */
+/* Checks of missing capabilities are skipped, and no others. */
 typedef struct {
     const char *name, *options;
     unsigned n_skipped;
@@ -282,8 +282,7 @@ driver_is_sane(void **state)
     story_free(back_end.story);
 }
 
-/* Answers that are wrong in one way, and the check that must notice: a list that lets them through
- * proves nothing. */
+/* Wrong answers, and the check that must notice: a list that accepts them proves nothing. */
 
 static void
 says_fine(CsiResponse *told)
@@ -456,7 +455,7 @@ find_check(const char *name)
     return i;
 }
 
-/* "SAN-25" is no check of its own: what cannot be undone fails the check that did it. */
+/* "SAN-25" is no check of its own: a check fails if its effect cannot be undone. */
 static const char *
 check_of(const SpoiledCase *spoiled)
 {

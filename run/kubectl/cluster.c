@@ -87,31 +87,39 @@ request_namespace(const KubectlRequest *self)
     return self->options->namespace != NULL ? self->options->namespace : "default";
 }
 
+gboolean
+request_selects(const KubectlRequest *self, const KubectlKind *kind, json_t *object, char **fault)
+{
+    const KubectlOptions *options = self->options;
+    const char *namespace = request_namespace(self);
+    gboolean matches = TRUE;
+
+    if (kind->is_namespaced && namespace != NULL &&
+        strcmp(value_text(object, "metadata.namespace"), namespace) != 0)
+        return FALSE;
+    if (options->selector != NULL &&
+        !label_selector_text_matches(options->selector, value_at(object, "metadata.labels"),
+                                     &matches, fault))
+        return FALSE;
+    return matches && (options->field_selector == NULL ||
+                       field_selector_text_matches(options->field_selector, object));
+}
+
 GPtrArray *
 request_objects(const KubectlRequest *self, const KubectlKind *kind)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new();
     GPtrArray *objects = cluster_objects(self->cluster, kind);
-    const char *namespace = request_namespace(self);
 
     for (unsigned i = 0; i < objects->len; i++) {
-        json_t *object = objects->pdata[i];
-        gboolean matches = TRUE;
         g_autofree char *fault = NULL;
 
-        if (kind->is_namespaced && namespace != NULL &&
-            strcmp(value_text(object, "metadata.namespace"), namespace) != 0)
-            continue;
-        if (self->options->selector != NULL &&
-            !label_selector_text_matches(self->options->selector,
-                                         value_at(object, "metadata.labels"), &matches, &fault)) {
+        if (request_selects(self, kind, objects->pdata[i], &fault))
+            g_ptr_array_add(found, objects->pdata[i]);
+        if (fault != NULL) {
             g_string_append_printf(self->errors, "error: %s\n", fault);
             return NULL;
         }
-        if (self->options->field_selector != NULL)
-            matches = matches && field_selector_text_matches(self->options->field_selector, object);
-        if (matches)
-            g_ptr_array_add(found, object);
     }
     return g_steal_pointer(&found);
 }
@@ -135,8 +143,8 @@ add_target(GPtrArray *targets, const KubectlKind *kind)
     return target;
 }
 
-static const KubectlKind *
-find_kind(const KubectlRequest *self, const char *word)
+const KubectlKind *
+request_kind(const KubectlRequest *self, const char *word)
 {
     const KubectlKind *kind = kubectl_kind_find(word);
 
@@ -163,7 +171,7 @@ read_pairs(const KubectlRequest *self, char **args, GPtrArray *targets)
             return FALSE;
         }
         g_autofree char *word = g_strndup(args[i], (gsize)(slash - args[i]));
-        const KubectlKind *kind = find_kind(self, word);
+        const KubectlKind *kind = request_kind(self, word);
         if (kind == NULL)
             return FALSE;
         KubectlTarget *target = add_target(targets, kind);
@@ -179,7 +187,7 @@ read_kinds(const KubectlRequest *self, char **args, GPtrArray *targets)
     g_auto(GStrv) words = g_strsplit(args[0], ",", -1);
 
     for (unsigned i = 0; words[i] != NULL; i++) {
-        const KubectlKind *kind = find_kind(self, words[i]);
+        const KubectlKind *kind = request_kind(self, words[i]);
 
         if (kind == NULL)
             return FALSE;
@@ -220,6 +228,16 @@ request_targets(const KubectlRequest *self, char **args, gboolean *several)
             ((KubectlTarget *)targets->pdata[0])->kind)
             *several = TRUE;
     return g_steal_pointer(&targets);
+}
+
+void
+tell_nothing_found(const KubectlRequest *self, gboolean in_namespace)
+{
+    if (in_namespace)
+        g_string_append_printf(self->errors, "No resources found in %s namespace.\n",
+                               request_namespace(self));
+    else
+        g_string_append(self->errors, "No resources found\n");
 }
 
 void

@@ -15,6 +15,12 @@ json_t *cluster_find(const KubectlCluster *self,
                      const char *name);
 /* The namespace that a request is about; NULL: all. */
 const char *request_namespace(const KubectlRequest *self);
+/* Returns: (static): the kind of that name; NULL with an error told */
+const KubectlKind *request_kind(const KubectlRequest *self, const char *word);
+/* Whether the request's namespace and selectors let @object through. @fault: (out) (owned): what is
+ * wrong with the selector; else left alone */
+gboolean
+request_selects(const KubectlRequest *self, const KubectlKind *kind, json_t *object, char **fault);
 /* Objects of a kind that the request's namespace and selectors let through. Returns: (owned):
  * json_t; NULL with an error told */
 GPtrArray *request_objects(const KubectlRequest *self, const KubectlKind *kind);
@@ -28,6 +34,8 @@ typedef struct {
 /* Reads "pvc,pv", "pvc data spare", "pvc/data pod/web-0", "all". @several: whether kinds are told
  * with names. Returns: (owned): GPtrArray of KubectlTarget; NULL with an error told */
 GPtrArray *request_targets(const KubectlRequest *self, char **args, gboolean *several);
+/* @in_namespace: name the namespace */
+void tell_nothing_found(const KubectlRequest *self, gboolean in_namespace);
 void tell_not_found(const KubectlRequest *self, const KubectlKind *kind, const char *name);
 
 /* "app=web,tier!=front,a in (b,c),!d". Returns: FALSE with @fault (owned) if it is none */

@@ -325,8 +325,7 @@ describe_node(Description *self, json_t *node)
     put_text(self, 0, "Name", value_text(node, "metadata.name"));
     append_node_roles(roles, node);
     put_text(self, 0, "Roles", roles->str);
-    put_map(self, "", "Labels", value_at(node, "metadata.labels"));
-    put_annotations(self, "Annotations", value_at(node, "metadata.annotations"));
+    put_labels(self, node);
     put_date(self, 0, "CreationTimestamp", node, "metadata.creationTimestamp");
     put_taints(self, node);
     put_text(self, 0, "Unschedulable",

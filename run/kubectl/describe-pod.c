@@ -46,8 +46,7 @@ put_state(Description *self, const char *title, json_t *state)
         put_text(self, 3, "Reason", reason);
     if (waiting != NULL || terminated == NULL)
         return;
-    if (*value_text(terminated, "message") != '\0')
-        put_text(self, 3, "Message", value_text(terminated, "message"));
+    put_optional_text(self, 3, "Message", terminated, "message");
     put(self, 3, "Exit Code:\t%" PRId64 "\n", value_integer(terminated, "exitCode", 0));
     if (value_integer(terminated, "signal", 0) > 0)
         put(self, 3, "Signal:\t%" PRId64 "\n", value_integer(terminated, "signal", 0));
@@ -224,38 +223,29 @@ put_variable(Description *self, json_t *variable, json_t *pod)
 }
 
 static int
-compare_mount_paths(const void *a, const void *b)
+compare_fields(const void *a, const void *b, void *path)
 {
-    return strcmp(value_text(*(json_t *const *)a, "mountPath"),
-                  value_text(*(json_t *const *)b, "mountPath"));
+    return strcmp(value_text(*(json_t *const *)a, path), value_text(*(json_t *const *)b, path));
 }
 
-static int
-compare_device_paths(const void *a, const void *b)
-{
-    return strcmp(value_text(*(json_t *const *)a, "devicePath"),
-                  value_text(*(json_t *const *)b, "devicePath"));
-}
-
-/* Items of a list, sorted. (owned) */
+/* Returns: (owned): the items of a list, sorted by the text at @path */
 static GPtrArray *
-sorted(json_t *list, GCompareFunc compare)
+sorted(json_t *list, const char *path)
 {
     GPtrArray *items = g_ptr_array_new();
     json_t *item;
     gsize i;
 
     json_array_foreach(list, i, item) g_ptr_array_add(items, item);
-    g_ptr_array_sort(items, compare);
+    g_ptr_array_sort_with_data(items, compare_fields, (char *)path);
     return items;
 }
 
 static void
 put_mounts(Description *self, json_t *container)
 {
-    g_autoptr(GPtrArray) mounts = sorted(value_at(container, "volumeMounts"), compare_mount_paths);
-    g_autoptr(GPtrArray) devices =
-        sorted(value_at(container, "volumeDevices"), compare_device_paths);
+    g_autoptr(GPtrArray) mounts = sorted(value_at(container, "volumeMounts"), "mountPath");
+    g_autoptr(GPtrArray) devices = sorted(value_at(container, "volumeDevices"), "devicePath");
     const char *none = mounts->len == 0 ? "\t<none>" : "";
 
     put(self, 2, "Mounts:%s\n", none);
@@ -369,16 +359,10 @@ append_toleration(GString *out, json_t *toleration)
         g_string_append_printf(out, " for %" JSON_INTEGER_FORMAT "s", json_integer_value(seconds));
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-    return strcmp(value_text(*(json_t *const *)a, "key"), value_text(*(json_t *const *)b, "key"));
-}
-
 static void
 put_tolerations(Description *self, const char *indent, json_t *tolerations)
 {
-    g_autoptr(GPtrArray) items = sorted(tolerations, compare_keys);
+    g_autoptr(GPtrArray) items = sorted(tolerations, "key");
 
     put(self, 0, "%sTolerations:\t", indent);
     if (items->len == 0)
@@ -391,17 +375,10 @@ put_tolerations(Description *self, const char *indent, json_t *tolerations)
     }
 }
 
-static int
-compare_topology_keys(const void *a, const void *b)
-{
-    return strcmp(value_text(*(json_t *const *)a, "topologyKey"),
-                  value_text(*(json_t *const *)b, "topologyKey"));
-}
-
 static void
 put_spread(Description *self, const char *indent, json_t *constraints)
 {
-    g_autoptr(GPtrArray) items = sorted(constraints, compare_topology_keys);
+    g_autoptr(GPtrArray) items = sorted(constraints, "topologyKey");
 
     if (items->len == 0)
         return;
@@ -464,15 +441,6 @@ quality_class(json_t *pod)
 }
 
 static void
-put_optional_text(Description *self, const char *name, json_t *object, const char *path)
-{
-    const char *text = value_text(object, path);
-
-    if (*text != '\0')
-        put_text(self, 0, name, text);
-}
-
-static void
 put_status(Description *self, json_t *pod)
 {
     const char *phase = value_text(pod, "status.phase");
@@ -485,8 +453,8 @@ put_status(Description *self, json_t *pod)
     } else {
         put_text(self, 0, "Status", phase);
     }
-    put_optional_text(self, "Reason", pod, "status.reason");
-    put_optional_text(self, "Message", pod, "status.message");
+    put_optional_text(self, 0, "Reason", pod, "status.reason");
+    put_optional_text(self, 0, "Message", pod, "status.message");
     put_seccomp(self, 0, value_at(pod, "spec.securityContext.seccompProfile"));
 }
 
@@ -530,25 +498,23 @@ describe_pod(Description *self, json_t *pod)
     json_t *priority = value_at(pod, "spec.priority");
     const char *node = value_text(pod, "spec.nodeName");
 
-    put_text(self, 0, "Name", value_text(pod, "metadata.name"));
-    put_text(self, 0, "Namespace", value_text(pod, "metadata.namespace"));
+    put_name(self, pod);
     if (priority != NULL)
         put(self, 0, "Priority:\t%" JSON_INTEGER_FORMAT "\n", json_integer_value(priority));
-    put_optional_text(self, "Priority Class Name", pod, "spec.priorityClassName");
-    put_optional_text(self, "Runtime Class Name", pod, "spec.runtimeClassName");
-    put_optional_text(self, "Service Account", pod, "spec.serviceAccountName");
+    put_optional_text(self, 0, "Priority Class Name", pod, "spec.priorityClassName");
+    put_optional_text(self, 0, "Runtime Class Name", pod, "spec.runtimeClassName");
+    put_optional_text(self, 0, "Service Account", pod, "spec.serviceAccountName");
     if (*node == '\0')
         put_text(self, 0, "Node", "<none>");
     else
         put(self, 0, "Node:\t%s/%s\n", node, value_text(pod, "status.hostIP"));
     if (value_at(pod, "status.startTime") != NULL)
         put_date(self, 0, "Start Time", pod, "status.startTime");
-    put_map(self, "", "Labels", value_at(pod, "metadata.labels"));
-    put_annotations(self, "Annotations", value_at(pod, "metadata.annotations"));
+    put_labels(self, pod);
     put_status(self, pod);
     put_addresses(self, pod);
     put_controller(self, pod);
-    put_optional_text(self, "NominatedNodeName", pod, "status.nominatedNodeName");
+    put_optional_text(self, 0, "NominatedNodeName", pod, "status.nominatedNodeName");
     if (value_length(pod, "spec.initContainers") > 0)
         put_containers(self, "Init Containers", value_at(pod, "spec.initContainers"),
                        value_at(pod, "status.initContainerStatuses"), pod, "");
@@ -574,15 +540,13 @@ describe_pod_template(Description *self, json_t *template)
     put_map(self, "  ", "Labels", value_at(template, "metadata.labels"));
     if (value_length(template, "metadata.annotations") > 0)
         put_annotations(self, "  Annotations", value_at(template, "metadata.annotations"));
-    if (*value_text(spec, "serviceAccountName") != '\0')
-        put_text(self, 1, "Service Account", value_text(spec, "serviceAccountName"));
+    put_optional_text(self, 1, "Service Account", spec, "serviceAccountName");
     if (value_length(spec, "initContainers") > 0)
         put_containers(self, "Init Containers", value_at(spec, "initContainers"), NULL, NULL, "  ");
     put_containers(self, "Containers", value_at(spec, "containers"), NULL, NULL, "  ");
     put_volumes(self, value_at(spec, "volumes"), "  ");
     put_spread(self, "  ", value_at(spec, "topologySpreadConstraints"));
-    if (*value_text(spec, "priorityClassName") != '\0')
-        put_text(self, 1, "Priority Class Name", value_text(spec, "priorityClassName"));
+    put_optional_text(self, 1, "Priority Class Name", spec, "priorityClassName");
     put_map(self, "  ", "Node-Selectors", value_at(spec, "nodeSelector"));
     put_tolerations(self, "  ", value_at(spec, "tolerations"));
 }

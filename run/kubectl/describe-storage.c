@@ -14,16 +14,13 @@ describe_claim_spec(Description *self, json_t *claim, gboolean is_whole)
     json_t *source = value_at(claim, "spec.dataSource");
     g_autoptr(GString) capacity = g_string_new(NULL), modes = g_string_new(NULL);
 
-    if (is_whole) {
-        put_text(self, 0, "Name", value_text(claim, "metadata.name"));
-        put_text(self, 0, "Namespace", value_text(claim, "metadata.namespace"));
-    }
+    if (is_whole)
+        put_name(self, claim);
     put_text(self, 0, "StorageClass", class_name_of(claim));
     if (is_whole)
         put_phase(self, claim);
     put_text(self, 0, "Volume", volume);
-    put_map(self, "", "Labels", value_at(claim, "metadata.labels"));
-    put_annotations(self, "Annotations", value_at(claim, "metadata.annotations"));
+    put_labels(self, claim);
     if (is_whole)
         put_list(self, 0, "Finalizers", value_at(claim, "metadata.finalizers"));
     if (*volume != '\0') {
@@ -32,12 +29,11 @@ describe_claim_spec(Description *self, json_t *claim, gboolean is_whole)
     }
     put_text(self, 0, "Capacity", capacity->str);
     put_text(self, 0, "Access Modes", modes->str);
-    if (value_at(claim, "spec.volumeMode") != NULL)
-        put_text(self, 0, "VolumeMode", value_text(claim, "spec.volumeMode"));
+    put_optional_text(self, 0, "VolumeMode", claim, "spec.volumeMode");
     if (source == NULL)
         return;
     put(self, 0, "DataSource:\n");
-    if (value_at(source, "apiGroup") != NULL)
+    if (value_at(source, "apiGroup") != NULL) /* may be empty */
         put_text(self, 1, "APIGroup", value_text(source, "apiGroup"));
     put_text(self, 1, "Kind", value_text(source, "kind"));
     put_text(self, 1, "Name", value_text(source, "name"));
@@ -169,8 +165,7 @@ describe_volume(Description *self, json_t *volume)
     g_autoptr(GString) modes = g_string_new(NULL);
 
     put_text(self, 0, "Name", value_text(volume, "metadata.name"));
-    put_map(self, "", "Labels", value_at(volume, "metadata.labels"));
-    put_annotations(self, "Annotations", value_at(volume, "metadata.annotations"));
+    put_labels(self, volume);
     put_list(self, 0, "Finalizers", value_at(volume, "metadata.finalizers"));
     put_text(self, 0, "StorageClass", class_name_of(volume));
     put_phase(self, volume);
@@ -179,8 +174,7 @@ describe_volume(Description *self, json_t *volume)
     put_text(self, 0, "Reclaim Policy", value_text(volume, "spec.persistentVolumeReclaimPolicy"));
     append_access_modes(modes, value_at(volume, "spec.accessModes"));
     put_text(self, 0, "Access Modes", modes->str);
-    if (value_at(volume, "spec.volumeMode") != NULL)
-        put_text(self, 0, "VolumeMode", value_text(volume, "spec.volumeMode"));
+    put_optional_text(self, 0, "VolumeMode", volume, "spec.volumeMode");
     put_quantity(self, 0, "Capacity", value_at(volume, "spec.capacity.storage"));
     put_node_affinity(self, value_at(volume, "spec.nodeAffinity.required"));
     put_text(self, 0, "Message", value_text(volume, "status.message"));
@@ -210,10 +204,8 @@ describe_class(Description *self, json_t *class)
                                        : "False");
     put(self, 0, "MountOptions:%s\n", json_array_size(options) == 0 ? "\t<none>" : "");
     json_array_foreach(options, i, item) put(self, 1, "%s\n", json_string_value(item));
-    if (value_at(class, "reclaimPolicy") != NULL)
-        put_text(self, 0, "ReclaimPolicy", value_text(class, "reclaimPolicy"));
-    if (value_at(class, "volumeBindingMode") != NULL)
-        put_text(self, 0, "VolumeBindingMode", value_text(class, "volumeBindingMode"));
+    put_optional_text(self, 0, "ReclaimPolicy", class, "reclaimPolicy");
+    put_optional_text(self, 0, "VolumeBindingMode", class, "volumeBindingMode");
     if (topologies == NULL)
         return;
     put(self, 0, "AllowedTopologies:\t%s\n", json_array_size(topologies) == 0 ? "<none>" : "");
@@ -228,8 +220,7 @@ describe_csi_node(Description *self, json_t *node)
     gsize i;
 
     put_text(self, 0, "Name", value_text(node, "metadata.name"));
-    put_map(self, "", "Labels", value_at(node, "metadata.labels"));
-    put_annotations(self, "Annotations", value_at(node, "metadata.annotations"));
+    put_labels(self, node);
     put_date(self, 0, "CreationTimestamp", node, "metadata.creationTimestamp");
     put(self, 0, "Spec:\n");
     if (drivers != NULL)

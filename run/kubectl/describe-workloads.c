@@ -6,26 +6,12 @@
 /* StatefulSets, Deployments, ReplicaSets, DaemonSets and Jobs, and disruption budgets. */
 
 static void
-put_name(Description *self, json_t *object)
-{
-    put_text(self, 0, "Name", value_text(object, "metadata.name"));
-    put_text(self, 0, "Namespace", value_text(object, "metadata.namespace"));
-}
-
-static void
 put_selector(Description *self, json_t *object)
 {
     g_autoptr(GString) text = g_string_new(NULL);
 
     append_label_selector(text, value_at(object, "spec.selector"));
     put_text(self, 0, "Selector", text->str);
-}
-
-static void
-put_labels(Description *self, json_t *object)
-{
-    put_map(self, "", "Labels", value_at(object, "metadata.labels"));
-    put_annotations(self, "Annotations", value_at(object, "metadata.annotations"));
 }
 
 /* The pods that the object is the controller of, by phase. */
@@ -276,8 +262,7 @@ put_job_spec(Description *self, json_t *job)
         put_number(self, "Completions", job, "spec.completions", "");
     else
         put_text(self, 0, "Completions", "<unset>");
-    if (value_at(job, "spec.completionMode") != NULL)
-        put_text(self, 0, "Completion Mode", value_text(job, "spec.completionMode"));
+    put_optional_text(self, 0, "Completion Mode", job, "spec.completionMode");
     if (suspend != NULL)
         put_text(self, 0, "Suspend", json_is_true(suspend) ? "true" : "false");
     put_number(self, "Backoff Limit", job, "spec.backoffLimit", "");

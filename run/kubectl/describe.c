@@ -29,6 +29,30 @@ put_text(Description *self, unsigned level, const char *name, const char *value)
 }
 
 void
+put_optional_text(
+    Description *self, unsigned level, const char *name, json_t *object, const char *path)
+{
+    const char *text = value_text(object, path);
+
+    if (*text != '\0')
+        put_text(self, level, name, text);
+}
+
+void
+put_name(Description *self, json_t *object)
+{
+    put_text(self, 0, "Name", value_text(object, "metadata.name"));
+    put_text(self, 0, "Namespace", value_text(object, "metadata.namespace"));
+}
+
+void
+put_labels(Description *self, json_t *object)
+{
+    put_map(self, "", "Labels", value_at(object, "metadata.labels"));
+    put_annotations(self, "Annotations", value_at(object, "metadata.annotations"));
+}
+
+void
 put_date(Description *self, unsigned level, const char *name, json_t *object, const char *path)
 {
     g_autoptr(GString) date = g_string_new(NULL);
@@ -241,10 +265,8 @@ put_fields(Description *self, unsigned level, json_t *value, const char *path)
 static void
 describe_fields(Description *self, json_t *object)
 {
-    put_text(self, 0, "Name", value_text(object, "metadata.name"));
-    put_text(self, 0, "Namespace", value_text(object, "metadata.namespace"));
-    put_map(self, "", "Labels", value_at(object, "metadata.labels"));
-    put_annotations(self, "Annotations", value_at(object, "metadata.annotations"));
+    put_name(self, object);
+    put_labels(self, object);
     put_fields(self, 0, object, "");
 }
 
@@ -400,12 +422,7 @@ kubectl_describe(const KubectlRequest *self, char **args)
         is_sound = describe_target(self, target, targets->len == 1, start) && is_sound;
         all_namespaced = all_namespaced && target->kind->is_namespaced;
     }
-    if (is_sound && self->out->len == start) {
-        if (all_namespaced)
-            g_string_append_printf(self->errors, "No resources found in %s namespace.\n",
-                                   request_namespace(self));
-        else
-            g_string_append(self->errors, "No resources found\n");
-    }
+    if (is_sound && self->out->len == start)
+        tell_nothing_found(self, all_namespaced);
     return is_sound ? 0 : 1;
 }

@@ -16,6 +16,12 @@ struct Description {
 void put(Description *self, unsigned level, const char *format, ...) G_GNUC_PRINTF(3, 4);
 /* "Name:\tvalue" */
 void put_text(Description *self, unsigned level, const char *name, const char *value);
+/* The same of a field, unless it is missing or empty. */
+void put_optional_text(
+    Description *self, unsigned level, const char *name, json_t *object, const char *path);
+/* "Name" and "Namespace"; "Labels" and "Annotations" of an object. */
+void put_name(Description *self, json_t *object);
+void put_labels(Description *self, json_t *object);
 void
 put_date(Description *self, unsigned level, const char *name, json_t *object, const char *path);
 void put_quantity(Description *self, unsigned level, const char *name, json_t *quantity);

@@ -91,11 +91,8 @@ read_filters(const KubectlRequest *self, const KubectlKind **kind, const char **
         return FALSE;
     }
     g_autofree char *word = g_strndup(wanted, (gsize)(slash - wanted));
-    *kind = kubectl_kind_find(word);
+    *kind = request_kind(self, word);
     *name = slash + 1;
-    if (*kind == NULL)
-        g_string_append_printf(self->errors,
-                               "error: the server doesn't have a resource type \"%s\"\n", word);
     return *kind != NULL;
 }
 

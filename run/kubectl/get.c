@@ -276,13 +276,8 @@ get_tables(const KubectlRequest *self, GPtrArray *targets, gboolean several)
     g_string_append(self->errors, not_found->str);
     if (not_found->len > 0)
         return 1;
-    if (self->out->len == start && !self->options->ignore_not_found) {
-        if (all_namespaced)
-            g_string_append_printf(self->errors, "No resources found in %s namespace.\n",
-                                   request_namespace(self));
-        else
-            g_string_append(self->errors, "No resources found\n");
-    }
+    if (self->out->len == start && !self->options->ignore_not_found)
+        tell_nothing_found(self, all_namespaced);
     return 0;
 }
 
@@ -551,26 +546,13 @@ static gboolean
 watch_selects(const KubectlWatch *self, json_t *object)
 {
     const KubectlTarget *target = self->targets->pdata[0];
-    const KubectlOptions *options = self->request.options;
-    const char *namespace = request_namespace(&self->request);
     g_autofree char *fault = NULL;
-    gboolean matches = TRUE;
 
-    if (kubectl_kind_of(object) != target->kind)
-        return FALSE;
-    if (target->kind->is_namespaced && namespace != NULL &&
-        strcmp(value_text(object, "metadata.namespace"), namespace) != 0)
-        return FALSE;
-    if (target->names != NULL &&
-        !g_ptr_array_find_with_equal_func(target->names, value_text(object, "metadata.name"),
-                                          g_str_equal, NULL))
-        return FALSE;
-    if (options->selector != NULL &&
-        !label_selector_text_matches(options->selector, value_at(object, "metadata.labels"),
-                                     &matches, &fault))
-        return FALSE;
-    return matches && (options->field_selector == NULL ||
-                       field_selector_text_matches(options->field_selector, object));
+    return kubectl_kind_of(object) == target->kind &&
+           (target->names == NULL ||
+            g_ptr_array_find_with_equal_func(target->names, value_text(object, "metadata.name"),
+                                             g_str_equal, NULL)) &&
+           request_selects(&self->request, target->kind, object, &fault);
 }
 
 /* Not as a row of a table but each by itself: YAML documents apart, columns with headers on the

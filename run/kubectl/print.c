@@ -80,148 +80,16 @@ print_json(GString *out, json_t *value, unsigned indent)
     print_json_level(out, value, indent, 0);
 }
 
-static const char *
-skip_digits(const char *text)
-{
-    while (g_ascii_isdigit(*text) || *text == '_')
-        text++;
-    return text;
-}
-
-/* [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? with underscores; also all decimal integers.
- */
-static gboolean
-is_number(const char *text)
-{
-    const char *start;
-
-    if (*text == '-' || *text == '+')
-        text++;
-    start = text;
-    text = skip_digits(text);
-    if (text == start) {
-        if (*text != '.' || skip_digits(text + 1) == text + 1)
-            return FALSE;
-        text = skip_digits(text + 1);
-    } else if (*text == '.') {
-        text = skip_digits(text + 1);
-    }
-    if (*text == 'e' || *text == 'E') {
-        text++;
-        if (*text == '-' || *text == '+')
-            text++;
-        if (skip_digits(text) == text)
-            return FALSE;
-        text = skip_digits(text);
-    }
-    return *text == '\0' && *start != '_';
-}
-
-/* 0x1f, 0b101, 0o17: as Go's strconv.ParseInt() takes with base 0. */
-static gboolean
-is_based_number(const char *text)
-{
-    const char *digits;
-
-    if (*text == '-' || *text == '+')
-        text++;
-    if (*text != '0' || text[1] == '\0' || text[2] == '\0')
-        return FALSE;
-    switch (g_ascii_tolower(text[1])) {
-    case 'x':
-        digits = "0123456789abcdefABCDEF_";
-        break;
-    case 'b':
-        digits = "01_";
-        break;
-    case 'o':
-        digits = "01234567_";
-        break;
-    default:
-        return FALSE;
-    }
-    return text[2 + strspn(text + 2, digits)] == '\0';
-}
-
-/* 12:30:45.5, a number to base 60 for YAML 1.1 only: Go quotes it for the sake of others. */
-static gboolean
-is_base60(const char *text)
-{
-    unsigned n_parts = 0;
-
-    if (*text == '-' || *text == '+')
-        text++;
-    if (!g_ascii_isdigit(*text))
-        return FALSE;
-    text = skip_digits(text);
-    for (; *text == ':'; n_parts++) {
-        text++;
-        if (!g_ascii_isdigit(*text))
-            return FALSE;
-        if (g_ascii_isdigit(text[1])) {
-            if (*text > '5')
-                return FALSE;
-            text++;
-        }
-        text++;
-    }
-    if (*text == '.')
-        text = skip_digits(text + 1);
-    return n_parts > 0 && *text == '\0';
-}
-
-/* 1 or 2 digits, then @end. Returns: behind it; NULL: something else */
-static const char *
-skip_part(const char *text, const char *ends)
-{
-    if (text == NULL || !g_ascii_isdigit(*text))
-        return NULL;
-    text++;
-    if (g_ascii_isdigit(*text))
-        text++;
-    return *text != '\0' && strchr(ends, *text) != NULL ? text + 1 : NULL;
-}
-
-/* 2026-1-2, 2026-01-02T03:04:05.6Z, 2026-01-02 03:04:05: what go-yaml reads as a time. */
-static gboolean
-is_time(const char *text)
-{
-    for (unsigned i = 0; i < 4; i++)
-        if (!g_ascii_isdigit(text[i]))
-            return FALSE;
-    if (text[4] != '-')
-        return FALSE;
-
-    g_autofree char *rest = g_strconcat(text + 5, " ", NULL);
-    const char *time = skip_part(skip_part(rest, "-"), "Tt ");
-    if (time == NULL)
-        return FALSE;
-    if (*time == '\0')
-        return time[-1] == ' ';
-    time = skip_part(skip_part(time, ":"), ":");
-    if (time == NULL || !g_ascii_isdigit(*time))
-        return FALSE;
-    time += strspn(time, "0123456789");
-    if (*time == '.')
-        time += 1 + strspn(time + 1, "0123456789");
-    return strchr("Z+- ", *time) != NULL;
-}
-
-/* Whether YAML would read the bare word as something else than a string. */
-static gboolean
-is_another_type(const char *text)
-{
-    static const char *const words[] = {
-        "",     "~",    "null", "Null",  "NULL",  "y",     "Y",     "yes",   "Yes",   "YES",
-        "true", "True", "TRUE", "on",    "On",    "ON",    "n",     "N",     "no",    "No",
-        "NO",   "off",  "Off",  "OFF",   "false", "False", "FALSE", ".nan",  ".NaN",  ".NAN",
-        ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", "<<"};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
-        if (strcmp(text, words[i]) == 0)
-            return TRUE;
-    return is_number(text) || is_based_number(text) || is_base60(text) || is_time(text);
-}
+/* Plain scalars that YAML reads as something else than a string: null, booleans, NaN and infinity,
+ * numbers, numbers to base 60 (in YAML 1.1 only, but go-yaml quotes them too), and times. */
+static const char other_types[] =
+    "^(?:|~|null|Null|NULL|y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON"
+    "|off|Off|OFF|<<|\\.(?:nan|NaN|NAN)|[-+]?\\.(?:inf|Inf|INF)"
+    "|[-+]?(?:\\.[0-9_]+|[0-9][0-9_]*(?:\\.[0-9_]*)?)(?:[eE][-+]?[0-9_]+)?"
+    "|[-+]?0(?:[xX][0-9a-fA-F_]+|[bB][01_]+|[oO][0-7_]+)"
+    "|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\\.[0-9_]*)?"
+    "|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+    "(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]+(?:\\.[0-9]*)?(?:[-+Z ].*)?)?)$";
 
 /* go-yaml sorts names as people do: numbers in them by value, letters after other signs. */
 static int
@@ -266,34 +134,39 @@ write_yaml(void *data, unsigned char *bytes, size_t length)
     return 1;
 }
 
+typedef struct {
+    yaml_emitter_t emitter;
+    GRegex *other_types;
+} Printer;
+
 static void
-emit(yaml_emitter_t *emitter, yaml_event_t *event)
+emit(Printer *self, yaml_event_t *event)
 {
-    if (!yaml_emitter_emit(emitter, event))
-        g_error("YAML: %s", emitter->problem); /* only for events in a wrong order */
+    if (!yaml_emitter_emit(&self->emitter, event))
+        g_error("YAML: %s", self->emitter.problem); /* only for events in a wrong order */
 }
 
 static void
-emit_scalar(yaml_emitter_t *emitter, const char *text, yaml_scalar_style_t style)
+emit_scalar(Printer *self, const char *text, yaml_scalar_style_t style)
 {
     yaml_event_t event;
 
     yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text, (int)strlen(text),
                                  1, 1, style);
-    emit(emitter, &event);
+    emit(self, &event);
 }
 
 static void
-emit_text(yaml_emitter_t *emitter, const char *text)
+emit_text(Printer *self, const char *text)
 {
-    emit_scalar(emitter, text,
-                strchr(text, '\n') != NULL ? YAML_LITERAL_SCALAR_STYLE
-                : is_another_type(text)    ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
-                                           : YAML_PLAIN_SCALAR_STYLE);
+    emit_scalar(self, text,
+                strchr(text, '\n') != NULL                        ? YAML_LITERAL_SCALAR_STYLE
+                : g_regex_match(self->other_types, text, 0, NULL) ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
+                                                                  : YAML_PLAIN_SCALAR_STYLE);
 }
 
 static void
-emit_value(yaml_emitter_t *emitter, json_t *value)
+emit_value(Printer *self, json_t *value)
 {
     yaml_event_t event;
 
@@ -302,53 +175,55 @@ emit_value(yaml_emitter_t *emitter, json_t *value)
 
         qsort(keys, g_strv_length(keys), sizeof *keys, compare_names);
         yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE);
-        emit(emitter, &event);
+        emit(self, &event);
         for (unsigned i = 0; keys[i] != NULL; i++) {
-            emit_text(emitter, keys[i]);
-            emit_value(emitter, json_object_get(value, keys[i]));
+            emit_text(self, keys[i]);
+            emit_value(self, json_object_get(value, keys[i]));
         }
         yaml_mapping_end_event_initialize(&event);
-        emit(emitter, &event);
+        emit(self, &event);
     } else if (json_is_array(value)) {
         json_t *item;
         gsize i;
 
         yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE);
-        emit(emitter, &event);
-        json_array_foreach(value, i, item) emit_value(emitter, item);
+        emit(self, &event);
+        json_array_foreach(value, i, item) emit_value(self, item);
         yaml_sequence_end_event_initialize(&event);
-        emit(emitter, &event);
+        emit(self, &event);
     } else if (json_is_string(value)) {
-        emit_text(emitter, json_string_value(value));
+        emit_text(self, json_string_value(value));
     } else {
         g_autoptr(GString) text = g_string_new(NULL);
 
         print_json(text, value, 0);
-        emit_scalar(emitter, text->str, YAML_PLAIN_SCALAR_STYLE);
+        emit_scalar(self, text->str, YAML_PLAIN_SCALAR_STYLE);
     }
 }
 
 void
 print_yaml(GString *out, json_t *value)
 {
-    yaml_emitter_t emitter;
+    g_autoptr(GRegex) regex = g_regex_new(other_types, G_REGEX_RAW, 0, NULL);
+    Printer self = {.other_types = regex};
+    yaml_emitter_t *emitter = &self.emitter;
     yaml_event_t event;
     gsize start = out->len;
 
-    yaml_emitter_initialize(&emitter);
-    yaml_emitter_set_output(&emitter, write_yaml, out);
-    yaml_emitter_set_unicode(&emitter, 1);
+    yaml_emitter_initialize(emitter);
+    yaml_emitter_set_output(emitter, write_yaml, out);
+    yaml_emitter_set_unicode(emitter, 1);
     yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-    emit(&emitter, &event);
+    emit(&self, &event);
     yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
-    emit(&emitter, &event);
-    emit_value(&emitter, value);
+    emit(&self, &event);
+    emit_value(&self, value);
     yaml_document_end_event_initialize(&event, 1);
-    emit(&emitter, &event);
+    emit(&self, &event);
     yaml_stream_end_event_initialize(&event);
-    emit(&emitter, &event);
-    yaml_emitter_flush(&emitter);
-    yaml_emitter_delete(&emitter);
+    emit(&self, &event);
+    yaml_emitter_flush(emitter);
+    yaml_emitter_delete(emitter);
     /* libyaml ends a document that ends in kept line breaks, or in a bare word, with dots; Go does
      * not. */
     if (out->len >= start + 4 && strcmp(out->str + out->len - 4, "...\n") == 0)

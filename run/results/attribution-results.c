@@ -48,21 +48,8 @@ rows_by_cause(const Attribution *self, Stage stage, SimTime *sum)
     g_autoptr(GArray) rows = attribution_rows(self, stage, sum);
     GArray *merged = g_array_new(FALSE, FALSE, sizeof(AttributionRow));
 
-    for (unsigned i = 0; i < rows->len; i++) {
-        const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
-        unsigned k = 0;
-        while (k < merged->len) {
-            AttributionRow *other = &g_array_index(merged, AttributionRow, k);
-            if (other->wait == row->wait && g_str_equal(other->detail, row->detail)) {
-                other->total += row->total;
-                other->count += row->count;
-                break;
-            }
-            k++;
-        }
-        if (k == merged->len)
-            g_array_append_vals(merged, row, 1);
-    }
+    for (unsigned i = 0; i < rows->len; i++)
+        attribution_merge_row(merged, &g_array_index(rows, AttributionRow, i));
     return merged;
 }
 

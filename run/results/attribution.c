@@ -347,8 +347,8 @@ attribution_rows(const Attribution *self, Stage stage, SimTime *sum)
     return rows;
 }
 
-static void
-merge_row(GArray *rows, const AttributionRow *row)
+void
+attribution_merge_row(GArray *rows, const AttributionRow *row)
 {
     for (unsigned i = 0; i < rows->len; i++) {
         AttributionRow *other = &g_array_index(rows, AttributionRow, i);
@@ -361,31 +361,19 @@ merge_row(GArray *rows, const AttributionRow *row)
     g_array_append_vals(rows, row, 1);
 }
 
-/* The time waited for workers of @detail's queue of which it is known what they did. */
+/* The time waited for workers of @detail's queue. @is_known: while it is known what they did */
 static SimTime
-known_behind(const GArray *rows, const char *detail)
+behind_total(const GArray *rows, const char *detail, gboolean is_known)
 {
-    SimTime known = 0;
+    SimTime total = 0;
 
     for (unsigned i = 0; i < rows->len; i++) {
         const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
-        if (row->wait == WAIT_WORKERS && row->behind != WAIT_NONE &&
+        if (row->wait == WAIT_WORKERS && (row->behind != WAIT_NONE) == is_known &&
             g_str_equal(row->detail, detail))
-            known += row->total;
+            total += row->total;
     }
-    return known;
-}
-
-static SimTime
-unknown_behind(const GArray *rows, const char *detail)
-{
-    for (unsigned i = 0; i < rows->len; i++) {
-        const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
-        if (row->wait == WAIT_WORKERS && row->behind == WAIT_NONE &&
-            g_str_equal(row->detail, detail))
-            return row->total;
-    }
-    return 0;
+    return total;
 }
 
 /* A wait for a worker that itself waits for tokens is a wait for tokens. If the worker was at work,
@@ -400,11 +388,11 @@ attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
     for (unsigned i = 0; i < rows->len; i++) {
         AttributionRow row = g_array_index(rows, AttributionRow, i);
         if (row.wait == WAIT_WORKERS) {
-            SimTime known = known_behind(rows, row.detail);
+            SimTime known = behind_total(rows, row.detail, TRUE);
             if (row.behind == WAIT_NONE && known > 0)
                 continue;
             if (known > 0)
-                row.total += (SimTime)((double)unknown_behind(rows, row.detail) *
+                row.total += (SimTime)((double)behind_total(rows, row.detail, FALSE) *
                                        ((double)row.total / (double)known));
             if (row.behind == WAIT_THROTTLE || row.behind == WAIT_DRIVER_THROTTLE) {
                 row.wait = row.behind;
@@ -413,7 +401,7 @@ attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
         }
         row.behind = WAIT_NONE;
         row.behind_detail = "";
-        merge_row(merged, &row);
+        attribution_merge_row(merged, &row);
     }
     g_array_sort(merged, compare_rows);
     return merged;

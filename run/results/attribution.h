@@ -65,6 +65,8 @@ void attribution_add(Attribution *self, const Run *run, const Stages *stages);
 /* Of one stage, the largest first; @sum: (out): of all of them. Returns: (owned): of AttributionRow
  */
 GArray *attribution_rows(const Attribution *self, Stage stage, SimTime *sum);
+/* Adds a row to the row of the same wait and detail, or at the end. */
+void attribution_merge_row(GArray *rows, const AttributionRow *row);
 /* The same for the search of a bottleneck: waits for workers count as what the workers did. */
 GArray *attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum);
 

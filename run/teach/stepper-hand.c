@@ -280,12 +280,12 @@ target_json(const char *kind, const char *name, const HandOptions *options)
 
 /* "create -f FILE", "create {kind: Pod, ...}" */
 StepperAnswer
-hand_create(Stepper *self, const char *rest, char **words)
+hand_create(Stepper *self, char **words)
 {
     g_auto(HandOptions) options = {0};
 
-    if (*rest == '{') {
-        g_autofree char *item = g_strdup_printf("{create: {manifest: %s}}", rest);
+    if (*self->rest == '{') {
+        g_autofree char *item = g_strdup_printf("{create: {manifest: %s}}", self->rest);
         return read_and_perform(self, "workload", item);
     }
     if (!read_options(self, words, &options))
@@ -300,13 +300,12 @@ hand_create(Stepper *self, const char *rest, char **words)
 }
 
 StepperAnswer
-hand_delete(Stepper *self, const char *rest, char **words)
+hand_delete(Stepper *self, char **words)
 {
     g_auto(HandOptions) options = {0};
     g_autofree char *kind = NULL, *name = NULL;
     char **more;
 
-    (void)rest;
     if (!read_target(self, words, &kind, &name, &more) || !read_options(self, more, &options))
         return STEPPER_REFUSED;
     json_t *target = target_json(kind, name, &options);
@@ -318,13 +317,12 @@ hand_delete(Stepper *self, const char *rest, char **words)
 }
 
 StepperAnswer
-hand_patch(Stepper *self, const char *rest, char **words)
+hand_patch(Stepper *self, char **words)
 {
     g_auto(HandOptions) options = {0};
     g_autofree char *kind = NULL, *name = NULL, *target_text = NULL, *item = NULL;
     char **more;
 
-    (void)rest;
     if (!read_target(self, words, &kind, &name, &more) || !read_options(self, more, &options))
         return STEPPER_REFUSED;
     if (options.patch == NULL)
@@ -337,13 +335,12 @@ hand_patch(Stepper *self, const char *rest, char **words)
 }
 
 StepperAnswer
-hand_scale(Stepper *self, const char *rest, char **words)
+hand_scale(Stepper *self, char **words)
 {
     g_auto(HandOptions) options = {0};
     g_autofree char *kind = NULL, *name = NULL;
     char **more;
 
-    (void)rest;
     if (!read_target(self, words, &kind, &name, &more) || !read_options(self, more, &options))
         return STEPPER_REFUSED;
     if (options.replicas < 0)
@@ -355,9 +352,8 @@ hand_scale(Stepper *self, const char *rest, char **words)
 }
 
 StepperAnswer
-hand_drain(Stepper *self, const char *rest, char **words)
+hand_drain(Stepper *self, char **words)
 {
-    (void)rest;
     if (words[0] == NULL || words[1] != NULL)
         return stepper_refuse(self, "drain which node?");
     json_auto_t *item = json_pack("{s:{s:s, s:b, s:b}}", "drain", "node", words[0],
@@ -368,12 +364,11 @@ hand_drain(Stepper *self, const char *rest, char **words)
 /* "taint node-1 dedicated=db:NoSchedule", "taint node-1 dedicated-": also "taint node node-1 ...",
  * as kubectl has it. */
 StepperAnswer
-hand_taint(Stepper *self, const char *rest, char **words)
+hand_taint(Stepper *self, char **words)
 {
     json_t *taints = json_array();
     gboolean overwrites = FALSE;
 
-    (void)rest;
     if (g_strcmp0(words[0], "node") == 0 || g_strcmp0(words[0], "nodes") == 0)
         words++;
     for (unsigned i = 1; words[0] != NULL && words[i] != NULL; i++) {
@@ -391,41 +386,22 @@ hand_taint(Stepper *self, const char *rest, char **words)
     return perform_json(self, item);
 }
 
-static StepperAnswer
-mark(Stepper *self, const char *what, char **words)
+/* "cordon node-1", "uncordon node-1" */
+StepperAnswer
+hand_mark(Stepper *self, char **words)
 {
     if (words[0] == NULL || words[1] != NULL)
-        return stepper_refuse(self, "%s which node?", what);
-    json_auto_t *item = json_pack("{s:{s:s}}", what, "node", words[0]);
+        return stepper_refuse(self, "%s which node?", self->command);
+    json_auto_t *item = json_pack("{s:{s:s}}", self->command, "node", words[0]);
     return perform_json(self, item);
 }
 
+/* "fault {node: node-1, do: power-off}": an item of spec.faults; "do {setDriver: {...}}": an item
+ * of spec.workload */
 StepperAnswer
-hand_cordon(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return mark(self, "cordon", words);
-}
-
-StepperAnswer
-hand_uncordon(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return mark(self, "uncordon", words);
-}
-
-/* "fault {node: node-1, do: power-off}": an item of spec.faults */
-StepperAnswer
-hand_fault(Stepper *self, const char *rest, char **words)
+hand_item(Stepper *self, char **words)
 {
     (void)words;
-    return read_and_perform(self, "faults", rest);
-}
-
-/* "do {setDriver: {...}}": an item of spec.workload */
-StepperAnswer
-hand_do(Stepper *self, const char *rest, char **words)
-{
-    (void)words;
-    return read_and_perform(self, "workload", rest);
+    return read_and_perform(self, strcmp(self->command, "fault") == 0 ? "faults" : "workload",
+                            self->rest);
 }

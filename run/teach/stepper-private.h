@@ -47,6 +47,7 @@ struct Stepper {
     unsigned n_writes;
     GString *reason; /* why it stops; empty: it does not */
     SimTime stopped_at;
+    const char *command, *rest; /* the present command: its name, and the line behind it */
     GString *out, *errors;
     GPtrArray *acts;                /* of HandAct (owned): what was done by hand */
     unsigned n_answers, n_refusals; /* that the present command got */
@@ -59,14 +60,12 @@ void stepper_watch(Stepper *self);
 StepperAnswer stepper_go(Stepper *self, const Goal *goal);
 StepperAnswer stepper_refuse(Stepper *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Commands of stepper-hand.c: @rest is the line behind the command, @words are its words. */
-StepperAnswer hand_create(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_delete(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_patch(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_scale(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_drain(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_taint(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_cordon(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_uncordon(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_fault(Stepper *self, const char *rest, char **words);
-StepperAnswer hand_do(Stepper *self, const char *rest, char **words);
+/* Commands of stepper-hand.c. @words: their arguments; ends with NULL */
+StepperAnswer hand_create(Stepper *self, char **words);
+StepperAnswer hand_delete(Stepper *self, char **words);
+StepperAnswer hand_patch(Stepper *self, char **words);
+StepperAnswer hand_scale(Stepper *self, char **words);
+StepperAnswer hand_drain(Stepper *self, char **words);
+StepperAnswer hand_taint(Stepper *self, char **words);
+StepperAnswer hand_mark(Stepper *self, char **words);
+StepperAnswer hand_item(Stepper *self, char **words);

@@ -23,7 +23,7 @@ typedef enum {
 typedef struct {
     const char *name, *short_name; /* NULL: none */
     const char *arguments, *help;
-    StepperAnswer (*run)(Stepper *self, const char *rest, char **words);
+    StepperAnswer (*run)(Stepper *self, char **words);
     Completion completion;
     gboolean is_raw; /* its arguments are no words in quotes */
 } StepperCommand;
@@ -34,14 +34,18 @@ static const StepperCommand *command_at(unsigned i);
 
 /* "event", "event 10": the last one is told, or all of them with `trace on` */
 static StepperAnswer
-go_times(Stepper *self, GoalKind kind, char **words)
+go_times(Stepper *self, char **words)
 {
-    const Goal goal = {.kind = kind, .until = SIM_TIME_MAX};
+    static const char *const names[] = {
+        [GOAL_EVENT] = "event", [GOAL_WRITE] = "write", [GOAL_DECISION] = "decision"};
+    Goal goal = {.kind = GOAL_EVENT, .until = SIM_TIME_MAX};
     guint64 n = 1;
     StepperAnswer answer = STEPPER_DONE;
 
     if (words[0] != NULL && !g_ascii_string_to_unsigned(words[0], 10, 1, 1000000, &n, NULL))
         return stepper_refuse(self, "\"%s\" is no number of times", words[0]);
+    while (strcmp(self->command, names[goal.kind]) != 0)
+        goal.kind++;
     for (guint64 i = 0; i < n && answer == STEPPER_DONE; i++) {
         gboolean was_over = self->is_over;
 
@@ -50,27 +54,6 @@ go_times(Stepper *self, GoalKind kind, char **words)
             break;
     }
     return answer;
-}
-
-static StepperAnswer
-go_event(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return go_times(self, GOAL_EVENT, words);
-}
-
-static StepperAnswer
-go_write(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return go_times(self, GOAL_WRITE, words);
-}
-
-static StepperAnswer
-go_decision(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return go_times(self, GOAL_DECISION, words);
 }
 
 static StepperAnswer
@@ -93,12 +76,11 @@ go_to_time(Stepper *self, const char *word)
 
 /* "until 12s", "until +500ms", "until pod/app Ready" */
 static StepperAnswer
-go_until(Stepper *self, const char *rest, char **words)
+go_until(Stepper *self, char **words)
 {
     char buffer[SIM_TIME_BUFFER];
     g_autoptr(GError) error = NULL;
 
-    (void)rest;
     if (words[0] == NULL)
         return stepper_refuse(self, "until when? (12.5s, +1s, or pod/app Ready)");
     if (strchr(words[0], '/') == NULL)
@@ -117,11 +99,11 @@ go_until(Stepper *self, const char *rest, char **words)
 }
 
 static StepperAnswer
-go_on(Stepper *self, const char *rest, char **words)
+go_on(Stepper *self, char **words)
 {
     const Goal goal = {.kind = GOAL_END, .until = SIM_TIME_MAX};
 
-    (void)rest, (void)words;
+    (void)words;
     if (self->is_over)
         return stepper_refuse(self, "the scenario is over; `until TIME` goes on past its end");
     return stepper_go(self, &goal);
@@ -151,14 +133,13 @@ is_reason(const char *word)
 }
 
 static StepperAnswer
-add_break(Stepper *self, const char *rest, char **words)
+add_break(Stepper *self, char **words)
 {
     Breakpoint *point;
     ObjectKind kind = KIND_POD;
     const char *pattern = NULL;
     g_autoptr(GError) error = NULL;
 
-    (void)rest;
     if (words[0] == NULL) {
         if (self->breakpoints->len == 0)
             g_string_append(self->out, "no breakpoints\n");
@@ -205,19 +186,18 @@ delete_break(Stepper *self, const char *word)
 }
 
 /* "delete 2" and "delete break" are about breakpoints, "delete pod web-0" is kubectl's. */
-static StepperAnswer delete (Stepper *self, const char *rest, char **words)
+static StepperAnswer delete (Stepper *self, char **words)
 {
     if (words[0] != NULL && strcmp(words[0], "break") == 0)
         return delete_break(self, words[1]);
     if (words[0] != NULL && g_ascii_isdigit(*words[0]))
         return delete_break(self, words[0]);
-    return hand_delete(self, rest, words);
+    return hand_delete(self, words);
 }
 
 static StepperAnswer
-set_trace(Stepper *self, const char *rest, char **words)
+set_trace(Stepper *self, char **words)
 {
-    (void)rest;
     if (words[0] != NULL && strcmp(words[0], "on") != 0 && strcmp(words[0], "off") != 0)
         return stepper_refuse(self, "trace on, or trace off");
     self->is_traced = words[0] != NULL ? strcmp(words[0], "on") == 0 : !self->is_traced;
@@ -227,7 +207,7 @@ set_trace(Stepper *self, const char *rest, char **words)
 /* ---- Looking ---- */
 
 static StepperAnswer
-kubectl(Stepper *self, const char *command, char **words)
+kubectl(Stepper *self, char **words)
 {
     json_auto_t *list = snapshot_take(self->run);
     g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
@@ -237,7 +217,7 @@ kubectl(Stepper *self, const char *command, char **words)
                                     .out = self->out,
                                     .errors = self->errors};
 
-    g_ptr_array_add(line, (char *)command);
+    g_ptr_array_add(line, (char *)self->command);
     for (; *words != NULL; words++) {
         if (strcmp(*words, "-w") == 0 || g_str_has_prefix(*words, "--watch"))
             return stepper_refuse(self, "time stands still: `trace on`, and let it pass");
@@ -248,32 +228,10 @@ kubectl(Stepper *self, const char *command, char **words)
 }
 
 static StepperAnswer
-get(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return kubectl(self, "get", words);
-}
-
-static StepperAnswer
-describe(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return kubectl(self, "describe", words);
-}
-
-static StepperAnswer
-events(Stepper *self, const char *rest, char **words)
-{
-    (void)rest;
-    return kubectl(self, "events", words);
-}
-
-static StepperAnswer
-why(Stepper *self, const char *rest, char **words)
+why(Stepper *self, char **words)
 {
     g_autoptr(Why) answer = words[0] != NULL ? why_ask(self->run, words[0]) : NULL;
 
-    (void)rest;
     if (answer == NULL)
         return stepper_refuse(self, "why what? (pod/NAME or pvc/NAME)");
     why_tell(answer, self->out);
@@ -281,14 +239,13 @@ why(Stepper *self, const char *rest, char **words)
 }
 
 static StepperAnswer
-explain(Stepper *self, const char *rest, char **words)
+explain(Stepper *self, char **words)
 {
     const NarratorOptions telling = {.level = NARRATOR_OPERATOR,
                                      .object = words[0],
                                      .until = SIM_TIME_MAX,
                                      .translate = self->options.translate};
 
-    (void)rest;
     if (!narrator_tell(self->narrator, &telling, self->out))
         return stepper_refuse(self, "the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)",
                               words[0]);
@@ -387,11 +344,11 @@ tell_timers(Stepper *self)
 }
 
 static StepperAnswer
-who(Stepper *self, const char *rest, char **words)
+who(Stepper *self, char **words)
 {
     WhoList list = {.stepper = self};
 
-    (void)rest, (void)words;
+    (void)words;
     g_string_append(self->out, "under way, in queues, and in back-off:\n");
     cluster_inspect(run_cluster(self->run), tell_doing, &list);
     if (list.n == 0)
@@ -405,9 +362,9 @@ who(Stepper *self, const char *rest, char **words)
 /* ---- The table ---- */
 
 static StepperAnswer
-help(Stepper *self, const char *rest, char **words)
+help(Stepper *self, char **words)
 {
-    (void)rest, (void)words;
+    (void)words;
     for (unsigned i = 0; command_at(i) != NULL; i++) {
         const StepperCommand *command = command_at(i);
         g_autofree char *usage = g_strdup_printf("%s %s", command->name, command->arguments);
@@ -421,17 +378,17 @@ help(Stepper *self, const char *rest, char **words)
 }
 
 static StepperAnswer
-quit(Stepper *self, const char *rest, char **words)
+quit(Stepper *self, char **words)
 {
-    (void)self, (void)rest, (void)words;
+    (void)self, (void)words;
     return STEPPER_QUIT;
 }
 
 /* clang-format off */
 static const StepperCommand commands[] = {
-    {"event", "e", "[N]", "the next event of the simulation", go_event, COMPLETE_NOTHING, FALSE},
-    {"write", "w", "[N]", "to the next write of an object", go_write, COMPLETE_NOTHING, FALSE},
-    {"decision", "n", "[N]", "to the next thing that a component does", go_decision, COMPLETE_NOTHING, FALSE},
+    {"event", "e", "[N]", "the next event of the simulation", go_times, COMPLETE_NOTHING, FALSE},
+    {"write", "w", "[N]", "to the next write of an object", go_times, COMPLETE_NOTHING, FALSE},
+    {"decision", "n", "[N]", "to the next thing that a component does", go_times, COMPLETE_NOTHING, FALSE},
     {"until", "u", "TIME | OBJECT STATE", "to 12.5s, by +1s, to pod/app Ready", go_until, COMPLETE_OBJECT,
      FALSE},
     {"continue", "c", "", "to a breakpoint, or the end; Ctrl-C stops", go_on, COMPLETE_NOTHING, FALSE},
@@ -440,9 +397,9 @@ static const StepperCommand commands[] = {
     {"delete", "d", "[break] N | KIND NAME", "a breakpoint; an object, as kubectl does", delete,
      COMPLETE_KIND, FALSE},
     {"trace", NULL, "on | off", "tell everything while time passes", set_trace, COMPLETE_NOTHING, FALSE},
-    {"get", "g", "KIND [NAME] [-o ...]", "as kubectl get", get, COMPLETE_KIND, FALSE},
-    {"describe", "show", "KIND NAME", "as kubectl describe; also pod/app", describe, COMPLETE_KIND, FALSE},
-    {"events", NULL, "[--for OBJECT]", "as kubectl events", events, COMPLETE_OBJECT, FALSE},
+    {"get", "g", "KIND [NAME] [-o ...]", "as kubectl get", kubectl, COMPLETE_KIND, FALSE},
+    {"describe", "show", "KIND NAME", "as kubectl describe; also pod/app", kubectl, COMPLETE_KIND, FALSE},
+    {"events", NULL, "[--for OBJECT]", "as kubectl events", kubectl, COMPLETE_OBJECT, FALSE},
     {"why", NULL, "OBJECT", "why a pod or claim is stuck", why, COMPLETE_OBJECT, FALSE},
     {"explain", NULL, "[OBJECT]", "the story so far, with the rules", explain, COMPLETE_OBJECT, FALSE},
     {"who", NULL, "", "who is at work, and what comes next", who, COMPLETE_NOTHING, FALSE},
@@ -453,11 +410,11 @@ static const StepperCommand commands[] = {
      COMPLETE_KIND, FALSE},
     {"drain", NULL, "NODE", "evict its pods", hand_drain, COMPLETE_NOTHING, FALSE},
     {"taint", NULL, "NODE KEY=VALUE:EFFECT | KEY-", "as kubectl taint", hand_taint, COMPLETE_NOTHING, FALSE},
-    {"cordon", NULL, "NODE", "no new pods for it", hand_cordon, COMPLETE_NOTHING, FALSE},
-    {"uncordon", NULL, "NODE", "it takes pods again", hand_uncordon, COMPLETE_NOTHING, FALSE},
-    {"fault", NULL, "{node: a, do: power-off}", "break something: an item of spec.faults", hand_fault,
+    {"cordon", NULL, "NODE", "no new pods for it", hand_mark, COMPLETE_NOTHING, FALSE},
+    {"uncordon", NULL, "NODE", "it takes pods again", hand_mark, COMPLETE_NOTHING, FALSE},
+    {"fault", NULL, "{node: a, do: power-off}", "break something: an item of spec.faults", hand_item,
      COMPLETE_NOTHING, TRUE},
-    {"do", NULL, "{setDriver: {...}}", "anything else: an item of spec.workload", hand_do, COMPLETE_NOTHING,
+    {"do", NULL, "{setDriver: {...}}", "anything else: an item of spec.workload", hand_item, COMPLETE_NOTHING,
      TRUE},
     {"help", "?", "", "this list", help, COMPLETE_NOTHING, FALSE},
     {"quit", "q", "", "end", quit, COMPLETE_NOTHING, FALSE},
@@ -541,7 +498,9 @@ stepper_command(Stepper *self, const char *line, GString *out, GString *errors)
     if (command == NULL)
         return stepper_refuse(self, "there is no command \"%s\" (help lists them)", word);
     g_auto(GStrv) words = split_words(self, command, rest);
-    return words == NULL ? STEPPER_REFUSED : command->run(self, rest, words);
+    self->command = command->name;
+    self->rest = rest;
+    return words == NULL ? STEPPER_REFUSED : command->run(self, words);
 }
 
 /* ---- Completion ---- */

@@ -20,13 +20,11 @@ static const Cause causes[] = {
     {"attach-limit", "Add a node, or delete a pod whose volume takes a place on one."},
     {"attaching", "Nothing is wrong yet: the driver is at work."},
     {"claim-deleting", "The claim is being deleted; once it is gone, create it again."},
-    {"claim-lost",
-     "The volume is gone and its data with it: delete the claim and create a new one."},
+    {"claim-lost", "The volume is gone and its data with it: delete the claim and create a new one."},
     {"claim-missing", "Create the claim."},
     {"class-missing", "Create the StorageClass, or name one that is there."},
     {"cordoned", "Uncordon a node, or add one."},
-    {"driver-error",
-     "The driver refuses: mend what it complains of. The call is repeated on its own."},
+    {"driver-error", "The driver refuses: mend what it complains of. The call is repeated on its own."},
     {"driver-full", "The back end has no room: make some, or let the pod go to another zone."},
     {"driver-not-registered",
      "The driver's plugin is not running on the node: start it there, or keep the pod away."},
@@ -34,22 +32,19 @@ static const Cause causes[] = {
      "Calls take longer than their deadline: raise --timeout of the sidecar, or mend the driver."},
     {"gated", "Whoever set the pod's scheduling gate must remove it."},
     {"mount-error",
-     "The node cannot mount the volume: mend what the message tells. It is tried again on its "
-     "own."},
+     "The node cannot mount the volume: mend what the message tells. It is tried again on its own."},
     {"mounting", "Nothing is wrong yet: the kubelet is at work."},
     {"multi-attach",
-     "The volume may be on one node only: delete the pod that uses it there; if that node is "
-     "dead, taint it out-of-service."},
+     "The volume may be on one node only: delete the pod that uses it there; if that node is dead, taint it "
+     "out-of-service."},
     {"no-attacher", "No external-attacher serves this driver: deploy it."},
     {"no-class", "Name a StorageClass in the claim, or make one the default."},
     {"no-consumer", "The class waits for a pod: create one that uses the claim."},
     {"no-provisioner",
      "No external-provisioner serves this class: deploy it, or correct the class's provisioner."},
     {"no-volume", "Create a PersistentVolume that fits the claim, or use a class that provisions."},
-    {"node-not-ready",
-     "The node's kubelet is silent: mend it. Pods elsewhere wait until this one is gone."},
-    {"node-selector",
-     "No node has the labels that the pod asks for: label one, or correct the pod."},
+    {"node-not-ready", "The node's kubelet is silent: mend it. Pods elsewhere wait until this one is gone."},
+    {"node-selector", "No node has the labels that the pod asks for: label one, or correct the pod."},
     {"ordered", "The StatefulSet makes its pods one after the other: help the one before."},
     {"provisioning", "Nothing is wrong yet: the driver is making the volume."},
     {"quota", "The namespace's quota is used up: raise it, or delete claims."},
@@ -57,17 +52,14 @@ static const Cause causes[] = {
     {"rwop-in-use", "The claim is for one pod only: delete the other pod."},
     {"scheduling", "Nothing is wrong yet: the scheduler has not decided."},
     {"starting", "Nothing is wrong yet: the containers are being started."},
-    {"storage-capacity",
-     "No segment has so much room (CSIStorageCapacity): make some, or ask for less."},
+    {"storage-capacity", "No segment has so much room (CSIStorageCapacity): make some, or ask for less."},
     {"taint", "Let the pod tolerate the taint, or remove it."},
     {"terminating", "The pod is being stopped."},
     {"volume-deleting", "The volume is being deleted and will go: give the pod another claim."},
     {"volume-missing",
      "The claim names a PersistentVolume that does not exist: create it, or correct the claim."},
-    {"volume-taken",
-     "The claim names a PersistentVolume that belongs to another claim: name another one."},
-    {"volume-zone",
-     "The volume is in a zone where the pod may not run: add a node there, or move the data."},
+    {"volume-taken", "The claim names a PersistentVolume that belongs to another claim: name another one."},
+    {"volume-zone", "The volume is in a zone where the pod may not run: add a node there, or move the data."},
 };
 /* clang-format on */
 
@@ -106,7 +98,7 @@ cause_of(const char *id)
     g_assert_not_reached();
 }
 
-/* The end of the chain. Returns: TRUE */
+/* Ends the chain with the cause. Returns: TRUE */
 static gboolean
 because(Question *self, const char *id)
 {
@@ -117,7 +109,9 @@ because(Question *self, const char *id)
     return TRUE;
 }
 
-static void G_GNUC_PRINTF(3, 4) add_link(Question *self, json_t *object, const char *format, ...)
+/* Adds a link to the chain. @cause: NULL: the chain goes on. Returns: TRUE */
+static gboolean G_GNUC_PRINTF(4, 5)
+    add_link(Question *self, const char *cause, json_t *object, const char *format, ...)
 {
     g_autofree char *kind = g_ascii_strdown(value_text(object, "kind"), -1);
     va_list args;
@@ -128,6 +122,7 @@ static void G_GNUC_PRINTF(3, 4) add_link(Question *self, json_t *object, const c
     g_free(self->why->blocked);
     self->why->blocked = g_strdup_printf("%s/%s", kind, value_text(object, "metadata.name"));
     g_ptr_array_add(self->why->chain, g_strdup_printf("%s %s", self->why->blocked, text));
+    return cause == NULL || because(self, cause);
 }
 
 /* @namespace: NULL: any */
@@ -198,30 +193,25 @@ ask_provisioned_claim(Question *self, json_t *claim, json_t *class, gboolean has
 
     if (strcmp(value_text(class, "volumeBindingMode"), "WaitForFirstConsumer") == 0 &&
         node == NULL) {
-        if (*refusal != '\0' && strstr(refusal, "ResourceExhausted") != NULL) {
-            add_link(self, claim, "is Pending: %s", refusal);
-            return because(self, "driver-full");
-        }
+        if (*refusal != '\0' && strstr(refusal, "ResourceExhausted") != NULL)
+            return add_link(self, "driver-full", claim, "is Pending: %s", refusal);
         if (has_pod)
             return FALSE; /* what keeps the pod from a node keeps the claim */
-        add_link(self, claim, "is Pending: its class %s waits for a pod", name);
-        return because(self, "no-consumer");
+        return add_link(self, "no-consumer", claim, "is Pending: its class %s waits for a pod",
+                        name);
     }
-    if (strcmp(provisioner, "kubernetes.io/no-provisioner") == 0) {
-        add_link(self, claim,
-                 "is Pending: no PersistentVolume of class %s fits, and nobody makes one", name);
-        return because(self, "no-volume");
-    }
-    if (cluster_model(run_cluster(self->run), &external_provisioner_class, provisioner) == NULL) {
-        add_link(self, claim, "is Pending: its provisioner %s does not run", provisioner);
-        return because(self, "no-provisioner");
-    }
-    if (*refusal != '\0') {
-        add_link(self, claim, "is Pending: %s said: %s", provisioner, refusal);
-        return because(self, cause_of_refusal(refusal));
-    }
-    add_link(self, claim, "is Pending: %s is making its volume", provisioner);
-    return because(self, "provisioning");
+    if (strcmp(provisioner, "kubernetes.io/no-provisioner") == 0)
+        return add_link(self, "no-volume", claim,
+                        "is Pending: no PersistentVolume of class %s fits, and nobody makes one",
+                        name);
+    if (cluster_model(run_cluster(self->run), &external_provisioner_class, provisioner) == NULL)
+        return add_link(self, "no-provisioner", claim,
+                        "is Pending: its provisioner %s does not run", provisioner);
+    if (*refusal != '\0')
+        return add_link(self, cause_of_refusal(refusal), claim, "is Pending: %s said: %s",
+                        provisioner, refusal);
+    return add_link(self, "provisioning", claim, "is Pending: %s is making its volume",
+                    provisioner);
 }
 
 /* A claim that names its volume. */
@@ -230,17 +220,15 @@ ask_named_volume(Question *self, json_t *claim, const char *name)
 {
     json_t *volume = find(self, "PersistentVolume", NULL, name);
 
-    if (volume == NULL) {
-        add_link(self, claim, "is Pending: it names the volume %s, which does not exist", name);
-        return because(self, "volume-missing");
-    }
+    if (volume == NULL)
+        return add_link(self, "volume-missing", claim,
+                        "is Pending: it names the volume %s, which does not exist", name);
     if (value_at(volume, "spec.claimRef") != NULL &&
-        strcmp(value_text(volume, "spec.claimRef.name"), value_text(claim, "metadata.name")) != 0) {
-        add_link(self, claim, "is Pending: it names the volume %s, which belongs to %s/%s", name,
-                 value_text(volume, "spec.claimRef.namespace"),
-                 value_text(volume, "spec.claimRef.name"));
-        return because(self, "volume-taken");
-    }
+        strcmp(value_text(volume, "spec.claimRef.name"), value_text(claim, "metadata.name")) != 0)
+        return add_link(self, "volume-taken", claim,
+                        "is Pending: it names the volume %s, which belongs to %s/%s", name,
+                        value_text(volume, "spec.claimRef.namespace"),
+                        value_text(volume, "spec.claimRef.name"));
     return FALSE;
 }
 
@@ -253,14 +241,10 @@ ask_claim(Question *self, json_t *claim, gboolean has_pod)
     const char *class_name = value_text(claim, "spec.storageClassName");
     json_t *class;
 
-    if (strcmp(phase, "Lost") == 0) {
-        add_link(self, claim, "is Lost: its volume %s is gone", volume);
-        return because(self, "claim-lost");
-    }
-    if (value_at(claim, "metadata.deletionTimestamp") != NULL) {
-        add_link(self, claim, "is being deleted");
-        return because(self, "claim-deleting");
-    }
+    if (strcmp(phase, "Lost") == 0)
+        return add_link(self, "claim-lost", claim, "is Lost: its volume %s is gone", volume);
+    if (value_at(claim, "metadata.deletionTimestamp") != NULL)
+        return add_link(self, "claim-deleting", claim, "is being deleted");
     if (strcmp(phase, "Bound") == 0)
         return FALSE;
     if (*volume != '\0')
@@ -268,16 +252,14 @@ ask_claim(Question *self, json_t *claim, gboolean has_pod)
     if (*class_name == '\0') {
         gboolean is_static = value_at(claim, "spec.storageClassName") != NULL;
 
-        add_link(self, claim,
-                 is_static ? "is Pending: no PersistentVolume without a class fits"
-                           : "is Pending: it names no class and there is no default");
-        return because(self, is_static ? "no-volume" : "no-class");
+        return add_link(self, is_static ? "no-volume" : "no-class", claim,
+                        is_static ? "is Pending: no PersistentVolume without a class fits"
+                                  : "is Pending: it names no class and there is no default");
     }
     class = find(self, "StorageClass", NULL, class_name);
-    if (class == NULL) {
-        add_link(self, claim, "is Pending: there is no StorageClass %s", class_name);
-        return because(self, "class-missing");
-    }
+    if (class == NULL)
+        return add_link(self, "class-missing", claim, "is Pending: there is no StorageClass %s",
+                        class_name);
     return ask_provisioned_claim(self, claim, class, has_pod);
 }
 
@@ -325,11 +307,9 @@ ask_unscheduled(Question *self, json_t *pod)
     const char *message = value_text(condition, "message");
 
     if (strcmp(value_text(condition, "reason"), "SchedulingGated") == 0 ||
-        value_length(pod, "spec.schedulingGates") > 0) {
-        add_link(self, pod, "is Pending: a scheduling gate holds it");
-        return because(self, "gated");
-    }
-    add_link(self, pod, "is Pending: %s",
+        value_length(pod, "spec.schedulingGates") > 0)
+        return add_link(self, "gated", pod, "is Pending: a scheduling gate holds it");
+    add_link(self, NULL, pod, "is Pending: %s",
              *message != '\0' ? message
                               : "the scheduler has not come to it yet, or waits for its claims");
     if (ask_claims(self, pod))
@@ -368,35 +348,30 @@ ask_attachment(Question *self, json_t *pod, json_t *volume, const char *node)
 
     if (attachment != NULL && value_is_true(attachment, "status.attached"))
         return FALSE;
-    if (value_at(volume, "metadata.deletionTimestamp") != NULL) {
-        add_link(self, volume, "is being deleted, so nobody attaches it");
-        return because(self, "volume-deleting");
-    }
+    if (value_at(volume, "metadata.deletionTimestamp") != NULL)
+        return add_link(self, "volume-deleting", volume, "is being deleted, so nobody attaches it");
     if (other != NULL && value_at(other, "status.detachError") != NULL) {
         const char *error = value_text(other, "status.detachError.message");
 
-        add_link(self, volume, "is not on %s yet", node);
-        add_link(self, other, "cannot be detached from %s: %s", value_text(other, "spec.nodeName"),
-                 error);
-        return because(self, cause_of_refusal(error));
+        add_link(self, NULL, volume, "is not on %s yet", node);
+        return add_link(self, cause_of_refusal(error), other, "cannot be detached from %s: %s",
+                        value_text(other, "spec.nodeName"), error);
     }
-    if (attachment == NULL && other != NULL && strstr(message, "Multi-Attach") != NULL) {
-        add_link(self, volume, "is still on %s: %s", value_text(other, "spec.nodeName"), message);
-        return because(self, "multi-attach");
-    }
+    if (attachment == NULL && other != NULL && strstr(message, "Multi-Attach") != NULL)
+        return add_link(self, "multi-attach", volume, "is still on %s: %s",
+                        value_text(other, "spec.nodeName"), message);
     if (attachment == NULL) {
         if (json_is_false(value_at(find(self, "CSIDriver", NULL, driver), "spec.attachRequired")))
             return FALSE;
-        add_link(self, volume, "is not on %s yet%s%s", node, *message != '\0' ? ": " : "", message);
-        return because(self, *message != '\0' ? cause_of_refusal(message) : "attaching");
+        return add_link(self, *message != '\0' ? cause_of_refusal(message) : "attaching", volume,
+                        "is not on %s yet%s%s", node, *message != '\0' ? ": " : "", message);
     }
     if (value_at(attachment, "status.attachError") != NULL) {
         const char *error = value_text(attachment, "status.attachError.message");
 
-        add_link(self, attachment, "is not attached: %s", error);
-        return because(self, cause_of_refusal(error));
+        return add_link(self, cause_of_refusal(error), attachment, "is not attached: %s", error);
     }
-    add_link(self, attachment, "is not attached%s%s", *message != '\0' ? ": " : "", message);
+    add_link(self, NULL, attachment, "is not attached%s%s", *message != '\0' ? ": " : "", message);
     return because(self,
                    cluster_model(run_cluster(self->run), &external_attacher_class, driver) == NULL
                        ? "no-attacher"
@@ -431,18 +406,16 @@ ask_mount(Question *self, json_t *pod, const char *node)
             continue;
         if (ask_attachment(self, pod, volume, node))
             return TRUE;
-        if (!driver_is_on_node(self, driver, node)) {
-            add_link(self, volume, "cannot be mounted: %s is not registered on %s", driver, node);
-            return because(self, "driver-not-registered");
-        }
-        if (*message != '\0') {
-            add_link(self, volume, "is not mounted on %s: %s", node, message);
-            return because(self, strstr(message, "not found in the list of registered") != NULL
-                                     ? "driver-not-registered"
-                                     : "mount-error");
-        }
-        add_link(self, volume, "is being mounted on %s", node);
-        return because(self, "mounting");
+        if (!driver_is_on_node(self, driver, node))
+            return add_link(self, "driver-not-registered", volume,
+                            "cannot be mounted: %s is not registered on %s", driver, node);
+        if (*message != '\0')
+            return add_link(self,
+                            strstr(message, "not found in the list of registered") != NULL
+                                ? "driver-not-registered"
+                                : "mount-error",
+                            volume, "is not mounted on %s: %s", node, message);
+        return add_link(self, "mounting", volume, "is being mounted on %s", node);
     }
     return FALSE;
 }
@@ -455,16 +428,13 @@ ask_pod(Question *self, json_t *pod)
     json_t *node = find(self, "Node", NULL, node_name);
     json_t *ready = value_find(value_at(node, "status.conditions"), "type", "Ready");
 
-    if (*node_name != '\0' && (node == NULL || strcmp(value_text(ready, "status"), "True") != 0)) {
-        add_link(self, pod, "is on %s, whose kubelet is silent", node_name);
-        return because(self, "node-not-ready");
-    }
-    if (value_at(pod, "metadata.deletionTimestamp") != NULL) {
-        add_link(self, pod, "is being stopped");
-        return because(self, "terminating");
-    }
+    if (*node_name != '\0' && (node == NULL || strcmp(value_text(ready, "status"), "True") != 0))
+        return add_link(self, "node-not-ready", pod, "is on %s, whose kubelet is silent",
+                        node_name);
+    if (value_at(pod, "metadata.deletionTimestamp") != NULL)
+        return add_link(self, "terminating", pod, "is being stopped");
     if (strcmp(phase, "Pending") != 0) {
-        add_link(self, pod, "is %s", phase);
+        add_link(self, NULL, pod, "is %s", phase);
         return because(self,
                        strcmp(phase, "Running") == 0 &&
                                strcmp(value_text(value_find(value_at(pod, "status.conditions"),
@@ -476,7 +446,7 @@ ask_pod(Question *self, json_t *pod)
     }
     if (*node_name == '\0')
         return ask_unscheduled(self, pod);
-    add_link(self, pod, "is Pending on %s: its volumes are not mounted yet", node_name);
+    add_link(self, NULL, pod, "is Pending on %s: its volumes are not mounted yet", node_name);
     return ask_mount(self, pod, node_name) || because(self, "starting");
 }
 
@@ -496,10 +466,8 @@ ask_missing_pod(Question *self, const char *name)
     if (set == NULL)
         return FALSE;
     g_ptr_array_add(self->why->chain, g_strdup_printf("pod/%s is not made yet", name));
-    if (strstr(refusal, "exceeded quota") != NULL) {
-        add_link(self, set, "cannot make %s: %s", name, refusal);
-        return because(self, "quota");
-    }
+    if (strstr(refusal, "exceeded quota") != NULL)
+        return add_link(self, "quota", set, "cannot make %s: %s", name, refusal);
     for (guint64 i = 0; i < ordinal; i++) {
         g_autofree char *before = g_strdup_printf("%s-%" G_GUINT64_FORMAT, set_name, i);
         json_t *pod = find(self, "Pod", value_text(set, "metadata.namespace"), before);
@@ -516,8 +484,7 @@ ask_missing_pod(Question *self, const char *name)
             g_strdup_printf("statefulset/%s makes %s when %s is ready", set_name, name, before));
         return TRUE;
     }
-    add_link(self, set, "has not made %s yet", name);
-    return because(self, "ordered");
+    return add_link(self, "ordered", set, "has not made %s yet", name);
 }
 
 Why *
@@ -543,7 +510,7 @@ why_ask(const Run *run, const char *object)
         if (found == NULL)
             return NULL;
         if (!ask_claim(&self, found, FALSE)) {
-            add_link(&self, found, "is %s", value_text(found, "status.phase"));
+            add_link(&self, NULL, found, "is %s", value_text(found, "status.phase"));
             because(&self, "none");
         }
     } else {

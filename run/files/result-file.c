@@ -84,8 +84,7 @@ result_file_pass_on(ResultFile *self)
     g_string_truncate(self->text, 0);
 }
 
-/* After a crash of the machine a file that was there before must not be there empty: as
- * g_file_set_contents() does. */
+/* As g_file_set_contents() does: an earlier file must not be empty after a crash of the machine. */
 static gboolean
 replaces_something(const ResultFile *self)
 {

@@ -3,37 +3,37 @@
 
 #include <glib.h>
 
-/* A result file while it is written, so that none is in memory as a whole: rows are appended to its
- * text, and what has gathered there is passed on to a temporary file beside it, which gets the
- * file's name at the end. A file to which nothing was appended is not made. */
+/* A result file while it is written. Rows are appended to its text; full buffers go to a temporary
+ * file beside it, which gets the file's name at the end, so the whole file is never in memory. A
+ * file without contents is not made. */
 typedef struct {
     GString *text; /* rows are appended here, and result_file_end_row() called after each */
     char *path;
-    char *temporary; /* NULL: nothing was passed on yet */
+    char *temporary; /* NULL: nothing was written yet */
     int fd;          /* of the temporary; -1: not open */
-    GError *error;   /* the first fault: nothing is written any more. NULL: none */
-    /* Asked whenever something is passed on: FALSE breaks it off, %G_FILE_ERROR_INTR. NULL: it
-     * always goes on */
+    GError *error;   /* the first fault, after which nothing more is written; NULL: none */
+    /* Called before each write: FALSE stops it with %G_FILE_ERROR_INTR. NULL: it is never stopped
+     */
     gboolean (*go_on)(void *data);
     void *go_on_data;
-    /* The row writer's, see rows.h: */
-    gboolean goes_on; /* something stands before in this row, list or mapping */
+    /* State of the row writer, see rows.h: */
+    gboolean goes_on; /* a value stands before in this row, list or mapping */
     unsigned depth;   /* open brackets */
     unsigned indent;  /* columns for each of them; 0: rows of JSON have no line breaks */
 } ResultFile;
 
-#define RESULT_FILE_GATHERED (256 * 1024) /* bytes that are passed on at once */
+#define RESULT_FILE_GATHERED (256 * 1024) /* bytes of one write */
 
-/* @folder exists, or the first write says that it does not. Returns: (owned) */
+/* @folder must exist; else the first write fails. Returns: (owned) */
 ResultFile *result_file_new(const char *folder, const char *name);
-/* What was not finished goes. */
+/* Deletes the temporary file of an unfinished result file. */
 void result_file_free(ResultFile *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ResultFile, result_file_free)
 
-/* Empties the text onto the disk, at any place. A fault is kept for result_file_finish(). */
+/* Writes the text to the disk and empties it. result_file_finish() reports a fault. */
 void result_file_pass_on(ResultFile *self);
 
-/* Rows may be of any length; the longer they are, the more is in memory. */
+/* Rows may have any length; a long row needs as much memory. */
 static inline void
 result_file_end_row(ResultFile *self)
 {
@@ -49,6 +49,6 @@ result_file_end_row(ResultFile *self)
  */
 gboolean result_file_finish(ResultFile *self, GError **error);
 
-/* A file whose contents are at hand. */
+/* Writes a file from a string. */
 gboolean
 result_file_write(const char *folder, const char *name, const char *contents, GError **error);

@@ -18,7 +18,7 @@
  *
  * A large run has tens of millions of rows, so all of it is inline. */
 
-/* @comma: whether one stands before the break */
+/* @comma: whether a comma stands before the break */
 static inline void
 row_break(ResultFile *file, gboolean comma)
 {
@@ -80,7 +80,7 @@ row_csv_seconds(ResultFile *file, SimTime value)
 
 /* ---- JSON ---- */
 
-/* @bracket: '{' or '['; stands behind a key, or behind row_item() in a list. */
+/* @bracket: '{' or '['. Behind a key, or behind row_item() in a list. */
 static inline void
 row_open(ResultFile *file, char bracket)
 {
@@ -99,7 +99,8 @@ row_close(ResultFile *file, char bracket)
     file->goes_on = TRUE;
 }
 
-/* @key: its bytes with ',' before and ": " behind it, so that mostly one piece is appended */
+/* @key: its bytes with ',' before and ": " behind it, so that one piece is appended in most cases
+ */
 static inline void
 row_key_bytes(ResultFile *file, const char *key, gsize n)
 {

@@ -4,7 +4,7 @@
 static SimDist *dist_from_json(SchemaReader *self, const json_t *value);
 
 typedef struct {
-    GPtrArray *blocks; /* of what the arguments lead to */
+    GPtrArray *blocks; /* lists of arguments */
     GPtrArray *dists;
 } ArgMemory;
 
@@ -61,7 +61,7 @@ arg_from_json(SchemaReader *self, const json_t *value, SimDistArg *arg, ArgMemor
     return ok;
 }
 
-/* [1s, 5s] are two arguments by their places; a list of lists or parts is one argument. */
+/* [1s, 5s] has two arguments by position; a list of lists or parts is one argument. */
 static gboolean
 is_one_argument(const json_t *list)
 {

@@ -125,7 +125,7 @@ schema_json_document(const SchemaType *type, const char *title)
 
 /* ---- The reference ---- */
 
-/* The struct below a type, through lists. NULL: none */
+/* The struct in a type or in its items. NULL: none */
 static const SchemaType *
 struct_below(const SchemaType *type)
 {

@@ -5,7 +5,8 @@
 #include "schema-private.h"
 
 #define COUNT_MAX 1000000.0
-#define INTEGER_MAX 9007199254740992.0 /* 2^53: exact in a double, as JSON has it */
+#define INTEGER_MAX                                                                                \
+    9007199254740992.0 /* 2^53: the largest integer that JSON's doubles hold exactly */
 
 /* ---- Scalars ---- */
 

@@ -6,9 +6,9 @@
 #include "sim/strings.h"
 #include "yaml.h"
 
-/* Files described by tables. One table of fields reads a file into structs, finds its faults, hints
- * at the right name, and makes the JSON Schema and the reference: a new field is a line in its
- * table and a member of its struct. */
+/* Files described by tables. One table of fields reads a file into structs, finds its faults,
+ * suggests the right names, and makes the JSON Schema and the reference. A new field is a line in
+ * its table and a member of its struct. */
 
 typedef struct SchemaType SchemaType;
 typedef struct SchemaReader SchemaReader;
@@ -17,22 +17,22 @@ typedef enum {
     SCHEMA_REQUIRED = 1 << 0,
 } SchemaFlags;
 
-/* A field of a mapping. Ends with a NULL name in tables. */
+/* A field of a mapping. A table ends with a NULL name. */
 typedef struct {
     const char *name;
     const SchemaType *type;
     gsize offset; /* in the struct */
     SchemaFlags flags;
-    const char
-        *default_text; /* for the reference; NULL: none. The struct has it before it is read */
-    const char *help;  /* one line */
+    const char *default_text; /* for the reference; NULL: none. The struct has this value before it
+                                 is read */
+    const char *help;         /* one line */
 } SchemaField;
 
 struct SchemaType {
     const char *name;   /* in the reference: "duration" */
-    const char *wanted; /* "a duration": what else would be wrong */
-    const char *hint;   /* what a right one looks like; NULL: none */
-    /* Reads a value that stands at the reader's place into @target; faults are reported. */
+    const char *wanted; /* "a duration": for messages */
+    const char *hint;   /* an example for messages; NULL: none */
+    /* Reads the value at the reader's place into @target, and reports its faults. */
     void (*read)(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target);
     /* Returns: (owned): JSON Schema */
     json_t *(*schema)(const SchemaType *type);
@@ -42,18 +42,18 @@ struct SchemaType {
     const char *const
         *words;      /* of an enumeration, ends with NULL; the target is an index, an int */
     double min, max; /* of numbers, inclusive; of text, the least length: 0 or 1 */
-    void (*init)(void *target); /* what a struct is before it is read; NULL: zero */
-    /* What single fields cannot tell. NULL: nothing */
+    void (*init)(void *target); /* sets defaults before the struct is read; NULL: all zero */
+    /* Checks several fields together. NULL: none */
     void (*check)(SchemaReader *reader, const json_t *value, void *target);
 };
 
-/* What a list is read into; in structs two members side by side: Item *items; unsigned n_items. */
+/* The target of a list; in structs two members side by side: Item *items; unsigned n_items. */
 typedef struct {
     void *items;
     unsigned n;
 } SchemaList;
 
-/* Where the reader is, to come back to. */
+/* A place of the reader, to return to. */
 typedef struct {
     gsize path_length;
     YamlPosition at;
@@ -69,7 +69,7 @@ struct SchemaReader {
     GPtrArray *faults; /* of FileFault */
     GString *path;
     YamlPosition at;
-    /* What all structs read lead to, freed with them: */
+    /* Memory of all structs that were read: */
     Strings *strings;
     GPtrArray *blocks; /* g_free() */
     GPtrArray *dists;  /* sim_dist_unref() */
@@ -84,12 +84,12 @@ void schema_reader_clear(SchemaReader *self);
 SchemaPlace schema_enter_member(SchemaReader *self, const json_t *object, const char *key);
 SchemaPlace schema_enter_item(SchemaReader *self, const json_t *array, gsize index);
 void schema_leave(SchemaReader *self, SchemaPlace place);
-/* To a place found before, and back. */
+/* Goes to a known place; schema_come_back() returns from it. */
 SchemaJump schema_go(SchemaReader *self, const YamlPosition *at, const char *path);
-/* To another file's top value. */
+/* Goes to the top value of another file. */
 SchemaJump schema_go_file(SchemaReader *self, const json_t *value);
 void schema_come_back(SchemaReader *self, SchemaJump jump);
-/* A fault at the place, or at a member's key. @hint: NULL: none */
+/* Reports a fault at the reader's place, or at a member's key. @hint: NULL: none */
 void schema_fault(SchemaReader *self, const char *hint, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 void schema_fault_member(SchemaReader *self,
@@ -98,34 +98,33 @@ void schema_fault_member(SchemaReader *self,
                          const char *hint,
                          const char *format,
                          ...) G_GNUC_PRINTF(5, 6);
-/* Whether the value that stands at the reader's place is of that kind; else a fault. */
+/* Checks the type of the value at the reader's place, and reports a fault if it is wrong. */
 gboolean
 schema_expect(SchemaReader *self, const SchemaType *type, const json_t *value, json_type wanted);
-/* "did you mean "x"?" for the nearest of @known. Returns: (owned): NULL: none is near */
+/* "did you mean "x"?" for the nearest of @known. Returns: (owned): NULL: no name is near */
 char *schema_nearest(const char *text, const char *const *known, unsigned n_known);
-/* Memory that lasts as long as the reader's. Returns: (borrowed): zeroed */
+/* Memory that the reader frees. Returns: (borrowed): zeroed */
 void *schema_alloc(SchemaReader *self, gsize size);
 const char *schema_intern(SchemaReader *self, const char *text);
 
 void schema_read(SchemaReader *self, const SchemaType *type, const json_t *value, void *target);
-/* Only what @value has; what @target has beside it stays. Required fields may be missing if
+/* Reads the members of @value only; other fields of @target stay. Required fields may be missing if
  * @is_part. */
 void schema_read_fields(SchemaReader *self,
                         const SchemaField *fields,
                         const json_t *value,
                         void *target,
                         gboolean is_part);
-/* "a number", of a value that should be something else. */
+/* The type of a value in words: "a number". */
 const char *schema_value_words(const json_t *value);
-/* The text of a scalar as the file has it: flags and the like. Returns: (owned): NULL if it is none
- */
+/* The text of a scalar, for flags and the like. Returns: (owned): NULL: it is no scalar */
 char *schema_scalar_text(const json_t *value);
 
-/* The target is what stands behind each. */
+/* Each comment tells the type of the target. */
 extern const SchemaType schema_string;      /* const char *, interned, not empty */
 extern const SchemaType schema_text;        /* const char *, interned */
 extern const SchemaType schema_bool;        /* gboolean */
-extern const SchemaType schema_tristate;    /* int: 0, 1; -1 must be there before: not given */
+extern const SchemaType schema_tristate;    /* int: 0 or 1; the default of -1 means: not given */
 extern const SchemaType schema_count;       /* unsigned: 1 to a million */
 extern const SchemaType schema_natural;     /* unsigned: 0 to a million */
 extern const SchemaType schema_integer;     /* int64_t: 0 to 2^53 */
@@ -144,7 +143,7 @@ extern const SchemaType schema_string_map;  /* const json_t *: a mapping of stri
 extern const SchemaType schema_resources;   /* const json_t *: a mapping of quantities */
 extern const SchemaType schema_bool_map;    /* const json_t *: a mapping of true and false */
 
-/* For types made elsewhere. */
+/* For types that other files define. */
 void
 schema_read_struct(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target);
 void schema_read_list(SchemaReader *reader,
@@ -155,7 +154,7 @@ void schema_read_enum(SchemaReader *reader,
                       const SchemaType *type,
                       const json_t *value,
                       void *target); /* an int */
-/* A mapping that is read later: the target is a const json_t *. */
+/* Keeps a mapping that is read later: the target is a const json_t *. */
 void schema_read_mapping(SchemaReader *reader,
                          const SchemaType *type,
                          const json_t *value,
@@ -171,7 +170,7 @@ json_t *schema_json_enum(const SchemaType *type);
 json_t *schema_json_any(const SchemaType *type);
 json_t *schema_json_integer(const SchemaType *type);
 
-/* A type whose values one function reads and another one describes. */
+/* A type: one function reads its values, another one makes their JSON Schema. */
 #define SCHEMA_TYPE(type_name, what, reader, json, c_type, ...)                                    \
     {                                                                                              \
         .name = (type_name), .wanted = (what), .read = (reader), .schema = (json),                 \
@@ -195,5 +194,5 @@ json_t *schema_json_integer(const SchemaType *type);
 
 /* The JSON Schema of a whole document. (owned) */
 json_t *schema_json_document(const SchemaType *type, const char *title);
-/* The fields in Markdown, each table once, as its sections of a reference. */
+/* Appends the fields in Markdown: a section for each table. */
 void schema_reference(const SchemaType *type, const char *title, unsigned level, GString *text);

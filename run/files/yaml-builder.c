@@ -3,8 +3,8 @@
 
 #include "yaml-private.h"
 
-#define PATH_DEPTH_MAX 20 /* of paths in messages */
-/* Values that aliases may repeat, in all: a file of a few lines can stand for more than any memory
+#define PATH_DEPTH_MAX 20 /* levels of a path in a message */
+/* The most values that aliases may repeat: a file of a few lines can stand for more than any memory
  * holds. */
 #define ALIASED_VALUES_MAX 1000000
 
@@ -14,7 +14,7 @@ typedef struct {
     unsigned height;
 } Anchor;
 
-/* All but its key. */
+/* Frees everything but the key. */
 static void
 frame_clear(YamlFrame *frame)
 {
@@ -64,7 +64,7 @@ builder_top(YamlBuilder *self)
     return self->n_frames > 0 ? &self->frames[self->n_frames - 1] : NULL;
 }
 
-/* How big a value is, as if all aliases in it were written out. */
+/* The size of a value with all its aliases written out. */
 typedef struct {
     uint64_t n_values;
     unsigned height;
@@ -96,7 +96,7 @@ frame_has_member(const YamlFrame *frame)
            json_object_getn(frame->container, frame->key->str, frame->key->len) != NULL;
 }
 
-/* What is placed now: a document, or an item of a list that a document has, such as kubectl's. */
+/* Whether @value is a manifest: a document, or an item of a document's list, such as kubectl's. */
 static gboolean
 is_manifest(const YamlBuilder *self, const json_t *value)
 {
@@ -105,7 +105,7 @@ is_manifest(const YamlBuilder *self, const json_t *value)
     return self->n_frames == 0 || (self->n_frames == 2 && !self->frames[1].is_mapping);
 }
 
-/* Puts a finished value where it belongs. Takes @value. */
+/* Adds a finished value to its parent or to the documents. Takes @value. */
 static void
 builder_place(YamlBuilder *self, json_t *value, YamlMark mark, Extent extent)
 {
@@ -189,7 +189,7 @@ yaml_builder_alias(YamlBuilder *self, const char *name, YamlMark mark)
                   (Extent){anchor->n_values, anchor->height, TRUE});
 }
 
-/* "<<": keys of the merged mappings that the mapping has not itself; the first of several wins. */
+/* "<<": adds the keys of the merged mappings that @target lacks; the first mapping wins. */
 static void
 merge_into(json_t *target, const json_t *source)
 {
@@ -307,7 +307,7 @@ looks_like_number(const char *text)
     return digit;
 }
 
-/* Returns: NULL: a string */
+/* Returns: (owned): NULL: the text is a string */
 static json_t *
 plain_value(YamlBuilder *self, const char *text, gsize length, YamlMark mark)
 {
@@ -333,7 +333,7 @@ plain_value(YamlBuilder *self, const char *text, gsize length, YamlMark mark)
     if (end == text || *end != '\0')
         return NULL;
     value = json_real(number);
-    if (value == NULL) { /* an infinity */
+    if (value == NULL) { /* infinity */
         yaml_builder_fault(self, mark, "the number is too big", NULL);
         value = json_null();
     }

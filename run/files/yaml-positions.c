@@ -4,25 +4,25 @@
 #include <string.h>
 
 typedef struct {
-    const void *owner; /* the value; or, of a shared one, what it is in */
-    uint32_t part;     /* 0; or, of a shared one, which part of it */
+    const void *owner; /* the value, or the parent of a shared value */
+    uint32_t part;     /* 0, or the member of the parent */
     uint32_t file;     /* index in files */
     uint32_t line, column, key_line, key_column;
 } Entry;
 
-/* A place as it was set; the table follows when somebody asks for a value that it has not. */
+/* A position that is not in the table yet: it is added at the first look-up that misses. */
 typedef struct {
     Entry entry;
     gboolean is_alias;
 } Note;
 
-/* A cluster's dump has a million values, and of a sound one only the documents are ever asked for.
- * So the others are only noted, one behind the other. An address can come again, of another value:
- * what the table has it has of the last one. */
+/* A cluster's dump has a million values, and without faults only the positions of documents are
+ * asked for. So other positions are appended to a list. An address can be used again for another
+ * value: an entry of the table is always that of the last value. */
 struct YamlPositions {
     Entry *entries; /* open addressing; owner NULL: free */
     gsize n_entries, mask;
-    GArray *notes;    /* of Note: all since the table had everything */
+    GArray *notes;    /* of Note: positions that are not in the table yet */
     GPtrArray *files; /* of char * */
 };
 
@@ -62,11 +62,11 @@ yaml_positions_file(const YamlPositions *self, uint32_t file)
     return self->files->pdata[file];
 }
 
-/* Values that were read one after the other mostly lie beside each other: those of a page of memory
- * share a stretch of the table, so that a million of them do not miss the cache a million times.
- * Pages are scattered. */
+/* Values that were read one after another usually lie side by side in memory. Values of one page of
+ * memory share a stretch of the table, so that a million look-ups do not miss the cache a million
+ * times. Pages are scattered. */
 #define PAGE_BITS 12
-#define VALUE_BITS 6 /* few values are nearer: a text with its key takes about 128 bytes */
+#define VALUE_BITS 6 /* few values are closer: a text with its key takes about 128 bytes */
 
 static gsize
 entry_hash(const void *owner, uint32_t part)
@@ -128,7 +128,7 @@ positions_insert(YamlPositions *self, const Note *note)
 
     Entry *entry = entry_at(self, note->entry.owner, note->entry.part);
     if (entry->owner != NULL && note->is_alias)
-        return; /* it stands where its anchor is */
+        return; /* an alias has the position of its anchor */
     self->n_entries += entry->owner == NULL;
     *entry = note->entry;
 }

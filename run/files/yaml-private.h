@@ -5,8 +5,8 @@
 
 #include "yaml.h"
 
-/* Private to the readers of YAML: the table of positions as it is filled, and the builder that
- * makes values of what they read. */
+/* Private to the reader of YAML: the table of positions while it is filled, and the builder of
+ * values. */
 
 typedef struct {
     uint32_t line, column;
@@ -15,8 +15,8 @@ typedef struct {
 typedef struct {
     uint32_t file;       /* from yaml_positions_add_file() */
     YamlMark value, key; /* key: of a member; line 0: none */
-    gboolean is_alias;   /* the value has its place already */
-    gboolean is_sought;  /* somebody will ask for it surely, not only if it has a fault */
+    gboolean is_alias;   /* the value has its position already */
+    gboolean is_sought;  /* its position is needed even without a fault */
 } YamlMarks;
 
 uint32_t yaml_positions_add_file(YamlPositions *self, const char *file);
@@ -36,29 +36,27 @@ typedef struct {
     json_t *container; /* owned */
     gboolean is_mapping, has_key;
     GString *key;       /* kept for the next mapping of this depth */
-    uint64_t keys_seen; /* a bit for each key that is in it, several share one: a key whose bit is
-                           free is new */
+    uint64_t keys_seen; /* a bit for each key, shared by several: a key with a clear bit is new */
     YamlMark key_mark, mark;
     char *anchor;
     GPtrArray *merged; /* of json_t (borrowed): values of "<<"; NULL: none */
-    uint64_t n_values; /* in it, as if aliases were written out */
+    uint64_t n_values; /* values in it, with aliases written out */
     unsigned height;
 } YamlFrame;
 
-/* Makes values of what a reader comes upon, one after the other, and puts their places into the
- * table. */
+/* Makes values from the parser's events, and records their positions. */
 typedef struct {
     YamlPositions *positions;
     uint32_t file;
     const YamlReport *report;
-    GPtrArray *documents; /* of json_t (owned): those that are finished */
+    GPtrArray *documents; /* of json_t (owned): finished documents */
     YamlFrame frames[YAML_DEPTH_MAX];
     unsigned n_frames;
     GHashTable *anchors;
     uint64_t n_aliased;
     gboolean failed;         /* there was a fault */
     gboolean is_words;       /* of a command line: without lines and columns */
-    gboolean document_fails; /* its aliases do: dropped */
+    gboolean document_fails; /* an alias has a fault: the document is dropped */
 } YamlBuilder;
 
 void yaml_builder_init(YamlBuilder *self,
@@ -68,11 +66,11 @@ void yaml_builder_init(YamlBuilder *self,
                        GPtrArray *documents);
 void yaml_builder_clear(YamlBuilder *self);
 void yaml_builder_begin_document(YamlBuilder *self);
-/* @anchor: nullable. No more than %YAML_DEPTH_MAX may be open at once. */
+/* @anchor: nullable. At most %YAML_DEPTH_MAX may be open at once. */
 void yaml_builder_open(YamlBuilder *self, gboolean is_mapping, YamlMark mark, const char *anchor);
 void yaml_builder_close(YamlBuilder *self);
-/* A key where one is wanted, else a value. @text: ends with a NUL if @is_plain: it may be a number,
- * true or nothing */
+/* Adds a key where one is expected, else a value. @text: ends with NUL if @is_plain: then it may be
+ * a number, true or null */
 void yaml_builder_scalar(YamlBuilder *self,
                          const char *text,
                          gsize length,

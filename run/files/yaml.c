@@ -6,7 +6,7 @@
 
 #include "yaml-private.h"
 
-/* What libyaml tells, given to the builder. */
+/* Gives libyaml's events to the builder. */
 typedef struct {
     yaml_parser_t parser;
     const char *text;
@@ -79,7 +79,7 @@ reader_open(Reader *self, const yaml_event_t *event)
 
 /* ---- Documents ---- */
 
-/* A key that is a list, a mapping or an alias: JSON has strings only. */
+/* Whether a key is a list, a mapping or an alias: keys of JSON are strings. */
 static gboolean
 reader_key_is_odd(Reader *self, const yaml_event_t *event)
 {
@@ -133,7 +133,7 @@ reader_take(Reader *self, const yaml_event_t *event)
     return TRUE;
 }
 
-/* How often @c stands before the byte that cannot be read; @since: bytes after the last, from 1. */
+/* Counts @c before the byte that cannot be read. @since: bytes after the last @c, from 1. */
 static unsigned
 count_before(const Reader *self, char c, unsigned *since)
 {
@@ -169,7 +169,7 @@ reader_syntax_fault(Reader *self)
     self->builder.report->report(self->builder.report->data, &where, "", message, NULL);
 }
 
-/* Takes the reader's builder. */
+/* Clears the reader's builder at the end. */
 static gboolean
 read_all(Reader *self)
 {

@@ -4,24 +4,24 @@
 #include <glib.h>
 #include <jansson.h>
 
-/* YAML (and so JSON) into jansson's values, as Kubernetes' own tools read it, with a side table
- * that tells where in which file each value stood. Keys are strings; scalars resolve as in
- * YAML 1.1, so "yes" is true and "010" is 8. */
+/* Reads YAML (and so JSON) into jansson's values, as Kubernetes' own tools do. A side table has the
+ * position of each value. Keys are strings; scalars resolve as in YAML 1.1: "yes" is true and "010"
+ * is 8. */
 
 typedef struct {
     const char *file;      /* as long as the table lives */
     unsigned line, column; /* from 1; 0: of the file as a whole */
 } YamlPosition;
 
-/* Positions of values, by address; true, false and null are the same everywhere, so those go by
- * where they are. */
+/* Positions of values, by address. jansson has only one true, false and null, so these are found by
+ * parent and key. */
 typedef struct YamlPositions YamlPositions;
 
 YamlPositions *yaml_positions_new(void);
 void yaml_positions_free(YamlPositions *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(YamlPositions, yaml_positions_free)
 
-/* Each returns FALSE, and leaves @found alone, if nothing is known. */
+/* Each returns FALSE, and does not set @found, if the position is not known. */
 gboolean yaml_positions_find(YamlPositions *self, const json_t *value, YamlPosition *found);
 gboolean yaml_positions_member(YamlPositions *self,
                                const json_t *object,
@@ -29,18 +29,17 @@ gboolean yaml_positions_member(YamlPositions *self,
                                YamlPosition *found);
 gboolean
 yaml_positions_item(YamlPositions *self, const json_t *array, gsize index, YamlPosition *found);
-/* Of the key rather than the value. */
+/* The position of the key, not of the value. */
 gboolean
 yaml_positions_key(YamlPositions *self, const json_t *object, const char *key, YamlPosition *found);
-/* Follows "spec.accessModes[0]" as far as it leads. */
+/* Follows a path such as "spec.accessModes[0]" as far as it exists. */
 gboolean
 yaml_positions_path(YamlPositions *self, const json_t *root, const char *path, YamlPosition *found);
 
-/* @copy, a shallow copy of @value, stands where @value does. */
+/* Gives @copy, a shallow copy of @value, the position of @value. */
 void yaml_positions_copy(YamlPositions *self, const json_t *value, const json_t *copy);
 
-/* @value, at @key or @index of @parent, stands at @at, if it is one of those that are the same
- * everywhere. */
+/* Sets the position of @value at @key or @index of @parent, if it is true, false or null. */
 void yaml_positions_place(YamlPositions *self,
                           const json_t *parent,
                           const char *key,
@@ -71,7 +70,7 @@ gboolean yaml_read(YamlPositions *positions,
                    gsize length,
                    const YamlReport *report,
                    GPtrArray *documents);
-/* The same of a few words on a command line: values stand at @file as a whole. */
+/* The same for words of a command line: the position is @file as a whole. */
 gboolean yaml_read_words(YamlPositions *positions,
                          const char *file,
                          const char *text,

@@ -22,13 +22,13 @@ pattern_finds(const Checker *self, const ScenarioAction *action)
             return TRUE; /* its pods and claims may match */
         if (object_kind(object) == action->kind &&
             (g_pattern_match_simple(action->name, object_name(object)) ||
-             g_array_index(manifests, ManifestInfo, i).action >= 0)) /* numbered perhaps */
+             g_array_index(manifests, ManifestInfo, i).action >= 0)) /* the copies may match */
             return TRUE;
     }
     return FALSE;
 }
 
-/* Kinds whose objects controllers name: what a scenario says of them cannot be judged. */
+/* Controllers name the objects of these kinds, so a name in a scenario cannot be checked. */
 static gboolean
 is_named_by_controllers(ObjectKind kind)
 {
@@ -76,7 +76,7 @@ check_named_node(Checker *self, const json_t *where, const char *node)
                             node);
 }
 
-/* Whether a node is there from the start, or comes, that is in the zone. */
+/* Checks that the zone has a node, at the start or later. */
 static void
 check_named_zone(Checker *self, const json_t *where, const char *zone)
 {
@@ -162,7 +162,7 @@ is_mark(ActionType type)
     return type == ACTION_TAINT || type == ACTION_CORDON || type == ACTION_UNCORDON;
 }
 
-/* A pattern may be of nodes that are made in numbers later. */
+/* A pattern may match nodes that are created later in numbered copies. */
 static gboolean
 node_pattern_finds(const Checker *self, const ScenarioAction *action)
 {

@@ -34,7 +34,7 @@ check_node(Checker *self, const ManifestInfo *info, const char *node, const char
                       "there is no node \"%s\"", node);
 }
 
-/* Where a pod's volume stands in its manifest. Returns: (owned): a path */
+/* The path of a pod's volume in its manifest. Returns: (owned) */
 static char *
 volume_path(const ManifestInfo *info, const char *spec, const char *volume)
 {
@@ -151,7 +151,7 @@ check_csi_node(Checker *self, const ManifestInfo *info)
     check_node(self, info, object_name(info->object), "metadata.name");
 }
 
-/* CSIDrivers may be of drivers that no scenario has: a real cluster has more than one looks at. */
+/* A CSIDriver may name a driver that the scenario lacks: real clusters have several drivers. */
 static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = {
     [KIND_POD] = check_pod,
     [KIND_CLAIM] = check_claim,
@@ -169,7 +169,8 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
 void
 checker_check_manifest(Checker *self, const ManifestInfo *info)
 {
-    /* What a cluster printed is a state, dangling names and all; what a user writes is meant. */
+    /* Objects that a cluster printed are a state and may have dangling names; names that a user
+     * writes must exist. */
     if (!object_uid_is_set(info->object->uid) && checks[object_kind(info->object)] != NULL)
         checks[object_kind(info->object)](self, info);
 }

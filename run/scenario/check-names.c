@@ -4,8 +4,7 @@
 #include "check-private.h"
 #include "models/api/workload.h"
 
-/* Whether an object of some name is there: at the start, made by the workload, or by a controller.
- */
+/* Whether an object of a name exists: at the start, by the workload, or by a controller. */
 
 void
 checker_fault(Checker *self,
@@ -26,13 +25,13 @@ checker_fault(Checker *self,
     file_faults_add(self->loader->faults, &at, whole, message, hint);
 }
 
-/* Looking for what was meant costs a look at everything: after so many faults nobody reads the
+/* The search for a similar name walks over all objects: after so many faults nobody reads the
  * hints. */
 #define HINTED_FAULTS_MAX 100
 #define HINT_NAMES_MAX 2000
 
-/* What the name may have meant among the manifests' objects of a kind. Returns: (owned): NULL: none
- * is near */
+/* The nearest name among the manifests' objects of a kind. Returns: (owned): NULL: no name is near
+ */
 char *
 checker_nearest(const Checker *self, ObjectKind kind, const char *name)
 {
@@ -61,7 +60,8 @@ checker_find(const Checker *self, ObjectKind kind, const char *namespace, const 
     return key != NULL ? g_hash_table_lookup(self->known, key) : NULL;
 }
 
-/* Made in copies, "web-0" and so on: there is no "web", but for those that are made with it. */
+/* Whether the object is created in copies "web-0" and so on: then "web" exists only within the same
+ * create. */
 gboolean
 checker_is_numbered(const Checker *self, const ManifestInfo *info)
 {
@@ -69,7 +69,7 @@ checker_is_numbered(const Checker *self, const ManifestInfo *info)
     return info->action >= 0 && actions[info->action].create.count > 0;
 }
 
-/* "web-12" is "web" and 12. Returns: (owned): NULL if it does not end so */
+/* Splits "web-12" into "web" and 12. Returns: (owned): NULL: there is no number */
 static char *
 without_number(const char *name, unsigned *number)
 {
@@ -114,8 +114,8 @@ has_ephemeral_volume(const PodVolumes *volumes, const char *name)
     return FALSE;
 }
 
-/* "<template>-<set>-<n>", or "<pod>-<volume>" of a generic ephemeral volume: names may have dashes,
- * so all places are tried. */
+/* "<template>-<set>-<n>", or "<pod>-<volume>" of a generic ephemeral volume. Names may have dashes,
+ * so all splits are tried. */
 static gboolean
 is_made_claim(const Checker *self, const char *namespace, const char *name)
 {
@@ -137,7 +137,7 @@ is_made_claim(const Checker *self, const char *namespace, const char *name)
     return FALSE;
 }
 
-/* Whether it makes objects of this kind, whose names are not known before. */
+/* Whether a controller makes objects of this kind for @maker: their names are not known before. */
 gboolean
 object_makes(const Object *maker, ObjectKind kind)
 {
@@ -146,7 +146,7 @@ object_makes(const Object *maker, ObjectKind kind)
     return (kind == KIND_POD || kind == KIND_CLAIM) && workload_template(maker) != NULL;
 }
 
-/* "<set>-<n>" of a StatefulSet, "<owner>-..." of all others. */
+/* "<set>-<n>" for a StatefulSet, "<owner>-..." for other owners. */
 static gboolean
 is_made_object(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
 {
@@ -169,7 +169,7 @@ is_made_object(const Checker *self, ObjectKind kind, const char *namespace, cons
     return FALSE;
 }
 
-/* @from: the manifest that names it; NULL: the scenario */
+/* @from: the manifest with the reference; NULL: the scenario */
 gboolean
 checker_has(const Checker *self,
             ObjectKind kind,
@@ -189,7 +189,7 @@ checker_has(const Checker *self,
            (kind == KIND_CSI_DRIVER && g_hash_table_contains(self->driver_names, name));
 }
 
-/* Why the name, which is in a manifest, is of no object. Returns: (owned): NULL: no idea */
+/* A hint for a name that no object has. Returns: (owned): NULL: none */
 char *
 checker_hint(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
 {

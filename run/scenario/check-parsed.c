@@ -4,14 +4,14 @@
 #include "check-private.h"
 #include "models/api/fields.h"
 
-/* Checks that parse a manifest as the API server would, only to see its faults. */
+/* Checks that parse a manifest as the API server would, only to find its faults. */
 
 static void
 try_manifest(const json_t *manifest,
              void (*report)(ApiParser *, const json_t *, const char *, const char *),
              void *data)
 {
-    Objects *objects = objects_new(0); /* a name that is only tried is no name of an object */
+    Objects *objects = objects_new(0); /* the names are only tried, not used */
     ApiParser parser = {
         .objects = objects, .report = report, .data = data, .path = g_string_new(NULL)};
     Object *object = api_parser_object(&parser, manifest);
@@ -27,11 +27,11 @@ try_manifest(const json_t *manifest,
 typedef struct {
     Loader *loader;
     const NodeFields *group;
-    const char *member; /* what is to blame; NULL: by the place in the Node */
-    unsigned n_known;   /* faults that were found before */
+    const char *member; /* the member at fault; NULL: found by the path in the Node */
+    unsigned n_known;   /* number of earlier faults */
 } NodeCheck;
 
-/* Which member of a group a field of its Nodes comes from. */
+/* The member of a group that a field of its Nodes comes from. */
 static const char *
 member_of_group(const char *path)
 {
@@ -50,7 +50,7 @@ member_of_group(const char *path)
     return "name";
 }
 
-/* The same member may have been found at fault before, by its type. */
+/* Whether the member has an earlier fault, by its type. */
 static gboolean
 is_known(const NodeCheck *check, const char *member)
 {
@@ -110,7 +110,7 @@ typedef struct {
     const ActionFields *fields;
 } PatchCheck;
 
-/* Where the value stands in the patch; else the patch as a whole. */
+/* The position of the value in the patch; else of the whole patch. */
 static void
 report_patch(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {

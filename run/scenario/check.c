@@ -6,7 +6,8 @@
 static gboolean
 is_duplicate(const ManifestInfo *first, const ManifestInfo *second)
 {
-    return first->action == second->action; /* else it may be made again after it was deleted */
+    return first->action == second->action; /* an object of another action may be created after the
+                                               first was deleted */
 }
 
 static void
@@ -33,7 +34,7 @@ gather_object(Checker *self, const ManifestInfo *info)
         checker_fault(self, info, "metadata.name", NULL, "spec.nodes makes a node \"%s\" too",
                       object_name(info->object));
     g_hash_table_add(self->node_names, (char *)object_name(info->object));
-    g_ptr_array_add(self->node_list, (char *)object_name(info->object)); /* only looked at */
+    g_ptr_array_add(self->node_list, (char *)object_name(info->object)); /* borrowed */
 }
 
 static void
@@ -50,7 +51,7 @@ gather_nodes(Checker *self)
             g_autofree char *number = g_strdup_printf("%u", group->first + k);
             g_autofree char *name = g_strjoinv(number, parts);
             const char *kept = schema_intern(&loader->reader, name);
-            g_ptr_array_add(self->node_list, (char *)kept); /* only looked at */
+            g_ptr_array_add(self->node_list, (char *)kept); /* borrowed */
             if (!g_hash_table_add(self->node_names, (char *)kept)) {
                 SchemaJump jump = schema_go(&loader->reader, &groups[i].at, groups[i].path);
                 schema_fault_member(&loader->reader, groups[i].source, "name",

@@ -2,8 +2,7 @@
 #include "models/api/fields.h"
 #include "scenario-private.h"
 
-/* The fields of drivers and of the profiles: first what reads values that only they have, then the
- * tables. */
+/* The fields of drivers and profiles: first the readers of special values, then the tables. */
 
 static const SchemaType limit_type, limit_list_type;
 
@@ -118,8 +117,8 @@ schema_json_name(const SchemaType *type)
                      "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength", 253);
 }
 
-/* By the names of latencies: for each an item, read as @item_type, of a size of @item_bytes in
- * @target. */
+/* Reads a mapping from names of latencies to items of @item_type, each with @item_bytes in @target.
+ */
 static void
 read_by_latency(SchemaReader *reader,
                 const char *example,
@@ -355,7 +354,7 @@ error_check(SchemaReader *reader, const json_t *value, void *target)
         schema_fault_member(reader, value, "until", NULL, "is not after \"from\"");
 }
 
-/* One limit needs no list around it. */
+/* One limit may stand without a list. */
 static void
 read_limits(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
@@ -394,7 +393,7 @@ scenario_driver_fields_init(void *target)
     *(DriverFields *)target = (DriverFields){.attach_required = -1, .topologies_per_volume = 1};
 }
 
-/* Read by scenario-driver.c, the profile first. */
+/* driver.c reads the rest, after the profile. */
 static void
 read_driver(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
@@ -527,7 +526,7 @@ static const char *const lock_words[] = {
 };
 static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
 
-/* What setDriver can change while the cluster runs. */
+/* Fields that setDriver can change during a run. */
 #define RUN_TIME_DRIVER_FIELDS \
     {"latency", &latencies_type, AT(DriverFields, latency), 0, "0s", "Duration of each CSI call"}, \
     {"errors", &errors_type, AT(DriverFields, errors), 0, "none", \
@@ -541,7 +540,7 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
     {"readyAt", &schema_duration, AT(DriverFields, ready_at), 0, "0s", \
      "Time until which Probe answers not ready"}
 
-/* What a profile can say. */
+/* Fields of a profile. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
     {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", \

@@ -4,7 +4,7 @@
 #include "scenario-private.h"
 #include "sim/sim.h"
 
-/* Drivers: fields, over those of a profile, over what most drivers do. */
+/* Drivers: the fields of a driver override its profile, and the profile overrides the defaults. */
 
 #define ATTACHER "external-attacher"
 
@@ -64,7 +64,7 @@ read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *
 
 /* ---- Flags from the driver's own manifests ---- */
 
-/* Real sidecars that no model knows, and the driver's own container. */
+/* Containers without a model: some real sidecars, and the driver itself. */
 static const ProcessClass *
 sidecar_of_container(const json_t *container)
 {
@@ -76,7 +76,8 @@ sidecar_of_container(const json_t *container)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(candidates); i++) {
         const char *candidate = candidates[i];
-        /* "csi-provisioner", as images are called, is "external-provisioner" as its project is */
+        /* "csi-provisioner", the name of images, becomes "external-provisioner", the name of the
+         * project */
         g_autofree char *external = g_str_has_prefix(candidate, "csi-")
                                         ? g_strdup_printf("external-%s", candidate + strlen("csi-"))
                                         : g_strdup(candidate);
@@ -87,7 +88,7 @@ sidecar_of_container(const json_t *container)
     return NULL;
 }
 
-/* Flags that say how the process is set up in a pod: nothing that a model knows. */
+/* Flags about the process in its pod, which no model has. */
 static gboolean
 is_deployment_flag(const char *name)
 {
@@ -112,7 +113,7 @@ is_deployment_flag(const char *name)
     return FALSE;
 }
 
-/* "--worker-threads=100"; a flag alone is true. */
+/* "--worker-threads=100"; a flag without a value is true. */
 static void
 read_argument(Loader *self, const ProcessClass *class, const char *argument, json_t *flags)
 {
@@ -132,7 +133,7 @@ read_argument(Loader *self, const ProcessClass *class, const char *argument, jso
     json_object_set_new(flags, key, json_string(equals != NULL ? equals + 1 : "true"));
 }
 
-/* @replicas: of the Deployment; NULL: it does not say */
+/* @replicas: of the Deployment; NULL: not given */
 static void
 read_container(Loader *self, const json_t *container, const json_t *replicas, GHashTable *all)
 {
@@ -271,7 +272,7 @@ set_pools(Loader *self,
     options->n_pools = fields->pools.n;
 }
 
-/* What can change at run time. */
+/* Options that can change during a run. */
 static void
 set_run_time_options(Loader *self,
                      const DriverFields *fields,
@@ -342,7 +343,7 @@ set_fixed_options(Loader *self, const DriverFields *fields, CsiModelledOptions *
     options->aborts_with_caller = fields->aborts_with_caller;
 }
 
-/* The back end itself knows best what contradicts what. */
+/* The back end checks which options contradict each other. */
 static void
 try_options(Loader *self, const CsiModelledOptions *options, unsigned n_faults_before)
 {
@@ -351,7 +352,7 @@ try_options(Loader *self, const CsiModelledOptions *options, unsigned n_faults_b
     g_autoptr(GError) error = NULL;
 
     if (self->faults->len > n_faults_before)
-        return; /* it would only say the same in other words */
+        return; /* a second message would repeat the first */
     CsiModelledDriver *driver = csi_modelled_driver_new(sim, self->reader.strings, options, &error);
 
     if (driver == NULL)
@@ -392,7 +393,7 @@ driver_attaches(Loader *self, const DriverFields *fields)
            (fields->controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) != 0;
 }
 
-/* Returns: NULL: it has none */
+/* Returns: NULL: the driver has none */
 static const char *
 driver_topology_key(Loader *self, const DriverFields *fields)
 {
@@ -527,7 +528,7 @@ loader_build_drivers(Loader *self)
         schema_alloc(&self->reader, self->fields.spec.drivers.n * sizeof(ScenarioDriver));
     for (unsigned i = 0; i < self->fields.spec.drivers.n; i++) {
         if (fields[i].source == NULL)
-            continue; /* no mapping: reported already */
+            continue; /* no mapping: the fault is reported already */
         SchemaJump jump = schema_go(&self->reader, &fields[i].at, fields[i].path);
         build_driver(self, &fields[i], &scenario->drivers[i]);
         check_name_is_new(self, i);

@@ -3,20 +3,20 @@
 
 #include "scenario-private.h"
 
-/* What breaks: whom it happens to, what can happen to them, and what has to be said about it. */
+/* Faults: their targets, the types of each target, and the fields of each type. */
 
 #define API_SERVER "kube-apiserver"
 #define REBOOT_TAKES SIM_MINUTE
 
-/* What else may stand in a fault. */
+/* Further fields of a fault. */
 typedef enum {
     TAKES_FOR = 1 << 0,
     TAKES_RESTART = 1 << 1,
     TAKES_FACTOR = 1 << 2, /* and needs it */
     TAKES_SEATS = 1 << 3,  /* and needs it */
     TAKES_CLAIM = 1 << 4,
-    TAKES_PLUGIN = 1 << 5, /* of a driver: a node says which plugin */
-    NEEDS_PLUGIN = 1 << 6, /* ... and must */
+    TAKES_PLUGIN = 1 << 5, /* a node selects the plugin of a driver */
+    NEEDS_PLUGIN = 1 << 6, /* ... and is required */
 } FaultParts;
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     FaultTarget target;
     FaultType type;
     unsigned parts;
-    SimTime lasts; /* if nothing is said; -1: for ever */
+    SimTime lasts; /* the default; -1: for ever */
 } FaultRow;
 
 static const FaultRow rows[] = {
@@ -65,7 +65,7 @@ static const char *const target_words[] = {
 
 /* ---- Components ---- */
 
-/* One that runs on nodes is named after driver and node. */
+/* A sidecar on nodes is named after driver and node. */
 static const char *
 sidecar_instance(Loader *self, const char *driver)
 {
@@ -125,7 +125,7 @@ fault_unknown_component(Loader *self, const ActionFields *fields)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
-    g_ptr_array_add(names, (char *)API_SERVER); /* only compared */
+    g_ptr_array_add(names, (char *)API_SERVER); /* borrowed, only compared */
     for (unsigned i = 0; model_classes[i] != NULL; i++)
         g_ptr_array_add(names, (char *)model_classes[i]->process->name);
     g_autofree char *nearest =
@@ -159,7 +159,7 @@ names_nodes(const ActionFields *fields)
     return fields->node != NULL || fields->zone != NULL || fields->pod_of_node != NULL;
 }
 
-/* Returns: FALSE: it is not said */
+/* Returns: FALSE: the target is missing */
 static gboolean
 find_target(const ActionFields *fields, FaultTarget *target)
 {
@@ -185,7 +185,7 @@ find_row(Loader *self, FaultTarget target)
         if (g_str_equal(rows[i].name, fields->what))
             return &rows[i];
         g_string_append_printf(known, "%s%s", names->len == 0 ? "" : ", ", rows[i].name);
-        g_ptr_array_add(names, (char *)rows[i].name); /* only compared */
+        g_ptr_array_add(names, (char *)rows[i].name); /* borrowed, only compared */
     }
     g_autofree char *nearest =
         schema_nearest(fields->what, (const char *const *)names->pdata, names->len);
@@ -231,7 +231,7 @@ static const Part parts[] = {
     {"claim",        TAKES_CLAIM,   FALSE},
 };
 
-/* The field that says when it is over, if the other one stands there. */
+/* The field for the end of the fault, if the user gave the other one. */
 static const char *
 other_word(const FaultRow *row, unsigned part)
 {

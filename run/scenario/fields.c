@@ -5,8 +5,8 @@
 #include "scenario-private.h"
 #include "stage.h"
 
-/* The tables of the fields of a scenario, below (drivers: scenario-driver-format.c); before them
- * what reads the values that only scenarios have. */
+/* The tables of a scenario's fields (drivers: driver-fields.c); before them the readers of values
+ * that only scenarios have. */
 
 static const SchemaType range_type;
 
@@ -47,7 +47,7 @@ node_check(SchemaReader *reader, const json_t *value, void *target)
         schema_fault_member(reader, value, "name", fault, "\"%s\" is not a valid name", name);
     else
         return;
-    fields->nodes.name = NULL; /* of no use to other checks */
+    fields->nodes.name = NULL; /* other checks skip this group */
 }
 
 /* ---- Workload ---- */
@@ -58,7 +58,7 @@ create_init(void *target)
     *(CreateFields *)target = (CreateFields){.lasts = -1};
 }
 
-/* 24 rates that are not negative, and not all 0. */
+/* Checks that there are 24 rates, none negative and not all 0. */
 static void
 check_daily(SchemaReader *reader, const json_t *value)
 {
@@ -87,7 +87,7 @@ check_daily(SchemaReader *reader, const json_t *value)
         schema_fault_member(reader, value, "daily", NULL, "nothing would ever arrive");
 }
 
-/* What makes sense of several copies only. */
+/* Fields that need several copies. */
 static void
 check_needs_count(SchemaReader *reader, const json_t *value)
 {
@@ -231,7 +231,7 @@ expected_check(SchemaReader *reader, const json_t *value, void *target)
     ((ExpectedFields *)target)->is_given = TRUE;
 }
 
-/* A word of a table, kept as text. */
+/* Reads a word of a table and keeps it as text. */
 static void
 read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
@@ -270,7 +270,7 @@ schema_json_until(const SchemaType *type)
     return json_pack("{s:s}", "type", "string");
 }
 
-/* A time, or "idle": read by scenario.c. */
+/* A time, or "idle": scenario.c reads it. */
 static void
 read_until(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {

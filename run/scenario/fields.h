@@ -4,13 +4,13 @@
 #include "run/files/schema.h"
 #include "scenario.h"
 
-/* Private to this folder: the fields of a scenario as the tables read them. */
+/* Private to this folder: the fields of a scenario, as the tables read them. */
 
 /* In masks of capabilities: the field was there. Bit 0 is no capability in the CSI spec. */
 #define CAPABILITIES_GIVEN 1u
 
 typedef struct {
-    int attach_required; /* -1: as the CSIDriver says, else as the capabilities do */
+    int attach_required; /* -1: from the CSIDriver, else from the capabilities */
     const char *name, *profile, *from_manifest, *vendor_version;
     const json_t *topology; /* false: none; text: the key */
     SimDist *latency[CSI_N_LATENCIES];
@@ -22,7 +22,7 @@ typedef struct {
         int64_t min, max, step, def;
     } volume_size;
     uint32_t controller_capabilities, node_capabilities,
-        plugin_capabilities; /* 0: as most drivers */
+        plugin_capabilities; /* 0: the capabilities of most drivers */
     unsigned attach_limit, attach_limit_reported, topologies_per_volume;
     char **mutable_keys;
     const json_t *volume_context, *publish_context;
@@ -37,7 +37,7 @@ typedef struct {
         gboolean preregistered;
         SimTime liveness_period;
     } node_plugin;
-    const json_t *source; /* the mapping they stand in */
+    const json_t *source; /* the mapping with these fields */
     YamlPosition at;
     const char *path;
 } DriverFields;
@@ -112,7 +112,7 @@ typedef struct {
     int64_t min, max; /* -1: not given */
 } CountFields;
 
-/* What one expectation wants of one kind. */
+/* The conditions of one expectation for one kind. */
 typedef struct {
     const char *phase, *reason, *name, *node, *zone, *driver, *resize_status;
     int64_t capacity; /* -1: any */

@@ -38,7 +38,7 @@ fault_unknown_flag(SchemaReader *reader,
                         class->name);
 }
 
-/* What client-go's NewLeaderElector() refuses, so that the process would not start. */
+/* client-go's NewLeaderElector() refuses these values, and the process would not start. */
 static void
 check_election(SchemaReader *reader,
                const ProcessClass *class,
@@ -113,7 +113,7 @@ schema_json_of_flags(const ProcessClass *class)
                      "additionalProperties", 0);
 }
 
-/* Flags by process, of all that have this scope. */
+/* Reads the flags of all processes with this scope. */
 static json_t *
 schema_json_of_processes(ProcessScope scope)
 {
@@ -223,7 +223,7 @@ const SchemaType scenario_kubelet_flags_type = SCHEMA_TYPE("flags", "a mapping o
 const SchemaType scenario_components_type = SCHEMA_TYPE("flags by component", "a mapping", read_components,
     schema_json_components, GHashTable *);
 
-/* Read by scenario-driver.c, with fromManifest. */
+/* driver.c reads them, with fromManifest. */
 const SchemaType scenario_sidecars_type = SCHEMA_TYPE("flags by sidecar", "a mapping", schema_read_mapping,
     schema_json_sidecars, json_t *);
 

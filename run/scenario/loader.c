@@ -26,14 +26,14 @@ loader_hash(Loader *self, const char *data, gsize length)
         g_checksum_update(self->checksum, (const guchar *)data, (gssize)length);
 }
 
-/* Objects in JSON, such as a cluster's dump, without the places of their values.
- * Returns: FALSE: the places are wanted, or it is something else */
+/* Reads objects in JSON, such as a cluster's dump, without positions of values. Returns: FALSE:
+ * positions are needed, or the text is no JSON */
 static gboolean
 read_unlocated(Loader *self, const char *text, gsize length, GPtrArray *documents)
 {
     if (self->is_located || !yaml_read_json(text, length, documents))
         return FALSE;
-    if (loader_is_scenario(documents->pdata[0])) { /* a run prints lines of it */
+    if (loader_is_scenario(documents->pdata[0])) { /* a run prints its line numbers */
         g_ptr_array_set_size(documents, 0);
         return FALSE;
     }
@@ -52,7 +52,7 @@ read_text(Loader *self, const char *file, GBytes *bytes)
 
     g_ptr_array_add(self->files, g_strdup(file));
     loader_hash(self, text, length);
-    loader_hash(self, "", 1); /* where one ends */
+    loader_hash(self, "", 1); /* a separator */
     if (!read_unlocated(self, text, length, documents) &&
         !yaml_read(self->positions, file, text, length, &report, documents))
         self->is_incomplete = TRUE;
@@ -87,7 +87,7 @@ loader_read_path(Loader *self, const char *path)
     if (text == NULL) {
         const char *why = strstr(error->message, ": ");
         why = why != NULL ? why + 2 : error->message;
-        if (g_strcmp0(self->reader.at.file, path) == 0) /* the fault names it already */
+        if (g_strcmp0(self->reader.at.file, path) == 0) /* the fault names the file already */
             schema_fault(&self->reader, NULL, "cannot be read: %s", why);
         else
             schema_fault(&self->reader, NULL, "cannot read %s: %s", path, why);

@@ -4,8 +4,8 @@
 #include "models/api/fields.h"
 #include "scenario-private.h"
 
-/* What an operator does to nodes: taint, cordon, uncordon. Taints are written as kubectl taint
- * takes them. */
+/* Actions of an operator on nodes: taint, cordon, uncordon. Taints have the format of kubectl
+ * taint. */
 
 #define AT(type, member) offsetof(type, member)
 #define END                                                                                        \
@@ -38,7 +38,7 @@ read_effect(SchemaReader *reader, const char *word, int *effect)
     return FALSE;
 }
 
-/* Returns: FALSE after a fault. "key", "key=value"; @word is taken apart */
+/* Reads "key" or "key=value". @word is cut in pieces. Returns: FALSE after a fault */
 static gboolean
 read_key(SchemaReader *reader, char *word, ScenarioTaint *taint)
 {
@@ -62,7 +62,7 @@ read_key(SchemaReader *reader, char *word, ScenarioTaint *taint)
     return TRUE;
 }
 
-/* One that is at fault is left without a key. */
+/* After a fault, the taint has no key. */
 static void
 read_taint(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {

@@ -4,12 +4,12 @@
 #include "models/api/snapshot.h"
 #include "scenario-private.h"
 
-/* Manifests: where they come from, which matter, and what is done with them and when. */
+/* Manifests: their files, the kinds that are ignored, and the actions that use them. */
 
 /* ---- Kinds that no model knows ---- */
 
-/* Of Kubernetes itself, without a say in storage. A kind that is in no table may be a slip of the
- * pen, so these are named. */
+/* Kinds of Kubernetes that do not matter for storage. Other unknown kinds may be typing errors, so
+ * these are listed. */
 static const char *const ignored_kinds[] = {
     "APIService",
     "Binding",
@@ -50,8 +50,8 @@ static const char *const ignored_kinds[] = {
     "ValidatingWebhookConfiguration",
 };
 
-/* These would make or change claims and volumes: leaving them out in silence would give a wrong
- * answer. */
+/* These would create or change claims and volumes: the result would be wrong if they were ignored
+ * silently. */
 static const char *const later_kinds[] = {
     "CronJob",
     "ReplicationController",
@@ -67,7 +67,7 @@ is_one_of(const char *word, const char *const *words, unsigned n)
     return FALSE;
 }
 
-/* Groups of others: "monitoring.coreos.com/v1". */
+/* Whether the group belongs to others: "monitoring.coreos.com/v1". */
 static gboolean
 is_custom(const char *api_version)
 {
@@ -79,7 +79,7 @@ is_custom(const char *api_version)
     return group != NULL && dot != NULL && dot < slash && !g_str_has_suffix(group, ".k8s.io");
 }
 
-/* Kinds that no model reads, though they are no slip of the pen; and lists of kinds. */
+/* Kinds that no model reads but that are no typing errors; and lists of kinds. */
 static gboolean
 is_left_out(const char *kind, const char *version)
 {
@@ -144,11 +144,12 @@ fault_later(Loader *self, const json_t *manifest, const char *kind)
 
 static void collect(Loader *self, const json_t *manifest, int action);
 
-/* The scenario itself is among the documents; it is read elsewhere. */
+/* The scenario itself is one of the documents; scenario.c reads it. */
 static void
 collect_own_kind(Loader *self, const json_t *manifest, const char *kind, int action)
 {
-    if (g_str_equal(kind, "Lesson") || g_str_equal(kind, "Solution")) /* of teach: see lesson.h */
+    if (g_str_equal(kind, "Lesson") ||
+        g_str_equal(kind, "Solution")) /* kinds of teach, see lesson.h */
         return;
     if (!g_str_equal(kind, "Scenario"))
         schema_fault_member(&self->reader, manifest, "kind", "did you mean \"Scenario\"?",
@@ -170,7 +171,7 @@ collect_items(Loader *self, const json_t *list, int action)
     }
 }
 
-/* The reader stands at the manifest. */
+/* The reader's place is the manifest. */
 static void
 collect(Loader *self, const json_t *manifest, int action)
 {
@@ -185,7 +186,7 @@ collect(Loader *self, const json_t *manifest, int action)
     }
     gboolean is_readable = kind != NULL && version != NULL;
     if (!is_readable || kind_find(version, kind, &known) || !is_left_out(kind, version)) {
-        add_manifest(self, manifest, action); /* if it is none, the parser says what is wrong */
+        add_manifest(self, manifest, action); /* the parser reports a missing kind */
     } else if (g_str_has_prefix(version, "kvolsim.io/")) {
         collect_own_kind(self, manifest, kind, action);
     } else if (g_str_has_suffix(kind, "List") &&
@@ -194,7 +195,7 @@ collect(Loader *self, const json_t *manifest, int action)
     } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) &&
                manifest_text(manifest, "metadata", "uid") == NULL) {
         fault_later(self, manifest,
-                    kind); /* one that a cluster printed has made its pods already */
+                    kind); /* for an object that a cluster printed, the pods exist already */
     } else {
         add_ignored(self, manifest, kind);
     }
@@ -210,7 +211,7 @@ collect_documents(Loader *self, const GPtrArray *documents, int action)
     }
 }
 
-/* A file name, an object, or a list of these; the reader stands there. */
+/* A file name, an object, or a list of these, at the reader's place. */
 static void
 collect_value(Loader *self, const json_t *value, int action, gboolean files_only)
 {
@@ -347,7 +348,7 @@ loader_collect_manifests(Loader *self, const GPtrArray *documents)
 
 /* ---- Actions ---- */
 
-/* Those of one action, or of the start; they stand together. */
+/* The manifests of one action, or of the start; they stand together. */
 static const json_t *const *
 manifests_of(Loader *self, int action, unsigned *n)
 {
@@ -557,7 +558,7 @@ action_order_compare(const void *a, const void *b)
     return first->number < second->number ? -1 : 1;
 }
 
-/* In the order of time, because a later setDriver builds on an earlier one. */
+/* In order of time, because a later setDriver builds on an earlier one. */
 static void
 build_workload(Loader *self)
 {

@@ -9,10 +9,10 @@
  * the drivers from fields and profiles; faults.c builds the faults; objects.c reads the manifests;
  * check*.c checks that names refer to something; set.c applies --set. */
 
-/* A manifest that was found, and what a check needs to know of it. */
+/* A manifest and the data for its checks. */
 typedef struct {
     const json_t *json; /* borrowed from the documents */
-    Object *object;     /* (owned): parsed for the checks; NULL: it could not be */
+    Object *object;     /* (owned): parsed for the checks; NULL: it has a fault */
     int action;         /* index of the action that creates it; -1: there from the start */
     YamlPosition at;
     const char *path; /* "StatefulSet/web" */
@@ -25,36 +25,37 @@ typedef struct {
     GPtrArray *files;       /* of char *, in the order read */
     GHashTable *texts;      /* path -> GBytes (borrowed): of the files read */
     GHashTable *files_read; /* path -> GPtrArray of json_t (owned): a file is read once */
-    gboolean is_located;    /* JSON is read with the places of its values, as YAML always is */
-    gboolean lacks_places;  /* some JSON was read without */
-    GPtrArray *made;        /* of json_t (owned): values that no file has */
-    gboolean is_incomplete; /* something could not be read: what is missing may be there */
-    GString *directory;     /* of the scenario file: where other files are looked for */
+    gboolean is_located;    /* JSON is read with positions of values, as YAML always is */
+    gboolean lacks_places;  /* some JSON was read without positions */
+    GPtrArray *made;        /* of json_t (owned): values that are in no file */
+    gboolean is_incomplete; /* a file could not be read: a missing object may be in it */
+    GString *directory;     /* folder of the scenario file; other files are relative to it */
     const ScenarioOptions *options;
-    GChecksum *checksum; /* of all that decides what a run does; NULL: it is only checked */
+    GChecksum
+        *checksum; /* of everything that a run depends on; NULL: the scenario is only checked */
     GPtrArray *faults;
     ScenarioFields fields;
     GArray *manifests; /* of ManifestInfo */
     Objects *objects;  /* for the checks */
-    /* What is being worked on: */
+    /* Current work: */
     const ManifestInfo *parsing;
     const ActionFields *acting;
 } Loader;
 
 /* loader.c */
-/* Adds what a run depends on to the scenario's hash. */
+/* Adds to the hash of everything that a run depends on. */
 void loader_hash(Loader *self, const char *data, gsize length);
 gboolean loader_is_scenario(const json_t *document);
 /* Returns: (borrowed): the documents of a file; NULL after a fault at the reader's place */
 GPtrArray *loader_read_path(Loader *self, const char *path);
-/* The same of a file that the scenario names. */
+/* The same for a file that the scenario names. */
 GPtrArray *loader_read_file(Loader *self, const char *name);
 /* A profile's only document. Returns: (borrowed): NULL after a fault */
 const json_t *loader_read_profile(Loader *self, const char *name);
 
 /* driver.c */
 void loader_build_drivers(Loader *self);
-/* faults.c: of the fault that the loader is acting on */
+/* faults.c: builds the loader's current fault */
 void loader_build_fault(Loader *self, ScenarioAction *action);
 
 /* nodes.c: taint, cordon and uncordon */
@@ -64,26 +65,26 @@ void loader_build_mark(ActionType type, const MarkFields *fields, ScenarioAction
  * fault at @member of @where */
 const char *
 loader_driver_named(Loader *self, const char *name, const json_t *where, const char *member);
-/* Returns: (owned): what a wrong driver's name may have meant; NULL: no idea */
+/* Returns: (owned): a hint for a wrong name of a driver; NULL: none */
 char *loader_driver_hint(Loader *self, const char *name);
-/* The options of setDriver: those of the driver with changes; the next change builds on them. NULL
+/* The options of setDriver: the driver's options with changes; the next change builds on them. NULL
  * after a fault */
 CsiModelledOptions *
 loader_change_driver(Loader *self, const ActionFields *action, const char **driver);
 
 /* objects.c */
-/* A file of manifests alone, to check them. */
+/* Collects the manifests of a file without a scenario, to check them. */
 void loader_collect_file(Loader *self, const GPtrArray *documents);
 void loader_collect_manifests(Loader *self, const GPtrArray *documents);
 void loader_build_actions(Loader *self);
 
 /* check.c */
 void loader_check_references(Loader *self);
-/* Manifests without a scenario: what they name may be elsewhere. */
+/* For manifests without a scenario: the objects that they name may be elsewhere. */
 void loader_check_duplicates(Loader *self);
 
 /* set.c */
-/* Those of the scenario's own document, before it is read; those of objects, before they are
+/* Applies --set to the scenario's own document before it is read; and to objects before they are
  * parsed. */
 void loader_apply_sets(Loader *self, GPtrArray *documents);
 void loader_apply_object_sets(Loader *self);

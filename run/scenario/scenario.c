@@ -5,8 +5,8 @@
 
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_TIMING "timing-1.32"
-/* The behaviour that is modelled is 1.32's; flags and gates of its neighbours are alike. */
-#define MINOR_MIN 18 /* the oldest that the rule books tell of */
+/* The models follow release 1.32; flags and gates of other releases are known as well. */
+#define MINOR_MIN 18 /* the oldest release in the rule books */
 #define MINOR_MAX 40
 #define MINOR_DEFAULT 32
 
@@ -29,7 +29,7 @@ fault_compare(const void *a, const void *b)
     return first->number < second->number ? -1 : first->number > second->number;
 }
 
-/* The scenario's own file first, others as they were read. */
+/* Sorts by file: the scenario's own file first, others in the order of reading. */
 static void
 sort_faults(Loader *self)
 {
@@ -107,7 +107,7 @@ read_until(Loader *self)
     scenario->until = SIM_TIME_MAX;
     scenario->until_idle = until == NULL || g_str_equal(until, "idle");
     if (!scenario->until_idle)
-        sim_time_parse(until, &scenario->until, NULL); /* wrong ones are reported already */
+        sim_time_parse(until, &scenario->until, NULL); /* a fault is reported already */
     if (scenario->until_idle && json_is_integer(self->fields.spec.until))
         scenario->until_idle = FALSE, scenario->until = 0;
 }
@@ -376,7 +376,7 @@ is_same_object(const json_t *a, const json_t *b)
                        b_space != NULL ? b_space : "default");
 }
 
-/* Where an object of the overlay is in the file already it takes its place. */
+/* An object of the overlay replaces the same object of the file. */
 static void
 apply_overlay(Loader *self, GPtrArray *documents)
 {
@@ -430,14 +430,14 @@ load_once(const char *file,
 
     self->is_located = is_located;
     if (is_check)
-        g_clear_pointer(&self->checksum, g_checksum_free); /* nobody asks for it */
+        g_clear_pointer(&self->checksum, g_checksum_free); /* a check needs no hash */
     load_file(self, file, is_check);
     self->texts = NULL;
     return self;
 }
 
-/* JSON is read without places first, and again with them where a place has to be told: of a fault
- * or of an object that is left out. */
+/* Reads JSON without positions first. If a position is needed, for a fault or an ignored object,
+ * the files are read again with positions. */
 static Loader *
 load(const char *file, const ScenarioOptions *options, gboolean is_check, GPtrArray **faults)
 {
@@ -466,9 +466,9 @@ scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faul
         loader_free(self);
         return NULL;
     }
-    /* Of use to the checks only; big where manifests are. */
+    /* Only the checks need them, and dumps make them large. */
     g_array_set_size(self->manifests, 0);
-    g_clear_pointer(&self->objects, objects_free); /* the runs have their own */
+    g_clear_pointer(&self->objects, objects_free); /* each run has its own */
     g_clear_pointer(&self->positions, yaml_positions_free);
     return &self->scenario;
 }
@@ -500,6 +500,6 @@ scenario_reference(void)
     GString *text = g_string_new(NULL);
 
     schema_reference(scenario_file_type.fields[3].type, "spec", 2,
-                     text); /* apiVersion, kind and metadata need no words */
+                     text); /* apiVersion, kind and metadata need no section */
     return g_string_free(text, FALSE);
 }

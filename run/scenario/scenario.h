@@ -5,18 +5,16 @@
 #include "models/csi/modelled/modelled-driver.h"
 #include "run/files/file-fault.h"
 
-/* A scenario as its file gives it, wholly checked: what a run needs, in the run's own units.
- * Manifests stay JSON here, because each run parses them into its own objects. Nothing in it
- * changes once it is loaded; many runs may share one. All that it leads to is the scenario's own:
- * strings, distributions, maps (runs intern strings and make maps of their own: references to those
- * are not counted atomically). */
+/* A scenario, fully checked, in the units of a run. Manifests stay JSON here, because each run
+ * parses them into its own objects. A loaded scenario never changes, and many runs may share it. It
+ * owns all its strings, distributions and maps; runs intern strings and make maps of their own,
+ * because reference counts are not atomic. */
 typedef struct Scenario Scenario;
 
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
 #define LABEL_ZONE "topology.kubernetes.io/zone"
 
-/* spec.nodes[]: nodes made by the scenario. Node i (from 0 over all groups' counts) is named by the
- * pattern. */
+/* spec.nodes[]: a group of nodes. Node i (counted over all groups) is named by the pattern. */
 typedef struct {
     unsigned count;
     char *name;     /* with one "%d", or none if count is 1 */
@@ -30,26 +28,24 @@ typedef struct {
         *kubelet; /* flag -> text; NULL: all default; looked up by the names in the flag table */
     struct {
         unsigned max;          /* nodes of the group at most; 0: none are added */
-        SimTime scan_interval; /* between two looks at pods that are nowhere */
+        SimTime scan_interval; /* between two checks for unschedulable pods */
         SimDist *delay;        /* from the decision to the Node; NULL: none */
-        gboolean knows_limits; /* attach limits of nodes that are yet to come; else it takes them
-                                  for unlimited */
+        gboolean knows_limits; /* the attach limits of future nodes; else it assumes no limit */
     } autoscaler;
 } ScenarioNodes;
 
 typedef struct {
     char *name;
-    json_t *manifest; /* of its CSIDriver, as made from the fields if the manifests have none;
-                         (owned) */
+    json_t *manifest; /* of its CSIDriver, made from the fields if no manifest has it; (owned) */
     CsiModelledOptions model; /* name, latencies, errors, limits, topology keys, ... complete */
-    int attach_limit;         /* maxVolumesPerNode that NodeGetInfo tells; 0: none */
-    char *topology_key;       /* nodes' zones are its topology under this key, e.g.
-                                 "topology.<driver>/zone"; NULL: it has none */
+    int attach_limit;         /* maxVolumesPerNode of NodeGetInfo; 0: none */
+    char *topology_key; /* key of its topology, e.g. "topology.<driver>/zone", with the node's zone
+                           as value; NULL: none */
     NodePluginOptions node_plugin;
     json_t *node_selector;  /* of the node plugin; NULL: all nodes */
     GHashTable *sidecars;   /* process name -> GHashTable of flag -> text */
-    char **absent_sidecars; /* NULL-terminated: processes that do not run: e.g. external-attacher of
-                               a driver without attach */
+    char **absent_sidecars; /* NULL-terminated: processes that do not run, e.g. external-attacher if
+                               the driver has no attach */
 } ScenarioDriver;
 
 typedef enum {
@@ -73,11 +69,11 @@ typedef enum {
 } FaultTarget;
 
 typedef enum {
-    FAULT_CRASH, /* of a process; the next three likewise */
+    FAULT_CRASH, /* faults of a process, up to FAULT_LOSE_LEADERSHIP */
     FAULT_HANG,
     FAULT_SLOW,
     FAULT_LOSE_LEADERSHIP,
-    FAULT_POWER_OFF, /* of a node; the next seven likewise */
+    FAULT_POWER_OFF, /* faults of a node, up to FAULT_NETWORK_UNAVAILABLE */
     FAULT_SHUT_DOWN,
     FAULT_STOP_KUBELET,
     FAULT_CUT_NETWORK,
@@ -85,14 +81,14 @@ typedef enum {
     FAULT_DISK_PRESSURE,
     FAULT_PID_PRESSURE,
     FAULT_NETWORK_UNAVAILABLE,
-    FAULT_API_OUTAGE, /* of the API server; the next three likewise */
+    FAULT_API_OUTAGE, /* faults of the API server, up to FAULT_LIMIT_SEATS */
     FAULT_API_SLOW,
     FAULT_DROP_WATCHES,
     FAULT_LIMIT_SEATS,
-    FAULT_DRIVER_HANG, /* of a driver, and the rest likewise */
+    FAULT_DRIVER_HANG, /* faults of a driver, up to the end */
     FAULT_DRIVER_SLOW,
     FAULT_DRIVER_AWAY,
-    FAULT_REPLACE_PLUGIN, /* of its pod on a node; the next likewise */
+    FAULT_REPLACE_PLUGIN, /* of its pod on one node, as the next */
     FAULT_KILL_REGISTRAR,
     FAULT_LOSE_VOLUMES,
     FAULT_KEEP_VOLUMES,
@@ -100,40 +96,40 @@ typedef enum {
 
 #define REPLICA_LEADER UINT32_MAX
 
-/* A taint that is put on a node, or taken off it. */
+/* A taint to add to a node, or to remove. */
 typedef struct {
     char *key, *value; /* value: "" for none */
-    int effect;        /* a TaintEffect; -1: every one, of what goes */
+    int effect;        /* a TaintEffect; -1: every effect, when a taint is removed */
     gboolean goes;
 } ScenarioTaint;
 
-/* One thing done by the outside world at a time. Generators (count, interarrival) are laid out by
- * the run, not here. */
+/* One action from outside the cluster. A run expands generators (count, interarrival), not the
+ * loader. */
 typedef struct {
     ActionType type;
     SimTime at;
     unsigned line;
     const char *file;
-    /* CREATE: these objects, one after the other, @count times. If count is given the copies are
-     * numbered: of a manifest named "web", copy 3 is "web-3", and references between objects of one
-     * action follow. */
+    /* CREATE: these objects, one after the other, @count times. If count is given, the copies are
+     * numbered: copy 3 of a manifest "web" is "web-3", and references between the objects of one
+     * action are changed too. */
     const json_t *const *manifests; /* (array of n_manifests): one Kubernetes object each */
     unsigned n_manifests;
     unsigned count;
     gboolean numbered;     /* count was given */
     SimDist *interarrival; /* NULL: all at once */
     SimDist *lifetime;     /* of each copy; NULL: for ever */
-    double *daily; /* (array of 24): how many times as fast they arrive in each hour of the day;
-                      NULL: evenly */
-    SimTime lasts_arriving; /* no copy arrives later than so long after @at; negative: all do */
-    unsigned keep;          /* the oldest goes when there are more; 0: all stay */
+    double *daily; /* (array of 24): factor of the arrival rate in each hour of the day; NULL: 1 */
+    SimTime
+        lasts_arriving; /* the last copy arrives at most this long after @at; negative: no limit */
+    unsigned keep;      /* the oldest copy is deleted when there are more; 0: all stay */
     /* DELETE, PATCH, SCALE */
     ObjectKind kind;
-    char *namespace, *name; /* name may be a glob pattern ("web-*") for DELETE, and of the claims
-                               whose volumes are lost */
+    char *namespace, *name; /* name may be a glob pattern ("web-*") for DELETE, and for claims with
+                               lost volumes */
     int32_t grace_s;        /* -1: the object's */
-    char *volume_of_claim;  /* DELETE of a PersistentVolume: that of this claim of @namespace; NULL:
-                               @name */
+    char *volume_of_claim;  /* DELETE of a PersistentVolume: the volume of this claim in @namespace;
+                               NULL: @name */
     struct {
         gboolean ignore_daemon_sets, delete_empty_dir, force;
         SimTime timeout; /* 0: none */
@@ -141,10 +137,11 @@ typedef struct {
     struct {
         ScenarioTaint *items; /* (array of n) */
         unsigned n;
-        gboolean overwrite; /* a taint of the same key and effect; else that is refused */
+        gboolean
+            overwrite; /* replaces a taint with the same key and effect; else that is an error */
     } taints; /* TAINT, of the nodes @name (may be a glob pattern) or @node_of_pod, as CORDON and
                  UNCORDON */
-    char *node_of_pod; /* PATCH of a Node, DRAIN, TAINT, ...: that of this pod (may be a glob
+    char *node_of_pod; /* PATCH of a Node, DRAIN, TAINT, ...: the node of this pod (may be a glob
                           pattern); NULL: @name */
     json_t *patch;
     int32_t replicas;
@@ -153,11 +150,11 @@ typedef struct {
     CsiModelledOptions *driver_options;
     char *process, *instance;
     FaultType fault;
-    unsigned replica; /* of a process: which; REPLICA_LEADER: the one that leads, or the first */
-    char *zone;       /* of nodes: all of this zone; NULL: @instance */
+    unsigned replica;      /* of a process; REPLICA_LEADER: the leader, or the first replica */
+    char *zone;            /* of nodes: all of this zone; NULL: @instance */
     char *pod_of_instance; /* the instance is the node of this pod (may be a glob pattern); NULL:
                               @instance */
-    SimTime lasts;         /* until it is repaired; -1: never */
+    SimTime lasts;         /* until the repair; -1: never */
     double factor;         /* how many times slower */
     unsigned seats;        /* of the API server */
 } ScenarioAction;
@@ -168,26 +165,27 @@ typedef struct {
     SimTime below;
 } ScenarioSlo;
 
-/* expect: at a time, the number of objects that meet conditions. */
+/* expect: how many objects meet conditions at some time. */
 typedef struct {
     SimTime at;      /* SIM_TIME_MAX: at the end */
     ObjectKind kind; /* of pods, claims, volumes, attachments, nodes */
     char *phase;     /* NULL: any */
-    char *reason;    /* part of a pod's PodScheduled message, or a status reason; NULL: any */
-    char *name;      /* glob; NULL: any */
-    char *on_node, *in_zone; /* of pods, the node also of attachments; NULL: any */
+    char *reason; /* part of the message of a pod's condition PodScheduled, or of a status reason;
+                     NULL: any */
+    char *name;   /* glob; NULL: any */
+    char *on_node, *in_zone; /* of pods and, on_node only, of attachments; NULL: any */
     int ready;               /* of pods: 1 ready, 0 not ready, -1 any; of attachments: attached */
     char *resize_status;     /* of claims; NULL: any, "none": not set */
     int64_t capacity_bytes;  /* of claims (status) and volumes; -1: any */
     int64_t count_min, count_max;
-    char *driver; /* volumes in the driver's back end instead of objects; NULL: objects */
-    char *text;   /* as the file says it, for messages */
+    char *driver; /* counts volumes in this driver's back end; NULL: objects */
+    char *text;   /* in the file's words, for messages */
 } ScenarioExpect;
 
 struct Scenario {
     char *file; /* as given */
     char *name, *description;
-    char hash[65]; /* SHA-256 of all that was read, with the --set changes: hex */
+    char hash[65]; /* SHA-256 of everything that was read, with --set applied: hex */
     uint64_t seed;
     SimTime until;       /* SIM_TIME_MAX with until_idle */
     gboolean until_idle; /* no object but Events changed for @idle_for */
@@ -209,18 +207,18 @@ struct Scenario {
     unsigned n_slos;
     ScenarioExpect *expects;
     unsigned n_expects;
-    gboolean
-        has_snapshots;  /* an object of snapshot.storage.k8s.io is in it: who works on them runs */
-    GPtrArray *ignored; /* of char *: "Service/web (scenario.yaml:12)": kinds that no model knows */
+    gboolean has_snapshots; /* snapshot objects exist, so the snapshot controllers run */
+    GPtrArray *ignored;     /* of char *: "Service/web (scenario.yaml:12)": ignored objects */
 };
 
 typedef struct {
-    const char *data_dir; /* where models/profiles/ is; for profile: names */
+    const char *data_dir; /* the folder of models/profiles/; for profile: names */
     const char *const
         *set; /* NULL-terminated "path=value" changes, applied before checking; NULL: none */
-    const char *overlay; /* a file whose manifests take the place of those of the same kind and
-                            name, or are added; NULL: none */
-    gboolean by_hand;    /* what its actions name may exist in a run only: that is not checked */
+    const char *overlay; /* a file with manifests that replace objects of the same kind and name, or
+                            are added; NULL: none */
+    gboolean by_hand;    /* names in actions are not checked: a user steps through the run and may
+                            create the objects */
 } ScenarioOptions;
 
 /**
@@ -229,9 +227,9 @@ typedef struct {
  * Returns: (owned): %NULL if there are faults
  */
 Scenario *scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults);
-/* The same of a file that nobody will run; a file of manifests alone is checked too, object by
- * object. Returns: (owned): what was read, sound or not: only to give it back, which takes time if
- * it is large */
+/* The same for a file that is only checked; a file of manifests alone is checked object by object.
+ * Returns: (owned): the scenario, with or without faults; scenario_free() takes time if it is large
+ */
 Scenario *scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults);
 /* A Node of the group as a manifest. @zone: NULL: none. (owned) */
 json_t *scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone);
@@ -239,5 +237,5 @@ void scenario_free(Scenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
 /* The JSON Schema of scenario files. (owned) */
 json_t *scenario_schema(void);
-/* The fields of spec as tables in Markdown: what docs/scenario-format.md has. (owned) */
+/* The fields of spec as tables in Markdown, for docs/scenario-format.md. (owned) */
 char *scenario_reference(void);

@@ -4,8 +4,8 @@
 #include "scenario-private.h"
 
 /* --set path=value: "spec.nodes[0].count=10" in the scenario, "StatefulSet/web.spec.replicas=5" in
- * a manifest. Values are YAML. What aliases share is copied along the path, so that only the one
- * place changes. */
+ * a manifest. Values are YAML. Values that aliases share are copied along the path, so that only
+ * one place changes. */
 
 typedef struct {
     Loader *loader;
@@ -37,7 +37,7 @@ report_value(
     file_faults_add(self->loader->faults, &self->at, "", message, hint);
 }
 
-/* Returns: (owned): NULL after a fault; its positions say --set */
+/* Returns: (owned): NULL after a fault; its positions are "--set" */
 static json_t *
 set_value(Set *self, const char *text)
 {
@@ -54,7 +54,7 @@ set_value(Set *self, const char *text)
     return documents->len == 0 ? json_null() : json_incref(documents->pdata[0]);
 }
 
-/* One step down: a key, or an index. */
+/* A step of the path: a key or an index. */
 typedef struct {
     char *key; /* (owned): NULL: an index */
     gsize index;
@@ -108,8 +108,7 @@ path_steps(const char *path, const char *end)
     return steps->len > 0 ? g_steal_pointer(&steps) : NULL;
 }
 
-/* The value at a step, its own copy if others share it. Returns: (borrowed): NULL if there is none
- */
+/* The value at a step, copied if others share it. Returns: (borrowed): NULL: there is none */
 static json_t *
 own_child(Set *self, json_t *parent, const Step *step)
 {
@@ -119,8 +118,8 @@ own_child(Set *self, json_t *parent, const Step *step)
     if (child == NULL || json_is_null(child)) {
         if (step->key == NULL || !json_is_object(parent))
             return NULL;
-        child =
-            json_object(); /* "spec.kubernetes.version=1.32" where there is no spec.kubernetes */
+        child = json_object(); /* adds a missing mapping, such as spec.kubernetes for
+                                  "spec.kubernetes.version=1.32" */
         json_object_set_new(parent, step->key, child);
         yaml_positions_copy(self->loader->positions, parent, child);
         return child;
@@ -148,7 +147,7 @@ set_child(Set *self, json_t *parent, const Step *step, json_t *value)
     }
     if (step->key != NULL || !json_is_array(parent) || step->index > size)
         return FALSE;
-    if (step->index == size) /* one more */
+    if (step->index == size) /* appends an item */
         json_array_append(parent, value);
     else
         json_array_set(parent, step->index, value);
@@ -177,7 +176,8 @@ apply(Set *self, json_t *root, const char *path, const char *equals)
     json_decref(value);
 }
 
-/* "StatefulSet/web.spec.replicas" rather than "spec.seed". */
+/* Whether the path is of an object ("StatefulSet/web.spec.replicas"), not of the scenario
+ * ("spec.seed"). */
 static gboolean
 is_of_object(const char *text, const char *equals)
 {

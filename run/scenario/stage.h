@@ -3,8 +3,9 @@
 
 #include <glib.h>
 
-/* Stages: how long the steps of an object's life took, from its milestones. Those of a pod's start
- * follow one another and add up to pod-start. A stage counts only if both its ends were seen. */
+/* Stages: durations of the steps in an object's life, between its milestones. The stages of a pod's
+ * start follow one another and add up to pod-start. A stage counts only if both milestones were
+ * seen. */
 #define STAGES(X)                                                                                  \
     X(PROVISION, "provision", "claim: provisioner asked -> volume created")                        \
     X(BIND, "bind", "claim: created -> bound")                                                     \

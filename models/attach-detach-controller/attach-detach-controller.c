@@ -3,7 +3,6 @@
 
 #include "controller.h"
 #include "models/metrics/metrics.h"
-#include "rules.h"
 
 #define BACKOFF_FIRST (500 * SIM_MS)   /* ADC-4 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* ADC-4 */

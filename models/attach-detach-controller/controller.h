@@ -34,6 +34,11 @@ typedef enum {
     CHANGE_NOT_ATTACHED, /* ADC-50: @pointer: the AttachCheck */
 } AttachDetachChange;
 
+/* reconciler.c: ADC-40 to ADC-46, ADC-49; operations.c: ADC-60 to ADC-62, ADC-56, ADC-57;
+ * populator.c: ADC-30, ADC-31 */
+extern const RuleTable adc_detach_rules, adc_attach_rules, adc_look_rules, adc_end_rules,
+    adc_pod_rules;
+
 /* ---- populator.c: desired state, and what is known at the start ---- */
 
 /* ADC-33. Returns: the PersistentVolume that the pod's volume stands for; NULL: not known (yet) */

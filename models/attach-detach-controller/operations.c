@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
-#include "rules.h"
 
 #define ATTACH_TIMEOUT (2 * SIM_MINUTE)  /* ADC-3: csiTimeout; also of a detach */
 #define ATTACH_POLL_FIRST (500 * SIM_MS) /* ADC-3 */
@@ -34,6 +33,39 @@ adc_find_attachment(const AttachDetachController *self, const AttachPair *pair)
     return ATTACHMENT(informer_get(self->attachments, pair->attachment));
 }
 
+/* A look at the VolumeAttachment in the cache while an operation waits for it. */
+enum {
+    DETACH = 1 << 0,   /* a detach waits; without it, an attach */
+    FOUND = 1 << 1,    /* it is there */
+    DELETED = 1 << 2,  /* ... with a deletionTimestamp */
+    ATTACHED = 1 << 3, /* ... and status.attached */
+    ERROR = 1 << 4,    /* ... and its status has an error of that operation */
+    LOOK_FACTS_END = 1 << 5,
+};
+
+/* As a PlanCondition answers. */
+typedef enum {
+    LOOK_FAILED = -1,
+    LOOK_AGAIN = 0,
+    LOOK_SUCCEEDED = 1,
+} LookAnswer;
+
+/* verifyAttachmentStatus() and verifyDetachmentStatus() in csi_attacher.go. An error counts even if
+ * it is older than the try (ADC-62). */
+static const Rule look_table[] = {
+    {"ADC-60.1", 0,                      DETACH | FOUND,                      LOOK_AGAIN    },
+    {"ADC-65",   FOUND | DELETED,        DETACH,                              LOOK_FAILED   },
+    {"ADC-60.2", FOUND | ATTACHED,       DETACH | DELETED,                    LOOK_SUCCEEDED},
+    {"ADC-62.1", FOUND | ERROR,          DETACH | DELETED | ATTACHED,         LOOK_FAILED   },
+    {"ADC-60.3", FOUND,                  DETACH | DELETED | ATTACHED | ERROR, LOOK_AGAIN    },
+    {"ADC-61.1", DETACH,                 FOUND,                               LOOK_SUCCEEDED},
+    {"ADC-62.2", DETACH | FOUND | ERROR, 0,                                   LOOK_FAILED   },
+    {"ADC-61.2", DETACH | FOUND,         ERROR,                               LOOK_AGAIN    },
+};
+
+const RuleTable adc_look_rules =
+    RULE_TABLE("looks at a VolumeAttachment", LOOK_FACTS_END, look_table);
+
 static LookAnswer
 look(const AttachDetachController *self, const AttachPair *pair, uint32_t facts)
 {
@@ -41,14 +73,11 @@ look(const AttachDetachController *self, const AttachPair *pair, uint32_t facts)
 
     if (attachment != NULL) {
         const VolumeError *error =
-            facts & LOOK_IS_DETACH ? &attachment->detach_error : &attachment->attach_error;
-        facts |= LOOK_FOUND;
-        if (object_is_deleted(&attachment->meta))
-            facts |= LOOK_DELETED;
-        if (attachment->attached)
-            facts |= LOOK_ATTACHED;
-        if (error->message != NULL)
-            facts |= LOOK_ERROR;
+            facts & DETACH ? &attachment->detach_error : &attachment->attach_error;
+        facts |= FOUND;
+        facts |= object_is_deleted(&attachment->meta) ? DELETED : 0;
+        facts |= attachment->attached ? ATTACHED : 0;
+        facts |= error->message != NULL ? ERROR : 0;
     }
     return (LookAnswer)rules_find(&adc_look_rules, facts, NULL)->then;
 }
@@ -64,7 +93,7 @@ is_attached(const void *data, const Plan *plan)
 static int
 is_detached(const void *data, const Plan *plan)
 {
-    return look(data, plan_operation(plan), LOOK_IS_DETACH);
+    return look(data, plan_operation(plan), DETACH);
 }
 
 static const char *
@@ -248,6 +277,23 @@ queue_pairs_of_volume(AttachDetachController *self, AttachPair *pair, OperationK
     if (until > 0)
         adc_queue_at(self, pair, until + 1);
 }
+
+/* The end of an operation, and the state of the pair after it. */
+enum {
+    END_IS_DETACH = 1 << 0, /* of a detach; without it, of an attach */
+    END_FAILED = 1 << 1,
+    END_FACTS_END = 1 << 2,
+};
+
+/* After a failure nobody knows whether it is attached (ADC-17). */
+static const Rule end_table[] = {
+    {"ADC-56.1", 0,                          END_IS_DETACH | END_FAILED, ADC_ATTACHED },
+    {"ADC-56.2", END_FAILED,                 END_IS_DETACH,              ADC_UNCERTAIN},
+    {"ADC-57.2", END_IS_DETACH,              END_FAILED,                 ADC_DETACHED },
+    {"ADC-57.3", END_IS_DETACH | END_FAILED, 0,                          ADC_UNCERTAIN},
+};
+
+const RuleTable adc_end_rules = RULE_TABLE("ends of attach and detach", END_FACTS_END, end_table);
 
 /* Actual state follows an operation's end (OP-7). */
 static void

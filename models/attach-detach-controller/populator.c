@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
-#include "rules.h"
 
 #include "sim/random.h"
 
@@ -117,21 +116,45 @@ is_terminated(const Pod *pod)
                                     pod->containers_ready.status != CONDITION_TRUE);
 }
 
+/* An event of a pod. */
+enum {
+    GONE = 1 << 0,
+    PLACED = 1 << 1, /* it has a node and volumes */
+    OVER = 1 << 2,   /* it has ended, or is going without a running container (ADC-31) */
+    KNOWN = 1 << 3,  /* neither has changed, and all its volumes could be looked up */
+    POD_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    POD_IGNORE,
+    POD_WANTS_VOLUMES,
+    POD_LEAVES_VOLUMES,
+} PodAction;
+
+/* podAdd(), podUpdate() and podDelete(). Known: nothing would change. */
+static const Rule pod_table[] = {
+    {"ADC-30.1", GONE,           0,                   POD_LEAVES_VOLUMES},
+    {"ADC-30.2", 0,              GONE | PLACED,       POD_IGNORE        },
+    {"ADC-30.3", PLACED | KNOWN, GONE,                POD_IGNORE        },
+    {"ADC-31",   PLACED | OVER,  GONE | KNOWN,        POD_LEAVES_VOLUMES},
+    {"ADC-30.4", PLACED,         GONE | KNOWN | OVER, POD_WANTS_VOLUMES },
+};
+
+const RuleTable adc_pod_rules = RULE_TABLE("pods and their attachments", POD_FACTS_END, pod_table);
+
 static uint32_t
 pod_facts(const AttachDetachController *self, const Pod *before, const Pod *after)
 {
     uint32_t facts = 0;
 
     if (after == NULL)
-        return POD_IS_GONE;
-    if (after->node_name != NULL && after->volumes != NULL)
-        facts |= POD_IS_PLACED;
-    if (is_terminated(after))
-        facts |= POD_IS_OVER;
+        return GONE;
+    facts |= after->node_name != NULL && after->volumes != NULL ? PLACED : 0;
+    facts |= is_terminated(after) ? OVER : 0;
     if (before != NULL && before->node_name == after->node_name &&
         is_terminated(before) == is_terminated(after) &&
         !g_hash_table_contains(self->unresolved, after->meta.key))
-        facts |= POD_IS_KNOWN;
+        facts |= KNOWN;
     return facts;
 }
 

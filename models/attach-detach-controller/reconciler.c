@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
-#include "rules.h"
 
 #include "sim/random.h"
 
@@ -40,6 +39,48 @@ node_is_out_of_service(const Node *node)
     return FALSE;
 }
 
+/* The detach loop: a pair that is not wanted, and attached or uncertain. */
+enum {
+    BUSY = 1 << 0,    /* an operation runs, or a detach is in its back-off (ADC-40) */
+    USED = 1 << 1,    /* the Node says so, or has not said anything yet */
+    RUNS = 1 << 2,    /* the six minutes are not over (ADC-42) */
+    FORCED = 1 << 3,  /* they are over, and a flag lets that force a detach (ADC-2) */
+    HEALTHY = 1 << 4, /* the Node is there and ready */
+    RETIRED = 1 << 5, /* it has the taint out-of-service */
+    DETACH_FACTS_END = 1 << 6,
+};
+
+typedef enum {
+    DETACH_NOT_NOW,
+    DETACH_LEAVE,  /* until something changes */
+    DETACH_WAIT,   /* until the six minutes are over */
+    DETACH_ASKING, /* the Node is asked once more: DETACH_IF_SAFE */
+    DETACH_LATE,   /* not asked: DETACH_TIMED_OUT */
+    DETACH_GONE,   /* not asked: DETACH_OUT_OF_SERVICE */
+} DetachAction;
+
+/* The detach half of reconcile() in Kubernetes' reconciler.go. On a healthy node the six minutes
+ * force nothing; but once they are over and the volume is unmounted, the node is not asked again.
+ * Columns: all of these hold, none of these, then. */
+static const Rule detach_table[] = {
+    {"ADC-40",   BUSY,                              0,                              DETACH_NOT_NOW},
+    {"ADC-46.1", 0,                                 BUSY | USED | FORCED | RETIRED, DETACH_ASKING },
+    {"ADC-46.2", FORCED,                            BUSY | USED,                    DETACH_LATE   },
+    {"ADC-43.1", USED | FORCED,                     BUSY | HEALTHY,                 DETACH_LATE   },
+    {"ADC-43.2", USED | FORCED | HEALTHY | RETIRED, BUSY,                           DETACH_LATE   },
+    {"ADC-43.3", RETIRED,                           BUSY | FORCED,                  DETACH_GONE   },
+    {"ADC-44.1", USED | RUNS,                       BUSY | RETIRED,                 DETACH_WAIT   },
+    {"ADC-44.2", USED,                              BUSY | RETIRED | RUNS | FORCED, DETACH_LEAVE  },
+    {"ADC-44.3", USED | FORCED | HEALTHY,           BUSY | RETIRED,                 DETACH_LEAVE  },
+};
+
+static const RuleBound detach_bounds[] = {
+    {.given = FORCED, .none = RUNS},
+};
+
+const RuleTable adc_detach_rules =
+    RULE_TABLE("detach", DETACH_FACTS_END, detach_table, RULE_BOUNDS(detach_bounds));
+
 /* @asked_at: when the detach was first wanted. */
 static uint32_t
 detach_facts(const AttachDetachController *self,
@@ -54,17 +95,14 @@ detach_facts(const AttachDetachController *self,
 
     if (operations_may_start(self->operations, adc_detach_key(pair), adc_detach_kind) !=
         OPERATION_STARTED)
-        return DETACH_IS_BUSY;
-    if (adc_is_in_use(pair))
-        facts |= DETACH_IN_USE;
+        return BUSY;
+    facts |= adc_is_in_use(pair) ? USED : 0;
     if (now - asked_at <= MAX_WAIT_FOR_UNMOUNT)
-        facts |= DETACH_CLOCK_RUNS;
+        facts |= RUNS;
     else if (!options->disable_force_detach_on_timeout)
-        facts |= DETACH_MAY_FORCE;
-    if (node != NULL && node->ready.status == CONDITION_TRUE)
-        facts |= DETACH_NODE_HEALTHY;
-    if (node != NULL && node_is_out_of_service(node))
-        facts |= DETACH_NODE_RETIRED;
+        facts |= FORCED;
+    facts |= node != NULL && node->ready.status == CONDITION_TRUE ? HEALTHY : 0;
+    facts |= node != NULL && node_is_out_of_service(node) ? RETIRED : 0;
     return facts;
 }
 
@@ -196,6 +234,36 @@ adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, Atta
     plan_change(plan, &(PlanChange){.what = CHANGE_MULTI_ATTACH_TOLD, .pointer = pair});
 }
 
+/* The attach loop: a pair that is wanted. */
+enum {
+    RUNNING = 1 << 0, /* an operation of its key runs */
+    DONE = 1 << 1,    /* it is surely attached */
+    CLOCK = 1 << 2,   /* a detach was wanted before */
+    HELD = 1 << 3,    /* for one node only, and surely attached elsewhere (ADC-53) */
+    BACKOFF = 1 << 4,
+    ATTACH_FACTS_END = 1 << 5,
+};
+
+typedef enum {
+    ATTACH_LEAVE,
+    ATTACH_STOP_CLOCK,
+    ATTACH_TELL_PODS, /* of the multi-attach error, once */
+    ATTACH_LATER,     /* when the back-off is over */
+    ATTACH_NOW,
+} AttachAction;
+
+/* attachDesiredVolumes(). */
+static const Rule attach_table[] = {
+    {"ADC-49.1", RUNNING,      0,                               ATTACH_LEAVE     },
+    {"ADC-49.2", DONE | CLOCK, RUNNING,                         ATTACH_STOP_CLOCK},
+    {"ADC-49.2", DONE,         RUNNING | CLOCK,                 ATTACH_LEAVE     },
+    {"ADC-49.3", HELD,         RUNNING | DONE,                  ATTACH_TELL_PODS },
+    {"ADC-49.4", BACKOFF,      RUNNING | DONE | HELD,           ATTACH_LATER     },
+    {"ADC-49.4", 0,            RUNNING | DONE | HELD | BACKOFF, ATTACH_NOW       },
+};
+
+const RuleTable adc_attach_rules = RULE_TABLE("attach", ATTACH_FACTS_END, attach_table);
+
 static uint32_t
 attach_facts(const AttachDetachController *self, const AttachPair *pair)
 {
@@ -203,15 +271,12 @@ attach_facts(const AttachDetachController *self, const AttachPair *pair)
     uint32_t facts = 0;
 
     if (operations_is_running(self->operations, key))
-        return ATTACH_IS_BUSY;
-    if (pair->state == ADC_ATTACHED)
-        facts |= ATTACH_IS_DONE;
-    if (pair->detach_requested_at != TIME_UNSET)
-        facts |= ATTACH_CLOCK_RUNS;
-    if (is_held_elsewhere(pair))
-        facts |= ATTACH_HELD;
+        return RUNNING;
+    facts |= pair->state == ADC_ATTACHED ? DONE : 0;
+    facts |= pair->detach_requested_at != TIME_UNSET ? CLOCK : 0;
+    facts |= is_held_elsewhere(pair) ? HELD : 0;
     if (operations_may_start(self->operations, key, adc_attach_kind) != OPERATION_STARTED)
-        facts |= ATTACH_BACKING_OFF;
+        facts |= BACKOFF;
     return facts;
 }
 

@@ -92,12 +92,10 @@ plan_volume(const EphemeralVolume *self, Plan *plan, const Pod *pod, const PodVo
     int step = plan_last_step(plan);
     uint32_t facts = 0;
 
-    if (was_created(plan, key))
-        facts |= CLAIM_CREATED;
+    facts |= was_created(plan, key) ? CLAIM_CREATED : 0;
     if (claim != NULL)
         facts |= object_is_controlled_by(claim, &pod->meta) ? CLAIM_OWNED : CLAIM_FOREIGN;
-    if (step >= 0 && plan_code(plan, step) != API_OK)
-        facts |= CLAIM_REFUSED;
+    facts |= step >= 0 && plan_code(plan, step) != API_OK ? CLAIM_REFUSED : 0;
     const Rule *rule = rules_find(&claim_rules, facts, NULL);
     plan_because(plan, rule->id);
     switch ((ClaimAction)rule->then) {

@@ -151,8 +151,7 @@ owner_facts(const Plan *plan, const OwnerReference *owner)
     const Object *found = plan_object(plan, STEP_OWNER);
     uint32_t facts = OWNER_ASKED;
 
-    if (found == NULL && plan_code(plan, STEP_OWNER) != API_NOT_FOUND)
-        facts |= OWNER_UNKNOWN;
+    facts |= found == NULL && plan_code(plan, STEP_OWNER) != API_NOT_FOUND ? OWNER_UNKNOWN : 0;
     if (found != NULL && owner != NULL && object_uid_equal(found->uid, owner->uid))
         facts |= OWNER_LIVE;
     return facts;
@@ -172,10 +171,8 @@ dependent_facts(const GarbageCollector *self,
         return plan_code(plan, STEP_DEPENDENT) == API_NOT_FOUND ? 0 : READ_FAILED;
     if (plan_last_step(plan) == STEP_OWNER)
         return facts | owner_facts(plan, owner);
-    if (object_is_deleted(object))
-        facts |= IS_GOING;
-    if (seen != NULL && !object_uid_equal(seen->uid, object->uid))
-        facts |= IS_ANOTHER;
+    facts |= object_is_deleted(object) ? IS_GOING : 0;
+    facts |= seen != NULL && !object_uid_equal(seen->uid, object->uid) ? IS_ANOTHER : 0;
     if (owner != NULL &&
         g_hash_table_contains(self->absent_owners, &(int64_t){(int64_t)owner->uid.low}))
         facts |= OWNER_ABSENT;

@@ -302,12 +302,9 @@ zone_state(const KubeControllerManagerOptions *options, const Zone *zone)
     unsigned n = zone->n_ready + zone->n_not_ready;
     uint32_t facts = 0;
 
-    if (zone->n_ready > 0)
-        facts |= ZONE_HAS_READY;
-    if (zone->n_not_ready > 0)
-        facts |= ZONE_HAS_BAD;
-    if (zone->n_not_ready > MANY_UNHEALTHY)
-        facts |= ZONE_HAS_MANY_BAD;
+    facts |= zone->n_ready > 0 ? ZONE_HAS_READY : 0;
+    facts |= zone->n_not_ready > 0 ? ZONE_HAS_BAD : 0;
+    facts |= zone->n_not_ready > MANY_UNHEALTHY ? ZONE_HAS_MANY_BAD : 0;
     if ((double)zone->n_not_ready >= (double)n * options->unhealthy_zone_threshold)
         facts |= ZONE_IS_OVER;
     return (ZoneState)rules_find(&node_zone_rules, facts, NULL)->then;
@@ -319,8 +316,7 @@ zone_rate(const KubeControllerManagerOptions *options, const Zone *zone, gboolea
 {
     uint32_t facts = all_full ? RATE_ALL_DEAD : 0;
 
-    if (zone->state == ZONE_PARTIAL)
-        facts |= RATE_PARTIAL;
+    facts |= zone->state == ZONE_PARTIAL ? RATE_PARTIAL : 0;
     if (zone->n_ready + zone->n_not_ready > (unsigned)options->large_cluster_size_threshold)
         facts |= RATE_LARGE;
     switch ((RateAnswer)rules_find(&node_rate_rules, facts, NULL)->then) {
@@ -460,10 +456,8 @@ grace_of(const NodeLifecycle *self, const Node *node)
     const KubeControllerManagerOptions *options = self->base.options;
     uint32_t facts = 0;
 
-    if (node->ready.status == CONDITION_ABSENT)
-        facts |= GRACE_NEVER_POSTED;
-    if (options->node_monitor_grace_period == GRACE_OF_NEW)
-        facts |= GRACE_BY_DEFAULT;
+    facts |= node->ready.status == CONDITION_ABSENT ? GRACE_NEVER_POSTED : 0;
+    facts |= options->node_monitor_grace_period == GRACE_OF_NEW ? GRACE_BY_DEFAULT : 0;
     switch ((GraceAnswer)rules_find(&node_grace_rules, facts, cluster_release(self->base.cluster))
                 ->then) {
     case GRACE_OF_STARTUP:
@@ -481,14 +475,11 @@ static uint32_t
 seen_facts(const NodeLifecycle *self, const Object *object)
 {
     const Node *node = (const Node *)object;
-    uint32_t facts = self->all_full ? NODE_ALL_DEAD : 0;
+    uint32_t facts = self->all_full ? DEAD : 0;
 
-    if (is_silent(self, object->key))
-        facts |= NODE_SILENT;
-    if (node_is_bad(node))
-        facts |= NODE_BAD;
-    if (has_no_execute(node))
-        facts |= NODE_TAINTED;
+    facts |= is_silent(self, object->key) ? SILENT : 0;
+    facts |= node_is_bad(node) ? BAD : 0;
+    facts |= has_no_execute(node) ? TAINTED : 0;
     return facts;
 }
 
@@ -507,13 +498,11 @@ health_facts(const NodeLifecycle *self, const NodeHealth *health, const Node *no
     WantedTaints wanted = wanted_taints(self, node, TAINT_NO_EXECUTE);
     uint32_t facts = 0;
 
-    if (!node_has_wanted_taints(node, &wanted))
-        facts |= NODE_UNSUITED;
+    facts |= !node_has_wanted_taints(node, &wanted) ? UNSUITED : 0;
     if (health->probed_at == TIME_UNSET || node->ready.status == CONDITION_UNKNOWN)
         return facts;
-    facts |= NODE_COUNTING;
-    if (sim_now(self->base.sim) > health->probed_at + grace_of(self, node))
-        facts |= NODE_OVERDUE;
+    facts |= COUNTING;
+    facts |= sim_now(self->base.sim) > health->probed_at + grace_of(self, node) ? OVERDUE : 0;
     return facts;
 }
 
@@ -524,11 +513,11 @@ look_at_node(NodeLifecycle *self, const Object *object)
     uint32_t facts = seen_facts(self, object);
     NodeHealth *health = NULL;
 
-    if (facts & (NODE_SILENT | NODE_BAD | NODE_TAINTED)) {
+    if (facts & (SILENT | BAD | TAINTED)) {
         health = health_of(self, (ObjectKey *)object->key);
         if (!health->is_marked)
-            note_probe(self, health, (facts & NODE_SILENT) != 0);
-        facts |= health->is_marked ? NODE_BUSY : health_facts(self, health, (const Node *)object);
+            note_probe(self, health, (facts & SILENT) != 0);
+        facts |= health->is_marked ? BUSY : health_facts(self, health, (const Node *)object);
     }
     switch ((NodeAction)rules_find(&node_pass_rules, facts, NULL)->then) {
     case NODE_FORGET:

@@ -218,10 +218,8 @@ node_facts(const PodGc *self, const char *name, const Node *node)
         return since != NULL && sim_now(self->base.sim) - *since >= QUARANTINE ? NODE_LONG_GONE : 0;
     }
     facts |= POD_HAS_NODE;
-    if (node->ready.status == CONDITION_TRUE)
-        facts |= NODE_IS_READY;
-    if (has_out_of_service(node))
-        facts |= NODE_IS_RETIRED;
+    facts |= node->ready.status == CONDITION_TRUE ? NODE_IS_READY : 0;
+    facts |= has_out_of_service(node) ? NODE_IS_RETIRED : 0;
     return facts;
 }
 

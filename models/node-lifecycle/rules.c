@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rules.h"
 
-/* Short names for the tables. */
-enum {
-    SILENT = NODE_SILENT,
-    BAD = NODE_BAD,
-    TAINTED = NODE_TAINTED,
-    UNSUITED = NODE_UNSUITED,
-    COUNTING = NODE_COUNTING,
-    OVERDUE = NODE_OVERDUE,
-    BUSY = NODE_BUSY,
-    DEAD = NODE_ALL_DEAD,
-    NOT_WELL = SILENT | BAD | TAINTED,
-};
-
 /* monitorNodeHealth() and processTaintBaseEviction() in Kubernetes' node_lifecycle_controller.go.
  * Columns: all of these hold, none of these, then, any of these. */
 static const Rule node_table[] = {

@@ -8,15 +8,16 @@
 
 /* A node as a pass finds it. */
 typedef enum {
-    NODE_SILENT = 1 << 0,   /* its kubelet does not renew its lease */
-    NODE_BAD = 1 << 1,      /* Ready is False or Unknown */
-    NODE_TAINTED = 1 << 2,  /* it has a NoExecute taint of the two that are managed */
-    NODE_UNSUITED = 1 << 3, /* ... but not the one that its Ready asks for */
-    NODE_COUNTING = 1 << 4, /* silent, and its Ready is not Unknown yet */
-    NODE_OVERDUE = 1 << 5,  /* ... for longer than the grace period */
-    NODE_BUSY = 1 << 6,     /* an earlier pass started a plan for it that is not over */
-    NODE_ALL_DEAD = 1 << 7, /* no zone has a ready node */
+    SILENT = 1 << 0,   /* its kubelet does not renew its lease */
+    BAD = 1 << 1,      /* Ready is False or Unknown */
+    TAINTED = 1 << 2,  /* it has a NoExecute taint of the two that are managed */
+    UNSUITED = 1 << 3, /* ... but not the one that its Ready asks for */
+    COUNTING = 1 << 4, /* silent, and its Ready is not Unknown yet */
+    OVERDUE = 1 << 5,  /* ... for longer than the grace period */
+    BUSY = 1 << 6,     /* an earlier pass started a plan for it that is not over */
+    DEAD = 1 << 7,     /* no zone has a ready node */
     NODE_FACTS_END = 1 << 8,
+    NOT_WELL = SILENT | BAD | TAINTED,
 } NodeFacts;
 
 typedef enum {

@@ -241,12 +241,9 @@ look_at_pod(TaintEviction *self, const Object *object, const Node *node)
     SimTime toleration = pod_toleration(POD_CONST(object), node);
     uint32_t facts = 0;
 
-    if (toleration > 0)
-        facts |= POD_TOLERATES;
-    if (toleration == FOR_EVER)
-        facts |= POD_FOR_EVER;
-    if (g_hash_table_contains(self->timers, object->key))
-        facts |= POD_HAS_TIMER;
+    facts |= toleration > 0 ? POD_TOLERATES : 0;
+    facts |= toleration == FOR_EVER ? POD_FOR_EVER : 0;
+    facts |= g_hash_table_contains(self->timers, object->key) ? POD_HAS_TIMER : 0;
     switch ((PodAction)rules_find(&pod_rules, facts, NULL)->then) {
     case POD_STAYS:
         cancel_timer(self, object);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
 
-#include "models/pv-controller/rules.h"
-
 #include <string.h>
 
 /* syncClaim(): PVC-20 and what follows. */
@@ -49,6 +47,24 @@ class_is_preferred(const StorageClass *class, const StorageClass *best)
     return strcmp(object_name(&class->meta), object_name(&best->meta)) < 0;
 }
 
+/* Whether a claim without a class may get the default class. */
+enum {
+    DEFAULT_HAS_CLASS = 1 << 0, /* spec.storageClassName is set, if only to "" */
+    DEFAULT_HAS_BETA = 1 << 1,  /* the annotation that came before it is */
+    DEFAULT_FACTS_END = 1 << 2,
+};
+
+/* assignDefaultStorageClass(). */
+static const Rule default_class_table[] = {
+    {"PVC-27.1", 0,                 DEFAULT_HAS_CLASS | DEFAULT_HAS_BETA, FALSE, .until = 26},
+    {"PVC-27.2", 0,                 DEFAULT_HAS_CLASS | DEFAULT_HAS_BETA, TRUE,  .since = 26},
+    {"PVC-27.3", DEFAULT_HAS_CLASS, 0,                                    FALSE, .since = 0 },
+    {"PVC-27.4", DEFAULT_HAS_BETA,  DEFAULT_HAS_CLASS,                    FALSE, .since = 0 },
+};
+
+const RuleTable pv_default_class_rules =
+    RULE_TABLE("default classes", DEFAULT_FACTS_END, default_class_table);
+
 /* Returns: NULL: the claim has a class, if only "", or there is no default */
 static const StorageClass *
 find_default_class(const PvController *self, const Claim *claim)
@@ -58,8 +74,7 @@ find_default_class(const PvController *self, const Claim *claim)
     InformerIter iter;
     uint32_t facts = claim->class_name != NULL ? DEFAULT_HAS_CLASS : 0;
 
-    if (pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS))
-        facts |= DEFAULT_HAS_BETA;
+    facts |= pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) ? DEFAULT_HAS_BETA : 0;
     if (!rules_find(&pv_default_class_rules, facts, self->release)->then)
         return NULL;
     informer_iter_init(&iter, self->classes);
@@ -143,6 +158,71 @@ plan_tell_waiting(const PvController *self, Plan *plan, const Claim *claim)
                    names->str);
 }
 
+/* Facts of a claim. */
+enum {
+    NAMED = 1 << 0,    /* spec.volumeName is set */
+    FOUND = 1 << 1,    /* the volume that it names is known; it names none: a volume matches */
+    TAKEN = 1 << 2,    /* that volume has a claimRef */
+    OURS = 1 << 3,     /* ... which is for this claim (PVC-31) */
+    UNFIT = 1 << 4,    /* that volume may not be bound by name: PVC-23 */
+    BY_US = 1 << 5,    /* the claim's volumeName was set by a controller */
+    REFUSED = 1 << 6,  /* the search ended with an error */
+    DEFAULTS = 1 << 7, /* no class is set, and a default class exists */
+    WAITS = 1 << 8,    /* late binding, and no node is chosen */
+    CLASS = 1 << 9,    /* the class is not "" */
+    CLAIM_FACTS_END = 1 << 10,
+};
+
+/* What becomes of a claim. */
+typedef enum {
+    CLAIM_BIND,           /* the four writes of PVC-50 */
+    CLAIM_SET_CLASS,      /* retroactive default class */
+    CLAIM_PROVISION,      /* hand over to a provisioner */
+    CLAIM_TELL_WAITING,   /* event: waits for a pod; Pending */
+    CLAIM_TELL_NO_MATCH,  /* event: no volume and no class; Pending */
+    CLAIM_TELL_MISMATCH,  /* event: the named volume does not fit; Pending */
+    CLAIM_TELL_TAKEN,     /* event: the named volume is another claim's; Pending */
+    CLAIM_PEND,           /* Pending, without an event */
+    CLAIM_FAIL_TAKEN,     /* event, and the sync fails */
+    CLAIM_FAIL_REFUSED,   /* the sync fails */
+    CLAIM_LOSE_REFERENCE, /* Lost: no volumeName any more */
+    CLAIM_LOSE_VOLUME,    /* Lost: the volume is gone */
+    CLAIM_LOSE_MISBOUND,  /* Lost: the volume is another claim's */
+} ClaimAction;
+
+/* A claim that is not bound yet: syncUnboundClaim() in Kubernetes' pv_controller.go. Late binding
+ * waits before any provisioner is asked (PVC-64). Columns: all of these hold, none of these, then.
+ */
+static const Rule unbound_claim_table[] = {
+    {"PVC-21.2", REFUSED,                       NAMED,                                              CLAIM_FAIL_REFUSED },
+    {"PVC-21.3", FOUND,                         NAMED | REFUSED,                                    CLAIM_BIND         },
+    {"PVC-27",   DEFAULTS,                      NAMED | REFUSED | FOUND,                            CLAIM_SET_CLASS    },
+    {"PVC-25",   WAITS,                         NAMED | REFUSED | FOUND | DEFAULTS,                 CLAIM_TELL_WAITING },
+    {"PVC-60",   CLASS,                         NAMED | REFUSED | FOUND | DEFAULTS | WAITS,         CLAIM_PROVISION    },
+    {"PVC-21.5", 0,                             NAMED | REFUSED | FOUND | DEFAULTS | WAITS | CLASS, CLAIM_TELL_NO_MATCH},
+    {"PVC-22.1", NAMED,                         FOUND,                                              CLAIM_PEND         },
+    {"PVC-22.2", NAMED | FOUND,                 TAKEN | UNFIT,                                      CLAIM_BIND         },
+    {"PVC-23",   NAMED | FOUND | UNFIT,         TAKEN,                                              CLAIM_TELL_MISMATCH},
+    {"PVC-22.3", NAMED | FOUND | TAKEN | OURS,  0,                                                  CLAIM_BIND         },
+    {"PVC-22.4", NAMED | FOUND | TAKEN,         OURS | BY_US,                                       CLAIM_TELL_TAKEN   },
+    {"PVC-22.5", NAMED | FOUND | TAKEN | BY_US, OURS,                                               CLAIM_FAIL_TAKEN   },
+};
+
+const RuleTable unbound_claim_rules =
+    RULE_TABLE("unbound claims", CLAIM_FACTS_END, unbound_claim_table);
+
+/* A claim whose binding was completed once: syncBoundClaim(). OURS: the claimRef's uid is the
+ * claim's. */
+static const Rule bound_claim_table[] = {
+    {"PVC-40.1", 0,                            NAMED, CLAIM_LOSE_REFERENCE},
+    {"PVC-40.2", NAMED,                        FOUND, CLAIM_LOSE_VOLUME   },
+    {"PVC-40.3", NAMED | FOUND,                TAKEN, CLAIM_BIND          },
+    {"PVC-40.4", NAMED | FOUND | TAKEN | OURS, 0,     CLAIM_BIND          },
+    {"PVC-40.5", NAMED | FOUND | TAKEN,        OURS,  CLAIM_LOSE_MISBOUND },
+};
+
+const RuleTable bound_claim_rules = RULE_TABLE("bound claims", CLAIM_FACTS_END, bound_claim_table);
+
 /* The facts of a claim that names no volume; @volume (out): the best match, NULL: none. */
 static uint32_t
 free_claim_facts(const PvController *self, const Claim *claim, const Volume **volume)
@@ -155,15 +235,13 @@ free_claim_facts(const PvController *self, const Claim *claim, const Volume **vo
     uint32_t facts = 0;
 
     if (!pv_cache_find_match(self->cache, &query, volume))
-        return CLAIM_REFUSED;
+        return REFUSED;
     if (*volume != NULL)
-        return CLAIM_FOUND;
-    if (find_default_class(self, claim) != NULL)
-        facts |= CLAIM_DEFAULTS;
+        return FOUND;
+    facts |= find_default_class(self, claim) != NULL ? DEFAULTS : 0;
     if (query.delayed && !pv_has_annotation(&claim->meta, ANNOTATION_SELECTED_NODE))
-        facts |= CLAIM_WAITS;
-    if (claim_class(claim)[0] != '\0')
-        facts |= CLAIM_HAS_CLASS;
+        facts |= WAITS;
+    facts |= claim_class(claim)[0] != '\0' ? CLASS : 0;
     return facts;
 }
 
@@ -171,19 +249,16 @@ free_claim_facts(const PvController *self, const Claim *claim, const Volume **vo
 static uint32_t
 named_claim_facts(const PvController *self, const Claim *claim, const Volume *volume)
 {
-    uint32_t facts = CLAIM_NAMED;
+    uint32_t facts = NAMED;
 
-    if (pv_has_annotation(&claim->meta, ANNOTATION_BOUND_BY_CONTROLLER))
-        facts |= CLAIM_BY_US;
+    facts |= pv_has_annotation(&claim->meta, ANNOTATION_BOUND_BY_CONTROLLER) ? BY_US : 0;
     if (volume == NULL)
         return facts;
-    facts |= CLAIM_FOUND;
-    if (volume->claim_ref.claim != NULL)
-        facts |= CLAIM_TAKEN;
-    if (volume_is_bound_to(volume, claim))
-        facts |= CLAIM_OURS;
+    facts |= FOUND;
+    facts |= volume->claim_ref.claim != NULL ? TAKEN : 0;
+    facts |= volume_is_bound_to(volume, claim) ? OURS : 0;
     if (volume_mismatch(claim, volume, self->attributes_classes, self->base.strings) != NULL)
-        facts |= CLAIM_UNFIT;
+        facts |= UNFIT;
     return facts;
 }
 
@@ -293,15 +368,13 @@ plan_bound_claim(const PvController *self, Plan *plan, const Claim *claim)
     uint32_t facts = 0;
 
     if (claim_volume_name(claim)[0] != '\0') {
-        facts |= CLAIM_NAMED;
+        facts |= NAMED;
         volume = find_named_volume(self, claim);
     }
     if (volume != NULL) {
-        facts |= CLAIM_FOUND;
-        if (volume->claim_ref.claim != NULL)
-            facts |= CLAIM_TAKEN;
-        if (pv_refers_to_uid(volume, claim))
-            facts |= CLAIM_OURS;
+        facts |= FOUND;
+        facts |= volume->claim_ref.claim != NULL ? TAKEN : 0;
+        facts |= pv_refers_to_uid(volume, claim) ? OURS : 0;
     }
 
     const Rule *rule = rules_find(&bound_claim_rules, facts, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
-#include "models/pv-controller/rules.h"
 
 #include "models/cluster/kube-controller-manager.h"
 
@@ -30,7 +29,7 @@ plan_tell_external(const PvController *self,
                    const Object *claim,
                    const char *provisioner)
 {
-    if (rules_find(&pv_wording_rules, 0, self->release)->then)
+    if (self->release->minor >= 28)
         plan_event(plan, claim, "Normal", "ExternalProvisioning",
                    "Waiting for a volume to be created either by the external provisioner '%s' or "
                    "manually by the system administrator. If volume creation is delayed, please "
@@ -68,6 +67,29 @@ decide_provision_saved(const void *component, Plan *plan)
     plan_fail(plan, "%s", why);
 }
 
+/* That operation: whether the claim's annotations name the right provisioner. */
+enum {
+    NOTE_IS_RIGHT = 1 << 0,      /* volume.kubernetes.io/storage-provisioner */
+    NOTE_IS_RIGHT_BETA = 1 << 1, /* volume.beta.kubernetes.io/storage-provisioner */
+    NOTE_FACTS_END = 1 << 2,
+};
+
+typedef enum {
+    NOTE_TELL, /* event; nothing to write */
+    NOTE_WRITE_BETA,
+    NOTE_WRITE_BOTH,
+} NoteAction;
+
+/* setClaimProvisioner(). */
+static const Rule note_table[] = {
+    {"PVC-61.1", NOTE_IS_RIGHT_BETA, 0,                  NOTE_TELL,       .until = 23},
+    {"PVC-61.2", 0,                  NOTE_IS_RIGHT_BETA, NOTE_WRITE_BETA, .until = 23},
+    {"PVC-61.3", NOTE_IS_RIGHT,      0,                  NOTE_TELL,       .since = 23},
+    {"PVC-61.4", 0,                  NOTE_IS_RIGHT,      NOTE_WRITE_BOTH, .since = 23},
+};
+
+const RuleTable pv_note_rules = RULE_TABLE("notes of the provisioner", NOTE_FACTS_END, note_table);
+
 static uint32_t
 note_facts(const Claim *claim, const StorageClass *class)
 {
@@ -75,10 +97,8 @@ note_facts(const Claim *claim, const StorageClass *class)
     const char *beta = object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER);
     uint32_t facts = 0;
 
-    if (g_strcmp0(noted, class->provisioner) == 0)
-        facts |= NOTE_IS_RIGHT;
-    if (g_strcmp0(beta, class->provisioner) == 0)
-        facts |= NOTE_IS_RIGHT_BETA;
+    facts |= g_strcmp0(noted, class->provisioner) == 0 ? NOTE_IS_RIGHT : 0;
+    facts |= g_strcmp0(beta, class->provisioner) == 0 ? NOTE_IS_RIGHT_BETA : 0;
     return facts;
 }
 
@@ -104,18 +124,42 @@ decide_provision(const void *component, Plan *plan)
     plan_then(plan, decide_provision_saved);
 }
 
+/* A claim that needs a new volume. */
+enum {
+    ON = 1 << 0,      /* --enable-dynamic-provisioning */
+    CLASS = 1 << 1,   /* its class exists */
+    IN_TREE = 1 << 2, /* ... and names a provisioner within Kubernetes */
+    PROVISION_FACTS_END = 1 << 3,
+};
+
+typedef enum {
+    PROVISION_LEAVE,
+    PROVISION_TELL_NO_CLASS,
+    PROVISION_TELL_NO_PLUGIN,
+    PROVISION_ASK, /* starts the operation */
+} ProvisionAction;
+
+/* provisionClaim(). The provisioner of PVC-26, which provisions nothing, counts as in tree. */
+static const Rule provision_table[] = {
+    {"PVC-60.1", 0,                    ON,      PROVISION_LEAVE         },
+    {"PVC-60.2", ON,                   CLASS,   PROVISION_TELL_NO_CLASS },
+    {"PVC-60.3", ON | CLASS | IN_TREE, 0,       PROVISION_TELL_NO_PLUGIN},
+    {"PVC-60.4", ON | CLASS,           IN_TREE, PROVISION_ASK           },
+};
+
+const RuleTable pv_provision_rules =
+    RULE_TABLE("provisioning", PROVISION_FACTS_END, provision_table);
+
 void
 pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim)
 {
     const KubeControllerManagerOptions *options = self->base.options;
     const StorageClass *class = pv_find_class(self, claim_class(claim));
 
-    uint32_t facts = options->enable_dynamic_provisioning ? PROVISION_IS_ON : 0;
+    uint32_t facts = options->enable_dynamic_provisioning ? ON : 0;
 
-    if (class != NULL)
-        facts |= PROVISION_HAS_CLASS;
-    if (class != NULL && pv_is_in_tree(class->provisioner))
-        facts |= PROVISION_IN_TREE;
+    facts |= class != NULL ? CLASS : 0;
+    facts |= class != NULL && pv_is_in_tree(class->provisioner) ? IN_TREE : 0;
     switch ((ProvisionAction)rules_find(&pv_provision_rules, facts, NULL)->then) {
     case PROVISION_LEAVE:
         return;

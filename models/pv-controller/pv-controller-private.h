@@ -7,8 +7,8 @@
 #include "models/pv-controller/pv-controller.h"
 #include "sim/ticker.h"
 
-/* What the files of the controller share: claims.c and volumes.c sync them by the tables of
- * rules.c; binding.c, provisioning.c and reclaim.c plan what they decide; cache.c has the private
+/* What the files of the controller share: claims.c and volumes.c sync them by tables
+ * of rules; binding.c, provisioning.c and reclaim.c plan what they decide; cache.c has the private
  * copies; pv-controller.c is the component. */
 
 /* Interned once: edits need them at every write. */
@@ -40,6 +40,13 @@ enum {
     CHANGE_SETTLE,  /* key: its sync did nothing */
     CHANGE_ENQUEUE, /* key: to be synced by its worker */
 };
+
+/* claims.c: PVC-21, 22, PVC-40, PVC-27 */
+extern const RuleTable unbound_claim_rules, bound_claim_rules, pv_default_class_rules;
+extern const RuleTable volume_rules, pv_lookup_rules;     /* volumes.c: PVC-70, 72, PVC-71 */
+extern const RuleTable pv_provision_rules, pv_note_rules; /* provisioning.c: PVC-60, PVC-61 */
+/* reclaim.c: PVC-75 to PVC-77 */
+extern const RuleTable pv_policy_rules, pv_delete_rules, pv_recycle_rules;
 
 /* ---- pv-controller.c ---- */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
-#include "models/pv-controller/rules.h"
 
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
@@ -311,7 +310,7 @@ worker_new(PvController *self, const char *name, PlanDecide sync)
         .name = name,
         .n_workers = 1,
         .limit = rate_limit_default,
-        .retry = rules_find(&pv_retry_rules, 0, self->release)->then,
+        .retry = self->release->minor >= 36, /* PVC-10 */
         .sync = sync,
     };
 
@@ -388,21 +387,17 @@ pv_controller_hold(void *component)
     workers_hold(self->volume_workers);
 }
 
-static const RuleTable *const rule_tables[] = {
-    &unbound_claim_rules,
-    &bound_claim_rules,
-    &volume_rules,
-    &pv_lookup_rules,
-    &pv_default_class_rules,
-    &pv_retry_rules,
-    &pv_provision_rules,
-    &pv_note_rules,
-    &pv_wording_rules,
-    &pv_policy_rules,
-    &pv_delete_rules,
-    &pv_recycle_rules,
-    NULL,
-};
+static const RuleTable *const rule_tables[] = {&unbound_claim_rules,
+                                               &bound_claim_rules,
+                                               &volume_rules,
+                                               &pv_lookup_rules,
+                                               &pv_default_class_rules,
+                                               &pv_provision_rules,
+                                               &pv_note_rules,
+                                               &pv_policy_rules,
+                                               &pv_delete_rules,
+                                               &pv_recycle_rules,
+                                               NULL};
 
 const ModelClass pv_controller_class = {
     .name = "persistent-volume-binder",

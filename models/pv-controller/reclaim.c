@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
-#include "models/pv-controller/rules.h"
 
 #include <string.h>
 
@@ -59,13 +58,59 @@ plan_reclaim_failed(Plan *plan, const Volume *volume, const char *reason, const 
         plan_event(plan, &volume->meta, "Warning", reason, "%s", message);
 }
 
+/* The volume as those operations read it. */
+enum {
+    READ = 1 << 0,
+    UNCLAIMED = 1 << 1,  /* still released (PVC-78) */
+    GOING = 1 << 2,      /* it is being deleted */
+    EXTERNAL = 1 << 3,   /* a deleter outside of Kubernetes is responsible */
+    USED = 1 << 4,       /* by pods that go on; no new claim has its claim's name */
+    RECYCLABLE = 1 << 5, /* NFS or hostPath */
+    DELETE_FACTS_END = 1 << 4,
+    RECYCLE_FACTS_END = 1 << 6,
+    RELEASED = READ | UNCLAIMED,
+};
+
+typedef enum {
+    RECLAIMED_LEAVE,
+    RECLAIMED_FAIL,
+    RECLAIMED_TELL_USED,
+    RECLAIMED_SCRUB, /* by a pod */
+} ReclaimedAction;
+
+#define HONOR "HonorPVReclaimPolicy"
+
+/* deleteVolumeOperation(). No plugin within Kubernetes can delete the storage. */
+static const Rule delete_table[] = {
+    {"PVC-76.1", 0,                   READ,             RECLAIMED_LEAVE, .gate = NULL    },
+    {"PVC-76.2", READ,                UNCLAIMED,        RECLAIMED_LEAVE, .gate = NULL    },
+    {"PVC-76.3", RELEASED | EXTERNAL, 0,                RECLAIMED_LEAVE, .gate = NULL    },
+    {"PVC-76.4", RELEASED,            EXTERNAL | GOING, RECLAIMED_FAIL,  .gate = NULL    },
+    {"PVC-76.5", RELEASED | GOING,    EXTERNAL,         RECLAIMED_FAIL,  .gate = HONOR   },
+    {"PVC-76.5", RELEASED | GOING,    EXTERNAL,         RECLAIMED_LEAVE, .no_gate = HONOR},
+};
+
+const RuleTable pv_delete_rules = RULE_TABLE("volumes to delete", DELETE_FACTS_END, delete_table);
+
+/* recycleVolumeOperation(). */
+static const Rule recycle_table[] = {
+    {"PVC-77.1", 0,                     READ,              RECLAIMED_LEAVE    },
+    {"PVC-77.2", READ,                  UNCLAIMED,         RECLAIMED_LEAVE    },
+    {"PVC-77.3", RELEASED | USED,       0,                 RECLAIMED_TELL_USED},
+    {"PVC-77.4", RELEASED,              USED | RECYCLABLE, RECLAIMED_FAIL     },
+    {"PVC-77.5", RELEASED | RECYCLABLE, USED,              RECLAIMED_SCRUB    },
+};
+
+const RuleTable pv_recycle_rules =
+    RULE_TABLE("volumes to recycle", RECYCLE_FACTS_END, recycle_table);
+
 /* The facts that both operations ask for. @volume: as it was read; NULL: gone, or an error */
 static uint32_t
 reclaimed_facts(const PvController *self, const Volume *volume)
 {
     if (volume == NULL)
         return 0;
-    return RECLAIMED_FOUND | (volume_is_released(self, volume) ? RECLAIMED_RELEASED : 0u);
+    return READ | (volume_is_released(self, volume) ? UNCLAIMED : 0u);
 }
 
 static uint32_t
@@ -73,10 +118,8 @@ delete_facts(const PvController *self, const Volume *volume)
 {
     uint32_t facts = reclaimed_facts(self, volume);
 
-    if (volume != NULL && object_is_deleted(&volume->meta))
-        facts |= RECLAIMED_GOING;
-    if (volume != NULL && deleter_is_external(volume))
-        facts |= RECLAIMED_EXTERNAL;
+    facts |= volume != NULL && object_is_deleted(&volume->meta) ? GOING : 0;
+    facts |= volume != NULL && deleter_is_external(volume) ? EXTERNAL : 0;
     return facts;
 }
 
@@ -256,10 +299,8 @@ decide_recycle_known(const void *component, Plan *plan)
     uint32_t facts = reclaimed_facts(self, volume);
 
     /* A new claim of that name has another volume: its pods do not matter. */
-    if (users != NULL && pv_cache_claim(self->cache, claim) == NULL)
-        facts |= RECLAIMED_USED;
-    if (volume != NULL && is_recyclable(volume))
-        facts |= RECLAIMED_RECYCLABLE;
+    facts |= users != NULL && pv_cache_claim(self->cache, claim) == NULL ? USED : 0;
+    facts |= volume != NULL && is_recyclable(volume) ? RECYCLABLE : 0;
     plan_because(plan, "PVC-77");
     switch ((ReclaimedAction)rules_find(&pv_recycle_rules, facts, NULL)->then) {
     case RECLAIMED_LEAVE:
@@ -312,14 +353,44 @@ pv_recycler_event(void *component, const Object *before, const Object *after)
 
 /* ---- The policy: PVC-75 ---- */
 
+/* How a volume is reclaimed. */
+enum {
+    MIGRATED = 1 << 0, /* to CSI: this controller leaves it alone */
+    RETAIN = 1 << 1,
+    DELETE = 1 << 2,
+    RECYCLE = 1 << 3,
+    POLICY_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    RECLAIM_LEAVE,
+    RECLAIM_START_DELETE,
+    RECLAIM_START_RECYCLE,
+} ReclaimAction;
+
+/* reclaimVolume(). */
+static const Rule policy_table[] = {
+    {"PVC-75.1", MIGRATED, 0,        RECLAIM_LEAVE        },
+    {"PVC-75.2", RETAIN,   MIGRATED, RECLAIM_LEAVE        },
+    {"PVC-75.3", DELETE,   MIGRATED, RECLAIM_START_DELETE },
+    {"PVC-75.4", RECYCLE,  MIGRATED, RECLAIM_START_RECYCLE},
+};
+
+static const RuleBound policy_bounds[] = {
+    {.one_of = RETAIN | DELETE | RECYCLE},
+};
+
+const RuleTable pv_policy_rules =
+    RULE_TABLE("reclaim policies", POLICY_FACTS_END, policy_table, RULE_BOUNDS(policy_bounds));
+
 /* The prefix of the operation's name; NULL: the volume stays. */
 static const char *
 reclaim_operation(const Volume *volume)
 {
     static const uint32_t policies[] = {
-        [RECLAIM_RETAIN] = POLICY_RETAIN,
-        [RECLAIM_DELETE] = POLICY_DELETE,
-        [RECLAIM_RECYCLE] = POLICY_RECYCLE,
+        [RECLAIM_RETAIN] = RETAIN,
+        [RECLAIM_DELETE] = DELETE,
+        [RECLAIM_RECYCLE] = RECYCLE,
     };
     static const char *const operations[] = {
         [RECLAIM_LEAVE] = NULL,
@@ -328,8 +399,7 @@ reclaim_operation(const Volume *volume)
     };
     uint32_t facts = policies[volume->reclaim_policy];
 
-    if (pv_is_migrated(&volume->meta))
-        facts |= POLICY_MIGRATED;
+    facts |= pv_is_migrated(&volume->meta) ? MIGRATED : 0;
     return operations[rules_find(&pv_policy_rules, facts, NULL)->then];
 }
 

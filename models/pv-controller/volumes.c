@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
 
-#include "models/pv-controller/rules.h"
-
 #include <string.h>
 
 /* syncVolume(): PVC-70 and what follows. */
@@ -13,6 +11,47 @@ volume_is_given_up(const Volume *volume)
     return volume->phase == VOLUME_RELEASED || volume->phase == VOLUME_FAILED;
 }
 
+/* Facts of a volume. */
+enum {
+    REFERS = 1 << 0,        /* claimRef is set */
+    HAS_UID = 1 << 1,       /* ... with a uid */
+    HAS_CLAIM = 1 << 2,     /* the claim of that uid exists (PVC-71) */
+    NAMES = 1 << 3,         /* the claim has a spec.volumeName */
+    THIS = 1 << 4,          /* ... of this volume */
+    OTHER_MODE = 1 << 5,    /* the claim's volumeMode is another */
+    DISPOSABLE = 1 << 6,    /* made by a provisioner, policy Delete */
+    BY_CONTROLLER = 1 << 7, /* the claimRef was set by a controller */
+    VOLUME_FACTS_END = 1 << 8,
+    UID = REFERS | HAS_UID,
+    EXISTS = UID | HAS_CLAIM, /* a claim of that name and uid */
+};
+
+/* What becomes of a volume. */
+typedef enum {
+    VOLUME_MAKE_AVAILABLE,
+    VOLUME_MAKE_BOUND,
+    VOLUME_RELEASE,       /* Released, then the reclaim policy */
+    VOLUME_ASK_CLAIM,     /* the claim's worker shall bind */
+    VOLUME_TELL_MISMATCH, /* events */
+    VOLUME_UNBIND,        /* claimRef removed */
+    VOLUME_UNRESERVE,     /* claimRef.uid cleared, the name stays */
+} VolumeAction;
+
+/* A volume: syncVolume(). The claim has been looked up already. */
+static const Rule volume_table[] = {
+    {"PVC-70.1", 0,                              REFERS,                            VOLUME_MAKE_AVAILABLE},
+    {"PVC-70.2", REFERS,                         HAS_UID,                           VOLUME_MAKE_AVAILABLE},
+    {"PVC-73",   UID,                            HAS_CLAIM,                         VOLUME_RELEASE       },
+    {"PVC-63",   EXISTS,                         NAMES | OTHER_MODE,                VOLUME_ASK_CLAIM     },
+    {"PVC-70.4", EXISTS | OTHER_MODE,            NAMES,                             VOLUME_TELL_MISMATCH },
+    {"PVC-70.5", EXISTS | NAMES | THIS,          0,                                 VOLUME_MAKE_BOUND    },
+    {"PVC-72.1", EXISTS | NAMES | DISPOSABLE,    THIS,                              VOLUME_RELEASE       },
+    {"PVC-72.2", EXISTS | NAMES | BY_CONTROLLER, THIS | DISPOSABLE,                 VOLUME_UNBIND        },
+    {"PVC-72.3", EXISTS | NAMES,                 THIS | DISPOSABLE | BY_CONTROLLER, VOLUME_UNRESERVE     },
+};
+
+const RuleTable volume_rules = RULE_TABLE("volumes", VOLUME_FACTS_END, volume_table);
+
 static uint32_t
 volume_facts(const Volume *volume, const Claim *claim)
 {
@@ -20,25 +59,21 @@ volume_facts(const Volume *volume, const Claim *claim)
 
     if (volume->claim_ref.claim == NULL)
         return 0;
-    facts |= VOLUME_REFERS;
+    facts |= REFERS;
     if (!object_uid_is_set(volume->claim_ref.uid))
         return facts;
-    facts |= VOLUME_HAS_UID;
+    facts |= HAS_UID;
     if (claim == NULL)
         return facts;
-    facts |= VOLUME_HAS_CLAIM;
+    facts |= HAS_CLAIM;
     const char *name = claim_volume_name(claim);
-    if (name[0] != '\0')
-        facts |= VOLUME_CLAIM_NAMES;
-    if (strcmp(name, object_name(&volume->meta)) == 0)
-        facts |= VOLUME_IS_NAMED;
-    if (claim->volume_mode != volume->volume_mode)
-        facts |= VOLUME_MODE_DIFFERS;
+    facts |= name[0] != '\0' ? NAMES : 0;
+    facts |= strcmp(name, object_name(&volume->meta)) == 0 ? THIS : 0;
+    facts |= claim->volume_mode != volume->volume_mode ? OTHER_MODE : 0;
     if (volume->reclaim_policy == RECLAIM_DELETE &&
         pv_has_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY))
-        facts |= VOLUME_DISPOSABLE;
-    if (pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER))
-        facts |= VOLUME_BY_CONTROLLER;
+        facts |= DISPOSABLE;
+    facts |= pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER) ? BY_CONTROLLER : 0;
     return facts;
 }
 
@@ -134,21 +169,51 @@ decide_volume_other_uid(const void *component, Plan *plan)
 
 static void decide_volume_unknown_claim(const void *component, Plan *plan);
 
+/* Looking up the claim of a volume's claimRef, before the volume is judged. */
+enum {
+    MEANS = 1 << 0,    /* claimRef is set, with a uid */
+    FOUND_IT = 1 << 1, /* a claim of that name is known */
+    OTHER = 1 << 2,    /* ... with another uid */
+    ASKED = 1 << 3,    /* the API server has been asked for the name */
+    GIVEN_UP = 1 << 4, /* the volume is Released or Failed already */
+    BY_CTRL = 1 << 5,  /* the claimRef was set by a controller */
+    LOOKUP_FACTS_END = 1 << 6,
+    HIT = MEANS | FOUND_IT,
+};
+
+typedef enum {
+    LOOKUP_NO_CLAIM, /* the volume is judged without one */
+    LOOKUP_CLAIM,    /* ... with the claim that was found */
+    LOOKUP_ASK_NAME, /* the informer, then the API server */
+    LOOKUP_ASK_UID,  /* the API server */
+} LookupAnswer;
+
+/* syncVolume(): a volume is not released just because a cache is late. */
+static const Rule lookup_table[] = {
+    {"PVC-71.1", 0,                MEANS,                                 LOOKUP_NO_CLAIM, .since = 0 },
+    {"PVC-71.2", HIT,              OTHER,                                 LOOKUP_CLAIM,    .since = 0 },
+    {"PVC-71c",  HIT | OTHER,      0,                                     LOOKUP_NO_CLAIM, .until = 23},
+    {"PVC-71c",  HIT | OTHER,      0,                                     LOOKUP_ASK_UID,  .since = 23},
+    {"PVC-71.3", MEANS | ASKED,    FOUND_IT,                              LOOKUP_NO_CLAIM, .since = 0 },
+    {"PVC-71.4", MEANS | GIVEN_UP, FOUND_IT | ASKED,                      LOOKUP_NO_CLAIM, .since = 0 },
+    {"PVC-71b",  MEANS,            FOUND_IT | ASKED | GIVEN_UP,           LOOKUP_ASK_NAME, .since = 20},
+    {"PVC-71b",  MEANS | BY_CTRL,  FOUND_IT | ASKED | GIVEN_UP,           LOOKUP_ASK_NAME, .until = 20},
+    {"PVC-71b",  MEANS,            FOUND_IT | ASKED | GIVEN_UP | BY_CTRL, LOOKUP_NO_CLAIM, .until = 20},
+};
+
+const RuleTable pv_lookup_rules = RULE_TABLE("claims of volumes", LOOKUP_FACTS_END, lookup_table);
+
 static uint32_t
 lookup_facts(const Volume *volume, const Claim *claim, gboolean was_asked)
 {
-    uint32_t facts = was_asked ? LOOKUP_ASKED : 0;
+    uint32_t facts = was_asked ? ASKED : 0;
 
     if (volume->claim_ref.claim != NULL && object_uid_is_set(volume->claim_ref.uid))
-        facts |= LOOKUP_REFERS;
-    if (claim != NULL)
-        facts |= LOOKUP_FOUND;
-    if (claim != NULL && !pv_refers_to_uid(volume, claim))
-        facts |= LOOKUP_OTHER_UID;
-    if (volume_is_given_up(volume))
-        facts |= LOOKUP_GIVEN_UP;
-    if (pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER))
-        facts |= LOOKUP_BY_CONTROLLER;
+        facts |= MEANS;
+    facts |= claim != NULL ? FOUND_IT : 0;
+    facts |= claim != NULL && !pv_refers_to_uid(volume, claim) ? OTHER : 0;
+    facts |= volume_is_given_up(volume) ? GIVEN_UP : 0;
+    facts |= pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER) ? BY_CTRL : 0;
     return facts;
 }
 

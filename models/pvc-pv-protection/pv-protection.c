@@ -66,8 +66,7 @@ decide_volume(const void *component, Plan *plan)
     const Object *seen = informer_get(self->volumes, plan_key(plan));
     uint32_t facts = protection_facts(seen, self->finalizer);
 
-    if (seen != NULL && VOLUME_CONST(seen)->phase == VOLUME_BOUND)
-        facts |= PROTECTED_USED;
+    facts |= seen != NULL && VOLUME_CONST(seen)->phase == VOLUME_BOUND ? BOUND : 0;
     const Rule *rule = rules_find(&volume_rules, facts, NULL);
     plan_because(plan, rule->id);
     if (rule->then != FINALIZER_STAYS)

@@ -198,12 +198,9 @@ decide_claim(const void *component, Plan *plan)
     const Object *claim = informer_get(self->claims, plan_key(plan));
     uint32_t facts = protection_facts(claim, self->finalizer);
 
-    if (claim != NULL && known_pod_uses(self, claim))
-        facts |= PROTECTED_USED;
-    if (self->listed)
-        facts |= CLAIM_LISTED;
-    if (self->listed && batch_entry(self->batch, self->at)->in_use)
-        facts |= CLAIM_LISTED_USED;
+    facts |= claim != NULL && known_pod_uses(self, claim) ? PROTECTED_USED : 0;
+    facts |= self->listed ? CLAIM_LISTED : 0;
+    facts |= self->listed && batch_entry(self->batch, self->at)->in_use ? CLAIM_LISTED_USED : 0;
     const Rule *rule = rules_find(&claim_rules, facts, NULL);
     plan_because(plan, rule->id);
     switch ((FinalizerAction)rule->then) {

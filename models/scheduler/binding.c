@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "binding.h"
-#include "rules.h"
 
 #include <inttypes.h>
 
@@ -194,19 +193,72 @@ failed(char **why, char *text)
     return BINDING_FAILED;
 }
 
+/* A choice that PreBind has written, at a poll. */
+enum {
+    HAS_CLAIM = 1 << 0,
+    HAS_VOLUME = 1 << 1, /* the chosen one; of a claim to provision: the one it names */
+    OLD = 1 << 2,        /* the cache has it as it was before the write */
+    FAR = 1 << 3,        /* the volume, of the node */
+    RESET = 1 << 4,      /* the volume refers to no claim; the claim lost its annotations */
+    DONE = 1 << 5,       /* claim_is_fully_bound() */
+    BOUND_STATIC_FACTS_END = 1 << 6,
+    ELSEWHERE = 1 << 6, /* another node was selected for the claim, or none */
+    NAMED = 1 << 7,     /* the claim does */
+    BOUND_DYNAMIC_FACTS_END = 1 << 8,
+    BOTH = HAS_CLAIM | HAS_VOLUME,
+};
+
+typedef enum {
+    BOUND_DONE,
+    BOUND_WAIT,
+    BOUND_FAIL_VOLUME, /* gone */
+    BOUND_FAIL_CLAIM,  /* gone */
+    BOUND_FAIL_REACH,
+    BOUND_FAIL_RESET,
+    BOUND_FAIL_ELSEWHERE,
+} BoundAnswer;
+
+/* checkBindings() in binder.go: claims that get a volume that is there. */
+static const Rule static_table[] = {
+    {"VB-T21",  0,            HAS_VOLUME,               BOUND_FAIL_VOLUME},
+    {"VB-T21",  HAS_VOLUME,   HAS_CLAIM,                BOUND_FAIL_CLAIM },
+    {"VB-94.3", BOTH | OLD,   0,                        BOUND_WAIT       },
+    {"VB-T20",  BOTH | FAR,   OLD,                      BOUND_FAIL_REACH },
+    {"VB-T19",  BOTH | RESET, OLD | FAR,                BOUND_FAIL_RESET },
+    {"VB-94.3", BOTH | DONE,  OLD | FAR | RESET,        BOUND_DONE       },
+    {"VB-94.3", BOTH,         OLD | FAR | RESET | DONE, BOUND_WAIT       },
+};
+
+const RuleTable scheduler_static_rules =
+    RULE_TABLE("claims bound to a volume", BOUND_STATIC_FACTS_END, static_table);
+
+/* The same, for claims whose volume is made. The volume may be seen later than the claim: kinds
+ * have no order. */
+static const Rule dynamic_table[] = {
+    {"VB-T21",  0,                                     HAS_CLAIM,                            BOUND_FAIL_CLAIM    },
+    {"VB-94.4", HAS_CLAIM | OLD,                       0,                                    BOUND_WAIT          },
+    {"VB-T18",  HAS_CLAIM | RESET,                     OLD,                                  BOUND_FAIL_RESET    },
+    {"VB-T17",  HAS_CLAIM | ELSEWHERE,                 OLD | RESET,                          BOUND_FAIL_ELSEWHERE},
+    {"VB-94.4", HAS_CLAIM | NAMED,                     OLD | RESET | ELSEWHERE | HAS_VOLUME, BOUND_WAIT          },
+    {"VB-T20",  HAS_CLAIM | NAMED | HAS_VOLUME | FAR,  OLD | RESET | ELSEWHERE,              BOUND_FAIL_REACH    },
+    {"VB-94.4", HAS_CLAIM | NAMED | HAS_VOLUME | DONE, OLD | RESET | ELSEWHERE | FAR,        BOUND_DONE          },
+    {"VB-94.4", HAS_CLAIM | NAMED | HAS_VOLUME,        OLD | RESET | ELSEWHERE | FAR | DONE, BOUND_WAIT          },
+    {"VB-94.4", HAS_CLAIM,                             OLD | RESET | ELSEWHERE | NAMED,      BOUND_WAIT          },
+};
+
+const RuleTable scheduler_dynamic_rules =
+    RULE_TABLE("claims with a volume to come", BOUND_DYNAMIC_FACTS_END, dynamic_table);
+
 static uint32_t
 seen_facts(const Claim *claim, const Volume *volume, const Node *node)
 {
     uint32_t facts = 0;
 
-    if (claim != NULL)
-        facts |= BOUND_CLAIM_SEEN;
-    if (claim != NULL && claim_is_fully_bound(claim))
-        facts |= BOUND_IS_DONE;
-    if (volume != NULL)
-        facts |= BOUND_VOLUME_SEEN;
+    facts |= claim != NULL ? HAS_CLAIM : 0;
+    facts |= claim != NULL && claim_is_fully_bound(claim) ? DONE : 0;
+    facts |= volume != NULL ? HAS_VOLUME : 0;
     if (volume != NULL && !node_selector_matches(volume->node_affinity, node->meta.labels, NULL))
-        facts |= BOUND_OUT_OF_REACH;
+        facts |= FAR;
     return facts;
 }
 
@@ -227,11 +279,10 @@ check_static(const VolumeBinder *self, const VolumeChoice *choice, const Node *n
     const Claim *claim = CLAIM_CONST(assume_cache_api(self->claims, choice->claim));
     uint32_t facts = seen_facts(claim, volume, node);
 
-    if (volume != NULL && volume->meta.resource_version < choice->written_version)
-        facts |= BOUND_IS_OLD;
+    facts |= volume != NULL && volume->meta.resource_version < choice->written_version ? OLD : 0;
     if (volume != NULL &&
         (volume->claim_ref.claim == NULL || !object_uid_is_set(volume->claim_ref.uid)))
-        facts |= BOUND_IS_RESET;
+        facts |= RESET;
     switch ((BoundAnswer)rules_find(&scheduler_static_rules, facts, NULL)->then) {
     case BOUND_DONE:
         return BINDING_DONE;
@@ -265,14 +316,10 @@ dynamic_facts(const VolumeChoice *choice, const Claim *claim, const Node *node)
 
     if (claim == NULL)
         return 0;
-    if (claim->meta.resource_version < choice->written_version)
-        facts |= BOUND_IS_OLD;
-    if (claim->meta.annotations == NULL)
-        facts |= BOUND_IS_RESET;
-    if (g_strcmp0(selected, node->meta.key->name) != 0)
-        facts |= BOUND_ELSEWHERE;
-    if (claim_volume_name(claim)[0] != '\0')
-        facts |= BOUND_NAMES_VOLUME;
+    facts |= claim->meta.resource_version < choice->written_version ? OLD : 0;
+    facts |= claim->meta.annotations == NULL ? RESET : 0;
+    facts |= g_strcmp0(selected, node->meta.key->name) != 0 ? ELSEWHERE : 0;
+    facts |= claim_volume_name(claim)[0] != '\0' ? NAMED : 0;
     return facts;
 }
 

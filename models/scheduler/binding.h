@@ -3,6 +3,7 @@
 
 #include "models/api/storage.h"
 #include "models/client/process.h"
+#include "models/plan/rules.h"
 
 /* Volumes and claims as the scheduler believes them to be: the assume caches of VolumeBinding
  * (VB-70..75). An assumption stands until the API shows a newer version, or until it is taken back.
@@ -49,6 +50,8 @@ typedef struct {
 char *
 volume_binder_reserve(VolumeBinder *self, VolumeChoice *choices, unsigned n, const char *node_name);
 void volume_binder_unreserve(VolumeBinder *self, VolumeChoice *choices, unsigned n); /* VB-84 */
+
+extern const RuleTable scheduler_static_rules, scheduler_dynamic_rules; /* VB-94 */
 
 typedef enum {
     BINDING_WAITS,

@@ -2,7 +2,6 @@
 #include "preemption.h"
 
 #include "cycle.h"
-#include "rules.h"
 
 #define MIN_CANDIDATES 100 /* SCH-111 */
 #define MIN_CANDIDATES_PERCENTAGE 10
@@ -307,19 +306,44 @@ try_nodes(Cycle *self, const Filters *active)
     };
 }
 
+/* Whether other pods are made to leave a node. */
+enum {
+    NEVER = 1 << 0,   /* the pod's policy */
+    WAITING = 1 << 1, /* victims of an earlier attempt are still leaving */
+    NODES = 1 << 2,   /* some node's refusal could change */
+    VICTIMS = 1 << 3, /* some pod on a node has a lower priority */
+    PREEMPT_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    PREEMPT_REFUSE_POLICY,
+    PREEMPT_REFUSE_WAITING,
+    PREEMPT_FIND_NONE, /* without a look */
+    PREEMPT_TRY_NODES,
+} PreemptAnswer;
+
+/* PodEligibleToPreemptOthers(), findCandidates(). */
+static const Rule preemption_table[] = {
+    {"SCH-110.1", NEVER,           0,                         PREEMPT_REFUSE_POLICY },
+    {"SCH-110.2", WAITING,         NEVER,                     PREEMPT_REFUSE_WAITING},
+    {"SCH-115.1", 0,               NEVER | WAITING | NODES,   PREEMPT_FIND_NONE     },
+    {"SCH-115.2", NODES,           NEVER | WAITING | VICTIMS, PREEMPT_FIND_NONE     },
+    {"SCH-111",   NODES | VICTIMS, NEVER | WAITING,           PREEMPT_TRY_NODES     },
+};
+
+const RuleTable scheduler_preemption_rules =
+    RULE_TABLE("preemption", PREEMPT_FACTS_END, preemption_table);
+
 static uint32_t
 preempt_facts(const Cycle *self)
 {
     uint32_t facts = 0;
 
-    if (self->pod->spec->preemption_policy == PREEMPT_NEVER)
-        facts |= PREEMPT_HAS_NEVER;
-    if (waits_for_victims(self))
-        facts |= PREEMPT_IS_WAITING;
-    if (node_set_count(&self->helpable) > 0)
-        facts |= PREEMPT_HAS_NODES;
+    facts |= self->pod->spec->preemption_policy == PREEMPT_NEVER ? NEVER : 0;
+    facts |= waits_for_victims(self) ? WAITING : 0;
+    facts |= node_set_count(&self->helpable) > 0 ? NODES : 0;
     if (scheduler_cache_lowest_priority(self->view->cache) < priority_of(self->pod))
-        facts |= PREEMPT_HAS_VICTIMS;
+        facts |= VICTIMS;
     return facts;
 }
 

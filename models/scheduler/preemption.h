@@ -12,6 +12,8 @@ typedef struct {
     char *message;             /* (owned): behind the reasons of the nodes; NULL: nothing to say */
 } Preemption;
 
+extern const RuleTable scheduler_preemption_rules; /* SCH-110 */
+
 void preemption_clear(Preemption *self);
 
 /**

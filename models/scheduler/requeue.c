@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "rules.h"
 #include "scheduler-private.h"
 
 void
@@ -85,20 +84,45 @@ is_moved_unasked(const Scheduler *self, const QueuedPod *entry, const ClusterEve
                               scheduler_cache_find_node(self->cache, event->after->key));
 }
 
+/* An event, and a pod that may wait for it. */
+enum {
+    PARKED = 1 << 0, /* the pod is among the unschedulable ones */
+    GATED = 1 << 1,
+    HELPED = 1 << 2,    /* the event may help, by a plugin that rejected it */
+    BY_ITSELF = 1 << 3, /* the event is a change of the pod */
+    MOVED_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    MOVED_STAYS,
+    MOVED_STAYS_COUNTED, /* its own status, mostly: the metric counts it (MET-W14) */
+    MOVED_GOES_ON,
+} MovedAnswer;
+
+/* isPodWorthRequeuing(). Columns: all of these hold, none of these, then. */
+static const Rule move_table[] = {
+    {"SCH-62.1", 0,                  PARKED,                     MOVED_STAYS        },
+    {"SCH-62.2", PARKED | GATED,     0,                          MOVED_STAYS        },
+    {"SCH-62.3", PARKED | HELPED,    GATED,                      MOVED_GOES_ON      },
+    {"SCH-62.4", PARKED | BY_ITSELF, GATED | HELPED,             MOVED_STAYS_COUNTED},
+    {"SCH-62.5", PARKED,             GATED | HELPED | BY_ITSELF, MOVED_STAYS        },
+};
+
+const RuleTable scheduler_move_rules =
+    RULE_TABLE("unschedulable pods and events", MOVED_FACTS_END, move_table);
+
 static MovedAnswer
 judge_move(const Scheduler *self, const QueuedPod *entry, const ClusterEvent *event)
 {
-    uint32_t facts = entry->place == PLACE_UNSCHEDULABLE ? MOVED_IS_PARKED : 0;
+    uint32_t facts = entry->place == PLACE_UNSCHEDULABLE ? PARKED : 0;
 
-    if (entry->gated)
-        facts |= MOVED_IS_GATED;
-    if (event->resource == EVENT_OWN_POD)
-        facts |= MOVED_BY_ITSELF;
-    if (facts & MOVED_IS_PARKED &&
+    facts |= entry->gated ? GATED : 0;
+    facts |= event->resource == EVENT_OWN_POD ? BY_ITSELF : 0;
+    if (facts & PARKED &&
         (self->has_hints
              ? cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) != NULL
              : is_moved_unasked(self, entry, event)))
-        facts |= MOVED_IS_HELPED;
+        facts |= HELPED;
     return (MovedAnswer)rules_find(&scheduler_move_rules, facts, NULL)->then;
 }
 
@@ -244,18 +268,45 @@ is_helped_already(const Scheduler *self, const QueuedPod *entry)
     return FALSE;
 }
 
+/* A pod whose attempt has failed. */
+enum {
+    GONE = 1 << 0,
+    PLACED = 1 << 1,
+    QUEUED = 1 << 2,   /* another pod of its name waits already */
+    REJECTED = 1 << 3, /* a plugin rejected it; without it, there was an error */
+    SAVED = 1 << 4,    /* by an event that came while it was tried */
+    FAILED_FACTS_END = 1 << 5,
+};
+
+typedef enum {
+    FAILED_DROP,
+    FAILED_BACK_OFF,
+    FAILED_PARK,
+} FailedAnswer;
+
+/* handleSchedulingFailure(), AddUnschedulableIfNotPresent(). */
+static const Rule failure_table[] = {
+    {"SCH-77.1", GONE,             0,                                 FAILED_DROP    },
+    {"SCH-77.2", PLACED,           GONE,                              FAILED_DROP    },
+    {"SCH-77.3", QUEUED,           GONE | PLACED,                     FAILED_DROP    },
+    {"SCH-73",   0,                GONE | PLACED | QUEUED | REJECTED, FAILED_BACK_OFF},
+    {"SCH-81.1", REJECTED | SAVED, GONE | PLACED | QUEUED,            FAILED_BACK_OFF},
+    {"SCH-81.2", REJECTED,         GONE | PLACED | QUEUED | SAVED,    FAILED_PARK    },
+};
+
+const RuleTable scheduler_failure_rules =
+    RULE_TABLE("pods whose attempt failed", FAILED_FACTS_END, failure_table);
+
 /* @pod: as the informer has it; NULL: gone */
 static uint32_t
 failed_facts(const Scheduler *self, const Pod *pod, uint32_t rejected_by)
 {
-    uint32_t facts = rejected_by != 0 ? FAILED_BY_PLUGIN : 0;
+    uint32_t facts = rejected_by != 0 ? REJECTED : 0;
 
     if (pod == NULL)
-        return facts | FAILED_IS_GONE;
-    if (pod->node_name != NULL)
-        facts |= FAILED_HAS_NODE;
-    if (scheduling_queue_find(self->queue, pod->meta.key) != NULL)
-        facts |= FAILED_IS_QUEUED;
+        return facts | GONE;
+    facts |= pod->node_name != NULL ? PLACED : 0;
+    facts |= scheduling_queue_find(self->queue, pod->meta.key) != NULL ? QUEUED : 0;
     return facts;
 }
 
@@ -275,7 +326,7 @@ scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
     entry->unschedulable_plugins = rejected_by;
     entry->parked = sim_cause(self->base.sim);
     if (self->has_hints ? is_helped_already(self, entry) : self->moved_since_pop)
-        facts |= FAILED_IS_HELPED;
+        facts |= SAVED;
     if (rules_find(&scheduler_failure_rules, facts, NULL)->then == FAILED_BACK_OFF)
         put_after_backoff(self, entry);
     else

@@ -88,6 +88,8 @@ void scheduler_measure_cycle(const Scheduler *self, const CycleResult *result, S
 void scheduler_count_stage_error(const Scheduler *self, const char *operation);
 void scheduler_measure_queue(void *scheduler);
 void scheduler_measure_from_start(const Scheduler *self);
+extern const RuleTable scheduler_move_rules;    /* SCH-62 */
+extern const RuleTable scheduler_failure_rules; /* SCH-73, SCH-77, SCH-81 */
 /* SCH-80.3: the attempt's entry goes back, if the pod still waits for a node. */
 void scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by);
 /* SCH-62, SCH-63: moves the pods that the event may help. */

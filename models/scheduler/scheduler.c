@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/cluster.h"
 #include "models/metrics/metrics.h"
-#include "rules.h"
+#include "preemption.h"
 #include "scheduler-private.h"
 
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */

@@ -253,6 +253,9 @@ void volume_binding_choose(Cycle *cycle, const NodeInfo *node);
 /* VB-51: the largest volume that a capacity object admits; -1: it says nothing */
 int64_t storage_capacity_limit(const StorageCapacity *capacity);
 
+/* VB-13; VB-21 to VB-23 */
+extern const RuleTable scheduler_claim_rules, scheduler_narrowing_rules;
+
 /* ---- capacity-score.c ---- */
 gboolean volume_binding_pre_score(Cycle *cycle);
 int64_t volume_binding_score(Cycle *cycle, const NodeInfo *node);

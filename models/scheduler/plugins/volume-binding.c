@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/scheduler/rules.h"
 #include "models/volume/matching.h"
 #include "plugins.h"
 
@@ -25,20 +24,50 @@ typedef enum {
 
 /* ---- PreFilter ---- */
 
+/* A claim of the pod, before nodes are looked at. */
+enum {
+    STORED = 1 << 0,
+    EPHEMERAL = 1 << 1, /* of an ephemeral volume */
+    LOST = 1 << 2,
+    DELETED = 1 << 3,
+    FOREIGN = 1 << 4, /* the pod does not own it */
+    CHECK_FACTS_END = 1 << 5,
+};
+
+typedef enum {
+    CHECK_OK,
+    CHECK_TELL_MISSING,
+    CHECK_TELL_NOT_MADE,
+    CHECK_TELL_LOST,
+    CHECK_TELL_DELETED,
+    CHECK_TELL_FOREIGN,
+} CheckAnswer;
+
+/* podHasPVCs() of the plugin VolumeBinding. */
+static const Rule claim_table[] = {
+    {"VB-T2",   0,                            STORED | EPHEMERAL,         CHECK_TELL_MISSING },
+    {"VB-T3",   EPHEMERAL,                    STORED,                     CHECK_TELL_NOT_MADE},
+    {"VB-T4",   STORED | LOST,                0,                          CHECK_TELL_LOST    },
+    {"VB-T5",   STORED | DELETED,             LOST,                       CHECK_TELL_DELETED },
+    {"VB-T6",   STORED | EPHEMERAL | FOREIGN, LOST | DELETED,             CHECK_TELL_FOREIGN },
+    {"VB-13.1", STORED | EPHEMERAL,           LOST | DELETED | FOREIGN,   CHECK_OK           },
+    {"VB-13.2", STORED,                       LOST | DELETED | EPHEMERAL, CHECK_OK           },
+};
+
+const RuleTable scheduler_claim_rules =
+    RULE_TABLE("claims of a pod to schedule", CHECK_FACTS_END, claim_table);
+
 static uint32_t
 check_facts(const Cycle *cycle, const CycleClaim *claim, const Claim *stored)
 {
-    uint32_t facts = claim->volume->ephemeral ? CHECK_EPHEMERAL : 0;
+    uint32_t facts = claim->volume->ephemeral ? EPHEMERAL : 0;
 
     if (stored == NULL)
         return facts;
-    facts |= CHECK_STORED;
-    if (stored->phase == CLAIM_LOST)
-        facts |= CHECK_LOST;
-    if (object_is_deleted(&stored->meta))
-        facts |= CHECK_DELETED;
-    if (!object_is_controlled_by(&stored->meta, &cycle->pod->meta))
-        facts |= CHECK_FOREIGN;
+    facts |= STORED;
+    facts |= stored->phase == CLAIM_LOST ? LOST : 0;
+    facts |= object_is_deleted(&stored->meta) ? DELETED : 0;
+    facts |= !object_is_controlled_by(&stored->meta, &cycle->pod->meta) ? FOREIGN : 0;
     return facts;
 }
 
@@ -398,6 +427,33 @@ narrow_to_candidates(Cycle *cycle, const CycleClaim *claim)
     return TRUE;
 }
 
+/* The pod's unbound claims together: can all nodes be told apart at once? */
+enum {
+    SELECTED = 1 << 0,    /* a node was selected for one */
+    PROVISIONED = 1 << 1, /* for one a volume can be made */
+    OFFERED = 1 << 2,     /* there is a volume that one could have */
+    REFUSED = 1 << 3,     /* the search of one ended with an error */
+    NARROW_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    NARROW_NOT, /* each node is asked */
+    NARROW_TO_SELECTED,
+    NARROW_TO_CANDIDATES,
+    NARROW_TO_PROVISIONABLE, /* and these are all */
+} NarrowAnswer;
+
+static const Rule narrowing_table[] = {
+    {"VB-21.1", REFUSED,               0,                                NARROW_NOT             },
+    {"VB-21.2", PROVISIONED | OFFERED, REFUSED | SELECTED,               NARROW_NOT             },
+    {"VB-22",   SELECTED,              REFUSED,                          NARROW_TO_SELECTED     },
+    {"VB-23.1", OFFERED,               REFUSED | SELECTED | PROVISIONED, NARROW_TO_CANDIDATES   },
+    {"VB-23.2", 0,                     REFUSED | SELECTED | OFFERED,     NARROW_TO_PROVISIONABLE},
+};
+
+const RuleTable scheduler_narrowing_rules =
+    RULE_TABLE("nodes that unbound claims leave", NARROW_FACTS_END, narrowing_table);
+
 static uint32_t
 narrow_facts(const Cycle *cycle)
 {
@@ -405,14 +461,10 @@ narrow_facts(const Cycle *cycle)
 
     for (unsigned k = 0; k < cycle->by_size->len; k++) {
         const CycleClaim *claim = unbound_at(cycle, k);
-        if (claim->selected_node != NULL)
-            facts |= NARROW_SELECTED;
-        if (can_provision(claim->class))
-            facts |= NARROW_PROVISIONED;
-        if (claim->reserved != NULL || claim->n_candidates > 0)
-            facts |= NARROW_OFFERED;
-        if (claim->refused)
-            facts |= NARROW_REFUSED;
+        facts |= claim->selected_node != NULL ? SELECTED : 0;
+        facts |= can_provision(claim->class) ? PROVISIONED : 0;
+        facts |= claim->reserved != NULL || claim->n_candidates > 0 ? OFFERED : 0;
+        facts |= claim->refused ? REFUSED : 0;
     }
     return facts;
 }

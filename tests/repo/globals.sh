@@ -9,7 +9,8 @@ for archive in lib*.la; do
     [ -e "$archive" ] || continue
     archive=${archive%.la}.a
     [ -e ".libs/$archive" ] && archive=.libs/$archive
-    "${NM:-nm}" --format=sysv "$archive" 2>&1 | awk -F '|' '
+    # shellcheck disable=SC2086 # libtool's NM has an option of its own
+    ${NM:-nm} --format=sysv "$archive" 2>&1 | awk -F '|' '
         /^[^|]*\.o:?$/ || /^Symbols from/ { object = $0; sub(/^Symbols from /, "", object); next }
         NF >= 7 {
             name = $1; section = $7; gsub(/[ \t]/, "", name); gsub(/[ \t]/, "", section)

@@ -62,9 +62,20 @@ case_result "no component includes another" "$scratch/component"
 case_result "every included header exists" "$scratch/unknown"
 
 # A declaration repeated by hand needs no include: what is linked tells.
-cd "$builddir" && find sim models run serve cli -name '*.o' 2>/dev/null | sort >"$scratch/objects"
+cd "$builddir" || exit 1
+find sim models run serve cli -name '*.o' 2>/dev/null | sort | while read -r object; do
+    name=${object##*/}
+    name=${name%.o}
+    for source in "$name" "${name#*-}"; do # a program's objects begin with its name
+        if [ -e "$KVOLSIM_SRCDIR/${object%/*}/$source.c" ]; then # else it is left from a file that has moved
+            echo "$object"
+            break
+        fi
+    done
+done >"$scratch/objects"
 if [ -s "$scratch/objects" ]; then
-    xargs "${NM:-nm}" -A -P -g <"$scratch/objects" 2>/dev/null | sed 's/: / /' >"$scratch/symbols"
+    # shellcheck disable=SC2086 # libtool's NM has an option of its own
+    xargs ${NM:-nm} -A -P -g <"$scratch/objects" 2>/dev/null | sed 's/: / /' >"$scratch/symbols"
     awk "$floors"'
         { object = $1; symbol = $2; type = $3 }
         pass == 1 { if (type ~ /^[TDRB]$/) owner[symbol] = object; next }

@@ -12,7 +12,7 @@ tree_files()
             [ ! -f "$file" ] || printf '%s\n' "$file" # deleted, not committed
         done
     else
-        find "${@:-.}" \( -name 'build*' -o -name .git \) -prune -o -type f -print | sed 's|^\./||'
+        find "${@:-.}" \( -name 'build*' -o -name .git \) -prune -o -type f -print 2>/dev/null | sed 's|^\./||'
     fi
 }
 

@@ -76,5 +76,10 @@ if command -v "${CC:-cc}" >/dev/null; then
     echo 'int upper(void); int upper(void) { return 1; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/run/world/run.o" -
     echo 'int upper(void); int lower(void); int lower(void) { return upper(); }' | "${CC:-cc}" -x c -c -o "$scratch/objects/sim/sim.o" -
     planted includes "no symbol is used against the arrow" sim/sim.c true
+
+    echo 'int counter; int count(void); int count(void) { return ++counter; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/count.o" -
+    ar cr "$scratch/objects/libcount.a" "$scratch/objects/count.o"
+    : >"$scratch/objects/libcount.la"
+    planted globals "libcount.a has no mutable globals" sim/sim.c true
 fi
 cases_end

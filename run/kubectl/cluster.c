@@ -7,7 +7,7 @@ struct KubectlCluster {
     GPtrArray *objects[N_KUBECTL_KINDS];
 };
 
-/* The API server lists by the keys of its store: namespace/name in byte order. */
+/* The API server lists objects by their keys in its store: namespace/name in byte order. */
 static int
 compare_keys(const void *a, const void *b)
 {

@@ -138,7 +138,7 @@ put_system(Description *self, json_t *node)
         put_text(self, 0, "ProviderID", provider);
 }
 
-/* A sum of quantities, in thousandths; the first that is not 0 says how it is printed. */
+/* A sum of quantities, in thousandths. Its format is that of the first quantity other than 0. */
 typedef struct {
     int64_t milli;
     gboolean is_binary;
@@ -172,9 +172,9 @@ amount_raise(Amount *self, Amount other)
         *self = other;
 }
 
-/* What the pod asks for (PodRequestsAndLimits): its containers together, or the init container that
- * wants more, with the sidecars that run by then; and the overhead. @list: "requests" or "limits"
- */
+/* The requests or limits of a pod (PodRequestsAndLimits in kubectl): the sum of its containers, or
+ * the largest init container with the sidecars before it; plus the overhead. @list: "requests" or
+ * "limits" */
 static Amount
 pod_amount(json_t *pod, const char *list, const char *name)
 {
@@ -204,8 +204,8 @@ pod_amount(json_t *pod, const char *list, const char *name)
     return total;
 }
 
-/* "100m (10%)" of @room thousandths. @is_pod: kubectl divides by 0 there, and prints the least of
- * all numbers */
+/* Appends "100m (10%)" of @room thousandths. @is_pod: without room, kubectl divides by 0 and prints
+ * the least int64 */
 static void
 append_share(GString *out, Amount amount, int64_t room, gboolean is_pod)
 {
@@ -239,7 +239,7 @@ put_pod_shares(Description *self, json_t *pod, json_t *room)
         value_text(pod, "metadata.name"), line->str, age->str);
 }
 
-/* Whether the resource is the cluster's own: not one that the node's own plug-ins count. */
+/* Whether a device plug-in or an administrator defines the resource, not Kubernetes. */
 static gboolean
 is_extended(const char *name)
 {

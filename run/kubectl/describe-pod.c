@@ -27,7 +27,7 @@ put_resources(Description *self, json_t *resources)
     }
 }
 
-/* "State:\tRunning" and what belongs to it. */
+/* "State:\tRunning" and its details. */
 static void
 put_state(Description *self, const char *title, json_t *state)
 {
@@ -69,7 +69,7 @@ put_ports(Description *self, const char *title, json_t *ports, const char *field
         text->len > 0 ? text->str : "<none>");
 }
 
-/* Command and arguments, a line each. */
+/* A command or its arguments, one a line. */
 static void
 put_words(Description *self, const char *title, json_t *words)
 {
@@ -145,7 +145,7 @@ put_probes(Description *self, json_t *container)
     }
 }
 
-/* What a fieldRef finds in the pod; "" within a template. */
+/* Appends the field of the pod that a fieldRef names. @pod: NULL in a template: appends nothing */
 static void
 append_field_value(GString *out, json_t *pod, const char *path)
 {
@@ -260,7 +260,7 @@ put_mounts(Description *self, json_t *container)
     }
     if (devices->len == 0)
         return;
-    put(self, 2, "Devices:%s\n", none); /* the mounts' own, also in kubectl */
+    put(self, 2, "Devices:%s\n", none); /* kubectl too looks at the mounts here */
     for (unsigned i = 0; i < devices->len; i++)
         put(self, 3, "%s from %s\n", value_text(devices->pdata[i], "devicePath"),
             value_text(devices->pdata[i], "name"));
@@ -277,7 +277,7 @@ put_seccomp(Description *self, unsigned level, json_t *profile)
                  value_text(profile, "localhostProfile"));
 }
 
-/* @status: NULL: none (yet); @pod: NULL: in a template */
+/* @status: NULL if there is none yet. @pod: NULL in a template */
 static void
 put_container(Description *self, json_t *container, json_t *status, json_t *pod, const char *indent)
 {
@@ -398,7 +398,7 @@ put_spread(Description *self, const char *indent, json_t *constraints)
     }
 }
 
-/* Quantities of cpu and memory: 0 is as good as none. */
+/* In thousandths; 0 for a missing quantity. */
 static int64_t
 milli_of(json_t *quantity)
 {
@@ -411,8 +411,8 @@ milli_of(json_t *quantity)
     return milli;
 }
 
-/* Of all containers: whether any asks for cpu or memory; and whether each has limits, equal to what
- * it asks for. */
+/* BestEffort: no container has requests or limits. Guaranteed: each has limits, and requests equal
+ * to them. */
 static const char *
 quality_class(json_t *pod)
 {

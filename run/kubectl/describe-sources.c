@@ -3,7 +3,7 @@
 
 #include "describe.h"
 
-/* Where the data of a volume is: a table of the kinds of sources and what kubectl tells of each. */
+/* Sources of volumes: a table of their kinds and of the fields that kubectl prints. */
 
 typedef enum {
     SHOW_TEXT,      /* "" if it is missing */
@@ -14,7 +14,7 @@ typedef enum {
     SHOW_LIST,     /* [a b] */
     SHOW_COMMAS,   /* a, b */
     SHOW_MAP,      /* map[a:b] */
-    SHOW_REFERENCE /* of a secret */
+    SHOW_REFERENCE /* a reference to a secret */
 } SourceShow;
 
 #define SOURCE_FIELDS_MAX 11
@@ -42,7 +42,7 @@ typedef struct {
 #define READ_ONLY {"ReadOnly:", "readOnly", SHOW_BOOL}
 #define SECRET {"SecretRef:", "secretRef", SHOW_REFERENCE}
 
-/* In the order of kubectl, which describes only the first source of a volume. */
+/* In the order of kubectl, which describes only the first source that it finds. */
 static const SourceKind sources[] = {
     {"hostPath", IN_BOTH, "HostPath", "bare host directory volume",
      {{"Path:", "path", SHOW_TEXT}, {"HostPathType:", "type", SHOW_TEXT_NONE}}},
@@ -127,7 +127,7 @@ static const SourceKind sources[] = {
 };
 /* clang-format on */
 
-/* As Go's protobuf types print a reference to a secret. */
+/* Prints a reference to a secret as Go's protobuf types do. */
 static void
 append_reference(GString *out, json_t *reference, gboolean is_persistent)
 {
@@ -210,7 +210,7 @@ put_csi(Description *self, json_t *csi, gboolean is_persistent)
             "%s=%s", keys[i], json_string_value(json_object_get(attributes, keys[i])));
 
         if (i > 0) {
-            put(self, 2, "%s", ""); /* an indent of its own, as kubectl writes it */
+            put(self, 2, "%s", ""); /* kubectl indents the empty name, too */
             put(self, 2, "\t");
         }
         if (strlen(line) > 140)
@@ -249,8 +249,7 @@ put_downward(Description *self, json_t *source)
     }
 }
 
-/* kubectl 1.32.4 prints the pointer to "optional", not what it points to: that is an address, which
- * nobody can foretell. */
+/* kubectl 1.32.4 prints the address of "optional" instead of its value: nobody can foretell it. */
 static void
 put_optional(Description *self, const char *title, json_t *source)
 {

@@ -5,7 +5,7 @@
 
 /* Claims, volumes, classes and CSINodes. */
 
-/* "Access Modes" and the like, which stand empty until the claim has a volume. @is_whole: not a
+/* Capacity and access modes stay empty until the claim has a volume. @is_whole: FALSE for a
  * template within a pod */
 void
 describe_claim_spec(Description *self, json_t *claim, gboolean is_whole)
@@ -39,7 +39,7 @@ describe_claim_spec(Description *self, json_t *claim, gboolean is_whole)
     put_text(self, 1, "Name", value_text(source, "name"));
 }
 
-/* A pod stands once for each of its volumes that is the claim. */
+/* Adds the names of pods that use the claim; a pod with two such volumes counts twice. */
 static void
 add_users(const Description *self, json_t *claim, GPtrArray *names)
 {
@@ -116,7 +116,7 @@ describe_claim(Description *self, json_t *claim)
 }
 
 /* "zone in [a, b]" under "Term 0:", of a volume's node affinity or a class's topologies. @operator:
- * NULL: told by each */
+ * NULL: each expression has its own */
 static void
 put_term(Description *self, unsigned level, gsize n, json_t *expressions, const char *operator)
 {

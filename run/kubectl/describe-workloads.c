@@ -14,7 +14,7 @@ put_selector(Description *self, json_t *object)
     put_text(self, 0, "Selector", text->str);
 }
 
-/* The pods that the object is the controller of, by phase. */
+/* Counts the object's own pods by phase. */
 static void
 put_pods_status(Description *self, json_t *object)
 {
@@ -120,7 +120,7 @@ describe_replica_set(Description *self, json_t *set)
     put_workload_conditions(self, value_at(set, "status.conditions"));
 }
 
-/* Its ReplicaSets but the newest by revision, or the newest. */
+/* Appends the newest ReplicaSet by revision, or all others. */
 static void
 append_replica_sets(GString *out, const Description *self, json_t *deployment, gboolean is_new)
 {
@@ -210,7 +210,7 @@ describe_daemon_set(Description *self, json_t *set)
     describe_pod_template(self, value_at(set, "spec.template"));
 }
 
-/* A number that is told only if it is there. */
+/* Nothing if the number is missing. */
 static void
 put_number(Description *self, const char *name, json_t *object, const char *path, const char *unit)
 {
@@ -235,7 +235,7 @@ put_job_times(Description *self, json_t *job)
     put_text(self, 0, "Duration", duration->str);
 }
 
-#define INDEXES_LENGTH 50 /* what is longer is cut at the next comma */
+#define INDEXES_LENGTH 50 /* longer lists are cut at the next comma */
 
 static void
 put_completed_indexes(Description *self, json_t *job)

@@ -5,7 +5,7 @@
 #include "go-sort.h"
 #include "print.h"
 
-/* What kubectl cuts long annotations to, in bytes. */
+/* bytes; kubectl cuts longer annotations */
 #define ANNOTATION_LENGTH_MAX 140
 
 void
@@ -97,7 +97,7 @@ put_map(Description *self, const char *indent, const char *name, json_t *map)
     }
 }
 
-/* In several lines: the name, then the text indented, each line cut to size. */
+/* The name, then the lines of the text, each indented and cut to size. */
 static void
 put_long_annotation(Description *self, const char *name, const char *text)
 {
@@ -123,7 +123,7 @@ put_annotations(Description *self, const char *name, json_t *annotations)
 
     put(self, 0, "%s:\t", name);
     for (unsigned i = 0; keys[i] != NULL; i++) {
-        /* kubectl apply's own copy of the object. */
+        /* The copy that kubectl apply keeps of the object. */
         if (strcmp(keys[i], "kubectl.kubernetes.io/last-applied-configuration") == 0)
             continue;
         if (!is_first)
@@ -173,8 +173,8 @@ is_letter_case(const char *text, gboolean upper)
     return upper ? g_ascii_isupper(*text) : g_ascii_islower(*text);
 }
 
-/* The end of the word that begins at @text: "volumeID" is "volume", "ID"; "fsGroup" is "fs",
- * "Group"; "CSIDriver" is "CSI", "Driver". */
+/* Returns: the end of the word at @text: "volumeID" is "volume", "ID"; "fsGroup" is "fs", "Group";
+ * "CSIDriver" is "CSI", "Driver". */
 static const char *
 word_end(const char *text)
 {
@@ -194,8 +194,8 @@ word_end(const char *text)
     return end;
 }
 
-/* "attachRequired" as people write it: "Attach Required". Names with other signs than letters and
- * "-" stay. */
+/* Appends "Attach Required" for "attachRequired". Names with characters other than letters and "-"
+ * stay as they are. */
 static void
 append_label(GString *out, const char *field)
 {
@@ -218,8 +218,8 @@ append_label(GString *out, const char *field)
     }
 }
 
-/* Every field by its name, as kubectl does with kinds that it has no words for. @path: of @value,
- * "" at the top. */
+/* Prints every field under its name, as kubectl does for kinds without a description. @path: where
+ * @value stands in the object; "" at the top */
 static void
 put_fields(Description *self, unsigned level, json_t *value, const char *path)
 {
@@ -270,8 +270,8 @@ describe_fields(Description *self, json_t *object)
     put_fields(self, 0, object, "");
 }
 
-/* Events about @object: adds those that name @uid as its. Pods are found whatever kind the event
- * tells. */
+/* Adds the Events about @object that carry @uid. For pods, the kind in the Event does not matter.
+ */
 static void
 add_events(const Description *self, json_t *object, const char *uid, GPtrArray *found)
 {
@@ -297,7 +297,7 @@ static gboolean
 event_is_earlier(const void *a, const void *b, const void *data)
 {
     (void)data;
-    /* No time (VALUE_TIME_NONE) is before all others, as in Go. */
+    /* A missing time (VALUE_TIME_NONE) comes first, as in Go. */
     return value_time((json_t *)a, "lastTimestamp") < value_time((json_t *)b, "lastTimestamp");
 }
 
@@ -307,7 +307,7 @@ put_events(Description *self, json_t *object, GString *out)
     g_autoptr(GPtrArray) events = g_ptr_array_new();
 
     add_events(self, object, value_text(object, "metadata.uid"), events);
-    /* Kubelets call a node's uid by its name. */
+    /* In Events of kubelets, a node's uid is its name. */
     if (strcmp(value_text(object, "kind"), "Node") == 0)
         add_events(self, object, value_text(object, "metadata.name"), events);
     if (events->len == 0) {
@@ -346,7 +346,8 @@ describe_object(const KubectlRequest *request, const KubectlKind *kind, json_t *
     tab_writer_flush(writer, request->out);
 }
 
-/* Two empty lines between objects. */
+/* Describes an object after two empty lines, unless it is the first. @start: the length of the
+ * output before the first */
 static void
 describe_next(const KubectlRequest *self, const KubectlKind *kind, json_t *object, gsize start)
 {
@@ -355,7 +356,7 @@ describe_next(const KubectlRequest *self, const KubectlKind *kind, json_t *objec
     describe_object(self, kind, object);
 }
 
-/* A name that is not there may be how others begin. Returns: whether there are such */
+/* Describes the objects whose names begin with @prefix. Returns: whether there are any */
 static gboolean
 describe_prefix(const KubectlRequest *self,
                 const KubectlKind *kind,

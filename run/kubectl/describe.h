@@ -4,31 +4,30 @@
 #include "cluster.h"
 #include "tab-writer.h"
 
-/* A description that is being written: lines with tabs, which the writer aligns. Private to this
- * folder. */
+/* A description in progress: lines with tabs, which the writer aligns. Private to this folder. */
 struct Description {
     const KubectlRequest *request;
     TabWriter *writer;
-    unsigned indent; /* levels; of what stands within something else */
+    unsigned indent; /* levels; more within another object */
 };
 
-/* Writes text after @level times two blanks; several pieces may make one line. */
+/* Writes text, indented by two blanks a level; a line may take several calls. */
 void put(Description *self, unsigned level, const char *format, ...) G_GNUC_PRINTF(3, 4);
 /* "Name:\tvalue" */
 void put_text(Description *self, unsigned level, const char *name, const char *value);
-/* The same of a field, unless it is missing or empty. */
+/* The same for the field at @path, unless it is missing or empty. */
 void put_optional_text(
     Description *self, unsigned level, const char *name, json_t *object, const char *path);
-/* "Name" and "Namespace"; "Labels" and "Annotations" of an object. */
+/* "Name" and "Namespace"; "Labels" and "Annotations". */
 void put_name(Description *self, json_t *object);
 void put_labels(Description *self, json_t *object);
 void
 put_date(Description *self, unsigned level, const char *name, json_t *object, const char *path);
 void put_quantity(Description *self, unsigned level, const char *name, json_t *quantity);
-/* Labels and the like: k=v, one a line. @indent: blanks before the name. */
+/* A map, one k=v a line. @indent: blanks before the name */
 void put_map(Description *self, const char *indent, const char *name, json_t *map);
 void put_annotations(Description *self, const char *name, json_t *annotations);
-/* "Status:\tBound", or that and how long it is being deleted. */
+/* "Status:\tBound", or "Terminating" with its duration. */
 void put_phase(Description *self, json_t *object);
 /* "Finalizers:\t[a b]" */
 void put_list(Description *self, unsigned level, const char *name, json_t *list);
@@ -48,9 +47,10 @@ void describe_daemon_set(Description *self, json_t *set);
 void describe_job(Description *self, json_t *job);
 void describe_disruption_budget(Description *self, json_t *budget);
 
-/* Parts that several have. */
+/* Parts of several descriptions. */
 void describe_claim_spec(Description *self, json_t *claim, gboolean is_whole);
-void describe_volume_source(Description *self,
-                            json_t *spec,
-                            gboolean is_persistent); /* of a volume, or of a pod's volume */
+void describe_volume_source(
+    Description *self,
+    json_t *spec,
+    gboolean is_persistent); /* TRUE: of a PersistentVolume; FALSE: of a pod's volume */
 void describe_pod_template(Description *self, json_t *template);

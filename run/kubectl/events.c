@@ -61,7 +61,7 @@ has_type(const KubectlOptions *options, const char *type)
     return FALSE;
 }
 
-/* Whether the event is about --for's object. */
+/* Whether the Event is about the object of --for. */
 static gboolean
 is_about(json_t *event, const KubectlKind *kind, const char *name)
 {

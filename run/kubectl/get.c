@@ -8,12 +8,12 @@
 #include "print.h"
 #include "tab-writer.h"
 
-/* A line of a table: the API server's cells, and kubectl's own in front and behind. */
+/* The layout of a line: the API server's cells, with kubectl's own before and after them. */
 typedef struct {
     const KubectlKind *kind;
     const KubectlOptions *options;
     gboolean with_namespace, with_kind;
-    const char *event; /* of a watch with its types: "ADDED   "; NULL: no such column */
+    const char *event; /* with --output-watch-events: "ADDED   "; else NULL */
 } TableStyle;
 
 static void
@@ -24,7 +24,7 @@ begin_cell(GString *line, gboolean *is_first)
     *is_first = FALSE;
 }
 
-/* Only the first line of a text has room in a table. */
+/* A table shows only the first line of a text. */
 static void
 append_cell(GString *line, const char *text)
 {
@@ -118,7 +118,7 @@ append_row(const TableStyle *style, json_t *object, ValueTime now, GString *line
     g_string_append_c(line, '\n');
 }
 
-/* What --sort-by compares: the object, and what the path found first in it (NULL: nothing). */
+/* An object, and the first value that the path of --sort-by finds in it (NULL: none). */
 typedef struct {
     json_t *object, *value;
 } SortItem;
@@ -141,8 +141,7 @@ quantities_of(json_t *a, json_t *b, int64_t *x, int64_t *y)
            quantity_parse(json_string_value(b), &value, y, NULL);
 }
 
-/* As kubectl compares: texts that are quantities by size, null before all else, and what is missing
- * before that. */
+/* As kubectl compares: quantities by size; null before other values, and missing values first. */
 static gboolean
 sort_less(const void *a, const void *b, const void *data)
 {
@@ -208,8 +207,8 @@ sort_objects(const KubectlRequest *self, GPtrArray *objects)
     return TRUE;
 }
 
-/* The objects of a target; names that are not there are told. Returns: (owned): NULL with an error
- * told */
+/* Returns: (owned): the objects of a target; NULL with an error told. @not_found: gets a line for
+ * each missing name */
 static GPtrArray *
 target_objects(const KubectlRequest *self, const KubectlTarget *target, GString *not_found)
 {
@@ -296,7 +295,7 @@ print_names(const KubectlRequest *self, json_t *items)
     return 0;
 }
 
-/* The fields of a custom-columns row, all that a path found joined by commas. */
+/* Appends a row of custom columns. A cell joins all values of its path by commas. */
 static gboolean
 append_custom_row(GPtrArray *paths, json_t *object, GString *line, GError **error)
 {
@@ -397,8 +396,7 @@ print_json_path(const KubectlRequest *self, json_t *object, const char *template
     return 1;
 }
 
-/* -o other than a table. @items: what was found; @is_list: print them as a List even if it is one.
- */
+/* Output other than a table. @is_list: print a List even of a single item */
 static int
 print_objects(const KubectlRequest *self, json_t *items, gboolean is_list)
 {
@@ -541,7 +539,7 @@ kubectl_watch_free(KubectlWatch *self)
     g_free(self);
 }
 
-/* Whether the watch is about @object. */
+/* Whether the watch shows @object. */
 static gboolean
 watch_selects(const KubectlWatch *self, json_t *object)
 {
@@ -555,8 +553,8 @@ watch_selects(const KubectlWatch *self, json_t *object)
            request_selects(&self->request, target->kind, object, &fault);
 }
 
-/* Not as a row of a table but each by itself: YAML documents apart, columns with headers on the
- * first alone; with its type a JSON document takes one line. */
+/* Prints a change other than as a row of a table: YAML documents are separated, custom columns have
+ * headers once, and JSON with its type takes one line. */
 static void
 watch_print(KubectlWatch *self, const char *type, json_t *object, GString *out)
 {

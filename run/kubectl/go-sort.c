@@ -3,10 +3,9 @@
 
 #include "go-sort.h"
 
-/* Pattern-defeating quicksort (Orson Peters, 2021) with the choices that Go's package sort makes
- * in 1.23, which kubectl 1.32 is built with: thresholds, pivots and the generator that breaks
- * patterns (another one since 1.24). Which element is compared with which decides where equal ones
- * end up. */
+/* Pattern-defeating quicksort (Orson Peters, 2021) with the thresholds, pivots and random numbers
+ * of Go's package sort in 1.23, which builds kubectl 1.32 (Go 1.24 draws other random numbers). The
+ * order of comparisons decides where equal elements end up. */
 
 #define INSERTION_LENGTH_MAX 12
 #define NINTHER_LENGTH_MIN 50
@@ -41,7 +40,7 @@ swap(Sort *self, int i, int j)
     self->items[j] = item;
 }
 
-/* Swaps items[i] towards @first as long as it is less than its neighbour. */
+/* Swaps items[i] towards @first while it is less than its neighbour. */
 static void
 sink_left(Sort *self, int first, int i)
 {
@@ -92,7 +91,7 @@ bits_of(unsigned number)
     return number == 0 ? 0 : 32 - (unsigned)__builtin_clz(number);
 }
 
-/* Puts three elements of the middle elsewhere, by a xorshift generator seeded with the length. */
+/* Swaps three middle elements with others, by a xorshift generator seeded with the length. */
 static void
 break_patterns(Sort *self, int a, int b)
 {
@@ -153,7 +152,7 @@ choose_pivot(const Sort *self, int a, int b, SortHint *hint)
     return j;
 }
 
-/* Tries to finish what is nearly sorted. Returns: whether it is sorted now */
+/* Tries to finish a nearly sorted range. Returns: whether it is sorted now */
 static gboolean
 partial_insertion_sort(Sort *self, int a, int b)
 {
@@ -168,7 +167,7 @@ partial_insertion_sort(Sort *self, int a, int b)
             return FALSE;
         swap(self, i, i - 1);
         if (i - a >= 2)
-            sink_left(self, 0, i - 1); /* not a: Go goes on to the very first element */
+            sink_left(self, 0, i - 1); /* not a: Go sinks to the very first element */
         if (b - i >= 2)
             for (int j = i + 1; j < b && less(self, j, j - 1); j++)
                 swap(self, j, j - 1);
@@ -176,7 +175,7 @@ partial_insertion_sort(Sort *self, int a, int b)
     return FALSE;
 }
 
-/* What equals the pivot goes left. Returns: the first element after those */
+/* Moves elements equal to the pivot left. Returns: the first element after them */
 static int
 partition_equal(Sort *self, int a, int b, int pivot)
 {
@@ -194,7 +193,7 @@ partition_equal(Sort *self, int a, int b, int pivot)
     }
 }
 
-/* Returns: where the pivot is now; @was_partitioned: nothing had to move */
+/* Returns: the pivot's new place. @was_partitioned: (out): no element had to move */
 static int
 partition(Sort *self, int a, int b, int pivot, gboolean *was_partitioned)
 {

@@ -4,8 +4,8 @@
 #include "json-path.h"
 #include "print.h"
 
-/* A template is a list of parts: text, or an action in braces, which is a list of steps. Every step
- * maps the values that the one before it found to values of its own. */
+/* A template is a list of parts. A part is text, or an action in braces: a list of steps. Each step
+ * maps the values of the step before it to new values. */
 
 typedef enum {
     STEP_TEXT,
@@ -22,12 +22,12 @@ typedef enum {
 
 typedef struct {
     StepKind kind;
-    char *text;      /* of TEXT and FIELD; the operator of FILTER, "exists": none */
-    json_t *number;  /* of NUMBER: also true and false */
+    char *text;      /* of TEXT and FIELD; of FILTER its operator, or "exists" */
+    json_t *number;  /* of NUMBER, which includes true and false */
     GPtrArray *left; /* of FILTER: Step; of UNION: GPtrArray of Step */
     GPtrArray *right;
     int64_t bounds[3];         /* of SLICE: first, end, step */
-    gboolean known[3], is_one; /* is_one: [n], whose end is the one after it */
+    gboolean known[3], is_one; /* is_one: [n], which ends at n + 1 */
 } Step;
 
 struct JsonPath {
@@ -90,7 +90,7 @@ ends_word(char c)
 
 static gboolean parse_action(Parser *parser, GPtrArray *steps, char end);
 
-/* The steps of a text of its own: of one member of a union, of one side of a filter. */
+/* Parses a member of a union, or one side of a filter. */
 static GPtrArray *
 parse_part(Parser *parser, const char *text, gsize length)
 {
@@ -202,7 +202,7 @@ parse_union(Parser *parser, GPtrArray *steps, const char *text)
     return TRUE;
 }
 
-/* [...] that is no filter; @parser is behind the bracket. */
+/* [...] other than a filter; @parser is behind the bracket. */
 static gboolean
 parse_array(Parser *parser, GPtrArray *steps)
 {
@@ -217,7 +217,7 @@ parse_array(Parser *parser, GPtrArray *steps)
     if (strchr(text, ',') != NULL)
         return parse_union(parser, steps, text);
     if (length >= 2 && *text == '\'' && strchr(text + 1, '\'') == text + length - 1) {
-        /* Dots in it lead deeper: it is read as if it stood behind one. */
+        /* Dots in the name lead deeper, as behind a dot. */
         g_autofree char *path = g_strdup_printf(".%.*s", (int)length - 2, text + 1);
         Parser part = {.at = path, .error = parser->error};
 
@@ -438,7 +438,7 @@ walk_recursive(json_t *value, GPtrArray *found)
         walk_recursive(members->pdata[i], found);
 }
 
-/* < 0, 0, > 0; 2: they cannot be compared */
+/* Returns: -1, 0, 1; 2 if the types cannot be compared */
 static int
 compare_values(json_t *a, json_t *b)
 {
@@ -482,7 +482,7 @@ passes_filter(const char *operator, json_t * left, json_t *right, gboolean *pass
     return TRUE;
 }
 
-/* What @steps find in @item alone. */
+/* Returns: (owned): the values that @steps find in @item; NULL with @error */
 static GPtrArray *
 walk_item(GPtrArray *steps, json_t *item, GError **error)
 {
@@ -595,7 +595,7 @@ walk_step(const Step *step, GPtrArray *values, GPtrArray *found, GError **error)
     return TRUE;
 }
 
-/* Replaces *@values by what @steps find in them. */
+/* Replaces *@values by the values that @steps find in them. */
 static gboolean
 walk(GPtrArray *steps, GPtrArray **values, GError **error)
 {
@@ -620,8 +620,8 @@ begins_with(GPtrArray *steps, StepKind kind)
     return steps->len > 0 && ((const Step *)steps->pdata[0])->kind == kind;
 }
 
-/* Parts from @first on, up to the end of the range that they are in. @found: NULL: nothing is kept.
- * Returns: where that is */
+/* Walks the parts from @first to the end of their range. @found: gets the values of each part;
+ * NULL: they are dropped. Returns: the index of the end; -1 with @error */
 static int
 find_parts(const JsonPath *self,
            unsigned first,

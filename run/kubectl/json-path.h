@@ -12,12 +12,12 @@ typedef struct JsonPath JsonPath;
 GQuark json_path_error_quark(void);
 typedef enum {
     JSON_PATH_ERROR_INVALID,   /* the template */
-    JSON_PATH_ERROR_NOT_FOUND, /* what it asks for is not of the kind it takes it for */
+    JSON_PATH_ERROR_NOT_FOUND, /* a value is of another type than the template expects */
 } JsonPathError;
 
 /* Returns: (owned) */
 JsonPath *json_path_parse(const char *text, GError **error);
-/* As --sort-by and custom-columns take it: "metadata.name", ".metadata.name", "{.metadata.name}".
+/* The form of --sort-by and custom-columns: "metadata.name", ".metadata.name", "{.metadata.name}".
  */
 JsonPath *json_path_parse_relaxed(const char *text, GError **error);
 void json_path_free(JsonPath *self);
@@ -25,12 +25,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(JsonPath, json_path_free)
 
 /**
  * json_path_find:
- * Members that are missing give no result.
- * Returns: (owned): a GPtrArray for each part of the template, of json_t: what it found; %NULL with
- * a %JSON_PATH_ERROR
+ * Missing members give no result.
+ * Returns: (owned): for each part of the template a GPtrArray of the values (json_t) that it found;
+ * %NULL with a %JSON_PATH_ERROR
  */
 GPtrArray *json_path_find(const JsonPath *self, json_t *data, GError **error);
-/* Appends the template with what was found in its place. */
+/* Appends the template, with the values in place of its actions. */
 gboolean json_path_print(const JsonPath *self, json_t *data, GString *out, GError **error);
-/* The same with a list of what each part found, as JSON: jsonpath-as-json. */
+/* Appends a JSON list of the values of each part: jsonpath-as-json. */
 gboolean json_path_print_json(const JsonPath *self, json_t *data, GString *out, GError **error);

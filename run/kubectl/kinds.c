@@ -4,7 +4,7 @@
 #include "describe.h"
 #include "kinds.h"
 
-/* In the order in which `get all` has them. */
+/* In the order of `get all`. */
 /* clang-format off */
 static const KubectlKind kinds[N_KUBECTL_KINDS] = {
     {"Pod", "v1", "pods", "po", TRUE, TRUE, pod_columns, describe_pod},
@@ -49,7 +49,7 @@ kubectl_kind_at(unsigned i)
     return &kinds[i];
 }
 
-/* "" for the kinds of the core. */
+/* @length: (out): 0 for kinds of the core group */
 static const char *
 group_of(const KubectlKind *self, gsize *length)
 {

@@ -3,23 +3,23 @@
 
 #include "value.h"
 
-/* The kinds that the commands know: their names, and the columns that the API server prints for
- * them. One row holds all of a kind, so the table names the functions of tables and descriptions,
- * and these find kinds in the table: a circle of files, but no second list. */
+/* The kinds that the commands know: their names, tables and descriptions. One row holds all of a
+ * kind, so the table names the functions of tables and descriptions, and these find kinds in the
+ * table: a circle of files, but no second list. */
 
 typedef struct KubectlKind KubectlKind;
 typedef struct Description Description;
 typedef struct Cell Cell;
 
 typedef enum {
-    COLUMN_WIDE = 1 << 0, /* only with -o wide */
+    COLUMN_WIDE = 1 << 0, /* shown only with -o wide */
     COLUMN_NAME = 1 << 1, /* begins with the kind where several kinds are printed */
 } KindColumnFlags;
 
 typedef struct {
     const char *name; /* "Access Modes": printed in capitals */
     void (*append)(Cell *cell);
-    const char *path;    /* of the field; "" if append() needs none */
+    const char *path;    /* of the field; "" if append() needs no field */
     const char *missing; /* printed if append() writes nothing */
     unsigned flags;      /* KindColumnFlags */
 } KindColumn;
@@ -37,12 +37,12 @@ struct KubectlKind {
     const char *kind;        /* "StorageClass" */
     const char *api_version; /* "storage.k8s.io/v1" */
     const char *plural;      /* "storageclasses" */
-    const char *short_names; /* by blanks; "": none */
+    const char *short_names; /* separated by blanks; "" if there are none */
     gboolean is_namespaced;
-    gboolean is_in_all;        /* `get all` has it */
+    gboolean is_in_all;        /* `get all` lists it */
     const KindColumn *columns; /* ends with a NULL name */
     void (*describe)(Description *description,
-                     json_t *object); /* all but the events; NULL: field by field */
+                     json_t *object); /* without the Events; NULL: prints field by field */
 };
 
 #define N_KUBECTL_KINDS 23
@@ -50,14 +50,14 @@ const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims",
  * "sc.storage.k8s.io". NULL: none */
 const KubectlKind *kubectl_kind_find(const char *word);
-/* The kind of an object of a list; NULL: not known */
+/* Returns: the kind of an object; NULL if it is unknown */
 const KubectlKind *kubectl_kind_of(json_t *object);
-/* "storageclass.storage.k8s.io", "pod": as names get it in front. (owned) */
+/* "storageclass.storage.k8s.io", "pod": the prefix of names. (owned) */
 char *kubectl_kind_prefix(const KubectlKind *self);
-/* "storageclasses.storage.k8s.io": as errors call it. (owned) */
+/* "storageclasses.storage.k8s.io": the name in errors. (owned) */
 char *kubectl_kind_resource(const KubectlKind *self);
 
-/* Rows; columns of the same files. */
+/* The tables. */
 extern const KindColumn claim_columns[], volume_columns[], class_columns[], attachment_columns[],
     csi_node_columns[], csi_driver_columns[], created_columns[], pod_columns[], node_columns[],
     stateful_set_columns[], deployment_columns[], replica_set_columns[], service_columns[],
@@ -65,16 +65,16 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
     disruption_budget_columns[], controller_revision_columns[], snapshot_columns[],
     snapshot_content_columns[], snapshot_class_columns[];
 
-/* Cells of both tables. */
+/* Cells of several tables. */
 void cell_value(Cell *cell);
 void cell_age(Cell *cell);
 void cell_joined(Cell *cell); /* a list, joined by commas */
 
-/* What tables and descriptions both tell. */
+/* Parts of tables and descriptions. */
 void append_access_modes(GString *out,
                          json_t *modes); /* "RWO,ROX,RWX,RWOP": in this order, each once */
 const char *
-class_name_of(json_t *object); /* of a claim or volume: the old annotation, or the field; "" */
+class_name_of(json_t *object); /* of a claim or volume: the old annotation, or else the field */
 void append_node_roles(GString *out, json_t *node); /* "<none>" */
 gboolean class_is_default(json_t *class);
 void append_label_selector(GString *out, json_t *selector); /* "a=b,c in (d,e),!f"; "<none>" */

@@ -55,7 +55,7 @@ kubectl_options_clear(KubectlOptions *options)
     memset(options, 0, sizeof *options);
 }
 
-/* "-L a,b -L c" is three words. */
+/* Makes three words of "-L a,b -L c". */
 static void
 split_commas(char ***words)
 {
@@ -73,7 +73,7 @@ kubectl_options_finish(KubectlOptions *options)
     split_commas(&options->types);
 }
 
-/* GLib takes "-ovalue" and "-o value", kubectl also "-o=value". */
+/* Splits "-o=value", which kubectl takes, but GLib does not. */
 static char **
 without_equals(char **words)
 {

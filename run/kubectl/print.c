@@ -91,7 +91,7 @@ static const char other_types[] =
     "|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     "(?:[Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]+(?:\\.[0-9]*)?(?:[-+Z ].*)?)?)$";
 
-/* go-yaml sorts names as people do: numbers in them by value, letters after other signs. */
+/* go-yaml sorts names as people do: numbers in them by value, letters after other characters. */
 static int
 compare_names(const void *a, const void *b)
 {
@@ -110,7 +110,7 @@ compare_names(const void *a, const void *b)
         if (left_letter || right_letter)
             return in_digits == left_letter ? -1 : 1;
 
-        /* The one with more digits is the greater number; zeros in front make no difference. */
+        /* Numbers compare by value; at equal values, fewer digits come first. */
         gsize left_digits = strspn(left, "0123456789"), right_digits = strspn(right, "0123456789");
         if (left_digits > 0 && right_digits > 0) {
             gint64 x = g_ascii_strtoll(left, NULL, 10), y = g_ascii_strtoll(right, NULL, 10);
@@ -143,7 +143,7 @@ static void
 emit(Printer *self, yaml_event_t *event)
 {
     if (!yaml_emitter_emit(&self->emitter, event))
-        g_error("YAML: %s", self->emitter.problem); /* only for events in a wrong order */
+        g_error("YAML: %s", self->emitter.problem); /* only if events come in a wrong order */
 }
 
 static void
@@ -224,8 +224,8 @@ print_yaml(GString *out, json_t *value)
     emit(&self, &event);
     yaml_emitter_flush(emitter);
     yaml_emitter_delete(emitter);
-    /* libyaml ends a document that ends in kept line breaks, or in a bare word, with dots; Go does
-     * not. */
+    /* Unlike Go, libyaml writes dots after a document that ends in kept line breaks or a bare word.
+     */
     if (out->len >= start + 4 && strcmp(out->str + out->len - 4, "...\n") == 0)
         g_string_truncate(out, out->len - 4);
 }

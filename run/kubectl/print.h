@@ -3,13 +3,13 @@
 
 #include "value.h"
 
-/* JSON and YAML as kubectl prints them. Members stand in order of their names. */
+/* JSON and YAML as kubectl prints them, members in order of their names. */
 
-/* As Go's json.Marshal(): compact; @indent blanks a level: as json.MarshalIndent(), 0: in one line.
- * <, > and & are escaped. */
+/* As Go's json.MarshalIndent() with @indent blanks a level; 0: in one line, as json.Marshal().
+ * Escapes <, > and &. */
 void print_json(GString *out, json_t *value, unsigned indent);
-/* As sigs.k8s.io/yaml writes a document: libyaml's layout, and quotes where a word would not be
- * read back as the same string. */
+/* As sigs.k8s.io/yaml: the layout of libyaml, with quotes around words that YAML would not read as
+ * strings. */
 void print_yaml(GString *out, json_t *value);
-/* What could take over a terminal is shown instead: ESC as ^[, CR as \r. */
+/* Makes control characters visible: ESC as ^[, CR as \r. @length: bytes; -1: all */
 void print_escaped(GString *out, const char *text, gssize length);

@@ -24,7 +24,8 @@ split_requirements(const char *selector)
     }
 }
 
-/* "key in (a,b)", "key notin (a,b)": @rest begins behind the key. Returns: FALSE: something else */
+/* "key in (a,b)", "key notin (a,b)". @rest: the text after the key. Returns: FALSE if it is neither
+ */
 static gboolean
 match_set(const char *rest, const char *value, gboolean *matches)
 {

@@ -7,13 +7,13 @@ struct TabWriter {
     GString *text;
     unsigned width_min, padding;
     gboolean remembers;
-    GArray *widths;     /* unsigned: of the columns that the lines being laid out are in */
-    GArray *remembered; /* unsigned: the widest so far of each column */
+    GArray *widths;     /* unsigned: of the columns around the lines being laid out */
+    GArray *remembered; /* unsigned: the largest width of each column so far */
     GPtrArray *lines;   /* char **: cells of each line */
 };
 
-/* @width_min: of a column, with its padding; @padding: blanks after the widest cell; @remembers:
- * columns only grow from one flush to the next: kubectl's own addition, for watches */
+/* @width_min: of a column, with its padding. @padding: blanks after the widest cell. @remembers:
+ * columns never get narrower from one flush to the next, as in kubectl's watches */
 static TabWriter *
 tab_writer_new(unsigned width_min, unsigned padding, gboolean remembers)
 {
@@ -94,7 +94,7 @@ write_lines(const TabWriter *self, unsigned first, unsigned end, GString *out)
     }
 }
 
-/* The width of @column from line @first on; @end: the first line after it. */
+/* Returns: the width of @column from line @first on. @end: (in, out): the first line after it */
 static unsigned
 column_width(TabWriter *self, unsigned column, unsigned first, unsigned *end)
 {

@@ -4,7 +4,7 @@
 #include "kinds.h"
 
 /* Tables of the storage kinds, as the API server prints them (pkg/printers/internalversion of
- * Kubernetes 1.32); those of snapshots by the additionalPrinterColumns of their
+ * Kubernetes 1.32), and of snapshots, from the additionalPrinterColumns of their
  * CustomResourceDefinitions (external-snapshotter v8.2, client/config/crd). */
 
 void
@@ -99,7 +99,7 @@ cell_class(Cell *cell)
     g_string_append(cell->text, class_name_of(cell->object));
 }
 
-/* A field that may be set to an empty text. */
+/* For fields that may hold an empty text. */
 static void
 cell_optional(Cell *cell)
 {

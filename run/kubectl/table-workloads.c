@@ -6,7 +6,7 @@
 /* Tables of pods, nodes, workloads and events, as the API server prints them
  * (pkg/printers/internalversion of 1.32). */
 
-/* What the containers of a pod add up to. */
+/* The sum of a pod's containers. */
 typedef struct {
     char *reason; /* the STATUS */
     int64_t restarts, ready, total;
@@ -32,7 +32,7 @@ count_restarts(PodSummary *self, json_t *status)
     self->restarted_at = MAX(self->restarted_at, at);
 }
 
-/* Of a container that ended without a reason: its signal or exit code. */
+/* Without a reason, tells the signal or exit code of a container that ended. */
 static void
 set_end(PodSummary *self, const char *prefix, json_t *terminated)
 {
@@ -63,8 +63,8 @@ has_condition(json_t *pod, const char *type)
     return strcmp(value_text(condition, "status"), "True") == 0;
 }
 
-/* Looks at the init containers up to the first that is not done. @sidecars: gets the restarts of
- * those that go on beside the pod's containers. Returns: whether there is one that is not done */
+/* Looks at the init containers up to the first unfinished one. @sidecars: gets the restarts of init
+ * containers that keep running. Returns: whether there is an unfinished one */
 static gboolean
 summarize_init(PodSummary *self, json_t *pod, PodSummary *sidecars)
 {

@@ -99,7 +99,7 @@ value_has_word(json_t *list, const char *word)
     return FALSE;
 }
 
-/* %v of a float64: the shortest digits that give the number back; Go turns to an exponent at 1e21.
+/* %v of a float64: the fewest digits that give the number back; Go writes exponents from 1e21 on.
  */
 static void
 append_real(GString *out, double real)
@@ -213,7 +213,7 @@ value_time(json_t *object, const char *path)
     return *text != '\0' ? value_time_parse(text) : VALUE_TIME_NONE;
 }
 
-/* "3m4s", "3m": the smaller part is left out if it is 0. */
+/* "3m4s", or "3m" if the smaller part is 0. */
 static void
 append_two(GString *out, int64_t large, char large_unit, int64_t small, char small_unit)
 {
@@ -222,7 +222,7 @@ append_two(GString *out, int64_t large, char large_unit, int64_t small, char sma
         g_string_append_printf(out, "%" PRId64 "%c", small, small_unit);
 }
 
-/* HumanDuration of k8s.io/apimachinery: two parts while the smaller one still tells something. */
+/* HumanDuration of k8s.io/apimachinery: two parts while the smaller one still matters. */
 void
 value_append_age(GString *out, ValueTime time, ValueTime now)
 {
@@ -231,7 +231,7 @@ value_append_age(GString *out, ValueTime time, ValueTime now)
         return;
     }
 
-    /* Clocks of machines differ: up to two seconds ahead is now. */
+    /* Clocks differ: a time up to two seconds ahead counts as now. */
     int64_t seconds = (now - time) / SIM_SECOND, minutes = seconds / 60, hours = minutes / 60,
             days = hours / 24;
 
@@ -274,7 +274,7 @@ value_append_date(GString *out, ValueTime time)
     int64_t seconds = time / SIM_SECOND - (time % SIM_SECOND < 0 ? 1 : 0);
     g_autoptr(GDateTime) date = g_date_time_new_from_unix_utc(seconds);
 
-    /* g_date_time_format() would speak the language of the user. */
+    /* g_date_time_format() would print the user's language. */
     g_string_append_printf(
         out, "%s, %02d %s %04d %02d:%02d:%02d +0000", days[g_date_time_get_day_of_week(date) - 1],
         g_date_time_get_day_of_month(date), months[g_date_time_get_month(date) - 1],

@@ -5,9 +5,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-/* API objects as JSON, read as kubectl reads them: what is missing is empty. Paths are names joined
- * by dots, "spec.volumeName"; names that have dots of their own (labels, annotations) are asked for
- * at their map. */
+/* API objects as JSON, read as kubectl reads them: missing fields are empty. Paths join names by
+ * dots: "spec.volumeName". Look up names that contain dots (labels, annotations) in their map. */
 
 /* Returns: (borrowed): NULL if it is missing or null */
 json_t *value_at(json_t *object, const char *path);
@@ -15,19 +14,18 @@ json_t *value_at(json_t *object, const char *path);
 const char *value_text(json_t *object, const char *path);
 int64_t value_integer(json_t *object, const char *path, int64_t missing);
 gboolean value_is_true(json_t *object, const char *path);
-/* Items of a list or members of a map. */
+/* Returns: the number of items of a list or members of a map */
 gsize value_length(json_t *object, const char *path);
-/* Returns: (owned): the names of a map's members in byte order, ends with NULL; empty for what is
- * no map */
+/* Returns: (owned): a map's names in byte order, ended by NULL; empty for other values */
 char **value_keys(json_t *map);
-/* Returns: (borrowed): the item of a list whose @key is @text; NULL: none */
+/* Returns: (borrowed): the item of a list whose field @key is @text; NULL: none */
 json_t *value_find(json_t *list, const char *key, const char *text);
 /* Returns: (borrowed): the owner reference of an object's controller; NULL: none */
 json_t *value_controller(json_t *object);
 /* Whether @word is one of a list of strings. */
 gboolean value_has_word(json_t *list, const char *word);
 
-/* As Go's fmt prints a value read from JSON: text as it is, [a b], map[a:1 b:2], <nil>. */
+/* As Go's fmt prints a value from JSON: text as it is, [a b], map[a:1 b:2], <nil>. */
 void value_append_go(GString *out, json_t *value);
 /* A list of strings joined by @separator. */
 void value_append_joined(GString *out, json_t *list, const char *separator);
@@ -39,12 +37,12 @@ void value_append_quantity(GString *out, json_t *quantity);
 /* ns since 1970. */
 typedef int64_t ValueTime;
 #define VALUE_TIME_NONE INT64_MIN
-/* A time stamp, metav1.Time or MicroTime. Returns: %VALUE_TIME_NONE: missing or null */
+/* A metav1.Time or MicroTime. Returns: %VALUE_TIME_NONE if it is missing or null */
 ValueTime value_time(json_t *object, const char *path);
 ValueTime value_time_parse(const char *text);
-/* How long ago it was, as kubectl and the API server tell (HumanDuration): "5s", "3m4s", "2d3h";
- * "<unknown>": no time */
+/* Appends the time since @time as kubectl and the API server print it (HumanDuration): "5s",
+ * "3m4s", "2d3h"; "<unknown>" for no time. */
 void value_append_age(GString *out, ValueTime time, ValueTime now);
-/* "Fri, 20 Nov 2026 16:07:36 +0000" (RFC 1123); no time is the first day of the year 1, as Go has
- * it. */
+/* Appends "Fri, 20 Nov 2026 16:07:36 +0000" (RFC 1123); for no time Go's zero time, the first day
+ * of the year 1. */
 void value_append_date(GString *out, ValueTime time);

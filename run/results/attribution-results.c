@@ -5,7 +5,7 @@
 #include "results.h"
 #include "run/files/rows.h"
 
-/* What a run's results say of where the time went. */
+/* The attribution in a run's results: a table, JSON, and files. */
 
 #define ROWS_SHOWN 4     /* of a stage, in the table */
 #define SHARE_SHOWN 0.02 /* smaller ones are not */
@@ -41,7 +41,7 @@ share_of(SimTime part, SimTime sum)
 
 /* ---- The table and its sentence ---- */
 
-/* Rows that differ only in what the workers did stand together. */
+/* Rows of one wait and detail, whatever the workers did meanwhile. */
 static GArray *
 rows_by_cause(const Attribution *self, Stage stage, SimTime *sum)
 {
@@ -70,7 +70,7 @@ stage_has_rows(const Attribution *self, Stage stage)
     return rows->len > 0;
 }
 
-/* Waits of workers are told with what they mostly waited for themselves. */
+/* Adds to a wait for workers what the workers themselves mostly waited for. */
 static void
 append_behind(const Attribution *self, Stage stage, const AttributionRow *row, GString *text)
 {
@@ -108,7 +108,7 @@ append_stage_rows(const Attribution *self, Stage stage, GString *text)
     }
 }
 
-/* The stage that a run is about: the start of pods, else the longest that there is. */
+/* Finds the main stage of a run: the start of pods, or else the longest stage. */
 static gboolean
 find_main_stage(const Attribution *self, Stage *main_stage)
 {
@@ -129,8 +129,7 @@ find_main_stage(const Attribution *self, Stage *main_stage)
     return longest >= 0;
 }
 
-/* The largest that something could be done about: the scenario's own pauses aside. NULL: there is
- * none. */
+/* Returns: the largest row except for the scenario's own pauses; NULL if there are no rows */
 static const AttributionRow *
 find_bottleneck(const GArray *rows)
 {
@@ -239,7 +238,7 @@ compare_lengths(const void *a, const void *b)
 
     if (difference != 0)
         return difference > 0 ? 1 : -1;
-    return one < other ? -1 : one > other; /* in the order of creation: they stand in one array */
+    return one < other ? -1 : one > other; /* both stand in one array, in order of creation */
 }
 
 /* The pods that took longest to start, the slowest first. Returns: (owned): of StageRecord,
@@ -333,7 +332,7 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 
 /* ---- Files ---- */
 
-/* Labels have commas. */
+/* Quotes labels, which contain commas. */
 static void
 append_quoted(ResultFile *file, const char *value)
 {
@@ -396,8 +395,8 @@ append_json_link(ResultFile *file, const SimTrace *trace, const ChainLink *link)
     row_close(file, '}');
 }
 
-/* A wait for workers is one link, whatever they did. Returns: the index of the last part of link
- * @k, walking down */
+/* Joins the parts of a wait for workers into one link. Returns: the index of the last part, counted
+ * down from @k */
 static unsigned
 join_workers(const GArray *links, unsigned k, ChainLink *link)
 {

@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-/* Entries of the log that are read to find out what those in front of one wait for workers were
- * doing. In a crowd each waits for all before it, and to read all of that for each would be
- * quadratic. */
+/* The number of log entries to read for the work of the keys ahead in one wait for workers. In a
+ * crowd each key waits for all before it: to read everything for each would be quadratic. */
 #define BEHIND_ENTRIES 256
 
 /* ---- One chain ---- */
@@ -87,8 +86,7 @@ add_link(GArray *links, const ChainLink *link)
         g_array_append_vals(links, link, 1);
 }
 
-/* A wait for workers: back through what the worker that came free had done meanwhile, key after
- * key. */
+/* A wait for workers: walks back through the keys that the freed worker had processed meanwhile. */
 static void
 walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, GArray *links)
 {
@@ -101,7 +99,7 @@ walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, 
         SimCauseId releaser = entry->wait == WAIT_WORKERS && entry->detail == label
                                   ? sim_trace_releaser(trace, cause)
                                   : 0;
-        if (releaser != 0) { /* it took up that key then; before, it was at another */
+        if (releaser != 0) { /* the worker took up this key then; before, it had another one */
             cause = releaser;
             continue;
         }
@@ -128,7 +126,7 @@ attribution_walk(const SimTrace *trace,
     while (at > from) {
         const SimCause *entry = sim_trace_get(trace, cause);
         ChainLink link = {.to = at, .wait = WAIT_SCENARIO};
-        if (entry->at < at) { /* done from outside, at its time */
+        if (entry->at < at) { /* done from outside, at a time of the scenario */
             link.from = MAX(entry->at, from);
             add_link(links, &link);
             at = link.from;
@@ -163,9 +161,9 @@ attribution_chain(const Run *run, const StageRecord *record, GArray *links)
 /* ---- Sums ---- */
 
 struct Attribution {
-    GPtrArray *rows;      /* of AttributionRow (owned), in the order in which they came */
+    GPtrArray *rows;      /* of AttributionRow (owned), in order of their first interval */
     GHashTable *names;    /* set of strings (owned) */
-    GHashTable *by_cause; /* string of a row's cause -> AttributionRow */
+    GHashTable *by_cause; /* text of a row's cause -> AttributionRow */
 };
 
 Attribution *
@@ -221,7 +219,7 @@ find_row(Attribution *self, const AttributionRow *wanted)
     return row;
 }
 
-/* What sums do not tell apart: which verb, which kind's watch. */
+/* Sums ignore the verb of a request and the kind of a watch. */
 static uint16_t
 coarse(SimWait wait, uint16_t detail)
 {
@@ -237,13 +235,13 @@ typedef struct {
     unsigned count;
 } Sum;
 
-/* A run has some hundred sums, and a hundred thousand links. A power of two. */
+/* A run has some hundred sums and a hundred thousand links. A power of two */
 #define RECENT_SUMS 256
 
 typedef struct {
     GArray *sums;                 /* of Sum */
     GHashTable *index;            /* key -> place in sums, from 1 */
-    unsigned recent[RECENT_SUMS]; /* places, where the key's hash says: mostly right */
+    unsigned recent[RECENT_SUMS]; /* places by the key's hash; checked before use */
 } Sums;
 
 /* Returns: the key's place, from 1; 0: it has none yet */
@@ -376,9 +374,8 @@ behind_total(const GArray *rows, const char *detail, gboolean is_known)
     return total;
 }
 
-/* A wait for a worker that itself waits for tokens is a wait for tokens. If the worker was at work,
- * more workers would help: then it stays what it is. What is not known is taken to be like what is.
- */
+/* A wait for a worker that waits for tokens is a wait for tokens. If the worker was at work, more
+ * workers would help, so the wait stays as it is. Unknown time is divided as the known time is. */
 GArray *
 attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
 {
@@ -409,7 +406,7 @@ attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
 
 /* ---- Advice ---- */
 
-/* What sets the length of a wait: of the first row whose prefix its detail has. */
+/* What sets the length of a wait: the first row with its kind and a prefix of its detail. */
 /* clang-format off */
 static const struct {
     WaitKind wait;

@@ -5,7 +5,7 @@
 
 #include "run/files/rows.h"
 
-/* The groups of tracks: processes, in the format's words. Named and sorted in this order. */
+/* The groups of tracks (the format calls them processes), in the order of the picture. */
 typedef enum {
     GROUP_COMPONENTS = 1,
     GROUP_NODES,
@@ -23,19 +23,19 @@ static const char *const group_names[N_GROUPS] = {
     [GROUP_VOLUMES] = "volumes: driver calls",
 };
 
-/* A slice as it is kept: a run has some 25 for each pod. All else is worked out from what it is of.
- */
+/* The stored part of a slice, since a run has some 25 slices for each pod. All else follows from
+ * @what. */
 typedef struct {
     SimTime from;
-    uint32_t what; /* the slice's number, in the order in which slices were added */
+    uint32_t what; /* the slice's number, in order of addition */
     uint32_t line;
 } Mark;
 
-/* A stretch of time on a track. Slices of one line nest or follow one another, so what overlaps
- * gets another line of its track. */
+/* A stretch of time on a track. Slices of one line nest or follow one another; slices that overlap
+ * get another line of their track. */
 typedef struct {
     Group group;
-    uint32_t number;     /* of the track in its group, but for nodes: node_number() */
+    uint32_t number;     /* of the track in its group; for nodes see node_number() */
     const char *track;   /* borrowed */
     const char *name;    /* static, or borrowed */
     const char *subject; /* argument; NULL: none */
@@ -43,7 +43,7 @@ typedef struct {
     SimTime to;
 } Slice;
 
-/* The format's thread. Its number is its place in the list, from 1. */
+/* A line of a track (the format calls it a thread). Its number is its place in the list, from 1. */
 typedef struct {
     SimTime end;   /* of its last slice */
     uint32_t next; /* line of the same track; 0: none */
@@ -52,22 +52,24 @@ typedef struct {
 typedef struct {
     const Run *run;
     const Milestones *log;
-    const GArray *spans, *pods, *claims; /* what slices are of; spans: NULL: nothing was measured */
-    uint32_t first_pod, first_claim, first_call; /* slices: the numbers before are of spans */
-    GArray *marks;                               /* of Mark, in the end by time */
+    const GArray *spans, *pods,
+        *claims; /* the objects of slices; spans: NULL if nothing was measured */
+    uint32_t first_pod, first_claim, first_call; /* numbers of slices; spans come first */
+    GArray *marks;                               /* of Mark, finally sorted by time */
     GArray *lines;                               /* of Line */
-    GArray *first_lines[N_GROUPS];               /* of uint32_t: of each track; 0: none yet */
+    GArray *first_lines[N_GROUPS];               /* of uint32_t, for each track; 0: none yet */
     GArray *worker_of_span;                      /* of uint32_t: places in workers */
     GPtrArray *workers;                          /* names of tracks (owned) */
     GHashTable *nodes;                           /* interned name -> number, from 1 */
-    uint8_t call_of[N_MILESTONES]; /* which of calls[] a milestone ends, from 1; 0: none */
+    uint8_t call_of[N_MILESTONES]; /* place in calls[] of the call that a milestone ends, from 1; 0:
+                                      none */
     unsigned n_arrows;
     ResultFile *file;
 } ChromeTrace;
 
 /* ---- Slices ---- */
 
-/* Which calls make a slice, by the milestones of their start and end. */
+/* Calls that make a slice, with the milestones of their start and end. */
 static const struct {
     MilestoneKind started, ended;
     CsiMethod method;
@@ -85,8 +87,8 @@ static const struct {
     {MILESTONE_VOLUME_NODE_EXPAND_STARTED, MILESTONE_VOLUME_NODE_EXPANDED,   CSI_NODE_EXPAND_VOLUME       },
 };
 
-/* When the last call of that kind before its end, on the same node, started. TIME_UNSET: it began
- * before the run */
+/* Returns: the start of the call that ends with @end: the last one on the same node; TIME_UNSET if
+ * it began before the run */
 static SimTime
 find_start(const Milestones *log, const Milestone *end, MilestoneKind started)
 {
@@ -99,7 +101,7 @@ find_start(const Milestones *log, const Milestone *end, MilestoneKind started)
     return TIME_UNSET;
 }
 
-/* Whose stages are on a pod's and on a claim's track, in the order in which they are added. */
+/* Stages on the tracks of pods and of claims, in order of addition. */
 static const Stage pod_stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
                                    STAGE_START,    STAGE_POD_START, STAGE_STOP};
 static const Stage claim_stages[] = {STAGE_BIND, STAGE_PROVISION};
@@ -137,7 +139,7 @@ add_stages(ChromeTrace *self)
                 add_mark(self, from, self->first_claim + i * G_N_ELEMENTS(claim_stages) + k);
 }
 
-/* A call has a slice on its volume's track, and on its node's, if it has a node. */
+/* A call has a slice on its volume's track, and one on its node's track, if it has a node. */
 static void
 add_calls(ChromeTrace *self)
 {
@@ -154,7 +156,7 @@ add_calls(ChromeTrace *self)
     }
 }
 
-/* Which queue's workers: by the addresses of its names, for there are many spans and few queues. */
+/* Hashes the addresses of the queue's names: there are many spans, and few queues. */
 static guint
 queue_hash(const void *data)
 {
@@ -171,7 +173,7 @@ queue_equal(const void *a, const void *b)
     return one->job == other->job && one->queue == other->queue;
 }
 
-/* Queues of one name are one track, whosever they are. Returns: its place among the workers */
+/* Queues of one name share a track. Returns: its place in workers */
 static uint32_t
 worker_number(ChromeTrace *self, const SimSpan *span, GHashTable *by_name)
 {
@@ -280,14 +282,14 @@ slice_of(const ChromeTrace *self, const Mark *mark)
 
 /* ---- Order ---- */
 
-/* Of two that begin at one instant. */
+/* Orders two slices that begin at one instant. */
 static int
 compare_ties(const ChromeTrace *self, const Mark *one, const Mark *other)
 {
     const Slice a = slice_of(self, one), b = slice_of(self, other);
 
     if (a.to != b.to)
-        return a.to > b.to ? -1 : 1; /* the longer one holds the other */
+        return a.to > b.to ? -1 : 1; /* the longer slice contains the other */
     if (a.group != b.group)
         return a.group < b.group ? -1 : 1;
     int by_track = a.track == b.track ? 0 : strcmp(a.track, b.track);
@@ -307,7 +309,7 @@ compare_marks(const void *a, const void *b, void *self)
     return compare_ties(self, one, other);
 }
 
-/* The mark of a slice that is there. */
+/* Returns: the mark of an existing slice */
 static const Mark *
 find_mark(const ChromeTrace *self, SimTime from, uint32_t what)
 {
@@ -329,7 +331,7 @@ find_mark(const ChromeTrace *self, SimTime from, uint32_t what)
 
 /* ---- Lines ---- */
 
-/* Each item stands on a line of its own. */
+/* Begins an item, on a line of its own in the file. */
 static void
 begin_item(ChromeTrace *self, const char *phase)
 {
@@ -341,7 +343,7 @@ begin_item(ChromeTrace *self, const char *phase)
     row_json_text(file, "ph", phase);
 }
 
-/* A track's name. @n: which of its lines */
+/* Names a line of a track. @n: its place in the track, from 1 */
 static void
 append_line(ChromeTrace *self, const Slice *slice, uint32_t line, unsigned n)
 {
@@ -378,7 +380,7 @@ node_number(ChromeTrace *self, const char *node)
     return number - 1;
 }
 
-/* The first line of the slice's track that is free by then, or whose last slice holds it. */
+/* Puts a slice on the first free line of its track, or on a new one. */
 static void
 place(ChromeTrace *self, Mark *mark)
 {
@@ -432,14 +434,14 @@ append_slice(ChromeTrace *self, const Mark *mark)
 
 /* ---- Arrows ---- */
 
-/* Where an arrow goes on: a slice that is there. */
+/* The next slice of an arrow. */
 typedef struct {
     SimTime from, to;
     uint32_t what;
 } Target;
 
-/* The last call of a method about a volume that ended by @limit. @node: on whose track; NULL: on
- * the volume's */
+/* Finds the last call of a method about a volume that ended by @limit. @node: the track to find it
+ * on; NULL: the volume's track */
 static gboolean
 find_call(const ChromeTrace *self,
           const ObjectKey *volume,
@@ -467,10 +469,10 @@ find_call(const ChromeTrace *self,
     return is_found;
 }
 
-/* Claims by their names, which may be used again and again: places in claims, from 1. */
+/* Claims by name, since names may be used again. Places in claims, from 1 */
 typedef struct {
     uint32_t *last;     /* (owned) by slot */
-    uint32_t *previous; /* (owned) by place: of the same name */
+    uint32_t *previous; /* (owned) by place: the one before with the same name */
 } ClaimIndex;
 
 static ClaimIndex
@@ -489,7 +491,7 @@ index_claims(const ChromeTrace *self)
     return index;
 }
 
-/* When a claim was provisioned last, by @limit. */
+/* Finds the last provisioning of a claim that ended by @limit. */
 static gboolean
 find_provision(const ChromeTrace *self,
                const ClaimIndex *index,
@@ -530,8 +532,8 @@ append_flow(
     row_close(file, '}');
 }
 
-/* Where an arrow goes on, unless that was before it got there: volumes may be older than their pod.
- */
+/* Appends the next step of an arrow, unless the step came earlier: volumes may be older than their
+ * pod. */
 static void
 append_step(ChromeTrace *self, Group group, const Target *target, unsigned id, SimTime *at)
 {
@@ -541,8 +543,8 @@ append_step(ChromeTrace *self, Group group, const Target *target, unsigned id, S
     append_flow(self, group, find_mark(self, target->from, target->what), "t", id, *at);
 }
 
-/* An arrow from the pod's creation through what was done for one of its volumes, on the claim's,
- * the volume's and the node's track, to when it was Ready. */
+/* Appends an arrow from a pod's creation to its readiness, through the calls for one of its
+ * volumes, on the tracks of the claim, the volume and the node. */
 static void
 append_arrow(ChromeTrace *self,
              const PodTimes *pod,
@@ -569,7 +571,7 @@ append_arrow(ChromeTrace *self,
     append_flow(self, GROUP_PODS, whole, "f", id, pod->ready);
 }
 
-/* Of each of a pod's volumes that come from a claim. */
+/* Appends an arrow for each volume of a pod that comes from a claim. */
 static void
 append_arrows(ChromeTrace *self, const ClaimIndex *index, unsigned i)
 {
@@ -599,7 +601,7 @@ append_arrows(ChromeTrace *self, const ClaimIndex *index, unsigned i)
 
 /* ---- All of it ---- */
 
-/* The name and the place of a group of tracks. */
+/* Appends the name and the place of a group of tracks. */
 static void
 append_group(ChromeTrace *self, Group group)
 {

@@ -6,8 +6,8 @@
 
 /**
  * chrome_trace:
- * The run in Chrome's trace format (JSON), which Perfetto and chrome://tracing open: a track for
- * each worker, node, pod, claim and volume, and arrows along each pod's start. Times are
+ * Writes the run in Chrome's trace format (JSON), for Perfetto and chrome://tracing: a track for
+ * each worker, node, pod, claim and volume, and arrows along the start of each pod. Times are in
  * microseconds since the run's start.
  */
 void chrome_trace(const Run *run, const Stages *stages, ResultFile *file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compare.h"
 
-#include <gsl/gsl_cdf.h> /* outside the model: only intervals of what is printed */
+#include <gsl/gsl_cdf.h> /* outside the model: only for printed intervals */
 #include <math.h>        /* outside the model: the same */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static const struct {
     {STAGE_DELETE,    "volume", "deleted",   "gone"       },
 };
 
-/* An object of one run: how long its stages took in seconds, UNSEEN: not seen. */
+/* An object of one run, with the lengths of its stages in seconds; UNSEEN: not seen. */
 typedef struct {
     char *name; /* "pod default/web-0", with incarnation and replication where there are several */
     double values[G_N_ELEMENTS(spans)];
@@ -186,12 +186,12 @@ typedef struct {
     double one, other;
 } Pair;
 
-/* What a stage's pairs have in common. */
+/* The pairs of a stage. */
 typedef struct {
-    GArray *pairs;             /* of Pair, by what changed: the largest gain first */
+    GArray *pairs;             /* of Pair, by change: the largest gain first */
     double one, other;         /* means over the pairs */
-    double change, half_width; /* mean of the differences, and of its 95 % interval; UNSEEN: fewer
-                                  than two pairs */
+    double change, half_width; /* mean difference, and half of its 95 % interval; UNSEEN: fewer than
+                                  two pairs */
     unsigned only_one, only_other; /* seen in one run only */
 } StagePairs;
 
@@ -254,7 +254,8 @@ pair_stage(const Comparison *self, unsigned span)
 
 /* ---- Causes ---- */
 
-/* "external-attacher (5/s, burst 10)": two runs differ in the limit, and mean the same client. */
+/* Leaves out the limit of "external-attacher (5/s, burst 10)": the client is the same in both runs.
+ */
 static char *
 cause_name(const json_t *cause)
 {
@@ -270,7 +271,7 @@ cause_name(const json_t *cause)
 
 typedef struct {
     char *name;
-    double seconds[2]; /* of the mean object */
+    double seconds[2]; /* for the mean object */
 } CauseChange;
 
 static void
@@ -302,7 +303,8 @@ compare_causes(const void *a, const void *b)
     return first == second ? strcmp(one->name, other->name) : (first > second ? -1 : 1);
 }
 
-/* Of one stage, what changed most first; empty if a run has no attribution. */
+/* Returns: (owned): the causes (CauseChange) of a stage, the largest change first; empty if a run
+ * has no attribution */
 static GArray *
 cause_changes(const Comparison *self, const char *stage)
 {
@@ -388,7 +390,7 @@ append_pair(GString *text, const Pair *pair)
                            change_text(pair->other - pair->one, change));
 }
 
-/* The pods that gained most, and those that lost most. */
+/* Appends the pods with the largest gains, and with the largest losses. */
 static void
 append_extremes(GString *text, const GArray *pairs)
 {

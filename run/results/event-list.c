@@ -8,10 +8,9 @@
 #include "run/files/rows.h"
 #include "sim/random.h"
 
-/* A run has more Events than anything else, so each is written as it stands, without a tree of
- * JSON. */
+/* A run has more Events than other objects, so each is written directly, without a tree of JSON. */
 
-/* CGO-70: of objects without a namespace they stand in the default one. */
+/* CGO-70: Events of objects without a namespace are in the default namespace. */
 static const char *
 namespace_of(const ApiEvent *event)
 {
@@ -107,21 +106,22 @@ events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
 
 /* ---- The order of the list: by namespace and name ---- */
 
-/* What has Events. Theirs are called after it, with the time of the first: so the objects are put
- * in order, which are far fewer, and each one's Events by their times. */
+/* An object with Events. An Event's name is the object's name and the time of the first occurrence.
+ * So it is enough to sort the objects, which are far fewer, and the Events of each by time. */
 typedef struct {
     const ObjectKey *involved;
     const char *namespace; /* of the Events */
-    uint32_t number;       /* of this one, as it came */
+    uint32_t number;       /* in order of appearance */
 } Named;
 
 typedef struct {
-    uint32_t rank;  /* of what it is about: the same for objects of one name and different kinds */
-    uint32_t index; /* at the API server */
+    uint32_t rank;  /* of the object; equal for objects of one name and different kinds */
+    uint32_t index; /* of the Event in the API server */
     SimTime first_at;
 } Row;
 
-/* As if a point followed each name, so that none of "web.a" comes between those of "web". */
+/* Compares as if a dot followed each name, so that Events of "web.a" do not come between Events of
+ * "web". */
 static int
 compare_names(const char *one, const char *other)
 {
@@ -159,7 +159,8 @@ compare_rows(const void *a, const void *b)
     return one->index < other->index ? -1 : one->index > other->index;
 }
 
-/* Letter by letter, where a name goes on after a point as if with a time: "web" and "web.18". */
+/* Compares names letter by letter: needed where one name continues another as a time would, as
+ * "web" and "web.18". */
 static int
 compare_rows_by_name(const void *a, const void *b, void *data)
 {
@@ -178,7 +179,7 @@ compare_rows_by_name(const void *a, const void *b, void *data)
     return by_name != 0 ? by_name : compare_rows(a, b);
 }
 
-/* Numbers of what has Events, from 1, by kind and slot. */
+/* Numbers of the objects with Events, from 1, by kind and slot. */
 typedef struct {
     uint32_t *of[N_KINDS]; /* (owned) */
     GArray *named;         /* of Named */
@@ -200,8 +201,8 @@ number_of(Numbers *self, const Run *run, const ApiEvent *event)
     return *number - 1;
 }
 
-/* Returns: (owned): the rank of each that has Events. @nested: (out): the name of one is the
- * beginning of another's */
+/* Returns: (owned): the ranks of the objects by number. @nested: (out): whether the name of one
+ * continues the name of another */
 static uint32_t *
 rank(GArray *all, gboolean *nested)
 {
@@ -224,7 +225,7 @@ rank(GArray *all, gboolean *nested)
     return ranks;
 }
 
-/* Returns: (owned): of Row, in the order of the list */
+/* Returns: (owned): the Events (Row) in the order of the list */
 static GArray *
 order_events(const Run *run)
 {
@@ -290,7 +291,7 @@ append_metadata(ResultFile *file, const ApiEvent *event, GString *name)
     row_close(file, '}');
 }
 
-/* The scheduler's action, in the words of its events.k8s.io Events. */
+/* The action of the scheduler's Events in events.k8s.io. */
 static const char *
 action_of(const ApiEvent *event)
 {
@@ -299,7 +300,7 @@ action_of(const ApiEvent *event)
     return strcmp(event->reason, "Preempted") == 0 ? "Preempting" : "Scheduling";
 }
 
-/* Of an Event of events.k8s.io that was seen more than once. */
+/* Only Events of events.k8s.io that occurred more than once have a series. */
 static void
 append_series(ResultFile *file, const ApiEvent *event)
 {
@@ -312,8 +313,8 @@ append_series(ResultFile *file, const ApiEvent *event)
     row_close(file, '}');
 }
 
-/* The keys from "action" to "firstTimestamp". API-171: Events of events.k8s.io as core/v1 shows
- * them, which have an action, a time with microseconds and a series instead of a count. */
+/* Appends the keys from "action" to "firstTimestamp". API-171: core/v1 shows Events of
+ * events.k8s.io with an action, a time in microseconds, and a series instead of a count. */
 static void
 append_first_keys(ResultFile *file, const ApiEvent *event)
 {
@@ -330,7 +331,7 @@ append_first_keys(ResultFile *file, const ApiEvent *event)
     }
 }
 
-/* From "reportingInstance" to "source". */
+/* Appends the keys from "reportingInstance" to "source". */
 static void
 append_source(ResultFile *file, const ApiEvent *event)
 {
@@ -350,8 +351,8 @@ append_source(ResultFile *file, const ApiEvent *event)
     row_close(file, '}');
 }
 
-/* An item of the list, its keys in order of the alphabet. @name: for the Event's name, used again
- * and again */
+/* Appends an item of the list, its keys in alphabetical order. @name: a buffer for the Event's name
+ */
 static void
 append_item(ResultFile *file, const ApiEvent *event, GString *name)
 {

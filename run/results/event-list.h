@@ -4,13 +4,13 @@
 #include "run/files/result-file.h"
 #include "stages.h"
 
-/* events.jsonl: a line for each, in the order in which they were first written. */
+/* events.jsonl: a line for each Event, in the order of their first writes. */
 void events_jsonl(const Run *run, const Stages *stages, ResultFile *file);
 
 /**
  * event_list:
- * The Events that the API server has at the end, as `kubectl get events -A -o json` prints them: a
- * List by namespace and name, indented by four. Their resourceVersion and managedFields are not
- * modelled; a scheduler's instance is named after its process.
+ * Writes the Events in the API server at the end as `kubectl get events -A -o json`: a List, sorted
+ * by namespace and name, indented by four. Events have no resourceVersion and managedFields; the
+ * instance of a scheduler has the name of its process.
  */
 void event_list(const Run *run, const Stages *stages, ResultFile *file);

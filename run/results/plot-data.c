@@ -21,7 +21,7 @@ seconds(SimTime time)
     return (double)time / (double)SIM_SECOND;
 }
 
-/* In the C locale whatever the user's is. */
+/* In the C locale, whatever the user's locale. */
 static void
 append_number(GString *text, double number)
 {
@@ -91,7 +91,7 @@ enum {
 static const char *const level_names[N_LEVELS] = {"unscheduled", "attaching",        "staging",
                                                   "starting",    "controller calls", "node calls"};
 
-/* From @at on there is @change more of @level. */
+/* A change of a level at a time. */
 typedef struct {
     SimTime at;
     int level, change;
@@ -117,7 +117,7 @@ compare_steps(const void *a, const void *b)
     return one->at == other->at ? other->change - one->change : (one->at < other->at ? -1 : 1);
 }
 
-/* The first of these that came: where a stage ended, or the pod. */
+/* Returns: the earlier one; TIME_UNSET counts as never */
 static SimTime
 first_of(SimTime one, SimTime other)
 {
@@ -145,7 +145,7 @@ add_pod_steps(GArray *steps, const PodTimes *pod, SimTime end)
     }
 }
 
-/* What a milestone changes. Returns: FALSE: nothing */
+/* @step: (out): the change that a milestone makes. Returns: FALSE if it makes none */
 static gboolean
 call_step(const Milestone *milestone, Step *step)
 {
@@ -184,15 +184,15 @@ call_step(const Milestone *milestone, Step *step)
     }
 }
 
-/* All steps in the order of time. Those of calls, of which there are most, are read from the log,
- * where they stand in that order but for a few. */
+/* Walks all steps in order of time. Steps of calls, by far the most, are read from the log, which
+ * has all but a few in that order. */
 typedef struct {
-    const GArray *steps; /* of Step, in order: of pods, and of those calls */
+    const GArray *steps; /* of Step, sorted: steps of pods, and of late calls */
     const Milestones *log;
     unsigned next_step, next_milestone;
-    SimTime latest; /* of the calls read so far */
-    Step call;      /* the next one; the last one if all were read */
-    Step now;       /* the one the walk is at, unless it is over */
+    SimTime latest; /* latest time of the calls read so far */
+    Step call;      /* the next call; the last one at the end of the log */
+    Step now;       /* the present step, unless the walk is over */
     gboolean has_call, is_over;
 } StepWalk;
 
@@ -235,7 +235,7 @@ walk_steps(const GArray *steps, const Milestones *log)
     return self;
 }
 
-/* Those that the walk passes over. */
+/* Adds the calls that the walk skips, since a later one stands before them in the log. */
 static void
 add_late_calls(GArray *steps, const Milestones *log)
 {
@@ -252,8 +252,7 @@ add_late_calls(GArray *steps, const Milestones *log)
     }
 }
 
-/* What was so until @at, if that is longer than an instant, and what is so from then on: a step is
- * two rows. */
+/* Appends a row of levels. */
 static void
 append_levels(ResultFile *file, SimTime at, const int *levels)
 {
@@ -263,6 +262,7 @@ append_levels(ResultFile *file, SimTime at, const int *levels)
     row_end(file);
 }
 
+/* A step is two rows: the levels until @at, unless that is the start, and from then on. */
 static void
 append_step(ResultFile *file, SimTime at, const int *before, const int *after)
 {
@@ -279,8 +279,8 @@ pending(const int *levels)
     return levels[UNSCHEDULED] + levels[ATTACHING] + levels[STAGING] + levels[STARTING];
 }
 
-/* How long the stretches are of which a row is made: 1 (every instant has its own) unless there are
- * too many instants. */
+/* Returns: the length of the stretch that a row shows: 1 (a row for every instant), unless there
+ * are too many instants */
 static SimTime
 stretch_width(StepWalk walk, SimTime end)
 {
@@ -294,8 +294,8 @@ stretch_width(StepWalk walk, SimTime end)
     return n_instants <= TIMES_MAX ? 1 : MAX(end / STRETCHES_MAX, 1);
 }
 
-/* Of a stretch, the pods as they stood when most were pending, so that their stages add up; of
- * calls, the most. @levels: all 0; (out): as it is in the end */
+/* A stretch shows the pods at the instant with the most pending pods, so that their stages add up;
+ * and the most calls. @levels: all 0; (out): the levels at the end */
 static void
 append_stretches(ResultFile *file, StepWalk walk, SimTime width, int *levels)
 {
@@ -318,7 +318,7 @@ append_stretches(ResultFile *file, StepWalk walk, SimTime width, int *levels)
         }
         append_step(file, at, before, shown);
         memcpy(before, shown, sizeof before);
-        if (width > 1) { /* the next stretch, unless it has its own row, is as this one ended */
+        if (width > 1) { /* levels stay until the next stretch with a row of its own */
             SimTime next = at + width;
             if (walk.is_over || walk.now.at >= next + width) {
                 append_step(file, next, before, levels);
@@ -352,7 +352,7 @@ plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
 
 /* ---- Volumes of nodes ---- */
 
-/* The sum of the limits of a node's drivers; -1: one has none. */
+/* Returns: the sum of the limits of a node's drivers; -1 if a driver has none */
 static int
 node_limit(const Run *run, const char *node)
 {
@@ -372,15 +372,15 @@ node_limit(const Run *run, const char *node)
     return limit == 0 ? -1 : limit;
 }
 
-/* What is known of the nodes at one time. More than NODES_MAX share rows: each shows the fullest of
- * so many. */
+/* The nodes at one time. If there are more than NODES_MAX, several share a row, which shows the
+ * fullest. */
 typedef struct {
     const Run *run;
     unsigned n_nodes, nodes_per_row;
     int *attached, *limits;
 } NodeVolumes;
 
-/* Nearer to its limit; of nodes without one, with more volumes. */
+/* Whether node @one is nearer to its limit; without limits, whether it has more volumes. */
 static gboolean
 is_fuller(const NodeVolumes *self, unsigned one, unsigned other)
 {
@@ -422,7 +422,7 @@ plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
     (void)stages;
     while (n_nodes > 0 &&
            strcmp(objects_key_at(run_objects(run), KIND_NODE, n_nodes - 1)->name, "*") == 0)
-        n_nodes--; /* what stands for all of them */
+        n_nodes--; /* the key that stands for all nodes */
     const NodeVolumes volumes = {run, n_nodes, (n_nodes + NODES_MAX - 1) / NODES_MAX, attached,
                                  limits};
     for (unsigned i = 0; i < n_nodes; i++) {
@@ -483,8 +483,8 @@ append_rate_row(ResultFile *file, unsigned second, const double *rates, double m
     row_end(file);
 }
 
-/* Requests a second, as the mean of as many seconds as leaves RATES_MAX rows at most, which are
- * steps; and the most of any one. */
+/* Appends requests per second, averaged over stretches so that there are at most RATES_MAX, and the
+ * peak of each stretch. A stretch has two rows: it is a step of the curve. */
 static void
 append_rates(ResultFile *file, const uint32_t *counts, unsigned n_seconds)
 {
@@ -547,7 +547,8 @@ plot_client_rates(const Run *run, const Stages *stages, ResultFile *file)
 
 /* ---- Binding modes ---- */
 
-/* How the class of the pod's first claim binds; NULL: not known, or it has no claims. */
+/* Returns: the binding mode of the class of the pod's first claim; NULL if it is unknown or there
+ * is no claim */
 static const char *
 binding_mode(const Run *run, const PodRecord *record)
 {
@@ -568,8 +569,8 @@ binding_mode(const Run *run, const PodRecord *record)
     return was_selected ? "WaitForFirstConsumer" : "Immediate";
 }
 
-/* A distribution: seconds, and the share in % that took no longer, from 0 on; at most TIMES_MAX
- * steps. A block of its own. */
+/* Appends a distribution as a block: seconds, and the share in % that took no longer, in at most
+ * TIMES_MAX steps. */
 static void
 append_distribution(ResultFile *file, SimSample *sample, const char *name)
 {

@@ -20,29 +20,28 @@ typedef struct {
     unsigned n_met, n_runs;
 } ExpectSummary;
 
-/* How many objects of a kind there were, in the end. */
+/* Numbers of objects at the end. */
 typedef struct {
     unsigned pods, pods_ready, pods_pending, claims, claims_bound, volumes, attachments,
         driver_volumes;
 } FinalState;
 
-#define REFUSED_MAX 5 /* that the table tells one by one */
+#define REFUSED_MAX 5 /* the most that the table shows */
 
 struct Results {
     const Scenario *scenario;
     uint64_t seed;
     unsigned n_runs;
     SimSample samples[N_STAGES];
-    GArray *expects; /* of ExpectSummary, one for each of the scenario's */
+    GArray *expects; /* of ExpectSummary, one for each expectation of the scenario */
     FinalState final;
     Attribution *attribution;
-    GPtrArray *refused; /* of char * (owned): what of the first run's workload came to nothing */
-    GString *
-        first_run; /* what the table tells of the first run alone: its slowest pods, its requests */
+    GPtrArray *refused;   /* of char * (owned): refused requests of the first run's workload */
+    GString *first_run;   /* the table's text about the first run: slowest pods, requests */
     SimTime virtual_time; /* of the last run */
     uint64_t n_events, n_writes;
     uint64_t n_requests;    /* of the first run */
-    unsigned requests_peak; /* ... in one second */
+    unsigned requests_peak; /* of the first run, in one second */
 };
 
 Results *
@@ -251,7 +250,7 @@ json_final(const FinalState *state)
                      "driverVolumes", (int)state->driver_volumes);
 }
 
-/* NULL: not counted. */
+/* Returns: NULL if requests were not counted */
 static json_t *
 json_requests(const Results *self)
 {
@@ -465,8 +464,8 @@ append_volume_rows(const Stages *stages, ResultFile *file)
     }
 }
 
-/* The columns after the first five are times in seconds; a kind leaves those empty that it has not.
- */
+/* The columns after the first five are times in seconds; they are empty where a kind has no such
+ * time. */
 static void
 objects_csv(const Run *run, const Stages *stages, ResultFile *file)
 {
@@ -540,7 +539,7 @@ open_metrics(const Run *run, const Stages *stages, ResultFile *file)
         telemetry_append_open_metrics(run_telemetry(run), file);
 }
 
-/* The files of a run. One to which nothing is appended this run does not have. */
+/* The files of a run. A file to which nothing is appended is not written. */
 static const struct {
     const char *name;
     void (*write)(const Run *run, const Stages *stages, ResultFile *file);

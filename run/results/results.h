@@ -3,47 +3,47 @@
 
 #include "stages.h"
 
-/* What a run leaves behind: plain files in its folder, each beginning with what repeats the run
- * (docs/results.md). */
+/* The results of a run: plain files in its folder. Each begins with a line that tells how to repeat
+ * the run (docs/results.md). */
 
-/* The version of the program; static. */
+/* Returns: (static): the version of the program */
 const char *results_version(void);
 
 typedef struct {
     const ScenarioSlo *slo;
-    SimTime value;   /* the quantile that was found */
-    unsigned count;  /* of the stage's values */
-    gboolean is_met; /* FALSE also if there is no value to judge by */
+    SimTime value;   /* the measured quantile */
+    unsigned count;  /* number of the stage's values */
+    gboolean is_met; /* FALSE also without values */
 } SloResult;
 
-/* Adds up what several replications of one scenario gave. */
+/* The sum of several replications of one scenario. */
 typedef struct Results Results;
 
 Results *results_new(const Scenario *scenario, uint64_t seed);
 void results_free(Results *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Results, results_free)
-/* Takes in a finished run; @run may be freed afterwards. */
+/* Adds a finished run; @run may be freed afterwards. */
 void results_add(Results *self, const Run *run, const Stages *stages);
 
 SimSample *results_stage(Results *self, Stage stage);
-/* Whether all slos and expectations of all runs were met. */
+/* Whether all runs met all SLOs and expectations. */
 gboolean results_are_good(Results *self);
 /* summary.json. (owned) */
 json_t *results_summary(Results *self);
-/* The same for people: tables of stages, slos and expectations. (owned) */
+/* The same for people: tables of stages, SLOs and expectations. (owned) */
 char *results_table(Results *self);
 
 /**
  * results_write_run:
- * objects.csv, milestones.jsonl and the other files of @run, into @folder, which exists. Every file
- * is written whole or not at all. The run's progress() is called now and then; once it returns
- * %FALSE, no more is written.
+ * Writes objects.csv, milestones.jsonl and the other files of @run into @folder, which exists. Each
+ * file is written whole or not at all. Calls the run's progress() now and then, and stops writing
+ * once it returns %FALSE.
  * @error: %G_FILE_ERROR: with the file's name; %G_FILE_ERROR_INTR: progress() said so
  */
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error);
-/* A line that tells what repeats @run, between @before and @after: the first of each file. */
+/* Appends the first line of a file, which tells how to repeat @run, between @before and @after. */
 void results_append_header(GString *text, const Run *run, const char *before, const char *after);
-/* Those files of an earlier run, as far as they are there. */
+/* Removes these files of an earlier run. */
 void results_remove_run(const char *folder);
 gboolean results_write_summary(Results *self, const char *folder, GError **error);

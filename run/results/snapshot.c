@@ -38,7 +38,7 @@ involved_object(const ApiEvent *event)
     return involved;
 }
 
-/* The scheduler's recorder is of the new kind (API-171): a time with microseconds, and a series
+/* API-171: the scheduler's Events are of events.k8s.io, with a time in microseconds, and a series
  * instead of a count. */
 static void
 set_new_style(json_t *json, const ApiEvent *event)
@@ -72,7 +72,7 @@ set_core_style(json_t *json, const ApiEvent *event, const char *host)
     json_object_set_new(json, "count", json_integer(event->count));
 }
 
-/* Kubelets tell on which machine they are. NULL: not known any more */
+/* Returns: the machine of a kubelet's Event; NULL for other Events, or if it is no longer known */
 static const char *
 host_of(const Run *run, const ApiEvent *event)
 {
@@ -107,7 +107,7 @@ snapshot_event(const Run *run, unsigned index)
     return json;
 }
 
-/* A kubelet's lease, which a run only thinks of. */
+/* A kubelet's lease. A run does not store it. */
 static json_t *
 node_lease(const Run *run, const char *node)
 {
@@ -121,8 +121,8 @@ node_lease(const Run *run, const char *node)
     return lease;
 }
 
-/* Of all containers of a pod: "terminated", "running" or "waiting", and why. Those that have ended,
- * or are started again, are told by the reason of the condition. */
+/* Returns: (owned): the state of all containers of a pod, with its reason: "terminated", "running"
+ * or "waiting". The reason of the Ready condition tells of containers that ended or restart. */
 static json_t *
 container_state(const Pod *pod, json_t *started_at)
 {
@@ -140,15 +140,15 @@ container_state(const Pod *pod, json_t *started_at)
     return json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
 }
 
-/* What a container runtime would have told the kubelet: containers come and go all at once here, so
- * the pod's phase and conditions say it. A pod of the initial state may have it already. */
+/* Adds the states of containers, as a container runtime would report them. Containers start and
+ * stop together here, so the pod's phase and conditions tell them. A pod of the initial state may
+ * have them already. */
 static void
 complete_pod(json_t *json, const Pod *pod)
 {
     json_t *status = json_object_get(json, "status"), *container, *statuses;
     json_t *containers = json_object_get(json_object_get(json, "spec"), "containers");
-    /* What the kubelet said of them stays, also while its node is not ready and therefore no pod of
-     * it. */
+    /* the kubelet's report stays even while the node, and so the pod, is not ready */
     gboolean are_ready = pod->containers_ready.status == CONDITION_TRUE;
     gsize i;
 
@@ -169,7 +169,7 @@ complete_pod(json_t *json, const Pod *pod)
     json_object_set_new(status, "containerStatuses", statuses);
 }
 
-/* Nodes that the scenario made are as old as the run, and their kubelets of its release. */
+/* Nodes of the scenario are as old as the run, and their kubelets have its release. */
 static void
 complete_node(json_t *json, const Run *run)
 {
@@ -229,7 +229,7 @@ identity_of(json_t *object)
                            json_string_value(json_object_get(metadata, "name")));
 }
 
-/* What people call changes: leases and Events come all the time. */
+/* Leaves out leases and Events, which change all the time. */
 static gboolean
 is_compared(json_t *object)
 {
@@ -274,7 +274,7 @@ compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of both maps, sorted. (owned) */
+/* Returns: (owned): the names of both maps, sorted */
 static GPtrArray *
 member_names(json_t *a, json_t *b)
 {
@@ -289,7 +289,7 @@ member_names(json_t *a, json_t *b)
     return names;
 }
 
-/* (owned): NULL for NULL; strings without quotes */
+/* Returns: (owned): JSON, but strings without quotes; NULL for NULL */
 static char *
 text_of(json_t *value)
 {

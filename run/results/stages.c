@@ -7,7 +7,7 @@ between(SimTime from, SimTime to)
     return from == TIME_UNSET || to == TIME_UNSET ? TIME_UNSET : to - from;
 }
 
-/* From when to when; TIME_UNSET: not seen. */
+/* TIME_UNSET: not seen */
 typedef struct {
     SimTime from, to;
 } Interval;
@@ -64,17 +64,17 @@ pod_times_stage(const PodTimes *times, Stage stage)
 /* A walk over all objects. */
 typedef struct {
     const Run *run;
-    SimSample *samples;  /* takes in values, by stage; NULL: not wanted */
-    const Stages *times; /* takes in times; NULL: not wanted */
-    GArray *records;     /* takes in records; NULL: not wanted */
-    /* The object looked at last, and its milestones, latest first: they are strewn over the log,
-     * and asked for again and again. */
+    SimSample *samples;  /* gets values, by stage; NULL: not wanted */
+    const Stages *times; /* gets times; NULL: not wanted */
+    GArray *records;     /* gets records; NULL: not wanted */
+    /* The last object, and its milestones, the latest first. They are scattered over the log, and
+     * looked up several times. */
     const ObjectKey *object;
     Milestone *milestones; /* (owned) */
     unsigned n_milestones, capacity;
 } Walk;
 
-/* Sees to it that @walk has the milestones of @object. */
+/* Loads the milestones of @object. */
 static void
 look_at(Walk *walk, const ObjectKey *object)
 {
@@ -94,7 +94,7 @@ look_at(Walk *walk, const ObjectKey *object)
     walk->n_milestones = n;
 }
 
-/* Takes in a stage both of whose ends were seen. */
+/* Adds a stage, if both of its ends were seen. */
 static void
 add_record(Walk *walk, const StageRecord *value)
 {
@@ -108,15 +108,15 @@ add_record(Walk *walk, const StageRecord *value)
         g_array_append_vals(walk->records, value, 1);
 }
 
-/* What stands for a milestone that never came. */
+/* A milestone that never came. */
 static const Milestone never = {.at = TIME_UNSET};
 
-/* The first milestone of each kind that came to an object in one incarnation. */
+/* The first milestone of each kind of an object's incarnation. */
 typedef struct {
-    Milestone of[N_MILESTONES]; /* never: none; only of the kinds that were asked for */
+    Milestone of[N_MILESTONES]; /* .at TIME_UNSET: never; set for the requested kinds only */
 } Firsts;
 
-/* @kinds: which to look for */
+/* @kinds: the kinds to find */
 static void
 find_firsts(Walk *walk,
             const ObjectKey *object,
@@ -135,7 +135,7 @@ find_firsts(Walk *walk,
     }
 }
 
-/* The last milestone of @kind, not after @limit, of a volume on @node; never: none. */
+/* Returns: the last milestone of @kind of a volume on @node, not after @limit; or never */
 static Milestone
 last_on_node(
     Walk *walk, const ObjectKey *volume, const char *node, MilestoneKind kind, SimTime limit)
@@ -150,9 +150,9 @@ last_on_node(
     return never;
 }
 
-/* A point in a pod's start: when the last of its volumes got there, not before the point before.
- * TIME_UNSET if one never did; volumes of drivers without that step (@optional) are passed over.
- * @cause: (out): of the last one */
+/* Returns: when the last volume of a pod reached a point of the pod's start, but not before the
+ * point before; TIME_UNSET if one never did. @optional: skip volumes whose driver has no such step.
+ * @cause: (out): of the last volume */
 static SimTime
 volumes_reached(Walk *walk,
                 const PodRecord *record,
@@ -184,8 +184,8 @@ volumes_reached(Walk *walk,
     return reached;
 }
 
-/* Which points its volumes passed. A pod that is Ready has all it needs: what has no such milestone
- * had no such step. */
+/* Finds the points that a pod's volumes passed. A Ready pod has all volumes, so a missing milestone
+ * means that the driver has no such step. */
 static void
 find_volume_times(Walk *walk, const PodRecord *record, PodTimes *times)
 {
@@ -304,8 +304,7 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
         add_record(walk, &provision);
 }
 
-/* detach: from the last NodeUnpublish on a node to the end of the VolumeAttachment, each time that
- * happened. */
+/* Each detach lasts from the last NodeUnpublish on a node to the end of the VolumeAttachment. */
 static void
 record_detaches(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 {
@@ -337,7 +336,7 @@ add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
                                           MILESTONE_VOLUME_RELEASED, MILESTONE_VOLUME_GONE};
     Firsts began, firsts;
 
-    /* The object that is provisioned is the next incarnation. */
+    /* Provisioning makes the next incarnation. */
     find_firsts(walk, volume, incarnation - 1, began_kinds, G_N_ELEMENTS(began_kinds), &began);
     find_firsts(walk, volume, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
     VolumeTimes times = {
@@ -391,7 +390,7 @@ Stages *
 stages_new(const Run *run)
 {
     Stages *self = g_new0(Stages, 1);
-    /* Without a log of causes hardly anybody asks for records. */
+    /* Records are rarely needed without a log of causes. */
     gboolean has_records = !run_options(run)->untraced;
 
     self->run = run;
@@ -401,7 +400,7 @@ stages_new(const Run *run)
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_init(&self->samples[i]);
-    /* What is measured is for result files, which want times, too: then one walk is enough. */
+    /* Measured runs write result files, which need times, too: one walk does both. */
     walk_all(&(Walk){.run = run,
                      .samples = self->samples,
                      .times = run_options(run)->measured ? self : NULL,
@@ -417,7 +416,7 @@ stages_records(const Stages *self)
     return self->records;
 }
 
-/* Large, and most of who wants values wants no more. */
+/* Times are large, and most callers need only samples. */
 static void
 make_times(const Stages *self)
 {

@@ -5,7 +5,7 @@
 #include "run/world/run.h"
 #include "sim/statistics.h"
 
-/* When a pod's start reached each of its points; TIME_UNSET: never. */
+/* The times at which a pod's start reached its points; TIME_UNSET: never. */
 typedef struct {
     const ObjectKey *pod;
     unsigned incarnation;
@@ -27,38 +27,38 @@ typedef struct {
     SimTime provision_started, provision_ended, created, bound, released, gone;
 } VolumeTimes;
 
-/* A stage that an object went through, and what brought its end about. */
+/* A stage of an object, and the cause of its end. */
 typedef struct {
     Stage stage;
     const ObjectKey *object;
     unsigned incarnation;
-    const char *node; /* detach: from where; else NULL */
+    const char *node; /* of detach: the node; else NULL */
     SimTime from, to;
-    SimCauseId cause;  /* of what happened at @to */
-    SimTime scheduled; /* pod-start: when the pod was bound to a node; else TIME_UNSET */
+    SimCauseId cause;  /* of the event at @to */
+    SimTime scheduled; /* of pod-start: when the pod was bound to a node; else TIME_UNSET */
     SimCauseId scheduled_by;
 } StageRecord;
 
 typedef struct {
     SimSample samples[N_STAGES];
     const Run *run;
-    GArray *pods, *claims, *volumes; /* stages_pods() and so on */
-    GArray *records;                 /* stages_records() */
+    GArray *pods, *claims, *volumes; /* see stages_pods() and the like */
+    GArray *records;                 /* see stages_records() */
 } Stages;
 
-/* @run: (borrowed): outlives them. Returns: (owned) */
+/* @run: (borrowed): outlives the stages. Returns: (owned) */
 Stages *stages_new(const Run *run);
 void stages_free(Stages *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stages, stages_free)
-/* Returns: (borrowed): of StageRecord: the same values as in the samples, in their order within a
- * stage. Made when first asked for where no causes are kept, for they are large. */
+/* Returns: (borrowed): of StageRecord: the values of the samples, in their order within a stage.
+ * Large: without a log of causes, made at the first call. */
 const GArray *stages_records(const Stages *self);
-/* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, in the order of creation. Made when
- * first asked for. */
+/* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, in order of creation. Made at the
+ * first call. */
 const GArray *stages_pods(const Stages *self);
 const GArray *stages_claims(const Stages *self);
 const GArray *stages_volumes(const Stages *self);
-/* When @stage of this pod began and ended. Returns: FALSE: one of them was not seen */
+/* @from, @to: (out): start and end of a pod's @stage. Returns: FALSE if one was not seen */
 gboolean pod_times_interval(const PodTimes *times, Stage stage, SimTime *from, SimTime *to);
-/* How long @stage of this pod took; TIME_UNSET: not seen. */
+/* Returns: the length of a pod's @stage; TIME_UNSET if it was not seen */
 SimTime pod_times_stage(const PodTimes *times, Stage stage);

@@ -87,7 +87,7 @@ condition_concerns(const Condition *self, const ObjectKey *key)
     return key->kind == self->kind && g_pattern_match_simple(self->pattern, key->name);
 }
 
-/* "true", "3" and "web" are all told as text. */
+/* Compares as text: "true", "3", "web". */
 static gboolean
 has_value(json_t *object, const char *path, const char *wanted)
 {

@@ -4,8 +4,8 @@
 #include "run/world/run.h"
 
 /* A condition of an object, in words: "pod/app Ready", "pvc/data Bound", "va/csi-* attached", "pv/a
- * gone", "pvc/data spec.volumeName=a". The name may be a glob pattern: then one object is enough,
- * or for "gone" all must be. */
+ * gone", "pvc/data spec.volumeName=a". The name may be a glob pattern: one object is enough then,
+ * but "gone" needs all. */
 typedef struct Condition Condition;
 
 #define CONDITION_ERROR (condition_error_quark())
@@ -13,9 +13,10 @@ GQuark condition_error_quark(void);
 
 /**
  * condition_parse:
- * @object: "pod/app", by any name that kubectl has for the kind
+ * @object: "pod/app", by any of kubectl's names of the kind
  * @words: "Ready": a phase, or a condition that is True; "exists", "gone", "deleting", "attached",
- * or "path=value" Returns: (owned): %NULL with a %CONDITION_ERROR
+ * or "path=value"
+ * Returns: (owned): %NULL with a %CONDITION_ERROR
  */
 Condition *condition_parse(const char *object, const char *words, GError **error);
 void condition_free(Condition *self);
@@ -26,7 +27,7 @@ const char *condition_text(const Condition *self);
 gboolean condition_concerns(const Condition *self, const ObjectKey *key);
 gboolean condition_is_met(const Condition *self, const Run *run);
 
-/* "pvc/data*" as its parts. @pattern: (out) (borrowed): of @text. Returns: FALSE with @error if no
- * kind is called so */
+/* Splits "pvc/data*". @pattern: (out) (borrowed): into @text. Returns: FALSE with @error if there
+ * is no such kind */
 gboolean
 object_words_parse(const char *text, ObjectKind *kind, const char **pattern, GError **error);

@@ -14,8 +14,8 @@ G_DEFINE_QUARK(kvolsim - lesson - error, lesson_error)
 
 struct Lesson {
     char *file;
-    GPtrArray *documents; /* of json_t (owned): of the file */
-    json_t *spec;         /* of the Lesson among them */
+    GPtrArray *documents; /* of json_t (owned): the documents of the file */
+    json_t *spec;         /* of the document of kind Lesson */
     const char *language;
     GArray *questions; /* of LessonQuestion */
     LessonTask task;
@@ -38,7 +38,7 @@ report_yaml(
                            hint != NULL ? hint : "");
 }
 
-/* Returns: (owned): json_t; NULL with @error */
+/* Returns: (owned): of json_t; NULL with @error */
 static GPtrArray *
 read_documents(const char *file, GError **error)
 {
@@ -68,7 +68,7 @@ find_document(const GPtrArray *documents, const char *kind)
     return NULL;
 }
 
-/* A text alone, or one for each language. */
+/* The value is a text, or has a text for each language. */
 static const char *
 text_of(const Lesson *self, json_t *parent, const char *key)
 {
@@ -80,7 +80,7 @@ text_of(const Lesson *self, json_t *parent, const char *key)
     return text != NULL ? text : value_text(value, "en");
 }
 
-/* (owned): NULL: there is no list */
+/* Returns: (owned): the words of a list; NULL without a list */
 static char **
 words_of(json_t *parent, const char *key)
 {
@@ -244,7 +244,7 @@ lesson_is_right(const LessonQuestion *question, const char *given)
            (double)llabs(time - right) <= question->within * (double)right;
 }
 
-/* Returns: (owned): NULL with @error, after what is wrong */
+/* Returns: (owned): NULL with @error, which lists the faults */
 static Scenario *
 load(const Lesson *self, const ScenarioOptions *options, GError **error)
 {
@@ -261,8 +261,8 @@ load(const Lesson *self, const ScenarioOptions *options, GError **error)
     return scenario;
 }
 
-/* Where a command stopped: its line "12.345s (+1.2s) ...". Returns: (borrowed): at the bracket;
- * NULL: it did not let time pass */
+/* Finds the line of a stop, "12.345s (+1.2s) ...". @line: (out): its start. Returns: (borrowed):
+ * its bracket; NULL if no time passed */
 static const char *
 find_stop(const char *told, const char **line)
 {
@@ -273,7 +273,7 @@ find_stop(const char *told, const char **line)
     return bracket;
 }
 
-/* What a command told, as the question takes it. (owned) */
+/* Returns: (owned): the part of a command's output that the question takes */
 static char *
 take(const LessonQuestion *question, const char *told)
 {
@@ -299,7 +299,8 @@ take(const LessonQuestion *question, const char *told)
     g_assert_not_reached();
 }
 
-/* Returns: FALSE with @error if a command makes no sense. @out: of the last one */
+/* Carries out commands. @out: the output of the last one. Returns: FALSE with @error if a command
+ * is refused */
 static gboolean
 carry_out(Stepper *stepper, char **lines, GString *out, GError **error)
 {
@@ -374,7 +375,8 @@ add_set(GPtrArray *set, const char *path, json_t *value)
     free(text);
 }
 
-/* The changes of a document of kind Solution, as --set takes them. Returns: FALSE with @error */
+/* Adds the changes of a document of kind Solution, in the form of --set. Returns: FALSE with @error
+ */
 static gboolean
 add_changes(const Lesson *self, json_t *solution, GPtrArray *set, GError **error)
 {
@@ -398,7 +400,7 @@ add_changes(const Lesson *self, json_t *solution, GPtrArray *set, GError **error
     return TRUE;
 }
 
-/* Returns: FALSE with @error if the solution has what it may not have */
+/* Reads a solution. Returns: FALSE with @error if it changes more than it may */
 static gboolean
 read_solution(const Lesson *self, const char *file, GPtrArray *set, GError **error)
 {

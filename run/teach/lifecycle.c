@@ -7,11 +7,11 @@
 #include "run/results/attribution.h"
 
 #define STATES_MAX 8
-#define START 0 /* before it is created; the last state is after it is gone */
+#define START 0 /* before the creation; the last state follows the deletion */
 #define EDGES_MAX 24
 #define TIMES_SHOWN 3
 #define CURVE_POINTS 60
-#define ROWS 3.0 /* a diagram's height */
+#define ROWS 3.0 /* the height of a diagram */
 
 typedef struct {
     const char *name; /* NULL: the start, or the end */
@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     unsigned from, to;
-    double bend; /* how far its middle is off the straight line, to the left of its direction */
+    double bend; /* distance of the middle from the straight line, to the left of the direction */
 } Edge;
 
 typedef struct {
@@ -53,9 +53,9 @@ typedef struct {
 
 typedef struct {
     const ObjectKey *key;
-    Diagram diagram;  /* with edges that were passed though they are not in the table */
+    Diagram diagram;  /* plus passed edges that the table lacks */
     GArray *passages; /* of Passage */
-    unsigned state;   /* the one that it is in */
+    unsigned state;   /* the present state */
     SimTime since, in_state[STATES_MAX];
     gboolean is_passed[STATES_MAX];
 } Path;
@@ -172,7 +172,7 @@ lifecycle_n_objects(const Lifecycle *self)
     return self->paths->len;
 }
 
-/* "2: 12.034 s", and when it was passed again. (owned): "" if it was not */
+/* Returns: (owned): the passages of an edge: "2: 12.034 s, 4: 13.100 s"; "" if there are none */
 static char *
 passages_text(const Path *path, unsigned edge)
 {
@@ -207,13 +207,13 @@ append_numbers(GString *out, const double *numbers, unsigned n)
                                g_ascii_formatd(buffer, sizeof buffer, "%.4f", numbers[i]));
 }
 
-/* A point of a curve from one state to another, by way of a middle that is off the straight line;
- * @t: 0 to 1. */
+/* A point of the curve from one state to another through a middle beside the straight line. @t: 0
+ * to 1 */
 static void
 curve_point(const State *from, const State *to, double bend, double t, double *x, double *y)
 {
     double dx = to->x - from->x, dy = to->y - from->y;
-    /* To the left of the way, as y grows upward; of a way along x that is up. */
+    /* To the left of the direction; for a direction along x, that is up. */
     double middle_x = (from->x + to->x) / 2 - 2 * bend * (dx == 0 ? (dy > 0 ? 1 : -1) : 0),
            middle_y = (from->y + to->y) / 2 + 2 * bend * (dx == 0 ? 0 : 1);
 
@@ -225,7 +225,7 @@ curve_point(const State *from, const State *to, double bend, double t, double *x
 #define BOX_HEIGHT 0.2
 #define DOT 0.1
 
-/* Whether a point is within a state's box, or the dot of the start or end. */
+/* Whether a point is inside a state's box, or inside the dot of the start or end. */
 static gboolean
 is_inside(const State *state, double x, double y)
 {
@@ -236,7 +236,7 @@ is_inside(const State *state, double x, double y)
            y < state->y + half_height;
 }
 
-/* Where the middle of the part of a curve is that is outside of both states; 0 to 1. */
+/* Returns: the middle of the visible part of a curve, outside of both states; 0 to 1 */
 static double
 visible_middle(const State *from, const State *to, double bend)
 {
@@ -255,7 +255,7 @@ visible_middle(const State *from, const State *to, double bend)
     return n > 0 ? sum / n : 0.5;
 }
 
-/* The part of a curve that is outside of both states, its last piece apart: that is the arrow. */
+/* Appends the visible part of a curve. Its last piece goes to @heads: the arrow. */
 static void
 append_curve(GString *lines,
              GString *heads,
@@ -280,7 +280,7 @@ append_curve(GString *lines,
             const double head[] = {last_x, last_y + shift, row[0] - last_x, row[1] - last_y,
                                    is_passed};
 
-            g_string_truncate(heads, 0); /* only the last piece has one */
+            g_string_truncate(heads, 0); /* only the last piece has a head */
             append_numbers(heads, head, G_N_ELEMENTS(head));
             g_string_append_c(heads, '\n');
         }
@@ -335,7 +335,7 @@ append_edges(const Path *path, double shift, Blocks *blocks)
             continue;
         curve_point(from, to, edge->bend, visible_middle(from, to, edge->bend), &label[0],
                     &label[1]);
-        /* Beside what goes up or down, above what goes along. */
+        /* Beside vertical edges, above the others. */
         label[0] += from->x != to->x ? 0 : from->y < to->y ? -0.24 : 0.24;
         label[1] += shift + (from->x != to->x ? 0.1 : 0);
         append_numbers(blocks->labels, label, 2);
@@ -363,7 +363,7 @@ lifecycle_table(const Lifecycle *self, const char *header)
     GString *out = blocks.titles;
     const struct {
         GString *rows;
-        const char *none; /* gnuplot wants a row in each block */
+        const char *none; /* gnuplot needs a row in each block */
     } rest[] = {
         {blocks.states, "0\t0\t0\t0\t \t \n"},
         {blocks.lines,  "0\t0\t0\n"         },
@@ -380,7 +380,7 @@ lifecycle_table(const Lifecycle *self, const char *header)
 
 /* ---- For documents ---- */
 
-/* A state's id in one diagram of several. */
+/* The id of a state; @number tells apart several diagrams. */
 static void
 append_id(GString *out, const Path *path, unsigned number, unsigned state)
 {
@@ -390,7 +390,7 @@ append_id(GString *out, const Path *path, unsigned number, unsigned state)
         g_string_append_printf(out, "o%u%s", number, path->diagram.states[state].name);
 }
 
-/* Not a state with states within: those take no colours. */
+/* Draws the states side by side: Mermaid does not color nested states. */
 static void
 append_path(GString *out, const Path *path, unsigned number)
 {
@@ -401,7 +401,7 @@ append_path(GString *out, const Path *path, unsigned number)
                                path->diagram.states[i].name, number, path->diagram.states[i].name);
     for (unsigned i = 0; i < path->diagram.n_edges; i++) {
         g_autofree char *text = passages_text(path, i);
-        g_auto(GStrv) words = g_strsplit(text, ":", -1); /* a colon begins a text */
+        g_auto(GStrv) words = g_strsplit(text, ":", -1); /* in Mermaid a colon begins the label */
         g_autofree char *label = g_strjoinv(")", words);
 
         g_string_append(out, "    ");

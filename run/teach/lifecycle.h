@@ -3,21 +3,21 @@
 
 #include "narrator.h"
 
-/* The way of claims and volumes through their phases, drawn into all ways that there are.
- * "Terminating" is no phase of theirs but what kubectl shows of one that is being deleted. */
+/* The path of claims and volumes through their phases, drawn into the diagram of all possible
+ * paths. "Terminating" is not a phase: kubectl shows it for objects that are being deleted. */
 typedef struct Lifecycle Lifecycle;
 
 /**
  * lifecycle_new:
- * @object: "pvc/data", "pv/x", "pod/web-0": it and all claims and volumes that belong to it
- * @to: nothing later; SIM_TIME_MAX: to the end
- * Returns: (owned): %NULL if no object of the run is called so
+ * @object: "pvc/data", "pv/x", "pod/web-0": shows it and all claims and volumes that belong to it
+ * @to: the end; SIM_TIME_MAX: of the run
+ * Returns: (owned): %NULL if the run has no such object
  */
 Lifecycle *lifecycle_new(const Narrator *narrator, const char *object, SimTime to);
 void lifecycle_free(Lifecycle *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Lifecycle, lifecycle_free)
 
-/* How many claims and volumes it shows. */
+/* Returns: the number of claims and volumes shown */
 unsigned lifecycle_n_objects(const Lifecycle *self);
 /* Columns of plots/lifecycle.gp, below @header. (owned) */
 char *lifecycle_table(const Lifecycle *self, const char *header);

@@ -32,8 +32,8 @@ is_reason(const char *step)
     return g_ascii_isupper(*step);
 }
 
-/* A plan decides, takes its time, and decides afresh as the request leaves: only the second time
- * counts. */
+/* A plan decides, takes its time, and decides again as it sends the request: only the second
+ * decision counts. */
 static void
 forget_first_thought(Narrator *self, const Plan *plan, const PlanStepView *view)
 {
@@ -79,7 +79,7 @@ step_seen(
                          .is_event = is_reason(step)};
 
     if (entry.is_call && rule == NULL && is_small_talk(method))
-        return; /* a sidecar that starts: no rule about an object makes it ask */
+        return; /* a starting sidecar, without a rule about an object */
     forget_first_thought(self, plan, &view);
     if ((entry.is_write || entry.is_call) && !view.has_thought)
         g_hash_table_insert(self->thinking, (gpointer)plan, GUINT_TO_POINTER(self->entries->len));
@@ -95,7 +95,7 @@ interned(Narrator *self, const char *text)
     return strings_intern(objects_strings(run_objects(self->run)), text);
 }
 
-/* @volume: NULL or its handle; a claim's new volume is called as it will be named. */
+/* A call for a new volume carries the volume's future name. */
 static const ObjectKey *
 key_of_call(Narrator *self, const CsiRequest *request)
 {
@@ -118,7 +118,7 @@ call_answered(void *data, const CsiCallRecord *record)
                          .who = csi_driver_name(record->driver),
                          .what = interned(self, text),
                          .started_at = record->started_at,
-                         /* Questions that each component asks every driver as it starts. */
+                         /* Each component asks every driver these questions as it starts. */
                          .is_small_talk = now == record->started_at && record->answer == CSI_OK &&
                                           is_small_talk(record->request->method),
                          .method = record->request->method,
@@ -130,10 +130,10 @@ call_answered(void *data, const CsiCallRecord *record)
 typedef struct {
     GString *text;
     GString *parts;
-    gboolean is_going; /* its deletion was asked for */
+    gboolean is_going; /* its deletion was requested */
 } FieldList;
 
-/* "finalizers" of "metadata.finalizers[0]" */
+/* Adds "finalizers" for "metadata.finalizers[0]", once. */
 static void
 list_part(GString *parts, const char *path)
 {
@@ -145,7 +145,7 @@ list_part(GString *parts, const char *path)
         g_string_append_printf(parts, "%s%s", parts->len > 0 ? ", " : "", name);
 }
 
-/* What people look at; all else is a developer's. */
+/* Adds the fields that people look at; the others are for developers. */
 static void
 list_field(void *data, const char *path, const char *before, const char *after)
 {
@@ -173,8 +173,8 @@ list_field(void *data, const char *path, const char *before, const char *after)
     }
 }
 
-/* Pods with their claims, claims with their volumes, volumes with their attachments. Keys are only
- * looked for: one made here would change the order in which a run walks over them. */
+/* Relates pods and claims, claims and volumes, volumes and attachments. Only looks for keys: a new
+ * key would change the order in which a run walks over them. */
 static void
 find_relations(Narrator *self, const Object *object)
 {
@@ -202,8 +202,8 @@ find_relations(Narrator *self, const Object *object)
             relate(self, key, object->owners->items[i].key);
 }
 
-/* What kubectl tells of a claim or volume: its phase, or that it goes. NULL: none yet, or no such
- * kind */
+/* Returns: (static): the STATUS of a claim or volume in kubectl; NULL for other kinds, or without
+ * an object */
 static const char *
 state_of(const Object *object)
 {
@@ -215,12 +215,11 @@ state_of(const Object *object)
                                            : volume_phase_name(VOLUME_CONST(object)->phase);
 }
 
-/* An object goes so soon after its last finalizer. */
+/* The time from the removal of the last finalizer to that of the object, at most. */
 #define GOES_AFTER (50 * SIM_MS)
 
-/* The component whose request made the change: the last that was sent about the object. One request
- * may make two changes: the last finalizer goes, and then the object. Who acts from outside has no
- * plan. */
+/* Finds the component whose request made the change: the last one sent about the object. One
+ * request may make two changes: the last finalizer goes, then the object. Users have no plan. */
 static void
 find_writer(Narrator *self, Entry *change)
 {
@@ -447,7 +446,7 @@ narrator_next_step(
     return SIM_TIME_MAX;
 }
 
-/* The component whose step the call was. */
+/* Returns: the component that made the call */
 static const char *
 caller_of(const Narrator *self, unsigned call)
 {
@@ -462,8 +461,8 @@ caller_of(const Narrator *self, unsigned call)
     return "";
 }
 
-/* Reasons of the caller's own Events, and of anybody's failures, from the entry @first to @end,
- * each once. */
+/* Adds the reasons of the caller's Events and of all failures, from entry @first to @end, each
+ * once. */
 static void
 add_reasons(
     const Narrator *self, const char *caller, unsigned first, unsigned end, GPtrArray *reasons)

@@ -3,68 +3,66 @@
 
 #include "run/world/run.h"
 
-/* Tells a run as a story: which component did what about which object, by which rule, what the
- * drivers answered, and how objects changed. It only watches: a run that is told is the same run.
- */
+/* Tells a run as a story: what each component did to which object, by which rule; what drivers
+ * answered; how objects changed. A narrator only observes: the run stays the same. */
 typedef struct Narrator Narrator;
 
 typedef enum {
-    NARRATOR_BEGINNER,  /* changes of objects, Events and calls, each rule once for each object,
-                           without its id */
-    NARRATOR_OPERATOR,  /* and all requests, with the rules' ids */
-    NARRATOR_DEVELOPER, /* and what stays within a component: state, waits, plans beside plans */
+    NARRATOR_BEGINNER,  /* changes of objects, Events and calls; each rule once per object, without
+                           its id */
+    NARRATOR_OPERATOR,  /* and all requests, with ids of rules */
+    NARRATOR_DEVELOPER, /* and the inside of components: state, waits, parallel plans */
 } NarratorLevel;
 
-/* @run is at its start. Returns: (owned) */
+/* @run: (borrowed): at its start. Returns: (owned) */
 Narrator *narrator_new(Run *run);
 void narrator_free(Narrator *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Narrator, narrator_free)
 
 typedef struct {
     NarratorLevel level;
-    const char *object; /* "pod/web-0": only what concerns it; NULL: all */
-    SimTime until;  /* now: nothing later but what is waited for then, if the run went on beyond;
-                       SIM_TIME_MAX: tell all */
-    unsigned first; /* nothing that was seen before this one: see narrator_n_seen(); 0: all */
-    /* A text in the reader's language; static. NULL: English */
+    const char *object; /* "pod/web-0": only entries about it; NULL: all */
+    SimTime until;  /* ends the story, but for the event waited for then; SIM_TIME_MAX: tells all */
+    unsigned first; /* the first entry to tell, see narrator_n_seen(); 0: all */
+    /* Returns: (static): the text in the reader's language. NULL: English */
     const char *(*translate)(const char *english);
 } NarratorOptions;
 
-/* Appends the story so far. Returns: %FALSE if no object of the run is called @options->object */
+/* Appends the story so far. Returns: %FALSE if the run has no @options->object */
 gboolean narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out);
-/* Something that was seen, for who steps through a run: a component's step, a driver's answer, or a
- * change of an object. */
+/* An entry, for stepping through a run: a step of a component, an answer of a driver, or a change
+ * of an object. */
 typedef struct {
     SimTime at;
-    const ObjectKey *key; /* what it is about; NULL: nothing in particular */
-    const char *who;      /* component or driver; NULL: somebody from outside */
-    const char *rule;     /* NULL: none told */
+    const ObjectKey *key; /* the object concerned; NULL: none */
+    const char *who;      /* component or driver; NULL: from outside */
+    const char *rule;     /* NULL: none */
     const char *what;     /* of steps: a verb, a method, the reason of an Event; of answers:
                              "CreateVolume: OK (1s)" */
     gboolean is_step, is_answer;
-    gboolean is_decision; /* of steps: what others can see */
+    gboolean is_decision; /* of steps: visible outside of the component */
 } NarratorSight;
 unsigned narrator_n_seen(const Narrator *self);
 NarratorSight narrator_seen(const Narrator *self, unsigned i);
 
-/* Ids of the rules that fired, sorted, each once. (owned): GPtrArray of const char * */
+/* Returns: (owned): the ids (const char *) of the rules that fired, sorted, each once */
 GPtrArray *narrator_rules(const Narrator *self);
 
-/* What came of calls of a driver that failed. */
+/* The retries of a failed call of a driver. */
 typedef struct {
-    const char *caller; /* the component (borrowed) */
+    const char *caller; /* (borrowed): the component */
     SimTime delays[4];  /* from each failure to the next call of the method */
-    unsigned n_delays;  /* 0: it was never called again */
-    GPtrArray *reasons; /* (owned): const char *: of the Events that were recorded meanwhile */
+    unsigned n_delays;  /* 0: no retries */
+    GPtrArray *reasons; /* (owned): of const char *: reasons of the Events meanwhile */
 } NarratorRetries;
 
-/* Looks at the calls of @method from the first that was answered @code on, up to one that was not.
- * Returns: %FALSE if there is none;
- * @retries->reasons is to be freed all the same */
+/* Looks at the calls of @method, from the first answer @code to the first other answer. Returns:
+ * %FALSE if there is no such call; free @retries->reasons in any case */
 gboolean
 narrator_retries(const Narrator *self, CsiMethod method, CsiCode code, NarratorRetries *retries);
 
-/* The next thing after @after that a component does about @object ("pvc/data") or what belongs to
- * it. @who, @what: (out) (borrowed). Returns: when; %SIM_TIME_MAX: nothing so far */
+/* Finds the next step after @after of a component about @object ("pvc/data") or an object that
+ * belongs to it. @who, @what: (out) (borrowed). Returns: its time; %SIM_TIME_MAX if there is none
+ * so far */
 SimTime narrator_next_step(
     const Narrator *self, const char *object, SimTime after, const char **who, const char **what);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-/* The rules of docs/rules, as the program was built with them: made by scripts/rule-book.awk. */
+/* The rules of docs/rules at the time of the build, from scripts/rule-book.awk. */
 typedef struct {
     const char *id;       /* "PVC-25"; NULL: the end */
-    const char *sentence; /* what it says, in English */
+    const char *sentence; /* its sentence, in English */
     const char *book;     /* "pv-controller.md" */
 } RuleBookEntry;
 
 /* Sorted by id. */
 extern const RuleBookEntry rule_book[];
 
-/* What docs/plain-words.md says of some of them, for who does not know the books; these are
- * translated. Sorted by id. */
+/* Translatable sentences of docs/plain-words.md for readers who do not know the rules. Sorted by
+ * id. */
 typedef struct {
     const char *id; /* NULL: the end */
     const char *words;
@@ -20,9 +20,9 @@ typedef struct {
 
 extern const RulePlainWords rule_plain_words[];
 
-/* @id: as a trace has it: of "PVC-21.3" and "RSZ-54.1a" the table or rule that it is a part of will
- * do. Returns: (borrowed): NULL: no book has it */
+/* @id: from a trace; if no book has "PVC-21.3" or "RSZ-54.1a", the table or rule around it is
+ * found. Returns: (borrowed): NULL if no book has it */
 const RuleBookEntry *rule_book_find(const char *id);
-/* One sentence: in plain words if there are any, else the book's. Returns: static: NULL: no book
- * has it */
+/* Returns: (static): the plain words for a rule, or else the book's sentence; NULL if no book has
+ * it */
 const char *rule_book_words(const char *id);

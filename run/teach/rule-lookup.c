@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
-/* Makes "PVC-21" of "PVC-21.3", and "RSZ-54.1" of "RSZ-54.1a". Returns: FALSE: it is part of
- * nothing */
+/* Makes "PVC-21" of "PVC-21.3", and "RSZ-54.1" of "RSZ-54.1a". Returns: FALSE if @id has no parent
+ */
 static gboolean
 to_parent(char *id)
 {

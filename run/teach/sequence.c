@@ -8,7 +8,7 @@
 
 #define USER 0
 #define API 1
-#define TEXT_MAX 72 /* characters that a row has room for */
+#define TEXT_MAX 72 /* characters in a row */
 #define WARNING_MAX 118
 #define SILENCE SIM_SECOND
 
@@ -16,7 +16,7 @@ typedef struct {
     const Narrator *narrator;
     const SequenceOptions *options;
     GHashTable *family;
-    GHashTable *watched; /* "component commit kind": news that were told already */
+    GHashTable *watched; /* "component commit kind": news already shown */
     Sequence *sequence;
 } Drawing;
 
@@ -41,7 +41,7 @@ lane_of_entry(Sequence *self, const Entry *entry)
     return lane_of(self, name);
 }
 
-/* Names that are checksums or uids are known by their beginning. (owned) */
+/* Returns: (owned): "pvc/data"; long names, which are checksums or uids, are cut */
 static char *
 short_key(const ObjectKey *key)
 {
@@ -90,9 +90,8 @@ add_message(Drawing *self,
 
 /* ---- Watches ---- */
 
-/* What a component heard before it acted: the last link that is a watch, if the component did
- * nothing since that took a request or a call of its own. Returns: FALSE: it acted on something
- * else */
+/* Finds the news that made a component act: its last watch, if no request or call of its own came
+ * since. Returns: FALSE if it acted on something else */
 static gboolean
 find_news(const Drawing *self, SimCauseId cause, SimTime at, ChainLink *news)
 {
@@ -115,7 +114,7 @@ find_news(const Drawing *self, SimCauseId cause, SimTime at, ChainLink *news)
     return FALSE;
 }
 
-/* The change whose commit was the news. NULL: of no object of the family */
+/* Returns: the change behind the news; NULL if its object is outside of the family */
 static const Entry *
 find_change(const Drawing *self, const ChainLink *news)
 {
@@ -152,7 +151,8 @@ add_news(Drawing *self, SimCauseId cause, SimTime at, unsigned lane)
 
 /* ---- Writes ---- */
 
-/* Small changes of these are part of the story; of others they are mostly of status. */
+/* Small changes of storage objects are part of the story; those of other kinds are mostly of
+ * status. */
 static gboolean
 is_shown(const Entry *change)
 {
@@ -181,7 +181,7 @@ change_text(const Entry *entry)
 
 /* ---- Calls ---- */
 
-/* What a call came to: the answer to the call that left then. NULL: none came */
+/* Returns: the answer to the call of @step; NULL if none came */
 static const Entry *
 find_answer(const Drawing *self, unsigned step)
 {
@@ -266,7 +266,7 @@ message_clear(void *data)
     g_free(((Message *)data)->text);
 }
 
-/* The drivers stand at the right edge, whenever they came. */
+/* Moves the drivers to the right edge. */
 static void
 move_drivers_right(Sequence *self)
 {
@@ -372,7 +372,7 @@ sequence_free(Sequence *self)
 
 /* ---- For gnuplot ---- */
 
-/* No text ends a column or a string. */
+/* Replaces characters that would end a column or a string. */
 static void
 append_text(GString *out, const char *text)
 {
@@ -414,7 +414,7 @@ sequence_table(const Sequence *self, const char *header)
 
 /* ---- For documents ---- */
 
-/* These end a line of Mermaid, or begin an entity. */
+/* Characters that end a line of Mermaid or begin an entity. */
 static void
 append_mermaid(GString *out, const char *text)
 {

@@ -3,24 +3,24 @@
 
 #include "narrator.h"
 
-/* A run as messages between components: who writes what to the API server, whom a watch tells of
- * it, who calls the driver. */
+/* A run as messages between components: writes to the API server, news from watches, calls of
+ * drivers. */
 typedef enum {
     MESSAGE_WRITE,   /* a component, or the user: to the API server */
-    MESSAGE_WATCH,   /* from the API server: what made a component act */
+    MESSAGE_WATCH,   /* from the API server: news that made a component act */
     MESSAGE_CALL,    /* to the driver */
     MESSAGE_ANSWER,  /* from the driver */
-    MESSAGE_ERROR,   /* the same, refused */
+    MESSAGE_ERROR,   /* the same, with an error */
     MESSAGE_WARNING, /* a Warning Event, to the API server */
-    MESSAGE_SILENCE, /* nobody says anything: @text tells what the time passed with */
-    MESSAGE_MORE,    /* what follows is left out */
+    MESSAGE_SILENCE, /* no messages: @text names the wait */
+    MESSAGE_MORE,    /* the rest is left out */
 } MessageKind;
 
 typedef struct {
     MessageKind kind;
     SimTime at;
     unsigned from, to; /* lanes */
-    unsigned order;    /* among those of an instant */
+    unsigned order;    /* order at one instant */
     SimCauseId cause;
     char *text; /* (owned) */
 } Message;
@@ -31,12 +31,12 @@ typedef struct {
 } Sequence;
 
 typedef struct {
-    const char *object;    /* "pod/web-0": only what concerns it */
-    SimTime from, to;      /* only these; SIM_TIME_MAX: to the end */
-    unsigned messages_max; /* then it breaks off, and says so; 0: no end */
+    const char *object;    /* "pod/web-0": only messages about it */
+    SimTime from, to;      /* the period to show; SIM_TIME_MAX: to the end */
+    unsigned messages_max; /* shows no more, and says so; 0: no limit */
 } SequenceOptions;
 
-/* Returns: (owned): %NULL if no object of the run is called so */
+/* Returns: (owned): %NULL if the run has no such object */
 Sequence *sequence_new(const Narrator *narrator, const SequenceOptions *options);
 void sequence_free(Sequence *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sequence, sequence_free)

@@ -5,10 +5,10 @@
 #include "run/results/snapshot.h"
 #include "stepper-private.h"
 
-/* Between two looks at whether somebody wants it to stop: a few ms. */
+/* Checks for an interruption every few ms. */
 #define EVENTS_PER_LOOK 1000
 
-#define ANSWERED "answered" /* by the server: what it said is told already */
+#define ANSWERED "answered" /* a server's answer, which is already printed */
 
 void
 breakpoint_free(Breakpoint *self)
@@ -22,7 +22,7 @@ static void G_GNUC_PRINTF(2, 3) stop(Stepper *self, const char *format, ...)
 {
     va_list args;
 
-    if (self->reason->len > 0) /* the first reason is told */
+    if (self->reason->len > 0) /* the first reason counts */
         return;
     va_start(args, format);
     g_string_append_vprintf(self->reason, format, args);
@@ -102,7 +102,7 @@ stepper_watch(Stepper *self)
 
 /* ---- Decisions ---- */
 
-/* "PVC-21" is that rule with its rows and variants, but no rule of a longer number. */
+/* "PVC-21" means the rule with its rows and variants, but not "PVC-210". */
 static gboolean
 rule_is(const char *rule, const char *wanted)
 {
@@ -122,7 +122,7 @@ sight_is(const NarratorSight *sight, const char *wanted)
            sight->what[length] == ':';
 }
 
-/* A component decides, takes its time, and decides afresh as the request leaves: the same step
+/* A component decides, takes its time, and decides again as it sends the request: the same step
  * twice, a few ms apart. */
 #define SECOND_THOUGHT (50 * SIM_MS)
 
@@ -162,7 +162,7 @@ look_at_sight(Stepper *self, const Goal *goal, unsigned number)
 
 /* ---- Time passes ---- */
 
-/* What was seen since the entry @first. */
+/* Tells the entries from @first on. */
 static void
 tell_seen(Stepper *self, unsigned first)
 {
@@ -174,7 +174,7 @@ tell_seen(Stepper *self, unsigned first)
     narrator_tell(self->narrator, &telling, self->out);
 }
 
-/* What an event was that has just been fired: its name, and what it waited for. */
+/* Stops at an event just fired, and tells its name and its wait. */
 static void
 tell_event(Stepper *self, const SimPending *event)
 {
@@ -200,7 +200,7 @@ tell_end(Stepper *self)
                                results[i].count);
 }
 
-/* One event, and what it means for the goal. Returns: FALSE: it stops here */
+/* Fires one event. Returns: FALSE if the goal is reached, or nothing is left */
 static gboolean
 go_one_event(Stepper *self, const Goal *goal, unsigned *n_told)
 {

@@ -3,10 +3,10 @@
 
 #include "stepper-private.h"
 
-/* By hand: one item of spec.workload or spec.faults, read and checked as those of the scenario's
- * own file, and carried out now. */
+/* Actions by hand: one item of spec.workload or spec.faults, read and checked like the items of the
+ * scenario's file, and carried out now. */
 
-/* Answers are waited for so long: with the API server away there may be none. */
+/* How long to wait for an answer: without the API server there may be none. */
 #define PATIENCE (10 * SIM_SECOND)
 
 static const char *
@@ -69,7 +69,7 @@ typedef struct {
     const ScenarioAction *action;
 } HandAct;
 
-/* Also an answer that comes late, to a later command. */
+/* An answer may come late, during a later command. */
 static void
 answered(void *data, const ObjectKey *key, ApiCode code, const char *message)
 {
@@ -88,8 +88,8 @@ answered(void *data, const ObjectKey *key, ApiCode code, const char *message)
                            message != NULL ? message : "");
 }
 
-/* Whom nobody knows nothing can happen to; a scenario's file is checked for that, a run only now.
- */
+/* Whether the node of a fault exists. A scenario's file is checked when it is read; actions by hand
+ * only now. */
 static gboolean
 victim_is_there(const Stepper *self, const ScenarioAction *action)
 {
@@ -101,7 +101,7 @@ victim_is_there(const Stepper *self, const ScenarioAction *action)
     return key != NULL && api_server_get(cluster_api(run_cluster(self->run)), key) != NULL;
 }
 
-/* All others go on by themselves: nothing answers. */
+/* The other actions go on by themselves, without an answer. */
 static gboolean
 is_asked_for(ActionType type)
 {
@@ -185,8 +185,8 @@ perform_json(Stepper *self, json_t *item)
 
 /* ---- Words as kubectl's ---- */
 
-/* "pod web-0" and "pod/web-0"; options after that. Returns: FALSE, after telling so, if there are
- * none. @rest: (out): what is left */
+/* Reads "pod web-0" or "pod/web-0". @rest: (out): the words after it. Returns: FALSE after an error
+ * message */
 static gboolean
 read_target(Stepper *self, char **words, char **kind, char **name, char ***rest)
 {
@@ -228,7 +228,7 @@ hand_options_clear(HandOptions *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(HandOptions, hand_options_clear)
 
-/* Returns: FALSE after telling what is wrong */
+/* Returns: FALSE after an error message */
 static gboolean
 read_options(Stepper *self, char **words, HandOptions *options)
 {

@@ -4,24 +4,24 @@
 #include "condition.h"
 #include "stepper.h"
 
-/* Within the stepper: stepper.c reads commands and shows things; stepper-go.c lets time pass;
- * stepper-hand.c does things by hand. */
+/* Shared by the stepper's files: stepper.c reads commands and shows objects; stepper-go.c lets time
+ * pass; stepper-hand.c acts by hand. */
 
 typedef struct {
     unsigned number;
-    char *text;    /* as asked for */
+    char *text;    /* as given */
     char *pattern; /* of an object's name; NULL: a word */
     ObjectKind kind;
 } Breakpoint;
 
-/* What time passes for. */
+/* The goal of letting time pass. */
 typedef enum {
     GOAL_EVENT,
     GOAL_WRITE,
     GOAL_DECISION,
     GOAL_TIME,
     GOAL_CONDITION,
-    GOAL_ANSWER, /* of what is done by hand */
+    GOAL_ANSWER, /* to an action by hand */
     GOAL_END,
 } GoalKind;
 
@@ -30,7 +30,7 @@ typedef struct {
     SimTime until;              /* SIM_TIME_MAX: the end */
     const Condition *condition; /* GOAL_CONDITION */
     unsigned performer;         /* GOAL_ANSWER */
-    gboolean only_begins;       /* GOAL_ANSWER: what follows takes its time */
+    gboolean only_begins;       /* GOAL_ANSWER: the action goes on later */
 } Goal;
 
 struct Stepper {
@@ -38,23 +38,23 @@ struct Stepper {
     Run *run;
     Narrator *narrator;
     GPtrArray *breakpoints; /* of Breakpoint (owned) */
-    unsigned n_breakpoints; /* ever made */
-    GPtrArray *scenarios;   /* of Scenario (owned): one for each thing done by hand */
+    unsigned n_breakpoints; /* numbers given so far */
+    GPtrArray *scenarios;   /* of Scenario (owned): one for each action by hand */
     gboolean is_traced, is_over;
     /* While time passes: */
     const Goal *goal;
-    GString *changes; /* objects that changed in this event, and how */
+    GString *changes; /* changes of objects in this event */
     unsigned n_writes;
-    GString *reason; /* why it stops; empty: it does not */
+    GString *reason; /* why to stop; empty: go on */
     SimTime stopped_at;
     const char *command, *rest; /* the present command: its name, and the line behind it */
     GString *out, *errors;
-    GPtrArray *acts;                /* of HandAct (owned): what was done by hand */
-    unsigned n_answers, n_refusals; /* that the present command got */
+    GPtrArray *acts;                /* of HandAct (owned): actions by hand */
+    unsigned n_answers, n_refusals; /* to the present command */
 };
 
 void breakpoint_free(Breakpoint *self);
-/* Sees writes from now on. */
+/* Observes writes from now on. */
 void stepper_watch(Stepper *self);
 /* Lets time pass, and tells where and why it stopped. */
 StepperAnswer stepper_go(Stepper *self, const Goal *goal);

@@ -10,7 +10,7 @@
 #include "stepper-private.h"
 #include "why.h"
 
-/* Lines of a list that may be long. */
+/* The most lines of a long list. */
 #define LIST_MAX 15
 
 typedef enum {
@@ -32,7 +32,7 @@ static const StepperCommand *command_at(unsigned i);
 
 /* ---- Time ---- */
 
-/* "event", "event 10": the last one is told, or all of them with `trace on` */
+/* "event", "write 10": tells the last event, or with `trace on` all events */
 static StepperAnswer
 go_times(Stepper *self, char **words)
 {
@@ -122,7 +122,7 @@ is_rule(const char *word)
     return rule_book_find(word) != NULL;
 }
 
-/* A word that could be the reason of an Event, or a method: "FailedScheduling" */
+/* Whether a word looks like the reason of an Event, or a method: "FailedScheduling". */
 static gboolean
 is_reason(const char *word)
 {
@@ -185,7 +185,7 @@ delete_break(Stepper *self, const char *word)
     return stepper_refuse(self, "there is no breakpoint %s", word);
 }
 
-/* "delete 2" and "delete break" are about breakpoints, "delete pod web-0" is kubectl's. */
+/* "delete 2" and "delete break" delete breakpoints; "delete pod web-0" deletes an object. */
 static StepperAnswer delete (Stepper *self, char **words)
 {
     if (words[0] != NULL && strcmp(words[0], "break") == 0)
@@ -467,8 +467,8 @@ stepper_free(Stepper *self)
     g_free(self);
 }
 
-/* Words in quotes, as a shell has them; a mapping in braces stays a line. Returns: (owned): NULL
- * after telling what is wrong */
+/* Splits a line as a shell does; a mapping in braces stays whole. Returns: (owned): NULL after an
+ * error message */
 static char **
 split_words(Stepper *self, const StepperCommand *command, const char *rest)
 {
@@ -506,7 +506,7 @@ stepper_command(Stepper *self, const char *line, GString *out, GString *errors)
 /* ---- Completion ---- */
 
 typedef struct {
-    const char *text; /* what stands there */
+    const char *text; /* the beginning of the word */
     GPtrArray *found;
 } Candidates;
 
@@ -518,7 +518,7 @@ offer(Candidates *self, const char *word)
         g_ptr_array_add(self->found, g_strdup(word));
 }
 
-/* The name that people type. */
+/* Returns: the short name that people type; NULL: none */
 static const char *
 short_kind(const KubectlKind *kind)
 {
@@ -530,7 +530,7 @@ short_kind(const KubectlKind *kind)
     return NULL;
 }
 
-/* @with_kind: "pod/app", else "app" */
+/* @with_kind: offers "pod/app", else "app" */
 static void
 offer_objects(const Stepper *self,
               Candidates *candidates,
@@ -582,7 +582,7 @@ offer_words_to_break(Candidates *candidates)
             offer(candidates, rule->id);
 }
 
-/* The second word of a command, or a later one. */
+/* Offers words after the name of a command. */
 static void
 offer_arguments(const Stepper *self,
                 Candidates *candidates,

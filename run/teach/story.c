@@ -12,8 +12,8 @@ typedef struct {
     const NarratorOptions *options;
     const Narrator *narrator;
     GString *out;
-    GHashTable *told;  /* "rule object" that were told */
-    const Entry *last; /* the entry told before; NULL: none */
+    GHashTable *told;  /* "rule object" told so far */
+    const Entry *last; /* the entry before; NULL: none */
 } Telling;
 
 static const char *words(const Telling *self, const char *english) G_GNUC_FORMAT(2);
@@ -24,7 +24,7 @@ words(const Telling *self, const char *english)
     return self->options->translate != NULL ? self->options->translate(english) : english;
 }
 
-/* So much of an attachment's checksum tells it from others. */
+/* Enough of an attachment's checksum to tell it from others. */
 #define CHECKSUM_SHOWN 12
 
 char *
@@ -50,7 +50,7 @@ key_text(const Telling *self, const ObjectKey *key)
 
 /* ---- What time was needed for ---- */
 
-/* What an observer sees of a wait; the detail follows in brackets. */
+/* A wait in an observer's words; the detail follows in brackets. */
 static const char *
 wait_words(SimWait wait)
 {
@@ -129,7 +129,7 @@ tell_wait(Telling *self, SimCauseId cause, SimTime from, SimTime to)
     narrator_append_wait(self->narrator, cause, from, to, self->options->translate, self->out);
 }
 
-/* A silence shorter than this is not worth a word. */
+/* Shorter silences are not mentioned. */
 static SimTime
 silence_told(NarratorLevel level)
 {
@@ -152,8 +152,8 @@ tell_silence(Telling *self, const Entry *entry)
 
 /* ---- Entries ---- */
 
-/* A rule is told in full the first time that it is applied to an object; in the story of one object
- * just the first time. */
+/* Tells a rule in full at its first use for an object; in the story of one object, only at its
+ * first use. */
 static void
 tell_rule(Telling *self, const Entry *entry)
 {
@@ -294,7 +294,7 @@ tell_change(Telling *self, const Entry *entry)
         g_string_append_c(self->out, ')');
     }
     g_string_append_c(self->out, '\n');
-    /* Beginners are not told of the request that made it, so here is why. */
+    /* beginners do not see the request, so give the reason here */
     if (self->options->level == NARRATOR_BEGINNER)
         tell_rule(self, entry);
 }
@@ -319,8 +319,7 @@ tell_entry(Telling *self, const Entry *entry)
     self->last = entry;
 }
 
-/* @next: the first thing that comes after the end of the story; NULL: nothing does as far as the
- * run went on */
+/* @next: the first entry after the end of the story; NULL if the run has none */
 static void
 tell_now(Telling *self, const Entry *next)
 {
@@ -344,7 +343,7 @@ tell_now(Telling *self, const Entry *next)
     g_string_append_printf(self->out, words(self, N_("next, in %s:")),
                            short_time(next->at - now, duration, sizeof duration));
     g_string_append_c(self->out, '\n');
-    self->last = NULL; /* what passed until then was told */
+    self->last = NULL; /* the time until then is already told */
     tell_entry(self, next);
 }
 

@@ -8,7 +8,7 @@
 #include "run/kubectl/value.h"
 #include "run/results/snapshot.h"
 
-/* What can be in the way, and the way out. */
+/* A cause, and the way out. */
 typedef struct {
     const char *id, *unblock;
 } Cause;
@@ -63,8 +63,8 @@ static const Cause causes[] = {
 };
 /* clang-format on */
 
-/* The scheduler's words, those that tell most about storage first: one message names the reasons of
- * several nodes. */
+/* The scheduler's words. The most telling about storage come first, since one message lists the
+ * reasons of several nodes. */
 static const struct {
     const char *words, *cause;
 } scheduler_words[] = {
@@ -141,7 +141,7 @@ find(const Question *self, const char *kind, const char *namespace, const char *
     return NULL;
 }
 
-/* The text of the newest Event of this reason about the object; "" */
+/* Returns: the text of the object's newest Event with this reason; "" if there is none */
 static const char *
 last_event(const Question *self, json_t *object, const char *reason)
 {
@@ -166,11 +166,11 @@ last_event(const Question *self, json_t *object, const char *reason)
     return found;
 }
 
-/* What a driver's refusal comes down to. */
+/* Returns: the cause behind a driver's error */
 static const char *
 cause_of_refusal(const char *message)
 {
-    /* A call that was given up goes on in the driver, and the next one meets it. */
+    /* After a timeout, the call goes on in the driver, and the next call meets it. */
     if (strstr(message, "DeadlineExceeded") != NULL || strstr(message, "already exists") != NULL)
         return "driver-slow";
     if (strstr(message, "ResourceExhausted") != NULL)
@@ -181,7 +181,7 @@ cause_of_refusal(const char *message)
     return "driver-error";
 }
 
-/* A claim of a class that is there. */
+/* The class exists. */
 static gboolean
 ask_provisioned_claim(Question *self, json_t *claim, json_t *class, gboolean has_pod)
 {
@@ -196,7 +196,7 @@ ask_provisioned_claim(Question *self, json_t *claim, json_t *class, gboolean has
         if (*refusal != '\0' && strstr(refusal, "ResourceExhausted") != NULL)
             return add_link(self, "driver-full", claim, "is Pending: %s", refusal);
         if (has_pod)
-            return FALSE; /* what keeps the pod from a node keeps the claim */
+            return FALSE; /* the claim waits for the same cause as the pod */
         return add_link(self, "no-consumer", claim, "is Pending: its class %s waits for a pod",
                         name);
     }
@@ -214,7 +214,7 @@ ask_provisioned_claim(Question *self, json_t *claim, json_t *class, gboolean has
                     provisioner);
 }
 
-/* A claim that names its volume. */
+/* The claim names its volume. */
 static gboolean
 ask_named_volume(Question *self, json_t *claim, const char *name)
 {
@@ -232,7 +232,7 @@ ask_named_volume(Question *self, json_t *claim, const char *name)
     return FALSE;
 }
 
-/* Returns: whether the claim is in the way. @has_pod: asked for on behalf of a pod */
+/* Returns: whether the claim blocks. @has_pod: the question is about its pod */
 static gboolean
 ask_claim(Question *self, json_t *claim, gboolean has_pod)
 {
@@ -263,7 +263,7 @@ ask_claim(Question *self, json_t *claim, gboolean has_pod)
     return ask_provisioned_claim(self, claim, class, has_pod);
 }
 
-/* The claim of a pod's volume. (owned): NULL: the volume has none */
+/* Returns: (owned): the claim of a pod's volume; NULL if the volume has none */
 static char *
 claim_name_of(json_t *pod, json_t *volume)
 {
@@ -275,7 +275,7 @@ claim_name_of(json_t *pod, json_t *volume)
     return g_strdup(value_text(volume, "persistentVolumeClaim.claimName"));
 }
 
-/* Returns: whether one of the pod's claims is in the way */
+/* Returns: whether one of the pod's claims blocks */
 static gboolean
 ask_claims(Question *self, json_t *pod)
 {
@@ -320,7 +320,7 @@ ask_unscheduled(Question *self, json_t *pod)
     return because(self, "scheduling");
 }
 
-/* Of the volume on the node; or, with @elsewhere, on another one. */
+/* Finds the volume's attachment to the node or, with @elsewhere, to another one. */
 static json_t *
 find_attachment(const Question *self, const char *volume, const char *node, gboolean elsewhere)
 {
@@ -336,7 +336,7 @@ find_attachment(const Question *self, const char *volume, const char *node, gboo
     return NULL;
 }
 
-/* Returns: whether the way of the volume to the node is where it hangs */
+/* Returns: whether the attachment of the volume blocks */
 static gboolean
 ask_attachment(Question *self, json_t *pod, json_t *volume, const char *node)
 {
@@ -450,7 +450,7 @@ ask_pod(Question *self, json_t *pod)
     return ask_mount(self, pod, node_name) || because(self, "starting");
 }
 
-/* "web-3" is not there: its StatefulSet waits for web-2, or is refused its claim. */
+/* "web-3" does not exist: its StatefulSet waits for web-2, or a quota refuses the claim. */
 static gboolean
 ask_missing_pod(Question *self, const char *name)
 {
@@ -476,7 +476,7 @@ ask_missing_pod(Question *self, const char *name)
             break;
         ask_pod(self, pod);
         if (strcmp(self->why->cause, "none") == 0) {
-            g_ptr_array_set_size(self->why->chain, 1); /* it is not in the way */
+            g_ptr_array_set_size(self->why->chain, 1); /* this pod does not block */
             continue;
         }
         g_ptr_array_insert(

@@ -3,13 +3,12 @@
 
 #include "narrator.h"
 
-/* Why a pod does not run or a claim is not bound: the chain of what waits for what, read from the
- * API's objects and Events alone, as an experienced operator reads them; what would unblock it;
- * and, since a run knows its future, what happens next. */
+/* Why a pod does not run or a claim is not bound: the chain of waits, read from the API's objects
+ * and Events alone, as an experienced operator would; and the way out. */
 typedef struct {
-    GPtrArray *chain;  /* char *: "pod/web-0 is Pending: ...", from the object that was asked for to
-                          the cause */
-    const char *cause; /* static: "driver-error"; "none": nothing is wrong */
+    GPtrArray
+        *chain; /* char *: "pod/web-0 is Pending: ...", from the requested object to the cause */
+    const char *cause;   /* static: "driver-error"; "none": no problem */
     const char *unblock; /* static: a sentence; "" */
     char *blocked; /* "persistentvolumeclaim/data": the last object of the chain; NULL: none */
 } Why;
@@ -17,7 +16,7 @@ typedef struct {
 /**
  * why_ask:
  * @object: "pod/web-0", "pvc/data"
- * Returns: (owned): %NULL if there is no such object, and none that would make it
+ * Returns: (owned): %NULL if neither the object nor its StatefulSet exists
  */
 Why *why_ask(const Run *run, const char *object);
 /* Appends the chain, the cause and the way out, a line each. */

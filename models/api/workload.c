@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workload-private.h"
+#include "models/api/workloads/workload-private.h"
 
 #include <stdlib.h>
 #include <string.h>

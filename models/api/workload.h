@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "job-policy.h"
+#include "models/api/workloads/job-policy.h"
 #include "pod.h"
 
 /* Kinds that make pods, besides StatefulSets: apps/v1 and batch/v1; and budgets of disruption. */

@@ -20,8 +20,8 @@ floors='
     function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
     function floor_of(room) { return room in floor ? floor[room] : room ~ /^models\// ? floor["component"] : 0 }
     function is_component(room) { return floor_of(room) == floor["component"] }
-    # The parts of a component may have folders below its own.
-    function is_of(room, other) { return room == other || is_component(room) && index(room, other "/") == 1 }
+    # A room may have folders on its own floor, below its own.
+    function is_of(room, other) { return room == other || floor_of(room) == floor_of(other) && index(room, other "/") == 1 }
     function may_use(from, to) {
         return is_of(from, to) || is_of(to, from) || floor_of(to) < floor_of(from) ||
             from == "models/client" && to == "models/apiserver"
@@ -66,12 +66,10 @@ cd "$builddir" || exit 1
 find sim models run serve cli -name '*.o' 2>/dev/null | sort | while read -r object; do
     name=${object##*/}
     name=${name%.o}
-    for source in "$name" "${name#*-}"; do # a program's objects begin with its name
-        if [ -e "$KVOLSIM_SRCDIR/${object%/*}/$source.c" ]; then # else it is left from a file that has moved
-            echo "$object"
-            break
-        fi
-    done
+    case $name in # objects with flags of their own begin with the program or library
+    kvolsim-* | *_la-*) name=${name#*-} ;;
+    esac
+    [ ! -e "$KVOLSIM_SRCDIR/${object%/*}/$name.c" ] || echo "$object" # without a source it is left from a file that has moved
 done >"$scratch/objects"
 if [ -s "$scratch/objects" ]; then
     # shellcheck disable=SC2086 # libtool's NM has an option of its own

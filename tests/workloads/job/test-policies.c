@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/field.h"
-#include "models/api/job-policy.h"
+#include "models/api/workloads/job-policy.h"
 #include "models/workloads/job/job.h"
 #include "tests/workloads/pods-world.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "pod-private.h"
-#include "workload.h"
+#include "models/api/pod-private.h"
+#include "models/api/workload.h"
 
 /* Shared by the kinds of workloads. Private to models/api. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "pod.h"
+#include "models/api/pod.h"
 
 /* The meaning of single failures and successes for a Job: spec.podFailurePolicy and
  * spec.successPolicy. Immutable, shared. */

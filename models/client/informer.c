@@ -46,6 +46,16 @@ informer_get(const Informer *self, const ObjectKey *key)
     return informer_cache_get(&self->cache, key);
 }
 
+const Object *
+informer_find(const Informer *self, const char *namespace, const char *name)
+{
+    const Objects *objects = self->process->options.objects;
+    const ObjectKey *key =
+        name == NULL ? NULL : objects_find_key(objects, self->kind, namespace, name);
+
+    return key == NULL ? NULL : informer_get(self, key);
+}
+
 unsigned
 informer_count(const Informer *self)
 {

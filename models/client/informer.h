@@ -15,6 +15,8 @@ typedef void (*InformerHandler)(void *self, const Object *before, const Object *
 void informer_add_handler(Informer *self, InformerHandler handler, void *data);
 /* Returns: (nullable) (borrowed): what the cache holds, %NULL: nothing */
 const Object *informer_get(const Informer *self, const ObjectKey *key);
+/* The same by name. @namespace: NULL: the kind has none; @name: NULL: finds nothing */
+const Object *informer_find(const Informer *self, const char *namespace, const char *name);
 /* How many objects the cache holds. */
 unsigned informer_count(const Informer *self);
 /* A controller stores the answer to a write of its own in its cache (CGO-19). No handler hears of

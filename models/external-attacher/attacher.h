@@ -48,8 +48,6 @@ const Volume *attacher_volume_of(const ExternalAttacher *self,
 
 /* ---- detach.c ---- */
 
-extern const RuleTable attacher_detach_rules; /* EA-19.6, EA-23 */
-
 /* @attachment is being deleted. */
 void plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);
 
@@ -80,7 +78,7 @@ gboolean attacher_capability(const ExternalAttacher *self,
 /* ---- reconcile.c ---- */
 
 void reconciler_start(ExternalAttacher *self);
-void reconciler_apply(ExternalAttacher *self, const PlanChange *change);
+void reconciler_apply(void *self, const PlanChange *change); /* ModelClass.apply_change */
 
 /* Private changes, for plan_change(). */
 typedef enum {

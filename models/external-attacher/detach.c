@@ -67,34 +67,6 @@ decide_unpublished(const void *data, Plan *plan)
     plan_then(plan, decide_let_go);
 }
 
-/* What is known of an attachment that is being deleted. */
-enum {
-    FOUND = 1 << 0,  /* its volume (EA-19.1) */
-    SECRET = 1 << 1, /* the volume names one, which has not been read */
-    NODE = 1 << 2,   /* the CSINode tells the node's id */
-    NOTED = 1 << 3,  /* so does the attachment (EA-8) */
-    DETACH_FACTS_END = 1 << 4,
-};
-
-enum {
-    FAIL_NO_VOLUME,
-    READ_SECRET,
-    FAIL_NO_NODE,
-    UNPUBLISH,
-    UNPUBLISH_AS_NOTED,
-};
-
-/* csiDetach() in csi_handler.go. Columns: all of these hold, none of these, then. */
-static const Rule detach_table[] = {
-    {"EA-23.2", 0,              FOUND,                 FAIL_NO_VOLUME    },
-    {"EA-19.6", FOUND | SECRET, 0,                     READ_SECRET       },
-    {"EA-23.3", FOUND,          SECRET | NODE | NOTED, FAIL_NO_NODE      },
-    {"EA-23.4", FOUND | NODE,   SECRET,                UNPUBLISH         },
-    {"EA-23.4", FOUND | NOTED,  SECRET | NODE,         UNPUBLISH_AS_NOTED},
-};
-const RuleTable attacher_detach_rules =
-    RULE_TABLE("volumes to detach", DETACH_FACTS_END, detach_table);
-
 static void
 unpublish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const char *node_id)
 {
@@ -112,6 +84,7 @@ unpublish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const 
 
 static void decide_secret_read(const void *data, Plan *plan);
 
+/* csiDetach() in csi_handler.go. */
 static void
 detach(const ExternalAttacher *self,
        Plan *plan,
@@ -121,32 +94,21 @@ detach(const ExternalAttacher *self,
     const char *no_volume, *no_node = NULL;
     const Volume *volume = attacher_volume_of(self, plan, attachment, &no_volume);
     const char *node_id = attacher_node_id(self, plan, attachment->node_name, &no_node);
-    const char *noted = object_annotation(&attachment->meta, ANNOTATION_NODE_ID);
-    uint32_t facts = 0;
+    const char *noted = object_annotation(&attachment->meta, ANNOTATION_NODE_ID); /* EA-8 */
 
-    facts |= volume != NULL ? FOUND : 0;
-    facts |= volume != NULL && !secret_is_read && attacher_secret_of(volume) != NULL ? SECRET : 0;
-    facts |= node_id != NULL ? NODE : 0;
-    facts |= noted != NULL ? NOTED : 0;
-    switch (plan_judge(plan, &attacher_detach_rules, facts)) {
-    case FAIL_NO_VOLUME:
+    if (volume == NULL) {
+        plan_because(plan, "EA-23.2");
         detach_failed(plan, no_volume);
-        return;
-    case READ_SECRET:
+    } else if (!secret_is_read && attacher_secret_of(volume) != NULL) {
         plan_read_secret(self, plan, volume);
         plan_then(plan, decide_secret_read);
-        return;
-    case FAIL_NO_NODE:
+    } else if (node_id == NULL && noted == NULL) {
+        plan_because(plan, "EA-23.3");
         detach_failed(plan, no_node);
-        return;
-    case UNPUBLISH:
-        unpublish(self, plan, volume, node_id);
-        return;
-    case UNPUBLISH_AS_NOTED:
-        unpublish(self, plan, volume, noted);
-        return;
+    } else {
+        plan_because(plan, "EA-23.4");
+        unpublish(self, plan, volume, node_id != NULL ? node_id : noted);
     }
-    g_assert_not_reached();
 }
 
 static void

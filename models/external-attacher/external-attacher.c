@@ -17,10 +17,7 @@ attacher_find_attachment(const ExternalAttacher *self, const Plan *plan)
 const Volume *
 attacher_find_volume(const ExternalAttacher *self, const char *name)
 {
-    const ObjectKey *key =
-        name == NULL ? NULL : objects_find_key(self->base.objects, KIND_VOLUME, NULL, name);
-
-    return key == NULL ? NULL : VOLUME_CONST(informer_get(self->volumes, key));
+    return VOLUME_CONST(informer_find(self->volumes, NULL, name));
 }
 
 const SecretReference *
@@ -68,9 +65,7 @@ attacher_node_id(const ExternalAttacher *self,
                  const char *node_name,
                  const char **error)
 {
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_CSI_NODE, NULL, node_name);
-    const CsiNode *csi_node =
-        key == NULL ? NULL : (const CsiNode *)informer_get(self->csi_nodes, key);
+    const CsiNode *csi_node = (const CsiNode *)informer_find(self->csi_nodes, NULL, node_name);
 
     if (csi_node == NULL) {
         *error = plan_internf(plan, "csinode.storage.k8s.io \"%s\" not found", node_name);
@@ -435,12 +430,6 @@ external_attacher_clear(void *data)
     g_clear_pointer(&self->forced, g_hash_table_unref);
 }
 
-static void
-apply_change(void *self, const PlanChange *change)
-{
-    reconciler_apply(self, change);
-}
-
 #define AT(member) offsetof(ExternalAttacherOptions, member)
 
 G_STATIC_ASSERT(offsetof(ExternalAttacherOptions, common) == 0); /* SIDECAR_FLAGS */
@@ -473,7 +462,10 @@ const ProcessClass external_attacher_process = {
 };
 
 static const RuleTable *const rule_tables[] = {
-    &attachment_rules, &attacher_attach_rules, &attacher_detach_rules, &access_mode_rules, NULL,
+    &attachment_rules,
+    &attacher_attach_rules,
+    &access_mode_rules,
+    NULL,
 };
 
 const ModelClass external_attacher_class = {
@@ -484,5 +476,5 @@ const ModelClass external_attacher_class = {
     .rule_tables = rule_tables,
     .init = external_attacher_init,
     .clear = external_attacher_clear,
-    .apply_change = apply_change,
+    .apply_change = reconciler_apply,
 };

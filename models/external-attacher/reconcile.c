@@ -34,12 +34,9 @@ is_published(const ExternalAttacher *self, const Volume *volume, const char *nod
 static const char *
 node_id_of(const ExternalAttacher *self, const Attachment *attachment)
 {
-    const ObjectKey *key =
-        objects_find_key(self->base.objects, KIND_CSI_NODE, NULL, attachment->node_name);
-    const CsiNodeDriver *entry =
-        key == NULL ? NULL
-                    : csi_node_find_driver((const CsiNode *)informer_get(self->csi_nodes, key),
-                                           attachment->attacher);
+    const CsiNodeDriver *entry = csi_node_find_driver(
+        (const CsiNode *)informer_find(self->csi_nodes, NULL, attachment->node_name),
+        attachment->attacher);
 
     return entry != NULL ? entry->node_id
                          : object_annotation(&attachment->meta, ANNOTATION_NODE_ID);
@@ -68,8 +65,10 @@ compare_all(ExternalAttacher *self)
 }
 
 void
-reconciler_apply(ExternalAttacher *self, const PlanChange *change)
+reconciler_apply(void *data, const PlanChange *change)
 {
+    ExternalAttacher *self = data;
+
     switch ((AttacherChange)change->what) {
     case CHANGE_LIST_BEGIN:
         g_hash_table_remove_all(self->published);
@@ -108,8 +107,6 @@ decide_listed(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
-    PlanChange listed = {.what = CHANGE_LISTED, .pointer = response};
-    PlanChange compare = {.what = CHANGE_COMPARE};
 
     plan_because(plan, "EA-26");
     if (response->code != CSI_OK ||
@@ -117,20 +114,18 @@ decide_listed(const void *data, Plan *plan)
         plan_fail(plan, "failed to ListVolumes");
         return;
     }
-    plan_change(plan, &listed);
+    plan_change(plan, &(PlanChange){.what = CHANGE_LISTED, .pointer = response});
     if (response->next_token != NULL)
         list_volumes(self, plan, response->next_token);
     else
-        plan_change(plan, &compare);
+        plan_change(plan, &(PlanChange){.what = CHANGE_COMPARE});
 }
 
 static void
 decide_reconcile(const void *data, Plan *plan)
 {
-    PlanChange begin = {.what = CHANGE_LIST_BEGIN};
-
     plan_because(plan, "EA-25");
-    plan_change(plan, &begin);
+    plan_change(plan, &(PlanChange){.what = CHANGE_LIST_BEGIN});
     list_volumes(data, plan, NULL);
 }
 

@@ -33,6 +33,9 @@ typedef struct {
 
 /* ---- claim-queue.c ---- */
 
+/* Adds a change that is told by the plan's key alone. */
+void provisioner_change_key(Plan *plan, ProvisionerChange what);
+
 extern const RuleTable provisioner_claim_rules; /* PROV-11, PROV-13, PROV-14, NODE-1 */
 
 void decide_claim(const void *self, Plan *plan);   /* key: of the volume to be */
@@ -61,7 +64,7 @@ void attempt_reschedule(const ExternalProvisioner *self,
                         const Claim *claim,
                         const char *error);
 /* The driver has made the volume: stores it. */
-void attempt_save(const ExternalProvisioner *self, Plan *plan, Volume *volume);
+void attempt_save(Plan *plan, Volume *volume);
 
 /* ---- provision.c ---- */
 
@@ -93,11 +96,10 @@ const Attempt *provisioner_attempt(const ExternalProvisioner *self, const Plan *
 
 /* ---- source.c: SRC ---- */
 
-extern const RuleTable provisioner_clone_rules;   /* SRC-1 */
-extern const RuleTable provisioner_restore_rules; /* SRC-4 */
+extern const RuleTable provisioner_clone_rules; /* SRC-1 */
 
 /* Ends with decide_placed(), or fails. */
-void plan_source(const ExternalProvisioner *self, Plan *plan, const Claim *claim);
+void plan_source(Plan *plan, const Claim *claim);
 void decide_clone_source(const void *self, Plan *plan); /* key: of the claim that is copied */
 /* SRC-3: whether a sync may do something. */
 gboolean clone_source_is_queued(const Claim *claim);

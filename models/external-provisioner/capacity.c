@@ -393,39 +393,10 @@ decide_answered(const void *data, Plan *plan)
         write_capacity(self, plan, item, response);
 }
 
-/* What is known of a key in the queue. */
-enum {
-    ITEM = 1 << 0,     /* it stands for a pair of a segment and a class */
-    WANTED = 1 << 1,   /* ... which still exists */
-    CLASSED = 1 << 2,  /* ... and the class is known */
-    OBSOLETE = 1 << 3, /* it names an object to delete */
-    CAPACITY_FACTS_END = 1 << 4,
-};
-
-enum {
-    LEAVE,
-    ASK_DRIVER,
-    DELETE,
-};
-
-/* syncItem() and deleteCapacity() in capacity.go. Columns: all of these hold, none of these, then.
- */
-static const Rule capacity_table[] = {
-    {"CAP-2", ITEM,                    WANTED,          LEAVE     },
-    {"CAP-2", ITEM | WANTED,           CLASSED,         LEAVE     },
-    {"CAP-2", ITEM | WANTED | CLASSED, 0,               ASK_DRIVER},
-    {"CAP-4", OBSOLETE,                ITEM,            DELETE    },
-    {"CAP-4", 0,                       ITEM | OBSOLETE, LEAVE     },
-};
-const RuleTable capacity_rules = RULE_TABLE("capacities", CAPACITY_FACTS_END, capacity_table);
-
 static const StorageClass *
 class_of(const Capacity *self, const CapacityItem *item)
 {
-    const ObjectKey *key = objects_find_key(self->options.component->objects, KIND_STORAGE_CLASS,
-                                            NULL, item->class_name);
-
-    return key == NULL ? NULL : (const StorageClass *)informer_get(self->classes, key);
+    return (const StorageClass *)informer_find(self->classes, NULL, item->class_name);
 }
 
 static void
@@ -444,30 +415,21 @@ ask_driver(const Capacity *self, Plan *plan, const CapacityItem *item)
     plan_then(plan, decide_answered);
 }
 
+/* syncItem() and deleteCapacity() in capacity.go: a key stands for a pair, or names an object. */
 static void
 decide_capacity(const void *data, Plan *plan)
 {
     const Capacity *self = capacity_of(data);
     const CapacityItem *item = g_hash_table_lookup(self->by_key, plan_key(plan));
     const Object *object = item != NULL ? NULL : informer_get(self->objects, plan_key(plan));
-    uint32_t facts = 0;
 
-    if (item != NULL)
-        facts |= ITEM | (item->wanted ? WANTED : 0) | (class_of(self, item) != NULL ? CLASSED : 0);
-    if (object != NULL && g_hash_table_contains(self->obsolete, plan_key(plan)))
-        facts |= OBSOLETE;
-    switch (plan_judge(plan, &capacity_rules, facts)) {
-    case LEAVE:
-        return;
-    case ASK_DRIVER:
+    plan_because(plan, item != NULL ? "CAP-2" : "CAP-4");
+    if (item != NULL && item->wanted && class_of(self, item) != NULL) {
         ask_driver(self, plan, item);
-        return;
-    case DELETE:
+    } else if (object != NULL && g_hash_table_contains(self->obsolete, plan_key(plan))) {
         plan_use_client(plan, self->options.client);
         plan_delete(plan, plan_key(plan), object->uid, -1, PLAN_GONE_IS_FINE);
-        return;
     }
-    g_assert_not_reached();
 }
 
 void

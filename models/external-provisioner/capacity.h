@@ -11,8 +11,6 @@
  * with a queue and a client of its own. */
 typedef struct Capacity Capacity;
 
-extern const RuleTable capacity_rules; /* CAP-2, CAP-4 */
-
 typedef struct {
     Component *component;    /* the provisioner; all borrowed */
     const char *namespace;   /* of the objects */

@@ -59,21 +59,10 @@ find_claim(const ExternalProvisioner *self, const ObjectKey *volume)
     return claim != NULL ? claim : g_hash_table_lookup(self->in_progress, volume);
 }
 
-const Object *
-provisioner_find(const ExternalProvisioner *self,
-                 Informer *informer,
-                 ObjectKind kind,
-                 const char *name)
-{
-    const ObjectKey *key = objects_find_key(self->base.objects, kind, NULL, name);
-
-    return key == NULL ? NULL : informer_get(informer, key);
-}
-
 /* ---- How an attempt ends ---- */
 
-static void
-change_key(Plan *plan, ProvisionerChange what)
+void
+provisioner_change_key(Plan *plan, ProvisionerChange what)
 {
     plan_change(plan, &(PlanChange){.what = what, .key = plan_key(plan)});
 }
@@ -89,7 +78,7 @@ void
 attempt_finish(const ExternalProvisioner *self, Plan *plan)
 {
     if (g_hash_table_contains(self->in_progress, plan_key(plan)))
-        change_key(plan, CHANGE_FINISHED);
+        provisioner_change_key(plan, CHANGE_FINISHED);
 }
 
 void
@@ -149,25 +138,32 @@ attempt_reschedule(const ExternalProvisioner *self,
 /* ---- What was made ---- */
 
 static void
+tell_success(const ExternalProvisioner *self, Plan *plan)
+{
+    const Claim *claim = provisioner_cached_claim(self, plan_key(plan));
+
+    if (claim != NULL)
+        plan_event(plan, &claim->meta, "Normal", "ProvisioningSucceeded",
+                   "Successfully provisioned volume %s", plan_key(plan)->name);
+}
+
+static void
 decide_saved(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     ApiCode code = plan_code(plan, plan_last_step(plan));
-    const Claim *claim = provisioner_cached_claim(self, plan_key(plan));
 
     plan_because(plan, "PROV-18");
     if (code != API_OK && code != API_EXISTS)
-        change_key(plan, CHANGE_UNSAVED);
-    else if (claim != NULL)
-        plan_event(plan, &claim->meta, "Normal", "ProvisioningSucceeded",
-                   "Successfully provisioned volume %s", plan_key(plan)->name);
+        provisioner_change_key(plan, CHANGE_UNSAVED);
+    else
+        tell_success(self, plan);
     attempt_finish(self, plan);
 }
 
 void
-attempt_save(const ExternalProvisioner *self, Plan *plan, Volume *volume)
+attempt_save(Plan *plan, Volume *volume)
 {
-    (void)self;
     plan_because(plan, "PROV-14.7");
     change_object(plan, CHANGE_SAVING, &volume->meta);
     plan_create(plan, &volume->meta, PLAN_DECIDE);
@@ -239,13 +235,11 @@ static gboolean
 is_provisioned(const ExternalProvisioner *self, const Claim *claim, const ObjectKey *volume)
 {
     char uid[OBJECT_UID_BUFFER];
-    const ObjectKey *key = volume;
 
-    if (self->has_own_names) {
-        g_autofree char *name = g_strconcat("pvc-", object_uid_format(claim->meta.uid, uid), NULL);
-        key = objects_find_key(self->base.objects, KIND_VOLUME, NULL, name);
-    }
-    return key != NULL && informer_get(self->volumes, key) != NULL;
+    if (!self->has_own_names)
+        return informer_get(self->volumes, volume) != NULL;
+    g_autofree char *name = g_strconcat("pvc-", object_uid_format(claim->meta.uid, uid), NULL);
+    return informer_find(self->volumes, NULL, name) != NULL;
 }
 
 /* What is known of a claim. */
@@ -375,20 +369,16 @@ decide_claim(const void *data, Plan *plan)
 static void
 decide_unsaved_stored(const void *data, Plan *plan)
 {
-    const ExternalProvisioner *self = data;
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
-    const Claim *claim = provisioner_cached_claim(self, plan_key(plan));
 
     plan_because(plan, "PROV-18");
     if (code != API_OK && code != API_EXISTS) {
         plan_fail(plan, "%s", plan_message(plan, step));
         return;
     }
-    change_key(plan, CHANGE_SAVED);
-    if (claim != NULL)
-        plan_event(plan, &claim->meta, "Normal", "ProvisioningSucceeded",
-                   "Successfully provisioned volume %s", plan_key(plan)->name);
+    provisioner_change_key(plan, CHANGE_SAVED);
+    tell_success(data, plan);
 }
 
 void

@@ -571,10 +571,8 @@ const ProcessClass external_provisioner_process = {
 };
 
 static const RuleTable *const rule_tables[] = {
-    &provisioner_claim_rules, &provisioner_check_rules,
-    &provisioner_clone_rules, &provisioner_restore_rules,
-    &topology_rules,          &provisioner_volume_rules,
-    &capacity_rules,          NULL,
+    &provisioner_claim_rules, &provisioner_check_rules,  &provisioner_clone_rules,
+    &topology_rules,          &provisioner_volume_rules, NULL,
 };
 
 const ModelClass external_provisioner_class = {

@@ -79,7 +79,7 @@ provisioner_node(const ExternalProvisioner *self, const char *name)
 {
     if (self->own_node != NULL)
         return name == self->base.node_name ? self->own_node : NULL;
-    return NODE(provisioner_find(self, self->nodes, KIND_NODE, name));
+    return NODE(informer_find(self->nodes, NULL, name));
 }
 
 const CsiNode *
@@ -87,7 +87,7 @@ provisioner_csi_node(const ExternalProvisioner *self, const char *name)
 {
     if (self->own_node != NULL)
         return name == self->base.node_name ? self->own_csi_node : NULL;
-    return CSI_NODE(provisioner_find(self, self->csi_nodes, KIND_CSI_NODE, name));
+    return CSI_NODE(informer_find(self->csi_nodes, NULL, name));
 }
 
 gboolean
@@ -171,12 +171,6 @@ look_for_owner(const void *data, const Plan *plan)
     return claim_chosen_node(claim) != NULL && claim_chosen_node(claim) != self->base.node_name;
 }
 
-static void
-change_tries(Plan *plan, ProvisionerChange what)
-{
-    plan_change(plan, &(PlanChange){.what = what, .key = plan_key(plan)});
-}
-
 static void decide_waited(const void *data, Plan *plan);
 
 void
@@ -186,7 +180,7 @@ plan_become_owner(const ExternalProvisioner *self, Plan *plan)
     SimTime delay = owner_delay(self, plan);
 
     plan_because(plan, "NODE-2");
-    change_tries(plan, CHANGE_OWNER_TRY);
+    provisioner_change_key(plan, CHANGE_OWNER_TRY);
     plan_poll(plan, grain, delay, FALSE, look_for_owner, PLAN_DECIDE);
     plan_then(plan, decide_waited);
 }
@@ -211,7 +205,7 @@ decide_written(const void *data, Plan *plan)
         plan_fail(plan, "selecting node \"%s\" for PVC failed: %s", self->base.node_name,
                   plan_message(plan, step));
     } else {
-        change_tries(plan, CHANGE_OWNER_FORGET);
+        provisioner_change_key(plan, CHANGE_OWNER_FORGET);
         attempt_finish(self, plan);
     }
 }
@@ -254,7 +248,7 @@ decide_waited(const void *data, Plan *plan)
     if (claim == NULL) {
         plan_fail(plan, "PVC not found");
     } else if (look_for_owner(self, plan) != 0) {
-        change_tries(plan, CHANGE_OWNER_FORGET);
+        provisioner_change_key(plan, CHANGE_OWNER_FORGET);
         attempt_finish(self, plan);
     } else if (class == NULL || !provision_prepare_capacity(self, plan, claim, class, &request)) {
         plan_select_node(self, plan, claim);

@@ -248,7 +248,7 @@ decide_created(const void *data, Plan *plan)
     if (error != NULL)
         created_wrongly(self, plan, response, error);
     else
-        attempt_save(self, plan, make_volume(self, plan, attempt, response));
+        attempt_save(plan, make_volume(self, plan, attempt, response));
 }
 
 /* ---- The request ---- */
@@ -602,7 +602,7 @@ plan_provision(const ExternalProvisioner *self,
         attempt_finish(self, plan);
         return;
     case FIND_SOURCE:
-        plan_source(self, plan, claim);
+        plan_source(plan, claim);
         return;
     case FIND_PLACE:
         plan_placed(self, plan, claim, class);

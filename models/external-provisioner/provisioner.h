@@ -131,12 +131,6 @@ const ClassInfo *provisioner_class_info(const ExternalProvisioner *self, const c
  * unknown parameter with our prefix; NULL: there is none */
 StringMap *class_pass_parameters(const StringMap *parameters, char **error);
 
-/* Returns: (borrowed): the object of a kind without namespaces; NULL: not there */
-const Object *provisioner_find(const ExternalProvisioner *self,
-                               Informer *informer,
-                               ObjectKind kind,
-                               const char *name);
-
 /* ---- node-deployment.c: NODE ---- */
 
 /* Takes the node from the driver's NodeGetInfo. Call it when the queues are there, before the two

@@ -41,10 +41,8 @@ source_key(Objects *objects, const Claim *claim, ObjectKind kind)
 static const Claim *
 source_claim(const ExternalProvisioner *self, const Claim *claim)
 {
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_CLAIM,
-                                            claim->meta.key->namespace, claim->data_source.name);
-
-    return key == NULL ? NULL : CLAIM_CONST(informer_get(self->claims, key));
+    return CLAIM_CONST(
+        informer_find(self->claims, claim->meta.key->namespace, claim->data_source.name));
 }
 
 static void
@@ -193,114 +191,64 @@ decide_clone(const void *data, Plan *plan)
 
 /* ---- Snapshots ---- */
 
-/* What is known of the snapshot's content. */
-enum {
-    MATCHES = 1 << 0,   /* it was read, is the snapshot's and the driver's */
-    READY = 1 << 1,     /* so the snapshot's status says */
-    HANDLED = 1 << 2,   /* it has a handle */
-    ROOMY = 1 << 3,     /* the claim asks for as much, at least */
-    SAME_MODE = 1 << 4, /* the claim's mode is allowed (--prevent-volume-mode-conversion) */
-    RESTORE_FACTS_END = 1 << 5,
-};
-
-enum {
-    FAIL_NOT_BOUND,
-    FAIL_NOT_READY,
-    FAIL_NO_HANDLE,
-    FAIL_NO_ROOM,
-    FAIL_OTHER_MODE,
-    RESTORE,
-};
-
-/* getSnapshotSource() of external-provisioner's controller.go. Columns: all of these hold, none of
- * these, then. */
-static const Rule restore_table[] = {
-    {"SRC-4", 0,                                             MATCHES,   FAIL_NOT_BOUND },
-    {"SRC-4", MATCHES,                                       READY,     FAIL_NOT_READY },
-    {"SRC-4", MATCHES | READY,                               HANDLED,   FAIL_NO_HANDLE },
-    {"SRC-4", MATCHES | READY | HANDLED,                     ROOMY,     FAIL_NO_ROOM   },
-    {"SRC-4", MATCHES | READY | HANDLED | ROOMY,             SAME_MODE, FAIL_OTHER_MODE},
-    {"SRC-4", MATCHES | READY | HANDLED | ROOMY | SAME_MODE, 0,         RESTORE        },
-};
-const RuleTable provisioner_restore_rules =
-    RULE_TABLE("snapshots to restore", RESTORE_FACTS_END, restore_table);
-
 static const char *
 mode_name(const Claim *claim)
 {
     return claim->volume_mode == VOLUME_BLOCK ? "Block" : "Filesystem";
 }
 
-static uint32_t
-restore_facts(const ExternalProvisioner *self,
-              const Attempt *attempt,
+static gboolean
+mode_is_allowed(const ExternalProvisioner *self, const Claim *claim, const SnapshotContent *content)
+{
+    return !self->options->prevent_volume_mode_conversion || content->source_volume_mode == NULL ||
+           strcmp(content->source_volume_mode, mode_name(claim)) == 0 ||
+           g_strcmp0(object_annotation(&content->meta, ANNOTATION_ALLOW_MODE_CHANGE), "true") == 0;
+}
+
+/* getSnapshotSource() of external-provisioner's controller.go. @content: NULL: it was not read.
+ * Returns: (borrowed): NULL: the snapshot can be restored */
+static const char *
+restore_error(const ExternalProvisioner *self,
+              Plan *plan,
               const VolumeSnapshot *snapshot,
               const SnapshotContent *content)
 {
-    uint32_t facts = 0;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    const Claim *claim = attempt->claim;
+    const char *name = object_name(&snapshot->meta);
 
     if (content == NULL || !snapshot_content_is_of(content, snapshot) ||
         content->driver != attempt->class->class->provisioner)
-        return 0;
-    facts |= MATCHES;
-    facts |= snapshot->readiness == SNAPSHOT_READY ? READY : 0;
-    facts |= content->handle != NULL ? HANDLED : 0;
-    facts |= attempt->claim->request_bytes >= snapshot->restore_bytes ? ROOMY : 0;
-    if (!self->options->prevent_volume_mode_conversion || content->source_volume_mode == NULL ||
-        strcmp(content->source_volume_mode, mode_name(attempt->claim)) == 0 ||
-        g_strcmp0(object_annotation(&content->meta, ANNOTATION_ALLOW_MODE_CHANGE), "true") == 0)
-        facts |= SAME_MODE;
-    return facts;
-}
-
-/* Returns: (borrowed): NULL: the snapshot can be restored */
-static const char *
-restore_error(Plan *plan,
-              const Rule *rule,
-              const Claim *claim,
-              const VolumeSnapshot *snapshot,
-              const SnapshotContent *content)
-{
-    const char *name = object_name(&snapshot->meta);
-
-    switch (rule->then) {
-    case FAIL_NOT_BOUND:
         return plan_internf(plan, "snapshot %s not bound", name);
-    case FAIL_NOT_READY:
+    if (snapshot->readiness != SNAPSHOT_READY)
         return plan_internf(plan, "snapshot %s is not Ready", name);
-    case FAIL_NO_HANDLE:
+    if (content->handle == NULL)
         return plan_internf(plan, "snapshot handle %s is not available", name);
-    case FAIL_NO_ROOM:
+    if (claim->request_bytes < snapshot->restore_bytes)
         return plan_internf(plan,
                             "requested volume size %" G_GINT64_FORMAT
                             " is less than the size %" G_GINT64_FORMAT
                             " for the source snapshot %s",
                             claim->request_bytes, snapshot->restore_bytes, name);
-    case FAIL_OTHER_MODE:
+    if (!mode_is_allowed(self, claim, content))
         return plan_internf(plan,
                             "requested volume %s modifies the mode of the source volume but does "
                             "not have permission to do so. " ANNOTATION_ALLOW_MODE_CHANGE
                             " annotation is not present on snapshotcontent %s",
                             claim->meta.key->text, object_name(&content->meta));
-    case RESTORE:
-        return NULL;
-    }
-    g_assert_not_reached();
+    return NULL;
 }
 
 static void
 decide_content(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
     int step = plan_last_step(plan);
     const VolumeSnapshot *snapshot = VOLUME_SNAPSHOT_CONST(plan_object(plan, step - 1));
     const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(plan_object(plan, step));
-    uint32_t facts = restore_facts(self, attempt, snapshot, content);
-    const Rule *rule = rules_find(&provisioner_restore_rules, facts, NULL);
-    const char *error = restore_error(plan, rule, attempt->claim, snapshot, content);
+    const char *error = restore_error(self, plan, snapshot, content);
 
-    plan_because(plan, rule->id);
+    plan_because(plan, "SRC-4");
     plan_use_client(plan, NULL);
     if (error != NULL)
         source_failed(self, plan, error);
@@ -350,9 +298,8 @@ decide_restore(const void *data, Plan *plan)
 }
 
 void
-plan_source(const ExternalProvisioner *self, Plan *plan, const Claim *claim)
+plan_source(Plan *plan, const Claim *claim)
 {
-    (void)self;
     plan_then(plan, strcmp(claim->data_source.kind, "VolumeSnapshot") == 0 ? decide_restore
                                                                            : decide_clone);
 }

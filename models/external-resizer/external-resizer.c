@@ -8,18 +8,13 @@
 const Claim *
 resizer_find_claim(const ExternalResizer *self, const Plan *plan)
 {
-    const Object *claim = informer_get(self->claims, plan_key(plan));
-
-    return claim == NULL ? NULL : CLAIM_CONST(claim);
+    return CLAIM_CONST(informer_get(self->claims, plan_key(plan)));
 }
 
 const Volume *
 resizer_find_volume(const ExternalResizer *self, const char *name)
 {
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_VOLUME, NULL, name);
-    const Object *volume = key == NULL ? NULL : informer_get(self->volumes, key);
-
-    return volume == NULL ? NULL : VOLUME_CONST(volume);
+    return VOLUME_CONST(informer_find(self->volumes, NULL, name));
 }
 
 void

@@ -92,7 +92,7 @@ static gboolean
 is_ours(const ExternalSnapshotter *self, const SnapshotContent *content)
 {
     const SnapshotClass *class =
-        snapshot_class_find(self->classes, self->base.objects, content->class_name);
+        SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, content->class_name));
 
     return (content->volume_handle != NULL || content->given_handle != NULL) &&
            content->driver == self->base.driver_name &&

@@ -73,7 +73,7 @@ static StringMap *
 driver_parameters(const ExternalSnapshotter *self, const SnapshotContent *content)
 {
     const SnapshotClass *class =
-        snapshot_class_find(self->classes, self->base.objects, content->class_name);
+        SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, content->class_name));
     g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
     const struct {
         const char *key, *value;
@@ -169,70 +169,17 @@ plan_input_error(Plan *plan, const char *error)
                      plan_key(plan)->name, plan_quote(plan, error)));
 }
 
-/* What is known of a content to take a snapshot for. */
-enum {
-    CLASSED = 1 << 0,       /* it names a class */
-    CLASS_KNOWN = 1 << 1,   /* ... which is there */
-    SECRET_NEEDED = 1 << 2, /* it names a secret, which has not been read */
-    ANNOTATED = 1 << 3,     /* CreateSnapshot may be under way */
-    CREATION_FACTS_END = 1 << 4,
-};
-
-enum {
-    FAIL_NO_CLASS,
-    FAIL_UNKNOWN_CLASS,
-    READ_SECRET,
-    ANNOTATE,
-    CALL,
-};
-
-/* createSnapshotWrapper(). Columns: all of these hold, none of these, then. */
-static const Rule creation_table[] = {
-    {"SNAP-44", 0,                                     CLASSED,                   FAIL_NO_CLASS     },
-    {"SNAP-44", CLASSED,                               CLASS_KNOWN,               FAIL_UNKNOWN_CLASS},
-    {"SNAP-70", CLASSED | CLASS_KNOWN | SECRET_NEEDED, 0,                         READ_SECRET       },
-    {"SNAP-44", CLASSED | CLASS_KNOWN,                 SECRET_NEEDED | ANNOTATED, ANNOTATE          },
-    {"SNAP-44", CLASSED | CLASS_KNOWN | ANNOTATED,     SECRET_NEEDED,             CALL              },
-};
-const RuleTable snapshotter_creation_rules =
-    RULE_TABLE("snapshots to take", CREATION_FACTS_END, creation_table);
-
-static void decide_secret(const void *data, Plan *plan);
-
-/* @given: facts that were looked at before; @unless: facts that hold no longer */
+/* The class and the secret are known. */
 static void
-plan_creation_with(const ExternalSnapshotter *self, Plan *plan, uint32_t given, uint32_t unless)
+plan_annotated(const ExternalSnapshotter *self, Plan *plan)
 {
-    const SnapshotContent *content = snapshotter_content(plan);
-    const char *class_name = content->class_name;
-    uint32_t facts = 0;
-
-    facts |= class_name != NULL ? CLASSED : 0;
-    if (snapshot_class_find(self->classes, self->base.objects, class_name) != NULL)
-        facts |= CLASS_KNOWN;
-    facts |= snapshotter_names_secret(content) ? SECRET_NEEDED : 0;
-    facts |= snapshotter_is_creating(content) ? ANNOTATED : 0;
-    plan_use_client(plan, NULL);
-    switch (plan_judge(plan, &snapshotter_creation_rules, (facts | given) & ~unless)) {
-    case FAIL_NO_CLASS:
-        plan_input_error(plan, snapshot_no_class_error(plan, object_name(&content->meta)));
-        return;
-    case FAIL_UNKNOWN_CLASS:
-        plan_input_error(plan, snapshot_class_error(plan, class_name));
-        return;
-    case READ_SECRET:
-        snapshotter_read_secret(self, plan);
-        plan_then(plan, decide_secret);
-        return;
-    case ANNOTATE:
-        snapshotter_annotate(plan, TRUE);
-        plan_then(plan, decide_annotated);
-        return;
-    case CALL:
+    plan_because(plan, "SNAP-44");
+    if (snapshotter_is_creating(snapshotter_content(plan))) {
         plan_take(self, plan);
         return;
     }
-    g_assert_not_reached();
+    snapshotter_annotate(plan, TRUE);
+    plan_then(plan, decide_annotated);
 }
 
 static void
@@ -243,11 +190,26 @@ decide_secret(const void *data, Plan *plan)
     if (error != NULL)
         plan_input_error(plan, error);
     else
-        plan_creation_with(data, plan, CLASSED | CLASS_KNOWN, SECRET_NEEDED);
+        plan_annotated(data, plan);
 }
 
+/* createSnapshotWrapper(). */
 void
 snapshotter_create(const ExternalSnapshotter *self, Plan *plan)
 {
-    plan_creation_with(self, plan, 0, 0);
+    const SnapshotContent *content = snapshotter_content(plan);
+    const char *class_name = content->class_name;
+
+    plan_because(plan, "SNAP-44");
+    plan_use_client(plan, NULL);
+    if (class_name == NULL) {
+        plan_input_error(plan, snapshot_no_class_error(plan, object_name(&content->meta)));
+    } else if (informer_find(self->classes, NULL, class_name) == NULL) {
+        plan_input_error(plan, snapshot_class_error(plan, class_name));
+    } else if (snapshotter_names_secret(content)) {
+        snapshotter_read_secret(self, plan);
+        plan_then(plan, decide_secret);
+    } else {
+        plan_annotated(self, plan);
+    }
 }

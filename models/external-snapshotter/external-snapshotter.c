@@ -153,7 +153,6 @@ const ProcessClass external_snapshotter_process = {
 
 static const RuleTable *const rule_tables[] = {
     &snapshotter_content_rules,
-    &snapshotter_creation_rules,
     NULL,
 };
 

@@ -70,7 +70,7 @@ snapshotter_look(const ExternalSnapshotter *self, Plan *plan)
 
     plan_because(plan, "SNAP-46");
     if (content->class_name != NULL &&
-        snapshot_class_find(self->classes, self->base.objects, content->class_name) == NULL) {
+        informer_find(self->classes, NULL, content->class_name) == NULL) {
         snapshotter_fail(plan,
                          plan_internf(plan,
                                       "failed to get snapshot class %s for snapshot content %s: "

@@ -64,8 +64,6 @@ const char *snapshotter_secret_error(Plan *plan);
 
 /* ---- creation.c ---- */
 
-extern const RuleTable snapshotter_creation_rules; /* SNAP-44, SNAP-70 */
-
 void snapshotter_create(const ExternalSnapshotter *self, Plan *plan);
 
 /* ---- given.c ---- */

@@ -151,15 +151,14 @@ static StringMap *
 make_context(const Kubelet *self, const NodeVolume *volume, const PodWorker *worker)
 {
     const VolumeSource *source = VOLUME_CONST(volume->pv)->source;
-    const ObjectKey *key =
-        objects_find_key(self->base.objects, KIND_CSI_DRIVER, NULL, source->driver);
-    const Object *driver = key == NULL ? NULL : informer_get(self->drivers, key);
+    const CsiDriverObject *driver =
+        (const CsiDriverObject *)informer_find(self->drivers, NULL, source->driver);
     const StringMap *attributes = source->attributes;
     unsigned n = attributes == NULL ? 0 : attributes->n_pairs;
     Strings *strings = self->base.strings;
     char uid[OBJECT_UID_BUFFER];
 
-    if (driver == NULL || !((const CsiDriverObject *)driver)->pod_info_on_mount)
+    if (driver == NULL || !driver->pod_info_on_mount)
         return NULL;
     StringPair info[] = {
         {"csi.storage.k8s.io/pod.name",      worker->key->name            },

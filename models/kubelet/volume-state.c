@@ -10,10 +10,7 @@
 static const CsiDriverObject *
 driver_object(const Kubelet *self, const char *driver)
 {
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_CSI_DRIVER, NULL, driver);
-    const Object *object = key == NULL ? NULL : informer_get(self->drivers, key);
-
-    return object == NULL ? NULL : (const CsiDriverObject *)object;
+    return (const CsiDriverObject *)informer_find(self->drivers, NULL, driver);
 }
 
 static const VolumeSource *

@@ -9,19 +9,15 @@ snapshot_claim(const SnapshotController *self,
                const VolumeSnapshot *snapshot,
                const char **error)
 {
-    const ObjectKey *key =
-        snapshot->claim_name == NULL
-            ? NULL
-            : objects_find_key(self->base.objects, KIND_CLAIM, snapshot->meta.key->namespace,
-                               snapshot->claim_name);
-    const Object *claim = key == NULL ? NULL : informer_get(self->claims, key);
+    const Claim *claim = CLAIM_CONST(
+        informer_find(self->claims, snapshot->meta.key->namespace, snapshot->claim_name));
 
     if (claim == NULL)
         *error = plan_internf(
             plan, "failed to retrieve PVC %s from the lister: %s", snapshot->claim_name,
             plan_quote(plan, plan_internf(plan, "persistentvolumeclaim \"%s\" not found",
                                           snapshot->claim_name)));
-    return claim == NULL ? NULL : CLAIM_CONST(claim);
+    return claim;
 }
 
 gboolean

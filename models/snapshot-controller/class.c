@@ -120,7 +120,7 @@ plan_class(const SnapshotController *self, Plan *plan)
     uint32_t facts = 0;
 
     facts |= name != NULL ? NAMED : 0;
-    if (snapshot_class_find(self->classes, self->base.objects, name) != NULL)
+    if (informer_find(self->classes, NULL, name) != NULL)
         facts |= KNOWN;
     facts |= snapshot->content_name != NULL ? GIVEN : 0;
     switch (plan_judge(plan, &snapshot_class_rules, facts)) {

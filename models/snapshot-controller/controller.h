@@ -51,7 +51,7 @@ void take_content(Plan *plan, const SnapshotContent *content);
 
 /* ---- snapshot.c ---- */
 
-extern const RuleTable snapshot_rules, snapshot_content_rules, snapshot_binding_rules;
+extern const RuleTable snapshot_rules, snapshot_binding_rules;
 
 void snapshot_controller_sync_snapshot(const void *self, Plan *plan); /* a PlanDecide */
 /* The sync once the class is known. */

@@ -102,7 +102,7 @@ decide_volume_read(const void *data, Plan *plan)
     const SnapshotController *self = data;
     const SnapshotSync *sync = plan_notes(plan);
     const SnapshotClass *class =
-        snapshot_class_find(self->classes, self->base.objects, sync->snapshot->class_name);
+        SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, sync->snapshot->class_name));
     const char *error = NULL;
     const Volume *volume = volume_read(self, plan, &error);
 
@@ -176,7 +176,7 @@ plan_creation_with(const SnapshotController *self, Plan *plan, uint32_t given)
         facts |= object_is_deleted(&claim->meta) ? GOING : 0;
     }
     facts |= class_name != NULL ? CLASSED : 0;
-    if (snapshot_class_find(self->classes, self->base.objects, class_name) != NULL)
+    if (informer_find(self->classes, NULL, class_name) != NULL)
         facts |= CLASS_KNOWN;
     plan_use_client(plan, NULL);
     switch (plan_judge(plan, &snapshot_creation_rules, facts)) {

@@ -240,10 +240,13 @@ client_qps(const void *data, unsigned *burst)
 }
 
 static const RuleTable *const rule_tables[] = {
-    &snapshot_class_rules,    &snapshot_rules,
-    &snapshot_content_rules,  &snapshot_binding_rules,
-    &snapshot_creation_rules, &snapshot_deletion_rules,
-    &content_sync_rules,      NULL,
+    &snapshot_class_rules,
+    &snapshot_rules,
+    &snapshot_binding_rules,
+    &snapshot_creation_rules,
+    &snapshot_deletion_rules,
+    &content_sync_rules,
+    NULL,
 };
 
 /* Its second client, for claims and volumes, is the client of its Events. */

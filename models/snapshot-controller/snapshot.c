@@ -34,35 +34,6 @@ dynamic_content_key(const SnapshotController *self, const VolumeSnapshot *snapsh
                                        object_uid_format(snapshot->meta.uid, uid)));
 }
 
-/* What is known of the content of the right name. */
-enum {
-    FOUND = 1 << 0,
-    DYNAMIC = 1 << 1, /* the snapshot is of a claim; else it names the content */
-    OF_KIND = 1 << 2, /* the content is made the same way */
-    OURS = 1 << 3,    /* it points back */
-    CONTENT_FACTS_END = 1 << 4,
-};
-
-enum {
-    CONTENT_FITS,
-    CONTENT_MISSING,
-    CONTENT_NOT_DYNAMIC,
-    CONTENT_NOT_GIVEN,
-    CONTENT_MISBOUND,
-};
-
-/* getDynamicallyProvisionedContentFromStore() and getPreprovisionedContentFromStore(). Columns: all
- * of these hold, none of these, then. */
-static const Rule content_table[] = {
-    {"SNAP-5", 0,                      FOUND,             CONTENT_MISSING    },
-    {"SNAP-5", FOUND | DYNAMIC,        OF_KIND,           CONTENT_NOT_DYNAMIC},
-    {"SNAP-7", FOUND,                  DYNAMIC | OF_KIND, CONTENT_NOT_GIVEN  },
-    {"SNAP-5", FOUND | OF_KIND,        OURS,              CONTENT_MISBOUND   },
-    {"SNAP-5", FOUND | OF_KIND | OURS, 0,                 CONTENT_FITS       },
-};
-const RuleTable snapshot_content_rules =
-    RULE_TABLE("contents of snapshots", CONTENT_FACTS_END, content_table);
-
 /* What is wrong with a content of the right name. */
 typedef struct {
     const char *reason, *message; /* of the status and its Event; reason NULL: nothing */
@@ -86,52 +57,43 @@ tell_mismatch(Plan *plan, const char *content, gboolean is_dynamic, ContentFault
         is_dynamic ? "pre-provisioned" : "dynamically provisioned");
 }
 
-static uint32_t
-content_facts(const VolumeSnapshot *snapshot, const SnapshotContent *content)
+/* Whether the content points back to the snapshot. */
+static gboolean
+is_ours(const VolumeSnapshot *snapshot, const SnapshotContent *content)
 {
-    gboolean is_dynamic = snapshot->content_name == NULL;
-    uint32_t facts = is_dynamic ? DYNAMIC : 0;
-
-    if (content == NULL)
-        return facts;
     const SnapshotReference *reference = &content->snapshot;
-    facts |= FOUND;
-    facts |= (is_dynamic ? content->volume_handle : content->given_handle) != NULL ? OF_KIND : 0;
-    if (reference->name == snapshot->meta.key->name &&
-        reference->namespace == snapshot->meta.key->namespace &&
-        ((!is_dynamic && !object_uid_is_set(reference->uid)) ||
-         object_uid_equal(reference->uid, snapshot->meta.uid)))
-        facts |= OURS;
-    return facts;
+    gboolean may_lack_uid = snapshot->content_name != NULL;
+
+    return reference->name == snapshot->meta.key->name &&
+           reference->namespace == snapshot->meta.key->namespace &&
+           ((may_lack_uid && !object_uid_is_set(reference->uid)) ||
+            object_uid_equal(reference->uid, snapshot->meta.uid));
 }
 
-/* Returns: (borrowed): NULL: there is none, or @fault (out) says what is wrong with it */
+/* getDynamicallyProvisionedContentFromStore() and getPreprovisionedContentFromStore(). Returns:
+ * (borrowed): NULL: there is none, or @fault (out) says what is wrong with it */
 static const SnapshotContent *
 content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
 {
     const VolumeSnapshot *snapshot = snapshot_of(plan);
-    const char *name = snapshot->content_name != NULL ? snapshot->content_name
-                                                      : dynamic_content_key(self, snapshot)->name;
+    gboolean is_dynamic = snapshot->content_name == NULL; /* of a claim */
+    const char *name =
+        is_dynamic ? dynamic_content_key(self, snapshot)->name : snapshot->content_name;
     const SnapshotContent *content = stored_content(self, name);
-    uint32_t facts = content_facts(snapshot, content);
 
     *fault = (ContentFault){0};
-    switch (rules_find(&snapshot_content_rules, facts, NULL)->then) {
-    case CONTENT_FITS:
-        return content;
-    case CONTENT_MISSING:
+    if (content == NULL)
         return NULL;
-    case CONTENT_NOT_DYNAMIC:
-    case CONTENT_NOT_GIVEN:
-        tell_mismatch(plan, name, snapshot->content_name == NULL, fault);
-        return NULL;
-    case CONTENT_MISBOUND:
-        fault->reason = "SnapshotContentMisbound";
-        fault->message = fault->error =
-            plan_internf(plan, "VolumeSnapshotContent [%s] is bound to a different snapshot", name);
+    if ((is_dynamic ? content->volume_handle : content->given_handle) == NULL) {
+        tell_mismatch(plan, name, is_dynamic, fault);
         return NULL;
     }
-    g_assert_not_reached();
+    if (is_ours(snapshot, content))
+        return content;
+    fault->reason = "SnapshotContentMisbound";
+    fault->message = fault->error =
+        plan_internf(plan, "VolumeSnapshotContent [%s] is bound to a different snapshot", name);
+    return NULL;
 }
 
 /* ---- Binding: SNAP-5, SNAP-7, SNAP-9 ---- */

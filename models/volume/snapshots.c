@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "snapshots.h"
 
-const SnapshotClass *
-snapshot_class_find(const Informer *classes, Objects *objects, const char *name)
-{
-    const ObjectKey *key =
-        name == NULL ? NULL : objects_find_key(objects, KIND_SNAPSHOT_CLASS, NULL, name);
-
-    return key == NULL ? NULL : SNAPSHOT_CLASS_CONST(informer_get(classes, key));
-}
-
 const char *
 snapshot_class_error(Plan *plan, const char *class_name)
 {

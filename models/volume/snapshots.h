@@ -7,10 +7,6 @@
 /* What the snapshot-controller and the sidecar external-snapshotter share, as the two programs of
  * the external-snapshotter project do. */
 
-/* @name may be NULL. Returns: (borrowed): NULL: not there */
-const SnapshotClass *
-snapshot_class_find(const Informer *classes, Objects *objects, const char *name);
-
 /* Errors in the words of external-snapshotter. Returns: (borrowed): interned */
 const char *snapshot_class_error(Plan *plan, const char *class_name);
 const char *snapshot_update_error(Plan *plan, const char *object_name, const char *error);

@@ -103,7 +103,7 @@ fit_csv(const char *file)
     if (samples->len == 0)
         return cli_bad_input("fit: %s: no samples", file);
     g_autofree char *name = g_path_get_basename(file);
-    g_autofree char *text = calibration_latencies(samples, 0);
+    g_autofree char *text = calibration_latencies(samples);
     printf("# Fitted to the samples of %s.\nlatency:\n%s", name, text);
     return EXIT_DONE;
 }

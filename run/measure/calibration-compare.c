@@ -14,20 +14,12 @@
 #define OF_DRAWS 0.95 /* are nearer than what is called noise */
 #define SEED 1
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static GArray *
 sorted(const GArray *samples, CsiLatency kind)
 {
     GArray *seconds = calibration_select(samples, kind, 0, 0);
 
-    g_array_sort(seconds, compare_doubles);
+    g_array_sort(seconds, fit_compare);
     return seconds;
 }
 
@@ -74,7 +66,7 @@ draw(const GArray *some,
             double at = sim_random_uniform(random, i, k) * some->len;
             drawn[k] = x[MIN((unsigned)at, some->len - 1)];
         }
-        qsort(drawn, n, sizeof *drawn, compare_doubles);
+        qsort(drawn, n, sizeof *drawn, fit_compare);
         double ratio = fabs(log(fit_quantile(drawn, n, 0.5) / median));
         double distance = fit_ks_two(drawn, n, y, others->len);
         g_array_append_val(ratios, ratio);
@@ -95,8 +87,8 @@ calibration_noise(
         return FALSE;
     draw(b, a, n, "calibration/later", ratios, distances);
     draw(a, b, n, "calibration/earlier", ratios, distances);
-    g_array_sort(ratios, compare_doubles);
-    g_array_sort(distances, compare_doubles);
+    g_array_sort(ratios, fit_compare);
+    g_array_sort(distances, fit_compare);
     noise->ratio = exp(fit_quantile((const double *)ratios->data, ratios->len, OF_DRAWS));
     noise->ks = fit_quantile((const double *)distances->data, distances->len, OF_DRAWS);
     return TRUE;

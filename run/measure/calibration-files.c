@@ -176,11 +176,11 @@ append_measured(GString *text, const GArray *samples, unsigned workers)
 }
 
 char *
-calibration_latencies(const GArray *samples, unsigned workers)
+calibration_latencies(const GArray *samples)
 {
     GString *text = g_string_new(NULL);
 
-    append_measured(text, samples, workers);
+    append_measured(text, samples, 0);
     return g_string_free(text, FALSE);
 }
 

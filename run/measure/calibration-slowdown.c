@@ -30,14 +30,6 @@ struct CalibrationShares {
     GPtrArray *parts; /* of GArray of Part, for each sample */
 };
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static double
 end_of(const CalibrationSample *sample)
 {
@@ -69,8 +61,8 @@ parts_of(const GArray *samples, unsigned i, double longest)
         g_array_append_val(begins, begin);
         g_array_append_val(ends, end);
     }
-    g_array_sort(begins, compare_doubles);
-    g_array_sort(ends, compare_doubles);
+    g_array_sort(begins, fit_compare);
+    g_array_sort(ends, fit_compare);
     unsigned b = 0, e = 0;
     while (from < until) {
         while (b < begins->len && g_array_index(begins, double, b) <= from)
@@ -148,10 +140,10 @@ unlikeness(const CalibrationShares *self,
     g_autoptr(GArray) base = calibration_shares_alone(self, kind, workers[0], slowdown);
     double sum = 0;
 
-    g_array_sort(base, compare_doubles);
+    g_array_sort(base, fit_compare);
     for (unsigned i = 1; i < n_workers; i++) {
         g_autoptr(GArray) some = calibration_shares_alone(self, kind, workers[i], slowdown);
-        g_array_sort(some, compare_doubles);
+        g_array_sort(some, fit_compare);
         double d = fit_ks_two((const double *)base->data, base->len, (const double *)some->data,
                               some->len);
         sum += d * d * some->len;
@@ -243,7 +235,7 @@ calibration_shares_fit(const CalibrationShares *self, CsiLatency kind)
     }
     if (best.exponent < 0) {
         g_autoptr(GArray) base = calibration_shares_base(self, kind, best);
-        g_array_sort(base, compare_doubles);
+        g_array_sort(base, fit_compare);
         if (fit_quantile((const double *)base->data, base->len, 0.5) < WARM_S)
             best.exponent = 0;
     }

@@ -56,7 +56,7 @@ GArray *calibration_select(const GArray *samples, CsiLatency kind, int64_t bytes
  * alone, with the slowdown. The text of a YAML file. @what: its first line. (owned) */
 char *calibration_profile(const GArray *samples, unsigned workers, const char *what);
 /* The members of its `latency:` alone. (owned) */
-char *calibration_latencies(const GArray *samples, unsigned workers);
+char *calibration_latencies(const GArray *samples);
 /* What more workers at once do: medians against those of the fewest, for each kind. (owned): lines
  * of text, each after @prefix */
 char *calibration_concurrency(const GArray *samples, const char *prefix);

@@ -121,8 +121,8 @@ ks_of(const FitResult *result, FitFamily family, const double *x, unsigned n)
     return d;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
+int
+fit_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -163,9 +163,8 @@ minus_log_likelihood(const FitResult *result, FitFamily family, const Samples *s
 }
 
 static double
-shifted_likelihood(double shift, void *data)
+shifted_likelihood(double shift, const Samples *s)
 {
-    const Samples *s = data;
     FitResult result = {.shift = shift};
 
     return lognormal_of(s, shift, &result.a, &result.b)
@@ -179,11 +178,11 @@ static void
 fit_shifted(const Samples *s, FitResult *result)
 {
     double lowest = s->x[0], nearest = 0.02 * (s->x[s->n / 2] - lowest);
-    double best = 0, best_value = shifted_likelihood(0, (void *)s);
+    double best = 0, best_value = shifted_likelihood(0, s);
     double ratio = nearest > 0 ? pow(nearest / lowest, 1. / SHIFTS) : 1;
 
     for (double gap = lowest * ratio; nearest > 0 && gap >= nearest; gap *= ratio) {
-        double value = shifted_likelihood(lowest - gap, (void *)s);
+        double value = shifted_likelihood(lowest - gap, s);
         if (value < best_value) {
             best = lowest - gap;
             best_value = value;
@@ -194,17 +193,14 @@ fit_shifted(const Samples *s, FitResult *result)
 }
 
 static double
-gamma_equation(double shape, void *data)
+gamma_equation(double shape, const Samples *s)
 {
-    const Samples *s = data;
-
     return log(shape) - gsl_sf_psi(shape) - (log(s->mean) - s->mean_log);
 }
 
 static double
-weibull_equation(double shape, void *data)
+weibull_equation(double shape, const Samples *s)
 {
-    const Samples *s = data;
     double top = 0, bottom = 0;
 
     for (unsigned i = 0; i < s->n; i++) {
@@ -217,16 +213,16 @@ weibull_equation(double shape, void *data)
 
 /* A root between the bounds, on a logarithmic scale. Returns: FALSE: there is none */
 static gboolean
-solve(double (*equation)(double x, void *data), const Samples *s, double *root)
+solve(double (*equation)(double x, const Samples *s), const Samples *s, double *root)
 {
     double low = 1e-3, high = 1e4;
-    gboolean falls = equation(low, (void *)s) > 0;
+    gboolean falls = equation(low, s) > 0;
 
-    if (!isfinite(equation(low, (void *)s)) || (equation(high, (void *)s) > 0) == falls)
+    if (!isfinite(equation(low, s)) || (equation(high, s) > 0) == falls)
         return FALSE;
     for (unsigned i = 0; i < ITERATIONS; i++) {
         double middle = sqrt(low * high);
-        if ((equation(middle, (void *)s) > 0) == falls)
+        if ((equation(middle, s) > 0) == falls)
             low = middle;
         else
             high = middle;
@@ -293,7 +289,7 @@ fit_samples(double *seconds, unsigned n, Fit *fit)
     gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* NaN is answer enough */
 
     *fit = (Fit){.n = n, .best = -1};
-    qsort(seconds, n, sizeof *seconds, compare_doubles);
+    qsort(seconds, n, sizeof *seconds, fit_compare);
     for (unsigned i = 0; i < n; i++) {
         seconds[i] = MAX(seconds[i], TINY);
         s.mean += seconds[i] / n;

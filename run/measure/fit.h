@@ -41,6 +41,8 @@ void fit_samples(double *seconds, unsigned n, Fit *fit);
 void fit_histogram(
     const double *upper, const double *cumulative, unsigned n_buckets, double mean, Fit *fit);
 
+/* Orders doubles, ascending: for qsort() and g_array_sort(). */
+int fit_compare(const void *a, const void *b);
 /* The distance of two samples' distribution functions; both sorted ascending. */
 double fit_ks_two(const double *a, unsigned n_a, const double *b, unsigned n_b);
 /* The p of a distance @d between a sample and a known distribution; of two samples: n = n_a n_b /

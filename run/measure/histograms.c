@@ -227,24 +227,24 @@ static gboolean
 read_json(Histograms *self, const char *file, const char *text, GError **error)
 {
     json_error_t why;
-    json_t *root = json_loads(text, 0, &why);
+    json_auto_t *root = json_loads(text, 0, &why);
     const json_t *results = json_object_get(json_object_get(root, "data"), "result");
-    gboolean good = json_is_array(results);
 
     if (root == NULL)
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s:%d:%d: %s", file, why.line, why.column,
                     why.text);
-    else if (!good)
+    else if (!json_is_array(results))
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
                     "%s: no data.result: give what Prometheus' query API answers", file);
-    for (gsize i = 0; good && i < json_array_size(results); i++) {
-        good = read_result(self, json_array_get(results, i));
-        if (!good)
+    if (!json_is_array(results))
+        return FALSE;
+    for (gsize i = 0; i < json_array_size(results); i++)
+        if (!read_result(self, json_array_get(results, i))) {
             g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
                         "%s: data.result[%u]: no sample of an instant vector", file, (unsigned)i);
-    }
-    json_decref(root);
-    return good;
+            return FALSE;
+        }
+    return TRUE;
 }
 
 /* ---- All ---- */

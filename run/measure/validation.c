@@ -63,14 +63,6 @@ validation_add(Validation *self, ValidationSide side, const CallLog *log, Stages
     }
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static const char *
 row_name(unsigned row)
 {
@@ -85,8 +77,8 @@ is_comparable(Validation *self, unsigned row)
 {
     GArray *real = self->seconds[SIDE_REAL][row], *model = self->seconds[SIDE_MODEL][row];
 
-    g_array_sort(real, compare_doubles);
-    g_array_sort(model, compare_doubles);
+    g_array_sort(real, fit_compare);
+    g_array_sort(model, fit_compare);
     return real->len > 0 && model->len > 0 && g_array_index(model, double, model->len - 1) > 0;
 }
 
@@ -121,7 +113,6 @@ validation_rows(Validation *self, const ValidationTolerance *tolerance)
             x[side] = (const double *)self->seconds[side][i]->data;
             row.p50[side] = fit_quantile(x[side], row.n[side], 0.5);
             row.p90[side] = fit_quantile(x[side], row.n[side], 0.9);
-            row.p99[side] = fit_quantile(x[side], row.n[side], 0.99);
         }
         row.ks = fit_ks_two(x[0], row.n[0], x[1], row.n[1]);
         row.ks_p = fit_ks_probability(row.ks, (double)row.n[0] * row.n[1] / (row.n[0] + row.n[1]));

@@ -32,7 +32,7 @@ typedef struct {
     const char *name;
     gboolean is_stage;
     unsigned n[N_SIDES];
-    double p50[N_SIDES], p90[N_SIDES], p99[N_SIDES]; /* seconds */
+    double p50[N_SIDES], p90[N_SIDES]; /* seconds */
     double ks, ks_p;
     gboolean is_judged, is_good;
     gboolean is_near; /* to the model as two calibrations are to each other */

@@ -352,3 +352,15 @@ knob_add_settings(const Knob *self, const char *text, GPtrArray *set)
     for (unsigned i = 0; self->before[i] != NULL; i++)
         g_ptr_array_add(set, g_strconcat(self->before[i], text, self->after, NULL));
 }
+
+json_t *
+knob_paths(const Knob *knob)
+{
+    json_t *paths = json_array();
+
+    for (unsigned i = 0; knob->before[i] != NULL; i++) {
+        const char *end = strchr(knob->before[i], '=');
+        json_array_append_new(paths, json_stringn(knob->before[i], (gsize)(end - knob->before[i])));
+    }
+    return paths;
+}

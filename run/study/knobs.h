@@ -28,5 +28,7 @@ GPtrArray *knobs_of(const Scenario *scenario);
 /* A value as a user writes it: whole numbers rounded down. Returns: (owned): NULL if it is none
  * that the knob takes: below 1 of what is counted, or more than fits */
 char *knob_value_text(const Knob *self, double value);
+/* The paths of its settings, "spec.nodes[0].kubelet.maxPods". (owned) */
+json_t *knob_paths(const Knob *self);
 /* Adds the settings of the value @text to @set, as in --set: strings (owned). */
 void knob_add_settings(const Knob *self, const char *text, GPtrArray *set);

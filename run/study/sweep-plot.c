@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define DIGITS "%.12g" /* of numbers in CSV */
+
 G_DEFINE_QUARK(kvolsim - sweep - plot - error, sweep_plot_error)
 
 void
@@ -321,23 +323,13 @@ append_text(GString *text, const char *cell)
 }
 
 static void
-append_number(GString *text, double value)
-{
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-    g_string_append_c(text, ',');
-    if (isfinite(value))
-        g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.12g", value));
-}
-
-static void
 append_label(GString *text, const SweepTable *table, unsigned point, unsigned parameter)
 {
     const char *label = label_at(table, point, parameter);
     SimTime time;
 
     if (is_time(table, parameter) && sim_time_parse(label, &time, NULL))
-        append_number(text, (double)time / (double)SIM_SECOND);
+        csv_append_number(text, DIGITS, (double)time / (double)SIM_SECOND);
     else
         append_text(text, label);
 }
@@ -374,9 +366,7 @@ sweep_plot_csv(const SweepPlot *self, const SweepTable *table)
             append_label(text, table, point, i);
         for (unsigned i = 0; i < table->measures->len; i++) {
             Estimate found = sweep_table_estimate(table, point, i);
-            append_number(text, found.n > 0 ? found.mean : (double)NAN);
-            append_number(text, found.n > 1 ? found.mean - found.half : (double)NAN);
-            append_number(text, found.n > 1 ? found.mean + found.half : (double)NAN);
+            csv_append_estimate(text, DIGITS, &found);
         }
         g_string_append_c(text, '\n');
     }

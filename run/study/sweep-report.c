@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define DIGITS "%.12g" /* of numbers in CSV */
+
 static const GArray *
 values_at(const SweepTable *self, GArray *const *arrays, unsigned point, unsigned measure)
 {
@@ -225,16 +227,6 @@ append_cell(GString *text, const char *cell)
 }
 
 static void
-append_number(GString *text, double value)
-{
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-    g_string_append_c(text, ',');
-    if (isfinite(value))
-        g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.12g", value));
-}
-
-static void
 append_settings(const SweepTable *self, GString *text, unsigned point)
 {
     g_string_append_printf(text, "%u", point);
@@ -275,10 +267,8 @@ append_points(const SweepTable *self, GString *text)
         g_string_append_printf(text, ",%u", self->n_runs[point]);
         for (unsigned i = 0; i < self->measures->len; i++) {
             Estimate found = sweep_table_estimate(self, point, i);
-            append_number(text, found.n > 0 ? found.mean : (double)NAN);
-            append_number(text, found.n > 1 ? found.mean - found.half : (double)NAN);
-            append_number(text, found.n > 1 ? found.mean + found.half : (double)NAN);
-            append_number(text, found.n > 1 ? found.deviation : (double)NAN);
+            csv_append_estimate(text, DIGITS, &found);
+            csv_append_number(text, DIGITS, found.n > 1 ? found.deviation : (double)NAN);
         }
         g_string_append_c(text, '\n');
     }
@@ -312,7 +302,7 @@ append_runs(const SweepTable *self, GString *text)
             append_settings(self, text, point);
             g_string_append_printf(text, ",%u", replication);
             for (unsigned i = 0; i < self->measures->len; i++)
-                append_number(text, value_of(self, point, i, replication));
+                csv_append_number(text, DIGITS, value_of(self, point, i, replication));
             g_string_append_c(text, '\n');
         }
     }
@@ -333,10 +323,8 @@ append_pair_rows(const SweepTable *self, GString *text)
             const Estimate *found = &pair.difference;
             if (i == 0)
                 g_string_append_printf(text, ",%u", found->n);
-            append_number(text, found->n > 0 ? found->mean : (double)NAN);
-            append_number(text, found->n > 1 ? found->mean - found->half : (double)NAN);
-            append_number(text, found->n > 1 ? found->mean + found->half : (double)NAN);
-            append_number(text, pair.gain > 0 ? pair.gain : (double)NAN);
+            csv_append_estimate(text, DIGITS, found);
+            csv_append_number(text, DIGITS, pair.gain > 0 ? pair.gain : (double)NAN);
         }
         g_string_append_c(text, '\n');
     }

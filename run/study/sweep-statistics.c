@@ -91,3 +91,21 @@ replications_wanted(const double *values,
     }
     return wanted;
 }
+
+void
+csv_append_number(GString *line, const char *format, double value)
+{
+    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_string_append_c(line, ',');
+    if (isfinite(value))
+        g_string_append(line, g_ascii_formatd(buffer, sizeof buffer, format, value));
+}
+
+void
+csv_append_estimate(GString *line, const char *format, const Estimate *found)
+{
+    csv_append_number(line, format, found->n > 0 ? found->mean : (double)NAN);
+    csv_append_number(line, format, found->n > 1 ? found->mean - found->half : (double)NAN);
+    csv_append_number(line, format, found->n > 1 ? found->mean + found->half : (double)NAN);
+}

@@ -19,6 +19,12 @@ typedef struct {
 double student_quantile(double confidence, unsigned degrees_of_freedom);
 Estimate estimate(const double *values, unsigned n, double confidence);
 
+/* Both append cells to a line of CSV, each after a comma, empty if there is no such number.
+ * @format: of g_ascii_formatd() */
+void csv_append_number(GString *line, const char *format, double value); /* NaN: no number */
+/* The mean and the bounds of its confidence interval. */
+void csv_append_estimate(GString *line, const char *format, const Estimate *found);
+
 /* Two designs under the same luck: @a[i] and @b[i] are of one replication. */
 typedef struct {
     Estimate difference; /* of b - a */

@@ -100,6 +100,49 @@ run_statement(SweepStore *self, sqlite3_stmt *statement, GError **error)
     return code == SQLITE_DONE;
 }
 
+/* Calls @visit for each row of @sql. Returns: %FALSE with @error */
+static gboolean
+each_row(SweepStore *self,
+         const char *sql,
+         void (*visit)(void *data, sqlite3_stmt *row),
+         void *data,
+         GError **error)
+{
+    sqlite3_stmt *statement = prepare(self, sql, error);
+    int code = SQLITE_ERROR;
+
+    while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        visit(data, statement);
+    if (statement != NULL && code != SQLITE_DONE)
+        fail(self, error);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE;
+}
+
+/* Runs a statement that gives no rows. @sql: the numbers are ?1 and ?2 in it, the texts ?3 and ?4.
+ */
+static gboolean
+run_with(SweepStore *self,
+         const char *sql,
+         int first_number,
+         int second_number,
+         const char *first_text,
+         const char *second_text,
+         GError **error)
+{
+    sqlite3_stmt *statement = prepare(self, sql, error);
+
+    if (statement == NULL)
+        return FALSE;
+    sqlite3_bind_int(statement, 1, first_number);
+    sqlite3_bind_int(statement, 2, second_number);
+    sqlite3_bind_text(statement, 3, first_text, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 4, second_text, -1, SQLITE_STATIC);
+    gboolean ok = run_statement(self, statement, error);
+    sqlite3_finalize(statement);
+    return ok;
+}
+
 static int64_t
 number_of(SweepStore *self, const char *sql)
 {
@@ -130,15 +173,7 @@ text_of(SweepStore *self, const char *sql)
 static gboolean
 put_study(SweepStore *self, const char *key, const char *value, GError **error)
 {
-    sqlite3_stmt *statement = prepare(self, "INSERT OR REPLACE INTO study VALUES (?1, ?2)", error);
-
-    if (statement == NULL)
-        return FALSE;
-    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, value, -1, SQLITE_STATIC);
-    gboolean ok = run_statement(self, statement, error);
-    sqlite3_finalize(statement);
-    return ok;
+    return run_with(self, "INSERT OR REPLACE INTO study VALUES (?3, ?4)", 0, 0, key, value, error);
 }
 
 static gboolean
@@ -149,53 +184,39 @@ put_number(SweepStore *self, const char *key, double number, GError **error)
     return put_study(self, key, g_ascii_formatd(text, sizeof text, "%.17g", number), error);
 }
 
-/* A row of one number and up to three more values: text, or numbers where the text is NULL. */
-static gboolean
-put_row(SweepStore *self,
-        const char *sql,
-        int number,
-        int second,
-        const char *first_text,
-        const char *second_text,
-        GError **error)
-{
-    sqlite3_stmt *statement = prepare(self, sql, error);
-
-    if (statement == NULL)
-        return FALSE;
-    sqlite3_bind_int(statement, 1, number);
-    sqlite3_bind_int(statement, 2, second);
-    sqlite3_bind_text(statement, 3, first_text, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 4, second_text, -1, SQLITE_STATIC);
-    gboolean ok = run_statement(self, statement, error);
-    sqlite3_finalize(statement);
-    return ok;
-}
-
 static gboolean
 put_parts(SweepStore *self, const Sweep *sweep, GError **error)
 {
     for (unsigned i = 0; i < sweep->n_parameters; i++) {
         g_autofree char *paths = g_strjoinv(" ", (char **)sweep->parameters[i].paths);
-        if (!put_row(self, "INSERT INTO parameter VALUES (?1, ?3, ?4)", (int)i, 0,
-                     sweep->parameters[i].name, paths, error))
+        if (!run_with(self, "INSERT INTO parameter VALUES (?1, ?3, ?4)", (int)i, 0,
+                      sweep->parameters[i].name, paths, error))
             return FALSE;
     }
     for (unsigned i = 0; i < sweep->n_measures; i++)
-        if (!put_row(self, "INSERT INTO measure VALUES (?1, ?3, ?4)", (int)i, 0,
-                     sweep->measures[i].name, sweep->measures[i].unit, error))
+        if (!run_with(self, "INSERT INTO measure VALUES (?1, ?3, ?4)", (int)i, 0,
+                      sweep->measures[i].name, sweep->measures[i].unit, error))
             return FALSE;
     for (unsigned i = 0; i < sweep->n_points; i++) {
         const SweepPoint *point = &sweep->points[i];
-        if (!put_row(self, "INSERT INTO point VALUES (?1, ?3)", (int)i, 0, point->hash, NULL,
-                     error))
+        if (!run_with(self, "INSERT INTO point VALUES (?1, ?3)", (int)i, 0, point->hash, NULL,
+                      error))
             return FALSE;
         for (unsigned k = 0; k < sweep->n_parameters; k++)
-            if (!put_row(self, "INSERT INTO setting VALUES (?1, ?2, ?3)", (int)i, (int)k,
-                         point->labels[k], NULL, error))
+            if (!run_with(self, "INSERT INTO setting VALUES (?1, ?2, ?3)", (int)i, (int)k,
+                          point->labels[k], NULL, error))
                 return FALSE;
     }
     return TRUE;
+}
+
+static gboolean
+create_tables(SweepStore *self, GError **error)
+{
+    g_autofree char *pragmas = g_strdup_printf(
+        "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, SCHEMA_VERSION);
+
+    return execute(self, schema, error) && execute(self, pragmas, error);
 }
 
 /* What may change from one call to the next: how the rows are looked at, and how many are wanted.
@@ -210,12 +231,9 @@ put_view(SweepStore *self, const Sweep *sweep, GError **error)
 static gboolean
 put_sweep(SweepStore *self, const Sweep *sweep, GError **error)
 {
-    g_autofree char *pragmas = g_strdup_printf(
-        "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, SCHEMA_VERSION);
     g_autofree char *seed = g_strdup_printf("%" PRIu64, sweep->seed);
 
-    return execute(self, schema, error) && execute(self, pragmas, error) &&
-           put_study(self, "name", sweep->name, error) &&
+    return create_tables(self, error) && put_study(self, "name", sweep->name, error) &&
            put_study(self, "identity", sweep->identity, error) &&
            put_study(self, "kvolsim", results_version(), error) &&
            put_study(self, "seed", seed, error) &&
@@ -399,6 +417,23 @@ sweep_store_add(
     return commit(self, ok, error);
 }
 
+typedef struct {
+    void (*visit)(void *data, unsigned point, unsigned replication, const SweepObservation *value);
+    void *data;
+} ValueVisit;
+
+static void
+visit_value(void *data, sqlite3_stmt *row)
+{
+    const ValueVisit *to = data;
+    const SweepObservation value = {.value = sqlite3_column_double(row, 2),
+                                    .count = (uint64_t)sqlite3_column_int64(row, 3),
+                                    .is_missing = sqlite3_column_type(row, 2) == SQLITE_NULL};
+
+    to->visit(to->data, (unsigned)sqlite3_column_int64(row, 0),
+              (unsigned)sqlite3_column_int64(row, 1), &value);
+}
+
 gboolean
 sweep_store_values(
     SweepStore *self,
@@ -407,28 +442,13 @@ sweep_store_values(
     void *data,
     GError **error)
 {
-    sqlite3_stmt *statement =
-        prepare(self,
-                "SELECT point, replication, value, count FROM observation"
-                " WHERE measure = ?1 AND batch = 0 ORDER BY point, replication",
-                error);
-    int code;
+    ValueVisit to = {visit, data};
+    g_autofree char *sql =
+        g_strdup_printf("SELECT point, replication, value, count FROM observation"
+                        " WHERE measure = %u AND batch = 0 ORDER BY point, replication",
+                        measure);
 
-    if (statement == NULL)
-        return FALSE;
-    sqlite3_bind_int64(statement, 1, measure);
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        const SweepObservation value = {.value = sqlite3_column_double(statement, 2),
-                                        .count = (uint64_t)sqlite3_column_int64(statement, 3),
-                                        .is_missing =
-                                            sqlite3_column_type(statement, 2) == SQLITE_NULL};
-        visit(data, (unsigned)sqlite3_column_int64(statement, 0),
-              (unsigned)sqlite3_column_int64(statement, 1), &value);
-    }
-    if (code != SQLITE_DONE)
-        fail(self, error);
-    sqlite3_finalize(statement);
-    return code == SQLITE_DONE;
+    return each_row(self, sql, visit_value, &to, error);
 }
 
 /* ---- Merging ---- */
@@ -436,14 +456,7 @@ sweep_store_values(
 static gboolean
 attach(SweepStore *self, const char *from, GError **error)
 {
-    sqlite3_stmt *statement = prepare(self, "ATTACH ?1 AS other", error);
-
-    if (statement == NULL)
-        return FALSE;
-    sqlite3_bind_text(statement, 1, from, -1, SQLITE_STATIC);
-    gboolean ok = run_statement(self, statement, error);
-    sqlite3_finalize(statement);
-    return ok;
+    return run_with(self, "ATTACH ?3 AS other", 0, 0, from, NULL, error);
 }
 
 /* Rows that both have and that are not the same. */
@@ -493,8 +506,6 @@ sweep_store_create_like(const char *file, const char *from, GError **error)
     g_autoptr(SweepStore) model = sweep_store_open(from, error);
     g_autoptr(SweepStore) self =
         model == NULL ? NULL : open_file(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
-    g_autofree char *pragmas = g_strdup_printf(
-        "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, SCHEMA_VERSION);
 
     if (self == NULL)
         return NULL;
@@ -503,7 +514,7 @@ sweep_store_create_like(const char *file, const char *from, GError **error)
     if (!attach(self, from, error) || !execute(self, "BEGIN IMMEDIATE", error))
         return NULL;
     if (!commit(self,
-                execute(self, schema, error) && execute(self, pragmas, error) &&
+                create_tables(self, error) &&
                     execute(self,
                             "INSERT INTO main.study SELECT * FROM other.study;"
                             "INSERT INTO main.parameter SELECT * FROM other.parameter;"
@@ -573,18 +584,10 @@ study_number(SweepStore *self, const char *key, double otherwise)
     return text == NULL ? otherwise : g_ascii_strtod(text, NULL);
 }
 
-static gboolean
-read_texts(SweepStore *self, const char *sql, GPtrArray *texts, GError **error)
+static void
+add_text(void *texts, sqlite3_stmt *row)
 {
-    sqlite3_stmt *statement = prepare(self, sql, error);
-    int code = SQLITE_ERROR;
-
-    while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW)
-        g_ptr_array_add(texts, g_strdup((const char *)sqlite3_column_text(statement, 0)));
-    if (statement != NULL && code != SQLITE_DONE)
-        fail(self, error);
-    sqlite3_finalize(statement);
-    return code == SQLITE_DONE;
+    g_ptr_array_add(texts, g_strdup((const char *)sqlite3_column_text(row, 0)));
 }
 
 static gboolean
@@ -593,12 +596,12 @@ read_parts(SweepStore *self, SweepTable *table, GError **error)
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) units = g_ptr_array_new_with_free_func(g_free);
 
-    if (!read_texts(self, "SELECT name FROM parameter ORDER BY parameter", table->parameters,
-                    error) ||
-        !read_texts(self, "SELECT value FROM setting ORDER BY point, parameter", table->labels,
-                    error) ||
-        !read_texts(self, "SELECT name FROM measure ORDER BY measure", names, error) ||
-        !read_texts(self, "SELECT unit FROM measure ORDER BY measure", units, error))
+    if (!each_row(self, "SELECT name FROM parameter ORDER BY parameter", add_text,
+                  table->parameters, error) ||
+        !each_row(self, "SELECT value FROM setting ORDER BY point, parameter", add_text,
+                  table->labels, error) ||
+        !each_row(self, "SELECT name FROM measure ORDER BY measure", add_text, names, error) ||
+        !each_row(self, "SELECT unit FROM measure ORDER BY measure", add_text, units, error))
         return FALSE;
     for (unsigned i = 0; i < names->len; i++) {
         StoredMeasure measure = {g_steal_pointer(&names->pdata[i]),
@@ -610,8 +613,9 @@ read_parts(SweepStore *self, SweepTable *table, GError **error)
 }
 
 static void
-keep_value(SweepTable *table, sqlite3_stmt *statement)
+keep_value(void *data, sqlite3_stmt *statement)
 {
+    SweepTable *table = data;
     unsigned point = (unsigned)sqlite3_column_int64(statement, 0);
     unsigned replication = (unsigned)sqlite3_column_int64(statement, 1);
     unsigned measure = (unsigned)sqlite3_column_int64(statement, 2);
@@ -628,41 +632,14 @@ keep_value(SweepTable *table, sqlite3_stmt *statement)
     g_array_append_val(table->replications[place], replication);
 }
 
-static gboolean
-read_values(SweepStore *self, SweepTable *table, GError **error)
+static void
+keep_n_runs(void *data, sqlite3_stmt *row)
 {
-    sqlite3_stmt *statement =
-        prepare(self,
-                "SELECT point, replication, measure, batch, value FROM observation"
-                " WHERE value IS NOT NULL ORDER BY point, replication, measure, batch",
-                error);
-    int code = SQLITE_ERROR;
+    SweepTable *table = data;
+    sqlite3_int64 point = sqlite3_column_int64(row, 0);
 
-    while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW)
-        keep_value(table, statement);
-    if (statement != NULL && code != SQLITE_DONE)
-        fail(self, error);
-    sqlite3_finalize(statement);
-    return code == SQLITE_DONE;
-}
-
-static gboolean
-read_runs(SweepStore *self, SweepTable *table, GError **error)
-{
-    sqlite3_stmt *statement =
-        prepare(self, "SELECT point, count(*) FROM run GROUP BY point", error);
-    int code = SQLITE_ERROR;
-
-    table->n_runs = g_new0(unsigned, MAX(table->n_points, 1));
-    while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        sqlite3_int64 point = sqlite3_column_int64(statement, 0);
-        if (point >= 0 && point < table->n_points)
-            table->n_runs[point] = (unsigned)sqlite3_column_int64(statement, 1);
-    }
-    if (statement != NULL && code != SQLITE_DONE)
-        fail(self, error);
-    sqlite3_finalize(statement);
-    return code == SQLITE_DONE;
+    if (point >= 0 && point < table->n_points)
+        table->n_runs[point] = (unsigned)sqlite3_column_int64(row, 1);
 }
 
 SweepTable *
@@ -687,7 +664,13 @@ sweep_store_table(SweepStore *self, GError **error)
     table->values = new_arrays(n, sizeof(double));
     table->replications = new_arrays(n, sizeof(unsigned));
     table->batches = new_arrays(n, sizeof(double));
-    return read_runs(self, table, error) && read_values(self, table, error)
-               ? g_steal_pointer(&table)
-               : NULL;
+    table->n_runs = g_new0(unsigned, MAX(table->n_points, 1));
+    if (!each_row(self, "SELECT point, count(*) FROM run GROUP BY point", keep_n_runs, table,
+                  error) ||
+        !each_row(self,
+                  "SELECT point, replication, measure, batch, value FROM observation"
+                  " WHERE value IS NOT NULL ORDER BY point, replication, measure, batch",
+                  keep_value, table, error))
+        return NULL;
+    return g_steal_pointer(&table);
 }

@@ -250,24 +250,6 @@ tune_text(const Tune *self)
 
 /* ---- For programs ---- */
 
-static void
-append_number(GString *text, double value, gboolean is_there)
-{
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-    g_string_append_c(text, ',');
-    if (is_there)
-        g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.9g", value));
-}
-
-static void
-append_estimate(GString *text, const Estimate *found)
-{
-    append_number(text, found->mean, found->n > 0);
-    append_number(text, found->mean - found->half, found->n > 1);
-    append_number(text, found->mean + found->half, found->n > 1);
-}
-
 static const char *
 trial_word(const Tune *self, const TuneTrial *trial)
 {
@@ -298,10 +280,10 @@ tune_csv(const Tune *self)
         const TuneTrial *trial = self->trials->pdata[k];
         const TuneGoal *goal = &trial->goals[0];
         g_string_append_printf(text, "%s,%d", trial_word(self, trial), tune_is_met(self, trial));
-        append_estimate(text, &trial->peak);
-        append_estimate(text, &trial->requests);
-        append_estimate(text, &goal->time);
-        append_number(text, percent(goal) / 100, goal->arrived > 0);
+        csv_append_estimate(text, "%.9g", &trial->peak);
+        csv_append_estimate(text, "%.9g", &trial->requests);
+        csv_append_estimate(text, "%.9g", &goal->time);
+        csv_append_number(text, "%.9g", goal->arrived > 0 ? percent(goal) / 100 : (double)NAN);
         g_string_append_printf(text, ",%" G_GUINT64_FORMAT, goal->arrived);
         for (unsigned i = 0; i < self->flags->len; i++) {
             g_autofree char *value =
@@ -349,15 +331,10 @@ json_flag(const Tune *self, unsigned i)
     const TuneTrial *below = tune_trial_below(self, i);
     g_autofree char *value = tune_value(self, i);
     g_autofree char *less = tune_value_below(self, i);
-    json_t *paths = json_array();
 
-    for (unsigned k = 0; knob->before[k] != NULL; k++)
-        json_array_append_new(
-            paths,
-            json_stringn(knob->before[k], (gsize)(strchr(knob->before[k], '=') - knob->before[k])));
     return json_pack(
-        "{s:s, s:o, s:s, s:s, s:o}", "flag", knob->name, "paths", paths, "now", knob->text, "value",
-        value, "oneStepLess",
+        "{s:s, s:o, s:s, s:s, s:o}", "flag", knob->name, "paths", knob_paths(knob), "now",
+        knob->text, "value", value, "oneStepLess",
         below == NULL ? json_null()
                       : json_pack("{s:s, s:o}", "value", less, "result", json_trial(self, below)));
 }

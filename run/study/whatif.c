@@ -300,26 +300,16 @@ whatif_text(const Whatif *self, const SweepTable *table)
 /* ---- For programs ---- */
 
 static void
-append_cell(GString *text, double value, gboolean is_there)
-{
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-    g_string_append_c(text, ',');
-    if (is_there && isfinite(value))
-        g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.9g", value));
-}
-
-static void
 append_change(GString *text, const WhatifChange *change)
 {
     const Estimate *found = &change->change.difference;
     gboolean is_there = change->text != NULL && found->n > 0;
 
     g_string_append_printf(text, ",%s", change->text != NULL ? change->text : "");
-    append_cell(text, found->mean, is_there);
-    append_cell(text, found->mean - found->half, is_there);
-    append_cell(text, found->mean + found->half, is_there);
-    append_cell(text, change->arrived, change->text != NULL);
+    csv_append_number(text, "%.9g", is_there ? found->mean : (double)NAN);
+    csv_append_number(text, "%.9g", is_there ? found->mean - found->half : (double)NAN);
+    csv_append_number(text, "%.9g", is_there ? found->mean + found->half : (double)NAN);
+    csv_append_number(text, "%.9g", change->text != NULL ? change->arrived : (double)NAN);
 }
 
 char *
@@ -371,18 +361,6 @@ json_change(const WhatifChange *change)
                      (int)found->n, "arrived", json_number(change->arrived));
 }
 
-static json_t *
-json_paths(const Knob *knob)
-{
-    json_t *paths = json_array();
-
-    for (unsigned i = 0; knob->before[i] != NULL; i++) {
-        const char *end = strchr(knob->before[i], '=');
-        json_array_append_new(paths, json_stringn(knob->before[i], (gsize)(end - knob->before[i])));
-    }
-    return paths;
-}
-
 json_t *
 whatif_json(const Whatif *self, const SweepTable *table)
 {
@@ -394,7 +372,7 @@ whatif_json(const Whatif *self, const SweepTable *table)
         const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
         json_array_append_new(list,
                               json_pack("{s:s, s:o, s:s, s:b, s:o, s:o}", "flag", row->knob->name,
-                                        "paths", json_paths(row->knob), "now", row->knob->text,
+                                        "paths", knob_paths(row->knob), "now", row->knob->text,
                                         "sure", row->is_sure, "halved", json_change(&row->halved),
                                         "doubled", json_change(&row->doubled)));
     }

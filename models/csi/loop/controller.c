@@ -427,7 +427,7 @@ unpublish_place(LoopBackend *self, LoopVolume *volume, LoopPlace *place, GError 
 {
     if (!place->is_published)
         return TRUE;
-    if (!loop_place_release(self, volume, place, error))
+    if (!loop_place_release(self, place, error))
         return FALSE;
     g_mutex_lock(&self->lock);
     gboolean is_last = loop_volume_n_published(volume) == 1;

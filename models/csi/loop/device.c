@@ -27,8 +27,8 @@
 
 /* ---- Permission ---- */
 
-static gboolean
-has_capability(unsigned capability)
+gboolean
+loop_has_capability(unsigned capability)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2];
@@ -45,7 +45,7 @@ loop_device_permitted(GError **error)
 
     if (geteuid() != 0)
         missing = "it must run as root";
-    else if (!has_capability(CAP_SYS_ADMIN))
+    else if (!loop_has_capability(CAP_SYS_ADMIN))
         missing = "CAP_SYS_ADMIN is missing";
     else if ((control = open(CONTROL, O_RDWR | O_CLOEXEC)) == -1)
         missing = errno == ENOENT ? CONTROL " is missing (modprobe loop)" : CONTROL " is refused";
@@ -53,8 +53,7 @@ loop_device_permitted(GError **error)
         close(control);
     if (missing == NULL)
         return TRUE;
-    g_set_error(error, LOOP_ERROR, CSI_PERMISSION_DENIED, "real loop devices: %s", missing);
-    return FALSE;
+    return loop_refuse(error, CSI_PERMISSION_DENIED, "real loop devices: %s", missing);
 }
 
 /* ---- Bound devices ---- */
@@ -213,7 +212,7 @@ make_node(LoopLedger *ledger, int number, GError **error)
         return NULL;
     if (mknod(full, S_IFBLK | 0600, makedev(LOOP_MAJOR, (unsigned)number)) != 0 &&
         errno != EEXIST) {
-        loop_set_errno(error, errno, "no /dev/loop%d, and %s cannot be made", number, full);
+        loop_refuse_errno(error, errno, "no /dev/loop%d, and %s cannot be made", number, full);
         return NULL;
     }
     return g_steal_pointer(&full);
@@ -241,7 +240,7 @@ open_device(LoopLedger *ledger, int number, int flags, GError **error)
     int device = open(path, O_RDWR | O_CLOEXEC | flags);
     if (device == -1) {
         int code = errno;
-        loop_set_errno(error, code, "%s", path);
+        loop_refuse_errno(error, code, "%s", path);
         errno = code;
     }
     return device;
@@ -269,7 +268,7 @@ ask_for_number(LoopLedger *ledger, int control, GError **error)
     if (may_make)
         loop_ledger_undo(ledger, LOOP_ASKED, known);
     if (number < 0)
-        loop_set_errno(error, code, "no free loop device");
+        loop_refuse_errno(error, code, "no free loop device");
     return number;
 }
 
@@ -309,7 +308,7 @@ bind_any(LoopLedger *ledger, int file, const char *name, gboolean direct_io, GEr
     if (code == 0)
         return number;
     if (error != NULL && *error == NULL)
-        loop_set_errno(error, code, "no loop device for %s", name);
+        loop_refuse_errno(error, code, "no loop device for %s", name);
     return -1;
 }
 
@@ -322,10 +321,9 @@ check_size(LoopLedger *ledger, int number, int file, GError **error)
 
     if (fstat(file, &status) == 0 && bytes == status.st_size / BLOCK_BYTES * BLOCK_BYTES)
         return TRUE;
-    g_set_error(error, LOOP_ERROR, CSI_INTERNAL,
-                "loop%d has %" G_GINT64_FORMAT " bytes, its file %" G_GINT64_FORMAT, number, bytes,
-                (int64_t)status.st_size);
-    return FALSE;
+    return loop_refuse(error, CSI_INTERNAL,
+                       "loop%d has %" G_GINT64_FORMAT " bytes, its file %" G_GINT64_FORMAT, number,
+                       bytes, (int64_t)status.st_size);
 }
 
 int
@@ -337,8 +335,8 @@ loop_device_attach(LoopLedger *ledger, const char *path, gboolean direct_io, GEr
 
     if (file == -1) {
         /* CSI-49: a volume without its file is gone. */
-        g_set_error(error, LOOP_ERROR, errno == ENOENT ? CSI_NOT_FOUND : CSI_INTERNAL, "%s: %s",
-                    full, g_strerror(errno));
+        loop_refuse(error, errno == ENOENT ? CSI_NOT_FOUND : CSI_INTERNAL, "%s: %s", full,
+                    g_strerror(errno));
         return -1;
     }
     if (number < 0 && loop_ledger_do(ledger, LOOP_BINDING, path, error)) {
@@ -404,11 +402,10 @@ loop_device_detach(LoopLedger *ledger, const char *path, GError **error)
             close(device);
         }
         while (has_backing_file(number, full)) { /* LOOP-15 */
-            if (g_get_monotonic_time() >= until) {
-                g_set_error(error, LOOP_ERROR, CSI_INTERNAL,
-                            "loop%d is still in use: it goes when its last user goes", number);
-                return FALSE;
-            }
+            if (g_get_monotonic_time() >= until)
+                return loop_refuse(error, CSI_INTERNAL,
+                                   "loop%d is still in use: it goes when its last user goes",
+                                   number);
             g_usleep(PAUSE_US);
         }
     }
@@ -428,7 +425,7 @@ loop_device_grow(LoopLedger *ledger, int number, GError **error)
     int code = ioctl(device, LOOP_SET_CAPACITY) == 0 ? 0 : errno;
     close(device);
     if (code != 0)
-        loop_set_errno(error, code, "loop%d cannot grow", number);
+        loop_refuse_errno(error, code, "loop%d cannot grow", number);
     return code == 0;
 }
 

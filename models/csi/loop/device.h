@@ -10,6 +10,9 @@
  * reason */
 gboolean loop_device_permitted(GError **error);
 
+/* Whether this process has a capability, such as CAP_SYS_ADMIN. */
+gboolean loop_has_capability(unsigned capability);
+
 typedef struct {
     int number;
     char *backing_file;  /* as the kernel prints it, without " (deleted)" */

@@ -34,7 +34,7 @@ begin(NewFile *self, LoopLedger *ledger, const char *path, GError **error)
         return FALSE;
     self->file = open(full, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (self->file == -1) {
-        loop_set_errno(error, errno, "%s", full);
+        loop_refuse_errno(error, errno, "%s", full);
         loop_ledger_undo(ledger, LOOP_FILE, self->partial);
     }
     return self->file != -1;
@@ -49,10 +49,8 @@ rename_into_place(const NewFile *self, GError **error)
 
     if (!loop_ledger_do(self->ledger, LOOP_FILE, self->path, error))
         return FALSE;
-    if (rename(from, to) != 0) {
-        loop_set_errno(error, errno, "%s", to);
-        return FALSE;
-    }
+    if (rename(from, to) != 0)
+        return loop_refuse_errno(error, errno, "%s", to);
     loop_ledger_undo(self->ledger, LOOP_FILE, self->partial);
     return self->is_fleeting || loop_ledger_flush_folder(self->ledger, folder, error);
 }
@@ -62,7 +60,7 @@ static gboolean
 finish(NewFile *self, gboolean good, GError **error)
 {
     if (self->file != -1 && good && !self->is_fleeting && fsync(self->file) != 0) {
-        loop_set_errno(error, errno, "%s", self->partial);
+        loop_refuse_errno(error, errno, "%s", self->partial);
         good = FALSE;
     }
     if (self->file != -1) {
@@ -100,7 +98,7 @@ loop_file_create(
     int code = good ? lengthen(new.file, 0, bytes, sparse) : 0;
 
     if (code != 0)
-        loop_set_errno(error, code, "%s", path);
+        loop_refuse_errno(error, code, "%s", path);
     return finish(&new, good && code == 0, error);
 }
 
@@ -125,9 +123,9 @@ loop_file_grow(
     if (file != -1)
         close(file);
     if (code == ENOENT)
-        g_set_error(error, LOOP_ERROR, CSI_NOT_FOUND, "%s is gone", full);
+        loop_refuse(error, CSI_NOT_FOUND, "%s is gone", full);
     else if (code != 0)
-        loop_set_errno(error, code, "%s", full);
+        loop_refuse_errno(error, code, "%s", full);
     return code == 0;
 }
 
@@ -232,15 +230,13 @@ loop_file_copy(LoopLedger *ledger,
     gboolean is_shared = FALSE;
     NewFile new;
 
-    if (from == -1) {
-        g_set_error(error, LOOP_ERROR, errno == ENOENT ? CSI_NOT_FOUND : CSI_INTERNAL, "%s: %s",
-                    full, g_strerror(errno));
-        return FALSE;
-    }
+    if (from == -1)
+        return loop_refuse(error, errno == ENOENT ? CSI_NOT_FOUND : CSI_INTERNAL, "%s: %s", full,
+                           g_strerror(errno));
     gboolean good = begin(&new, ledger, path, error);
     int code = good ? copy_open(from, new.file, bytes, &is_shared) : 0;
     if (code != 0)
-        loop_set_errno(error, code, "copy of %s", full);
+        loop_refuse_errno(error, code, "copy of %s", full);
     close(from);
     if (shared != NULL)
         *shared = is_shared;
@@ -287,7 +283,7 @@ loop_file_write(
 
     new.is_fleeting = !durable;
     if (good && write(new.file, text, length) != (ssize_t)length) {
-        loop_set_errno(error, errno, "%s", path);
+        loop_refuse_errno(error, errno, "%s", path);
         good = FALSE;
     }
     return finish(&new, good, error);

@@ -38,8 +38,20 @@ loop_deed_name(LoopDeed deed)
     return deed_names[deed];
 }
 
-void
-loop_set_errno(GError **error, int code, const char *format, ...)
+gboolean
+loop_refuse(GError **error, CsiCode code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(error, LOOP_ERROR, code, "%s", text);
+    return FALSE;
+}
+
+gboolean
+loop_refuse_errno(GError **error, int code, const char *format, ...)
 {
     va_list args;
 
@@ -49,6 +61,7 @@ loop_set_errno(GError **error, int code, const char *format, ...)
     g_set_error(error, LOOP_ERROR,
                 code == ENOSPC || code == EDQUOT ? CSI_RESOURCE_EXHAUSTED : CSI_INTERNAL, "%s: %s",
                 text, g_strerror(code));
+    return FALSE;
 }
 
 /* ---- The folder ---- */
@@ -67,15 +80,12 @@ is_safe(const char *folder, GError **error)
 {
     struct stat status;
 
-    if (lstat(folder, &status) != 0) {
-        loop_set_errno(error, errno, "%s", folder);
-        return FALSE;
-    }
+    if (lstat(folder, &status) != 0)
+        return loop_refuse_errno(error, errno, "%s", folder);
     if (S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 022) == 0)
         return TRUE;
-    g_set_error(error, LOOP_ERROR, CSI_PERMISSION_DENIED,
-                "%s is not a folder that only its owner, who we are, may write to", folder);
-    return FALSE;
+    return loop_refuse(error, CSI_PERMISSION_DENIED,
+                       "%s is not a folder that only its owner, who we are, may write to", folder);
 }
 
 /* Returns: the mark's descriptor; -1 */
@@ -87,11 +97,11 @@ open_mark(const char *folder, gboolean made, GError **error)
     int mark = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT : 0), 0600);
 
     if (mark == -1 && errno == ENOENT)
-        g_set_error(error, LOOP_ERROR, CSI_PERMISSION_DENIED,
+        loop_refuse(error, CSI_PERMISSION_DENIED,
                     "%s is not empty and was not made by kvolsim: give another --state-dir",
                     folder);
     else if (mark == -1)
-        loop_set_errno(error, errno, "%s", path);
+        loop_refuse_errno(error, errno, "%s", path);
     return mark;
 }
 
@@ -101,10 +111,8 @@ take_lock(LoopLedger *self, GError **error)
     if (flock(self->mark, LOCK_EX | LOCK_NB) == 0)
         return TRUE;
     if (errno == EWOULDBLOCK)
-        g_set_error(error, LOOP_ERROR, CSI_ABORTED, "another kvolsim works in %s", self->folder);
-    else
-        loop_set_errno(error, errno, "%s", self->folder);
-    return FALSE;
+        return loop_refuse(error, CSI_ABORTED, "another kvolsim works in %s", self->folder);
+    return loop_refuse_errno(error, errno, "%s", self->folder);
 }
 
 static gboolean
@@ -115,13 +123,11 @@ open_lines(LoopLedger *self, gboolean made, GError **error)
 
     /* The mark's second line: remove the folder itself at the end. */
     if (fstat(self->mark, &status) == 0 && status.st_size == 0 &&
-        dprintf(self->mark, MARK_TEXT "%s", made ? "made\n" : "") < 0) {
-        loop_set_errno(error, errno, "%s", self->folder);
-        return FALSE;
-    }
+        dprintf(self->mark, MARK_TEXT "%s", made ? "made\n" : "") < 0)
+        return loop_refuse_errno(error, errno, "%s", self->folder);
     self->lines = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (self->lines == -1)
-        loop_set_errno(error, errno, "%s", path);
+        loop_refuse_errno(error, errno, "%s", path);
     return self->lines != -1;
 }
 
@@ -134,7 +140,7 @@ loop_ledger_open(const char *folder, GError **error)
     self->mark = self->lines = -1;
     g_mutex_init(&self->folders);
     if (g_mkdir_with_parents(parent, 0755) != 0) {
-        loop_set_errno(error, errno, "%s", parent);
+        loop_refuse_errno(error, errno, "%s", parent);
         return NULL;
     }
     gboolean made = mkdir(folder, 0700) == 0;
@@ -204,8 +210,7 @@ write_line(LoopLedger *self, char sign, LoopDeed deed, const char *what, GError 
      * it. */
     if (write(self->lines, line, length) == (ssize_t)length)
         return TRUE;
-    loop_set_errno(error, errno, "%s/" LEDGER, self->folder);
-    return FALSE;
+    return loop_refuse_errno(error, errno, "%s/" LEDGER, self->folder);
 }
 
 gboolean
@@ -292,14 +297,11 @@ is_ours(const char *folder, GError **error)
 {
     g_autofree char *mark = g_build_filename(folder, MARK, NULL);
 
-    if (!g_file_test(folder, G_FILE_TEST_EXISTS)) {
-        g_set_error(error, LOOP_ERROR, CSI_NOT_FOUND, "%s: no such folder", folder);
-        return FALSE;
-    }
+    if (!g_file_test(folder, G_FILE_TEST_EXISTS))
+        return loop_refuse(error, CSI_NOT_FOUND, "%s: no such folder", folder);
     if (g_file_test(mark, G_FILE_TEST_IS_REGULAR))
         return TRUE;
-    g_set_error(error, LOOP_ERROR, CSI_PERMISSION_DENIED, "%s was not made by kvolsim", folder);
-    return FALSE;
+    return loop_refuse(error, CSI_PERMISSION_DENIED, "%s was not made by kvolsim", folder);
 }
 
 GPtrArray *
@@ -360,10 +362,8 @@ loop_ledger_make_folder(LoopLedger *self, const char *path, GError **error)
             continue;
         if (!loop_ledger_do(self, LOOP_FOLDER, so_far->str, error))
             return FALSE;
-        if (mkdir(full, 0700) != 0 && errno != EEXIST) {
-            loop_set_errno(error, errno, "%s", full);
-            return FALSE;
-        }
+        if (mkdir(full, 0700) != 0 && errno != EEXIST)
+            return loop_refuse_errno(error, errno, "%s", full);
     }
     return TRUE;
 }
@@ -376,10 +376,8 @@ loop_ledger_remove(LoopLedger *self, LoopDeed deed, const char *path, GError **e
     int result = deed == LOOP_FOLDER ? rmdir(full) : unlink(full);
 
     (void)locker; /* until the end */
-    if (result != 0 && errno != ENOENT && !(deed == LOOP_FOLDER && errno == ENOTEMPTY)) {
-        loop_set_errno(error, errno, "%s", full);
-        return FALSE;
-    }
+    if (result != 0 && errno != ENOENT && !(deed == LOOP_FOLDER && errno == ENOTEMPTY))
+        return loop_refuse_errno(error, errno, "%s", full);
     if (result == 0 || errno == ENOENT)
         loop_ledger_undo(self, deed, path);
     return TRUE;
@@ -393,7 +391,7 @@ loop_ledger_flush_folder(const LoopLedger *self, const char *path, GError **erro
     gboolean done = folder != -1 && fsync(folder) == 0;
 
     if (!done)
-        loop_set_errno(error, errno, "%s", full);
+        loop_refuse_errno(error, errno, "%s", full);
     if (folder != -1)
         close(folder);
     return done;

@@ -15,9 +15,11 @@ typedef struct LoopLedger LoopLedger;
 /* Errors about real devices; the code is a CsiCode. */
 #define LOOP_ERROR (loop_error_quark())
 GQuark loop_error_quark(void);
-/* "while it does so: message", with the errno's own code: ENOSPC and EDQUOT are RESOURCE_EXHAUSTED,
+/* Sets @error. Returns: %FALSE */
+gboolean loop_refuse(GError **error, CsiCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+/* The same, with the message of an errno after the text: ENOSPC and EDQUOT are RESOURCE_EXHAUSTED,
  * others are INTERNAL. */
-void loop_set_errno(GError **error, int code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+gboolean loop_refuse_errno(GError **error, int code, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 typedef enum {
     LOOP_FOLDER,  /* a path below the state folder */

@@ -8,18 +8,6 @@
 #define NAME_BYTES_MAX 128 /* CSI-2, CSI-6 */
 
 gboolean
-loop_refuse(GError **error, CsiCode code, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
-    g_set_error(error, LOOP_ERROR, code, "%s", text);
-    return FALSE;
-}
-
-gboolean
 loop_refuse_unknown(GError **error, const char *volume_id)
 {
     return loop_refuse(error, CSI_NOT_FOUND, "volume %s not found", volume_id); /* CSI-51 */

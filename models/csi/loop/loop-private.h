@@ -88,8 +88,6 @@ typedef struct {
 
 typedef gboolean (*LoopMethod)(LoopBackend *self, LoopCall *call, GError **error);
 
-/* FALSE with @error. */
-gboolean loop_refuse(GError **error, CsiCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
 gboolean loop_refuse_unknown(GError **error, const char *volume_id);
 const char *loop_answer_keep(LoopAnswer *self, const char *text);
 
@@ -163,5 +161,4 @@ gboolean loop_page_starts(const CsiRequest *request, int64_t *sequence, GError *
 void loop_answer_add(
     LoopAnswer *answer, const CsiEntry *entry, char **nodes, int64_t sequence, unsigned max);
 /* Takes back the mounts of a volume on a node. */
-gboolean
-loop_place_release(LoopBackend *self, LoopVolume *volume, LoopPlace *place, GError **error);
+gboolean loop_place_release(LoopBackend *self, LoopPlace *place, GError **error);

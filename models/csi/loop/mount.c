@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +56,7 @@ run_tool(const LoopTools *tools, const char *const *argv, char **said, GError **
     int status;
 
     if (tool == NULL || setpriv == NULL) {
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s is missing on this machine",
+        loop_refuse(error, CSI_INTERNAL, "%s is missing on this machine",
                     tool == NULL ? argv[0] : "setpriv");
         return -1;
     }
@@ -70,13 +69,13 @@ run_tool(const LoopTools *tools, const char *const *argv, char **said, GError **
      * larger it is. */
     if (!g_spawn_sync(NULL, (char **)words->pdata, NULL, G_SPAWN_LEAVE_DESCRIPTORS_OPEN, NULL, NULL,
                       &out, &err, &status, &why)) {
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s", why->message);
+        loop_refuse(error, CSI_INTERNAL, "%s", why->message);
         return -1;
     }
     *said = g_strconcat(g_strstrip(err), g_strstrip(out), NULL);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s was killed", argv[0]);
+    loop_refuse(error, CSI_INTERNAL, "%s was killed", argv[0]);
     return -1;
 }
 
@@ -87,7 +86,7 @@ run_or_fail(const LoopTools *tools, const char *const *argv, GError **error)
     int status = run_tool(tools, argv, &said, error);
 
     if (status > 0)
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s: %s", argv[0], said);
+        loop_refuse(error, CSI_INTERNAL, "%s: %s", argv[0], said);
     return status == 0;
 }
 
@@ -100,10 +99,8 @@ loop_probe(const char *device, char **type, GError **error)
     const char *found = NULL;
 
     *type = NULL;
-    if (probe == NULL) {
-        loop_set_errno(error, errno, "%s cannot be probed", device);
-        return FALSE;
-    }
+    if (probe == NULL)
+        return loop_refuse_errno(error, errno, "%s cannot be probed", device);
     blkid_probe_enable_superblocks(probe, TRUE);
     blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE);
     blkid_probe_enable_partitions(probe, TRUE);
@@ -114,8 +111,8 @@ loop_probe(const char *device, char **type, GError **error)
         *type = g_strdup(found);
     blkid_free_probe(probe);
     if (result < 0)
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL,
-                    "what is on %s is no one file system: it is left as it is", device);
+        loop_refuse(error, CSI_INTERNAL, "what is on %s is no one file system: it is left as it is",
+                    device);
     return result >= 0;
 }
 
@@ -155,8 +152,7 @@ loop_format(const LoopTools *tools, const char *device, const char *type, GError
         argv[n] = device;
         return run_or_fail(tools, argv, error);
     }
-    g_set_error(error, LOOP_ERROR, CSI_INVALID_ARGUMENT, "no file system %s", type);
-    return FALSE;
+    return loop_refuse(error, CSI_INVALID_ARGUMENT, "no file system %s", type);
 }
 
 static gboolean
@@ -176,9 +172,7 @@ loop_check(const LoopTools *tools, const char *device, const char *type, GError 
     /* 4: errors are left. Anything else, also a missing tool, does not prevent a mount (LOOP-5). */
     if (run_tool(tools, argv, &said, NULL) != 4)
         return TRUE;
-    g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "the file system of %s is damaged: %s", device,
-                said);
-    return FALSE;
+    return loop_refuse(error, CSI_INTERNAL, "the file system of %s is damaged: %s", device, said);
 }
 
 /* Of ext's superblock, at 1024: block counts at 4 and 0x150, log2 of the block size / 1024 at 0x18,
@@ -215,7 +209,7 @@ loop_grow_offline(const LoopTools *tools, const char *device, const char *type, 
         return TRUE;
     int status = run_tool(tools, check, &said, error);
     if (status > 1) /* 1: repaired */
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "e2fsck: %s", said);
+        loop_refuse(error, CSI_INTERNAL, "e2fsck: %s", said);
     return status >= 0 && status <= 1 && run_or_fail(tools, grow, error);
 }
 
@@ -223,11 +217,7 @@ loop_grow_offline(const LoopTools *tools, const char *device, const char *type, 
 gboolean
 loop_can_grow_online(const char *type)
 {
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2];
-
-    return !is_ext(type) || (syscall(SYS_capget, &header, data) == 0 &&
-                             (data[0].effective & 1u << CAP_SYS_RESOURCE) != 0);
+    return !is_ext(type) || loop_has_capability(CAP_SYS_RESOURCE);
 }
 
 gboolean
@@ -240,11 +230,9 @@ loop_grow_online(const LoopTools *tools,
     const char *const ext[] = {"resize2fs", device, NULL};
     const char *const xfs[] = {"xfs_growfs", "-d", mount_point, NULL};
 
-    if (!loop_can_grow_online(type)) {
-        g_set_error(error, LOOP_ERROR, CSI_FAILED_PRECONDITION,
-                    "%s cannot grow while it is in use without CAP_SYS_RESOURCE", type);
-        return FALSE;
-    }
+    if (!loop_can_grow_online(type))
+        return loop_refuse(error, CSI_FAILED_PRECONDITION,
+                           "%s cannot grow while it is in use without CAP_SYS_RESOURCE", type);
     return run_or_fail(tools, is_ext(type) ? ext : xfs, error);
 }
 
@@ -328,7 +316,7 @@ mount_or_fail(struct libmnt_context *context, GError **error)
 
     mnt_free_context(context);
     if (code != MNT_EX_SUCCESS)
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "mount: %s", text);
+        loop_refuse(error, CSI_INTERNAL, "mount: %s", text);
     return code == MNT_EX_SUCCESS;
 }
 
@@ -401,7 +389,7 @@ unmount_once(const LoopLedger *ledger, const char *full, GError **error)
     if (mount == NULL)
         return -1;
     if (!is_ours(ledger, mount)) {
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s: somebody else has mounted %s there", full,
+        loop_refuse(error, CSI_INTERNAL, "%s: somebody else has mounted %s there", full,
                     mount->source);
         return EPERM;
     }
@@ -410,7 +398,7 @@ unmount_once(const LoopLedger *ledger, const char *full, GError **error)
     int code = result == 0 ? 0 : mnt_context_get_syscall_errno(context);
     mnt_free_context(context);
     if (result != 0)
-        loop_set_errno(error, code != 0 ? code : EIO, "cannot unmount %s", full); /* LOOP-18 */
+        loop_refuse_errno(error, code != 0 ? code : EIO, "cannot unmount %s", full); /* LOOP-18 */
     return result == 0 ? 0 : code != 0 ? code : EIO;
 }
 
@@ -458,8 +446,7 @@ loop_freeze(LoopLedger *ledger, const char *mount_point, GError **error)
     if (code == 0)
         return TRUE;
     loop_ledger_undo(ledger, LOOP_FREEZE, mount_point);
-    loop_set_errno(error, code, "%s cannot be frozen", full);
-    return FALSE;
+    return loop_refuse_errno(error, code, "%s cannot be frozen", full);
 }
 
 void

@@ -265,10 +265,8 @@ make_target(LoopBackend *self, const char *path, gboolean is_block, GError **err
         !loop_ledger_do(self->ledger, LOOP_FILE, path, error))
         return FALSE;
     int file = open(full, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file == -1) {
-        loop_set_errno(error, errno, "%s", full);
-        return FALSE;
-    }
+    if (file == -1)
+        return loop_refuse_errno(error, errno, "%s", full);
     close(file);
     return TRUE;
 }
@@ -341,9 +339,8 @@ loop_node_unpublish(LoopBackend *self, LoopCall *call, GError **error)
 }
 
 gboolean
-loop_place_release(LoopBackend *self, LoopVolume *volume, LoopPlace *place, GError **error)
+loop_place_release(LoopBackend *self, LoopPlace *place, GError **error)
 {
-    (void)volume;
     while (place->targets->len > 0)
         if (!unpublish(self, place, place->targets->pdata[place->targets->len - 1], error))
             return FALSE;

@@ -90,6 +90,17 @@ pod_order_decide_after(const void *data, Plan *plan)
         plan_fail(plan, "%s", plan_message(plan, step));
 }
 
+void
+plan_change_pods(Plan *plan, int what, const ObjectKey *owner, const GPtrArray *pods)
+{
+    GPtrArray *keys = g_ptr_array_new();
+
+    for (unsigned i = 0; i < pods->len; i++)
+        g_ptr_array_add(keys, (ObjectKey *)((const Object *)pods->pdata[i])->key);
+    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
+    plan_change(plan, &(PlanChange){.what = what, .key = owner, .pointer = keys});
+}
+
 PodOrders
 pod_orders_plan_slowly(Plan *plan, const GArray *starts)
 {

@@ -41,6 +41,9 @@ pod_order_start(const Component *component, const void *order, size_t size, Plan
  * is fine. */
 void pod_order_decide_after(const void *self, Plan *plan);
 
+/* A change about @pods (of const Pod) of @owner, with an array of their keys. */
+void plan_change_pods(Plan *plan, int what, const ObjectKey *owner, const GPtrArray *pods);
+
 /* WL-5: in batches of 1, 2, 4, ..., up to the first batch with an error. @starts: of PlanStart */
 PodOrders pod_orders_plan_slowly(Plan *plan, const GArray *starts);
 /* WL-6: all side by side, in one step. */

@@ -8,18 +8,9 @@ edit_status(Object *object, const void *data)
 {
     const DaemonStatus *status = data;
     DaemonSet *set = DAEMON_SET(object);
-    const DaemonStatus before = {
-        set->observed_generation,
-        set->current_scheduled,
-        set->misscheduled,
-        set->desired_scheduled,
-        set->ready,
-        set->available,
-        set->unavailable,
-        set->updated_scheduled,
-    };
+    g_autoptr(Object) before = object_edit(object);
 
-    set->observed_generation = MAX(status->observed, before.observed);
+    set->observed_generation = MAX(status->observed, set->observed_generation);
     set->current_scheduled = status->current;
     set->misscheduled = status->misscheduled;
     set->desired_scheduled = status->desired;
@@ -27,10 +18,7 @@ edit_status(Object *object, const void *data)
     set->available = status->available;
     set->unavailable = status->unavailable;
     set->updated_scheduled = status->updated;
-    return set->observed_generation != before.observed || before.current != status->current ||
-           before.misscheduled != status->misscheduled || before.desired != status->desired ||
-           before.ready != status->ready || before.available != status->available ||
-           before.unavailable != status->unavailable || before.updated != status->updated;
+    return !object_equal(before, object);
 }
 
 /* DS-40: the oldest pod of each node counts. DS-41: no generation is observed while the set waits

@@ -35,7 +35,7 @@ static void
 set_edit_add_revision(Plan *plan, SetEdit *edit, const DeploymentSync *sync, const ReplicaSet *set)
 {
     const StringMap *given = sync->deployment->meta.annotations;
-    int64_t revision = sets_max_revision(sync->old, NULL) + 1;
+    int64_t revision = sets_max_revision(sync->old) + 1;
     const char *before = object_annotation(&set->meta, ANNOTATION_REVISION);
     const char *history = object_annotation(&set->meta, ANNOTATION_REVISION_HISTORY);
 

@@ -70,13 +70,12 @@ set_revision(const ReplicaSet *set)
 }
 
 int64_t
-sets_max_revision(const GPtrArray *sets, const ReplicaSet *except)
+sets_max_revision(const GPtrArray *sets)
 {
     int64_t max = 0;
 
     for (unsigned i = 0; i < sets->len; i++)
-        if (set_at(sets, i) != except)
-            max = MAX(max, set_revision(set_at(sets, i)));
+        max = MAX(max, set_revision(set_at(sets, i)));
     return max;
 }
 
@@ -112,8 +111,6 @@ add_scale(GArray *scales, const ReplicaSet *set, int32_t replicas)
 {
     SetScale scale = {.set = set, .replicas = replicas};
 
-    for (unsigned i = 0; i < scales->len; i++)
-        scale.is_again |= g_array_index(scales, SetScale, i).set == set;
     g_array_append_val(scales, scale);
 }
 
@@ -227,20 +224,15 @@ set_fraction(const Deployment *deployment, const ReplicaSet *set)
     return divide_rounded(set->replicas * now, before) - set->replicas;
 }
 
-typedef struct {
-    gboolean grows;
-} SizeOrder;
-
 /* The bigger first. Of two of one size the newer comes first if pods are added, else the older. */
 static int
-compare_size(const void *a, const void *b, void *data)
+compare_size(const void *a, const void *b, void *grows)
 {
     const ReplicaSet *x = *(const ReplicaSet *const *)a, *y = *(const ReplicaSet *const *)b;
-    const SizeOrder *order = data;
 
     if (x->replicas != y->replicas)
         return x->replicas > y->replicas ? -1 : 1;
-    return order->grows ? compare_creation(y, x) : compare_creation(x, y);
+    return *(const gboolean *)grows ? compare_creation(y, x) : compare_creation(x, y);
 }
 
 /* Each set takes its part; the biggest one also takes the rest. */
@@ -250,9 +242,9 @@ scale_in_proportion(const Deployment *deployment, GPtrArray *all, GArray *scales
     int32_t allowed =
         deployment->replicas > 0 ? deployment->replicas + deployment_max_surge(deployment) : 0;
     int32_t to_add = allowed - sets_sum(all).wanted, added = 0;
-    SizeOrder order = {to_add > 0};
+    gboolean grows = to_add > 0;
 
-    g_ptr_array_sort_with_data(all, compare_size, &order);
+    g_ptr_array_sort_with_data(all, compare_size, &grows);
     for (unsigned i = 0; i < all->len; i++) {
         int32_t left = to_add - added, part = set_fraction(deployment, set_at(all, i));
         if (left == 0 || set_at(all, i)->replicas == 0)

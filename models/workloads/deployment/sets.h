@@ -12,11 +12,11 @@
 #define ANNOTATION_MAX "deployment.kubernetes.io/max-replicas"
 #define ANNOTATION_REVISION_HISTORY "deployment.kubernetes.io/revision-history"
 
-/* A set that gets another size. */
+/* A set that gets another size. A second row of the same set begins with the result of the first.
+ */
 typedef struct {
     const ReplicaSet *set;
     int32_t replicas;
-    gboolean is_again; /* an earlier row scales the same set: this one begins with its result */
 } SetScale;
 
 /* Sorts by creation, the older first; sets of the same second by name. */
@@ -27,7 +27,7 @@ const ReplicaSet *sets_find_new(const GPtrArray *sets, const Deployment *deploym
 /* Returns: (owned): the sets with replicas */
 GPtrArray *sets_active(const GPtrArray *sets);
 int64_t set_revision(const ReplicaSet *set); /* 0: none */
-int64_t sets_max_revision(const GPtrArray *sets, const ReplicaSet *except /* nullable */);
+int64_t sets_max_revision(const GPtrArray *sets);
 /* Sums over several sets: spec.replicas, and of the status replicas, readyReplicas and
  * availableReplicas. */
 typedef struct {

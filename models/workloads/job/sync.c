@@ -10,30 +10,23 @@
 #define BACKOFF_MIN (10 * SIM_SECOND)  /* WL-83: DefaultJobPodFailureBackOff */
 #define BACKOFF_MAX (600 * SIM_SECOND) /* WL-83: MaxJobPodFailureBackOff */
 
-typedef enum {
-    ITEM_CREATE,
-    ITEM_RELEASE, /* it loses its finalizer */
-    ITEM_DELETE,
-    ITEM_RELEASE_AND_DELETE,
-} ItemType;
-
 /* One pod that a sync makes, changes or deletes. */
 typedef struct {
     PodOrder base;
     const JobSync *sync; /* of the plan that waits for this one */
-    ItemType type;
+    gboolean releases;   /* the pod loses its finalizer */
+    gboolean deletes;
     int32_t index; /* completion index of a new pod; -1: none */
 } Item;
 
 /* ---- One pod ---- */
 
-/* After ITEM_RELEASE. */
+/* After a removal of the finalizer only. */
 static void
 decide_after_release(const void *data, Plan *plan)
 {
     const PodOrder *order = plan_operation(plan);
-    int step = plan_last_step(plan);
-    ApiCode code = plan_code(plan, step);
+    ApiCode code = plan_code(plan, plan_last_step(plan));
 
     (void)data;
     if (code == API_OK)
@@ -43,7 +36,7 @@ decide_after_release(const void *data, Plan *plan)
                                     .key = order->owner->key,
                                     .pointer = order->pod});
     if (code != API_NOT_FOUND)
-        plan_fail(plan, "%s", plan_message(plan, step));
+        plan_fail(plan, "%s", plan_last_message(plan));
 }
 
 /* WL-84. A pod of an Indexed Job has its index in its name, an annotation, a label and its
@@ -74,31 +67,30 @@ decide_item(const void *data, Plan *plan)
     const JobController *self = data;
     const Item *item = plan_operation(plan);
 
-    if (item->type == ITEM_CREATE) {
+    if (item->base.is_creation) {
         plan_because(plan, "WL-82");
         plan_create(plan, new_pod(self, item), PLAN_DECIDE);
     }
-    if (item->type == ITEM_RELEASE || item->type == ITEM_RELEASE_AND_DELETE) {
+    if (item->releases) {
         plan_because(plan, "WL-84");
         plan_patch(plan, item->base.pod, edit_remove_finalizer, self->finalizer, PLAN_DECIDE);
     }
-    if (item->type == ITEM_DELETE || item->type == ITEM_RELEASE_AND_DELETE) {
+    if (item->deletes) {
         plan_because(plan, "WL-82");
         plan_delete(plan, item->base.pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
     }
-    plan_then(plan, item->type == ITEM_RELEASE ? decide_after_release : pod_order_decide_after);
+    plan_then(plan,
+              item->releases && !item->deletes ? decide_after_release : pod_order_decide_after);
 }
 
 /* @given: without the members that follow from @sync */
 static void
 add_start(const JobController *self, GArray *starts, const JobSync *sync, Item given)
 {
-    PlanStart start;
 
     given.sync = sync;
     given.base.owner = &sync->job->meta;
-    given.base.is_creation = given.type == ITEM_CREATE;
-    start = pod_order_start(&self->head.base, &given, sizeof given, decide_item);
+    PlanStart start = pod_order_start(&self->head.base, &given, sizeof given, decide_item);
     g_array_append_val(starts, start);
 }
 
@@ -114,30 +106,18 @@ job_plan_pods(const JobController *self,
 
     for (unsigned i = 0; i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
-        gboolean has_finalizer = object_has_finalizer(&pod->meta, self->finalizer);
-        ItemType type = !delete                    ? ITEM_RELEASE
-                        : release && has_finalizer ? ITEM_RELEASE_AND_DELETE
-                                                   : ITEM_DELETE;
-        add_start(self, starts, sync,
-                  (Item){
-                      .base = {.pod = (ObjectKey *)pod->meta.key, .is_expected = release},
-                      .type = type,
-                      .index = -1,
-        });
+        Item item = {
+            .base = {.pod = (ObjectKey *)pod->meta.key, .is_expected = release},
+            .releases = !delete || (release && object_has_finalizer(&pod->meta, self->finalizer)),
+            .deletes = delete,
+        };
+        add_start(self, starts, sync, item);
     }
     sync->orders = pod_orders_plan_at_once(plan, starts);
     sync->ordered = pods;
 }
 
 /* ---- Deleting ---- */
-
-static void
-note_error(const Plan *plan, JobSync *sync)
-{
-    int step = plan_last_step(plan);
-
-    sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
-}
 
 /* Returns: whether all of them are being deleted */
 static gboolean
@@ -162,7 +142,7 @@ decide_after_end(const void *data, Plan *plan)
 {
     JobSync *sync = plan_notes(plan);
 
-    note_error(plan, sync);
+    sync->error = plan_last_message(plan);
     if (!count_deleted(plan, sync))
         sync->end = JOB_GOES_ON;
     job_plan_tracking(data, plan, sync);
@@ -188,7 +168,7 @@ decide_after_deletions(const void *data, Plan *plan)
 {
     JobSync *sync = plan_notes(plan);
 
-    note_error(plan, sync);
+    sync->error = plan_last_message(plan);
     count_deleted(plan, sync);
     plan_after_manage(data, plan, sync);
 }
@@ -196,15 +176,8 @@ decide_after_deletions(const void *data, Plan *plan)
 static void
 plan_deletions(const JobController *self, Plan *plan, JobSync *sync, const GPtrArray *pods)
 {
-    GPtrArray *keys = g_ptr_array_new();
-
-    for (unsigned i = 0; i < pods->len; i++)
-        g_ptr_array_add(keys, (ObjectKey *)((const Pod *)pods->pdata[i])->meta.key);
-    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-4");
-    plan_change(
-        plan,
-        &(PlanChange){.what = POD_ORDERS_DELETIONS, .key = sync->job->meta.key, .pointer = keys});
+    plan_change_pods(plan, POD_ORDERS_DELETIONS, sync->job->meta.key, pods);
     job_plan_pods(self, plan, sync, pods, TRUE, TRUE);
     plan_then(plan, decide_after_deletions);
 }
@@ -244,7 +217,7 @@ decide_after_creations(const void *data, Plan *plan)
 {
     JobSync *sync = plan_notes(plan);
 
-    note_error(plan, sync);
+    sync->error = plan_last_message(plan);
     sync->n_active += (int32_t)pod_orders_done(plan, &sync->orders);
     pod_orders_drop_untried(plan, &sync->orders, sync->job->meta.key);
     plan_after_manage(data, plan, sync);
@@ -297,12 +270,11 @@ plan_creations(
     for (unsigned i = 0; i < n; i++) {
         int32_t index = indexes == NULL ? -1 : g_array_index(indexes, int32_t, i);
         ObjectKey *key = new_pod_key(self, &sync->job->meta, state->base.n_names + i, index);
-        add_start(
-            self, starts, sync,
-            (Item){
-                .base = {.pod = key, .is_expected = TRUE},
-                  .type = ITEM_CREATE, .index = index
-        });
+        Item item = {
+            .base = {.pod = key, .is_creation = TRUE, .is_expected = TRUE},
+              .index = index
+        };
+        add_start(self, starts, sync, item);
     }
     sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_creations);
@@ -433,11 +405,10 @@ plan_after_manage(const JobController *self, Plan *plan, JobSync *sync)
 /* ---- The sync ---- */
 
 static void
-begin_status(const JobController *self, JobSync *sync, SimTime now)
+begin_status(JobSync *sync, SimTime now)
 {
     const Job *job = sync->job;
 
-    (void)self;
     sync->status = (JobStatus){
         .succeeded = job->succeeded,
         .failed = job->failed,
@@ -534,7 +505,7 @@ decide_pods(const void *data, Plan *plan)
     sync->again_at = SIM_TIME_MAX;
     sync->flush_step = -1;
     sync->expectations_met = expectations_are_met(&state->base.expected, now);
-    begin_status(self, sync, now);
+    begin_status(sync, now);
     job_look(self, state, sync, now);
     plan_manage(self, plan, sync,
                 (sync->end != JOB_GOES_ON ? ENDS : 0) | (sync->expectations_met ? SEEN : 0) |

@@ -29,37 +29,12 @@ take_list(StringList **field, const StringList *value)
 }
 
 static gboolean
-conditions_equal(const Job *job, const JobStatus *status)
-{
-    return workload_condition_equal(&job->complete, &status->complete) &&
-           workload_condition_equal(&job->has_failed, &status->has_failed) &&
-           workload_condition_equal(&job->suspended, &status->suspended) &&
-           workload_condition_equal(&job->failure_target, &status->failure_target) &&
-           workload_condition_equal(&job->success_met, &status->success_met);
-}
-
-static gboolean
-status_equal(const Job *job, const JobStatus *status)
-{
-    return job->active == status->active && job->ready == status->ready &&
-           job->succeeded == status->succeeded && job->failed == status->failed &&
-           job->terminating == status->terminating && job->started_at == status->started_at &&
-           job->completed_at == status->completed_at &&
-           job->completed_indexes == status->completed_indexes &&
-           job->failed_indexes == status->failed_indexes &&
-           string_list_equal(job->uncounted_succeeded, status->uncounted_succeeded) &&
-           string_list_equal(job->uncounted_failed, status->uncounted_failed) &&
-           conditions_equal(job, status);
-}
-
-static gboolean
 edit_status(Object *object, const void *data)
 {
     const JobStatus *status = data;
+    g_autoptr(Object) before = object_edit(object);
     Job *job = JOB(object);
 
-    if (status_equal(job, status))
-        return FALSE;
     job->active = status->active;
     job->ready = status->ready;
     job->succeeded = status->succeeded;
@@ -76,7 +51,7 @@ edit_status(Object *object, const void *data)
     job->suspended = status->suspended;
     job->failure_target = status->failure_target;
     job->success_met = status->success_met;
-    return TRUE;
+    return !object_equal(before, object);
 }
 
 static WorkloadCondition
@@ -201,7 +176,7 @@ name_uncounted(StringList **names, const char *uid)
 {
     StringList *old = *names;
 
-    *names = old == NULL ? string_list_new(&uid, 1) : string_list_with(old, uid);
+    *names = string_list_with(old, uid);
     string_list_unref(old);
 }
 
@@ -405,15 +380,8 @@ decide_after_removals(const void *data, Plan *plan)
 static void
 plan_removals(const JobController *self, Plan *plan, JobSync *sync)
 {
-    GPtrArray *keys = g_ptr_array_new();
-
-    for (unsigned i = 0; i < sync->removals->len; i++)
-        g_ptr_array_add(keys, (ObjectKey *)((const Pod *)sync->removals->pdata[i])->meta.key);
-    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-84");
-    plan_change(
-        plan,
-        &(PlanChange){.what = JOB_CHANGE_REMOVALS, .key = sync->job->meta.key, .pointer = keys});
+    plan_change_pods(plan, JOB_CHANGE_REMOVALS, sync->job->meta.key, sync->removals);
     job_plan_pods(self, plan, sync, sync->removals, TRUE, FALSE);
     plan_then(plan, decide_after_removals);
 }

@@ -57,12 +57,7 @@ edit_status(Object *object, const void *data)
 {
     const SetStatus *status = data;
     ReplicaSet *set = REPLICA_SET(object);
-    gboolean changed = set->observed_generation != status->generation ||
-                       set->status_replicas != status->replicas ||
-                       set->fully_labeled_replicas != status->fully_labeled ||
-                       set->ready_replicas != status->ready ||
-                       set->available_replicas != status->available ||
-                       !workload_condition_equal(&set->replica_failure, &status->failure);
+    g_autoptr(Object) before = object_edit(object);
 
     set->observed_generation = status->generation;
     set->status_replicas = status->replicas;
@@ -70,7 +65,7 @@ edit_status(Object *object, const void *data)
     set->ready_replicas = status->ready;
     set->available_replicas = status->available;
     set->replica_failure = status->failure;
-    return changed;
+    return !object_equal(before, object);
 }
 
 static void
@@ -228,7 +223,7 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     unsigned n_pods = sync->claimed.owned->len;
     g_autofree RankedPod *ranked = g_new0(RankedPod, n_pods);
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
-    GPtrArray *keys = g_ptr_array_new();
+    g_autoptr(GPtrArray) pods = g_ptr_array_new();
 
     for (unsigned i = 0; i < n_pods; i++) {
         ranked[i].pod = sync->claimed.owned->pdata[i];
@@ -238,15 +233,11 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     if (n < n_pods)
         pod_ranks_sort(ranked, n_pods, plan_now(plan));
     for (unsigned i = 0; i < n; i++) {
-        ObjectKey *pod = (ObjectKey *)ranked[i].pod->meta.key;
-        add_start(self, starts, sync, pod, FALSE);
-        g_ptr_array_add(keys, pod);
+        add_start(self, starts, sync, (ObjectKey *)ranked[i].pod->meta.key, FALSE);
+        g_ptr_array_add(pods, (Pod *)ranked[i].pod);
     }
-    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-6");
-    plan_change(
-        plan,
-        &(PlanChange){.what = POD_ORDERS_DELETIONS, .key = sync->set->meta.key, .pointer = keys});
+    plan_change_pods(plan, POD_ORDERS_DELETIONS, sync->set->meta.key, pods);
     sync->orders = pod_orders_plan_at_once(plan, starts);
     plan_then(plan, decide_after_pods);
 }

@@ -153,16 +153,13 @@ static void
 decide_after_update(const void *data, Plan *plan)
 {
     const Item *item = plan_operation(plan);
-    int step = plan_last_step(plan);
+    const char *error = plan_last_message(plan);
 
     (void)data;
     plan_because(plan, "WL-65");
-    if (plan_code(plan, step) == API_OK) {
-        plan_pod_event(plan, item, "update", NULL);
-        return;
-    }
-    plan_pod_event(plan, item, "update", plan_message(plan, step));
-    plan_fail(plan, "%s", plan_message(plan, step));
+    plan_pod_event(plan, item, "update", error);
+    if (error != NULL)
+        plan_fail(plan, "%s", error);
 }
 
 static void
@@ -207,8 +204,7 @@ static void
 decide_after_pod(const void *data, Plan *plan)
 {
     const Item *item = plan_operation(plan);
-    int step = plan_last_step(plan);
-    ApiCode code = plan_code(plan, step);
+    ApiCode code = plan_code(plan, plan_last_step(plan));
     const char *verb = item->action == ITEM_DELETE ? "delete" : "create";
 
     if (item->action == ITEM_CREATE && code == API_OK &&
@@ -218,11 +214,11 @@ decide_after_pod(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "WL-65");
-    if (code !=
-        API_EXISTS) /* another owner's, or our own that the cache does not know yet: no Event */
-        plan_pod_event(plan, item, verb, code == API_OK ? NULL : plan_message(plan, step));
+    /* A pod that exists is another owner's, or is not in the cache yet: no Event. */
+    if (code != API_EXISTS)
+        plan_pod_event(plan, item, verb, plan_last_message(plan));
     if (code != API_OK)
-        plan_fail(plan, "%s", plan_message(plan, step));
+        plan_fail(plan, "%s", plan_last_message(plan));
 }
 
 static void plan_next_claim(const StatefulSetController *self, Plan *plan);
@@ -236,10 +232,8 @@ decide_after_claim(const void *data, Plan *plan)
     ItemNotes *notes = plan_notes(plan);
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
-    const char *claim =
-        stateful_claim_key(self->head.base.objects,
-                           item->set->claim_templates->items[notes->template], item->pod)
-            ->name;
+    const ClaimTemplate *template = item->set->claim_templates->items[notes->template];
+    const char *claim = stateful_claim_key(self->head.base.objects, template, item->pod)->name;
     const char *set = object_name(&item->set->meta);
 
     plan_because(plan, "WL-65");

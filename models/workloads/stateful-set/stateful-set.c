@@ -120,13 +120,7 @@ set_status(Object *object, const void *data)
 {
     const SetStatus *status = data;
     StatefulSet *set = STATEFUL_SET(object);
-    gboolean changed =
-        set->observed_generation != status->generation ||
-        set->status_replicas != status->replicas || set->ready_replicas != status->ready ||
-        set->available_replicas != status->available || set->current_replicas != status->current ||
-        set->updated_replicas != status->updated ||
-        g_strcmp0(set->current_revision, status->current_revision) != 0 ||
-        g_strcmp0(set->update_revision, status->update_revision) != 0;
+    g_autoptr(Object) before = object_edit(object);
 
     set->observed_generation = status->generation;
     set->status_replicas = status->replicas;
@@ -136,7 +130,7 @@ set_status(Object *object, const void *data)
     set->updated_replicas = status->updated;
     set->current_revision = status->current_revision;
     set->update_revision = status->update_revision;
-    return changed;
+    return !object_equal(before, object);
 }
 
 static void

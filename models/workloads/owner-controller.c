@@ -96,11 +96,17 @@ wake_when_available(Workers *workers,
 }
 
 void
+wake_object(void *workers, const Object *before, const Object *after)
+{
+    workers_add(workers, (before != NULL ? before : after)->key);
+}
+
+void
 owner_changed(void *controller, const Object *before, const Object *after)
 {
     OwnerController *self = controller;
 
-    workers_add(self->workers, (before != NULL ? before : after)->key);
+    wake_object(self->workers, before, after);
     if (after == NULL)
         g_hash_table_remove(self->states, before->key);
     else if (g_hash_table_lookup(self->states, after->key) == NULL)

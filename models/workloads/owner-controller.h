@@ -50,6 +50,9 @@ void wake_when_available(Workers *workers,
                          const Object *before,
                          const Object *pod);
 
+/* A handler of an informer: wakes the object. */
+void wake_object(void *workers, const Object *before, const Object *after);
+
 /* ---- Handlers of informers, of ReplicaSets and DaemonSets ---- */
 
 /* Wakes the owner; makes or frees its state. */

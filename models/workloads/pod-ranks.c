@@ -31,18 +31,6 @@ phase_rank(const Pod *pod)
     return 0;
 }
 
-/* An annotation that cannot be read counts as 0. */
-static int64_t
-deletion_cost(const Pod *pod)
-{
-    const char *text = object_annotation(&pod->meta, ANNOTATION_DELETION_COST);
-    gint64 cost;
-
-    return text != NULL && g_ascii_string_to_signed(text, 10, INT32_MIN, INT32_MAX, &cost, NULL)
-               ? cost
-               : 0;
-}
-
 static int
 compare_uids(const Pod *a, const Pod *b)
 {
@@ -83,7 +71,8 @@ compare_ranks(const void *x, const void *y, void *data)
         compare_numbers(a->node_name != NULL, b->node_name != NULL),
         compare_numbers(phase_rank(a), phase_rank(b)),
         compare_numbers(pod_is_ready(a), pod_is_ready(b)),
-        compare_numbers(deletion_cost(a), deletion_cost(b)),
+        compare_numbers(annotated_number(&a->meta, ANNOTATION_DELETION_COST, INT32_MIN, 0),
+                        annotated_number(&b->meta, ANNOTATION_DELETION_COST, INT32_MIN, 0)),
         compare_numbers(rank_b->n_on_node, rank_a->n_on_node),
         pod_is_ready(a) && pod_is_ready(b)
             ? compare_ages(a, b, a->ready.changed_at, b->ready.changed_at, now)

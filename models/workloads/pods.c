@@ -9,6 +9,17 @@
 #define GENERATED_LETTERS 5
 static const char generated_alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
 
+int64_t
+annotated_number(const Object *object, const char *annotation, int64_t min, int64_t otherwise)
+{
+    const char *text = object_annotation(object, annotation);
+    gint64 number;
+
+    return text != NULL && g_ascii_string_to_signed(text, 10, min, INT32_MAX, &number, NULL)
+               ? number
+               : otherwise;
+}
+
 void
 index_by_controller(InformerIndex *index, const Object *object, Objects *objects)
 {

@@ -7,6 +7,10 @@
 /* Shared by the controllers of workloads: pods from templates, active and available pods, adoption.
  * */
 
+/* Returns: the number in an annotation; @otherwise: there is none, or it is below @min */
+int64_t
+annotated_number(const Object *object, const char *annotation, int64_t min, int64_t otherwise);
+
 /* Index: objects by the key of their controller. */
 void index_by_controller(InformerIndex *index, const Object *object, Objects *objects);
 /* Index: objects with labels and without a controller, by namespace. They may be adopted. */

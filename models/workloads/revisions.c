@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/revisions.h"
 
-#include "models/api/workload.h"
+#include "models/workloads/pods.h"
 
 static int64_t
 number_of(const Object *revision)
@@ -9,15 +9,46 @@ number_of(const Object *revision)
     return CONTROLLER_REVISION(revision)->revision;
 }
 
-int64_t
-revisions_highest(const Object *const *revisions, unsigned n, const ObjectKey *except)
+void
+revisions_init(Revisions *self, Component *component, const char *hash_label)
 {
-    int64_t highest = 0;
+    self->objects = component->objects;
+    self->informer = process_informer(component->process, KIND_CONTROLLER_REVISION, NULL);
+    self->by_owner = informer_add_index(self->informer, index_by_controller);
+    self->hash_label = strings_intern(component->strings, hash_label);
+}
 
-    for (unsigned i = 0; i < n; i++)
-        if (revisions[i]->key != except)
-            highest = MAX(highest, number_of(revisions[i]));
-    return highest;
+const Object *const *
+revisions_of(const Revisions *self, const ObjectKey *owner, unsigned *n)
+{
+    return informer_index_get(self->by_owner, owner, n);
+}
+
+ObjectKey *
+revision_key(Objects *objects, const ObjectKey *owner, const PodTemplate *template)
+{
+    return objects_key(objects, KIND_CONTROLLER_REVISION, owner->namespace,
+                       strings_internf(objects_strings(objects), "%s-%08x", owner->name,
+                                       pod_template_hash(template)));
+}
+
+static Object *
+revision_new(const Revisions *self,
+             const Object *owner,
+             const PodTemplate *template,
+             ObjectKey *key,
+             int64_t number)
+{
+    Object *object = object_new(key);
+
+    CONTROLLER_REVISION(object)->revision = number;
+    CONTROLLER_REVISION(object)->template = pod_template_ref(template);
+    object->labels = string_map_ref(template->labels);
+    object_set_label(
+        object, self->hash_label,
+        strings_internf(objects_strings(self->objects), "%08x", pod_template_hash(template)));
+    object_set_owner(object, owner, TRUE, TRUE);
+    return object;
 }
 
 static gboolean
@@ -27,13 +58,38 @@ edit_number(Object *object, const void *number)
     return TRUE;
 }
 
-void
-revision_plan_number(Plan *plan, const Object *revision, int64_t number)
+gboolean
+revisions_plan_newest(const Revisions *self,
+                      Plan *plan,
+                      const Object *owner,
+                      const PodTemplate *template,
+                      ObjectKey *key)
 {
-    int64_t *arg = plan_new_arg(plan, int64_t);
+    unsigned n;
+    const Object *const *all = revisions_of(self, owner->key, &n);
+    const Object *own = informer_get(self->informer, key);
+    int64_t *number = plan_new_arg(plan, int64_t);
 
-    *arg = number;
-    plan_update(plan, revision, edit_number, arg, PLAN_STOP);
+    *number = 1;
+    for (unsigned i = 0; i < n; i++)
+        if (all[i]->key != key)
+            *number = MAX(*number, number_of(all[i]) + 1);
+    if (own == NULL)
+        plan_create(plan, revision_new(self, owner, template, key, *number), PLAN_EXISTS_IS_FINE);
+    else if (number_of(own) < *number) /* an older template has come back */
+        plan_update(plan, own, edit_number, number, PLAN_STOP);
+    else
+        return FALSE;
+    return TRUE;
+}
+
+gboolean
+revision_is_used(const char *revision, const Object *const *pods, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (g_strcmp0(object_label(pods[i], LABEL_REVISION), revision) == 0)
+            return TRUE;
+    return FALSE;
 }
 
 void

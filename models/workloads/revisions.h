@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/api/workload.h"
 #include "models/plan/plan.h"
 
 /* ControllerRevisions: the history of a StatefulSet's or DaemonSet's templates, of which the newest
@@ -9,10 +10,28 @@
 /* Of a pod: the revision that it was made of. */
 #define LABEL_REVISION "controller-revision-hash"
 
-/* The highest number of @n revisions but the one called @except (nullable); 0: there are none. */
-int64_t revisions_highest(const Object *const *revisions, unsigned n, const ObjectKey *except);
-/* A step that gives a revision a new number, because its template has come back. */
-void revision_plan_number(Plan *plan, const Object *revision, int64_t number);
+/* A controller's view of revisions. */
+typedef struct {
+    Objects *objects;
+    Informer *informer;
+    InformerIndex *by_owner;
+    const char *hash_label; /* of a revision: the hash of its template; interned */
+} Revisions;
+
+void revisions_init(Revisions *self, Component *component, const char *hash_label);
+/* The revisions of @owner. */
+const Object *const *revisions_of(const Revisions *self, const ObjectKey *owner, unsigned *n);
+/* The name of the revision of @template: it has the template's hash. */
+ObjectKey *revision_key(Objects *objects, const ObjectKey *owner, const PodTemplate *template);
+/* Steps that make @key, the revision of @template, the newest of @owner. Returns: whether there are
+ * any */
+gboolean revisions_plan_newest(const Revisions *self,
+                               Plan *plan,
+                               const Object *owner,
+                               const PodTemplate *template,
+                               ObjectKey *key);
+/* Whether one of @n objects has this LABEL_REVISION. */
+gboolean revision_is_used(const char *revision, const Object *const *pods, unsigned n);
 /* Steps that delete the @n lowest of @revisions (of const Object); they are removed from the array.
  * */
 void revisions_plan_deletions(Plan *plan, GPtrArray *revisions, int64_t n);

@@ -189,8 +189,7 @@ init(void *data)
 
     owner_controller_init(&self->head, KIND_DAEMON_SET, sizeof(DaemonState), set_state_free);
     self->nodes = process_informer(process, KIND_NODE, NULL);
-    self->revisions = process_informer(process, KIND_CONTROLLER_REVISION, NULL);
-    self->revisions_by_controller = informer_add_index(self->revisions, index_by_controller);
+    revisions_init(&self->revisions, &self->head.base, LABEL_REVISION);
     self->head.workers =
         owner_workers_new(&self->head.base, "daemonset", options->concurrent_daemonset_syncs,
                           rate_limit_default, decide_set);

@@ -30,8 +30,8 @@ typedef struct {
 
 typedef struct {
     OwnerController head; /* with DaemonStates */
-    Informer *nodes, *revisions;
-    InformerIndex *revisions_by_controller;
+    Informer *nodes;
+    Revisions revisions;
 } DaemonSetController;
 
 typedef enum {

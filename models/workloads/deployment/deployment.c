@@ -23,14 +23,6 @@ sync_clear(void *data)
 /* ---- Handlers ---- */
 
 static void
-deployment_changed(void *data, const Object *before, const Object *after)
-{
-    DeploymentController *self = data;
-
-    workers_add(self->workers, (before != NULL ? before : after)->key);
-}
-
-static void
 orphan_set_changed(DeploymentController *self, const Object *set)
 {
     InformerIter iter;
@@ -109,12 +101,6 @@ deployment_split_sets(DeploymentSync *sync)
 
 /* ---- The sync ---- */
 
-static void
-decide_strategy(const void *data, Plan *plan)
-{
-    deployment_plan_rollout(data, plan, plan_notes(plan));
-}
-
 /* Notes a pause, or its end, in the condition Progressing. Returns: whether there is something new
  * */
 static gboolean
@@ -142,17 +128,17 @@ decide_owned(const void *data, Plan *plan)
     DeploymentSync *sync = plan_notes(plan);
 
     if (object_is_deleted(&sync->deployment->meta)) {
-        deployment_plan_counts(plan, sync);
+        deployment_decide_counts(data, plan);
         return;
     }
     if (tell_pause(sync->deployment, &sync->status, plan_now(plan))) {
         plan_because(plan, "WL-71");
         deployment_plan_status(plan, sync, &sync->status);
-        sync->next = decide_strategy;
+        sync->next = deployment_decide_rollout;
         plan_then(plan, deployment_decide_next);
         return;
     }
-    deployment_plan_new_set(self, plan, sync, FALSE, decide_strategy);
+    deployment_plan_new_set(self, plan, sync, FALSE, deployment_decide_rollout);
 }
 
 static void
@@ -215,7 +201,7 @@ init(void *data)
                                      .retries_max = RETRIES_MAX,
                                      .sync = decide_deployment,
                                  });
-    informer_add_handler(self->deployments, deployment_changed, self);
+    informer_add_handler(self->deployments, wake_object, self->workers);
     informer_add_handler(self->sets, set_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
 }

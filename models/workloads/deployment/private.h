@@ -52,7 +52,7 @@ void deployment_decide_next(const void *self, Plan *plan);
 /* ---- rollout.c ---- */
 
 /* Brings the pods to the template of the deployment. */
-void deployment_plan_rollout(const DeploymentController *self, Plan *plan, DeploymentSync *sync);
+void deployment_decide_rollout(const void *self, Plan *plan);
 extern const RuleTable deployment_rollout_rules; /* WL-71, WL-73 */
 
 /* ---- scale.c ---- */
@@ -85,7 +85,7 @@ void deployment_plan_status(Plan *plan, const DeploymentSync *sync, const Deploy
 /* Writes the sync's status without the revision. An error is ignored. */
 void deployment_plan_failure(Plan *plan, const DeploymentSync *sync);
 /* The end of a sync without a rollout: writes the counts. */
-void deployment_plan_counts(Plan *plan, DeploymentSync *sync);
+void deployment_decide_counts(const void *self, Plan *plan);
 /* The end of a sync with a rollout: writes the counts and the condition Progressing. If nothing has
  * changed it comes again when the deadline has passed. */
-void deployment_plan_progress(const DeploymentController *self, Plan *plan, DeploymentSync *sync);
+void deployment_decide_progress(const void *self, Plan *plan);

@@ -53,8 +53,11 @@ replica_failure(const DeploymentSync *sync)
 }
 
 void
-deployment_plan_counts(Plan *plan, DeploymentSync *sync)
+deployment_decide_counts(const void *data, Plan *plan)
 {
+    DeploymentSync *sync = plan_notes(plan);
+
+    (void)data;
     sync->wanted =
         deployment_count(sync->deployment, &sync->status, sync->all, sync->new_set, plan_now(plan));
     plan_because(plan, "WL-71");
@@ -63,8 +66,10 @@ deployment_plan_counts(Plan *plan, DeploymentSync *sync)
 }
 
 void
-deployment_plan_progress(const DeploymentController *self, Plan *plan, DeploymentSync *sync)
+deployment_decide_progress(const void *data, Plan *plan)
 {
+    const DeploymentController *self = data;
+    DeploymentSync *sync = plan_notes(plan);
     const Deployment *deployment = sync->deployment;
     SimTime now = plan_now(plan);
 

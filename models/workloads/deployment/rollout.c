@@ -26,19 +26,13 @@ plan_cleanup(Plan *plan, const DeploymentSync *sync)
     }
 }
 
-static void
-decide_rollout_status(const void *data, Plan *plan)
-{
-    deployment_plan_progress(data, plan, plan_notes(plan));
-}
-
 /* Sets are resized and deleted first, then the status is written. */
 static void
 plan_rollout_end(Plan *plan, const DeploymentSync *sync, gboolean is_still)
 {
     if (is_still && deployment_is_complete(sync->deployment, &sync->status))
         plan_cleanup(plan, sync);
-    plan_then(plan, decide_rollout_status);
+    plan_then(plan, deployment_decide_progress);
 }
 
 static void
@@ -112,17 +106,10 @@ plan_recreate_down(Plan *plan, const DeploymentSync *sync)
         g_array_append_val(scales, down);
     }
     deployment_plan_scales(plan, sync->deployment, scales);
-    plan_then(plan, decide_rollout_status);
+    plan_then(plan, deployment_decide_progress);
 }
 
 /* ---- Scaling of the deployment itself ---- */
-
-static void
-decide_counts(const void *data, Plan *plan)
-{
-    (void)data;
-    deployment_plan_counts(plan, plan_notes(plan));
-}
 
 static void
 plan_scaling(Plan *plan, const DeploymentSync *sync)
@@ -132,7 +119,7 @@ plan_scaling(Plan *plan, const DeploymentSync *sync)
     deployment_plan_scales(plan, sync->deployment, scales);
     if (sync->deployment->paused)
         plan_cleanup(plan, sync);
-    plan_then(plan, decide_counts);
+    plan_then(plan, deployment_decide_counts);
 }
 
 static gboolean
@@ -192,8 +179,10 @@ rollout_facts(const DeploymentController *self, const DeploymentSync *sync)
 }
 
 void
-deployment_plan_rollout(const DeploymentController *self, Plan *plan, DeploymentSync *sync)
+deployment_decide_rollout(const void *data, Plan *plan)
 {
+    const DeploymentController *self = data;
+    DeploymentSync *sync = plan_notes(plan);
     const Rule *rule = rules_find(&deployment_rollout_rules, rollout_facts(self, sync), NULL);
 
     plan_because(plan, rule->id);
@@ -208,7 +197,7 @@ deployment_plan_rollout(const DeploymentController *self, Plan *plan, Deployment
         plan_recreate_down(plan, sync);
         return;
     case ROLLOUT_WAIT:
-        deployment_plan_progress(self, plan, sync);
+        deployment_decide_progress(self, plan);
         return;
     case ROLLOUT_CREATE:
         deployment_plan_new_set(self, plan, sync, TRUE, decide_recreate_up);

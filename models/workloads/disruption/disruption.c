@@ -25,14 +25,6 @@ typedef struct {
 /* ---- Handlers ---- */
 
 static void
-budget_changed(void *data, const Object *before, const Object *after)
-{
-    DisruptionController *self = data;
-
-    workers_add(self->workers, (before != NULL ? before : after)->key);
-}
-
-static void
 wake_budgets(DisruptionController *self, const Object *pod)
 {
     InformerIter iter;
@@ -286,7 +278,7 @@ init(void *data)
     self->stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL);
     self->workers =
         owner_workers_new(&self->base, "disruption", 1, rate_limit_default, decide_budget);
-    informer_add_handler(self->budgets, budget_changed, self);
+    informer_add_handler(self->budgets, wake_object, self->workers);
     informer_add_handler(self->pods, pod_changed, self);
 }
 

@@ -81,10 +81,5 @@ index_set_format(const IndexSet *self, Strings *strings)
 int32_t
 pod_job_index(const Pod *pod)
 {
-    const char *text = object_annotation(&pod->meta, INDEX_OF_JOB);
-    guint64 index;
-
-    return text != NULL && g_ascii_string_to_unsigned(text, 10, 0, INT32_MAX, &index, NULL)
-               ? (int32_t)index
-               : -1;
+    return (int32_t)annotated_number(&pod->meta, INDEX_OF_JOB, 0, -1);
 }

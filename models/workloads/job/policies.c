@@ -5,16 +5,10 @@
  * podFailurePolicy (JOB-2) and by successPolicy (JOB-3). indexed_job_utils.go,
  * pod_failure_policy.go and success_policy.go. All functions are pure. */
 
-/* An annotation that cannot be read counts as 0. */
 static int32_t
 count_in_annotation(const Pod *pod, const char *annotation)
 {
-    const char *text = object_annotation(&pod->meta, annotation);
-    guint64 count;
-
-    return text != NULL && g_ascii_string_to_unsigned(text, 10, 0, INT32_MAX, &count, NULL)
-               ? (int32_t)count
-               : 0;
+    return (int32_t)annotated_number(&pod->meta, annotation, 0, 0);
 }
 
 static int32_t

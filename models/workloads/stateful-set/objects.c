@@ -8,7 +8,6 @@
 #include "models/workloads/revisions.h"
 
 #define LABEL_POD_INDEX "apps.kubernetes.io/pod-index"
-#define LABEL_REVISION_HASH "controller.kubernetes.io/hash"
 
 ObjectKey *
 stateful_pod_key(Objects *objects, const ObjectKey *set, int32_t ordinal)
@@ -45,29 +44,6 @@ stateful_claim_key(Objects *objects, const ClaimTemplate *template, const Object
     return objects_key(
         objects, KIND_CLAIM, pod->namespace,
         strings_internf(objects_strings(objects), "%s-%s", template->name, pod->name));
-}
-
-ObjectKey *
-stateful_revision_key(Objects *objects, const StatefulSet *set)
-{
-    return objects_key(objects, KIND_CONTROLLER_REVISION, set->meta.key->namespace,
-                       strings_internf(objects_strings(objects), "%s-%08x", object_name(&set->meta),
-                                       pod_template_hash(set->template)));
-}
-
-Object *
-stateful_revision_new(Objects *objects, const StatefulSet *set, ObjectKey *key)
-{
-    Strings *strings = objects_strings(objects);
-    Object *object = object_new(key);
-
-    CONTROLLER_REVISION(object)->revision = 1;
-    CONTROLLER_REVISION(object)->template = pod_template_ref(set->template);
-    object->labels = string_map_ref(set->template->labels);
-    object_set_label(object, strings_intern(strings, LABEL_REVISION_HASH),
-                     strings_internf(strings, "%08x", pod_template_hash(set->template)));
-    object_set_owner(object, &set->meta, TRUE, TRUE);
-    return object;
 }
 
 /* WL-22: the claim gets the template's labels and the labels of the set's selector. */

@@ -3,7 +3,7 @@
 
 #include "models/api/pod.h"
 
-/* The objects that a StatefulSet makes: names, claims, pods and revisions (WL-20..22). */
+/* The objects that a StatefulSet makes: names, claims and pods (WL-20..22). */
 
 #define LABEL_POD_NAME "statefulset.kubernetes.io/pod-name" /* WL-21 */
 
@@ -14,8 +14,6 @@ int32_t stateful_pod_ordinal(const ObjectKey *set, const ObjectKey *pod);
 /* "data-web-0" */
 ObjectKey *
 stateful_claim_key(Objects *objects, const ClaimTemplate *template, const ObjectKey *pod);
-/* The name of the revision of the set's template: it has the template's hash. */
-ObjectKey *stateful_revision_key(Objects *objects, const StatefulSet *set);
 
 /* Returns: (owned): each ready to be created */
 Object *stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, ObjectKey *key);
@@ -27,4 +25,3 @@ typedef struct {
     const PodTemplate *template; /* of that revision */
 } StatefulPod;
 Object *stateful_pod_new(Objects *objects, const StatefulSet *set, const StatefulPod *pod);
-Object *stateful_revision_new(Objects *objects, const StatefulSet *set, ObjectKey *key);

@@ -42,19 +42,23 @@ note_error(Plan *plan, const char *error)
 
 /* WL-65. */
 static void
-plan_pod_event(Plan *plan, const Item *item, const char *verb, const char *error)
+plan_pod_event(Plan *plan, const Item *item, const char *error)
 {
-    static const char *const done[] = {"SuccessfulCreate", "SuccessfulCreate", "SuccessfulUpdate",
-                                       "SuccessfulDelete"};
-    static const char *const failed[] = {"FailedCreate", "FailedCreate", "FailedUpdate",
-                                         "FailedDelete"};
-    const char *set = object_name(&item->set->meta);
+    static const struct {
+        const char *verb, *done, *failed;
+    } events[] = {
+        [ITEM_CREATE] = {"create", "SuccessfulCreate", "FailedCreate"},
+        [ITEM_CLAIMS] = {"create", "SuccessfulCreate", "FailedCreate"},
+        [ITEM_UPDATE] = {"update", "SuccessfulUpdate", "FailedUpdate"},
+        [ITEM_DELETE] = {"delete", "SuccessfulDelete", "FailedDelete"},
+    };
+    const char *verb = events[item->action].verb, *set = object_name(&item->set->meta);
 
     if (error == NULL)
-        plan_event(plan, &item->set->meta, "Normal", done[item->action],
+        plan_event(plan, &item->set->meta, "Normal", events[item->action].done,
                    "%s Pod %s in StatefulSet %s successful", verb, item->pod->name, set);
     else
-        plan_event(plan, &item->set->meta, "Warning", failed[item->action],
+        plan_event(plan, &item->set->meta, "Warning", events[item->action].failed,
                    "%s Pod %s in StatefulSet %s failed error: %s", verb, item->pod->name, set,
                    error);
 }
@@ -157,7 +161,7 @@ decide_after_update(const void *data, Plan *plan)
 
     (void)data;
     plan_because(plan, "WL-65");
-    plan_pod_event(plan, item, "update", error);
+    plan_pod_event(plan, item, error);
     if (error != NULL)
         plan_fail(plan, "%s", error);
 }
@@ -197,7 +201,7 @@ decide_after_owners(const void *data, Plan *plan)
 {
     (void)data;
     plan_because(plan, "WL-65");
-    plan_pod_event(plan, plan_operation(plan), "create", NULL);
+    plan_pod_event(plan, plan_operation(plan), NULL);
 }
 
 static void
@@ -205,7 +209,6 @@ decide_after_pod(const void *data, Plan *plan)
 {
     const Item *item = plan_operation(plan);
     ApiCode code = plan_code(plan, plan_last_step(plan));
-    const char *verb = item->action == ITEM_DELETE ? "delete" : "create";
 
     if (item->action == ITEM_CREATE && code == API_OK &&
         (item->set->delete_when_deleted || item->set->delete_when_scaled)) {
@@ -216,7 +219,7 @@ decide_after_pod(const void *data, Plan *plan)
     plan_because(plan, "WL-65");
     /* A pod that exists is another owner's, or is not in the cache yet: no Event. */
     if (code != API_EXISTS)
-        plan_pod_event(plan, item, verb, plan_last_message(plan));
+        plan_pod_event(plan, item, plan_last_message(plan));
     if (code != API_OK)
         plan_fail(plan, "%s", plan_last_message(plan));
 }
@@ -261,7 +264,7 @@ plan_pod(const StatefulSetController *self, Plan *plan, const Item *item)
             notes->n_errors == 1 ? notes->errors : plan_internf(plan, "[%s]", notes->errors);
         plan_because(plan, "WL-65");
         if (item->action == ITEM_CREATE)
-            plan_pod_event(plan, item, "create", errors);
+            plan_pod_event(plan, item, errors);
         plan_fail(plan, "%s", errors);
         return;
     }
@@ -366,11 +369,8 @@ stateful_lacks_claims(const StatefulSetController *self,
                       const StatefulSet *set,
                       const ObjectKey *pod)
 {
-    const ClaimTemplates *templates = set->claim_templates;
-
-    for (unsigned i = 0; templates != NULL && i < templates->n_items; i++) {
-        const Object *claim = informer_get(
-            self->claims, stateful_claim_key(self->head.base.objects, templates->items[i], pod));
+    for (unsigned i = 0; i < n_claims(set); i++) {
+        const Object *claim = claim_of(self, set, i, pod);
         if (claim == NULL || object_is_deleted(claim))
             return TRUE;
     }

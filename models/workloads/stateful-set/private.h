@@ -31,8 +31,8 @@ typedef struct {
 
 typedef struct {
     OwnerController head; /* with SetStates */
-    Informer *claims, *revisions;
-    InformerIndex *revisions_by_owner;
+    Informer *claims;
+    Revisions revisions;
 } StatefulSetController;
 
 /* The pods of a set in one sync. Lives as long as its plan. */

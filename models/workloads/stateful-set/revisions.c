@@ -19,8 +19,7 @@ stateful_update_revision(const StatefulSetController *self,
                          const SetState *state)
 {
     unsigned n;
-    const Object *const *revisions =
-        informer_index_get(self->revisions_by_owner, set->meta.key, &n);
+    const Object *const *revisions = revisions_of(&self->revisions, set->meta.key, &n);
     const Object *found = NULL;
 
     for (unsigned i = 0; i < n; i++)
@@ -47,8 +46,9 @@ stateful_current_revision(const StatefulSetController *self,
         return update->name;
     const ObjectKey *key = objects_find_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
                                             set->meta.key->namespace, set->current_revision);
-    return key != NULL && informer_get(self->revisions, key) != NULL ? set->current_revision
-                                                                     : update->name;
+    return key != NULL && informer_get(self->revisions.informer, key) != NULL
+               ? set->current_revision
+               : update->name;
 }
 
 gboolean
@@ -57,23 +57,10 @@ stateful_plan_revision(const StatefulSetController *self,
                        const StatefulSet *set,
                        const SetState *state)
 {
-    unsigned n;
-    const Object *const *all = informer_index_get(self->revisions_by_owner, set->meta.key, &n);
     ObjectKey *key = stateful_update_revision(self, set, state);
-    const Object *revision = informer_get(self->revisions, key);
-    int64_t max = revisions_highest(all, n, NULL);
 
     plan_because(plan, "WL-40");
-    if (revision == NULL) {
-        Object *object = stateful_revision_new(self->head.base.objects, set, key);
-        CONTROLLER_REVISION(object)->revision = max + 1;
-        plan_create(plan, object, PLAN_EXISTS_IS_FINE);
-        return TRUE;
-    }
-    if (CONTROLLER_REVISION(revision)->revision >= max)
-        return FALSE;
-    revision_plan_number(plan, revision, max + 1); /* back to an older template */
-    return TRUE;
+    return revisions_plan_newest(&self->revisions, plan, &set->meta, set->template, key);
 }
 
 static gboolean
@@ -87,13 +74,8 @@ is_live(const StatefulSetController *self,
         informer_index_get(self->head.pods_by_controller, set->meta.key, &n);
     const char *name = object_name(revision);
 
-    if (g_strcmp0(name, status->current_revision) == 0 ||
-        g_strcmp0(name, status->update_revision) == 0)
-        return TRUE;
-    for (unsigned i = 0; i < n; i++)
-        if (g_strcmp0(object_label(pods[i], LABEL_REVISION), name) == 0)
-            return TRUE;
-    return FALSE;
+    return g_strcmp0(name, status->current_revision) == 0 ||
+           g_strcmp0(name, status->update_revision) == 0 || revision_is_used(name, pods, n);
 }
 
 void
@@ -103,8 +85,7 @@ stateful_plan_truncation(const StatefulSetController *self,
                          const SetStatus *status)
 {
     unsigned n;
-    const Object *const *revisions =
-        informer_index_get(self->revisions_by_owner, set->meta.key, &n);
+    const Object *const *revisions = revisions_of(&self->revisions, set->meta.key, &n);
     g_autoptr(GPtrArray) history = NULL;
 
     if (n <= (unsigned)MAX(set->revision_history_limit, 0))

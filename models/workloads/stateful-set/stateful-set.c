@@ -45,7 +45,7 @@ set_state_update(StatefulSetController *self, const StatefulSet *set)
     if (state->template != set->template) {
         pod_template_unref((PodTemplate *)state->template);
         state->template = pod_template_ref(set->template);
-        state->revision = stateful_revision_key(self->head.base.objects, set);
+        state->revision = revision_key(self->head.base.objects, set->meta.key, set->template);
     }
 }
 
@@ -327,8 +327,7 @@ init(void *data)
 
     owner_controller_init(&self->head, KIND_STATEFUL_SET, sizeof(SetState), set_state_free);
     self->claims = process_informer(process, KIND_CLAIM, NULL);
-    self->revisions = process_informer(process, KIND_CONTROLLER_REVISION, NULL);
-    self->revisions_by_owner = informer_add_index(self->revisions, index_by_controller);
+    revisions_init(&self->revisions, &self->head.base, "controller.kubernetes.io/hash");
     self->head.workers =
         owner_workers_new(&self->head.base, "statefulset", options->concurrent_statefulset_syncs,
                           rate_limit_default, decide_set);

@@ -112,8 +112,8 @@ stateful_look(const StatefulSetController *self, Plan *plan, const StatefulSet *
     view->update_revision = stateful_update_revision(self, set, view->state);
     view->current_revision = stateful_current_revision(self, set, view->update_revision);
     const Object *current = informer_get(
-        self->revisions, objects_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
-                                     set->meta.key->namespace, view->current_revision));
+        self->revisions.informer, objects_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
+                                              set->meta.key->namespace, view->current_revision));
     const PodTemplate *template = current == NULL ? NULL : CONTROLLER_REVISION(current)->template;
     view->current_template = pod_template_ref(template == NULL ? set->template : template);
     view->n_replicas = set->replicas;

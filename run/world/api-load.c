@@ -8,12 +8,9 @@
 
 #define CLIENTS_SHOWN 8
 
-/* Verb and resource of a request of a kind. */
-#define N_VERBS N_API_VERBS
-
 typedef struct {
     const char *client;
-    ApiLoadRow *rows[N_KINDS + 1][N_VERBS]; /* the last: Events */
+    ApiLoadRow *rows[N_KINDS + 1][N_API_VERBS]; /* the last: Events */
 } Client;
 
 struct ApiLoad {
@@ -24,19 +21,17 @@ struct ApiLoad {
     GArray *seconds;       /* of uint32_t: requests of all */
 };
 
-static const struct {
-    const char *verb, *subresource;
-} verbs[N_VERBS] = {
-    [API_GET] = {"GET",    ""         },
-    [API_LIST] = {"LIST",   ""         },
-    [API_CREATE] = {"POST",   ""         },
-    [API_UPDATE] = {"PUT",    ""         },
-    [API_UPDATE_STATUS] = {"PUT",    "/status"  },
-    [API_PATCH] = {"PATCH",  ""         },
-    [API_PATCH_STATUS] = {"PATCH",  "/status"  },
-    [API_DELETE] = {"DELETE", ""         },
-    [API_BIND] = {"POST",   "/binding" },
-    [API_EVICT] = {"POST",   "/eviction"},
+const ApiVerbWords api_verb_words[N_API_VERBS] = {
+    [API_GET] = {"GET",    "GET",    ""        },
+    [API_LIST] = {"LIST",   "GET",    ""        },
+    [API_CREATE] = {"POST",   "POST",   ""        },
+    [API_UPDATE] = {"PUT",    "PUT",    ""        },
+    [API_UPDATE_STATUS] = {"PUT",    "PUT",    "status"  },
+    [API_PATCH] = {"PATCH",  "PATCH",  ""        },
+    [API_PATCH_STATUS] = {"PATCH",  "PATCH",  "status"  },
+    [API_DELETE] = {"DELETE", "DELETE", ""        },
+    [API_BIND] = {"POST",   "POST",   "binding" },
+    [API_EVICT] = {"POST",   "POST",   "eviction"},
 };
 
 static void
@@ -72,10 +67,11 @@ find_row(ApiLoad *self, const char *name, unsigned kind, ApiVerb verb)
     if (*place != NULL)
         return *place;
     ApiLoadRow *row = g_new0(ApiLoadRow, 1);
+    const char *subresource = api_verb_words[verb].subresource;
     const char *resource = kind == N_KINDS ? "events" : kind_class((ObjectKind)kind)->resource;
     row->client = client->client;
-    row->verb = verbs[verb].verb;
-    row->resource = g_strconcat(resource, verbs[verb].subresource, NULL);
+    row->verb = api_verb_words[verb].verb;
+    row->resource = g_strconcat(resource, *subresource == '\0' ? "" : "/", subresource, NULL);
     row->counts = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     g_ptr_array_add(self->rows, row);
     *place = row;

@@ -8,6 +8,13 @@
  * answered requests and writes of Events at the second in which they arrived. Watches are none;
  * heartbeats that say nothing new are left out of the model. */
 
+/* The words for a request in metrics and tables. */
+typedef struct {
+    const char *verb, *method; /* "LIST" and HTTP's "GET" */
+    const char *subresource;   /* "status"; "" for none */
+} ApiVerbWords;
+extern const ApiVerbWords api_verb_words[N_API_VERBS];
+
 typedef struct {
     const char *client; /* "external-attacher"; of Events of a client of their own: their source */
     const char *verb;   /* "PATCH" */

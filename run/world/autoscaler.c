@@ -61,12 +61,9 @@ tolerates(const Pod *pod, const Taints *taints)
 static const Volume *
 volume_of(const Run *run, const Claim *claim)
 {
-    const ObjectKey *key =
-        claim == NULL || claim->phase != CLAIM_BOUND
-            ? NULL
-            : objects_find_key(run->objects, KIND_VOLUME, NULL, claim_volume_name(claim));
-
-    return key == NULL ? NULL : VOLUME_CONST(api_server_get(cluster_api(run->cluster), key));
+    return claim == NULL || claim->phase != CLAIM_BOUND
+               ? NULL
+               : VOLUME_CONST(world_find(run, KIND_VOLUME, NULL, claim_volume_name(claim)));
 }
 
 static const Claim *
@@ -98,11 +95,8 @@ driver_of(const Run *run, const ObjectKey *key)
 
     if (volume != NULL)
         return volume->source == NULL ? NULL : volume->source->driver;
-    const ObjectKey *class_key = claim == NULL ? NULL
-                                               : objects_find_key(run->objects, KIND_STORAGE_CLASS,
-                                                                  NULL, claim_class(claim));
     const Object *class =
-        class_key == NULL ? NULL : api_server_get(cluster_api(run->cluster), class_key);
+        claim == NULL ? NULL : world_find(run, KIND_STORAGE_CLASS, NULL, claim_class(claim));
     return class == NULL ? NULL : STORAGE_CLASS(class)->provisioner;
 }
 
@@ -185,20 +179,6 @@ machine_joins(Sim *sim, void *data)
 
 static const SimEventType join_event = {.name = "autoscaler/machine joins", .fire = machine_joins};
 
-/* Returns: (owned): the next Node of the group, in this zone */
-static Object *
-next_node(const Autoscaler *self, const char *zone)
-{
-    g_autofree char *number = g_strdup_printf("%u", self->group->first + self->n_nodes);
-    g_auto(GStrv) parts = g_strsplit(self->group->name, "%d", -1);
-    g_autofree char *name = g_strjoinv(number, parts);
-    json_t *json = scenario_node_manifest(self->group, name, zone);
-    Object *node = world_parse(self->run, json);
-
-    json_decref(json);
-    return node;
-}
-
 /* Ordered for @pod, if the group has a machine that it fits on. */
 static void
 order_machine(Autoscaler *self, const Pod *pod)
@@ -210,8 +190,8 @@ order_machine(Autoscaler *self, const Pod *pod)
     for (unsigned i = 0; i < n_zones && self->n_nodes < self->group->autoscaler.max; i++) {
         Machine *machine = g_new0(Machine, 1);
         machine->owner = self;
-        machine->node =
-            next_node(self, zones == NULL ? NULL : zones[(self->n_nodes + i) % n_zones]);
+        machine->node = world_node_new(self->run, self->group, self->n_nodes,
+                                       zones == NULL ? NULL : zones[(self->n_nodes + i) % n_zones]);
         machine->joined_at = TIME_UNSET;
         machine->cpu_milli = NODE(machine->node)->allocatable.cpu_milli;
         machine->memory_bytes = NODE(machine->node)->allocatable.memory_bytes;

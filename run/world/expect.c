@@ -18,7 +18,7 @@ job_phase(const Job *job)
 static const char *
 phase_of(const Object *object)
 {
-    switch (object_kind(object)) {
+    switch ((int)object_kind(object)) {
     case KIND_POD:
         return pod_phase_name(POD_CONST(object)->phase);
     case KIND_CLAIM:
@@ -27,29 +27,9 @@ phase_of(const Object *object)
         return volume_phase_name(VOLUME_CONST(object)->phase);
     case KIND_JOB:
         return job_phase(JOB_CONST(object));
-    case KIND_STORAGE_CLASS:
-    case KIND_NODE:
-    case KIND_CSI_NODE:
-    case KIND_CSI_DRIVER:
-    case KIND_ATTACHMENT:
-    case KIND_STORAGE_CAPACITY:
-    case KIND_STATEFUL_SET:
-    case KIND_CONTROLLER_REVISION:
-    case KIND_VOLUME_SNAPSHOT:
-    case KIND_SNAPSHOT_CONTENT:
-    case KIND_SNAPSHOT_CLASS:
-    case KIND_SECRET:
-    case KIND_RESOURCE_QUOTA:
-    case KIND_LIMIT_RANGE:
-    case KIND_LEASE:
-    case KIND_DEPLOYMENT:
-    case KIND_REPLICA_SET:
-    case KIND_DAEMON_SET:
-    case KIND_DISRUPTION_BUDGET:
-    case N_KINDS:
-        break;
+    default:
+        return "";
     }
-    return "";
 }
 
 static gboolean
@@ -61,10 +41,7 @@ text_has(const char *text, const char *part)
 static gboolean
 pod_is_in_zone(const Run *self, const Pod *pod, const char *zone)
 {
-    const ObjectKey *key = pod->node_name == NULL
-                               ? NULL
-                               : objects_find_key(self->objects, KIND_NODE, NULL, pod->node_name);
-    const Object *node = key == NULL ? NULL : api_server_get(cluster_api(self->cluster), key);
+    const Object *node = world_find(self, KIND_NODE, NULL, pod->node_name);
 
     return node != NULL && g_strcmp0(object_label(node, LABEL_ZONE), zone) == 0;
 }

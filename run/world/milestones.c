@@ -392,7 +392,7 @@ see_write(void *data, const Object *before, const Object *after)
 
     if (kind != KIND_LEASE) /* a leader renews it even in an idle cluster */
         self->last_change = sim_now(self->sim);
-    switch (kind) {
+    switch ((int)kind) {
     case KIND_POD:
         see_pod(self, (const Pod *)before, (const Pod *)after);
         break;
@@ -407,26 +407,6 @@ see_write(void *data, const Object *before, const Object *after)
         break;
     case KIND_NODE:
         see_node(self, (const Node *)before, (const Node *)after);
-        break;
-    case KIND_STORAGE_CLASS:
-    case KIND_CSI_NODE:
-    case KIND_CSI_DRIVER:
-    case KIND_STORAGE_CAPACITY:
-    case KIND_STATEFUL_SET:
-    case KIND_CONTROLLER_REVISION:
-    case KIND_VOLUME_SNAPSHOT:
-    case KIND_SNAPSHOT_CONTENT:
-    case KIND_SNAPSHOT_CLASS:
-    case KIND_SECRET:
-    case KIND_RESOURCE_QUOTA:
-    case KIND_LIMIT_RANGE:
-    case KIND_LEASE:
-    case KIND_DEPLOYMENT:
-    case KIND_REPLICA_SET:
-    case KIND_DAEMON_SET:
-    case KIND_JOB:
-    case KIND_DISRUPTION_BUDGET:
-    case N_KINDS:
         break;
     }
 }

@@ -14,11 +14,9 @@ struct Run {
     Objects *objects;
     Cluster *cluster;
     Milestones *milestones;
-    ApiLoad *load;        /* NULL: untraced */
-    Telemetry *telemetry; /* NULL: not measured */
-    GPtrArray *drivers;   /* of CsiDriver (owned), in the scenario's order */
-    GPtrArray *templates; /* of GPtrArray of Object: the parsed manifests of each action; NULL where
-                             none */
+    ApiLoad *load;          /* NULL: untraced */
+    Telemetry *telemetry;   /* NULL: not measured */
+    GPtrArray *drivers;     /* of CsiDriver (owned), in the scenario's order */
     GPtrArray *performers;  /* of Performer (owned): what the workload is doing */
     GPtrArray *autoscalers; /* of Autoscaler (owned) */
 
@@ -36,6 +34,13 @@ gboolean world_build(Run *self);
  * world_options_clear(). */
 CsiModelledOptions world_driver_options(Run *self, const CsiModelledOptions *options);
 void world_options_clear(CsiModelledOptions *options);
+/* Returns: (borrowed): the object as the API server has it; NULL: there is none. @name: NULL: none
+ */
+const Object *world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name);
+/* Returns: (owned): the Node number @i of a group, in @zone (nullable); NULL with @self->error */
+Object *world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone);
+/* The volume that a CSI PersistentVolume names exists in its driver from now on. */
+void world_adopt_volume(const Run *self, const Object *object);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader
  * has checked it, so this is a bug */
 Object *world_parse(Run *self, const json_t *manifest);

@@ -32,7 +32,6 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     self->sim = sim_new(&sim_options);
     self->objects = objects_new(sim_hash_combine(options->seed, options->replication));
     self->drivers = g_ptr_array_new_with_free_func((GDestroyNotify)csi_driver_free);
-    self->templates = g_ptr_array_new();
     self->performers = g_ptr_array_new();
     self->autoscalers = g_ptr_array_new();
     self->expects = g_array_new(FALSE, FALSE, sizeof(ExpectResult));
@@ -64,7 +63,6 @@ run_free(Run *self)
     milestones_free(self->milestones);
     api_load_free(self->load);
     telemetry_free(self->telemetry);
-    g_ptr_array_unref(self->templates);
     g_ptr_array_unref(self->performers);
     g_ptr_array_unref(self->autoscalers);
     g_array_unref(self->expects);

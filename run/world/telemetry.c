@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api-load.h"
 #include "census.h"
 #include "metric-history.h"
 #include "models/metrics/metrics.h"
@@ -95,22 +96,6 @@ or_empty(const char *text)
 
 /* ---- Requests ---- */
 
-static const struct {
-    const char *verb, *method, *subresource;
-} verbs[] = {
-    [API_GET] = {"GET",    "GET",    ""        },
-    [API_LIST] = {"LIST",   "GET",    ""        },
-    [API_CREATE] = {"POST",   "POST",   ""        },
-    [API_UPDATE] = {"PUT",    "PUT",    ""        },
-    [API_UPDATE_STATUS] = {"PUT",    "PUT",    "status"  },
-    [API_PATCH] = {"PATCH",  "PATCH",  ""        },
-    [API_PATCH_STATUS] = {"PATCH",  "PATCH",  "status"  },
-    [API_DELETE] = {"DELETE", "DELETE", ""        },
-    [API_BIND] = {"POST",   "POST",   "binding" },
-    [API_EVICT] = {"POST",   "POST",   "eviction"},
-};
-G_STATIC_ASSERT(G_N_ELEMENTS(verbs) == N_API_VERBS);
-
 /* NULL: the number. */
 static const char *
 code_text(ApiCode code, ApiVerb verb)
@@ -202,7 +187,7 @@ measure_client(const Telemetry *self,
                const char *code_label,
                SimTime duration)
 {
-    const char *method = verbs[verb].method;
+    const char *method = api_verb_words[verb].method;
 
     if (program == NULL)
         return;
@@ -231,7 +216,7 @@ measure_server(const Telemetry *self,
     const char *scope = verb != API_LIST       ? "resource"
                         : resource->namespaced ? "namespace"
                                                : "cluster";
-    const char *subresource = verbs[verb].subresource, *name = verbs[verb].verb;
+    const char *subresource = api_verb_words[verb].subresource, *name = api_verb_words[verb].verb;
     SimSeries *served = code == API_OK ? series->served : NULL;
 
     if (served == NULL)

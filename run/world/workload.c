@@ -162,21 +162,6 @@ copy_object(const Performer *self, const Object *template, unsigned copy)
 }
 
 static void
-adopt_created_volume(const Performer *self, const Object *object)
-{
-    const Volume *volume = VOLUME_CONST(object);
-
-    if (object_kind(object) != KIND_VOLUME || volume->source == NULL ||
-        volume->source->driver == NULL)
-        return;
-    CsiModelledDriver *driver =
-        csi_modelled_driver_cast(cluster_find_driver(self->run->cluster, volume->source->driver));
-    if (driver != NULL)
-        csi_modelled_driver_add_volume(driver, volume->source->handle, volume->capacity_bytes, NULL,
-                                       0);
-}
-
-static void
 performer_go_on(Sim *sim, void *data)
 {
     (void)sim;
@@ -315,7 +300,7 @@ create_next(Performer *self)
         return;
     }
     self->sending = copy_object(self, self->templates->pdata[self->item++], self->copy);
-    adopt_created_volume(self, self->sending);
+    world_adopt_volume(self->run, self->sending);
     if (object_kind(self->sending) == KIND_NODE) {
         world_join_node(self->run, g_steal_pointer(&self->sending), NULL);
         perform_next(self);
@@ -332,9 +317,7 @@ create_next(Performer *self)
 static const char *
 volume_of_claim(const Performer *self, const char *name)
 {
-    const ObjectKey *key =
-        objects_find_key(self->run->objects, KIND_CLAIM, self->action->namespace, name);
-    const Object *claim = key == NULL ? NULL : api_server_get(cluster_api(self->run->cluster), key);
+    const Object *claim = world_find(self->run, KIND_CLAIM, self->action->namespace, name);
 
     return claim == NULL ? NULL : CLAIM_CONST(claim)->volume_name;
 }

@@ -49,6 +49,15 @@ world_parse(Run *self, const json_t *manifest)
     return object;
 }
 
+const Object *
+world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    const ObjectKey *key =
+        name == NULL ? NULL : objects_find_key(self->objects, kind, namespace, name);
+
+    return key == NULL ? NULL : api_server_get(cluster_api(self->cluster), key);
+}
+
 /* ---- Drivers ---- */
 
 static StringMap *
@@ -297,19 +306,27 @@ may_go_on(Run *self, unsigned n_built)
     return FALSE;
 }
 
+Object *
+world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone)
+{
+    g_autofree char *number = g_strdup_printf("%u", group->first + i);
+    g_auto(GStrv) parts = g_strsplit(group->name, "%d", -1);
+    g_autofree char *name = g_strjoinv(number, parts);
+    json_t *manifest = scenario_node_manifest(group, name, zone);
+    Object *node = world_parse(self, manifest);
+
+    json_decref(manifest);
+    return node;
+}
+
 static gboolean
 add_node_group(Run *self, const ScenarioNodes *group)
 {
     unsigned n_zones = group->zones == NULL ? 0 : g_strv_length(group->zones);
 
     for (unsigned i = 0; i < group->count; i++) {
-        g_autofree char *number = g_strdup_printf("%u", group->first + i);
-        g_auto(GStrv) parts = g_strsplit(group->name, "%d", -1);
-        g_autofree char *name = g_strjoinv(number, parts);
-        json_t *manifest =
-            scenario_node_manifest(group, name, n_zones == 0 ? NULL : group->zones[i % n_zones]);
-        Object *object = world_parse(self, manifest);
-        json_decref(manifest);
+        Object *object =
+            world_node_new(self, group, i, n_zones == 0 ? NULL : group->zones[i % n_zones]);
         if (object == NULL)
             return FALSE;
         import_node(self, object, group->kubelet);
@@ -321,17 +338,19 @@ add_node_group(Run *self, const ScenarioNodes *group)
 
 /* ---- The initial state ---- */
 
-/* A volume that a CSI PersistentVolume of the manifests names exists in its driver. */
-static void
-adopt_volume(Run *self, const Volume *volume)
+void
+world_adopt_volume(const Run *self, const Object *object)
 {
-    for (unsigned i = 0;
-         volume->source != NULL && volume->source->driver != NULL && i < self->scenario->n_drivers;
-         i++)
-        if (g_str_equal(self->scenario->drivers[i].name, volume->source->driver) &&
-            csi_modelled_driver_cast(self->drivers->pdata[i]) != NULL)
-            csi_modelled_driver_add_volume(csi_modelled_driver_cast(self->drivers->pdata[i]),
-                                           volume->source->handle, volume->capacity_bytes, NULL, 0);
+    const Volume *volume = VOLUME_CONST(object);
+
+    if (object_kind(object) != KIND_VOLUME || volume->source == NULL ||
+        volume->source->driver == NULL)
+        return;
+    CsiModelledDriver *driver =
+        csi_modelled_driver_cast(cluster_find_driver(self->cluster, volume->source->driver));
+    if (driver != NULL)
+        csi_modelled_driver_add_volume(driver, volume->source->handle, volume->capacity_bytes, NULL,
+                                       0);
 }
 
 /* An object that a user wrote is created as the API server creates it; one that a cluster printed
@@ -347,8 +366,7 @@ add_initial_object(Run *self, const json_t *manifest)
         import_node(self, object, NULL);
         return TRUE;
     }
-    if (object_kind(object) == KIND_VOLUME)
-        adopt_volume(self, VOLUME_CONST(object));
+    world_adopt_volume(self, object);
     if (object_uid_is_set(object->uid)) {
         api_server_import(cluster_api(self->cluster), object);
         return TRUE;
@@ -361,14 +379,6 @@ add_initial_object(Run *self, const json_t *manifest)
         g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s", response.message);
     object_unref(object);
     return self->error == NULL;
-}
-
-static gboolean
-has_driver_object(Run *self, const char *name)
-{
-    const ObjectKey *key = objects_find_key(self->objects, KIND_CSI_DRIVER, NULL, name);
-
-    return key != NULL && api_server_get(cluster_api(self->cluster), key) != NULL;
 }
 
 static void
@@ -461,7 +471,8 @@ world_build(Run *self)
             return FALSE;
     for (unsigned i = 0; i < scenario->n_drivers; i++) {
         const json_t *manifest = scenario->drivers[i].manifest;
-        if (manifest != NULL && !has_driver_object(self, scenario->drivers[i].name) &&
+        if (manifest != NULL &&
+            world_find(self, KIND_CSI_DRIVER, NULL, scenario->drivers[i].name) == NULL &&
             !add_initial_object(self, manifest))
             return FALSE;
     }

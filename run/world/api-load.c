@@ -18,7 +18,7 @@ struct ApiLoad {
     GPtrArray *clients;    /* of Client (owned) */
     GHashTable *by_client; /* interned name -> Client */
     GPtrArray *rows;       /* of ApiLoadRow (owned) */
-    GArray *seconds;       /* of uint32_t: requests of all */
+    GArray *seconds;       /* of uint32_t: requests of all clients */
 };
 
 const ApiVerbWords api_verb_words[N_API_VERBS] = {
@@ -94,8 +94,8 @@ count(ApiLoad *self, ApiLoadRow *row, SimTime arrived_at)
     if (row->total == 0)
         row->first = second;
     row->total++;
-    /* Answers do not come in the order of arrival: a request that came a little earlier counts with
-     * the first. */
+    /* Answers do not arrive in the order of requests: a slightly earlier request counts with the
+     * first. */
     count_at(row->counts, MAX(second - row->first, 0), 1);
     count_at(self->seconds, second, 1);
 }
@@ -174,7 +174,7 @@ api_load_peak(const ApiLoad *self, uint64_t *total)
 typedef struct {
     const char *client;
     uint64_t total, writes;
-    unsigned peak, busy; /* the most in a second; seconds with requests */
+    unsigned peak, busy; /* maximum per second; seconds with requests */
     const ApiLoadRow *largest;
 } ClientLoad;
 
@@ -188,7 +188,7 @@ compare_loads(const void *a, const void *b)
     return strcmp(one->client, other->client);
 }
 
-/* What one client asked for, of all verbs and resources. */
+/* The requests of one client, of all verbs and resources. */
 static ClientLoad
 client_load(const ApiLoad *self, const Client *client)
 {

@@ -4,9 +4,9 @@
 #include "models/cluster/cluster.h"
 #include "run/files/result-file.h"
 
-/* What the API server was asked, by whom, second by second: the price of a higher limit. Counts
- * answered requests and writes of Events at the second in which they arrived. Watches are none;
- * heartbeats that say nothing new are left out of the model. */
+/* Requests to the API server by client, second by second: the price of a higher limit. Answered
+ * requests and writes of Events count in the second of their arrival. Watches do not count;
+ * heartbeats without news are not modelled. */
 
 /* The words for a request in metrics and tables. */
 typedef struct {
@@ -16,12 +16,12 @@ typedef struct {
 extern const ApiVerbWords api_verb_words[N_API_VERBS];
 
 typedef struct {
-    const char *client; /* "external-attacher"; of Events of a client of their own: their source */
-    const char *verb;   /* "PATCH" */
+    const char *client;   /* "external-attacher"; for Events of an own client: their source */
+    const char *verb;     /* "PATCH" */
     const char *resource; /* "volumeattachments/status" */
     uint64_t total;
     GArray *counts; /* of uint32_t, by second since the first request of the row */
-    int64_t first;  /* that second */
+    int64_t first;  /* the second of that request */
 } ApiLoadRow;
 
 typedef struct ApiLoad ApiLoad;
@@ -33,8 +33,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiLoad, api_load_free)
 
 /* (borrowed): of ApiLoadRow pointers, in the order of their first request */
 const GPtrArray *api_load_rows(const ApiLoad *self);
-/* What was asked for in one second, of all clients, at most; @total: (out): in all */
+/* The maximum of requests in one second, of all clients; @total: (out): all requests */
 unsigned api_load_peak(const ApiLoad *self, uint64_t *total);
 void api_load_append_table(const ApiLoad *self, GString *text);
-/* second,client,verb,resource,requests: seconds without requests have no row. */
+/* CSV rows "second,client,verb,resource,requests"; seconds without requests have no row. */
 void api_load_append_csv(const ApiLoad *self, ResultFile *file);

@@ -2,24 +2,22 @@
 #include "run-private.h"
 #include "sim/random.h"
 
-/* A simple cluster-autoscaler: machines of a group are ordered for pods that no node takes. It
- * packs such pods onto machines that are on their way, by what it knows of them: resources, labels,
- * taints, and the places of bound volumes. Of a machine that is not there yet there is no CSINode,
- * so the real one believes that any number of volumes fit on it (kubernetes/autoscaler, simulator
- * on template nodes); then too few machines come at a time, and pods wait for several rounds.
- * Machines never leave. */
+/* A simple cluster-autoscaler: it orders machines of a group for unschedulable pods. It packs such
+ * pods onto ordered machines, using resources, labels, taints, and the places of bound volumes. A
+ * future machine has no CSINode, so the real autoscaler assumes that any number of volumes fit
+ * (kubernetes/autoscaler, simulator on template nodes); then too few machines come at a time, and
+ * pods wait for several rounds. Machines never leave. */
 
-#define REMEMBERED                                                                                 \
-    (30 * SIM_SECOND) /* after it has joined, its pods are given the time to get there */
+#define REMEMBERED (30 * SIM_SECOND) /* time for its pods to arrive, after it has joined */
 
 typedef struct {
     struct Autoscaler *owner;
-    Object *node;      /* (owned): until it joins; then what is known of it */
+    Object *node;      /* (owned): the Node to come; after it has joined, its state then */
     SimTime joined_at; /* TIME_UNSET: on its way */
     int64_t cpu_milli, memory_bytes;
     int32_t pods;
-    GHashTable *volumes;  /* of claims' keys that come with its pods */
-    GHashTable *pod_keys; /* ObjectKeys of the pods that it is for */
+    GHashTable *volumes;  /* keys of claims that come with its pods */
+    GHashTable *pod_keys; /* ObjectKeys of the pods that it was ordered for */
 } Machine;
 
 typedef struct Autoscaler {
@@ -27,7 +25,7 @@ typedef struct Autoscaler {
     const ScenarioNodes *group;
     unsigned number; /* of the group, for draws */
     unsigned n_nodes;
-    GPtrArray *machines; /* of Machine: on their way, or just there */
+    GPtrArray *machines; /* of Machine: ordered, or just joined */
 } Autoscaler;
 
 static void
@@ -72,7 +70,7 @@ claim_at(const Run *run, const ObjectKey *key)
     return CLAIM_CONST(api_server_get(cluster_api(run->cluster), key));
 }
 
-/* Bound volumes are where they are. */
+/* Whether the places of bound volumes allow the node. */
 static gboolean
 reaches_volumes(const Run *run, const Pod *pod, const Object *node)
 {
@@ -86,7 +84,8 @@ reaches_volumes(const Run *run, const Pod *pod, const Object *node)
     return TRUE;
 }
 
-/* Whose volume a claim is, or will be. Returns: NULL: nobody's that is known here */
+/* The driver of a claim's volume, or of its future volume. Returns: NULL: no driver of the scenario
+ */
 static const char *
 driver_of(const Run *run, const ObjectKey *key)
 {
@@ -100,7 +99,7 @@ driver_of(const Run *run, const ObjectKey *key)
     return class == NULL ? NULL : STORAGE_CLASS(class)->provisioner;
 }
 
-/* The driver's volumes among the machine's and the pod's own. */
+/* Counts the driver's volumes among the machine's and the pod's own. */
 static unsigned
 count_volumes(const Machine *self, const Pod *pod, const char *driver)
 {
@@ -224,7 +223,7 @@ is_nowhere(const Pod *pod)
            g_strcmp0(pod->scheduled.reason, "Unschedulable") == 0;
 }
 
-/* Some autoscaler has a machine for it, or some machine has room for it yet. */
+/* Whether a machine is ordered for the pod, or an ordered machine has room for it. */
 static gboolean
 is_seen_to(const Run *run, const Pod *pod)
 {

@@ -9,9 +9,9 @@
 struct CallLog {
     GArray *rows; /* of CallRow; strings owned by @strings */
     GStringChunk *strings;
-    GHashTable *by_id;  /* call id -> index + 1, of calls that go on */
+    GHashTable *by_id;  /* call id -> index + 1, of calls in flight */
     GHashTable *staged; /* ids of volumes that were staged before */
-    GHashTable *done;   /* what holds: attached here, mounted there, deleted; see note_done() */
+    GHashTable *done;   /* facts: attached here, mounted there, deleted; see note_done() */
     SimTime (*work)(void *data);
     void *work_data;
 };
@@ -94,7 +94,7 @@ entries_json(const CsiResponse *response)
     return array;
 }
 
-/* What is 0 is left out. */
+/* Values of 0 are left out. */
 static json_t *
 answer_json(const CsiResponse *response)
 {
@@ -207,10 +207,10 @@ call_started(void *data, const CsiCallRecord *record)
                         GUINT_TO_POINTER(self->rows->len));
 }
 
-/* Calls that bring something about, and those that end it. */
+/* Calls that make a fact true, and the calls that end it. */
 static const struct {
-    CsiMethod begins, ends; /* CSI_N_METHODS: nothing does */
-    gboolean at_path;       /* each path by itself */
+    CsiMethod begins, ends; /* CSI_N_METHODS: no call */
+    gboolean at_path;       /* each path separately */
 } doings[] = {
     {CSI_CONTROLLER_PUBLISH_VOLUME, CSI_CONTROLLER_UNPUBLISH_VOLUME, FALSE},
     {CSI_NODE_STAGE_VOLUME,         CSI_NODE_UNSTAGE_VOLUME,         FALSE},
@@ -219,7 +219,7 @@ static const struct {
     {CSI_DELETE_SNAPSHOT,           CSI_N_METHODS,                   FALSE},
 };
 
-/* Returns: whether there was nothing left to do for this call, which was good */
+/* Notes a successful call. Returns: whether the call had nothing left to do */
 static gboolean
 note_done(CallLog *self, const CallRow *row)
 {
@@ -380,7 +380,8 @@ compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds what @adds says and takes away what @removes says, call by call; of OK calls only. */
+/* Adds the result of the calls of method @adds and removes that of @removes, in order; only calls
+ * with OK count. */
 static GPtrArray *
 fold(const CallLog *self, char *(*adds)(const CallRow *row), char *(*removes)(const CallRow *row))
 {
@@ -460,7 +461,7 @@ typedef struct {
 
 typedef struct {
     CsiCall base;
-    const CallRow *row; /* NULL: none that fits */
+    const CallRow *row; /* Returns: NULL: no call fits */
     SimEventId end;
 } ReplayCall;
 
@@ -610,7 +611,7 @@ replay_start(CsiDriver *driver, CsiCall *base)
     else
         call->row = row;
     if (call->row != NULL && call->row->ended_at < 0)
-        return; /* it never ended */
+        return; /* the call never ended */
     call->end = sim_at_detail(driver->sim, call->row != NULL ? MAX(call->row->ended_at, now) : now,
                               &replay_end_event, call, driver->waits.latency,
                               (uint16_t)base->request->method);

@@ -6,37 +6,37 @@
 
 #include <jansson.h>
 
-/* The journal of a driver: every call with when it began and ended, and the answer. Written to a
- * file of JSON lines, read again, and played back by a driver that answers each call as it was
- * answered then, at the same virtual time. */
+/* The journal of a driver: every call with its start, end and answer. It is written to a file of
+ * JSON lines and read back; a driver can then play it back and give each call the same answer at
+ * the same virtual time. */
 typedef struct CallLog CallLog;
 
 typedef struct {
     CsiMethod method;
-    CsiLatency kind; /* the latency of a profile that this is a sample of: a volume's later stages
-                      * are NodeStageVolumeFormatted, calls that find all done Repeat */
+    CsiLatency kind;     /* the latency of a profile that this call is a sample of: a volume's later
+                            stages are NodeStageVolumeFormatted, calls without work are Repeat */
     const char *subject; /* the volume's or snapshot's name or id; "" none */
-    const char *node;    /* whose plugin was called, or that is attached to; "" none */
+    const char *node;    /* the plugin's node, or the node to attach to; "" none */
     const char
         *path; /* Stage, Unstage: the staging path; Publish, Unpublish: the target; "" none */
-    SimTime started_at, ended_at; /* ended_at -1: it was still going on at the end */
-    SimTime work_ns;              /* what it took the back end itself; else ended_at - started_at */
+    SimTime started_at, ended_at; /* ended_at -1: still in flight at the end */
+    SimTime work_ns;              /* the back end's own time; else ended_at - started_at */
     CsiCode code;
-    gboolean is_block; /* known of calls that were watched only */
+    gboolean is_block; /* only of calls that were watched */
     json_t *answer;
 } CallRow;
 
 CallLog *call_log_new(void);
 void call_log_free(CallLog *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CallLog, call_log_free)
-/* Keeps all calls of @driver from now on. @work: (nullable): asked as a call ends: ns of the back
- * end's own time */
+/* Records all calls of @driver from now on. @work: (nullable): called when a call ends; returns the
+ * back end's own time in ns */
 void call_log_watch(CallLog *self, CsiDriver *driver, SimTime (*work)(void *data), void *data);
-/* In the order in which the calls were made. */
+/* Calls in the order of their start. */
 unsigned call_log_n(const CallLog *self);
 const CallRow *call_log_at(const CallLog *self, unsigned i);
 
-/* @head: the first line, what repeats the run. */
+/* @head: the first line, with what is needed to repeat the run. */
 gboolean call_log_write(const CallLog *self, const char *file, json_t *head, GError **error);
 /* @head: (out) (owned). Returns: (owned): %NULL with %SIM_ERROR_INVALID, or a file error */
 CallLog *call_log_read(const char *file, json_t **head, GError **error);
@@ -54,7 +54,7 @@ CsiDriver *call_log_replay(
 /* Returns: (borrowed): the first difference; NULL: none so far */
 const char *call_log_difference(const CsiDriver *replay);
 
-/* What the calls so far should have led to on the machine: mounts, as "node path", and attached
- * volumes, as ids. (owned), sorted. */
+/* The state of the machine that the calls so far should lead to: mounts as "node path", and
+ * attached volumes as ids. (owned), sorted. */
 GPtrArray *call_log_believed_mounts(const CallLog *self);
 GPtrArray *call_log_believed_attachments(const CallLog *self);

@@ -12,20 +12,20 @@
 static const char manager[] = "kube-controller-manager", kubelet[] = "kubelet",
                   provisioner[] = "external-provisioner";
 
-/* A volume plugin: the attach/detach controller's volumes by it (MET-61). */
+/* A volume plugin and the attach/detach controller's volumes of it (MET-61). */
 typedef struct {
     char *name;         /* "kubernetes.io/csi:csi.example.com" */
     const char *driver; /* in @name */
     gsize driver_length;
-    SimSeries *desired, *actual; /* NULL: never any */
+    SimSeries *desired, *actual; /* NULL: never any volume */
 } Plugin;
 
 /* A pod's volume on its node: MET-63 counts it once for each pod, MET-90 once for each claim. */
 typedef struct {
     const ObjectKey *claim;
-    const ObjectKey *volume;     /* NULL: none that is there */
-    SimSeries *desired, *in_use; /* NULL: there is none, or it has no CSI driver */
-    SimSeries *capacity;         /* ... or the pod does not run */
+    const ObjectKey *volume;     /* NULL: no such claim */
+    SimSeries *desired, *in_use; /* NULL: no volume, or no CSI driver */
+    SimSeries *capacity;         /* ... or the pod is not running */
 } Use;
 
 typedef struct {
@@ -33,10 +33,10 @@ typedef struct {
     Use items[];
 } Uses;
 
-/* What is remembered of a pod, claim or volume, by slot. */
+/* The last counted state of a pod, claim or volume, by slot. */
 typedef struct {
-    uint32_t written; /* before which count it was last */
-    uint32_t n_users; /* of a claim: running pods */
+    uint32_t written; /* number of the count after its last write */
+    uint32_t n_users; /* of a claim: its running pods */
     Uses *uses;       /* (owned): of a pod; NULL: none */
 } Part;
 
@@ -45,10 +45,10 @@ struct Census {
     Objects *objects;
     SimMetrics *metrics;
     uint32_t count;            /* the number of the count to come, from 1 */
-    GArray *parts[N_KINDS];    /* of Part, by slot; NULL: nothing is remembered of that kind */
+    GArray *parts[N_KINDS];    /* of Part, by slot; NULL: this kind is not counted */
     GPtrArray *plugins;        /* of Plugin (owned) */
     gboolean uses_changed;     /* a pod, claim or volume was written since the last count */
-    gboolean attached_changed; /* what is attached to some node */
+    gboolean attached_changed; /* attachments of nodes */
 };
 
 static void
@@ -182,7 +182,7 @@ claim_written(const Census *self, const Claim *before, const Claim *after)
 
 /* ---- Nodes ---- */
 
-/* MET-110: the zone's key. Its NUL bytes stand as \x00, which text can hold. (owned) */
+/* MET-110: the zone's key. Its NUL bytes become \x00, as text cannot hold them. (owned) */
 static char *
 zone_key(const Node *node)
 {
@@ -195,8 +195,8 @@ zone_key(const Node *node)
                                  zone == NULL ? "" : zone);
 }
 
-/* MET-111. A zone that has lost its last node stays: of size 0, and all of that is well
- * (handleDisruption() in Kubernetes' node_lifecycle_controller.go). */
+/* MET-111. A zone without nodes stays, with size 0 and 100 % healthy (handleDisruption() in
+ * Kubernetes' node_lifecycle_controller.go). */
 static void
 count_in_zone(const Census *self, const Node *node, int n)
 {
@@ -218,7 +218,7 @@ zones_count_alike(const Node *a, const Node *b)
            a->ready.status == b->ready.status;
 }
 
-/* Whether the node lifecycle controller's taint of that name evicts its pods. */
+/* Whether the node lifecycle controller's taint with this name evicts the pod. */
 static gboolean
 evicts(const Node *node, const char *key)
 {
@@ -276,7 +276,8 @@ find_plugin(Census *self, const char *driver, gsize length)
     return plugin;
 }
 
-/* Of "kubernetes.io/csi/<driver>^<handle>"; mostly it is that of the volume before. */
+/* The plugin of "kubernetes.io/csi/<driver>^<handle>"; usually the same as that of the previous
+ * volume. */
 static Plugin *
 plugin_of(Census *self, const char *unique_name, Plugin *last)
 {
@@ -323,7 +324,7 @@ runs(const Pod *pod)
     return pod != NULL && pod->node_name != NULL && pod->phase == POD_RUNNING;
 }
 
-/* Volumes count as soon as the pod has a node. */
+/* Volumes of a pod count as soon as the pod has a node. */
 static void
 count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
 {
@@ -365,7 +366,7 @@ take_back(const Census *self, const Use *use)
         sim_series_set(use->capacity, 0);
 }
 
-/* What a volume's name leads to may have come without a write of the claim. */
+/* The object behind a volume's name may be new although the claim was not written. */
 static gboolean
 use_changed(const Census *self, const Use *use)
 {
@@ -423,7 +424,7 @@ census_lease_process(const ObjectKey *lease)
     return NULL;
 }
 
-/* MET-131: of all candidates together, so 1 as long as somebody leads. Sidecars' leases are called
+/* MET-131: of all candidates together, so 1 while there is a leader. Leases of sidecars are named
  * after their drivers. */
 static void
 count_lease(const Census *self, const Lease *lease)

@@ -5,26 +5,26 @@
 #include "run-private.h"
 #include "sim/random.h"
 
-/* kubectl drain (WL-110..112): cordons a node and evicts its pods, side by side. What a budget
- * refuses it asks for again. */
+/* kubectl drain (WL-110..112): cordons a node and evicts its pods in parallel. An eviction that a
+ * budget refuses is repeated. */
 
 #define CLIENT "kubectl"
 #define RETRY_DELAY (5 * SIM_SECOND) /* WL-111: after a 429 */
-#define POLL_PERIOD SIM_SECOND       /* WL-111: whether the pod is gone */
+#define POLL_PERIOD SIM_SECOND       /* WL-111: interval between checks whether the pod is gone */
 
 typedef struct {
     Run *run;
     const ScenarioAction *action;
     const char *node;     /* interned */
     GPtrArray *evictions; /* of Eviction (owned) */
-    unsigned n_left;      /* pods that are not gone, and were not given up */
+    unsigned n_left;      /* pods that are neither gone nor given up */
     SimTime gives_up_at;
     uint64_t client_hash;
     void (*over)(void *data);
     void *data;
 } Drain;
 
-/* One pod on its way out. */
+/* The eviction of one pod. */
 typedef struct {
     Drain *drain;
     ObjectKey *pod;
@@ -72,7 +72,7 @@ static const SimEventType again_event = {
     .fire = eviction_again,
 };
 
-/* kubectl looks at its time limit between two tries. */
+/* kubectl checks its time limit between two tries. */
 static void
 eviction_later(Eviction *self, SimTime delay)
 {
@@ -87,7 +87,7 @@ eviction_later(Eviction *self, SimTime delay)
     }
 }
 
-/* WL-111: a 429 is asked again, 404 is as good as done, all else is not pursued. */
+/* WL-111: a 429 is repeated, 404 counts as done, other errors end the eviction. */
 static void
 eviction_answered(void *data, const ApiResponse *response)
 {
@@ -134,7 +134,7 @@ eviction_ask(Eviction *self)
 typedef enum {
     POD_SKIPPED,
     POD_EVICTED,
-    POD_REFUSED, /* without an option that allows it drain does nothing at all */
+    POD_REFUSED, /* without an option for them, drain evicts nothing */
 } PodFate;
 
 static gboolean
@@ -145,7 +145,7 @@ is_of_daemon_set(const Pod *pod)
     return owner != NULL && strcmp(owner->kind, "DaemonSet") == 0;
 }
 
-/* @why: (out): of one that is refused, kubectl's words and the option that would allow it */
+/* @why: (out): for a refused pod, kubectl's words and the option that would allow it */
 static PodFate
 pod_fate(const ScenarioAction *action, const Pod *pod, const char **why)
 {
@@ -165,7 +165,7 @@ pod_fate(const ScenarioAction *action, const Pod *pod, const char **why)
     return POD_EVICTED;
 }
 
-/* Returns: FALSE if one of them keeps the node from being drained */
+/* Returns: FALSE: a pod prevents the drain */
 static gboolean
 find_pods(Drain *self)
 {

@@ -5,7 +5,7 @@
 #include "models/api/workload.h"
 #include "run-private.h"
 
-/* As kubectl calls it. */
+/* kubectl's word for it. */
 static const char *
 job_phase(const Job *job)
 {
@@ -170,7 +170,7 @@ expects_schedule(Run *self)
         Look *look_at = g_new(Look, 1);
         *look_at = (Look){self, expect};
         sim_at(self->sim, expect->at, &look_event, look_at,
-               WAIT_SCENARIO); /* at the end: SIM_TIME_MAX is never */
+               WAIT_SCENARIO); /* SIM_TIME_MAX: at the end, without an event */
     }
 }
 

@@ -208,7 +208,7 @@ typedef gboolean NodeFault(Cluster *cluster, const char *node);
 typedef gboolean ProcessFault(Cluster *cluster, const char *process, const char *instance);
 typedef void AnyFault(const Fault *self, const char *victim, gboolean begins);
 
-/* One of the three has functions; a fault without an end has no second one. */
+/* One of node, process and change is set; a fault without an end has no second function. */
 struct FaultRow {
     struct {
         NodeFault *begin, *end;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run-private.h"
 
-/* Copies whose time is over: what the action made of them is deleted, in the opposite order. */
+/* The end of a copy's lifetime: its objects are deleted, the last one first. */
 
 typedef struct {
     Run *run;
-    GPtrArray *keys; /* of ObjectKey, left to delete */
+    GPtrArray *keys; /* of ObjectKey, still to be deleted */
     uint64_t client_hash;
     void (*over)(void *data);
     void *data;
@@ -25,7 +25,7 @@ static void delete_next(Ending *self);
 static void
 answered(void *data, const ApiResponse *response)
 {
-    (void)response; /* what is gone already is fine */
+    (void)response; /* 404 is fine */
     delete_next(data);
 }
 

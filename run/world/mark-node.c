@@ -3,9 +3,9 @@
 
 #include "run-private.h"
 
-/* kubectl taint, cordon and uncordon of a Node (kubectl/pkg/cmd/taint, cmd/drain). As there, taints
- * that are put on come before those that were there, and if one of what is asked for cannot be
- * done, nothing is. */
+/* kubectl taint, cordon and uncordon of a Node (kubectl/pkg/cmd/taint, cmd/drain). As in kubectl,
+ * new taints come before the old ones, and nothing is changed if one of the changes is impossible.
+ */
 
 static gboolean
 is_it(const ScenarioTaint *wanted, const Taint *taint)
@@ -23,7 +23,7 @@ has_taint(const Node *node, const ScenarioTaint *wanted)
     return FALSE;
 }
 
-/* Whether one of the wanted ones that come, or go, is this. */
+/* Whether one of the wanted taints, to add or to remove, is this one. */
 static gboolean
 is_named(const ScenarioAction *action, const Taint *taint, gboolean goes)
 {
@@ -33,7 +33,7 @@ is_named(const ScenarioAction *action, const Taint *taint, gboolean goes)
     return FALSE;
 }
 
-/* Returns: FALSE: it cannot be done, for what is appended to @refusal */
+/* Returns: FALSE: impossible; the reason is appended to @refusal */
 static gboolean
 can_be_done(const ScenarioAction *action, const Node *node, GString *refusal)
 {

@@ -5,16 +5,16 @@
 
 #include "sim/append.h"
 
-#define SCRAPE_INTERVAL (15 * SIM_SECOND) /* Prometheus' usual */
+#define SCRAPE_INTERVAL (15 * SIM_SECOND) /* Prometheus' usual interval */
 #define SCRAPES_MAX 60
 #define NO_POINT UINT32_MAX
 
-/* What a series was from a scrape on. Most are the same from scrape to scrape, so one is kept only
- * when it is another. */
+/* The value of a series from one scrape on. Most values stay the same from scrape to scrape, so a
+ * point is kept only for a change. */
 typedef struct {
     int64_t sum;
     uint64_t count;
-    uint32_t scrape; /* its number; scrapes that go take none of the others' */
+    uint32_t scrape; /* number of the scrape; removed scrapes keep their numbers */
     uint32_t next;   /* of the same series; NO_POINT: the last */
 } Point;
 
@@ -31,9 +31,9 @@ typedef struct {
 struct MetricHistory {
     SimMetrics *metrics;
     SimTime interval, next_scrape;
-    uint32_t n_scrapes; /* that were made */
-    GArray *scrapes;    /* of Scrape: those that are left */
-    GArray *points;     /* of Point, of all series, as they came */
+    uint32_t n_scrapes; /* scrapes that were made */
+    GArray *scrapes;    /* of Scrape: remaining scrapes */
+    GArray *points;     /* of Point, of all series, in order of time */
     GArray *chains;     /* of Chain, by the number of the series */
 };
 
@@ -92,8 +92,8 @@ keep(MetricHistory *self, Chain *chain, const SimSeries *series)
     g_array_append_val(self->points, point);
 }
 
-/* Every second one goes: those at odd multiples of the interval. Their points stay, as what the
- * next scrape may have found unchanged. */
+/* Removes every second scrape: those at odd multiples of the interval. Their points stay, because
+ * the next scrape may have found them unchanged. */
 static void
 thin_out(MetricHistory *self)
 {
@@ -129,26 +129,26 @@ metric_history_scrape(MetricHistory *self)
 
 /* ---- Text ---- */
 
-/* A sample without its timestamp. The value is written anew only where it is another than at the
- * scrape before. */
+/* A sample without its timestamp. The value is printed again only if it changed since the last
+ * scrape. */
 typedef struct {
     GString *text;
-    gsize value_at; /* where it begins */
+    gsize value_at; /* where the value begins */
 } Line;
 
-#define LINES_MAX 3 /* of a series at one scrape */
+#define LINES_MAX 3 /* lines of a series at one scrape */
 
 typedef struct {
     const MetricHistory *history;
     GString *text;
-    GPtrArray *times; /* of char * (owned), by the scrapes that are left: a timestamp and the end of
+    GPtrArray *times; /* of char * (owned), for each remaining scrape: its timestamp and the end of
                          the line */
-    const SimFamily *family; /* whose header was written last; NULL: none */
+    const SimFamily *family; /* family of the last header; NULL: none */
     Line lines[LINES_MAX];
     unsigned n_lines;
 } Writer;
 
-/* OpenMetrics' counters are called without _total, and their samples with it. */
+/* OpenMetrics names counters without _total, and their samples with it. */
 static int
 length_of_name(const SimFamily *family)
 {
@@ -190,7 +190,7 @@ begin_series(Writer *writer, const SimSeries *series)
     }
 }
 
-/* The sum stands in the last line. */
+/* The sum is in the last line. */
 static void
 set_values(Writer *writer, const SimSeries *series, const Point *point)
 {
@@ -203,7 +203,7 @@ set_values(Writer *writer, const SimSeries *series, const Point *point)
     }
 }
 
-/* Before the first sample: of a family that had none nothing is told (MET-161). */
+/* Writes the header before a family's first sample: a family without samples has none (MET-161). */
 static void
 append_header(Writer *writer, const SimFamily *family)
 {

@@ -4,9 +4,9 @@
 #include "run/files/result-file.h"
 #include "sim/metrics.h"
 
-/* What a monitoring system would have kept of the metrics: their values at each scrape. Scrapes are
- * made every interval, at its multiples; when there are too many every second one goes, and the
- * interval doubles. */
+/* The history of metrics that a monitoring system would have: values at each scrape. Scrapes are
+ * made at multiples of the interval; when there are too many, every second scrape is removed and
+ * the interval doubles. */
 typedef struct MetricHistory MetricHistory;
 
 /* @metrics: (borrowed). Returns: (owned) */
@@ -14,10 +14,10 @@ MetricHistory *metric_history_new(SimMetrics *metrics);
 void metric_history_free(MetricHistory *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MetricHistory, metric_history_free)
 
-/* When the next scrape is due, ns. */
+/* The time of the next scrape, ns. */
 SimTime metric_history_next_scrape(const MetricHistory *self);
-/* Makes that one: calls the collectors, and keeps what has changed since the one before. */
+/* Makes the scrape: calls the collectors, and keeps the changes since the last one. */
 void metric_history_scrape(MetricHistory *self);
-/* All that are left as OpenMetrics with timestamps, which begin with @epoch_s; of histograms count
- * and sum. */
+/* Writes all remaining scrapes as OpenMetrics with timestamps that begin at @epoch_s; of histograms
+ * only count and sum. */
 void metric_history_append(const MetricHistory *self, int64_t epoch_s, ResultFile *file);

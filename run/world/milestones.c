@@ -5,21 +5,21 @@
 
 #include <string.h>
 
-/* The log grows by blocks of so many, so that it is never copied. */
+/* The log grows by blocks of this size, so that it is never copied. */
 #define BLOCK_LENGTH 1024
 
-/* A milestone as the log keeps it: some forty of them come to a pod with a claim. */
+/* A packed milestone: a pod with a claim has some forty. */
 typedef struct {
     SimTime at;
-    uint32_t slot;     /* of the object, whose kind the milestone's kind tells */
+    uint32_t slot;     /* of the object; its kind follows from the milestone's kind */
     uint32_t node;     /* in the list of nodes: index + 1; 0: none */
-    uint32_t previous; /* as in Milestone, and what follows */
+    uint32_t previous; /* as in Milestone, like the following */
     uint16_t incarnation;
     uint8_t kind, code;
 } Entry;
 
 typedef struct {
-    SimCauseId *causes; /* of the entries; NULL: no log of causes is kept */
+    SimCauseId *causes; /* cause of each entry; NULL: no log of causes is kept */
     Entry entries[BLOCK_LENGTH];
 } Block;
 
@@ -28,19 +28,19 @@ struct Milestones {
     Objects *objects;
     GPtrArray *blocks; /* the log: of Block (owned) */
     unsigned n_milestones;
-    GPtrArray *nodes;        /* names, as they came */
+    GPtrArray *nodes;        /* names, in order of appearance */
     PointerMap node_numbers; /* name -> index + 1 */
-    const char *last_node;   /* the name looked up last, and its number */
+    const char *last_node;   /* the last name that was looked up, and its number */
     uint32_t last_number;
-    GArray *last[N_KINDS]; /* of uint32_t, by slot: the chain's head, index + 1 */
+    GArray *last[N_KINDS]; /* of uint32_t, by slot: head of the object's chain, index + 1 */
     GArray *pods;          /* of PodRecord */
-    GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot */
+    GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot: its volume */
     PointerMap by_name; /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
     GPtrArray *drivers; /* of DriverWatch (owned) */
     SimTime last_change;
 };
 
-/* A driver whose calls are seen. */
+/* A driver with its observer. */
 typedef struct {
     Milestones *milestones;
     const char *driver;   /* interned */
@@ -169,7 +169,7 @@ see_end(Milestones *self,
 
     if (after != NULL && object_is_deleted(after) && (before == NULL || !object_is_deleted(before)))
         add(self, deleted, object->key, NULL);
-    else if (after == NULL && !object_is_deleted(before)) /* nothing held it back */
+    else if (after == NULL && !object_is_deleted(before)) /* nothing blocked the pod */
         add(self, deleted, object->key, NULL);
     if (after == NULL)
         add(self, gone, object->key, NULL);
@@ -209,7 +209,7 @@ see_growth(Milestones *self, const Claim *before, const Claim *after)
         add(self, MILESTONE_CLAIM_EXPANDED, key, NULL);
 }
 
-/* Releases before 1.23 write the beta annotation alone. */
+/* Releases before 1.23 write only the beta annotation. */
 static gboolean
 provisioner_was_asked(const Object *before, const Object *after)
 {
@@ -253,7 +253,7 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
 
 #define CSI_PREFIX "kubernetes.io/csi/"
 
-/* How calls, and lists in the status of nodes, will name the volume. */
+/* The names of the volume in calls and in lists of a node's status. */
 static void
 remember_names(Milestones *self, ObjectKey *volume, const VolumeSource *source)
 {
@@ -346,7 +346,7 @@ list_has(const StringList *list, const char *name)
     return FALSE;
 }
 
-/* Volumes that are in one list of a node's status and not in the other. */
+/* Volumes that are in only one of two lists of a node's status. */
 static void
 see_list(Milestones *self,
          const StringList *has,
@@ -390,7 +390,7 @@ see_write(void *data, const Object *before, const Object *after)
 
     ObjectKind kind = object_kind(after != NULL ? after : before);
 
-    if (kind != KIND_LEASE) /* a leader renews it even in an idle cluster */
+    if (kind != KIND_LEASE) /* renewed even in an idle cluster */
         self->last_change = sim_now(self->sim);
     switch ((int)kind) {
     case KIND_POD:
@@ -413,7 +413,7 @@ see_write(void *data, const Object *before, const Object *after)
 
 /* ---- At the drivers ---- */
 
-/* Which milestones the start and the successful end of a call are; none: both are 0. */
+/* The milestones of the start and of the successful end of a call; none: both are 0. */
 static const struct {
     MilestoneKind started, ended;
 } call_milestones[CSI_N_METHODS] = {
@@ -434,8 +434,7 @@ static const struct {
     [CSI_NODE_UNSTAGE_VOLUME] = {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED       },
 };
 
-/* The volume that a call is about: of CreateVolume the PersistentVolume that will have this name.
- */
+/* The volume of a call: for CreateVolume, the PersistentVolume that will have this name. */
 static const ObjectKey *
 volume_of_call(const DriverWatch *watch, const CsiRequest *request)
 {

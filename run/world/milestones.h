@@ -4,8 +4,8 @@
 #include "models/cluster/cluster.h"
 #include "models/csi/csi.h"
 
-/* What happened to each object, and when: seen at the API server and at the drivers, never asked of
- * a model. */
+/* The milestones of each object with their times: observed at the API server and the drivers, never
+ * asked of a model. */
 
 #define MILESTONES(X)                                                                              \
     X(CLAIM_CREATED, "created")                                                                    \
@@ -70,21 +70,21 @@ typedef enum {
 
 const char *milestone_name(MilestoneKind kind);
 
-/* One, in the order in which they happened; those of an object are chained. A copy: the log itself
- * is packed. */
+/* A milestone. The log is in order of time, and the milestones of one object are chained. This is a
+ * copy: the log itself is packed. */
 typedef struct {
     const ObjectKey *object;
     const char
-        *node; /* interned: of what concerns a volume on a node, and of POD_SCHEDULED; NULL: none */
+        *node; /* interned: of milestones of a volume on a node, and of POD_SCHEDULED; NULL: none */
     SimTime at;
-    uint32_t previous;    /* of the same object: index + 1; 0: it is the first */
-    SimCauseId cause;     /* what brought it about, for attribution */
+    uint32_t previous;    /* the previous milestone of the same object: index + 1; 0: none */
+    SimCauseId cause;     /* its cause, for attribution */
     uint16_t incarnation; /* of the object */
     uint8_t kind;         /* MilestoneKind */
     uint8_t code;         /* of calls: CsiCode */
 } Milestone;
 
-/* What is known of a pod beyond its milestones: kept at its creation. */
+/* Data of a pod besides its milestones, from its creation. */
 typedef struct {
     const ObjectKey *pod;
     PodVolumes *volumes;
@@ -97,7 +97,7 @@ typedef struct Milestones Milestones;
 Milestones *milestones_new(Cluster *cluster, Sim *sim, Objects *objects);
 void milestones_free(Milestones *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Milestones, milestones_free)
-/* A driver that was added to the cluster. */
+/* Watches a driver that was added later. */
 void milestones_watch_driver(Milestones *self, CsiDriver *driver);
 
 unsigned milestones_count(const Milestones *self);
@@ -106,7 +106,7 @@ Milestone milestones_at(const Milestones *self, unsigned i);
 uint32_t milestones_last(const Milestones *self, const ObjectKey *object);
 unsigned milestones_n_pods(const Milestones *self);
 const PodRecord *milestones_pod(const Milestones *self, unsigned i);
-/* The volume that a claim was bound to last; NULL: none. */
+/* The last volume that a claim was bound to; NULL: none. */
 const ObjectKey *milestones_volume_of(const Milestones *self, const ObjectKey *claim);
-/* When any object but an Event changed last. */
+/* The time of the last change of any object except Events. */
 SimTime milestones_last_change(const Milestones *self);

@@ -5,8 +5,8 @@
 #include "models/api/field.h"
 #include "run.h"
 
-/* Within a run: run.c lives through it, world.c builds what it starts from, workload.c does what
- * the outside world does, faults.c breaks things, expect.c compares. */
+/* The state of a run. run.c lets time pass, world.c builds the start, workload.c carries out
+ * actions from outside, faults.c carries out faults, expect.c checks expectations. */
 struct Run {
     const Scenario *scenario;
     RunOptions options;
@@ -22,15 +22,15 @@ struct Run {
 
     GPtrArray *drains;     /* of Drain (owned) */
     GArray *expects;       /* of ExpectResult */
-    gboolean is_over;      /* run_step() has told of the end */
+    gboolean is_over;      /* run_step() has reported the end */
     unsigned n_unreported; /* events since progress() was called */
     GError *error;         /* the first fault in building the world */
-    GPtrArray *notes;      /* of char *: what of the workload was refused, in order */
+    GPtrArray *notes;      /* of char *: refused actions, in order */
 };
 
-/* Everything that exists at t = 0, and the processes. FALSE with @self->error */
+/* Builds all objects and processes of t = 0. FALSE with @self->error */
 gboolean world_build(Run *self);
-/* The options with all strings interned in the run's own table. Free the result with
+/* Copies the options, with all strings interned in the run's own table. Free the result with
  * world_options_clear(). */
 CsiModelledOptions world_driver_options(Run *self, const CsiModelledOptions *options);
 void world_options_clear(CsiModelledOptions *options);
@@ -45,43 +45,43 @@ void world_adopt_volume(const Run *self, const Object *object);
  * has checked it, so this is a bug */
 Object *world_parse(Run *self, const json_t *manifest);
 
-/* A machine joins the cluster: its Node as it is, and a kubelet with these flags (NULL: defaults).
- * Takes @node. */
+/* Adds a machine to the cluster: its Node, and a kubelet with these flags (NULL: defaults). Takes
+ * @node. */
 void world_join_node(Run *self, Object *node, GHashTable *kubelet);
 
-/* faults.c. Something breaks; @over is called when it is repaired, or at once if it never is. */
+/* faults.c. Begins a fault; @over is called at its end, or at once if it has none. */
 void fault_begin(Run *self, const ScenarioAction *action, void (*over)(void *data), void *data);
 
-/* faults.c. The node of the first pod whose name matches. Returns: (interned): NULL: none is on a
+/* faults.c. Returns: (interned): the node of the first pod with a matching name; NULL: none is on a
  * node */
 const char *run_node_of_pod(const Run *self, const char *name);
 
-/* autoscaler.c: of each group of nodes that has one. */
+/* autoscaler.c: starts an autoscaler for each group of nodes that has one. */
 void autoscalers_start(Run *self);
 void autoscalers_free(Run *self);
 
-/* drain.c. @over is called when all pods that were evicted are gone, or given up. */
+/* drain.c. @over is called when all evicted pods are gone or given up. */
 void drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), void *data);
 GPtrArray *drains_new(void);
 
-/* mark-node.c: what TAINT, CORDON or UNCORDON makes of a Node. Returns: FALSE: it stays as it is;
- * if it should not, @refusal (empty before) tells why */
+/* mark-node.c: applies TAINT, CORDON or UNCORDON to a Node. Returns: FALSE: no change; for an
+ * error, @refusal (empty before) has the reason */
 gboolean node_mark(Strings *strings, const ScenarioAction *action, Node *node, GString *refusal);
 
-/* lifetimes.c. Deletes the objects of these keys (of const ObjectKey; taken), the last first; @over
- * is called after the last. */
+/* lifetimes.c. Deletes the objects with these keys (of const ObjectKey; taken), the last one first;
+ * @over is called at the end. */
 void
 lifetime_end(Run *run, GPtrArray *keys, uint64_t client_hash, void (*over)(void *data), void *data);
 
-/* An action of the workload, or a part of it, came to nothing: with its place in the file and the
- * time. */
+/* notes.c. Notes that an action of the workload, or a part of it, failed: with its place in the
+ * file and the time. */
 void run_note(Run *self, const ScenarioAction *action, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 void workload_schedule(Run *self);
-/* Something planned is still to come: the world is not idle before. */
+/* Whether actions are still to come: the world is not idle before. */
 gboolean workload_is_pending(const Run *self);
 void workload_free(Run *self);
 
 void expects_schedule(Run *self);
-/* Those that are due at the end. */
+/* Checks the expectations for the end. */
 void expects_finish(Run *self);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run-private.h"
 
-#define EVENTS_PER_REPORT 65536 /* between two looks at whether somebody wants us to stop */
+#define EVENTS_PER_REPORT 65536 /* between two checks for an interruption */
 
 static void
 end_is_here(Sim *sim, void *data)
@@ -9,7 +9,7 @@ end_is_here(Sim *sim, void *data)
     (void)sim, (void)data;
 }
 
-/* Nothing happens; but a world in which nothing more happens has lived until then all the same. */
+/* The event does nothing, but the clock reaches the end of the scenario. */
 static const SimEventType end_event = {
     .name = "run/end",
     .fire = end_is_here,
@@ -48,8 +48,8 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     return g_steal_pointer(&self);
 }
 
-/* Events that never fired still hold objects and strings, so the engine goes before those, and
- * after whoever has handles. */
+/* Events that never fired still hold objects and strings, so the engine is freed before these, and
+ * after all owners of handles. */
 void
 run_free(Run *self)
 {
@@ -72,7 +72,7 @@ run_free(Run *self)
     g_free(self);
 }
 
-/* Event by event, each when it is due. */
+/* Runs event by event, at the pace of the options. */
 static gboolean
 run_paced_until(Run *self, SimTime end)
 {
@@ -89,9 +89,9 @@ run_paced_until(Run *self, SimTime end)
     }
 }
 
-/* Up to and including @end. Returns: FALSE if broken off. A run that waits for an idle world comes
- * here again after every change, so events are counted from report to report. Scrapes are no
- * events: that somebody looks changes nothing. */
+/* Runs up to and including @end. Returns: FALSE: interrupted. A run that waits for an idle world
+ * calls this after every change, so events are counted from report to report. Scrapes are no
+ * events: observing changes nothing. */
 static gboolean
 run_until(Run *self, SimTime end)
 {
@@ -116,7 +116,7 @@ run_until(Run *self, SimTime end)
     }
 }
 
-/* until: idle. The end moves with every change. */
+/* For "until: idle": the end moves with every change. */
 static gboolean
 run_until_idle(Run *self)
 {
@@ -128,8 +128,8 @@ run_until_idle(Run *self)
             return FALSE;
         SimTime moved_end = sim_time_add(milestones_last_change(self->milestones), idle_for);
         if (moved_end == end && !workload_is_pending(self)) {
-            /* Nothing is left before it: only the clock moves, if it is not past it because of a
-             * workload that changed nothing. */
+            /* No event is left before the end: only the clock moves, unless a workload without
+             * changes has already moved it further. */
             sim_run_until(self->sim, MAX(end, sim_now(self->sim)));
             return TRUE;
         }
@@ -165,7 +165,7 @@ run_execute(Run *self)
     return RUN_DONE;
 }
 
-/* As far as is known now: until idle, every change moves it. */
+/* The end as known now: for "until: idle", every change moves it. */
 static SimTime
 end_of_run(const Run *self)
 {

@@ -6,35 +6,35 @@
 #include "run/scenario/scenario.h"
 #include "telemetry.h"
 
-/* One run of a scenario: builds the world, lets its time pass, and keeps what was seen. */
+/* One run of a scenario: builds the world, lets its time pass, and records what happens. */
 typedef struct Run Run;
 
 typedef enum {
     RUN_PACE_DUE,
-    RUN_PACE_AGAIN, /* something was scheduled */
+    RUN_PACE_AGAIN, /* events were scheduled */
     RUN_PACE_STOP,
 } RunPace;
 
 typedef struct {
     uint64_t seed;
     uint32_t replication;
-    gboolean polling;  /* tickers never sleep: for the test that compares */
-    gboolean measured; /* have Kubernetes' metrics */
-    gboolean untraced; /* keep no log of causes: nobody will ask milestones for theirs */
-    /* Called every now and then with the virtual time, also while the world is built; returns FALSE
-     * to break off. NULL: never */
+    gboolean polling;  /* tickers never sleep: for a test that compares */
+    gboolean measured; /* measure Kubernetes' metrics */
+    gboolean untraced; /* keep no log of causes: nobody will ask for causes of milestones */
+    /* Called now and then with the virtual time, also while the world is built; FALSE interrupts
+     * the run. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
     void *progress_data;
-    /* Another back end for a driver of the scenario than the modelled one. Returns: (owned): NULL:
-     * the modelled one. NULL: always that */
+    /* Makes another back end than the modelled one for a driver of the scenario. Returns: (owned):
+     * NULL: the modelled one. NULL: always the modelled one */
     CsiDriver *(*open_driver)(void *data,
                               Sim *sim,
                               Strings *strings,
                               const ScenarioDriver *driver,
                               const CsiWaits *waits);
-    /* Called before each event with its time (or the end's, if that comes first): waits until it is
-     * due. May schedule events, and then says so: the next event may be another. NULL: virtual time
-     * takes none */
+    /* Called before each event with its time (or that of the end, if earlier): waits until it is
+     * due. May schedule events, and then says so, because the next event may be another one. NULL:
+     * virtual time does not wait */
     RunPace (*pace)(void *data, SimTime next);
     void *hook_data; /* of both */
 } RunOptions;
@@ -43,20 +43,20 @@ typedef struct {
 GQuark run_error_quark(void);
 typedef enum {
     RUN_ERROR_INVALID,
-    RUN_ERROR_INTERRUPTED, /* progress() said so */
+    RUN_ERROR_INTERRUPTED, /* interrupted by progress() */
 } RunError;
 
-/* How an expectation of the scenario came out. */
+/* The outcome of an expectation. */
 typedef struct {
     const ScenarioExpect *expect;
-    int64_t count; /* what was found */
+    int64_t count; /* the number that was found */
     SimTime at;
     gboolean is_met;
 } ExpectResult;
 
 typedef enum {
     RUN_DONE,
-    RUN_INTERRUPTED, /* progress() said so */
+    RUN_INTERRUPTED, /* interrupted by progress() */
 } RunEnd;
 
 /**
@@ -70,18 +70,18 @@ void run_free(Run *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Run, run_free)
 
 RunEnd run_execute(Run *self);
-/* Lets time pass up to and including @to, whatever end the scenario has; what looks at the world
- * then may go on with it. */
+/* Lets time pass up to and including @to, even past the scenario's end; observers of the world may
+ * continue with it. */
 RunEnd run_advance(Run *self, SimTime to);
 
 typedef enum {
     RUN_STEP_FIRED, /* one event */
-    RUN_STEP_LATER, /* nothing is left up to the limit: the clock stands there */
-    RUN_STEP_OVER, /* the scenario's end is here, and its expectations are judged: told once, then a
-                      run may go on past it */
+    RUN_STEP_LATER, /* no event up to the limit: the clock is there now */
+    RUN_STEP_OVER, /* the scenario's end is reached and its expectations are checked: reported once,
+                      then a run may continue */
 } RunStep;
-/* One event, if it comes no later than @limit (SIM_TIME_MAX: none). A run that is stepped through
- * is the same run. */
+/* Runs one event, unless it is later than @limit (SIM_TIME_MAX: none). Stepping does not change the
+ * run. */
 RunStep run_step(Run *self, SimTime limit);
 
 /**
@@ -105,10 +105,9 @@ Cluster *run_cluster(const Run *self);
 const Milestones *run_milestones(const Run *self);
 const ApiLoad *run_load(const Run *self);  /* NULL: untraced */
 Telemetry *run_telemetry(const Run *self); /* NULL: not measured */
-/* Volumes that the back end of driver @i has now. */
+/* The number of volumes in the back end of driver @i. */
 unsigned run_driver_volumes(const Run *self, unsigned i);
-/* Returns: (borrowed): of char *: actions of the workload that came to nothing, and why, in order
- */
+/* Returns: (borrowed): of char *: failed actions of the workload with their reasons, in order */
 const GPtrArray *run_notes(const Run *self);
-/* Returns: (borrowed): one for each expectation that was due */
+/* Returns: (borrowed): one result for each expectation that was due */
 const ExpectResult *run_expects(const Run *self, unsigned *n);

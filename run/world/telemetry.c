@@ -12,45 +12,46 @@ static const char apiserver[] = "kube-apiserver", manager[] = "kube-controller-m
                   scheduler[] = "kube-scheduler", kubelet[] = "kubelet",
                   provisioner[] = "external-provisioner";
 
-/* What is remembered of an object from write to write. */
+/* Data of an object that is kept from write to write. */
 typedef struct {
-    SimTime asked_at, deleted_at; /* a claim's provisioning, a volume's release; TIME_UNSET: not */
-    SimTime seen_at;              /* a pod's binding */
+    SimTime asked_at,
+        deleted_at; /* start of a claim's provisioning or of a volume's release; TIME_UNSET: none */
+    SimTime seen_at; /* time of a pod's binding */
 } Past;
 
-/* What stands in the labels of an API group's resource. */
+/* The labels of an API group's resource. */
 typedef struct {
     const char *group, *version, *resource; /* interned */
     gboolean namespaced;
 } Resource;
 
-/* The series of the answered requests for one resource with one verb. NULL: none yet. */
+/* The series of answered requests for one resource with one verb. NULL: none yet. */
 typedef struct {
-    SimSeries *served; /* those that were */
+    SimSeries *served; /* answered requests */
     SimSeries *duration, *sli;
 } RequestSeries;
 
 /* The series of one program's requests, by verb. NULL: none yet. */
 typedef struct {
     const char *job;
-    SimSeries *served[N_API_VERBS]; /* those that were */
+    SimSeries *served[N_API_VERBS]; /* answered requests */
     SimSeries *duration[N_API_VERBS];
 } ClientSeries;
 
-/* Who writes Events: clients of one name do for several sources. */
+/* A writer of Events: clients with one name write Events for several sources. */
 typedef struct {
     const char *client;
-    ClientSeries *series; /* NULL: of no program that has metrics of its clients */
+    ClientSeries *series; /* NULL: no program with metrics of its clients */
 } EventClient;
 
-/* The series of one kind's writes, and its objects. NULL: none yet. */
+/* The series of writes of one kind, and of its objects. NULL: none yet. */
 typedef struct {
     Resource resource;
     const char *full; /* interned: "csinodes.storage.k8s.io" */
     SimSeries *received, *dispatched, *version, *stored;
 } KindSeries;
 
-/* The series of a driver's calls, as the last one had it. */
+/* The series of a driver's last call. */
 typedef struct {
     const char *driver;
     CsiCode code;
@@ -105,8 +106,7 @@ code_text(ApiCode code, ApiVerb verb)
     return code == API_EXISTS ? "409" : NULL;
 }
 
-/* Whose program a client belongs to. NULL: none of those that have metrics of their clients
- * (MET-81) */
+/* The program of a client. NULL: a program without metrics of its clients (MET-81) */
 static const char *
 job_of(const char *client, const char *source)
 {
@@ -138,7 +138,7 @@ program_of(Telemetry *self, const char *job)
     return program;
 }
 
-/* The client of that name is one of each program that has several replicas: its lease tells which.
+/* Several replicas of a program have a client with this name: the leader's Lease tells which one.
  */
 static ClientSeries *
 candidate_series(Telemetry *self, const ObjectKey *lease)
@@ -238,7 +238,7 @@ measure_server(const Telemetry *self,
     sim_series_observe(series->sli, duration);
 }
 
-/* What the controllers count of their own requests: MET-57, MET-113, MET-116. */
+/* The requests that controllers count themselves: MET-57, MET-113, MET-116. */
 static void
 count_for_controllers(const Telemetry *self, const ApiRequest *request, ApiCode code)
 {
@@ -254,8 +254,7 @@ count_for_controllers(const Telemetry *self, const ApiRequest *request, ApiCode 
         sim_series_add(metric_series(self->metrics, METRIC_TAINT_EVICTIONS, manager, NULL), 1);
     } else if (kind == KIND_CLAIM && request->verb == API_UPDATE && code != API_OK &&
                g_str_equal(request->client, "persistent-volume-binder")) {
-        /* Of a claim that still has no class, nor a volume, it is the class that could not be set.
-         */
+        /* For a claim without class and volume: the class that could not be set. */
         const Claim *claim = CLAIM_CONST(api_server_get(cluster_api(self->cluster), request->key));
         if (claim == NULL || claim->class_name != NULL || claim->volume_name != NULL)
             return;
@@ -323,7 +322,7 @@ claim_written(Telemetry *self, const Claim *before, const Claim *after)
     past->asked_at = TIME_UNSET;
 }
 
-/* MET-72, MET-74: from the first CreateVolume on, as far as can be seen from outside. */
+/* MET-72, MET-74: from the first CreateVolume on, as far as visible from outside. */
 static void
 volume_provisioned(Telemetry *self, const Volume *volume)
 {
@@ -402,7 +401,7 @@ object_written(void *data, const Object *before, const Object *after)
             metric_series(self->metrics, METRIC_API_CACHE_VERSION, apiserver, series->full);
     }
     sim_series_add(series->received, 1);
-    sim_series_add(series->dispatched, 2); /* as scrapes have it */
+    sim_series_add(series->dispatched, 2); /* in the format of scrapes */
     sim_series_set(series->version, (int64_t)(after != NULL ? after : before)->resource_version);
     if (kind == KIND_CLAIM)
         claim_written(self, (const Claim *)before, (const Claim *)after);
@@ -443,7 +442,7 @@ count_failure(Telemetry *self, const CsiRequest *request)
             metric_series(self->metrics, METRIC_VOLUME_DELETE_FAILED, provisioner, class), 1);
 }
 
-/* Which sidecar asks for it; those that several ask for are the provisioner's here. */
+/* The sidecar that makes the call; calls of several sidecars count as the provisioner's. */
 static const char *
 sidecar_of(CsiMethod method)
 {
@@ -490,7 +489,7 @@ telemetry_watch_driver(Telemetry *self, CsiDriver *driver)
 static void
 collect(void *data)
 {
-    /* Collectors of several programs add to these. */
+    /* Collectors of several programs add up these. */
     static const unsigned added_up[] = {
         METRIC_SCHEDULER_CACHE,  METRIC_KUBELET_PLUGINS,   METRIC_CAPACITY_GOAL,
         METRIC_CAPACITY_CURRENT, METRIC_CAPACITY_OBSOLETE,
@@ -553,7 +552,7 @@ Telemetry *
 telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
 {
     static const char *const jobs[] = {apiserver, manager, scheduler, kubelet};
-    /* MET-161: there from the start. The garbage collector's view is never out of step here. */
+    /* MET-161: there from the start. The garbage collector's view never lags here. */
     static const unsigned scalars[] = {
         METRIC_RETROACTIVE,      METRIC_RETROACTIVE_ERRORS, METRIC_EPHEMERAL_CREATED,
         METRIC_EPHEMERAL_FAILED, METRIC_TAINT_EVICTIONS,    METRIC_GC_SYNC_ERRORS,
@@ -577,7 +576,7 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->clients = g_hash_table_new(NULL, NULL);
     self->event_clients = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     name_resources(self);
-    /* MET-163: when the run began, in its own time. */
+    /* MET-163: the start of the run, in virtual time. */
     for (unsigned i = 0; i < G_N_ELEMENTS(jobs); i++)
         sim_series_set(metric_series(metrics, METRIC_PROCESS_START, jobs[i], NULL), API_EPOCH_S);
     for (unsigned i = 0; i < G_N_ELEMENTS(scalars); i++)

@@ -8,24 +8,24 @@
 
 #define CLIENT "kubectl"
 
-/* Somebody outside who carries out one action: his requests follow one another as fast as the API
- * server answers, without a limit of his own. */
+/* A client outside the cluster that carries out one action: its requests follow one another as fast
+ * as the API server answers, without a limit. */
 typedef struct {
     Run *run;
     const ScenarioAction *action;
     unsigned number;      /* of the action, for draws */
     GPtrArray *templates; /* of Object (owned): CREATE */
-    GPtrArray *targets;   /* of ObjectKey: DELETE, in the order of their keys' first appearance */
-    unsigned copy, item;  /* CREATE: what comes next; DELETE: @item */
-    unsigned n_copies;    /* CREATE: that have been made */
-    unsigned oldest;      /* CREATE with keep: the first that is still there */
-    unsigned n_ending;    /* CREATE: whose end is still to come */
-    gboolean has_arrived; /* CREATE: all copies have */
-    Object *sending;      /* (owned): of the request under way */
-    GString *
-        refusal; /* (owned): why the edit of the request under way was refused; empty: it was not */
-    const ObjectKey *asked; /* whom it is about */
-    RunAnswered answered;   /* NULL: nobody listens */
+    GPtrArray *targets;   /* of ObjectKey: DELETE, in order of the keys' first appearance */
+    unsigned copy, item;  /* CREATE: the next object; DELETE: @item */
+    unsigned n_copies;    /* CREATE: copies made so far */
+    unsigned oldest;      /* CREATE with keep: the oldest copy that exists */
+    unsigned n_ending;    /* CREATE: copies that still exist */
+    gboolean has_arrived; /* CREATE: all copies have arrived */
+    Object *sending;      /* (owned): the object of the request under way */
+    GString *refusal;     /* (owned): the reason why the edit of the request under way was refused;
+                             empty: it was not */
+    const ObjectKey *asked; /* key of the object */
+    RunAnswered answered;   /* NULL: no listener */
     void *answered_data;
     uint64_t client_hash;
     gboolean is_over;
@@ -39,7 +39,7 @@ performer_strings(const Performer *self)
     return objects_strings(self->run->objects);
 }
 
-/* What the server refuses is refused, and told. What is to be deleted may be gone. */
+/* Notes a refusal of the server. For DELETE, 404 is fine. */
 static void
 note_refusal(const Performer *self, const ApiResponse *response)
 {
@@ -81,14 +81,14 @@ send(Performer *self, ApiRequest *request)
 
 /* ---- CREATE ---- */
 
-/* "web" of copy 3 is "web-3". */
+/* The name in a copy: "web" of copy 3 is "web-3". */
 static const char *
 numbered_name(const Performer *self, const char *name, unsigned copy)
 {
     return strings_internf(performer_strings(self), "%s-%u", name, copy);
 }
 
-/* Whether the action itself makes an object of this name, so that a reference to it is numbered
+/* Whether the action itself creates an object of this name, so that references to it are numbered
  * too. */
 static gboolean
 creates(const Performer *self, ObjectKind kind, const char *name)
@@ -112,7 +112,7 @@ number_claims_of_pod(const Performer *self, Pod *pod, unsigned copy)
     for (unsigned i = 0; i < pod->volumes->n_items; i++) {
         if (volumes[i].claim_template != NULL)
             claim_template_ref(volumes[i].claim_template);
-        if (volumes[i].ephemeral) /* named after the pod */
+        if (volumes[i].ephemeral) /* the claim is named after the pod */
             volumes[i].claim_name = strings_internf(performer_strings(self), "%s-%s",
                                                     object_name(&pod->meta), volumes[i].name);
         else if (creates(self, KIND_CLAIM, volumes[i].claim_name))
@@ -123,7 +123,7 @@ number_claims_of_pod(const Performer *self, Pod *pod, unsigned copy)
     pod->volumes = numbered;
 }
 
-/* A volume that is reserved for a claim. */
+/* Numbers the claim that a volume is reserved for. */
 static void
 number_claim_of_volume(const Performer *self, Volume *volume, unsigned copy)
 {
@@ -134,7 +134,7 @@ number_claim_of_volume(const Performer *self, Volume *volume, unsigned copy)
                                               numbered_name(self, claim->name, copy));
 }
 
-/* A claim that names its volume. */
+/* Numbers the volume that a claim names. */
 static void
 number_volume_of_claim(const Performer *self, Claim *claim, unsigned copy)
 {
@@ -173,8 +173,8 @@ static const SimEventType arrival_event = {
     .fire = performer_go_on,
 };
 
-/* Arrivals go by a clock that runs faster and slower with the hours of the day: when it will have
- * gone on by @by. */
+/* Arrivals follow a clock that runs faster or slower by the hour of the day. Returns: the time at
+ * which it has moved on by @by. */
 static SimTime
 daily_time_after(const double *daily, SimTime from, SimTime by)
 {
@@ -243,7 +243,7 @@ static const SimEventType lifetime_event = {
     .free_data = g_free,
 };
 
-/* The last object of a copy is there. */
+/* The last object of a copy was created. */
 static void
 copy_is_made(Performer *self, unsigned copy)
 {
@@ -263,7 +263,7 @@ copy_is_made(Performer *self, unsigned copy)
     }
 }
 
-/* The next copy arrives after a drawn time. Returns: FALSE if it may come at once */
+/* Schedules the next copy after a drawn time. Returns: FALSE: it may arrive at once */
 static gboolean
 wait_for_arrival(Performer *self)
 {
@@ -278,7 +278,7 @@ wait_for_arrival(Performer *self)
                      ? sim_time_add(sim_now(sim), MAX(delay, 0))
                      : daily_time_after(action->daily, sim_now(sim), MAX(delay, 0));
     if (action->lasts_arriving >= 0 && at > action->at + action->lasts_arriving) {
-        self->copy = action->count; /* too late: it and all after it */
+        self->copy = action->count; /* too late: this copy and all later ones */
         return FALSE;
     }
     sim_at(sim, at, &arrival_event, self, WAIT_SCENARIO);
@@ -322,7 +322,7 @@ volume_of_claim(const Performer *self, const char *name)
     return claim == NULL ? NULL : CLAIM_CONST(claim)->volume_name;
 }
 
-/* Returns: NULL: nobody is meant */
+/* Returns: NULL: no such object */
 static const char *
 target_name(const Performer *self)
 {
@@ -382,7 +382,7 @@ take_metadata(Object *to, const Object *from)
     to->finalizers = string_list_ref(from->finalizers);
 }
 
-/* A merge patch of the object as the API prints it, parsed anew. */
+/* Applies a merge patch to the object in JSON, and parses the result. */
 static gboolean
 merge_patch(Object *object, const void *data)
 {
@@ -396,7 +396,7 @@ merge_patch(Object *object, const void *data)
         run_note(self->run, self->action, "the patch of %s %s is refused: %s",
                  kind_class(object_kind(object))->kind, object_name(object),
                  self->run->error->message);
-        g_clear_error(&self->run->error); /* the world goes on */
+        g_clear_error(&self->run->error); /* the run continues */
         return FALSE;
     }
     object_take_fields(object, parsed, FALSE);
@@ -527,7 +527,7 @@ workload_schedule(Run *self)
 unsigned
 run_perform(Run *self, const ScenarioAction *action, RunAnswered answered, void *data)
 {
-    sim_set_cause(self->sim, 0); /* who acts by hand does not do so because of the last event */
+    sim_set_cause(self->sim, 0); /* the last event is not the cause of an action by hand */
     Performer *performer = add_performer(self, action, sim_now(self->sim));
 
     performer->answered = answered;

@@ -7,7 +7,7 @@
 #include "run-private.h"
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach" /* ADC-9 */
-#define BUILT_PER_REPORT 1024 /* objects between two looks at whether somebody wants us to stop */
+#define BUILT_PER_REPORT 1024 /* objects between two checks for an interruption */
 
 GQuark
 run_error_quark(void)
@@ -170,7 +170,7 @@ process_settings(void *data, const ProcessClass *class)
     GHashTable *flags =
         settings->flags_of == NULL ? NULL : g_hash_table_lookup(settings->flags_of, class->name);
 
-    /* An add-on: a cluster that takes no snapshots mostly has neither. */
+    /* An add-on: most clusters without snapshots have neither CRDs nor controller. */
     if (!settings->run->scenario->has_snapshots &&
         (class == &snapshot_controller_process || class == &external_snapshotter_process))
         return NULL;
@@ -231,7 +231,7 @@ add_driver(Run *self, const ScenarioDriver *driver)
     return TRUE;
 }
 
-/* What a driver calls the place of a node: the node's label of its key (kubernetes.io/hostname),
+/* The topology value of a node: the node's label with the driver's key (kubernetes.io/hostname),
  * else its zone. */
 static const char *
 node_place(const Object *node, const char *topology_key)
@@ -241,7 +241,7 @@ node_place(const Object *node, const char *topology_key)
     return place != NULL ? place : object_label(node, LABEL_ZONE);
 }
 
-/* The machines that a driver's plugin can run on, and where they are. */
+/* The machines of a driver's plugin, and their topology. */
 static void
 add_node_to_drivers(Run *self, const Object *node)
 {
@@ -268,7 +268,7 @@ start_kubelet(Run *self, const Object *node, GHashTable *flags)
     cluster_add_node(self->cluster, object_name(node), kubelet_settings, &settings);
 }
 
-/* A kubelet that lets the controller attach says so on its node (ADC-9). Takes @object. */
+/* A kubelet with controller attach writes that to its node (ADC-9). Takes @object. */
 static void
 import_node(Run *self, Object *object, GHashTable *flags)
 {
@@ -293,7 +293,7 @@ world_join_node(Run *self, Object *node, GHashTable *kubelet)
     import_node(self, node, kubelet);
 }
 
-/* To be asked for each thing that is built. Returns: FALSE with @self->error */
+/* Called for each thing that is built. Returns: FALSE with @self->error */
 static gboolean
 may_go_on(Run *self, unsigned n_built)
 {
@@ -353,8 +353,8 @@ world_adopt_volume(const Run *self, const Object *object)
                                        0);
 }
 
-/* An object that a user wrote is created as the API server creates it; one that a cluster printed
- * (it has a uid) is taken as it is. */
+/* Creates an object of a user as the API server does; an object that a cluster printed (it has a
+ * uid) is imported unchanged. */
 static gboolean
 add_initial_object(Run *self, const json_t *manifest)
 {
@@ -419,7 +419,7 @@ set_quota_status(Object *object, const void *used)
     return TRUE;
 }
 
-/* The quota controller has counted long ago what is there at the start (API-153). */
+/* The quota controller has already counted the objects of the start (API-153). */
 static void
 settle_quota(Run *self, const ResourceQuota *quota)
 {
@@ -434,7 +434,7 @@ settle_quota(Run *self, const ResourceQuota *quota)
     ApiResponse response;
     api_server_commit(cluster_api(self->cluster),
                       &(ApiRequest){.verb = API_PATCH_STATUS,
-                                    .key = (ObjectKey *)quota->meta.key, /* only named */
+                                    .key = (ObjectKey *)quota->meta.key, /* only for its name */
                                     .edit = set_quota_status,
                                     .arg = used,
                                     .client = "initial"},

@@ -3,8 +3,7 @@
 
 #include <glib.h>
 
-/* Named curves of one run: the instants, in seconds, at which something happened for the first,
- * second, ... time. */
+/* Named curves of one run: the instants, in seconds, of the first, second, ... occurrence. */
 typedef struct Curves Curves;
 
 Curves *curves_new(void);
@@ -13,7 +12,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Curves, curves_free)
 
 /* In any order. */
 void curves_add(Curves *self, const char *name, double at);
-/* Names, sorted. (owned): of borrowed strings */
+/* Returns: (owned): the names (borrowed), sorted */
 GPtrArray *curves_names(const Curves *self);
-/* The instants in order of time, @n of them; NULL: none. (borrowed): until the next curves_add() */
+/* Returns: (borrowed): @n instants in order, valid until the next curves_add(); NULL if there are
+ * none */
 const double *curves_find(const Curves *self, const char *name, unsigned *n);

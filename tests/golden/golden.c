@@ -18,15 +18,14 @@
 
 #define TOLERANCE_S 0.020     /* TIM-60 */
 #define CURVE_TOLERANCE_S 0.2 /* TIM-80: a token of the sidecars' clients */
-#define CURVE_MIN 20          /* fewer are no burst: the values tell all */
-#define ORDER_MIN                                                                                  \
-    20 /* of so many runs all took two steps the other way round: that is no chance                \
-        */
+#define CURVE_MIN 20          /* fewer are no burst: values cover them */
+/* If so many runs all took two steps in the other order, that is no chance. */
+#define ORDER_MIN 20
 
 typedef struct {
     int n_seeds;
-    int n_more;          /* where a value is missed; 0: no more */
-    gboolean is_verbose; /* also the values that agree */
+    int n_more;          /* seeds to add where a value is missed; 0: none */
+    gboolean is_verbose; /* prints matching values, too */
     gboolean is_quiet;
     gboolean is_table; /* a row of the table in docs/fidelity.md for each folder */
     unsigned n_passed, n_failed, n_skipped;
@@ -40,7 +39,7 @@ typedef struct {
     const char *from[2];
 } ValueRule;
 
-/* "%p", "%c", "%v": of the pod, the claim, the claim's volume. */
+/* "%p", "%c", "%v": the pod, the claim, the claim's volume. */
 static const ValueRule value_rules[] = {
     {"claim -> selected node",                "claim %c selected-node",      {"pod %p created", "claim %c created"}                      },
     {"selected node -> provisioner asked",
@@ -116,7 +115,7 @@ moment_of(const Moments *moments, const char *pattern, const GoldenPair *pair, d
     return moments_find(moments, name, at);
 }
 
-/* Returns: FALSE if one of its ends was not seen */
+/* Returns: FALSE if one end was not seen */
 static gboolean
 value_of(const Moments *moments, const ValueRule *rule, const GoldenPair *pair, double *value)
 {
@@ -213,7 +212,8 @@ compare_counts(Golden *self, const char *name, const Moments *recorded, GPtrArra
     }
 }
 
-/* How far @at, the k-th instant of the recorded curve, lies outside the simulated k-th instants. */
+/* Returns: the distance of @at, the k-th recorded instant, from the range of the simulated k-th
+ * instants */
 static double
 off_curves(const char *name, unsigned k, double at, const GPtrArray *simulated)
 {
@@ -228,8 +228,8 @@ off_curves(const char *name, unsigned k, double at, const GPtrArray *simulated)
     return range.n == 0 ? 0 : MAX(range.min - at, at - range.max);
 }
 
-/* The farthest that a simulated curve is from the recorded one, over the instants that both have:
- * the nearest of them all. */
+/* Returns: the largest distance of the nearest simulated curve from the recorded one, over common
+ * instants */
 static double
 nearest_curve(const char *name, const double *at, unsigned n_at, const GPtrArray *simulated)
 {
@@ -246,7 +246,7 @@ nearest_curve(const char *name, const double *at, unsigned n_at, const GPtrArray
     return nearest;
 }
 
-/* Whether it hangs on a token bucket in a burst (TIM-70 to TIM-74); those of the others follow
+/* Whether the curve depends on a token bucket in a burst (TIM-70 to TIM-74); other curves follow
  * loops with phases. */
 static gboolean
 is_throttled(const char *name)
@@ -305,8 +305,8 @@ compare_curves(Golden *self, const char *run, const Moments *recorded, GPtrArray
     }
 }
 
-/* What the rules put in one order comes in no other: a pair that no simulated run took so is wrong.
- */
+/* Where rules fix an order, no run has another: a pair that no simulated run has in this order is a
+ * fault. */
 static void
 judge_order(Golden *self, const char *run, const char *pod, const char *claim, const GArray *pairs)
 {
@@ -335,7 +335,7 @@ steps_free(void *steps)
     g_array_unref(steps);
 }
 
-/* All that was written and called about a pod and its claim, in order. */
+/* The writes and calls about a pod and its claim, in order. */
 static void
 compare_orders(Golden *self, const char *run, const Moments *recorded, GPtrArray *simulated)
 {
@@ -379,7 +379,7 @@ compare_run(Golden *self, const char *name, const Moments *recorded, GPtrArray *
     compare_orders(self, name, recorded, simulated);
 }
 
-/* Returns: (owned): the recorded runs that can be read, of Moments; of others tells why not */
+/* Returns: (owned): the recorded runs (Moments); prints why others cannot be read */
 static GPtrArray *
 read_runs(Golden *self, const char *folder, const Words *words)
 {
@@ -420,8 +420,8 @@ compare_runs(Golden *self, const char *folder, const Timeline *timeline, const S
                         self->n_failed - n_failed);
 }
 
-/* Of N values that a phase decides one or two lie beyond those of 200 seeds by chance, if N is 200:
- * more seeds tell. */
+/* If a phase decides N values, one or two lie beyond those of 200 seeds by chance, for N = 200:
+ * more seeds decide. */
 static void
 compare_folder(Golden *self, const char *folder)
 {

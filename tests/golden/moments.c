@@ -10,11 +10,11 @@ struct Moments {
     GPtrArray *pairs;       /* of GoldenPair (owned) */
     GHashTable
         *labels; /* name of a volume -> name of its claim; of a pod with a drawn name -> "web#1" */
-    GHashTable *n_labelled; /* "web#" -> how many pods go by that */
+    GHashTable *n_labelled; /* "web#" -> number of its pods */
     Curves *curves;         /* (owned) */
     Orders *orders;         /* (owned) */
     GHashTable *said_in;    /* recorded: name of an Event -> index into @said */
-    GPtrArray *said;        /* of char *: an object, what was said of it, and so on */
+    GPtrArray *said;        /* of char *: object, message, object, message, ... */
 };
 
 static void

@@ -5,10 +5,10 @@
 #include "orders.h"
 #include "words.h"
 
-/* What happened in one run, recorded or simulated, in the same words: moments ("pod app ready", at
- * seconds; a volume goes by the name of its claim, because its own is drawn), counts of requests
- * and calls ("csi-attacher patch volumeattachments 200"), what Events said, the order of the steps
- * about each object, and the curves of requests and new Events ("events csi.lab.example"). */
+/* One run, recorded or simulated, in the same words: moments ("pod app ready", in seconds; a volume
+ * has the name of its claim, because its own is drawn), counts of requests and calls ("csi-attacher
+ * patch volumeattachments 200"), messages of Events, the order of steps about each object, and
+ * curves of requests and new Events ("events csi.lab.example"). */
 typedef struct Moments Moments;
 
 typedef struct {
@@ -19,11 +19,11 @@ Moments *moments_new(void);
 void moments_free(Moments *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Moments, moments_free)
 
-/* The first time; FALSE: never. */
+/* The first time. Returns: FALSE: never */
 gboolean moments_find(const Moments *self, const char *name, double *at);
 unsigned moments_n_pairs(const Moments *self);
 const GoldenPair *moments_pair(const Moments *self, unsigned i);
-/* Names of all counts. (owned) */
+/* Returns: (owned): the names of all counts */
 GPtrArray *moments_counted(const Moments *self);
 double moments_count(const Moments *self, const char *name);
 const Curves *moments_curves(const Moments *self);

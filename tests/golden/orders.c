@@ -77,7 +77,7 @@ orders_of(const Orders *self, const char *const *objects)
     return all;
 }
 
-/* Where in @steps is what @step is; NULL: nowhere. */
+/* Returns: the step in @steps that equals @step; NULL if there is none */
 static const OrderStep *
 same_step(const GArray *steps, const OrderStep *step)
 {
@@ -89,7 +89,7 @@ same_step(const GArray *steps, const OrderStep *step)
     return NULL;
 }
 
-/* Adds one simulated run to @pairs, those of @n steps in the order of the loops below. */
+/* Adds one simulated run to @pairs: the pairs of @n steps, in the order of the loops below. */
 static void
 count_run(OrderPair *pairs, const GArray *recorded, const GArray *drawn)
 {

@@ -3,8 +3,8 @@
 
 #include <glib.h>
 
-/* In which order one run wrote its objects and called the driver about them: of each object the
- * steps, with their instants. */
+/* The order of one run's writes and calls of drivers: the steps of each object, with their
+ * instants. */
 typedef struct Orders Orders;
 
 /* "csi-provisioner create persistentvolumes 200", the @nth of its kind for these objects, from 1.
@@ -21,17 +21,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Orders, orders_free)
 
 /* In any order. @object: "pod app" */
 void orders_add(Orders *self, const char *object, const char *what, double at);
-/* The steps of several objects together, by time; @objects ends with NULL. Returns: (owned): of
- * OrderStep */
+/* @objects: ends with NULL. Returns: (owned): their steps together (OrderStep), by time */
 GArray *orders_of(const Orders *self, const char *const *objects);
 
-/* Two steps that the recorded run took one after the other, and how many of the simulated runs that
- * took both did so. */
+/* Two successive steps of the recorded run, with the numbers of simulated runs that took both, and
+ * in this order. */
 typedef struct {
     OrderStep first, then;
     unsigned n_same, n_both;
 } OrderPair;
 
-/* All pairs of @recorded's steps, as simulated: @simulated has a GArray of OrderStep for each run.
- * Pairs of no run are left out. Returns: (owned): of OrderPair */
+/* @simulated: a GArray of OrderStep for each run. Returns: (owned): the pairs (OrderPair) of steps
+ * of @recorded that any simulated run took */
 GArray *orders_compare(const GArray *recorded, const GPtrArray *simulated);

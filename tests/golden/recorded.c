@@ -20,9 +20,9 @@ text_at(const json_t *object, const char *path)
     return json_string_value(object);
 }
 
-/* What a watching client saw of an object last, and sees now. */
+/* An object as a watching client saw it last, and sees it now. */
 typedef struct {
-    const json_t *before, *after; /* NULL: not there */
+    const json_t *before, *after; /* NULL: does not exist */
     const char *name;
     double at;
 } Seen;
@@ -40,7 +40,7 @@ became(const Seen *seen, const char *path, const char *value)
            g_strcmp0(text_at(seen->before, path), value) != 0;
 }
 
-/* Both were there. */
+/* Both exist. */
 static gboolean
 was_changed(const Seen *seen, const char *path)
 {
@@ -174,8 +174,8 @@ see_attachment(Moments *self, const Seen *seen)
         add_named(self, seen, "volume", label, "detached");
 }
 
-/* The volume of "kubernetes.io/csi/<driver>^<handle>"; of dynamic volumes the handle is the name.
- */
+/* Returns: the volume of "kubernetes.io/csi/<driver>^<handle>"; for dynamic volumes the handle is
+ * the name */
 static const char *
 volume_of_unique_name(const Moments *self, const char *name)
 {

@@ -7,7 +7,7 @@
 #include "moments-private.h"
 #include "run/world/run.h"
 
-/* One run under way. What drawn names stand for is known at its end only. */
+/* One run in progress. The meanings of drawn names are known only at its end. */
 typedef struct {
     Moments *moments;
     GArray *steps;           /* of Step */
@@ -17,7 +17,7 @@ typedef struct {
 
 /* A request or a call about one object. */
 typedef struct {
-    const ObjectKey *key; /* of a claim, volume, attachment or pod; NULL: @volume */
+    const ObjectKey *key; /* of a claim, volume, attachment or pod; NULL: see @volume */
     char *volume;         /* a driver's id of a volume (owned) */
     const char *what;     /* interned */
     double at;
@@ -59,8 +59,8 @@ recorded_time(SimTime at)
     return (double)(at - TIMELINE_LEAD) / (double)SIM_SECOND;
 }
 
-/* Reads are not, and of what kubelets write into their Nodes only their volumes, which goes with
- * the heartbeats. */
+/* Leaves out reads, and all that kubelets write into their Nodes except volumes, since it goes with
+ * heartbeats. */
 static gboolean
 is_recorded(const ApiRequest *request)
 {
@@ -70,7 +70,7 @@ is_recorded(const ApiRequest *request)
            !g_str_equal(request->client, "kubelet");
 }
 
-/* Whose id a driver will be given in calls. */
+/* The object whose id calls of a driver will carry. */
 static void
 know_handle(Simulated *self, const Object *volume)
 {
@@ -185,7 +185,7 @@ label_volumes(Moments *self, const Run *run)
     }
 }
 
-/* The request that makes a pod of a drawn name does not know it yet. */
+/* The request that creates a pod does not know its drawn name yet. */
 static const char *
 step_label(const Simulated *self, const Step *step, const char *name)
 {
@@ -198,7 +198,7 @@ step_label(const Simulated *self, const Step *step, const char *name)
     return g_intern_string(base);
 }
 
-/* Whose the kept requests and calls are, now that it is known. */
+/* Assigns the stored requests and calls to objects, which are known now. */
 static void
 name_steps(const Simulated *self)
 {
@@ -272,7 +272,7 @@ simulated_moments(const Scenario *scenario, uint64_t seed, const Words *words, G
     g_autoptr(GHashTable) handles = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     Simulated self = {moments, steps, attachments, handles};
     g_autoptr(Run) run =
-        run_new(scenario, &options, error); /* is freed first: it still tells of calls */
+        run_new(scenario, &options, error); /* free it first: it still reports calls */
 
     g_array_set_clear_func(steps, step_clear);
     if (run == NULL)

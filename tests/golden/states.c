@@ -19,7 +19,7 @@
 
 #define SEEDS_MAX 40
 
-/* Members that differ from run to run, wherever they stand. */
+/* Members that differ from run to run, at any depth. */
 static const char *const dropped[] = {"creationTimestamp",
                                       "resourceVersion",
                                       "uid",
@@ -46,7 +46,7 @@ drop_members(json_t *value)
     json_array_foreach(value, i, member) drop_members(member);
 }
 
-/* Of a pod: where it runs, its phase and conditions. */
+/* The compared part of a pod: its node, phase and conditions. */
 static json_t *
 relevant_pod(json_t *object)
 {
@@ -58,7 +58,7 @@ relevant_pod(json_t *object)
     return relevant;
 }
 
-/* "kind name {...}" of what can be compared. (owned): NULL: not looked at */
+/* Returns: (owned): the compared part of an object, as "kind name {...}"; NULL: not compared */
 static char *
 relevant_text(const char *kind, json_t *object)
 {
@@ -111,7 +111,7 @@ object_changed(void *data, const Object *before, const Object *after)
         g_array_append_val(self->times, now);
 }
 
-/* When anything changed in the run of @seed. (owned) */
+/* Returns: (owned): the times of all changes in the run of @seed */
 static GArray *
 change_times(const Scenario *scenario, uint64_t seed)
 {
@@ -124,7 +124,7 @@ change_times(const Scenario *scenario, uint64_t seed)
     return changes.times;
 }
 
-/* What `get ... -o json --at` prints at each change of the run of @seed. */
+/* The output of `get ... -o json --at` at each change of the run of @seed. */
 static void
 add_states(GHashTable *states, const Scenario *scenario, uint64_t seed)
 {
@@ -163,7 +163,7 @@ is_last_moment(json_t *line)
            value_integer(line, "object.metadata.deletionGracePeriodSeconds", -1) == 0;
 }
 
-/* Versions that the client saw after the start, each once. (owned) */
+/* Returns: (owned): the versions that the client saw after the start, each once */
 static GPtrArray *
 recorded_states(const char *folder)
 {

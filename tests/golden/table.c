@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From the latest of its causes to its end; "%p", "%c": of the pod, the claim (and its volume). */
+/* From the latest of its causes to its end. "%p", "%c": the pod, the claim (and its volume). */
 typedef struct {
     const char *name, *to, *from[2];
 } Stage;
@@ -67,7 +67,7 @@ by_value(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Of all runs, and of the pairs that the first recorded run has. Returns: whether there is any */
+/* Over all runs, for the pairs of the first recorded run. Returns: whether there is any */
 static gboolean
 find_median(const GPtrArray *runs, const Stage *stage, const Moments *of, double *median)
 {

@@ -6,7 +6,7 @@
 
 /* The flags of a recording that differ from the standard set. */
 
-/* A flag's value as YAML would read it. */
+/* A flag's value, as YAML would read it. */
 static json_t *
 flag_value(const char *text)
 {
@@ -25,7 +25,7 @@ add_flag(json_t *flags, const char *argument)
     const char *name = argument + strspn(argument, "-");
     g_auto(GStrv) parts = g_strsplit(name, "=", 2);
 
-    if (parts[0] != NULL && strcmp(parts[0], "v") != 0) /* how much it logs */
+    if (parts[0] != NULL && strcmp(parts[0], "v") != 0) /* verbosity of the log */
         json_object_set_new(flags, parts[0], flag_value(parts[1] == NULL ? "true" : parts[1]));
 }
 
@@ -84,7 +84,7 @@ timeline_kubelet_json(const Timeline *self)
     return flags;
 }
 
-/* What of a KubeSchedulerConfiguration is known here: some of its own fields, and the arguments of
+/* The known part of a KubeSchedulerConfiguration: some of its own fields, and the arguments of
  * VolumeBinding. */
 static void
 add_scheduler_config(const json_t *config, json_t *flags)
@@ -107,7 +107,7 @@ add_scheduler_config(const json_t *config, json_t *flags)
     }
 }
 
-/* The file as text, or read already. Returns: (owned) */
+/* The file is given as text or as JSON. Returns: (owned) */
 static json_t *
 scheduler_config(const Timeline *self)
 {
@@ -124,7 +124,7 @@ scheduler_config(const Timeline *self)
     return documents->len == 0 ? NULL : json_incref(documents->pdata[0]);
 }
 
-/* Gates of the control plane and the kubelets are one set here. */
+/* The model has one set of gates for control plane and kubelets. */
 static void
 take_gates(json_t *flags, json_t *gates)
 {

@@ -13,7 +13,7 @@ struct Timeline {
 void timeline_report_yaml(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint);
 
-/* Parts of the scenario, from `flags` and `schedulerConfig`. All (owned). */
+/* Returns: (owned): parts of the scenario, from `flags` and `schedulerConfig` */
 json_t *timeline_sidecars_json(const Timeline *self);
 json_t *timeline_kubelet_json(const Timeline *self);
 json_t *timeline_gates_json(const Timeline *self);

@@ -146,7 +146,7 @@ errors_json(const json_t *errors)
     return list;
 }
 
-/* What of a driver may change in the middle: latencies, errors, room. */
+/* The properties of a driver that may change during a run: latencies, errors, room. */
 static void
 set_driver_behaviour(json_t *driver, const json_t *given)
 {
@@ -252,7 +252,7 @@ matching_json(const json_t *step, const char *kind)
     return target;
 }
 
-/* deletePVOf tells the claim by one of these. */
+/* deletePVOf names the claim by one of these. */
 static const char *
 claim_of_step(const json_t *step)
 {
@@ -336,7 +336,7 @@ process_of(const char *recorded)
     return NULL;
 }
 
-/* What stops a process, and what starts it again: "name" tells which, except that startKubelet
+/* Steps that stop a process, and steps that start it again. "name" is the process; startKubelet
  * starts all kubelets. */
 static const struct {
     const char *stop, *start;
@@ -346,7 +346,7 @@ static const struct {
     {"stopKubeletOfPod", "startKubelet"},
 };
 
-/* Returns: its number among outages; -1: it is none */
+/* Returns: the index in outages; -1 for other steps */
 static int
 outage_of(const char *what)
 {
@@ -365,7 +365,7 @@ is_start(const char *what)
     return FALSE;
 }
 
-/* Returns: (owned): whose outage it is; NULL: not modelled */
+/* Returns: (owned): the process of an outage; NULL: not modelled */
 static json_t *
 outage_json(const json_t *step, int outage)
 {
@@ -385,8 +385,8 @@ outage_json(const json_t *step, int outage)
     return fault;
 }
 
-/* What stops a process and what starts it again later are one fault. Returns: (owned): NULL: not
- * modelled */
+/* A step that stops a process and a later one that starts it again make one fault. Returns:
+ * (owned): NULL: not modelled */
 static json_t *
 fault_json(const json_t *steps, size_t at, int outage)
 {
@@ -451,7 +451,7 @@ scenario_json(const Timeline *self, GError **error)
                      "metadata", "name", json_object_get(self->root, "name"), "spec", spec);
 }
 
-/* One JSON document after the other is YAML. */
+/* JSON documents one after the other are YAML. */
 static char *
 scenario_text(const Timeline *self, json_t *scenario)
 {

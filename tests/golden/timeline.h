@@ -6,17 +6,17 @@
 /* The neutral timeline of a recording (scenario.yaml), and the scenario that repeats it. */
 typedef struct Timeline Timeline;
 
-/* The initial objects were created so long before a recording begins; what was done about them
- * until then is not in it. */
+/* How long before a recording the initial objects were created; it does not show what happened to
+ * them until then. */
 #define TIMELINE_LEAD (2500 * SIM_MS)
 
-/* Returns: (owned): the text of a file, or what is compressed in that with ".gz" behind its name */
+/* Returns: (owned): the text of a file, or of the compressed file with ".gz" after its name */
 char *timeline_text(const char *folder, const char *name, GError **error);
 /* Returns: (owned): %NULL with an error if the file can't be read */
 Timeline *timeline_read(const char *folder, GError **error);
 void timeline_free(Timeline *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Timeline, timeline_free)
-/* Returns: (owned): %NULL if a step of it is not modelled yet: the error says which */
+/* Returns: (owned): %NULL with an error if a step is not modelled yet */
 Scenario *timeline_scenario(const Timeline *self, GError **error);
-/* Returns: (transfer container): names of its nodes, borrowed; ends with NULL */
+/* Returns: (transfer container): the names (borrowed) of its nodes; ends with NULL */
 const char **timeline_node_names(const Timeline *self);

@@ -3,8 +3,8 @@
 
 #include <glib.h>
 
-/* Words that mean the same in every run: names that are drawn, and those of nodes, which chance may
- * choose, are put aside. */
+/* Words that mean the same in every run: without drawn names, and without names of nodes, which
+ * chance may choose. */
 typedef struct Words Words;
 
 /* @nodes: names of nodes; borrowed, ends with NULL */
@@ -12,6 +12,6 @@ Words *words_new(const char *const *nodes);
 void words_free(Words *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Words, words_free)
 
-/* @labels: what drawn names stand for (char * -> char *). Returns: (owned): @text with "<volume of
+/* @labels: meanings of drawn names (char * -> char *). Returns: (owned): @text with "<volume of
  * data>" for "pvc-0cc1…", "<node>" for "node-a1", "<attachment>" and "<uid>" */
 char *words_without_names(const Words *self, const char *text, GHashTable *labels);

@@ -17,8 +17,8 @@ typedef struct {
     unsigned n_passed, n_failed, n_skipped;
 } Tally;
 
-/* Words as a shell splits them; what was recorded has no quotes, so JSON and templates stay whole
- * if blanks are the only separators. */
+/* Splits words as a shell. Recordings have no quotes, so JSON and templates stay whole if blanks
+ * are the only separators. */
 static char **
 split_words(const char *line)
 {
@@ -48,7 +48,7 @@ print_diff(const char *name, const char *expected, const char *actual)
     }
 }
 
-/* What the command prints at @now: output, then errors. (owned): NULL: none of our commands */
+/* Returns: (owned): the output and errors of a command at @now; NULL for other commands */
 static char *
 answer(const KubectlCluster *cluster, const char *command, ValueTime now)
 {
@@ -62,7 +62,7 @@ answer(const KubectlCluster *cluster, const char *command, ValueTime now)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-/* Line by line: each as in one of @answers, all of which have as many lines. */
+/* Whether each line equals that of one of @answers, which have the same number of lines. */
 static gboolean
 mixed_matches(GPtrArray *answers, const char *expected)
 {
@@ -97,8 +97,8 @@ check_command(Tally *tally,
 {
     g_autoptr(GPtrArray) answers = g_ptr_array_new_with_free_func(g_free);
 
-    /* Ages of whole seconds change at whole seconds, those of events with microseconds at any time:
-     * 20 ms apart is enough. */
+    /* Ages of whole seconds change at whole seconds, those of Events with microseconds at any time:
+     * steps of 20 ms are enough. */
     for (ValueTime now = before;; now = MIN(now + 20 * MS, after)) {
         char *text = answer(cluster, command, now);
 
@@ -123,7 +123,7 @@ check_command(Tally *tally,
     print_diff(name, expected, answers->pdata[0]);
 }
 
-/* The stream of watch events that `get KIND -w` saw: DIR/watch-KIND.jsonl. (owned) */
+/* Returns: (owned): the watch events of `get KIND -w`, from DIR/watch-KIND.jsonl */
 static char *
 read_stream(const char *folder, char **words)
 {
@@ -138,9 +138,8 @@ read_stream(const char *folder, char **words)
     return NULL;
 }
 
-/* @expected: lines of receipt time, tab, text. Each object of the stream is printed at its line's
- * time; the API server told its age a little before. Objects that the watch began with are printed
- * together. */
+/* @expected: lines of receipt time, tab, text. Prints each object of the stream at the time of its
+ * line, less the API server's delay. The first objects of a watch are printed together. */
 static gboolean
 watch_matches(
     const char *stream, char **words, const char *expected, ValueTime early, GString *told)
@@ -178,7 +177,7 @@ watch_matches(
     return FALSE;
 }
 
-/* Each line right at one of several delays of the watch. */
+/* Whether each line is right for one of several delays of the watch. */
 static gboolean
 watch_mixed_matches(const char *stream, char **words, const char *expected)
 {

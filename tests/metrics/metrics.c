@@ -14,7 +14,7 @@
 
 typedef struct {
     char *name, *help, *type;
-    GPtrArray *labels;  /* set of "a,b,c" (owned): of its series, in order */
+    GPtrArray *labels;  /* set of "a,b,c" (owned): labels of its series, in order */
     GPtrArray *buckets; /* set of "0.1 0.25 +Inf" (owned) */
     GString *bounds;    /* of the series being read */
 } Family;
@@ -33,7 +33,7 @@ family_free(void *data)
     g_free(family);
 }
 
-/* The family of a sample: its name without what histograms add. */
+/* Returns: the family of a sample: its name without a histogram's suffix */
 static Family *
 family_of(GHashTable *families, const char *sample, gsize length)
 {
@@ -153,7 +153,7 @@ same(const char *name, const char *what, const char *ours, const char *theirs)
     return FALSE;
 }
 
-/* Each way of ours must be one of theirs. */
+/* Each item of ours must be one of theirs. */
 static gboolean
 all_known(const char *name, const char *what, const GPtrArray *ours, GPtrArray *theirs)
 {

@@ -52,7 +52,7 @@ number(const json_t *event, const char *name)
     return json_number_value(value);
 }
 
-/* Slices come in order of their starts: what is open there must hold the new one, or be over. */
+/* Slices come in order of their starts: an open slice must contain the new one, or be over. */
 static void
 see_slice(GHashTable *lines, const json_t *event)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define TAKES_OVER_WITHIN                                                                          \
-    (5 * SIM_MINUTE)           /* a provisioner that is back: its start, and a queue before it */
+    (5 * SIM_MINUTE)           /* a restarted provisioner: its start, and the queue before it */
 #define WATCH_DELAY SIM_SECOND /* longer than any */
 
 typedef struct {
@@ -149,8 +149,7 @@ history_has_crash(
 
 /* ---- Calls ---- */
 
-/* Whether some pod that was there before the node told its limit has the volume on this node (VF-9,
- * VF-W6). */
+/* Whether a pod older than the limit of its node has the volume on this node (VF-9, VF-W6). */
 static gboolean
 is_for_early_pod(const History *self, const char *driver, const CsiRequest *request)
 {
@@ -215,7 +214,7 @@ history_call_started(History *self, const CsiCallRecord *call)
     update_bare(self, record);
 }
 
-/* Not of a caller that died: its answer is lost. */
+/* The answer for a dead caller is lost. */
 void
 history_call_answered(History *self, const CsiCallRecord *call)
 {
@@ -229,7 +228,8 @@ history_call_answered(History *self, const CsiCallRecord *call)
     switch ((unsigned)request->method) {
     case CSI_CONTROLLER_PUBLISH_VOLUME:
         record->attach_pending = FALSE;
-        /* Stays so: the controller has heard of it, and perhaps not yet of a success after it. */
+        /* Stays TRUE: the controller knows of the failure, and perhaps not yet of a later success.
+         */
         record->place.attach_failed |= !is_done;
         break;
     case CSI_CONTROLLER_UNPUBLISH_VOLUME:
@@ -238,8 +238,8 @@ history_call_answered(History *self, const CsiCallRecord *call)
                 (Place){.attach_asked_at = TIME_UNSET, .bare_since = record->place.bare_since};
         break;
     case CSI_NODE_PUBLISH_VOLUME:
-        if (!is_done) /* a final error takes the directory away (KVM-15); which are final is not
-                         looked at */
+        if (!is_done) /* a final error removes the directory (KVM-15); does not look at which errors
+                         are final */
             remove_directory(record, request->target_path);
         break;
     case CSI_NODE_UNPUBLISH_VOLUME:

@@ -4,7 +4,7 @@
 #include "history.h"
 #include "models/volume/plugins.h"
 
-#define FAULTS_MAX 5 /* the others mostly follow */
+#define FAULTS_MAX 5 /* later faults mostly follow from these */
 
 struct Invariants {
     Run *run;
@@ -54,8 +54,7 @@ check_versions(Invariants *self, const Object *before, const Object *after)
         fault(self, "%s: became another object", after->key->text);
 }
 
-/* API-51, API-54: deletion is for good, new finalizers come too late, and what has finalizers
- * stays. */
+/* API-51, API-54: a deletion is final, allows no new finalizers, and waits for finalizers. */
 static void
 check_deletion(Invariants *self, const Object *before, const Object *after)
 {
@@ -131,8 +130,8 @@ check_claim(Invariants *self, const Claim *before, const Claim *after)
         fault(self, "claim %s: Bound, but its volume is not its own", text);
 }
 
-/* A PersistentVolume says at most what the driver has: the resizer writes after the driver has
- * grown it (RSZ-20). */
+/* A PersistentVolume is at most as large as the driver's volume: the resizer writes after the
+ * driver has grown it (RSZ-20). */
 static void
 check_size(Invariants *self, const Volume *volume)
 {
@@ -163,8 +162,7 @@ check_volume(Invariants *self, const Volume *before, const Volume *after)
     if (before != NULL && after->capacity_bytes < before->capacity_bytes)
         fault(self, "volume %s: has become smaller", text);
     check_size(self, after);
-    /* A volume that was given to a claim is given to no other: it is released, or given back first.
-     */
+    /* A bound volume binds to no other claim: it is released, or unbound first. */
     if (before != NULL && object_uid_is_set(before->claim_ref.uid) &&
         object_uid_is_set(after->claim_ref.uid) &&
         !object_uid_equal(before->claim_ref.uid, after->claim_ref.uid))
@@ -206,8 +204,8 @@ check_mounts(Invariants *self, const Pod *pod)
     }
 }
 
-/* The scheduler's promise as a pod gets its node: there is room (VF-50), and the node reaches all
- * its volumes (VB-94). */
+/* When a pod gets its node, the node has room (VF-50) and reaches all volumes of the pod (VB-94).
+ */
 static void
 check_node(Invariants *self, const Pod *pod)
 {
@@ -333,7 +331,7 @@ volume_of_handle(const Invariants *self, const CsiDriver *driver, const char *vo
     return NULL;
 }
 
-/* In its Node's volumesAttached. */
+/* Whether the Node lists the volume in volumesAttached. */
 static gboolean
 is_reported(const Invariants *self, const Volume *volume, const char *node_name)
 {
@@ -357,12 +355,11 @@ attachment_of(const Invariants *self, const Volume *volume, const char *node)
     return NULL;
 }
 
-#define ATTACH_WAIT                                                                                \
-    (2 * SIM_MINUTE) /* ADC-60, ADC-61: then the controller gives up, and the attachment is        \
-                        uncertain */
+/* ADC-60, ADC-61: then the controller gives up, and the attachment is uncertain. */
+#define ATTACH_WAIT (2 * SIM_MINUTE)
 
-/* ADC-49, ADC-53: the attachment keeps other nodes away, unless the controller has reason not to be
- * certain of it (ADC-24). */
+/* ADC-49, ADC-53: the attachment excludes other nodes, unless the controller has a reason to be
+ * uncertain of it (ADC-24). */
 static gboolean
 keeps_others_away(const Invariants *self, const Volume *volume, const char *node)
 {
@@ -404,9 +401,9 @@ typedef struct {
     unsigned n;
 } LimitCount;
 
-/* Whether the scheduler counted it before it came: not for a pod that was there before the driver
- * told its limit (VF-9, VF-W6), nor if its claim was bound late to a volume made by hand: by its
- * class no driver's (VF-5). */
+/* Whether the scheduler counted the volume: not if the pod is older than the driver's limit (VF-9,
+ * VF-W6), nor if its claim was bound late to a volume made by hand, whose class names no driver
+ * (VF-5). */
 static gboolean
 is_counted(const Invariants *self, const CsiDriver *driver, const char *volume_id, const char *node)
 {
@@ -464,7 +461,7 @@ check_attach_call(Invariants *self, const CsiCallRecord *record)
     check_limit(self, record, driver);
 }
 
-/* KVM-36, KVM-41: only what is attached is staged. */
+/* KVM-36, KVM-41: only attached volumes are staged. */
 static void
 check_stage_call(Invariants *self, const CsiCallRecord *record)
 {
@@ -564,9 +561,8 @@ has_ready_pod(const Invariants *self, const Claim *claim)
     return FALSE;
 }
 
-/* What was asked for in time has become larger, as all pods are ready and nothing is in the way any
- * more (RSZ-20, RSZ-51). A class that does not allow it refuses to take the larger request
- * (API-124). */
+/* Volumes have grown if it was requested early enough, as all pods are ready and no fault is left
+ * (RSZ-20, RSZ-51). A class that forbids growing refuses the request (API-124). */
 static void
 check_grown(Invariants *self)
 {
@@ -648,7 +644,7 @@ check_left_volume(void *data, const CsiModelledVolume *volume)
     }
 }
 
-/* What a node says after the last volume has gone. */
+/* The node's lists after the last volume is gone. */
 static void
 check_left_node(Invariants *self, const Node *node)
 {

@@ -3,19 +3,18 @@
 
 #include "run/world/run.h"
 
-/* What holds in every cluster whatever happens to it, looked at after every write and every CSI
- * call. */
+/* Invariants of every cluster, checked after each write and each CSI call. */
 typedef struct Invariants Invariants;
 
-/* Watches @run from now on. Returns: (owned): to be freed before @run */
+/* Watches @run from now on. Returns: (owned): free it before @run */
 Invariants *invariants_new(Run *run);
 void invariants_free(Invariants *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Invariants, invariants_free)
-/* All pods there are must be ready now. */
+/* All existing pods must be ready now. */
 void invariants_check_ready(Invariants *self);
-/* Nothing moves any more: both sides of a binding know each other. */
+/* The cluster is at rest: both sides of a binding name each other. */
 void invariants_check_settled(Invariants *self);
-/* Everything was deleted: nothing is left but what was made by hand. */
+/* Everything was deleted: only objects made by hand are left. */
 void invariants_check_empty(Invariants *self);
-/* Returns: (borrowed): a line for each of the first faults; empty: none */
+/* Returns: (borrowed): a line for each of the first faults; empty if there are none */
 const char *invariants_faults(const Invariants *self);

@@ -10,10 +10,10 @@
 #define FILES                                                                                      \
     "files.soak.example" /* volumes that are mounted without attaching, by any number of nodes */
 
-/* When everything is deleted: what is hard may take the longest back-off (5 min of the sidecars) a
+/* When everything is deleted: a hard case may take the longest back-off (5 min of the sidecars) a
  * few times. */
 #define DELETE_AT_S (20 * 60)
-#define WORK_UNTIL_S 240 /* changes and faults come before */
+#define WORK_UNTIL_S 240 /* changes and faults come earlier */
 #define N_PODS_MAX 5
 #define N_GROUPS_MAX 3
 #define N_CLAIMS_MAX 5 /* of a pod */
@@ -98,7 +98,7 @@ add_latency(Maker *self, const char *method, unsigned ms)
         g_string_append_printf(self->spec, "      %s: {exponential: {mean: %ums, max: 60s}}\n",
                                method, between(self, 1, ms));
         return;
-    default: /* not for ever: some end of all calls is waited for */
+    default: /* not forever: tests wait for the end of all calls */
         g_string_append_printf(self->spec,
                                "      %s: {lognormal: {p50: %ums, p99: %ums, max: 60s}}\n", method,
                                between(self, 1, ms), between(self, ms + 1, 20 * ms));
@@ -124,8 +124,8 @@ add_latencies(Maker *self, gboolean attaches)
     add_latency(self, "NodeExpandVolume", 500);
 }
 
-/* Whether the caller believes that nothing was done: for a driver that did it all the same nobody
- * will undo it (PROV-16, KVM-15). */
+/* Whether the caller takes the error for "not done": if the driver did it all the same, nobody will
+ * undo it (PROV-16, KVM-15). */
 static gboolean
 is_final(const char *method, const char *code)
 {
@@ -138,7 +138,7 @@ is_final(const char *method, const char *code)
             g_str_equal(method, "NodePublishVolume"));
 }
 
-/* Each goes away by itself, by its count. */
+/* Each ends by itself, by its count. */
 static void
 add_errors(Maker *self, gboolean attaches)
 {
@@ -173,7 +173,7 @@ add_errors(Maker *self, gboolean attaches)
 static void
 add_limits(Maker *self)
 {
-    if (one_in(self, 3)) /* a few slow calls must not hold up all others for 20 minutes */
+    if (one_in(self, 3)) /* a few slow calls must not block all others for 20 minutes */
         g_string_append_printf(self->spec, "    limits: {concurrent: %u}\n",
                                between(self, 1, 5) * (self->is_easy ? 10 : 1));
     else if (one_in(self, 3))
@@ -181,7 +181,7 @@ add_limits(Maker *self)
                                between(self, 1, 10), between(self, 1, 10));
 }
 
-/* Of a sidecar: those that are not told to elect a leader all work, and undo each other's. */
+/* Replicas of a sidecar need leader election: without it all work, and undo each other's work. */
 static const char *
 draw_replicas(Maker *self)
 {
@@ -298,8 +298,7 @@ class_of(Maker *self)
     }
 }
 
-/* A claim that only one pod may use may keep others waiting for good: not where all must become
- * ready. */
+/* A claim for one pod only may block other pods for good: not used where all must become ready. */
 static void
 append_claim_spec(Maker *self, GString *text, const char *class, gboolean is_block)
 {
@@ -346,7 +345,7 @@ append_pod_spec(
         g_string_append_printf(text, "nodeSelector: {group: g%u}, ", below(self, self->n_groups));
     if (one_in(self, 3))
         g_string_append_printf(text, "terminationGracePeriodSeconds: %u, ", below(self, 30));
-    if (!self->is_easy && one_in(self, 3)) /* others may have to go for it */
+    if (!self->is_easy && one_in(self, 3)) /* it may preempt other pods */
         g_string_append_printf(text, "priority: %u, ", below(self, 3));
     g_string_append_printf(text,
                            "containers: [{name: c, image: i, resources: {requests: {cpu: %um}}, ",
@@ -361,9 +360,8 @@ append_pod_spec(
     g_string_append(text, "]}");
 }
 
-/* A claim of a class that does not bring together in a pod what need not be in reach of one node:
- * volumes of class immediate land in any zone, so an easy pod has one at most, and none that is
- * bound late. */
+/* A class for a claim of a pod. Volumes of class immediate land in any zone: so that an easy pod
+ * finds a node, it has at most one of them, and then no claims that are bound late. */
 static const char *
 class_for_pod(Maker *self, gboolean *has_immediate)
 {
@@ -469,7 +467,7 @@ add_stateful_set(Maker *self)
 
 /* ---- Changes while it lives ---- */
 
-/* Some copy of a claim; "" if there is none. */
+/* Returns: a copy of a claim; "" if there is none */
 static void
 draw_claim(Maker *self, unsigned n_pods, char *name, size_t size)
 {
@@ -509,7 +507,7 @@ label_pod(Maker *self, unsigned n_pods, unsigned at)
                                at, pods, below(self, self->n_pods[pods]), below(self, 3));
 }
 
-/* For a while no pod is put there. */
+/* The node takes no pods for a while. */
 static void
 cordon_node(Maker *self, unsigned at)
 {
@@ -523,7 +521,7 @@ cordon_node(Maker *self, unsigned at)
                                i == 0 ? at : until, group, number, i == 0 ? "true" : "false");
 }
 
-/* It is slow for a while, and some calls fail. */
+/* The driver is slow for a while, and some calls fail. */
 static void
 change_driver(Maker *self, unsigned at)
 {
@@ -576,7 +574,7 @@ delete_claims(Maker *self, unsigned n_pods, unsigned at)
             pods);
 }
 
-/* Some of it goes and grows while the rest lives. */
+/* Deletes and grows some objects while the rest stays. */
 static void
 add_changes(Maker *self, unsigned n_pods)
 {
@@ -626,8 +624,7 @@ add_end(Maker *self, unsigned n_pods)
                                "PersistentVolumeClaim");
 }
 
-/* Whatever crashes comes back soon: before a node that does not answer would lose its volumes (6
- * min). */
+/* Crashed processes come back soon: before a silent node would lose its volumes (6 min). */
 static void
 add_faults(Maker *self)
 {
@@ -666,8 +663,7 @@ add_faults(Maker *self)
     }
 }
 
-/* What only disturbs, or is back soon: as above, before a node that does not answer would lose its
- * volumes. */
+/* Faults that only disturb or end soon: before a silent node would lose its volumes. */
 static char *
 draw_trouble(Maker *self, unsigned group)
 {
@@ -704,8 +700,8 @@ draw_trouble(Maker *self, unsigned group)
     }
 }
 
-/* A server that refuses is apart from the workload's moments: an action that it refuses is lost, as
- * any user's. */
+/* The API server refuses requests only between the workload's actions: a refused action is lost,
+ * like any user's. */
 static void
 add_troubles(Maker *self, gboolean is_first)
 {

@@ -3,17 +3,16 @@
 
 #include <glib.h>
 
-/* A random cluster, what is done to it, and what breaks, as the text of a scenario file: so it goes
- * through the loader as users' files do, and a failure can be looked at with `kvolsim run`. */
+/* A random cluster with its workload and faults, as the text of a scenario file: it passes through
+ * the loader like users' files, and `kvolsim run` can replay a failure. */
 typedef struct {
-    char *text;         /* (owned) */
-    gboolean is_easy;   /* room for everything and nothing that lasts in its way: all pods must be
-                           ready before the end */
-    gboolean is_small;  /* cheap enough to be run with tickers that poll */
-    gint64 delete_at_s; /* from then on everything is deleted */
+    char *text;        /* (owned) */
+    gboolean is_easy;  /* enough room and no lasting fault: all pods must be ready before the end */
+    gboolean is_small; /* cheap enough to be run with tickers that poll */
+    gint64 delete_at_s; /* when everything is deleted */
 } RandomScenario;
 
-/* Returns: (owned): the same for the same @seed */
+/* Returns: (owned): the scenario, the same for the same @seed */
 RandomScenario *random_scenario_new(guint64 seed);
 void random_scenario_free(RandomScenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RandomScenario, random_scenario_free)

@@ -18,7 +18,7 @@
 
 #define SEEDS_OF_CHECK 20
 #define POLLED_UNTIL (2 * SIM_MINUTE) /* polling costs until the end of time */
-#define REST_AT_MOST (24 * SIM_HOUR)  /* nothing that is left to itself works longer */
+#define REST_AT_MOST (24 * SIM_HOUR)  /* a cluster without changes is at rest by then */
 
 typedef struct {
     uint64_t seed;
@@ -68,7 +68,7 @@ start(Soak *self, gboolean polling)
     return run;
 }
 
-/* The run's results, file after file. (owned) */
+/* Returns: (owned): the run's results, file after file */
 static char *
 result_text(Soak *self, const Run *run)
 {
@@ -89,7 +89,7 @@ result_text(Soak *self, const Run *run)
     return g_string_free(text, FALSE);
 }
 
-/* Tells the first line that differs. */
+/* Prints the first line that differs. */
 static void
 compare(Soak *self, const char *what, const char *one, const char *other)
 {
@@ -106,7 +106,7 @@ compare(Soak *self, const char *what, const char *one, const char *other)
                            others[i] == NULL ? "(end)" : others[i]);
 }
 
-/* To the end, with all invariants. Returns: (owned): the results; NULL if it did not get so far */
+/* Runs to the end, with all invariants. Returns: (owned): the results; NULL after a fault */
 static char *
 run_watched(Soak *self)
 {
@@ -149,11 +149,11 @@ check_polling(Soak *self)
     g_autofree char *other = result_text(self, polling);
     char *end = strstr(one, "summary.json"), *other_end = strstr(other, "summary.json");
     if (end != NULL && other_end != NULL)
-        *end = *other_end = '\0'; /* it counts events, ticks too */
+        *end = *other_end = '\0'; /* it counts events, including ticks */
     compare(self, "sleeping and polling", one, other);
 }
 
-/* Wherever a run ends, it lets go of everything: the sanitizer build looks for leaks. */
+/* A run that ends anywhere frees everything: the sanitizer build looks for leaks. */
 static void
 check_cut(Soak *self)
 {
@@ -163,7 +163,7 @@ check_cut(Soak *self)
                                     (SimTime)(self->seed * 104729 % 1000) * SIM_MS);
 }
 
-/* Returns: whether all is well */
+/* Returns: whether there was no fault */
 static gboolean
 soak(uint64_t seed, const char *folder)
 {

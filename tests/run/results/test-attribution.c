@@ -13,8 +13,8 @@
 #include "sim/station.h"
 #include "sim/token-bucket.h"
 
-/* Where the time went: that causes add up, that they equal theory where theory has an answer, and
- * that the known bottlenecks of a burst are found. */
+/* Attribution: causes add up, equal theory where theory has an answer, and name the known
+ * bottlenecks of a burst. */
 
 /* ---- Every scenario: to the nanosecond ---- */
 
@@ -42,7 +42,7 @@ execute(const Scenario *scenario, uint64_t seed)
     return run;
 }
 
-/* Without a gap, within the stage, each with a cause, and so adding up to it. */
+/* The links of a stage have causes and no gaps, so they add up to it. */
 static void
 assert_adds_up(const char *file, const StageRecord *record, const GArray *links)
 {
@@ -80,7 +80,7 @@ check_scenario(const char *file, uint64_t seed)
         attribution_chain(run, record, links);
         assert_adds_up(file, record, links);
     }
-    /* Nor is anything lost in the sums. */
+    /* The sums lose nothing, either. */
     attribution_add(attribution, run, stages);
     for (unsigned stage = 0; stage < N_STAGES; stage++) {
         SimTime sum, bottlenecks_sum, values = 0;
@@ -241,8 +241,8 @@ request_sent(Sim *sim, void *data)
     request->sent_by = sim_cause(sim);
 }
 
-/* 100 requests at once at 5 a second with a burst of 10: request k waits (k - 10) / 5 s for its
- * token, and for nothing else. */
+/* 100 requests at once, at 5 a second with a burst of 10: request k waits (k - 10) / 5 s for its
+ * token, and for no other cause. */
 static void
 a_token_bucket_is_a_token_bucket(void **state)
 {
@@ -343,8 +343,8 @@ attribute_small(Attribution *attribution, const char *driver, const char *provis
     scenario_free(scenario);
 }
 
-/* 20 claims at once, one worker, a second each: claim k waits for k - 1 others, 190 s in all, and
- * has a second of its own. Beside the driver's time a turn costs some milliseconds of requests. */
+/* 20 claims at once, one worker, a second each: claim k waits for k - 1 claims before it, 190 s in
+ * all, and takes a second itself. Besides, each claim takes some milliseconds of requests. */
 static void
 one_worker_thread_is_waited_for(void **state)
 {
@@ -365,8 +365,8 @@ one_worker_thread_is_waited_for(void **state)
     assert_non_null(strstr(advice, "--worker-threads"));
 }
 
-/* The same with 100 workers and 5 requests a second after a burst of 10: POST k (from 0) leaves (k
- * - 9) / 5 s late, and Events that stand in between take more. */
+/* The same with 100 workers and 5 requests a second after a burst of 10: POST k (from 0) is sent (k
+ * - 9) / 5 s late; Events in between take more. */
 static void
 tokens_are_waited_for(void **state)
 {
@@ -378,15 +378,15 @@ tokens_are_waited_for(void **state)
     SimTime theory = 0;
     for (unsigned k = 10; k < 40; k++)
         theory += (SimTime)(k - 9) * SIM_SECOND / 5;
-    /* The burst is used up by Provisioning events in the second of CreateVolume, which gives five
+    /* Provisioning Events use up the burst within the second of CreateVolume, which gives five
      * tokens back. */
     assert_true(waited >= theory - 40 * SIM_SECOND && waited <= theory + 40 * 4 * SIM_SECOND);
     assert_int_equal(total_of(attribution, STAGE_PROVISION, WAIT_DRIVER, "CreateVolume"),
                      40 * SIM_SECOND);
 }
 
-/* CreateVolume fails three times for each claim: it is tried again after 1, 2 and 4 s (PROV-33), 7
- * s in all, and takes a second each time. */
+/* CreateVolume fails three times for each claim. Retries come after 1, 2 and 4 s (PROV-33), 7 s in
+ * all, and take a second each. */
 static void
 retries_are_waited_for(void **state)
 {
@@ -450,7 +450,7 @@ a_burst_waits_for_its_sidecars(void **state)
     assert_bottleneck(lifted, 20, STAGE_POD_START, WAIT_POLL, "kubelet/node status");
 }
 
-/* The log is kept or not: the run is the same. */
+/* Keeping the log does not change the run. */
 static void
 attribution_changes_nothing(void **state)
 {

@@ -13,7 +13,8 @@
 #include "models/api/field.h"
 #include "run/results/event-list.h"
 
-/* events.json and events.jsonl against a JSON library and against the API server's own Events. */
+/* Compares events.json and events.jsonl with a JSON library and with the API server's own Events.
+ */
 
 static const char scenario_text[] =
     "apiVersion: kvolsim.io/v1\n"
@@ -50,8 +51,8 @@ static const char objects_text[] =
     "  containers: [{name: c, image: i}]\n"
     "  volumes: [{name: data, persistentVolumeClaim: {claimName: %s}}]\n";
 
-/* Names that share their beginnings, and one that goes on as if with the time of an Event of "a":
- * its Events come between those. */
+/* Names with common beginnings. One continues "a" like the time of an Event, so its Events come
+ * between those of "a". */
 static const char *const names[] = {"b", "a", "a-1", "a.z", "a.1", "aa", "a.%.8sf", "a.%.8sf.c"};
 static const char *const namespaces[] = {"default", "apps"};
 
@@ -93,7 +94,7 @@ run_names(Scenario **scenario)
 
 typedef void (*Writer)(const Run *run, const Stages *stages, ResultFile *file);
 
-/* Returns: (owned): what one of the two writes */
+/* Returns: (owned): the text of a file */
 static char *
 contents_of(const Run *run, Writer writer)
 {
@@ -116,7 +117,7 @@ text_of(const json_t *object, const char *one, const char *other)
     return json_string_value(json_object_get(json_object_get(object, one), other));
 }
 
-/* Keys in order, indentation and escapes: what a library makes of the list's values is the list. */
+/* Keys, indentation and escapes are those of a JSON library for the same values. */
 static void
 the_list_is_as_a_library_prints_it(void **state)
 {
@@ -142,7 +143,7 @@ the_list_is_as_a_library_prints_it(void **state)
     scenario_free(scenario);
 }
 
-/* By namespace, then name, letter by letter; and each Event that the API server has, once. */
+/* Sorted by namespace and name, letter by letter, with each Event of the API server once. */
 static void
 the_list_is_by_namespace_and_name(void **state)
 {
@@ -171,13 +172,13 @@ the_list_is_by_namespace_and_name(void **state)
     for (unsigned i = 0; i < api_server_n_events(api); i++)
         n_written += api_server_event(api, i)->count > 0;
     assert_int_equal(json_array_size(items), n_written);
-    assert_true(n_between > 0); /* such names were indeed among them */
+    assert_true(n_between > 0); /* such names occur */
     json_decref(list);
     run_free(g_steal_pointer(&run));
     scenario_free(scenario);
 }
 
-/* In the order of the API server, line by line what it has. */
+/* Each line holds an Event of the API server, in its order. */
 static void
 lines_hold_what_the_api_server_has(void **state)
 {
@@ -186,7 +187,7 @@ lines_hold_what_the_api_server_has(void **state)
     g_autofree char *found = contents_of(run, events_jsonl);
     g_auto(GStrv) lines = g_strsplit(found, "\n", -1);
     const ApiServer *api = cluster_api(run_cluster(run));
-    unsigned n = 1; /* after the line that tells of the run */
+    unsigned n = 1; /* after the first line, about the run */
 
     (void)state;
     for (unsigned i = 0; i < api_server_n_events(api); i++) {

@@ -39,7 +39,7 @@ execute(const Scenario *scenario, const RunOptions *options)
     return run;
 }
 
-/* All that a run saw, as text. */
+/* The milestones of a run, as text. */
 static char *
 story(const Run *run)
 {
@@ -124,7 +124,7 @@ another_seed_tells_another_story(void **state)
     assert_string_not_equal(told, replicated);
 }
 
-/* Wherever a run is cut off, it lets go of everything: the sanitizer build looks for leaks. */
+/* A run that stops anywhere frees everything: the sanitizer build looks for leaks. */
 static void
 a_run_may_end_anywhere(void **state)
 {
@@ -141,8 +141,8 @@ a_run_may_end_anywhere(void **state)
     }
 }
 
-/* Spans are printed after the run, when components that crashed are gone: what they name is the
- * run's. */
+/* Spans are printed after the run, when crashed components are gone: the run owns the names in
+ * them. */
 static void
 spans_outlive_components(void **state)
 {
@@ -217,7 +217,7 @@ stages_add_up(void **state)
     assert_true(n_started > 200);
 }
 
-/* Numbered copies of a volume and a claim that name each other: volume-2 and claim-2 do. */
+/* Numbered copies of a volume and a claim that name each other: volume-2 names claim-2. */
 static void
 copies_name_their_own(void **state)
 {
@@ -245,7 +245,7 @@ compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The ready scenarios by their names, sorted: whoever adds one adds a file and nothing else. */
+/* The ready scenarios by name, sorted: to add one takes just a file. */
 static GPtrArray *
 scenario_names(void)
 {

@@ -10,8 +10,8 @@
 
 #include "run/teach/lesson.h"
 
-/* The lessons: that each stated answer is what the run gives, each reference solution solves its
- * task, and the lesson as it is does not. */
+/* Lessons: the run gives each stated answer, each reference solution solves its task, and the
+ * lesson as it is does not. */
 
 #define LESSONS_MIN 12
 
@@ -27,7 +27,7 @@ lessons_folder(void)
     return g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", "lessons", NULL);
 }
 
-/* (owned): of char *, "01-static-binding.yaml" */
+/* Returns: (owned): of char *: "01-static-binding.yaml" */
 static GPtrArray *
 lesson_names(void)
 {
@@ -75,7 +75,7 @@ answer_is_what_the_run_gives(const char *name, const Lesson *lesson, const Lesso
     assert_false(lesson_is_right(question, ""));
 }
 
-/* One of the choices is right, and only one. */
+/* Exactly one choice is right. */
 static void
 one_choice_is_right(const LessonQuestion *question)
 {
@@ -165,7 +165,7 @@ all_texts_are_there_in_both_languages(void **state)
     }
 }
 
-/* A solution may not do away with the task: what is not allowed is refused, and told. */
+/* A solution may not remove the task: other changes than the allowed ones are errors. */
 static void
 what_a_task_does_not_allow_is_refused(void **state)
 {

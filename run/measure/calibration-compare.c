@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Two calibrations of one machine: how far they are apart is the machine's noise, and no model of
- * the first can be nearer to it than that. */
+/* Two calibrations of one machine: their distance is the machine's noise. No model of the first can
+ * be nearer to the second than that. */
 
 #define DRAWS 300
-#define OF_DRAWS 0.95 /* are nearer than what is called noise */
+#define OF_DRAWS 0.95 /* of the draws are within the noise */
 #define SEED 1
 
 static GArray *
@@ -46,7 +46,7 @@ calibration_compare(const GArray *before, const GArray *now)
     return rows;
 }
 
-/* @n of @some, by chance and again and again, against all of @others. Adds to @ratios and
+/* Draws @n of @some again and again, and compares them with all of @others. Adds to @ratios and
  * @distances. */
 static void
 draw(const GArray *some,

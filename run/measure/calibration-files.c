@@ -149,7 +149,7 @@ append_slowdown(GString *text, CsiLatency kind, CsiSlowdown slowdown)
         g_string_append_printf(text, "  %s: %.2f\n", csi_latency_name(kind), slowdown.exponent);
 }
 
-/* Each as it would have been alone. @slowdowns: what was found */
+/* Latencies without concurrency. @slowdowns: (out): the slowdowns found */
 static void
 append_alone(GString *text, const GArray *samples, GString *slowdowns)
 {

@@ -7,19 +7,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How calls that are under way at once slow each other down, from when each of them began and
- * ended. */
+/* Estimates how concurrent calls slow each other down, from the beginning and end of each call. */
 
 #define EXPONENT_MIN (-1.)
 #define EXPONENT_MAX 2.
 #define EXPONENT_STEP 0.02
 #define UNDISTURBED_STEP 0.25
-#define SAMPLES_MIN 10 /* of a number of workers: fewer say nothing */
-#define ALONE_MIN 40   /* samples of the fewest workers that are enough without the others */
-#define WORTH 0.9    /* by what more undisturbed ones must bring them nearer, else chance does it */
-#define WARM_S 0.001 /* what is done sooner is faster in company only because caches are warm */
+#define SAMPLES_MIN 10 /* for a number of workers; fewer tell nothing */
+#define ALONE_MIN 40   /* samples of the fewest workers that suffice alone */
+#define WORTH 0.9      /* improvement that more undisturbed calls need, against chance */
+#define WARM_S 0.001   /* shorter calls speed up in company only because of warm caches */
 
-/* A part of a call in which the same number was under way. */
+/* A part of a call with a constant number of concurrent calls. */
 typedef struct {
     unsigned n;
     double seconds;
@@ -36,8 +35,8 @@ end_of(const CalibrationSample *sample)
     return sample->began + sample->seconds;
 }
 
-/* Of all samples that overlap with the @i-th: they are in the order in which they began, and none
- * lasts longer than @longest. */
+/* The parts of sample @i, from the samples that overlap it. Samples are in the order of their
+ * beginning; none lasts longer than @longest. */
 static GArray *
 parts_of(const GArray *samples, unsigned i, double longest)
 {
@@ -128,8 +127,8 @@ calibration_shares_alone(const CalibrationShares *self,
     return seconds;
 }
 
-/* How far the calls of each number of workers are from those of the fewest; the more there are, the
- * more it counts. */
+/* The distance of the calls of each number of workers from the calls of the fewest, weighted by the
+ * number of samples. */
 static double
 unlikeness(const CalibrationShares *self,
            CsiLatency kind,
@@ -190,7 +189,7 @@ workers_tried(const CalibrationShares *self, CsiLatency kind, unsigned *workers,
     return n;
 }
 
-/* The best of those with this many undisturbed. @value: (out): its unlikeness */
+/* The best exponent for this number of undisturbed calls. @value: (out): its unlikeness */
 static CsiSlowdown
 best_exponent(const CalibrationShares *self,
               CsiLatency kind,
@@ -203,7 +202,7 @@ best_exponent(const CalibrationShares *self,
     unsigned n_best = 0;
 
     *value = HUGE_VAL;
-    /* Of those that are equally good, the middle: distances of samples go in steps. */
+    /* Takes the middle of equally good values: distances of samples go in steps. */
     for (int i = 0; EXPONENT_MIN + i * EXPONENT_STEP <= EXPONENT_MAX; i++) {
         const CsiSlowdown tried = {EXPONENT_MIN + i * EXPONENT_STEP, undisturbed};
         double found = unlikeness(self, kind, workers, n_workers, tried);

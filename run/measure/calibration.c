@@ -13,10 +13,9 @@
  * well */
 #define STAGING_FORMAT "/var/lib/kubelet/plugins/kubernetes.io/csi/loop.kvolsim.io/%s/globalmount"
 #define TARGET_FORMAT "/var/lib/kubelet/pods/%s-%u/volumes/kubernetes.io~csi/%s/mount"
-#define DATA_BYTES                                                                                 \
-    65536            /* what is written to each volume while it is published, as validations do */
-#define TEAMS_MAX 12 /* whose volumes are there at once */
-#define THREADS 64   /* as validations have them, unless more go together */
+#define DATA_BYTES 65536 /* written to each published volume, as in validations */
+#define TEAMS_MAX 12     /* teams whose volumes exist at once */
+#define THREADS 64       /* as in validations, unless more lives go together */
 
 /* ---- A life ---- */
 
@@ -27,15 +26,16 @@ typedef enum {
 } Subject;
 
 typedef enum {
-    AFTER_PAUSE, /* the machine has had other things to do, or nothing */
-    AT_ONCE,     /* whoever made the step before makes this one as well */
+    AFTER_PAUSE, /* after other work of the machine, or none */
+    AT_ONCE,     /* right after the step before */
     AFTER_USE,   /* the volume has been in use for a while */
 } When;
 
-#define AT_ONCE_S 0.002   /* a kubelet's mean time between two calls for one volume */
-#define PAUSE_SPREAD 1000 /* how many times as long the longest pause is as the shortest */
+#define AT_ONCE_S 0.002   /* mean time between two calls of a kubelet for one volume */
+#define PAUSE_SPREAD 1000 /* the longest pause / the shortest */
 
-#define UNMEASURED CSI_N_LATENCIES /* its like is measured elsewhere, under plainer conditions */
+#define UNMEASURED                                                                                 \
+    CSI_N_LATENCIES /* another step measures the same operation under plainer conditions */
 #define OF(method) ((CsiLatency)(method))
 
 /* In this order, each once. First as a pod's volume lives: in use, moved, in use again. A file
@@ -87,8 +87,8 @@ typedef struct {
     double place; /* among the others, from 0 to 1 */
 } Job;
 
-/* Of all threads. Teams take job after job; a job's lives go through their steps together, and only
- * one team at a time takes a step. */
+/* Shared by all threads. Teams take job after job; the lives of a job go through their steps
+ * together, and only one team at a time takes a step. */
 typedef struct {
     LoopBackend *backend;
     const CalibrationOptions *options;
@@ -100,7 +100,7 @@ typedef struct {
     GCond stepped;
     GArray *samples;
     char *failure;      /* the first */
-    unsigned n_volumes; /* of jobs that are being done */
+    unsigned n_volumes; /* of the present jobs */
     int next_job, next_life, in_flight, stop, n_done;
 } Calibration;
 
@@ -108,7 +108,7 @@ typedef struct {
     Calibration *all;
     const Job *job;
     unsigned number, step;
-    gboolean is_ready; /* has read what its step needs */
+    gboolean is_ready; /* has read the input of its step */
     int *n_moving;     /* of its team */
     char *ids[3];      /* by Subject */
 } Life;
@@ -171,7 +171,7 @@ note(const Life *life, unsigned in_flight, gint64 began, gint64 ended, const Csi
     g_mutex_unlock(&all->lock);
 }
 
-/* A volume that nobody ever wrote to is unmounted in no time. */
+/* Writes to the volume: unmounting an unwritten volume takes no time. */
 static void
 use_volume(const Calibration *all, const char *target)
 {
@@ -180,7 +180,7 @@ use_volume(const Calibration *all, const char *target)
     g_autofree char *bytes = g_malloc0(DATA_BYTES);
     int file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-    /* What goes wrong here shows in the operations that follow. */
+    /* A failure here shows in the operations that follow. */
     if (file != -1 && write(file, bytes, DATA_BYTES) == DATA_BYTES)
         fsync(file);
     if (file != -1)
@@ -275,7 +275,7 @@ member(void *data, void *user_data)
     g_mutex_unlock(&all->lock);
 }
 
-/* Sleeps, unless all is broken off. */
+/* Sleeps, unless the calibration is interrupted. */
 static void
 let_be_used(Calibration *all, gint64 us)
 {
@@ -330,7 +330,7 @@ do_job(Calibration *all, const Job *job)
             g_free(lives[i].ids[k]);
 }
 
-/* Not more volumes than were promised; one job's are always taken. */
+/* Waits until the job's volumes fit below the limit; one job always fits. */
 static void
 wait_for_room(Calibration *all, const Job *job)
 {
@@ -376,8 +376,7 @@ compare_jobs(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sizes and numbers of workers take turns all along: what changes on the machine meanwhile meets
- * them all. */
+/* Sizes and numbers of workers take turns, so changes of the machine meet them all. */
 static GArray *
 plan_jobs(const CalibrationOptions *options)
 {
@@ -395,7 +394,7 @@ plan_jobs(const CalibrationOptions *options)
     return jobs;
 }
 
-/* Returns: FALSE: broken off, or something failed */
+/* Returns: FALSE: interrupted, or an operation failed */
 static gboolean
 run_teams(Calibration *all, unsigned workers_max)
 {
@@ -411,7 +410,7 @@ run_teams(Calibration *all, unsigned workers_max)
            (unsigned)g_atomic_int_get(&all->n_done) < all->jobs->len) {
         go_on = options->progress(options->progress_data, (unsigned)g_atomic_int_get(&all->n_done),
                                   all->jobs->len);
-        g_usleep(50000); /* to look how far the others are */
+        g_usleep(50000); /* before the next look at the progress */
     }
     g_mutex_lock(&all->lock);
     if (!go_on)

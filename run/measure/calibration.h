@@ -11,7 +11,7 @@
 typedef struct {
     CsiLatency kind;
     int64_t bytes;      /* of the volume */
-    unsigned workers;   /* volumes of which the same was done at once */
+    unsigned workers;   /* volumes that did the same at once */
     unsigned in_flight; /* operations at once as this one began, itself included */
     double began;       /* seconds since the calibration began */
     double seconds;
@@ -63,7 +63,7 @@ char *calibration_concurrency(const GArray *samples, const char *prefix);
 
 /* ---- calibration-slowdown.c ---- */
 
-/* What each operation would have taken alone, had those that were under way slowed it down so. */
+/* The duration of each operation without the slowdown by concurrent ones. */
 typedef struct CalibrationShares CalibrationShares;
 /* @samples: (borrowed): outlives it */
 CalibrationShares *calibration_shares_new(const GArray *samples);
@@ -74,13 +74,13 @@ GArray *calibration_shares_alone(const CalibrationShares *self,
                                  CsiLatency kind,
                                  unsigned workers,
                                  CsiSlowdown slowdown);
-/* The same of those that a profile is fitted to: all if nothing slows them down, else those of the
- * fewest workers, if there are enough: what is reckoned from company is spread more widely than
- * what was alone. (owned) */
+/* The same for the samples that a profile is fitted to: all without a slowdown; otherwise those of
+ * the fewest workers, if there are enough, because computed durations spread more widely than
+ * measured ones. (owned) */
 GArray *
 calibration_shares_base(const CalibrationShares *self, CsiLatency kind, CsiSlowdown slowdown);
-/* The slowdown for which many at once and few look most alike. Exponent 0: no difference, or it was
- * not tried */
+/* The slowdown that makes many and few workers most alike. Exponent 0: no difference, or not tested
+ */
 CsiSlowdown calibration_shares_fit(const CalibrationShares *self, CsiLatency kind);
 
 /* ---- calibration-compare.c: the machine's noise ---- */
@@ -100,7 +100,7 @@ typedef struct {
     double ks;
 } CalibrationNoise;
 
-/* How far @n samples of one of two calibrations are from the other: 95 of 100 such are nearer.
- * FALSE: one has none of that kind */
+/* The distance below which 95 of 100 draws of @n samples of one calibration are from the other.
+ * Returns: %FALSE: one calibration has no sample of that kind */
 gboolean calibration_noise(
     const GArray *before, const GArray *now, CsiLatency kind, unsigned n, CalibrationNoise *noise);

@@ -3,13 +3,13 @@
 
 #include <glib.h>
 
-/* Distributions fitted to durations: families by maximum likelihood, compared by Akaike's criterion
- * and the Kolmogorov-Smirnov test; where none fits, quantiles. For what was measured, never within
- * a run. Durations are seconds, above 0. */
+/* Fits distributions to measured durations: families by maximum likelihood, compared by Akaike's
+ * criterion and the Kolmogorov-Smirnov test; quantiles where no family fits. Never used within a
+ * run. Durations are seconds, above 0. */
 
 typedef enum {
     FIT_LOGNORMAL,   /* a: mu, b: sigma, of ln(seconds) */
-    FIT_SHIFTED,     /* a lognormal that begins at @shift: what takes at least so long */
+    FIT_SHIFTED,     /* a lognormal that begins at @shift, the shortest duration */
     FIT_GAMMA,       /* a: shape, b: scale in seconds */
     FIT_WEIBULL,     /* a: shape, b: scale in seconds */
     FIT_EXPONENTIAL, /* a: mean in seconds */
@@ -48,10 +48,10 @@ double fit_ks_two(const double *a, unsigned n_a, const double *b, unsigned n_b);
 /* The p of a distance @d between a sample and a known distribution; of two samples: n = n_a n_b /
  * (n_a + n_b). */
 double fit_ks_probability(double d, double n);
-/* By nearest rank, as reports have it. @sorted ascending, n > 0 */
+/* By nearest rank, as in reports. @sorted: ascending, n > 0 */
 double fit_quantile(const double *sorted, unsigned n, double q);
 
-/* As profiles and scenarios write it: "{lognormal: {mu: -3.48, sigma: 0.89}}", or "{empirical:
+/* In the format of profiles and scenarios: "{lognormal: {mu: -3.48, sigma: 0.89}}", or "{empirical:
  * {quantiles: [...]}}". (owned) */
 char *fit_text(const Fit *fit, const double *sorted, unsigned n);
 /* The quantiles of a histogram instead. (owned) */

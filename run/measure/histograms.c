@@ -20,7 +20,7 @@ struct Histograms {
     char *driver;
 };
 
-/* Which label names the operation, and which tells that it went well. */
+/* The labels of the operation, of its success and of the driver. */
 static const struct {
     const char *name, *operation, *result, *good, *driver;
 } metrics[] = {
@@ -90,7 +90,7 @@ is_of_driver(const Histograms *self, const char *value)
                                                       g_str_has_suffix(value, self->driver)));
 }
 
-/* Of the histogram: a bucket, or the sum. */
+/* Adds a bucket or the sum to the histogram. */
 static gboolean
 add_to(Histogram *histogram, const char *suffix, const char *bound, double value)
 {
@@ -107,8 +107,8 @@ add_to(Histogram *histogram, const char *suffix, const char *bound, double value
     return TRUE;
 }
 
-/* A sample "NAME_bucket" or "NAME_sum" with labels. What it is not about is left out. Returns:
- * FALSE: its bound or value is no number that a histogram has */
+/* Adds a sample "NAME_bucket" or "NAME_sum"; ignores other samples. Returns: FALSE: its bound or
+ * value is no number of a histogram */
 static gboolean
 add_sample(Histograms *self, const char *name, GHashTable *labels, double value)
 {
@@ -162,7 +162,7 @@ parse_labels(const char *text, GHashTable *labels)
     return text + 1;
 }
 
-/* All of @text is a number, but for what may follow a space: a time stamp. */
+/* The whole @text must be a number; a time stamp may follow a space. */
 static gboolean
 parse_value(const char *text, double *value)
 {
@@ -249,7 +249,7 @@ read_json(Histograms *self, const char *file, const char *text, GError **error)
 
 /* ---- All ---- */
 
-/* Buckets are cumulative; one that has fewer than that below it is of a broken or cut file. */
+/* Buckets are cumulative: a smaller count than in the bucket below means a broken or cut file. */
 static gboolean
 check_buckets(const Histograms *self, const char *file, GError **error)
 {

@@ -17,13 +17,13 @@ typedef struct Histograms Histograms;
 Histograms *histograms_read(const char *file, const char *driver, GError **error);
 void histograms_free(Histograms *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Histograms, histograms_free)
-/* Of one operation: bounds in seconds, the last infinite, and how many are no larger. Returns:
- * buckets, 0: there is none */
+/* The histogram of one operation: bounds in seconds, the last one infinite, and cumulative counts.
+ * Returns: the number of buckets; 0: none */
 unsigned histograms_get(const Histograms *self,
                         CsiLatency kind,
                         const double **upper,
                         const double **cumulative);
-/* Seconds, from the sum; 0: it is not told. */
+/* The mean in seconds, from the sum; 0: unknown. */
 double histograms_mean(const Histograms *self, CsiLatency kind);
-/* The metric that it came from. */
+/* The name of its metric. */
 const char *histograms_metric(const Histograms *self, CsiLatency kind);

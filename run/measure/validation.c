@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define QUANTILES_MAX 200 /* more points than that cover each other */
+#define QUANTILES_MAX 200 /* more points would cover each other */
 #define N_ROWS (CSI_N_LATENCIES + N_STAGES)
 
 struct Validation {
@@ -70,8 +70,8 @@ row_name(unsigned row)
                                  : stage_name((Stage)(row - CSI_N_LATENCIES));
 }
 
-/* Both sides have some, and not only nothings: calls that only answer what they know take the model
- * no time at all. */
+/* Whether both sides have samples above 0: the model takes no time for calls that only return known
+ * values. */
 static gboolean
 is_comparable(Validation *self, unsigned row)
 {
@@ -82,8 +82,8 @@ is_comparable(Validation *self, unsigned row)
     return real->len > 0 && model->len > 0 && g_array_index(model, double, model->len - 1) > 0;
 }
 
-/* Good within the tolerances, else near if two calibrations of the machine are no nearer to each
- * other. */
+/* Good: within the tolerances. Near: two calibrations of the machine are no nearer to each other.
+ */
 static void
 judge(ValidationRow *row, unsigned number, const ValidationTolerance *tolerance)
 {
@@ -151,7 +151,7 @@ compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "node path" as the calls have it -> where it is. */
+/* The paths on this machine of the mounts that the calls led to, sorted. */
 static GPtrArray *
 believed_paths(const CallLog *log, LoopBackend *backend)
 {
@@ -266,7 +266,7 @@ validation_data_free(ValidationData *self)
     g_free(self);
 }
 
-/* Bytes that no other number has. */
+/* Fills @bytes with data that is different for each number. */
 static void
 fill(uint8_t *bytes, unsigned number)
 {

@@ -7,7 +7,7 @@
 #include "run/world/call-log.h"
 #include "run/world/run.h"
 
-/* A real run against its model: the same operations and stages of both, as distributions. */
+/* Compares a real run with its model: distributions of the same operations and stages. */
 typedef struct Validation Validation;
 
 typedef enum {
@@ -19,12 +19,12 @@ typedef enum {
 Validation *validation_new(void);
 void validation_free(Validation *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Validation, validation_free)
-/* Takes in a finished run: its calls by kind, its stages. */
+/* Adds the calls and stages of a finished run. */
 void validation_add(Validation *self, ValidationSide side, const CallLog *log, Stages *stages);
 
 typedef struct {
-    double median, ks;    /* how far medians (as a part) and distribution functions may be apart */
-    unsigned samples_min; /* real ones below which nothing is judged */
+    double median, ks;    /* largest differences: of medians, relative; of distribution functions */
+    unsigned samples_min; /* fewer real samples are not judged */
     const GArray *calibrations[2]; /* of CalibrationSample: two of this machine; NULL: not known */
 } ValidationTolerance;
 
@@ -40,25 +40,25 @@ typedef struct {
         noise; /* with two calibrations: what chance alone would give so many samples */
 } ValidationRow;
 
-/* Returns: (owned): of ValidationRow: operations, then stages; those that one side has not are left
- * out */
+/* Returns: (owned): of ValidationRow: operations, then stages, with samples on both sides */
 GArray *validation_rows(Validation *self, const ValidationTolerance *tolerance);
 /* For a picture: lines "name q real model" in seconds, blocks of a name apart by two empty lines.
  * (owned) */
 char *validation_quantiles(Validation *self);
 
-/* What the calls should have led to, against /proc/self/mountinfo and the kernel's loop devices: of
- * the state folder, no more and no less. To be asked while no call is under way. Returns: (owned):
- * the first difference; %NULL: none */
+/* Compares the expected result of the calls with /proc/self/mountinfo and the kernel's loop
+ * devices, within the state folder. Call it while no call is under way. Returns: (owned): the first
+ * difference; %NULL: none */
 char *validation_check_machine(const CallLog *log, LoopBackend *backend);
 
-/* Data in volumes: each time a volume is published, what was written the last time is read back,
- * and something else written. Safe for threads. */
+/* Checks data in volumes: at each publication it reads back the last data and writes new data. Safe
+ * for threads. */
 typedef struct ValidationData ValidationData;
 ValidationData *validation_data_new(void);
 void validation_data_free(ValidationData *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ValidationData, validation_data_free)
 /* @self: a ValidationData; as LoopDriverOptions.published */
 void validation_data_visit(void *self, const char *volume_id, const char *path, gboolean is_block);
-/* Checked and written, so far; Returns: (owned): the first fault; %NULL: none */
+/* @n_checked, @n_written: (out): checks and writes so far. Returns: (owned): the first fault;
+ * %NULL: none */
 char *validation_data_result(ValidationData *self, unsigned *n_checked, unsigned *n_written);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* More of these is faster, and asks more of the API server. */
+/* Capacities: more is faster, and loads the API server. */
 static const char *const capacities[] = {
     "worker-threads", "workers",      "kube-api-qps",       "kube-api-burst",
     "kubeAPIQPS",     "kubeAPIBurst", "concurrent-*-syncs",
@@ -20,7 +20,7 @@ knob_free(Knob *self)
     g_free(self);
 }
 
-/* Returns: FALSE: it is not there to be turned: no number, or switched off */
+/* Returns: FALSE: the flag is no number, or is switched off */
 static gboolean
 parse(FlagType type, const char *text, double *number)
 {
@@ -96,7 +96,8 @@ is_capacity(const char *name)
     return FALSE;
 }
 
-/* Those of one process. @places: NULL-terminated: where its flags stand: "spec.nodes[0].kubelet" */
+/* The flags of one process. @places: NULL-terminated: the places of its flags:
+ * "spec.nodes[0].kubelet" */
 static void
 add_flags(GPtrArray *knobs,
           const ProcessClass *class,
@@ -212,7 +213,7 @@ add_kubelet_flags(const Scenario *scenario, const ProcessClass *class, GPtrArray
 
 /* ---- Limits of drivers ---- */
 
-/* Which value of a limit is left open. */
+/* The value of a limit that the knob sets. */
 typedef enum {
     OPEN_CONCURRENT,
     OPEN_QPS,
@@ -229,7 +230,7 @@ append_value(GString *text, const char *before, double value, gboolean is_open)
                            is_open ? "\n" : g_ascii_formatd(number, sizeof number, "%.15g", value));
 }
 
-/* As the file would say it. */
+/* The limit in the format of the scenario file. */
 static void
 append_limit(const CsiModelledLimit *limit, OpenValue open, GString *text)
 {
@@ -254,8 +255,7 @@ append_limit(const CsiModelledLimit *limit, OpenValue open, GString *text)
     g_string_append_printf(text, ", perNode: %s}", limit->per_node ? "true" : "false");
 }
 
-/* All limits are written anew, with one value open: so it does not matter whether they came of a
- * profile. */
+/* Writes all limits anew with one value open, so it does not matter whether a profile set them. */
 static void
 add_limit(const ScenarioDriver *driver,
           unsigned number,

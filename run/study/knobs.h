@@ -4,8 +4,8 @@
 #include "models/cluster/model.h"
 #include "run/scenario/scenario.h"
 
-/* What can be turned up and down in a scenario: each flag that is a number or a duration, of each
- * process that runs in it, and the limits of its drivers. */
+/* The knobs of a scenario: each flag of its processes that is a number or a duration, and the
+ * limits of its drivers. */
 
 typedef struct {
     char *name;           /* "external-provisioner worker-threads"; of several drivers:
@@ -14,19 +14,18 @@ typedef struct {
     FlagType type;        /* FLAG_INT, FLAG_NUMBER or FLAG_DURATION */
     double number;        /* its value in the scenario; a duration in ns */
     char *text;           /* the same as a user writes it */
-    gboolean is_capacity; /* of workers, requests a second or at once: more of it is faster and asks
-                             more of the API server */
-    char **before; /* NULL-terminated: what stands before the value in each --set that sets it:
-                      "spec.nodes[0].kubelet.maxPods=" */
-    char *after;   /* and behind it */
+    gboolean is_capacity; /* of workers or requests: more is faster and loads the API server */
+    char **before;        /* NULL-terminated: the text before the value in each --set:
+                             "spec.nodes[0].kubelet.maxPods=" */
+    char *after;          /* the text behind the value */
 } Knob;
 
-/* @scenario may go before them. Returns: (owned): of Knob: in the order of processes and their
- * flags, then of limits. Those that are 0, and so mostly switched off, are left out, as are those
- * of an election among replicas where there is one. */
+/* The result does not depend on @scenario. Returns: (owned): of Knob: flags by process, then
+ * limits. Flags that are 0 are mostly switched off, so they are left out; so are the flags of
+ * leader elections, if there are replicas. */
 GPtrArray *knobs_of(const Scenario *scenario);
-/* A value as a user writes it: whole numbers rounded down. Returns: (owned): NULL if it is none
- * that the knob takes: below 1 of what is counted, or more than fits */
+/* A value as a user writes it; whole numbers are rounded down. Returns: (owned): %NULL if the knob
+ * does not take it: a count below 1, or out of range */
 char *knob_value_text(const Knob *self, double value);
 /* The paths of its settings, "spec.nodes[0].kubelet.maxPods". (owned) */
 json_t *knob_paths(const Knob *self);

@@ -5,10 +5,10 @@
 #include "sim/random.h"
 #include "sweep-private.h"
 
-/* Which values of the parameters go together. A grid has every combination, the last parameter
- * changing fastest; a list takes the first value of each, then the second of each; random points
- * are drawn; a Latin hypercube draws so that each of n equal parts of every parameter's range is
- * hit once by its n points (McKay, Beckman and Conover 1979). */
+/* Designs combine values of the parameters. A grid has every combination, and its last parameter
+ * changes fastest. A list takes the first value of each parameter, then the second. Random points
+ * are drawn. A Latin hypercube of n points divides every parameter's range into n equal parts, and
+ * hits each part once (McKay, Beckman and Conover 1979). */
 
 static unsigned
 n_values(const ParameterFields *parameter)
@@ -50,8 +50,8 @@ significant(double value, int digits)
     return g_ascii_strtod(g_ascii_formatd(buffer, sizeof buffer, format, value), NULL);
 }
 
-/* @u: 0 is the lower end, 1 the upper. Whole ranges give whole numbers; others six digits, which
- * one can type again. */
+/* @u: from 0, the lower end, to 1. Whole ranges give whole numbers; others six digits, short enough
+ * to type again. */
 static const json_t *
 range_value(SweepFile *self, const ParameterFields *parameter, double u)
 {
@@ -72,7 +72,7 @@ range_value(SweepFile *self, const ParameterFields *parameter, double u)
     return made;
 }
 
-/* The value at @u of the range or, of a list of values, that in whose part @u is. */
+/* The value at @u of a range, or of a list of values, which share the range of @u evenly. */
 static const json_t *
 value_at(SweepFile *self, const ParameterFields *parameter, double u, int *index)
 {
@@ -109,8 +109,8 @@ random_place(const SweepFile *self, const ParameterFields *parameter, unsigned p
                               point);
 }
 
-/* Which part of the range a point gets: a permutation of all parts, drawn for each parameter
- * (Fisher and Yates). */
+/* The part of the range for a point: a random permutation of all parts for each parameter (Fisher
+ * and Yates). */
 static unsigned
 stratum(const SweepFile *self, const ParameterFields *parameter, unsigned point, unsigned n)
 {

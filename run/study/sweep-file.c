@@ -3,8 +3,7 @@
 
 #include "sweep-private.h"
 
-/* The file of a sweep: its table of fields, what single fields cannot tell, and the points that
- * they make. */
+/* The file of a sweep: its table of fields, checks that need several fields, and its points. */
 
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_REPLICATIONS 10
@@ -308,7 +307,7 @@ check_range(SchemaReader *reader, const json_t *value, ParameterFields *fields)
         schema_fault_member(reader, value, "from", NULL, "a logarithmic range begins above zero");
 }
 
-/* With paths, a list among the values has one for each. */
+/* With paths, a value that is a list has one item for each path. */
 static void
 check_values(SchemaReader *reader, const json_t *value, ParameterFields *fields)
 {
@@ -360,7 +359,7 @@ parameter_check(SchemaReader *reader, const json_t *value, void *target)
 typedef struct {
     SweepFile *file;
     SchemaReader *reader;
-    const json_t *spec; /* as the file has it */
+    const json_t *spec; /* as in the file */
     const StudyFields *fields;
 } Builder;
 
@@ -440,7 +439,7 @@ build_replications(Builder *self)
     schema_leave(self->reader, place);
 }
 
-/* Whether the parameters fit the design. */
+/* Checks that the parameters fit the design. */
 static gboolean
 check_design(Builder *self)
 {
@@ -497,7 +496,7 @@ setting_place_free(void *data)
     g_free(data);
 }
 
-/* Adds "path=value", and remembers where the file says so. */
+/* Adds "path=value", and remembers its place in the file. */
 static void
 add_setting(Builder *self,
             GPtrArray *set,
@@ -517,7 +516,7 @@ add_setting(Builder *self,
     g_hash_table_insert(self->file->places, g_strdup(setting), known);
 }
 
-/* All paths of a parameter with its value at a point. Returns: (owned): what the value is called */
+/* Sets all paths of a parameter to its value at a point. Returns: (owned): the value's label */
 static char *
 add_parameter_settings(Builder *self, unsigned i, unsigned point, unsigned n_points, GPtrArray *set)
 {

@@ -3,7 +3,7 @@
 
 #include "sweep.h"
 
-/* From one run to the numbers of its row. */
+/* Measures one run: the numbers of its row. */
 
 static const struct {
     const char *name, *unit;
@@ -104,7 +104,7 @@ seconds(SimTime time)
     return (double)time / (double)SIM_SECOND;
 }
 
-/* @sample has some. */
+/* @sample is not empty. */
 static double
 share_below(const SimSample *sample, SimTime below)
 {
@@ -149,7 +149,7 @@ statistic_of(const SweepMeasure *measure, SimSample *sample)
     return found;
 }
 
-/* Where a time stood in the run, and how long it was. */
+/* A duration, and when it began. */
 typedef struct {
     SimTime from, length;
     unsigned number;
@@ -165,8 +165,7 @@ passage_compare(const void *a, const void *b)
     return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/* Those that began after the warm-up, in the order in which they began. Returns: (owned): of
- * Passage */
+/* Passages that began after the warm-up, by their beginning. Returns: (owned): of Passage */
 static GArray *
 passages_of(const Sweep *self, const Stages *stages, Stage stage)
 {
@@ -183,7 +182,7 @@ passages_of(const Sweep *self, const Stages *stages, Stage stage)
     return passages;
 }
 
-/* Of the passages from @first to before @end. */
+/* The measure over passages from @first to before @end. */
 static SweepObservation
 observe(const SweepMeasure *measure, const GArray *passages, gsize first, gsize end)
 {

@@ -40,7 +40,7 @@ is_number(const char *text)
     return end != text && *end == '\0';
 }
 
-/* Whether all values are durations, of which one at least has a unit. */
+/* Whether all values are durations and at least one has a unit. */
 static gboolean
 is_time(const SweepTable *table, unsigned parameter)
 {
@@ -66,7 +66,7 @@ sweep_plot_is_number(const SweepTable *table, int parameter)
     return TRUE;
 }
 
-/* How many different values a parameter has. */
+/* The number of different values of a parameter. */
 static unsigned
 n_values(const SweepTable *table, unsigned parameter)
 {
@@ -77,7 +77,7 @@ n_values(const SweepTable *table, unsigned parameter)
     return g_hash_table_size(seen);
 }
 
-/* Not a grid: more values than a grid of as many points would have. */
+/* Whether the points are no grid: a grid of as many points would have fewer values. */
 static gboolean
 is_sample(const SweepTable *table)
 {
@@ -130,8 +130,8 @@ find_measure(const SweepTable *table, const char *name, GError **error)
 
 /* ---- Choosing ---- */
 
-/* The parameter with the most values that is none of @other and not held; the first of several. -1:
- * none varies */
+/* The parameter with the most values, except @other and held ones; the first of several. -1: none
+ * varies */
 static int
 longest(const SweepPlot *self, const SweepTable *table, int other)
 {
@@ -158,7 +158,7 @@ choose_parameter(const SweepPlot *self,
     return name == NULL || *parameter >= 0;
 }
 
-/* The first with such a unit; of requests, with such a name. */
+/* The first measure with this unit, and with @word in its name. */
 static int
 first_measure(const SweepTable *table, const char *unit, const char *word)
 {
@@ -227,7 +227,7 @@ hold(SweepPlot *self, const SweepTable *table, const char *text, GError **error)
     return FALSE;
 }
 
-/* What is on no axis stays at one value. */
+/* Holds each parameter that is on no axis at one value. */
 static void
 hold_rest(SweepPlot *self, const SweepTable *table)
 {

@@ -3,8 +3,8 @@
 
 #include "sweep-report.h"
 
-/* Which part of a sweep's results a picture shows. A picture has two dimensions: all parameters but
- * those of its axes are held at one value each. */
+/* Chooses the part of a sweep's results for a picture. A picture has two dimensions: parameters
+ * that are on no axis are held at one value each. */
 
 typedef enum {
     SWEEP_PLOT_CURVES,   /* a measure along a parameter, a curve for each value of another */
@@ -12,7 +12,7 @@ typedef enum {
     SWEEP_PLOT_PARETO,   /* a measure against another, a mark for each point */
 } SweepPlotKind;
 
-/* What the user says; NULL: choose. */
+/* Names given by the user; NULL: choose. */
 typedef struct {
     const char *along, *by;        /* parameters */
     const char *measure, *against; /* measures */
@@ -49,13 +49,13 @@ SweepPlot *sweep_plot_new(const SweepTable *table,
 void sweep_plot_free(SweepPlot *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SweepPlot, sweep_plot_free)
 
-/* @text without what would be something else in gnuplot's strings and in the scripts' lists.
+/* @text without characters that mean something in gnuplot's strings and in the scripts' lists.
  * (owned) */
 char *sweep_plot_plain(const char *text);
 /* The rows to draw, in the form of sweep_table_csv()'s points; durations of parameters are seconds.
  * (owned) */
 char *sweep_plot_csv(const SweepPlot *self, const SweepTable *table);
-/* "driver = fast, zones = 2": what is held. (owned) */
+/* The held parameters: "driver = fast, zones = 2". (owned) */
 char *sweep_plot_held(const SweepPlot *self, const SweepTable *table);
 /* Whether all values of a parameter are numbers, or durations. */
 gboolean sweep_plot_is_number(const SweepTable *table, int parameter);

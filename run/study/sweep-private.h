@@ -4,17 +4,17 @@
 #include "run/scenario/scenario-private.h"
 #include "sweep.h"
 
-/* Where a setting stands in the file of the sweep: faults of the scenario so changed are told
- * there. */
+/* The place of a setting in the file of the sweep. Faults in a scenario with this setting are
+ * reported there. */
 typedef struct {
     YamlPosition at;
     char *path; /* (owned): "spec.parameters[0].values[2]" */
 } SettingPlace;
 
-/* A sweep and what it leads to: sweep.c keeps it, sweep-file.c reads it, sweep-design.c chooses the
+/* A sweep that is being built: sweep.c keeps it, sweep-file.c reads it, sweep-design.c chooses the
  * points. */
 typedef struct {
-    Sweep sweep; /* first: what the caller gets */
+    Sweep sweep; /* first: the result */
     SchemaReader reader;
     YamlPositions *positions;
     GPtrArray *documents; /* of json_t (owned) */
@@ -30,12 +30,12 @@ typedef enum {
     DESIGN_LATIN_HYPERCUBE,
 } SweepDesign;
 
-/* A parameter as the file gives it. */
+/* The fields of a parameter in the file. */
 typedef struct {
     const char *name, *path;
-    char **paths;            /* NULL-terminated: instead of @path */
-    const json_t *values;    /* a list; NULL: a range */
-    char **labels;           /* NULL-terminated, beside @values; NULL: the values say it */
+    char **paths;         /* NULL-terminated: instead of @path */
+    const json_t *values; /* a list; NULL: a range */
+    char **labels; /* NULL-terminated, one for each of @values; NULL: the values themselves */
     const json_t *from, *to; /* numbers or durations */
     unsigned steps;          /* of a range in a grid or list; 0: not given */
     int is_log;              /* the range's scale */
@@ -52,7 +52,7 @@ void sweep_file_add_parameter(SweepFile *self, const char *name, const char *con
 unsigned sweep_file_add_point(SweepFile *self, const char *const *set, const char *const *labels);
 void sweep_file_add_measure(SweepFile *self, const SweepMeasure *measure);
 
-/* How many points a design gives; 0: more than SWEEP_POINTS_MAX. */
+/* The number of points of a design; 0: more than SWEEP_POINTS_MAX. */
 #define SWEEP_POINTS_MAX 1000000
 unsigned sweep_design_size(SweepDesign design,
                            const ParameterFields *parameters,

@@ -87,7 +87,7 @@ grid_append(const Grid *self, GString *text)
     }
 }
 
-/* Four digits are more than the interval mostly allows. */
+/* Four digits: confidence intervals are mostly wider than the rest. */
 static char *
 number_text(double value)
 {

@@ -4,16 +4,17 @@
 #include "sweep-statistics.h"
 #include "sweep-store.h"
 
-/* What a result file says, for people and as CSV. */
+/* Reports of a result file, for people and as CSV. */
 
 /* The mean of a measure at a point: over the runs, or over the batches of long ones. */
 Estimate sweep_table_estimate(const SweepTable *self, unsigned point, unsigned measure);
-/* How much higher the measure is at @point than at @baseline, run by run: over the replications
- * that both have. */
+/* The difference of the measure at @point from @baseline, run by run, over the replications that
+ * both have. */
 PairedEstimate
 sweep_table_pairs(const SweepTable *self, unsigned baseline, unsigned point, unsigned measure);
 
-/* A row for each point; with a baseline the differences from it, too. (owned) */
+/* A table with a row for each point, and with the differences from the baseline if there is one.
+ * (owned) */
 char *sweep_table_text(const SweepTable *self);
 
 typedef enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* outside the model: runs of a sweep are made by several threads at once; each run is wholly one
- * thread's. */
+/* outside the model: several threads make the runs of a sweep at once; each run stays on one thread
+ */
 #include "sweep-runner.h"
 
 #include "sim/random.h"
@@ -14,11 +14,11 @@
  * replication, and the rule that asks for more replications looks at those of its point, from 0 on.
  */
 
-#define POLL_US 100000 /* between two looks at whether to break off */
+#define POLL_US 100000 /* between two checks for an interruption */
 #define ROWS_MAX 256   /* in one transaction */
 
-/* Tasks handed out beyond those whose rows are written, for each worker: enough to work on while
- * rows are written, and the most that is made after somebody asked to break off. */
+/* Tasks in flight for each worker: enough to keep it busy while rows are written, few enough to
+ * stop soon after an interruption. */
 #define TASKS_AHEAD 8
 
 typedef struct {
@@ -34,20 +34,18 @@ typedef struct {
     const Sweep *sweep;
     SweepStore *store;
     const SweepRunOptions *options;
-    GQueue waiting; /* of (owned) Task: to be done, not yet handed out */
+    GQueue waiting; /* of Task (owned): not handed out yet */
     GAsyncQueue *tasks, *results;
-    gint stop; /* atomic: workers hand back their tasks undone */
+    gint stop; /* atomic: workers return their tasks unfinished */
     SweepProgress progress;
-    unsigned n_open; /* tasks handed out */
-    GByteArray *
-        *have;       /* for each point, by replication: 1 if it was asked for or is in the store */
-    GArray **values; /* for each point: of double: of the measure that tells when to stop, by
-                        replication */
+    unsigned n_open;   /* tasks handed out */
+    GByteArray **have; /* for each point, by replication: 1 if it is requested or stored */
+    GArray **values;   /* for each point: of double: the stopping rule's measure, by replication */
 } Runner;
 
 /* ---- The workers ---- */
 
-/* A worker keeps the scenario of its last point: the next task is mostly of the same. */
+/* A worker keeps the scenario of its last point: its next task usually has the same point. */
 typedef struct {
     Runner *runner;
     Scenario *scenario;
@@ -83,15 +81,15 @@ scenario_of(Worker *worker, unsigned point, GError **error)
     return NULL;
 }
 
-/* With common random numbers a replication draws the same at every point; without, each point has a
- * seed of its own. */
+/* With common random numbers a replication has the same seed at every point; otherwise each point
+ * has its own seeds. */
 static uint64_t
 seed_of(const Sweep *sweep, unsigned point)
 {
     return sweep->independent ? sim_hash_combine(sweep->seed, point) >> 1 : sweep->seed;
 }
 
-/* Returns: FALSE if it was broken off, or with @result's error */
+/* Returns: FALSE if it was interrupted, or with @result's error */
 static gboolean
 make_run(Worker *worker, const Task *task, Result *result)
 {
@@ -136,7 +134,8 @@ work(void *data)
         result->row.replication = task->replication;
         result->row.observations = g_new0(SweepObservation, sweep_n_observations(self->sweep));
         if (g_atomic_int_get(&self->stop) != 0 || !make_run(&worker, task, result))
-            g_clear_pointer(&result->row.observations, g_free); /* says that nothing came of it */
+            g_clear_pointer(&result->row.observations,
+                            g_free); /* tells the caller that there is no result */
         g_async_queue_push(self->results, result);
     }
     scenario_free(worker.scenario);
@@ -145,7 +144,7 @@ work(void *data)
 
 /* ---- What is to be done ---- */
 
-/* Which part of the work a run belongs to. A rule to stop needs all replications of its point. */
+/* The shard of a run. A stopping rule needs all replications of its point in one shard. */
 static gboolean
 is_ours(const Runner *self, unsigned point, unsigned replication)
 {
@@ -156,7 +155,7 @@ is_ours(const Runner *self, unsigned point, unsigned replication)
     return number % self->options->n_shards == self->options->shard;
 }
 
-/* Returns: whether it was not there before */
+/* Returns: whether it is new */
 static gboolean
 mark(Runner *self, unsigned point, unsigned replication)
 {
@@ -191,8 +190,8 @@ hand_out(Runner *self)
         g_async_queue_push(self->tasks, g_queue_pop_head(&self->waiting));
 }
 
-/* Among the values of the measure that tells when to stop: a replication that is not there yet, and
- * one with nothing to measure. */
+/* Values of the stopping rule's measure: a replication without a result yet, and a run with nothing
+ * to measure. */
 #define NOT_YET ((double)G_MAXFLOAT)
 #define MISSING (-(double)G_MAXFLOAT)
 
@@ -207,8 +206,8 @@ keep_value(Runner *self, unsigned point, unsigned replication, const SweepObserv
     g_array_index(self->values[point], double, replication) = number;
 }
 
-/* How many of the point's values are there without a gap; @is_measured: (out): none of them is
- * missing */
+/* The number of the point's values before the first gap. @is_measured: (out): all of them are
+ * numbers */
 static unsigned
 prefix(const Runner *self, unsigned point, gboolean *is_measured)
 {
@@ -223,8 +222,8 @@ prefix(const Runner *self, unsigned point, gboolean *is_measured)
     return n;
 }
 
-/* Asks for what the point still needs, as far as that is known. Where a run had nothing to measure,
- * no width is ever narrow. */
+/* Requests the replications that the point still needs, as far as that is known. A point with an
+ * unmeasurable run never reaches the wanted width. */
 static void
 advance(Runner *self, unsigned point)
 {
@@ -268,7 +267,7 @@ look_what_is_there(Runner *self, GError **error)
 
 /* ---- What comes back ---- */
 
-/* Waits a little for a first result, and takes those that are there by then. Returns: how many */
+/* Waits a little for a first result, and takes all results that have come. Returns: their number */
 static unsigned
 collect(Runner *self, Result **results)
 {
@@ -283,7 +282,7 @@ collect(Runner *self, Result **results)
     return n;
 }
 
-/* Writes what was made, and asks for what follows from it. */
+/* Writes the rows, and requests the replications that follow from them. */
 static gboolean
 take_results(Runner *self, GError **error)
 {

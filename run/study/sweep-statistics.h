@@ -3,10 +3,10 @@
 
 #include <glib.h>
 
-/* Means and what is known of them. */
+/* Means and their precision. */
 
 typedef struct {
-    unsigned n; /* values */
+    unsigned n; /* number of values */
     double mean;
     double deviation; /* the sample's standard deviation; 0 with one value */
     double half; /* of the confidence interval: mean ± half; infinite with fewer than two values */
@@ -25,11 +25,10 @@ void csv_append_number(GString *line, const char *format, double value); /* NaN:
 /* The mean and the bounds of its confidence interval. */
 void csv_append_estimate(GString *line, const char *format, const Estimate *found);
 
-/* Two designs under the same luck: @a[i] and @b[i] are of one replication. */
+/* Two designs with common random numbers: @a[i] and @b[i] are of one replication. */
 typedef struct {
     Estimate difference; /* of b - a */
-    double gain; /* variance that two independent samples would have, over that of the difference;
-                    0: unknown */
+    double gain; /* variance with independent samples / variance of the difference; 0: unknown */
 } PairedEstimate;
 PairedEstimate estimate_pairs(const double *a, const double *b, unsigned n, double confidence);
 

@@ -9,7 +9,7 @@
 
 #define APPLICATION_ID 0x6b766f6c /* "kvol" */
 #define SCHEMA_VERSION 1
-#define BUSY_MS 60000 /* another process writes into the same file */
+#define BUSY_MS 60000 /* wait for other processes that write into the file */
 
 struct SweepStore {
     sqlite3 *db;
@@ -19,8 +19,7 @@ struct SweepStore {
 
 G_DEFINE_QUARK(kvolsim - sweep - store - error, sweep_store_error)
 
-/* Keys are what a row is about, so a row has one place wherever it was computed; nothing tells when
- * that was. */
+/* A row's key is its subject, so a row is the same wherever and whenever it was computed. */
 static const char schema[] =
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE parameter (parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, paths TEXT NOT "
@@ -37,7 +36,7 @@ static const char schema[] =
 
 /* ---- SQLite's calls with our errors ---- */
 
-/* What SQLite's words leave out. NULL: nothing */
+/* An explanation in front of SQLite's message. NULL: none */
 static const char *
 more_words(int code)
 {
@@ -88,7 +87,7 @@ prepare(SweepStore *self, const char *sql, GError **error)
     return NULL;
 }
 
-/* Of a statement that gives no rows. */
+/* For a statement that gives no rows. */
 static gboolean
 run_statement(SweepStore *self, sqlite3_stmt *statement, GError **error)
 {
@@ -219,8 +218,7 @@ create_tables(SweepStore *self, GError **error)
     return execute(self, schema, error) && execute(self, pragmas, error);
 }
 
-/* What may change from one call to the next: how the rows are looked at, and how many are wanted.
- */
+/* Writes settings that may change between calls: they only affect how rows are shown. */
 static gboolean
 put_view(SweepStore *self, const Sweep *sweep, GError **error)
 {
@@ -257,8 +255,8 @@ sweep_store_free(SweepStore *self)
     g_free(self);
 }
 
-/* A rollback journal rather than a log: it works on network file systems, and when the program was
- * killed the next one to open the file finds it as it was after the last whole transaction. */
+/* A rollback journal, not a write-ahead log: it works on network file systems. If the program is
+ * killed, the next process finds the file as it was after the last whole transaction. */
 static SweepStore *
 open_file(const char *file, int flags, GError **error)
 {
@@ -353,7 +351,7 @@ sweep_store_create(const char *file, const Sweep *sweep, gboolean resume, GError
 SweepStore *
 sweep_store_open(const char *file, GError **error)
 {
-    /* For writing: a journal that a killed program left must be rolled back. */
+    /* For writing: the journal of a killed program must be rolled back. */
     g_autoptr(SweepStore) self = open_file(file, SQLITE_OPEN_READWRITE, error);
 
     if (self == NULL || !check_is_ours(self, error))
@@ -459,7 +457,7 @@ attach(SweepStore *self, const char *from, GError **error)
     return run_with(self, "ATTACH ?3 AS other", 0, 0, from, NULL, error);
 }
 
-/* Rows that both have and that are not the same. */
+/* Counts rows that differ between the two files. */
 static const char differing[] =
     "SELECT (SELECT count(*) FROM main.run AS a JOIN other.run AS b USING (point, replication)"
     "        WHERE a.events <> b.events OR a.virtual_s <> b.virtual_s) +"

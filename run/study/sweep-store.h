@@ -37,10 +37,11 @@ SweepStore *sweep_store_open(const char *file, GError **error);
 void sweep_store_free(SweepStore *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SweepStore, sweep_store_free)
 
-/* Writes runs, all or none of them; those that are there already stay as they are. */
+/* Writes runs, all or none of them. Runs that are in the file stay unchanged. */
 gboolean sweep_store_add(
     SweepStore *self, const Sweep *sweep, const SweepRow *rows, unsigned n_rows, GError **error);
-/* Calls @visit for each run that is there, of one measure (batch 0), by point and replication. */
+/* Calls @visit for each stored run with its value of one measure (batch 0), by point and
+ * replication. */
 gboolean sweep_store_values(
     SweepStore *self,
     unsigned measure,
@@ -54,7 +55,7 @@ gboolean sweep_store_values(
  * values in both. Merging the same file again changes nothing; the order of files does not matter.
  */
 gboolean sweep_store_merge(SweepStore *self, const char *from, GError **error);
-/* A copy of what @from says of its sweep, without runs. */
+/* Creates a store for the same sweep as @from, without runs. */
 SweepStore *sweep_store_create_like(const char *file, const char *from, GError **error);
 
 /* ---- Read back, for tables ---- */
@@ -63,7 +64,7 @@ typedef struct {
     char *name, *unit;
 } StoredMeasure;
 
-/* All that is in the file: values by [point][measure], in the order of replications. */
+/* The content of the file: values by [point][measure], in the order of replications. */
 typedef struct {
     char *name;
     char *hash; /* identity */

@@ -4,7 +4,7 @@
 #include "run/results/results.h"
 #include "sweep-private.h"
 
-/* The parts of a study in memory, however it came there. */
+/* A study in memory, read from a file or made by a command. */
 
 SweepFile *
 sweep_file_new(void)
@@ -135,8 +135,8 @@ sweep_add_value(Sweep *sweep, const char *name, SweepValueKind value)
 
 #define FAULTS_MAX 50 /* a grid of a thousand points has the same fault a thousand times */
 
-/* The setting that a fault comes of: that which it names, or one that leads to its place
- * ("spec.nods.count=3" makes spec.nods). Returns: NULL: the fault is the scenario's own */
+/* The setting that causes a fault: the fault names its path, or a place below it
+ * ("spec.nods.count=3" makes spec.nods). Returns: NULL: the fault is in the scenario itself */
 static const SettingPlace *
 find_place(const SweepFile *self, const SweepPoint *point, const FileFault *fault)
 {
@@ -153,7 +153,7 @@ find_place(const SweepFile *self, const SweepPoint *point, const FileFault *faul
     return NULL;
 }
 
-/* A fault that the scenario's loader found is told where the sweep says so. */
+/* Reports a fault of the scenario's loader at the setting's place in the sweep. */
 static void
 move_fault(const SweepFile *self, const SweepPoint *point, FileFault *fault)
 {
@@ -175,7 +175,7 @@ move_fault(const SweepFile *self, const SweepPoint *point, FileFault *fault)
         g_clear_pointer(&fault->hint, g_free);
 }
 
-/* Takes over those that are new. */
+/* Adds the new faults. */
 static void
 keep_faults(const SweepFile *self,
             const SweepPoint *point,
@@ -223,8 +223,8 @@ hash_number(GChecksum *checksum, int64_t number)
     hash_text(checksum, text);
 }
 
-/* All that decides what stands in a row. Not how many rows there are: more replications may come
- * later. */
+/* The identity covers everything that decides the content of a row. The number of rows is not part
+ * of it: more replications may come later. */
 static void
 identify(Sweep *self)
 {

@@ -10,7 +10,7 @@
 
 /* ---- What is measured ---- */
 
-/* Numbers about a run as a whole. Units: "s" or none. */
+/* Measures of a whole run. Units: "s" or none. */
 #define SWEEP_VALUES(X)                                                                            \
     X(PODS, "pods", "", "pods created after the warm-up")                                          \
     X(PODS_READY, "pods-ready", "", "... that became Ready")                                       \
@@ -35,7 +35,7 @@ typedef enum {
     STATISTIC_MAX,
     STATISTIC_QUANTILE,
     STATISTIC_COUNT,
-    STATISTIC_SHARE_BELOW, /* of the objects: those that took less than a time */
+    STATISTIC_SHARE_BELOW, /* the share of objects that took less than a time */
 } SweepStatistic;
 
 typedef struct {
@@ -59,8 +59,8 @@ typedef struct {
 /* One setting of the scenario. */
 typedef struct {
     const char *const *set;    /* NULL-terminated "path=value" changes */
-    const char *const *labels; /* the value of each parameter, as a person writes it */
-    char hash[65];             /* of the scenario so changed */
+    const char *const *labels; /* the value of each parameter, as the user writes it */
+    char hash[65];             /* of the scenario with @set */
 } SweepPoint;
 
 typedef struct {
@@ -73,10 +73,10 @@ typedef struct {
 
 typedef struct {
     const char *file, *name, *description;
-    const char *scenario_file; /* as the program opens it */
+    const char *scenario_file; /* the path to open */
     uint64_t seed;             /* of all runs: replication r draws the same everywhere */
-    gboolean independent;      /* no common random numbers: each point has luck of its own */
-    SimTime warm_up;           /* what began before it does not count */
+    gboolean independent;      /* no common random numbers: each point has its own seeds */
+    SimTime warm_up;           /* earlier durations are ignored */
     unsigned batches;          /* batch means: parts that a run's times are cut into; 0: none */
     double confidence;         /* of intervals: 0.95 */
     SweepParameter *parameters;
@@ -87,7 +87,7 @@ typedef struct {
     unsigned n_measures;
     SweepReplications replications;
     int baseline;      /* the point that all others are compared with; -1: none */
-    char identity[65]; /* SHA-256 of all that decides the value of a row */
+    char identity[65]; /* SHA-256 of everything that decides the content of a row */
 } Sweep;
 
 /**
@@ -97,8 +97,7 @@ typedef struct {
  * checked, too Returns: (owned): %NULL if there are faults
  */
 Sweep *sweep_load(const char *file, const char *data_dir, GPtrArray **faults);
-/* Whether a document of the file is of kind Sweep, sound or not. FALSE, too, of what cannot be
- * read. */
+/* Whether the file has a document of kind Sweep, valid or not. %FALSE if it cannot be read. */
 gboolean sweep_is_in_file(const char *file);
 void sweep_free(Sweep *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sweep, sweep_free)
@@ -130,7 +129,7 @@ gboolean sweep_finish(Sweep *self, const char *data_dir, GPtrArray *faults);
 gboolean sweep_statistic_parse(const char *text, SweepMeasure *measure);
 const char *sweep_value_name(SweepValueKind value);
 const char *sweep_value_unit(SweepValueKind value);
-/* The fields of a Sweep's spec as tables in Markdown: what docs/sweeps.md has. (owned) */
+/* The fields of a Sweep's spec as tables in Markdown, for docs/sweeps.md. (owned) */
 char *sweep_reference(void);
 /* The JSON Schema of files of sweeps. (owned) */
 json_t *sweep_schema(void);
@@ -139,18 +138,18 @@ json_t *sweep_schema(void);
 
 typedef struct {
     double value;
-    uint64_t count;      /* of the times it was made of; of other values 1 */
+    uint64_t count;      /* number of durations behind it; 1 for other values */
     gboolean is_missing; /* there was nothing to measure */
 } SweepObservation;
 
-/* How many values a run gives: each measure's, then its batches' if there are any. */
+/* The number of values of a run: its measures, then their batches. */
 unsigned sweep_n_observations(const Sweep *self);
-/* Where among them: @batch 0 is the whole run, batches count from 1. */
+/* The index of a value. @batch: 0: the whole run; batches count from 1. */
 unsigned sweep_observation_index(const Sweep *self, unsigned measure, unsigned batch);
 /* @observations: (out): sweep_n_observations() */
 void sweep_measure(const Sweep *self,
                    const Run *run,
                    const Stages *stages,
                    SweepObservation *observations);
-/* Whether the run must keep its log of causes: only so are requests counted. */
+/* Whether the run must keep its log of causes, which counting requests needs. */
 gboolean sweep_needs_trace(const Sweep *self);

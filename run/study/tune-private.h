@@ -5,19 +5,19 @@
 #include "sweep-statistics.h"
 #include "tune.h"
 
-/* What tune.c finds and tune-report.c tells. */
+/* Shared by tune.c, which searches, and tune-report.c, which reports. */
 
-/* How a setting did on one slo. */
+/* The result of a setting for one slo. */
 typedef struct {
-    uint64_t below, arrived; /* objects of all runs whose stage took less than the slo says; that
-                                went through it at all */
-    Estimate time;           /* the quantile, s: of single runs */
+    uint64_t below,
+        arrived;   /* objects of all runs: below the slo's limit; through the stage at all */
+    Estimate time; /* the quantile, s: of single runs */
 } TuneGoal;
 
 typedef struct {
     int *levels;             /* (owned): the step of each flag; NULL: the scenario as it is */
     TuneGoal *goals;         /* (owned): of each slo; NULL: not tried */
-    Estimate requests, peak; /* to the API server: in all, and in the busiest second */
+    Estimate requests, peak; /* requests to the API server: total, and in the busiest second */
 } TuneTrial;
 
 struct Tune {
@@ -35,5 +35,5 @@ struct Tune {
 double tune_step(int level);
 gboolean tune_goal_is_met(const Tune *self, const TuneTrial *trial, unsigned i);
 gboolean tune_is_met(const Tune *self, const TuneTrial *trial);
-/* NULL: flag @i is at its least */
+/* NULL: flag @i has its smallest value */
 const TuneTrial *tune_trial_below(const Tune *self, unsigned i);

@@ -5,7 +5,7 @@
 #include "run/results/results.h"
 #include "tune-private.h"
 
-/* What tune found: for people, as CSV and as JSON. */
+/* Reports of tune: for people, as CSV and as JSON. */
 
 /* ---- Pieces ---- */
 
@@ -26,7 +26,7 @@ percent(const TuneGoal *goal)
     return goal->arrived == 0 ? 0 : 100.0 * (double)goal->below / (double)goal->arrived;
 }
 
-/* Rounded away from the promise: 98.96 % must not look like 99. */
+/* Rounds away from the target: 98.96 % must not look like 99 %. */
 static char *
 percent_text(const TuneGoal *goal)
 {
@@ -61,7 +61,7 @@ append_cell(GString *text, const char *cell, unsigned width)
 
 /* ---- For people ---- */
 
-/* The first slo that @trial misses, and how. (owned) */
+/* The first slo that @trial misses, and its result. (owned) */
 static char *
 missed_text(const Tune *self, const TuneTrial *trial)
 {
@@ -103,7 +103,7 @@ append_flags(const Tune *self, GString *text)
     }
 }
 
-/* Flags of which the least step there is will do. */
+/* Lists the flags for which the smallest step is enough. */
 static void
 append_least(const Tune *self, GString *text)
 {
@@ -144,7 +144,7 @@ goal_text(const TuneGoal *goal)
     return g_strdup_printf("%s (%s)", share, time);
 }
 
-/* Of the scenario as it is, and with the answer's flags. */
+/* Compares the unchanged scenario with the answer. */
 static void
 append_price(const Tune *self, GString *text)
 {
@@ -190,7 +190,7 @@ all_slos(const Tune *self)
     return g_string_free(text, FALSE);
 }
 
-/* The trial that comes nearest on its worst slo. */
+/* The trial whose worst slo is nearest to its target. */
 static const TuneTrial *
 nearest(const Tune *self)
 {

@@ -6,7 +6,7 @@
 
 #include "sweep-report.h"
 
-/* About 1.4 times as much each, and the usual defaults are among them. */
+/* Steps of about 1.4, which include the usual defaults. */
 static const double steps[] = {1,  2,  3,   5,   7,   10,  15,  20,  30,
                                50, 70, 100, 150, 200, 300, 500, 700, 1000};
 #define N_STEPS G_N_ELEMENTS(steps)
@@ -46,7 +46,7 @@ static gboolean
 is_wanted(const TuneOptions *options, const Knob *knob)
 {
     if (options->flags == NULL)
-        /* Nobody tunes each node for one burst. */
+        /* Flags of nodes are left alone: nobody tunes each node for one burst. */
         return knob->is_capacity && !g_str_has_prefix(knob->name, "kubelet");
     for (unsigned i = 0; options->flags[i] != NULL; i++)
         if (g_pattern_match_simple(options->flags[i], knob->name))
@@ -133,7 +133,7 @@ find_trial(const Tune *self, const int *levels)
     return NULL;
 }
 
-/* Three measures of each slo, then two of the API server. */
+/* Three measures for each slo, then two for the API server. */
 static unsigned
 share_of(unsigned slo)
 {
@@ -161,7 +161,7 @@ add_measures(const Tune *self, Sweep *sweep)
         g_autofree char *quantile = g_strconcat(
             "p", g_ascii_formatd(number, sizeof number, "%.10g", slo->quantile * 100), NULL);
         if (!stage_find(slo->stage, &stage))
-            g_assert_not_reached(); /* checked at load */
+            g_assert_not_reached(); /* the loader checked it */
         sweep_add_stage(sweep, "share", stage, share);
         sweep_add_stage(sweep, "arrived", stage, "count");
         sweep_add_stage(sweep, "time", stage, slo->quantile > 0 ? quantile : "min");
@@ -170,7 +170,7 @@ add_measures(const Tune *self, Sweep *sweep)
     sweep_add_value(sweep, "peak", SWEEP_API_PEAK);
 }
 
-/* A sweep of trials that were not made yet. Returns: (owned) */
+/* Makes a sweep of the missing trials. Returns: (owned) */
 static Sweep *
 sweep_of(const Tune *self, const GPtrArray *trials)
 {
@@ -192,7 +192,7 @@ sweep_of(const Tune *self, const GPtrArray *trials)
     return sweep;
 }
 
-/* Over the objects of all runs: of how many the time was below, and how many there were. */
+/* Counts over the objects of all runs: below the time, and all. */
 static void
 sum_goal(const SweepTable *table, unsigned point, unsigned slo, TuneGoal *goal)
 {
@@ -205,7 +205,7 @@ sum_goal(const SweepTable *table, unsigned point, unsigned slo, TuneGoal *goal)
     for (unsigned i = 0, k = 0; i < counts->len; i++) {
         double count = g_array_index(counts, double, i);
         goal->arrived += (uint64_t)count;
-        /* A run in which nothing arrived has no share. */
+        /* Without arrivals a run has no share. */
         if (k < shares->len &&
             share_at[k] ==
                 g_array_index(table->replications[point * n + arrived_of(slo)], unsigned, i))
@@ -329,7 +329,7 @@ start(Tune *self, int *levels, gboolean *is_met, GError **error)
     return SWEEP_DONE;
 }
 
-/* Tries flag @i at @level; stays there if the slo is met. */
+/* Tries flag @i at @level, and keeps it if the slo is met. */
 static SweepEnd
 try_level(Tune *self, int *levels, unsigned i, int level, gboolean *is_met, GError **error)
 {
@@ -343,8 +343,8 @@ try_level(Tune *self, int *levels, unsigned i, int level, gboolean *is_met, GErr
     return end;
 }
 
-/* Those that this scenario hardly needs go to the least at once; the others down by a step in turn,
- * so that none goes far at the cost of the rest. */
+/* Tries the smallest value of every flag first, which many scenarios hardly need; then lowers the
+ * others by one step in turn, so that none falls far at the cost of the others. */
 static SweepEnd
 descend(Tune *self, int *levels, GError **error)
 {
@@ -369,8 +369,8 @@ descend(Tune *self, int *levels, GError **error)
     return end;
 }
 
-/* One step less in each flag, at once. @less: (out): a flag that can go down all the same; -1: none
- */
+/* Tries one step less for each flag, all in one sweep. @less: (out): a flag that can still go down;
+ * -1: none */
 static SweepEnd
 look_below(Tune *self, const int *levels, int *less, GError **error)
 {

@@ -23,7 +23,7 @@ typedef struct {
     const char *const *flags; /* NULL-terminated patterns of names ("*worker-threads"): only these;
                                  NULL: all of capacity */
     unsigned replications;
-    SweepRunOptions run; /* jobs and progress; each call of a step is a sweep of its own */
+    SweepRunOptions run; /* jobs and progress; each step of the search is a sweep */
 } TuneOptions;
 
 typedef enum {
@@ -55,11 +55,11 @@ const Knob *tune_flag(const Tune *self, unsigned i);
 char *tune_value(const Tune *self, unsigned i);
 /* One step less. (owned): %NULL: there is none */
 char *tune_value_below(const Tune *self, unsigned i);
-/* The answer as --set changes; with one step less in flag @less, unless that is -1. Returns:
- * (owned): NULL-terminated: the caller's changes are in it, too */
+/* The answer as values of --set, after the caller's; with one step less for flag @less, unless it
+ * is -1. Returns: (owned): NULL-terminated */
 char **tune_settings(const Tune *self, int less);
 
-/* For people, and for programs: docs/results.md has their fields. Each (owned). */
+/* Reports for people and for programs; docs/results.md has the fields. Each (owned). */
 char *tune_text(const Tune *self);
 char *tune_csv(const Tune *self);
 json_t *tune_json(const Tune *self);

@@ -6,9 +6,9 @@
 
 #include "run/results/results.h"
 
-/* Points of the sweep: 0 is the scenario as it is; then each knob's half and double, as far as the
- * scenario takes them. Its measures: 0 is the one that was asked for, 1 how many objects came so
- * far: a run in which the slow ones never arrive looks fast. */
+/* Points of the sweep: 0 is the unchanged scenario; then half and double of each knob, if the
+ * scenario takes them. Measures: 0 is the requested one; 1 is the number of objects that arrived: a
+ * run in which slow objects never arrive looks fast. */
 
 #define MEASURED 0
 #define ARRIVED 1
@@ -181,13 +181,13 @@ whatif_rows(const Whatif *self, const SweepTable *table)
                       is_sure(&row.doubled, n, table->confidence);
         g_array_append_val(rows, row);
     }
-    g_array_sort(rows, compare_rows); /* a stable one */
+    g_array_sort(rows, compare_rows); /* stable: equal rows keep their order */
     return rows;
 }
 
 /* ---- For people ---- */
 
-/* Three digits are what intervals mostly allow. */
+/* Three digits: the intervals are mostly wider than the rest. */
 static char *
 short_number(double value, gboolean with_sign)
 {

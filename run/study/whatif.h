@@ -4,8 +4,8 @@
 #include "knobs.h"
 #include "sweep-report.h"
 
-/* What if one flag or limit were half as large, or twice? A sweep of one change at a time, under
- * the same luck, and what it says. */
+/* Asks what happens if one flag or limit is halved or doubled: a sweep with one change at a time
+ * and common random numbers, and its report. */
 typedef struct Whatif Whatif;
 
 typedef struct {
@@ -26,24 +26,23 @@ void whatif_free(Whatif *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Whatif, whatif_free)
 const Sweep *whatif_sweep(const Whatif *self);
 
-/* What became of one change: over the runs, the difference from the scenario as it is. */
+/* The effect of one change: over the runs, the difference from the unchanged scenario. */
 typedef struct {
-    char *text;        /* the value; NULL: none such that the scenario takes */
+    char *text;        /* the value; NULL: the scenario does not take it */
     Estimate measured; /* the measure itself */
     PairedEstimate change;
-    double arrived; /* how many more objects came to the end of the stage, mean of the runs */
+    double arrived; /* more objects that finish the stage, mean of the runs */
 } WhatifChange;
 
 typedef struct {
     const Knob *knob;
     WhatifChange halved, doubled;
     double most;         /* the larger change of the two, without its sign */
-    gboolean is_sure;    /* even among so many intervals this one is not beside zero by chance
-                            (Bonferroni's correction) */
+    gboolean is_sure;    /* significant among all intervals (Bonferroni's correction) */
     gboolean has_effect; /* something changed in some run */
 } WhatifRow;
 
-/* Returns: (owned): of WhatifRow: those that move most first; rows alike in the order of the knobs
+/* Returns: (owned): of WhatifRow: by the size of the effect; equal rows in the order of the knobs
  */
 GArray *whatif_rows(const Whatif *self, const SweepTable *table);
 

@@ -7,7 +7,7 @@
 #include "cli/common/gnuplot.h"
 #include "commands.h"
 
-#define TIMING "timing-" /* the times of Kubernetes itself, not of a back end */
+#define TIMING "timing-" /* durations of Kubernetes itself, not of a back end */
 #define POINTS 99
 
 /* ---- The list ---- */

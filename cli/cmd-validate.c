@@ -20,14 +20,14 @@ typedef struct {
     char **set;
     int repeat, replications, workers, samples_min, lag_max_ms;
     double median, ks;
-    /* The run that goes on. */
+    /* The present run. */
     Progress *progress;
     LoopBackend *backend;
     LoopDriver *driver;
     CallLog *log;
     ValidationData *data;
     gint64 start_us, looked_us;
-    SimSample lags; /* how late each event was */
+    SimSample lags; /* the delay of each event */
     unsigned n_looks, peak;
     char *fault; /* the first */
     SimTime end_lag_max;

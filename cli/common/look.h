@@ -4,11 +4,11 @@
 #include "cli.h"
 #include "run/world/run.h"
 
-/* A run at one instant: get, describe, events, diff, explain, why, step and plot let its time pass
- * up to there, and look at it. */
+/* A run at one instant. The commands get, describe, events, diff, explain, why, step and plot let
+ * its time pass up to there, and show its state. */
 
 typedef struct {
-    char *at, *seed; /* as given; NULL: the end of the run; the scenario's seed */
+    char *at, *seed; /* as given; NULL: the end of the run, and the scenario's seed */
     char **set;
     unsigned replication;
 } LookOptions;

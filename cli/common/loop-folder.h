@@ -4,7 +4,7 @@
 #include "cli.h"
 #include "models/csi/loop/loop-backend.h"
 
-/* The state folder of the loop driver, which calibrate, validate and loop work in. */
+/* The state folder of the loop driver, for calibrate, validate and loop. */
 
 #define LOOP_FOLDER_DEFAULT "/var/lib/kvolsim"
 /* A row of GOptionEntry: --state-dir into @to */

@@ -3,9 +3,9 @@
 
 #include "cli.h"
 
-/* What a long command shows while it works, and how the user interrupts it: one line on stderr, on
- * a terminal only, and SIGINT, SIGTERM and SIGHUP, which are blocked and noted from now on. Create
- * it before anything that has to be taken back, and before any thread. */
+/* The progress of a long command, and its interruption by the user: one line on stderr, on a
+ * terminal only, and SIGINT, SIGTERM and SIGHUP, which are blocked and noted from now on. Create it
+ * before any thread, and before anything that an interruption has to undo. */
 typedef struct Progress Progress;
 
 Progress *progress_new(void);
@@ -18,12 +18,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Progress, progress_free)
 gboolean progress_is_due(const Progress *self);
 /* Shows the line, in place of the one before. */
 void progress_show(Progress *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* Removes the line: something else is to be printed. */
+/* Removes the line, before other output. */
 void progress_hide(Progress *self);
 
 /* Since progress_new(). */
 double progress_seconds(const Progress *self);
-/* How many are done per second. A smaller @done than before starts a new count. */
+/* The rate per second. A smaller @done than before starts a new count. */
 double progress_rate(Progress *self, unsigned done);
 
 /* Whether one of the signals has come. */

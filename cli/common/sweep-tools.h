@@ -4,7 +4,7 @@
 #include "progress.h"
 #include "run/study/sweep-runner.h"
 
-/* What the commands that work with sweeps share: sweep, whatif, tune, merge, export, plot. */
+/* Tools of the commands on sweeps: sweep, whatif, tune, merge, export, plot. */
 
 /* Options for all runs of a sweep, with a progress bar. @jobs: 0: one for each processor. The other
  * arguments are borrowed. */

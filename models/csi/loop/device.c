@@ -18,8 +18,7 @@
 
 #define CONTROL "/dev/loop-control"
 #define LOOP_MAJOR 7
-#define ATTACH_US                                                                                  \
-    (10 * G_USEC_PER_SEC) /* with 32 workers 18 tries were needed, of a millisecond each */
+#define ATTACH_US (10 * G_USEC_PER_SEC) /* 32 workers needed 18 tries of 1 ms */
 #define RELEASE_US (3 * G_USEC_PER_SEC) /* udev and the like look at a device for a moment */
 #define PAUSE_US 500
 #define BLOCK_BYTES 512

@@ -19,7 +19,7 @@ typedef struct {
     gboolean is_deleted; /* the backing file has no name any more */
 } LoopDevice;
 
-/* Returns: (owned): of LoopDevice (owned): those that are bound, by number */
+/* Returns: (owned): of LoopDevice (owned): the bound devices, by number */
 GPtrArray *loop_devices_list(void);
 /* Returns: the device with this backing file (absolute); -1: none */
 int loop_device_of(const char *backing_file);
@@ -32,8 +32,8 @@ int loop_device_of(const char *backing_file);
  * number; -1
  */
 int loop_device_attach(LoopLedger *ledger, const char *path, gboolean direct_io, GError **error);
-/* Unbinds the device, and waits until the kernel has let go (LOOP-15); it may be unbound already.
- * INTERNAL: it is in use */
+/* Unbinds the device, and waits until the kernel has released it (LOOP-15); it may be unbound
+ * already. INTERNAL: it is in use */
 gboolean loop_device_detach(LoopLedger *ledger, const char *path, GError **error);
 /* Tells the kernel that the backing file has grown (LOOP-11). */
 gboolean loop_device_grow(LoopLedger *ledger, int number, GError **error);
@@ -43,6 +43,6 @@ int64_t loop_device_bytes(LoopLedger *ledger, int number); /* -1: unknown */
 char *loop_device_path(LoopLedger *ledger, int number, GError **error);
 
 /* Removes devices that the kernel made for us, unless they are in use: the numbers in the ledger
- * (LOOP_NUMBER), and numbers that came up during a request that the process did not live to note
+ * (LOOP_NUMBER), and numbers that appeared during a request whose process died before it noted them
  * (LOOP_ASKED). */
 void loop_device_return_numbers(LoopLedger *ledger, const GPtrArray *entries);

@@ -3,13 +3,11 @@
 
 #include "models/csi/csi.h"
 
-/* The state folder of the loop driver and its ledger: a list of everything that was made on this
- * machine. Each deed is noted before it is done, so that after a crash another process knows what
- * to take back, and that the rest is not ours. Safe for threads.
- *
- * The ledger is a text file of lines "+ DEED WHAT" (about to be done) and "- DEED WHAT" (taken
- * back). It is not flushed to the disk: it must survive only the death of the process. After a
- * power cut devices and mounts are gone anyway. */
+/* The state folder of the loop driver and its ledger: a list of everything made on this machine.
+ * Each deed is noted before it is done. After a crash another process knows what to take back, and
+ * leaves everything else alone. Safe for threads. The ledger is a text file of lines "+ DEED WHAT"
+ * (about to be done) and "- DEED WHAT" (taken back). It is not flushed to the disk: it must survive
+ * only the death of the process. After a power cut devices and mounts are gone anyway. */
 typedef struct LoopLedger LoopLedger;
 
 /* Errors about real devices; the code is a CsiCode. */
@@ -27,7 +25,7 @@ typedef enum {
     LOOP_BINDING, /* a loop device with this backing file, a path likewise */
     LOOP_MOUNT,   /* a mount point, likewise */
     LOOP_FREEZE,  /* of the filesystem mounted at this path, likewise */
-    LOOP_ASKED,   /* the kernel may make a loop device that is not among these: "0-7" */
+    LOOP_ASKED,   /* the kernel may make a loop device besides these: "0-7" */
     LOOP_NUMBER,  /* a loop device of this number was made for us */
     LOOP_N_DEEDS,
 } LoopDeed;
@@ -44,8 +42,7 @@ const char *loop_deed_name(LoopDeed deed);
 LoopLedger *loop_ledger_open(const char *folder, GError **error);
 void loop_ledger_free(LoopLedger *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(LoopLedger, loop_ledger_free)
-/* Forgets the whole ledger and removes the folder if we made it, after all deeds were taken back.
- */
+/* Forgets the ledger after all deeds were taken back, and removes the folder if we made it. */
 void loop_ledger_retire(LoopLedger *self);
 
 const char *loop_ledger_folder(const LoopLedger *self); /* without links and a slash at the end */
@@ -70,7 +67,8 @@ gboolean loop_ledger_is_taken(const char *folder);
 /* Makes a folder below the state folder, with the folders above it, and notes each. @path:
  * relative */
 gboolean loop_ledger_make_folder(LoopLedger *self, const char *path, GError **error);
-/* Removes a file or empty folder that we made. It may be gone already, or have become another's. */
+/* Removes a file or empty folder that we made. It may be gone already, or contain files of others.
+ */
 gboolean loop_ledger_remove(LoopLedger *self, LoopDeed deed, const char *path, GError **error);
 /* fsync() of a folder below the state folder. */
 gboolean loop_ledger_flush_folder(const LoopLedger *self, const char *path, GError **error);

@@ -39,8 +39,7 @@ LoopLedger *loop_backend_ledger(LoopBackend *self);
 /* The node plugin runs on node @name. Volumes are only attached to known nodes. */
 void loop_backend_add_node(LoopBackend *self, const char *name);
 
-/* An answer holds its strings itself; response.volume_context, publish_context and topology are not
- * set. */
+/* An answer owns its strings; response.volume_context, publish_context and topology are not set. */
 typedef struct {
     CsiResponse response;
     const char *device;     /* ControllerPublishVolume: the device */
@@ -69,7 +68,7 @@ gboolean loop_backend_visit_target(
     void (*visit)(void *data, const char *volume_id, const char *path, gboolean is_block),
     void *data);
 
-/* A device or mount that the back end believes to be on this machine. */
+/* A device or mount that should be on this machine, by the back end's tables. */
 typedef struct {
     char *volume_id, *backing_file;
     int device;          /* -1: not attached */

@@ -5,11 +5,9 @@
 #include "models/csi/csi-backend.h"
 
 /* A CSI driver on the loop back end. A run with it measures this machine, so it is never the same
- * twice.
- *
- * In step, each call is done as it comes, and virtual time passes by its duration: for tests, which
- * need no pace. With workers, threads do the calls, and loop_driver_collect() brings their ends
- * into a run that is paced by real time. */
+ * twice. In step, a call is carried out when it comes, and virtual time passes by its duration: for
+ * tests, which need no pace. With workers, threads carry out the calls, and loop_driver_collect()
+ * brings their ends into a run that is paced by real time. */
 typedef struct LoopDriver LoopDriver;
 
 typedef struct {
@@ -30,7 +28,7 @@ CsiDriver *loop_driver_base(LoopDriver *self);
 
 /* Statistics of the ends of calls. */
 typedef struct {
-    /* how late the latest end came: the run had gone on, or had other events first */
+    /* the largest delay of an end: the run had gone on, or had other events first */
     SimTime lag_max;
     unsigned n_ends, n_late;
     unsigned peak; /* most calls at once */

@@ -67,8 +67,9 @@ struct LoopBackend {
     GMutex lock;
     GPtrArray *volumes;   /* of LoopVolume, by sequence */
     GPtrArray *snapshots; /* of LoopSnapshot, by sequence */
-    GHashTable *known; /* all ids, also of deleted ones (CSI-31, CSI-33: their repeats are fine) */
-    GPtrArray *nodes;  /* of char *, oldest first */
+    GHashTable
+        *known; /* all ids, also of deleted volumes (CSI-31, CSI-33: repeated calls succeed) */
+    GPtrArray *nodes; /* of char *, oldest first */
     int64_t sequence;
     int64_t promised_bytes; /* reserved for files that are being made */
 };
@@ -118,8 +119,8 @@ char *loop_volume_file(const char *id);
 char *loop_snapshot_file(const char *id);
 char *loop_node_path(const char *node, const char *path); /* NULL: @path leads out of the node */
 
-/* Records, one file each. The volume's `work` is held. @durable: more has changed than attachments
- * and mounts, which do not survive a power cut anyway */
+/* Write records, one file each. The volume's `work` is held. @durable: the record must survive a
+ * power cut, as attachments and mounts do not */
 gboolean loop_volume_save(LoopBackend *self, LoopVolume *volume, gboolean durable, GError **error);
 gboolean loop_snapshot_save(LoopBackend *self, LoopSnapshot *snapshot, GError **error);
 void loop_record_remove(LoopBackend *self, const char *file);

@@ -59,6 +59,6 @@ GPtrArray *loop_mounts_read(void);
 /* Returns: (borrowed): the topmost mount at this target; NULL: none */
 const LoopMount *loop_mounts_find(const GPtrArray *mounts, const char *target);
 
-/* Nobody can write between the two; always thaw. */
+/* Between the two calls nobody can write. Always thaw. */
 gboolean loop_freeze(LoopLedger *ledger, const char *mount_point, GError **error);
 void loop_thaw(LoopLedger *ledger, const char *mount_point);

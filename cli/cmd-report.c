@@ -122,8 +122,7 @@ stage_rows(const json_t *summary)
     json_t *stages = json_object_get(summary, "stages"), *row;
     const char *name;
 
-    json_object_foreach(stages, name, row)
-    {
+    json_object_foreach(stages, name, row) {
         const json_t *why = json_object_get(
             json_object_get(json_object_get(summary, "attribution"), name), "bottleneck");
         const char *detail = json_string_value(json_object_get(why, "detail"));

@@ -163,8 +163,7 @@ json_merge_patch(json_t *target, const json_t *patch)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)patch, key, value)
-    {
+    json_object_foreach((json_t *)patch, key, value) {
         if (json_is_null(value)) {
             json_object_del(target, key);
         } else if (json_is_object(value)) {

@@ -85,8 +85,7 @@ args_from_json(SchemaReader *self, const json_t *value, GArray *args, ArgMemory 
             g_array_append_val(args, arg);
         }
     } else if (json_is_object(value)) {
-        json_object_foreach((json_t *)value, key, member)
-        {
+        json_object_foreach((json_t *)value, key, member) {
             SimDistArg arg = {.name = key};
             SchemaPlace place = schema_enter_member(self, value, key);
             ok &= arg_from_json(self, member, &arg, memory);

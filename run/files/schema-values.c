@@ -185,8 +185,7 @@ read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void 
         *(const json_t **)target = value;
     if (type->item == NULL || !json_is_object(value))
         return;
-    json_object_foreach((json_t *)value, key, member)
-    {
+    json_object_foreach((json_t *)value, key, member) {
         union {
             int64_t number;
             int truth;

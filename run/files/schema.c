@@ -270,8 +270,7 @@ schema_read_fields(SchemaReader *self,
     const char *key;
     json_t *member;
 
-    json_object_foreach((json_t *)value, key, member)
-    {
+    json_object_foreach((json_t *)value, key, member) {
         const SchemaField *field = field_find(fields, key);
         if (field == NULL) {
             fault_unknown_field(self, fields, value, key);

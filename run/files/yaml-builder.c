@@ -197,12 +197,10 @@ merge_into(json_t *target, const json_t *source)
     json_t *value;
     gsize i;
 
-    json_array_foreach((json_t *)source, i, value)
-    {
+    json_array_foreach((json_t *)source, i, value) {
         merge_into(target, value);
     }
-    json_object_foreach((json_t *)source, key, value)
-    {
+    json_object_foreach((json_t *)source, key, value) {
         if (json_object_get(target, key) == NULL)
             json_object_set_nocheck(target, key, value);
     }

@@ -305,13 +305,11 @@ yaml_positions_copy(YamlPositions *self, const json_t *value, const json_t *copy
     gsize i;
 
     copy_shared(self, value, copy, 0);
-    json_object_foreach((json_t *)copy, key, member)
-    {
+    json_object_foreach((json_t *)copy, key, member) {
         if (is_shared(member))
             copy_shared(self, value, copy, part_of_key(key));
     }
-    json_array_foreach((json_t *)copy, i, member)
-    {
+    json_array_foreach((json_t *)copy, i, member) {
         if (is_shared(member))
             copy_shared(self, value, copy, part_of_index(i));
     }

@@ -35,8 +35,7 @@ kubectl_cluster_new(json_t *list)
 
     for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
         self->objects[i] = g_ptr_array_new();
-    json_array_foreach(list, n, object)
-    {
+    json_array_foreach(list, n, object) {
         const KubectlKind *kind = kubectl_kind_of(object);
 
         if (kind != NULL)

@@ -23,7 +23,8 @@ put_taints(Description *self, json_t *node)
     json_t *taint;
     gsize i;
 
-    json_array_foreach(value_at(node, "spec.taints"), i, taint) g_ptr_array_add(taints, taint);
+    json_array_foreach(value_at(node, "spec.taints"), i, taint)
+        g_ptr_array_add(taints, taint);
     g_ptr_array_sort(taints, compare_taints);
     put(self, 0, "Taints:\t");
     if (taints->len == 0)
@@ -78,8 +79,7 @@ put_node_conditions(Description *self, json_t *conditions)
     put(self, 0,
         "Conditions:\n  Type\tStatus\tLastHeartbeatTime\tLastTransitionTime\tReason\tMessage\n");
     put(self, 1, "----\t------\t-----------------\t------------------\t------\t-------\n");
-    json_array_foreach(conditions, i, condition)
-    {
+    json_array_foreach(conditions, i, condition) {
         g_autoptr(GString) seen = g_string_new(NULL), changed = g_string_new(NULL);
 
         value_append_date(seen, value_time(condition, "lastHeartbeatTime"));
@@ -185,8 +185,7 @@ pod_amount(json_t *pod, const char *list, const char *name)
 
     json_array_foreach(value_at(pod, "spec.containers"), i, container)
         amount_add(&total, amount_of(value_at(container, path), name));
-    json_array_foreach(value_at(pod, "spec.initContainers"), i, container)
-    {
+    json_array_foreach(value_at(pod, "spec.initContainers"), i, container) {
         Amount own = amount_of(value_at(container, path), name);
 
         if (strcmp(value_text(container, "restartPolicy"), "Always") == 0) {

@@ -78,8 +78,7 @@ put_words(Description *self, const char *title, json_t *words)
 
     if (json_array_size(words) > 0)
         put(self, 2, "%s:\n", title);
-    json_array_foreach(words, i, word)
-    {
+    json_array_foreach(words, i, word) {
         g_auto(GStrv) lines = g_strsplit(json_string_value(word), "\n", -1);
 
         for (unsigned l = 0; lines[l] != NULL; l++)
@@ -174,8 +173,7 @@ put_environment_from(Description *self, json_t *sources)
     if (json_array_size(sources) == 0)
         return;
     put(self, 2, "Environment Variables from:\n");
-    json_array_foreach(sources, i, source)
-    {
+    json_array_foreach(sources, i, source) {
         json_t *map = value_at(source, "configMapRef"), *secret = value_at(source, "secretRef");
         json_t *reference = map != NULL ? map : secret;
         const char *prefix = value_text(source, "prefix");
@@ -236,7 +234,8 @@ sorted(json_t *list, const char *path)
     json_t *item;
     gsize i;
 
-    json_array_foreach(list, i, item) g_ptr_array_add(items, item);
+    json_array_foreach(list, i, item)
+        g_ptr_array_add(items, item);
     g_ptr_array_sort_with_data(items, compare_fields, (char *)path);
     return items;
 }
@@ -307,7 +306,8 @@ put_container(Description *self, json_t *container, json_t *status, json_t *pod,
     put_probes(self, container);
     put_environment_from(self, value_at(container, "envFrom"));
     put(self, 2, "Environment:%s\n", json_array_size(variables) == 0 ? "\t<none>" : "");
-    json_array_foreach(variables, i, variable) put_variable(self, variable, pod);
+    json_array_foreach(variables, i, variable)
+        put_variable(self, variable, pod);
     put_mounts(self, container);
 }
 
@@ -323,8 +323,9 @@ put_containers(Description *self,
     gsize i;
 
     put(self, 0, "%s%s:%s\n", indent, title, json_array_size(containers) == 0 ? " <none>" : "");
-    json_array_foreach(containers, i, container) put_container(
-        self, container, value_find(statuses, "name", value_text(container, "name")), pod, indent);
+    json_array_foreach(containers, i, container)
+        put_container(self, container, value_find(statuses, "name", value_text(container, "name")),
+                      pod, indent);
 }
 
 static void
@@ -334,8 +335,7 @@ put_volumes(Description *self, json_t *volumes, const char *indent)
     gsize i;
 
     put(self, 0, "%sVolumes:%s\n", indent, json_array_size(volumes) == 0 ? "\t<none>" : "");
-    json_array_foreach(volumes, i, volume)
-    {
+    json_array_foreach(volumes, i, volume) {
         put(self, 1, "%s%s:\n", *indent != '\0' ? " " : "", value_text(volume, "name"));
         describe_volume_source(self, volume, FALSE);
     }
@@ -426,17 +426,16 @@ quality_class(json_t *pod)
     if (*told != '\0')
         return told;
     for (unsigned l = 0; l < G_N_ELEMENTS(lists); l++)
-        json_array_foreach(value_at(pod, lists[l]), i, container) for (unsigned n = 0;
-                                                                       n < G_N_ELEMENTS(names); n++)
-        {
-            int64_t request =
-                milli_of(json_object_get(value_at(container, "resources.requests"), names[n]));
-            int64_t limit =
-                milli_of(json_object_get(value_at(container, "resources.limits"), names[n]));
+        json_array_foreach(value_at(pod, lists[l]), i, container)
+            for (unsigned n = 0; n < G_N_ELEMENTS(names); n++) {
+                int64_t request =
+                    milli_of(json_object_get(value_at(container, "resources.requests"), names[n]));
+                int64_t limit =
+                    milli_of(json_object_get(value_at(container, "resources.limits"), names[n]));
 
-            asks = asks || request > 0 || limit > 0;
-            is_guaranteed = is_guaranteed && limit > 0 && (request == 0 || request == limit);
-        }
+                asks = asks || request > 0 || limit > 0;
+                is_guaranteed = is_guaranteed && limit > 0 && (request == 0 || request == limit);
+            }
     return !asks ? "BestEffort" : is_guaranteed ? "Guaranteed" : "Burstable";
 }
 
@@ -466,7 +465,8 @@ put_addresses(Description *self, json_t *pod)
 
     put_text(self, 0, "IP", value_text(pod, "status.podIP"));
     put(self, 0, "IPs:%s\n", json_array_size(addresses) == 0 ? "\t<none>" : "");
-    json_array_foreach(addresses, i, address) put_text(self, 1, "IP", value_text(address, "ip"));
+    json_array_foreach(addresses, i, address)
+        put_text(self, 1, "IP", value_text(address, "ip"));
 }
 
 static void
@@ -478,8 +478,7 @@ put_pod_conditions(Description *self, json_t *pod)
 
     if (json_array_size(gates) > 0)
         put(self, 0, "Readiness Gates:\n  Type\tStatus\n");
-    json_array_foreach(gates, i, item)
-    {
+    json_array_foreach(gates, i, item) {
         const char *type = value_text(item, "conditionType");
         json_t *condition = value_find(conditions, "type", type);
 

@@ -238,8 +238,7 @@ put_downward(Description *self, json_t *source)
 
     put_type(self, "DownwardAPI", "a volume populated by information about the pod");
     put(self, 2, "Items:\n");
-    json_array_foreach(value_at(source, "items"), i, item)
-    {
+    json_array_foreach(value_at(source, "items"), i, item) {
         if (value_at(item, "fieldRef") != NULL)
             put(self, 3, "%s -> %s\n", value_text(item, "fieldRef.fieldPath"),
                 value_text(item, "path"));
@@ -268,8 +267,7 @@ put_projected(Description *self, json_t *source)
     gsize i;
 
     put_type(self, "Projected", "a volume that contains injected data from multiple sources");
-    json_array_foreach(value_at(source, "sources"), i, item)
-    {
+    json_array_foreach(value_at(source, "sources"), i, item) {
         json_t *secret = value_at(item, "secret"), *map = value_at(item, "configMap");
         json_t *token = value_at(item, "serviceAccountToken");
 

@@ -55,13 +55,11 @@ add_users(const Description *self, json_t *claim, GPtrArray *names)
 
         if (strcmp(value_text(pod, "metadata.namespace"), namespace) != 0)
             continue;
-        json_array_foreach(
-            value_at(pod, "spec.volumes"), i,
-            volume) if (strcmp(value_text(volume, "persistentVolumeClaim.claimName"), name) == 0)
-        {
-            g_ptr_array_add(names, (char *)pod_name);
-            is_user = TRUE;
-        }
+        json_array_foreach(value_at(pod, "spec.volumes"), i, volume)
+            if (strcmp(value_text(volume, "persistentVolumeClaim.claimName"), name) == 0) {
+                g_ptr_array_add(names, (char *)pod_name);
+                is_user = TRUE;
+            }
         /* A generic ephemeral volume's claim belongs to its pod. */
         json_t *owner = value_find(value_at(claim, "metadata.ownerReferences"), "uid",
                                    value_text(pod, "metadata.uid"));
@@ -87,8 +85,7 @@ put_conditions(Description *self, json_t *conditions)
     put(self, 0, "Conditions:\n");
     put(self, 1, "Type\tStatus\tLastProbeTime\tLastTransitionTime\tReason\tMessage\n");
     put(self, 1, "----\t------\t-----------------\t------------------\t------\t-------\n");
-    json_array_foreach(conditions, i, condition)
-    {
+    json_array_foreach(conditions, i, condition) {
         g_autoptr(GString) probed = g_string_new(NULL), changed = g_string_new(NULL);
 
         value_append_date(probed, value_time(condition, "lastProbeTime"));
@@ -126,8 +123,7 @@ put_term(Description *self, unsigned level, gsize n, json_t *expressions, const 
     put(self, level, "Term %" G_GSIZE_FORMAT ":\t", n);
     if (json_array_size(expressions) == 0)
         put(self, 0, "<none>\n");
-    json_array_foreach(expressions, i, expression)
-    {
+    json_array_foreach(expressions, i, expression) {
         g_autoptr(GString) values = g_string_new(NULL);
         g_autofree char *word = g_ascii_strdown(value_text(expression, "operator"), -1);
 
@@ -203,7 +199,8 @@ describe_class(Description *self, json_t *class)
              : json_is_true(expansion) ? "True"
                                        : "False");
     put(self, 0, "MountOptions:%s\n", json_array_size(options) == 0 ? "\t<none>" : "");
-    json_array_foreach(options, i, item) put(self, 1, "%s\n", json_string_value(item));
+    json_array_foreach(options, i, item)
+        put(self, 1, "%s\n", json_string_value(item));
     put_optional_text(self, 0, "ReclaimPolicy", class, "reclaimPolicy");
     put_optional_text(self, 0, "VolumeBindingMode", class, "volumeBindingMode");
     if (topologies == NULL)
@@ -225,8 +222,7 @@ describe_csi_node(Description *self, json_t *node)
     put(self, 0, "Spec:\n");
     if (drivers != NULL)
         put(self, 1, "Drivers:\n");
-    json_array_foreach(drivers, i, driver)
-    {
+    json_array_foreach(drivers, i, driver) {
         json_t *count = value_at(driver, "allocatable.count");
 
         put(self, 2, "%s:\n", value_text(driver, "name"));

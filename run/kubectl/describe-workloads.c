@@ -29,8 +29,7 @@ put_pods_status(Description *self, json_t *object)
         if (strcmp(value_text(pod, "metadata.namespace"),
                    value_text(object, "metadata.namespace")) != 0)
             continue;
-        json_array_foreach(value_at(pod, "metadata.ownerReferences"), i, owner)
-        {
+        json_array_foreach(value_at(pod, "metadata.ownerReferences"), i, owner) {
             if (!value_is_true(owner, "controller") ||
                 strcmp(value_text(owner, "uid"), value_text(object, "metadata.uid")) != 0)
                 continue;
@@ -49,8 +48,7 @@ put_claim_templates(Description *self, json_t *templates)
     gsize i;
 
     put(self, 0, "Volume Claims:%s\n", json_array_size(templates) == 0 ? "\t<none>" : "");
-    json_array_foreach(templates, i, template)
-    {
+    json_array_foreach(templates, i, template) {
         json_t *storage = value_at(template, "spec.resources.requests.storage");
 
         put_text(self, 1, "Name", value_text(template, "metadata.name"));

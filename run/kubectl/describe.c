@@ -244,8 +244,7 @@ put_fields(Description *self, unsigned level, json_t *value, const char *path)
         }
         if (json_is_array(member)) {
             put(self, level, "%s:\n", text->str);
-            json_array_foreach(member, n, item)
-            {
+            json_array_foreach(member, n, item) {
                 g_autoptr(GString) word = g_string_new(NULL);
 
                 value_append_go(word, item);

@@ -286,8 +286,7 @@ print_names(const KubectlRequest *self, json_t *items)
     json_t *item;
     gsize i;
 
-    json_array_foreach(items, i, item)
-    {
+    json_array_foreach(items, i, item) {
         g_autofree char *prefix = kubectl_kind_prefix(kubectl_kind_of(item));
 
         g_string_append_printf(self->out, "%s/%s\n", prefix, value_text(item, "metadata.name"));
@@ -366,8 +365,9 @@ print_custom_columns(const KubectlRequest *self, json_t *items, const char *spec
     }
     if (headers)
         g_string_append_c(text, '\n');
-    json_array_foreach(items, n, item) if (error == NULL)
-        append_custom_row(paths, item, text, &error);
+    json_array_foreach(items, n, item)
+        if (error == NULL)
+            append_custom_row(paths, item, text, &error);
     if (error != NULL) {
         g_string_append_printf(self->errors, "error: %s\n", error->message);
         return 1;

@@ -423,7 +423,8 @@ add_members(GPtrArray *found, json_t *value)
 
     for (unsigned k = 0; keys[k] != NULL; k++)
         add_value(found, json_object_get(value, keys[k]));
-    json_array_foreach(value, i, item) add_value(found, item);
+    json_array_foreach(value, i, item)
+        add_value(found, item);
 }
 
 static void
@@ -503,8 +504,7 @@ walk_filter(const Step *step, json_t *list, GPtrArray *found, GError **error)
 
     if (!json_is_array(list))
         return mismatch(error, "is not array or slice and cannot be filtered");
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         g_autoptr(GPtrArray) left = walk_item(step->left, item, error);
 
         if (left == NULL)

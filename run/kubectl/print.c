@@ -55,8 +55,7 @@ print_json_level(GString *out, json_t *value, unsigned indent, unsigned level)
         gsize i;
 
         g_string_append_c(out, '[');
-        json_array_foreach(value, i, item)
-        {
+        json_array_foreach(value, i, item) {
             if (i > 0)
                 g_string_append_c(out, ',');
             new_line(out, indent, level + 1);
@@ -188,7 +187,8 @@ emit_value(Printer *self, json_t *value)
 
         yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE);
         emit(self, &event);
-        json_array_foreach(value, i, item) emit_value(self, item);
+        json_array_foreach(value, i, item)
+            emit_value(self, item);
         yaml_sequence_end_event_initialize(&event);
         emit(self, &event);
     } else if (json_is_string(value)) {

@@ -71,8 +71,7 @@ summarize_init(PodSummary *self, json_t *pod, PodSummary *sidecars)
     json_t *status;
     gsize i;
 
-    json_array_foreach(value_at(pod, "status.initContainerStatuses"), i, status)
-    {
+    json_array_foreach(value_at(pod, "status.initContainerStatuses"), i, status) {
         json_t *terminated = value_at(status, "state.terminated");
         const char *waiting = value_text(status, "state.waiting.reason");
         gboolean restarts_always = is_sidecar(pod, value_text(status, "name"));
@@ -132,14 +131,14 @@ summarize_pod(PodSummary *self, json_t *pod)
     gsize i;
 
     set_reason(self, "%s", *reason != '\0' ? reason : phase);
-    json_array_foreach(value_at(pod, "status.conditions"), i,
-                       item) if (strcmp(value_text(item, "type"), "PodScheduled") == 0 &&
-                                 strcmp(value_text(item, "reason"), "SchedulingGated") == 0)
-        set_reason(self, "SchedulingGated");
+    json_array_foreach(value_at(pod, "status.conditions"), i, item)
+        if (strcmp(value_text(item, "type"), "PodScheduled") == 0 &&
+            strcmp(value_text(item, "reason"), "SchedulingGated") == 0)
+            set_reason(self, "SchedulingGated");
 
     self->total = (int64_t)value_length(pod, "spec.containers");
-    json_array_foreach(value_at(pod, "spec.initContainers"), i, item) self->total +=
-        strcmp(value_text(item, "restartPolicy"), "Always") == 0;
+    json_array_foreach(value_at(pod, "spec.initContainers"), i, item)
+        self->total += strcmp(value_text(item, "restartPolicy"), "Always") == 0;
 
     if (!summarize_init(self, pod, &sidecars) || has_condition(pod, "Initialized")) {
         self->restarts = sidecars.restarts;
@@ -209,8 +208,8 @@ cell_gates(Cell *cell)
     unsigned n_true = 0;
     gsize i;
 
-    json_array_foreach(cell->value, i, gate) n_true +=
-        has_condition(cell->object, value_text(gate, "conditionType"));
+    json_array_foreach(cell->value, i, gate)
+        n_true += has_condition(cell->object, value_text(gate, "conditionType"));
     if (json_array_size(cell->value) > 0)
         g_string_append_printf(cell->text, "%u/%" G_GSIZE_FORMAT, n_true,
                                json_array_size(cell->value));
@@ -323,8 +322,7 @@ append_label_selector(GString *out, json_t *selector)
 
     if (json_object_size(labels) > 0 || json_array_size(expressions) == 0)
         value_append_map(out, labels);
-    json_array_foreach(expressions, i, expression)
-    {
+    json_array_foreach(expressions, i, expression) {
         if (i > 0 || json_object_size(labels) > 0)
             g_string_append_c(out, ',');
         for (unsigned o = 0; o < G_N_ELEMENTS(operators); o++) {
@@ -468,8 +466,7 @@ cell_ports(Cell *cell)
     json_t *port;
     gsize i;
 
-    json_array_foreach(cell->value, i, port)
-    {
+    json_array_foreach(cell->value, i, port) {
         int64_t node_port = value_integer(port, "nodePort", 0);
 
         g_string_append_printf(cell->text, "%s%" PRId64, i > 0 ? "," : "",

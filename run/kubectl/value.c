@@ -61,7 +61,8 @@ value_keys(json_t *map)
     const char *key;
     json_t *value;
 
-    json_object_foreach(map, key, value) g_ptr_array_add(keys, g_strdup(key));
+    json_object_foreach(map, key, value)
+        g_ptr_array_add(keys, g_strdup(key));
     g_ptr_array_sort(keys, compare_texts);
     g_ptr_array_add(keys, NULL);
     return (char **)g_ptr_array_free(keys, FALSE);
@@ -73,7 +74,9 @@ value_find(json_t *list, const char *key, const char *text)
     json_t *item;
     gsize i;
 
-    json_array_foreach(list, i, item) if (strcmp(value_text(item, key), text) == 0) return item;
+    json_array_foreach(list, i, item)
+        if (strcmp(value_text(item, key), text) == 0)
+            return item;
     return NULL;
 }
 
@@ -83,8 +86,9 @@ value_controller(json_t *object)
     json_t *owner;
     gsize i;
 
-    json_array_foreach(value_at(object, "metadata.ownerReferences"), i,
-                       owner) if (value_is_true(owner, "controller")) return owner;
+    json_array_foreach(value_at(object, "metadata.ownerReferences"), i, owner)
+        if (value_is_true(owner, "controller"))
+            return owner;
     return NULL;
 }
 
@@ -94,8 +98,9 @@ value_has_word(json_t *list, const char *word)
     json_t *item;
     gsize i;
 
-    json_array_foreach(list, i, item) if (json_is_string(item) &&
-                                          strcmp(json_string_value(item), word) == 0) return TRUE;
+    json_array_foreach(list, i, item)
+        if (json_is_string(item) && strcmp(json_string_value(item), word) == 0)
+            return TRUE;
     return FALSE;
 }
 
@@ -133,8 +138,7 @@ value_append_go(GString *out, json_t *value)
         gsize i;
 
         g_string_append_c(out, '[');
-        json_array_foreach(value, i, item)
-        {
+        json_array_foreach(value, i, item) {
             if (i > 0)
                 g_string_append_c(out, ' ');
             value_append_go(out, item);
@@ -160,8 +164,7 @@ value_append_joined(GString *out, json_t *list, const char *separator)
     json_t *item;
     gsize i;
 
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach(list, i, item) {
         if (i > 0)
             g_string_append(out, separator);
         value_append_go(out, item);

@@ -217,8 +217,9 @@ read_result(Histograms *self, const json_t *result)
 
     double number;
 
-    json_object_foreach(metric, key, label) if (json_is_string(label))
-        g_hash_table_insert(labels, g_strdup(key), g_strdup(json_string_value(label)));
+    json_object_foreach(metric, key, label)
+        if (json_is_string(label))
+            g_hash_table_insert(labels, g_strdup(key), g_strdup(json_string_value(label)));
     return name != NULL && count != NULL && parse_value(count, &number) &&
            add_sample(self, name, labels, number);
 }

@@ -156,8 +156,7 @@ complete_pod(json_t *json, const Pod *pod)
         json_object_get(status, "containerStatuses") != NULL)
         return;
     statuses = json_array();
-    json_array_foreach(containers, i, container)
-    {
+    json_array_foreach(containers, i, container) {
         json_t *state = container_state(pod, json_object_get(status, "startTime"));
 
         json_array_append_new(statuses, json_pack("{s:O, s:O*, s:b, s:i, s:o}", "name",
@@ -246,9 +245,9 @@ snapshot_compare(json_t *before, json_t *after)
     json_t *object;
     gsize i;
 
-    json_array_foreach(after, i, object) g_hash_table_insert(known, identity_of(object), object);
-    json_array_foreach(before, i, object)
-    {
+    json_array_foreach(after, i, object)
+        g_hash_table_insert(known, identity_of(object), object);
+    json_array_foreach(before, i, object) {
         g_autofree char *identity = identity_of(object);
         SnapshotChange change = {.before = object, .after = g_hash_table_lookup(known, identity)};
 
@@ -257,8 +256,7 @@ snapshot_compare(json_t *before, json_t *after)
             (change.after == NULL || !json_equal(change.before, change.after)))
             g_array_append_val(changes, change);
     }
-    json_array_foreach(after, i, object)
-    {
+    json_array_foreach(after, i, object) {
         g_autofree char *identity = identity_of(object);
         SnapshotChange change = {.after = object};
 
@@ -282,9 +280,11 @@ member_names(json_t *a, json_t *b)
     const char *name;
     json_t *value;
 
-    json_object_foreach(a, name, value) g_ptr_array_add(names, (char *)name);
-    json_object_foreach(b, name, value) if (json_object_get(a, name) == NULL)
+    json_object_foreach(a, name, value)
         g_ptr_array_add(names, (char *)name);
+    json_object_foreach(b, name, value)
+        if (json_object_get(a, name) == NULL)
+            g_ptr_array_add(names, (char *)name);
     g_ptr_array_sort(names, compare_names);
     return names;
 }

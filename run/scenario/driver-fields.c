@@ -137,8 +137,7 @@ read_by_latency(SchemaReader *reader,
     }
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
         names[i] = csi_latency_name(i);
-    json_object_foreach((json_t *)value, name, member)
-    {
+    json_object_foreach((json_t *)value, name, member) {
         CsiLatency which;
         if (!csi_latency_parse(name, &which)) {
             g_autofree char *nearest = schema_nearest(name, names, CSI_N_LATENCIES);

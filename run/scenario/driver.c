@@ -46,8 +46,7 @@ read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *
     const char *name;
     json_t *flags;
 
-    json_object_foreach((json_t *)sidecars, name, flags)
-    {
+    json_object_foreach((json_t *)sidecars, name, flags) {
         const ProcessClass *class = process_class_find(name);
         if (class == NULL || class->scope != PER_DRIVER) {
             fault_unknown_sidecar(self, sidecars, name);
@@ -196,8 +195,7 @@ string_map_from_json(SchemaReader *reader, const json_t *object)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach((json_t *)object, key, value) {
         StringPair pair = {schema_intern(reader, key),
                            schema_intern(reader, json_string_value(value))};
         if (pair.value != NULL)

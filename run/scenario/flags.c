@@ -74,8 +74,7 @@ scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_
         schema_fault(reader, NULL, "must be a mapping of flags, not %s", schema_value_words(value));
         return flags;
     }
-    json_object_foreach((json_t *)value, name, member)
-    {
+    json_object_foreach((json_t *)value, name, member) {
         const char *bare = g_str_has_prefix(name, "--") ? name + 2 : name;
         if (process_class_flag(class, bare) == NULL) {
             fault_unknown_flag(reader, class, value, bare == name ? name : bare);
@@ -178,8 +177,7 @@ read_components(SchemaReader *reader, const SchemaType *type, const json_t *valu
                      schema_value_words(value));
         return;
     }
-    json_object_foreach((json_t *)value, name, flags)
-    {
+    json_object_foreach((json_t *)value, name, flags) {
         const ProcessClass *class = process_class_find(name);
         if (class == NULL || class->scope != PER_CLUSTER) {
             fault_unknown_process(reader, PER_CLUSTER, value, name);
@@ -207,8 +205,7 @@ schema_json_sidecars(const SchemaType *type)
     json_t *flags;
 
     (void)type;
-    json_object_foreach(json_object_get(schema, "properties"), name, flags)
-    {
+    json_object_foreach(json_object_get(schema, "properties"), name, flags) {
         json_object_set_new(json_object_get(schema, "properties"), name,
                             json_pack("{s:[{s:b}, O]}", "anyOf", "const", 0, flags));
     }

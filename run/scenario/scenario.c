@@ -222,8 +222,7 @@ expected_words(const char *kind, const json_t *value)
     const char *key, *separator = ": {";
     json_t *member;
 
-    json_object_foreach((json_t *)value, key, member)
-    {
+    json_object_foreach((json_t *)value, key, member) {
         char *text = json_is_string(member) ? NULL : json_dumps(member, JSON_ENCODE_ANY);
         g_string_append_printf(words, "%s%s: %s", separator, key,
                                text != NULL ? text : json_string_value(member));

@@ -549,8 +549,7 @@ add_fixed_settings(Builder *self, GPtrArray *set)
     const char *path;
     json_t *value;
 
-    json_object_foreach((json_t *)self->fields->set, path, value)
-    {
+    json_object_foreach((json_t *)self->fields->set, path, value) {
         YamlPosition at = self->reader->at;
         g_autofree char *place = g_strdup_printf("spec.set.%s", path);
         yaml_positions_member(self->reader->positions, self->fields->set, path, &at);
@@ -610,8 +609,7 @@ check_baseline_names(Builder *self)
     json_t *value;
 
     SchemaPlace place = schema_enter_member(self->reader, self->spec, "baseline");
-    json_object_foreach((json_t *)self->fields->baseline, name, value)
-    {
+    json_object_foreach((json_t *)self->fields->baseline, name, value) {
         gboolean is_known = FALSE;
         for (unsigned i = 0; i < sweep->n_parameters; i++)
             is_known |= g_str_equal(sweep->parameters[i].name, name);

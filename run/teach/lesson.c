@@ -162,8 +162,9 @@ lesson_load(const char *file, const char *language, GError **error)
         g_set_error(error, LESSON_ERROR, 0, "%s: there is no document of kind Lesson", file);
         return NULL;
     }
-    json_array_foreach(json_object_get(self->spec, "questions"), i,
-                       question) if (!read_question(self, question, error)) return NULL;
+    json_array_foreach(json_object_get(self->spec, "questions"), i, question)
+        if (!read_question(self, question, error))
+            return NULL;
     self->task.text = text_of(self, json_object_get(self->spec, "task"), "text");
     self->task.allows = words_of(json_object_get(self->spec, "task"), "allows");
     if (*lesson_title(self) == '\0' || *lesson_narrative(self) == '\0' ||
@@ -384,16 +385,14 @@ add_changes(const Lesson *self, json_t *solution, GPtrArray *set, GError **error
     const char *path;
     json_t *value;
 
-    json_object_foreach(json_object_get(solution, "set"), path, value)
-    {
+    json_object_foreach(json_object_get(solution, "set"), path, value) {
         if (!is_allowed(self, path))
             return refuse(self, path, error);
         add_set(set, path, value);
     }
     if (value_length(solution, "workload") > 0 && !is_allowed(self, "workload"))
         return refuse(self, "workload", error);
-    json_array_foreach(json_object_get(solution, "workload"), i, value)
-    {
+    json_array_foreach(json_object_get(solution, "workload"), i, value) {
         g_autofree char *place = g_strdup_printf("spec.workload[%zu]", n_actions + i);
         add_set(set, place, value);
     }

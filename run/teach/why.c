@@ -132,12 +132,11 @@ find(const Question *self, const char *kind, const char *namespace, const char *
     json_t *object;
     gsize i;
 
-    json_array_foreach(self->objects, i,
-                       object) if (strcmp(value_text(object, "kind"), kind) == 0 &&
-                                   strcmp(value_text(object, "metadata.name"), name) == 0 &&
-                                   (namespace == NULL ||
-                                    strcmp(value_text(object, "metadata.namespace"), namespace) ==
-                                        0)) return object;
+    json_array_foreach(self->objects, i, object)
+        if (strcmp(value_text(object, "kind"), kind) == 0 &&
+            strcmp(value_text(object, "metadata.name"), name) == 0 &&
+            (namespace == NULL || strcmp(value_text(object, "metadata.namespace"), namespace) == 0))
+            return object;
     return NULL;
 }
 
@@ -150,8 +149,7 @@ last_event(const Question *self, json_t *object, const char *reason)
     json_t *event;
     gsize i;
 
-    json_array_foreach(self->objects, i, event)
-    {
+    json_array_foreach(self->objects, i, event) {
         ValueTime at = value_time(event, "lastTimestamp");
 
         if (strcmp(value_text(event, "kind"), "Event") != 0 ||
@@ -282,8 +280,7 @@ ask_claims(Question *self, json_t *pod)
     json_t *volume;
     gsize i;
 
-    json_array_foreach(value_at(pod, "spec.volumes"), i, volume)
-    {
+    json_array_foreach(value_at(pod, "spec.volumes"), i, volume) {
         g_autofree char *name = claim_name_of(pod, volume);
         json_t *claim = name != NULL ? find(self, "PersistentVolumeClaim",
                                             value_text(pod, "metadata.namespace"), name)
@@ -327,12 +324,11 @@ find_attachment(const Question *self, const char *volume, const char *node, gboo
     json_t *object;
     gsize i;
 
-    json_array_foreach(
-        self->objects, i,
-        object) if (strcmp(value_text(object, "kind"), "VolumeAttachment") == 0 &&
-                    strcmp(value_text(object, "spec.source.persistentVolumeName"), volume) == 0 &&
-                    (strcmp(value_text(object, "spec.nodeName"), node) != 0) ==
-                        elsewhere) return object;
+    json_array_foreach(self->objects, i, object)
+        if (strcmp(value_text(object, "kind"), "VolumeAttachment") == 0 &&
+            strcmp(value_text(object, "spec.source.persistentVolumeName"), volume) == 0 &&
+            (strcmp(value_text(object, "spec.nodeName"), node) != 0) == elsewhere)
+            return object;
     return NULL;
 }
 
@@ -393,8 +389,7 @@ ask_mount(Question *self, json_t *pod, const char *node)
     json_t *item;
     gsize i;
 
-    json_array_foreach(value_at(pod, "spec.volumes"), i, item)
-    {
+    json_array_foreach(value_at(pod, "spec.volumes"), i, item) {
         g_autofree char *name = claim_name_of(pod, item);
         json_t *claim = name != NULL ? find(self, "PersistentVolumeClaim",
                                             value_text(pod, "metadata.namespace"), name)

@@ -472,8 +472,7 @@ read_map(Strings *strings, const json_t *object)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach((json_t *)object, key, value) {
         StringMap *larger = string_map_with(map, strings_intern(strings, key),
                                             strings_intern(strings, json_string_value(value)));
         string_map_unref(map);

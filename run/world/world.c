@@ -94,8 +94,7 @@ map_from_json(Run *self, const json_t *object)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach((json_t *)object, key, value) {
         StringPair pair = {strings_intern(run_strings(self), key),
                            strings_intern(run_strings(self), json_string_value(value))};
         g_array_append_val(pairs, pair);
@@ -394,8 +393,7 @@ new_cluster(Run *self)
     const char *gate;
     json_t *value;
 
-    json_object_foreach(self->scenario->feature_gates, gate, value)
-    {
+    json_object_foreach(self->scenario->feature_gates, gate, value) {
         StringMap *gates = string_map_with(
             options.feature_gates, strings_intern(run_strings(self), gate),
             strings_intern(run_strings(self), json_is_true(value) ? "true" : "false"));

@@ -74,7 +74,9 @@ list_has(const json_t *list, const json_t *wanted)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item) if (json_equal((json_t *)item, (json_t *)wanted)) return TRUE;
+    json_array_foreach(list, i, item)
+        if (json_equal((json_t *)item, (json_t *)wanted))
+            return TRUE;
     return FALSE;
 }
 
@@ -91,8 +93,10 @@ case_expect_events(Case *self, const char *path, gboolean in_order)
         case_expect_json(self, "events", expected, self->events);
         return;
     }
-    json_array_foreach(expected, i, item) same = same && list_has(self->events, item);
-    json_array_foreach(self->events, i, item) same = same && list_has(expected, item);
+    json_array_foreach(expected, i, item)
+        same = same && list_has(self->events, item);
+    json_array_foreach(self->events, i, item)
+        same = same && list_has(expected, item);
     if (!same)
         case_expect_json(self, "events", expected, self->events);
 }
@@ -104,8 +108,7 @@ case_expect_writes(Case *self, const char *path)
     json_t *found = json_array();
     size_t i;
 
-    json_array_foreach(self->writes, i, item)
-    {
+    json_array_foreach(self->writes, i, item) {
         static const char *const compared[] = {"verb", "resource", "subresource", "name"};
         const char *verb = json_path_string(item, "verb");
         json_t *write = json_object();

@@ -89,7 +89,8 @@ run_file(const char *path, void (*run)(const json_t *json, Counts *counts), Coun
         json_decref(cases);
         return FALSE;
     }
-    json_array_foreach(cases, i, item) run(item, counts);
+    json_array_foreach(cases, i, item)
+        run(item, counts);
     json_decref(cases);
     return TRUE;
 }

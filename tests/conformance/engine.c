@@ -90,7 +90,8 @@ adapt(json_t *value)
         else if (strcmp(key, "claimRef") == 0 && json_object_get(item, "name") == NULL)
             json_object_set_new(item, "name", json_string("-"));
     }
-    json_array_foreach(value, i, item) adapt(item);
+    json_array_foreach(value, i, item)
+        adapt(item);
 }
 
 static void
@@ -175,10 +176,12 @@ case_import(Case *self, const char *path, ObjectKind kind, CaseWhere where)
     const json_t *manifest;
     size_t i;
 
-    json_array_foreach(case_get(self, path), i, manifest) if (!case_is_api_only(manifest))
-        case_import_object(self, case_object(self, manifest, kind), where);
-    json_array_foreach(case_get(self, path), i, manifest) if (case_is_api_only(manifest))
-        case_import_object(self, case_object(self, manifest, kind), where & CASE_API);
+    json_array_foreach(case_get(self, path), i, manifest)
+        if (!case_is_api_only(manifest))
+            case_import_object(self, case_object(self, manifest, kind), where);
+    json_array_foreach(case_get(self, path), i, manifest)
+        if (case_is_api_only(manifest))
+            case_import_object(self, case_object(self, manifest, kind), where & CASE_API);
 }
 
 /* Null and empty values do not count, except where the cases keep them on purpose. */
@@ -227,7 +230,8 @@ strip(json_t *value)
         else if (g_strv_contains(ignored, key) || is_nothing(key, item))
             json_object_del(value, key);
     }
-    json_array_foreach(value, i, item) strip(item);
+    json_array_foreach(value, i, item)
+        strip(item);
 }
 
 json_t *
@@ -257,8 +261,7 @@ case_find_key(Case *self, const char *path, ObjectKind kind, const char *name)
     const json_t *manifest;
     size_t i;
 
-    json_array_foreach(case_get(self, path), i, manifest)
-    {
+    json_array_foreach(case_get(self, path), i, manifest) {
         const char *namespace = json_path_string(manifest, "metadata.namespace");
         if (g_strcmp0(json_path_string(manifest, "metadata.name"), name) == 0)
             return objects_key(self->objects, kind,
@@ -320,8 +323,7 @@ load_errors(Case *self)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(self, "inject.api_errors"), i, item)
-    {
+    json_array_foreach(case_get(self, "inject.api_errors"), i, item) {
         const json_t *times = json_object_get(item, "times");
         InjectedError *error = g_new0(InjectedError, 1);
         const char *name = json_path_string(item, "error");
@@ -422,8 +424,7 @@ gates_of(Case *self)
     const char *name;
     json_t *value;
 
-    json_object_foreach((json_t *)case_get(self, "feature_gates"), name, value)
-    {
+    json_object_foreach((json_t *)case_get(self, "feature_gates"), name, value) {
         if (!json_is_boolean(value)) /* "any" */
             continue;
         StringMap *with =

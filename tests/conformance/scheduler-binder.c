@@ -60,15 +60,13 @@ chosen_volumes(Case *self)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(self, "initial.bindings"), i, item)
-    {
+    json_array_foreach(case_get(self, "initial.bindings"), i, item) {
         const Object *claim = case_object(self, json_object_get(item, "claim"), KIND_CLAIM);
         const Object *volume = case_object(self, json_object_get(item, "volume"), KIND_VOLUME);
         VolumeChoice choice = {.claim = claim->key, .chosen = object_ref(volume)};
         g_array_append_val(choices, choice);
     }
-    json_array_foreach(case_get(self, "initial.provisions"), i, item)
-    {
+    json_array_foreach(case_get(self, "initial.provisions"), i, item) {
         const Object *claim = case_object(self, item, KIND_CLAIM);
         VolumeChoice choice = {.claim = claim->key, .chosen = object_ref(claim)};
         g_array_append_val(choices, choice);
@@ -132,8 +130,7 @@ all_claims_are_bound(Case *self)
     const json_t *name;
     size_t i;
 
-    json_array_foreach(case_get(self, "initial.pod.claims"), i, name)
-    {
+    json_array_foreach(case_get(self, "initial.pod.claims"), i, name) {
         const ObjectKey *key =
             objects_key(self->objects, KIND_CLAIM, namespace, json_string_value(name));
         const Object *claim = assume_cache_get(scheduler_case(self)->binder.claims, key);
@@ -186,8 +183,9 @@ find_manifest(const json_t *list, const char *name)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item) if (g_strcmp0(json_path_string(item, "metadata.name"),
-                                                    name) == 0) return item;
+    json_array_foreach(list, i, item)
+        if (g_strcmp0(json_path_string(item, "metadata.name"), name) == 0)
+            return item;
     return NULL;
 }
 
@@ -274,8 +272,9 @@ has_failed(const Case *self)
     const json_t *event;
     size_t i;
 
-    json_array_foreach(self->events, i, event) if (g_strcmp0(json_path_string(event, "reason"),
-                                                             "FailedScheduling") == 0) return TRUE;
+    json_array_foreach(self->events, i, event)
+        if (g_strcmp0(json_path_string(event, "reason"), "FailedScheduling") == 0)
+            return TRUE;
     return FALSE;
 }
 
@@ -310,8 +309,7 @@ import_cached(Case *self, const char *cached, const char *stored, ObjectKind kin
     size_t i;
 
     case_import(self, stored, kind, CASE_API);
-    json_array_foreach(case_get(self, cached), i, manifest)
-    {
+    json_array_foreach(case_get(self, cached), i, manifest) {
         Object *object = case_object(self, manifest, kind);
         shift_version(self, object, manifest, stored);
         case_import_object(self, object, CASE_INFORMER);
@@ -324,8 +322,7 @@ expect_cached(Case *self, const char *path, ObjectKind kind)
     const json_t *manifest;
     size_t i;
 
-    json_array_foreach(case_get(self, path), i, manifest)
-    {
+    json_array_foreach(case_get(self, path), i, manifest) {
         const Object *object = case_object(self, manifest, kind);
         const Object *found = assume_cache_get(cache_of(self, object), object->key);
         if (found == NULL)
@@ -514,8 +511,7 @@ scheduler_binder_bind(Case *self)
     import_changed(self, "initial.api_volume_before_bind", KIND_VOLUME);
     import_changed(self, "initial.api_claim_before_bind", KIND_CLAIM);
     start_binding(self, pod, node_name, choices);
-    json_array_foreach(case_get(self, "initial.later"), i, item)
-    {
+    json_array_foreach(case_get(self, "initial.later"), i, item) {
         SimTime after = (SimTime)json_integer_value(json_object_get(item, "after_s")) * SIM_SECOND;
         case_wait(self, after - passed);
         passed = after;

@@ -65,8 +65,7 @@ seed_classes(Case *self)
     const json_t *manifest;
     size_t i;
 
-    json_array_foreach(case_get(self, "storage_classes"), i, manifest)
-    {
+    json_array_foreach(case_get(self, "storage_classes"), i, manifest) {
         Object *class = case_object(self, manifest, KIND_STORAGE_CLASS);
         if (json_object_get(manifest, "volumeBindingMode") == NULL)
             STORAGE_CLASS(class)->binding_mode = BINDING_UNSET;
@@ -158,8 +157,7 @@ scheduler_case_pods_on(Case *self, const char *path, const NodeInfo *node)
     const json_t *manifest;
     size_t i;
 
-    json_array_foreach(case_get(self, path), i, manifest)
-    {
+    json_array_foreach(case_get(self, path), i, manifest) {
         const Pod *pod = scheduler_case_pod(self, manifest, (unsigned)i + 1);
         if (scheduler_cache_find_pod(scheduler->cache, pod->meta.key, pod->meta.uid) == NULL)
             scheduler_cache_add_pod(scheduler->cache, pod, node->key->name, NULL);
@@ -223,8 +221,7 @@ scheduler_case_expect(Case *self, const char *path, const json_t *expected, Verd
     const json_t *reason;
     size_t i;
 
-    json_array_foreach(json_object_get(expected, "reasons"), i, reason)
-    {
+    json_array_foreach(json_object_get(expected, "reasons"), i, reason) {
         g_autofree char *text = as_lister_says(json_string_value(reason));
         json_array_append_new(wanted, json_string(text));
     }

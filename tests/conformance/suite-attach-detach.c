@@ -350,8 +350,7 @@ set_mounted(void *data, const json_t *args, gboolean *failed)
     size_t i;
 
     *failed = FALSE;
-    json_array_foreach(json_object_get(args, "volumeNames"), i, name)
-    {
+    json_array_foreach(json_object_get(args, "volumeNames"), i, name) {
         StringList *with = string_list_with(list, word(world, json_string_value(name)));
         string_list_unref(list);
         list = with;
@@ -569,19 +568,16 @@ import_users(World *world)
 
     volume->spec = case_key(self, KIND_VOLUME, HELD);
     volume->is_exclusive = TRUE;
-    json_array_foreach(case_get(self, "initial.nodes"), i, item)
-    {
+    json_array_foreach(case_get(self, "initial.nodes"), i, item) {
         AttachNode *node = adc_node(world->controller, arg(world, item, "node"));
         adc_manage_node(node);
-        json_array_foreach(json_object_get(item, "pods"), k, pod)
-        {
+        json_array_foreach(json_object_get(item, "pods"), k, pod) {
             import_pod(world, node->name, json_string_value(pod));
             adc_add_pod(world->controller, adc_pair(world->controller, volume, node),
                         case_key(self, KIND_POD, json_string_value(pod)));
         }
     }
-    json_array_foreach(case_get(self, "args.attached_to"), i, name)
-    {
+    json_array_foreach(case_get(self, "args.attached_to"), i, name) {
         AttachNode *node = adc_node(world->controller, word(world, json_string_value(name)));
         adc_set_attached(world->controller, adc_pair(world->controller, volume, node), TRUE,
                          CSI_DEVICE_PATH, TRUE);

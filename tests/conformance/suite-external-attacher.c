@@ -39,9 +39,9 @@ count_calls(const World *world, const char *verb, const char *resource)
     const json_t *action;
     size_t i;
 
-    json_array_foreach(world->actions, i, action) n +=
-        strcmp(json_path_string(action, "verb"), verb) == 0 &&
-        strcmp(json_path_string(action, "resource"), resource) == 0;
+    json_array_foreach(world->actions, i, action)
+        n += strcmp(json_path_string(action, "verb"), verb) == 0 &&
+             strcmp(json_path_string(action, "resource"), resource) == 0;
     return n;
 }
 
@@ -59,8 +59,7 @@ request_comes(void *data, const ApiRequest *request, GString *message)
     if (request->verb == API_PATCH_STATUS)
         json_object_set_new(action, "subresource", json_string("status"));
     json_array_append_new(world->actions, action);
-    json_array_foreach(case_get(world->self, "inject.api_reactions"), i, reaction)
-    {
+    json_array_foreach(case_get(world->self, "inject.api_reactions"), i, reaction) {
         json_int_t number = json_integer_value(json_object_get(reaction, "call_number"));
         if (g_strcmp0(json_path_string(reaction, "verb"), verb) != 0 ||
             g_strcmp0(json_path_string(reaction, "resource"), resource) != 0 ||
@@ -121,8 +120,8 @@ call_number(const World *world)
     const json_t *call;
     size_t i;
 
-    json_array_foreach(script_driver_calls(world->driver), i, call) n +=
-        g_strcmp0(json_path_string(call, "call"), "ListVolumes") != 0;
+    json_array_foreach(script_driver_calls(world->driver), i, call)
+        n += g_strcmp0(json_path_string(call, "call"), "ListVolumes") != 0;
     return n - 1;
 }
 
@@ -207,9 +206,11 @@ store_all(World *world)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(world->self, "initial.api_objects"), i, item) store(world, item);
-    json_array_foreach(case_get(world->self, "args.triggers"), i, item) if (!is_deletion(item))
-        store(world, json_object_get(item, "object"));
+    json_array_foreach(case_get(world->self, "initial.api_objects"), i, item)
+        store(world, item);
+    json_array_foreach(case_get(world->self, "args.triggers"), i, item)
+        if (!is_deletion(item))
+            store(world, json_object_get(item, "object"));
 }
 
 static void
@@ -243,8 +244,7 @@ tell_triggers(World *world)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(world->self, "args.triggers"), i, item)
-    {
+    json_array_foreach(case_get(world->self, "args.triggers"), i, item) {
         const Object *told = case_object_of_manifest(world->self, json_object_get(item, "object"));
         Informer *informer =
             process_informer(world->attacher->base.process, object_kind(told), NULL);
@@ -288,8 +288,7 @@ expect_actions(const World *world)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(world->self, "expected.api_actions"), i, item)
-    {
+    json_array_foreach(case_get(world->self, "expected.api_actions"), i, item) {
         static const char *const compared[] = {"verb", "resource", "name", "subresource"};
         json_t *action = json_object();
         for (unsigned k = 0; k < G_N_ELEMENTS(compared); k++)
@@ -327,15 +326,14 @@ expect_calls(const World *world)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(expected, i, item)
-    {
+    json_array_foreach(expected, i, item) {
         json_object_del((json_t *)item, "returns");
         if (json_object_get(item, "secrets") != NULL)
             json_object_set_new((json_t *)item, "secrets", json_true());
     }
-    json_array_foreach(script_driver_calls(world->driver), i,
-                       item) if (g_strcmp0(json_path_string(item, "call"), "ListVolumes") != 0)
-        json_array_append_new(found, told_call(item));
+    json_array_foreach(script_driver_calls(world->driver), i, item)
+        if (g_strcmp0(json_path_string(item, "call"), "ListVolumes") != 0)
+            json_array_append_new(found, told_call(item));
     case_expect_json(world->self, "calls", expected, found);
     json_decref(expected);
     json_decref(found);
@@ -351,14 +349,14 @@ may_be_gone(const Case *self, const Object *wanted)
 
     if (wanted->finalizers != NULL)
         return FALSE;
-    json_array_foreach(case_get(self, "args.triggers"), i,
-                       item) if (json_path_get(item, "object.metadata.deletionTimestamp") != NULL &&
-                                 g_strcmp0(json_path_string(item, "object.metadata.name"),
-                                           object_name(wanted)) == 0) return TRUE;
-    json_array_foreach(case_get(self, "initial.api_objects"), i,
-                       item) if (json_path_get(item, "metadata.deletionTimestamp") != NULL &&
-                                 g_strcmp0(json_path_string(item, "metadata.name"),
-                                           object_name(wanted)) == 0) return TRUE;
+    json_array_foreach(case_get(self, "args.triggers"), i, item)
+        if (json_path_get(item, "object.metadata.deletionTimestamp") != NULL &&
+            g_strcmp0(json_path_string(item, "object.metadata.name"), object_name(wanted)) == 0)
+            return TRUE;
+    json_array_foreach(case_get(self, "initial.api_objects"), i, item)
+        if (json_path_get(item, "metadata.deletionTimestamp") != NULL &&
+            g_strcmp0(json_path_string(item, "metadata.name"), object_name(wanted)) == 0)
+            return TRUE;
     return FALSE;
 }
 
@@ -368,8 +366,7 @@ expect_objects(Case *self, const char *path)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(self, path), i, item)
-    {
+    json_array_foreach(case_get(self, path), i, item) {
         const Object *wanted = case_object_of_manifest(self, item);
         const Object *found = api_server_get(self->api, wanted->key);
         if (found == NULL) {

@@ -196,7 +196,8 @@ sort_list(json_t *list)
 
     if (!json_is_array(list))
         return;
-    json_array_foreach(list, i, item) g_ptr_array_add(items, json_incref(item));
+    json_array_foreach(list, i, item)
+        g_ptr_array_add(items, json_incref(item));
     g_ptr_array_sort(items, compare_json);
     json_array_clear(list);
     for (unsigned k = 0; k < items->len; k++)
@@ -210,8 +211,7 @@ comparable_calls(const json_t *calls)
     json_t *list = json_array(), *call;
     size_t i;
 
-    json_array_foreach(calls, i, call)
-    {
+    json_array_foreach(calls, i, call) {
         json_t *request = json_deep_copy(json_object_get(call, "request"));
         if (json_object_get(request, "secrets") != NULL)
             json_object_set_new(request, "secrets", json_true());
@@ -282,8 +282,8 @@ expect_source_finalizers(Case *self)
     const char *name;
     json_t *wanted;
 
-    json_object_foreach((json_t *)case_get(self, "expected.source_claim_finalizers"), name, wanted)
-    {
+    json_object_foreach((json_t *)case_get(self, "expected.source_claim_finalizers"), name,
+                        wanted) {
         const Object *claim = api_server_get(self->api, case_key(self, KIND_CLAIM, name));
         json_t *found = json_array();
         for (unsigned i = 0;

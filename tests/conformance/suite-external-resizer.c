@@ -141,8 +141,8 @@ n_expand_calls(const World *world)
     unsigned n = 0;
     size_t i;
 
-    json_array_foreach(script_driver_calls(world->driver), i, call) n +=
-        g_strcmp0(json_path_string(call, "call"), "ControllerExpandVolume") == 0;
+    json_array_foreach(script_driver_calls(world->driver), i, call)
+        n += g_strcmp0(json_path_string(call, "call"), "ControllerExpandVolume") == 0;
     return n;
 }
 
@@ -152,9 +152,9 @@ last_expand_call(const World *world)
     const json_t *call, *last = NULL;
     size_t i;
 
-    json_array_foreach(script_driver_calls(world->driver), i,
-                       call) if (g_strcmp0(json_path_string(call, "call"),
-                                           "ControllerExpandVolume") == 0) last = call;
+    json_array_foreach(script_driver_calls(world->driver), i, call)
+        if (g_strcmp0(json_path_string(call, "call"), "ControllerExpandVolume") == 0)
+            last = call;
     return last;
 }
 
@@ -219,15 +219,15 @@ expect_writes(Case *self)
     json_t *found = json_array();
     size_t i, n = json_array_size(expected);
 
-    json_array_foreach(expected, i, item) json_object_del(item, "patch");
-    json_array_foreach(self->writes, i, item)
-    {
+    json_array_foreach(expected, i, item)
+        json_object_del(item, "patch");
+    json_array_foreach(self->writes, i, item) {
         json_t *write = json_object();
         const char *key;
         json_t *value;
-        json_object_foreach(item, key,
-                            value) if (strcmp(key, "namespace") != 0 && strcmp(key, "object") != 0)
-            json_object_set(write, key, value);
+        json_object_foreach(item, key, value)
+            if (strcmp(key, "namespace") != 0 && strcmp(key, "object") != 0)
+                json_object_set(write, key, value);
         if (i < n || !case_flag(self, "observed.writes_repeat_until_stopped"))
             json_array_append(found, write);
         json_decref(write);
@@ -317,8 +317,9 @@ run_single(World *world, PlanDecide decide)
                                 &(WorkersOptions){.name = "idle", .n_workers = 0, .sync = decide});
     world->resizer->workers = idle;
     const char *told = import_pair(world);
-    json_array_foreach(case_get(self, "config.claims_with_final_error"), i, name) g_hash_table_add(
-        world->resizer->final_errors, case_key(self, KIND_CLAIM, json_string_value(name)));
+    json_array_foreach(case_get(self, "config.claims_with_final_error"), i, name)
+        g_hash_table_add(world->resizer->final_errors,
+                         case_key(self, KIND_CLAIM, json_string_value(name)));
     if (fails_like_the_api(self))
         api_server_set_fault(self->api, refuse_volumes, self);
     ObjectKey *key = (ObjectKey *)case_object(self, first_claim(self), KIND_CLAIM)->key;
@@ -338,8 +339,9 @@ saw_event(const Case *self, const char *reason)
     const json_t *event;
     size_t i;
 
-    json_array_foreach(self->events, i, event) if (g_strcmp0(json_path_string(event, "reason"),
-                                                             reason) == 0) return TRUE;
+    json_array_foreach(self->events, i, event)
+        if (g_strcmp0(json_path_string(event, "reason"), reason) == 0)
+            return TRUE;
     return FALSE;
 }
 
@@ -613,8 +615,7 @@ conditions_at(Case *self, const char *path)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(self, path), i, item)
-    {
+    json_array_foreach(case_get(self, path), i, item) {
         ClaimCondition condition = {
             .type = strings_intern(strings, json_path_string(item, "type")),
             .status = strings_intern(strings, json_path_string(item, "status")),

@@ -148,8 +148,7 @@ pods_of_trace(const Case *self)
     const json_t *step;
     size_t i;
 
-    json_array_foreach(case_get(self, "steps"), i, step)
-    {
+    json_array_foreach(case_get(self, "steps"), i, step) {
         const json_t *args = json_object_get(step, "args");
         const char *pod = pod_of_step(args), *outer = outer_name_of_step(args);
         if (pod == NULL || outer == NULL)
@@ -168,8 +167,7 @@ add_pod(Trace *self, const char *uid, const json_t *volumes)
     const char *name;
     json_t *ignored;
 
-    json_object_foreach((json_t *)volumes, name, ignored)
-    {
+    json_object_foreach((json_t *)volumes, name, ignored) {
         json_array_append_new(listed, json_pack("{s:s, s:{s:s}}", "name", name,
                                                 "persistentVolumeClaim", "claimName", name));
         json_array_append_new(mounts, json_pack("{s:s, s:s}", "name", name, "mountPath", "/"));
@@ -668,8 +666,9 @@ item_fits(const json_t *expected, const json_t *found)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)found, key,
-                        value) if (!json_equal(json_object_get(expected, key), value)) return FALSE;
+    json_object_foreach((json_t *)found, key, value)
+        if (!json_equal(json_object_get(expected, key), value))
+            return FALSE;
     return TRUE;
 }
 
@@ -683,8 +682,7 @@ lists_fit(const json_t *expected, const json_t *found)
 
     if (json_array_size(expected) != json_array_size(found))
         return FALSE;
-    json_array_foreach(expected, i, item)
-    {
+    json_array_foreach(expected, i, item) {
         for (k = 0; k < json_array_size(found); k++)
             if (!is_used[k] && item_fits(item, json_array_get(found, k)))
                 break;
@@ -753,8 +751,10 @@ replay(Case *case_)
     self.kubelet = cluster_model(case_->cluster, &kubelet_class, NODE_NAME);
     self.workers = g_hash_table_new(g_str_hash, g_str_equal);
     kubelet_ensure_loops(self.kubelet);
-    json_object_foreach(pods, uid, volumes) add_pod(&self, uid, volumes);
-    json_array_foreach(case_get(case_, "steps"), i, step) replay_step(&self, i + 1, step);
+    json_object_foreach(pods, uid, volumes)
+        add_pod(&self, uid, volumes);
+    json_array_foreach(case_get(case_, "steps"), i, step)
+        replay_step(&self, i + 1, step);
     json_decref(pods);
     g_hash_table_unref(self.workers);
     g_ptr_array_unref(self.vague);

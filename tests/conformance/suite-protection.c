@@ -33,8 +33,7 @@ import_objects(Case *self)
     const json_t *cached = case_get(self, "initial.cache"), *manifest;
     size_t i;
 
-    json_array_foreach(case_get(self, "initial.api_objects"), i, manifest)
-    {
+    json_array_foreach(case_get(self, "initial.api_objects"), i, manifest) {
         Object *object = case_object_of_manifest(self, manifest);
         case_import_object(self, object,
                            is_cached(cached, object) ? CASE_API | CASE_INFORMER : CASE_API);
@@ -94,8 +93,7 @@ expect_actions(Case *self)
     json_t *expected = json_deep_copy(case_get(self, "expected.actions"));
     size_t i;
 
-    json_array_foreach(expected, i, item)
-    {
+    json_array_foreach(expected, i, item) {
         const json_t *manifest = json_object_get(item, "object");
         if (g_strcmp0(json_path_string(item, "verb"), "list") == 0)
             json_object_del((json_t *)item, "namespace");
@@ -103,8 +101,7 @@ expect_actions(Case *self)
             json_object_set_new((json_t *)item, "object",
                                 case_comparable(self, case_object_of_manifest(self, manifest)));
     }
-    json_array_foreach(self->writes, i, item)
-    {
+    json_array_foreach(self->writes, i, item) {
         json_t *metadata = json_object_get(json_object_get(item, "object"), "metadata");
         const json_t *wanted = json_path_get(json_array_get(expected, i), "object.metadata");
         if (json_object_get(wanted, "uid") == NULL)
@@ -120,8 +117,9 @@ run_queue(Case *self)
     const json_t *volume = NULL, *trigger;
     size_t i;
 
-    json_array_foreach(case_get(self, "args.triggers"), i, trigger) if (volume == NULL) volume =
-        json_object_get(trigger, "volume");
+    json_array_foreach(case_get(self, "args.triggers"), i, trigger)
+        if (volume == NULL)
+            volume = json_object_get(trigger, "volume");
     const WorldOptions *options = volume != NULL ? &volumes_world : &claims_world;
     case_world_new(self, options);
     case_start(self, options);

@@ -177,8 +177,7 @@ run_sort(Case *self)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(case_get(self, "args.term"), i, item)
-    {
+    json_array_foreach(case_get(self, "args.term"), i, item) {
         StringPair pair = {strings_intern(strings, json_path_string(item, "key")),
                            strings_intern(strings, json_path_string(item, "value"))};
         g_array_append_val(pairs, pair);

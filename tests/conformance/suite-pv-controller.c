@@ -91,12 +91,10 @@ somebody_changes(Case *self, unsigned number)
     const json_t *item, *change;
     size_t i, k;
 
-    json_array_foreach(case_get(self, "inject.before_operation"), i, item)
-    {
+    json_array_foreach(case_get(self, "inject.before_operation"), i, item) {
         if (g_strcmp0(json_path_string(item, "when"), when) != 0)
             continue;
-        json_array_foreach(json_object_get(item, "changes"), k, change)
-        {
+        json_array_foreach(json_object_get(item, "changes"), k, change) {
             const char *op = json_path_string(change, "op");
             Object *object = changed_object(self, change);
             if (g_strcmp0(json_path_string(change, "where"), "cache") == 0)
@@ -117,8 +115,7 @@ import_known(Case *self, const char *path, ObjectKind kind)
     size_t i;
 
     case_import(self, path, kind, CASE_API);
-    json_array_foreach(case_get(self, path), i, manifest)
-    {
+    json_array_foreach(case_get(self, path), i, manifest) {
         if (case_is_api_only(manifest))
             continue;
         Object *object = case_object(self, manifest, kind);
@@ -307,8 +304,7 @@ run_controller(Case *self)
     case_import(self, "initial.pods", KIND_POD, CASE_API);
     case_import(self, "initial.volumes", KIND_VOLUME, CASE_API);
     case_import(self, "initial.claims", KIND_CLAIM, CASE_API);
-    json_array_foreach(case_get(self, "steps"), i, step)
-    {
+    json_array_foreach(case_get(self, "steps"), i, step) {
         const char *op = json_path_string(step, "op");
         if (g_strcmp0(op, "start_controller") == 0)
             case_start(self, &whole_world);

@@ -183,8 +183,7 @@ run_delay(Case *self)
     const json_t *manifest;
     size_t i;
 
-    json_array_foreach(case_get(self, "initial.storage_classes"), i, manifest)
-    {
+    json_array_foreach(case_get(self, "initial.storage_classes"), i, manifest) {
         const StorageClass *class = STORAGE_CLASS(case_object(self, manifest, KIND_STORAGE_CLASS));
         if (strcmp(object_name(&class->meta), name) != 0)
             continue;
@@ -213,7 +212,9 @@ list_has_modes(Case *self, const json_t *list, uint32_t modes)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item) if (modes_of(self, item) == modes) return TRUE;
+    json_array_foreach(list, i, item)
+        if (modes_of(self, item) == modes)
+            return TRUE;
     return FALSE;
 }
 
@@ -250,8 +251,8 @@ run_list_modes(Case *self)
     for (unsigned i = 0; i < volumes->len; i++) {
         const Volume *volume = volumes->pdata[i];
         gboolean listed = FALSE;
-        json_array_foreach(expected, k, item) listed =
-            listed || g_strcmp0(json_string_value(item), object_name(&volume->meta)) == 0;
+        json_array_foreach(expected, k, item)
+            listed = listed || g_strcmp0(json_string_value(item), object_name(&volume->meta)) == 0;
         if (listed != (volume->access_modes == modes))
             case_fail(self, "%s", object_name(&volume->meta));
         n += volume->access_modes == modes;

@@ -26,7 +26,8 @@ set_of_list(const json_t *list)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item) set_add(set, json_string_value(item));
+    json_array_foreach(list, i, item)
+        set_add(set, json_string_value(item));
     return set;
 }
 
@@ -46,8 +47,9 @@ find_expected_binding(const json_t *bindings, const char *claim)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(bindings, i, item) if (g_strcmp0(json_path_string(item, "claim"), claim) ==
-                                              0) return item;
+    json_array_foreach(bindings, i, item)
+        if (g_strcmp0(json_path_string(item, "claim"), claim) == 0)
+            return item;
     return NULL;
 }
 
@@ -57,8 +59,9 @@ list_names(const json_t *list, const char *name)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i,
-                       item) if (g_strcmp0(json_string_value(item), name) == 0) return TRUE;
+    json_array_foreach(list, i, item)
+        if (g_strcmp0(json_string_value(item), name) == 0)
+            return TRUE;
     return FALSE;
 }
 
@@ -204,8 +207,7 @@ run_extension_points(Case *self)
     }
     if (verdict != VERDICT_OK && verdict != VERDICT_ANY_NODE)
         return;
-    json_array_foreach(case_get(self, "initial.nodes"), i, manifest)
-    {
+    json_array_foreach(case_get(self, "initial.nodes"), i, manifest) {
         const NodeInfo *node = scheduler_case_node(self, manifest);
         g_array_set_size(cycle->reasons, 0);
         verdict = plugin->filter(cycle, node);
@@ -218,8 +220,7 @@ run_extension_points(Case *self)
     g_array_set_size(cycle->reasons, 0);
     scheduler_case_expect(self, "prescore", case_get(self, "expected.prescore"),
                           scores ? VERDICT_OK : VERDICT_SKIP);
-    json_array_foreach(case_get(self, "initial.nodes"), i, manifest)
-    {
+    json_array_foreach(case_get(self, "initial.nodes"), i, manifest) {
         const ObjectKey *key = case_object(self, manifest, KIND_NODE)->key;
         json_int_t expected =
             json_integer_value(json_array_get(case_get(self, "expected.scores"), i));
@@ -241,14 +242,12 @@ run_score(Case *self)
     json_t *value;
     size_t i;
 
-    json_array_foreach(case_get(self, "initial.shape"), i, item)
-    {
+    json_array_foreach(case_get(self, "initial.shape"), i, item) {
         ShapePoint point = {json_integer_value(json_object_get(item, "utilization")),
                             json_integer_value(json_object_get(item, "score"))};
         g_array_append_val(shape, point);
     }
-    json_object_foreach((json_t *)case_get(self, "initial.classes"), class, value)
-    {
+    json_object_foreach((json_t *)case_get(self, "initial.classes"), class, value) {
         ClassUse use = {class, json_integer_value(json_object_get(value, "requested")),
                         json_integer_value(json_object_get(value, "capacity"))};
         g_array_append_val(uses, use);

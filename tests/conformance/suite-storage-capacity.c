@@ -184,8 +184,7 @@ add_segments(Case *self, const json_t *segments, const char *prefix)
     const json_t *segment;
     size_t i;
 
-    json_array_foreach(segments, i, segment)
-    {
+    json_array_foreach(segments, i, segment) {
         g_autofree char *name = g_strdup_printf("%s-%u", prefix, (unsigned)i);
         json_t *keys = json_array();
         for (void *member = json_first_member(segment); member != NULL;
@@ -287,9 +286,9 @@ revision_of(Case *self, const Object *object)
     const json_t *write;
     size_t i;
 
-    json_array_foreach(self->writes, i, write) n +=
-        g_strcmp0(json_path_string(write, "verb"), "update") == 0 &&
-        g_strcmp0(json_path_string(write, "name"), object_name(object)) == 0;
+    json_array_foreach(self->writes, i, write)
+        n += g_strcmp0(json_path_string(write, "verb"), "update") == 0 &&
+             g_strcmp0(json_path_string(write, "name"), object_name(object)) == 0;
     return n;
 }
 
@@ -366,7 +365,8 @@ change_classes(Case *self, const json_t *classes)
     size_t i;
 
     remove_all(self, KIND_STORAGE_CLASS);
-    json_array_foreach(classes, i, item) commit(self, API_CREATE, class_object(self, item));
+    json_array_foreach(classes, i, item)
+        commit(self, API_CREATE, class_object(self, item));
 }
 
 static gboolean
@@ -375,8 +375,9 @@ list_names(const json_t *list, const char *name)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item) if (g_strcmp0(json_path_string(item, "metadata.uid"), name) ==
-                                          0) return TRUE;
+    json_array_foreach(list, i, item)
+        if (g_strcmp0(json_path_string(item, "metadata.uid"), name) == 0)
+            return TRUE;
     return FALSE;
 }
 
@@ -389,8 +390,7 @@ change_objects(Case *self, const json_t *objects)
     unsigned n_made = 0;
     size_t i;
 
-    json_array_foreach(self->writes, i, item)
-    {
+    json_array_foreach(self->writes, i, item) {
         if (g_strcmp0(json_path_string(item, "verb"), "create") != 0)
             continue;
         g_autofree char *told = g_strdup_printf("CSISC-UID-%u", ++n_made);
@@ -400,8 +400,7 @@ change_objects(Case *self, const json_t *objects)
         if (api_server_get(self->api, key) != NULL && !list_names(objects, told))
             commit(self, API_DELETE, api_server_get(self->api, key));
     }
-    json_array_foreach(objects, i, item)
-    {
+    json_array_foreach(objects, i, item) {
         json_t *manifest = json_deep_copy(item);
         g_autofree char *told = g_strdup_printf("CSISC-UID-%u", n_made);
         const char *uid = json_path_string(item, "metadata.uid");
@@ -464,7 +463,8 @@ run_controller(Case *self)
     world_start(&world);
     case_expect_json(self, "counts", case_get(self, "expected.counts_after_prepare"), world.counts);
     expect_objects(self, case_get(self, "expected.objects"));
-    json_array_foreach(case_get(self, "steps"), i, step) do_step(&world, step, (unsigned)i);
+    json_array_foreach(case_get(self, "steps"), i, step)
+        do_step(&world, step, (unsigned)i);
     if (count_managed(self) != json_integer_value(case_get(self, "expected.final_managed_count")))
         case_fail(self, "%d objects are managed at the end", (int)count_managed(self));
     world_end(&world);
@@ -577,7 +577,8 @@ run_segments(Case *self)
     size_t i;
 
     world_begin(&world, self);
-    json_array_foreach(case_get(self, "initial.nodes"), i, told) add_told_node(self, told);
+    json_array_foreach(case_get(self, "initial.nodes"), i, told)
+        add_told_node(self, told);
     world_start(&world);
     const TopologyTerms *segments = capacity_segments(capacity_of(&world));
     for (unsigned k = 0; k < segments->n_terms; k++)

@@ -395,8 +395,8 @@ n_expand_calls(const KubeletWorld *node)
     unsigned n = 0;
     size_t i;
 
-    json_array_foreach(script_driver_calls(node->driver), i, call) n +=
-        g_strcmp0(json_path_string(call, "call"), "NodeExpandVolume") == 0;
+    json_array_foreach(script_driver_calls(node->driver), i, call)
+        n += g_strcmp0(json_path_string(call, "call"), "NodeExpandVolume") == 0;
     return n;
 }
 
@@ -586,8 +586,7 @@ run_mount_options(Case *self)
     const json_t *option, *expected = case_get(self, "expected.options");
     size_t i;
 
-    json_array_foreach(case_get(self, "args.system_options"), i, option)
-    {
+    json_array_foreach(case_get(self, "args.system_options"), i, option) {
         StringList *with = string_list_with(system, word(self, json_string_value(option)));
         string_list_unref(system);
         system = with;
@@ -596,8 +595,9 @@ run_mount_options(Case *self)
         volume_mount_options(objects_strings(self->objects), VOLUME_CONST(volume), system);
     if ((found == NULL ? 0 : found->n_items) != json_array_size(expected))
         case_fail(self, "%u options", found == NULL ? 0 : found->n_items);
-    json_array_foreach(expected, i, option) if (!string_list_has(found, json_string_value(option)))
-        case_fail(self, "no option %s", json_string_value(option));
+    json_array_foreach(expected, i, option)
+        if (!string_list_has(found, json_string_value(option)))
+            case_fail(self, "no option %s", json_string_value(option));
 }
 
 static const Act volume_operations_acts[] = {

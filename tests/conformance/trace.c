@@ -22,7 +22,8 @@ append_set(GString *text, const json_t *list)
     const json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item) g_ptr_array_add(items, set_text(item));
+    json_array_foreach(list, i, item)
+        g_ptr_array_add(items, set_text(item));
     g_ptr_array_sort(items, by_text);
     for (unsigned k = 0; k < items->len; k++)
         g_string_append_printf(text, "%s%s", k == 0 ? "" : ",", (const char *)items->pdata[k]);
@@ -35,7 +36,8 @@ append_members(GString *text, const json_t *object)
     const char *name;
     json_t *value;
 
-    json_object_foreach((json_t *)object, name, value) g_ptr_array_add(names, (void *)name);
+    json_object_foreach((json_t *)object, name, value)
+        g_ptr_array_add(names, (void *)name);
     g_ptr_array_sort(names, by_text);
     for (unsigned i = 0; i < names->len; i++) {
         g_autofree char *member = set_text(json_object_get(object, names->pdata[i]));
@@ -87,8 +89,7 @@ case_replay(Case *self, const TraceCall *calls, void *data)
     const json_t *step;
     size_t i;
 
-    json_array_foreach(case_get(self, "steps"), i, step)
-    {
+    json_array_foreach(case_get(self, "steps"), i, step) {
         const char *name = json_path_string(step, "call");
         const TraceCall *call = calls;
         gboolean failed = FALSE;

@@ -114,10 +114,9 @@ is_ready(const json_t *pod)
     size_t i;
     json_t *condition;
 
-    json_array_foreach((json_t *)conditions, i,
-                       condition) if (g_strcmp0(text_at(condition, "type"), "Ready") ==
-                                      0) return g_strcmp0(text_at(condition, "status"), "True") ==
-        0;
+    json_array_foreach((json_t *)conditions, i, condition)
+        if (g_strcmp0(text_at(condition, "type"), "Ready") == 0)
+            return g_strcmp0(text_at(condition, "status"), "True") == 0;
     return FALSE;
 }
 
@@ -128,8 +127,7 @@ pair_pod(Moments *self, const Seen *seen)
     size_t i;
     json_t *volume;
 
-    json_array_foreach((json_t *)volumes, i, volume)
-    {
+    json_array_foreach((json_t *)volumes, i, volume) {
         const char *claim = text_at(volume, "persistentVolumeClaim|claimName");
         if (claim != NULL)
             moments_add_pair(self, moments_label_of(self, seen->name), claim);
@@ -191,8 +189,7 @@ list_has(const json_t *list, const char *name)
     size_t i;
     json_t *item;
 
-    json_array_foreach((json_t *)list, i, item)
-    {
+    json_array_foreach((json_t *)list, i, item) {
         const char *text = json_is_string(item) ? json_string_value(item) : text_at(item, "name");
         if (g_strcmp0(text, name) == 0)
             return TRUE;
@@ -213,8 +210,7 @@ see_list(Moments *self,
     size_t i;
     json_t *item;
 
-    json_array_foreach((json_t *)list, i, item)
-    {
+    json_array_foreach((json_t *)list, i, item) {
         const char *text = json_is_string(item) ? json_string_value(item) : text_at(item, "name");
         const char *label = volume_of_unique_name(self, text);
         if (label != NULL && !list_has(other, text))

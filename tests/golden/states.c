@@ -43,7 +43,8 @@ drop_members(json_t *value)
     for (unsigned d = 0; d < G_N_ELEMENTS(dropped); d++)
         json_object_del(value, dropped[d]);
     json_object_foreach_safe(value, next, key, member) drop_members(member);
-    json_array_foreach(value, i, member) drop_members(member);
+    json_array_foreach(value, i, member)
+        drop_members(member);
 }
 
 /* The compared part of a pod: its node, phase and conditions. */
@@ -145,8 +146,7 @@ add_states(GHashTable *states, const Scenario *scenario, uint64_t seed)
         json_auto_t *shown = json_loads(out->str, 0, NULL);
         json_t *object;
         gsize i;
-        json_array_foreach(value_at(shown, "items"), i, object)
-        {
+        json_array_foreach(value_at(shown, "items"), i, object) {
             char *text = relevant_text(value_text(object, "kind"), object);
 
             if (text != NULL)

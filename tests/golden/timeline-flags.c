@@ -45,8 +45,9 @@ add_flags(const Timeline *self, const char *component, json_t *flags)
             if (words[i][0] != '\0')
                 add_flag(flags, words[i]);
     }
-    json_array_foreach(given, i, value) if (json_is_string(value))
-        add_flag(flags, json_string_value(value));
+    json_array_foreach(given, i, value)
+        if (json_is_string(value))
+            add_flag(flags, json_string_value(value));
     json_object_foreach((json_t *)given, name, value)
         json_object_set(flags, name + strspn(name, "-"), value);
 }
@@ -98,8 +99,7 @@ add_scheduler_config(const json_t *config, json_t *flags)
     for (i = 0; i < G_N_ELEMENTS(own); i++)
         if (json_object_get(config, own[i]) != NULL)
             json_object_set(flags, own[i], json_object_get(config, own[i]));
-    json_array_foreach(json_object_get(profile, "pluginConfig"), i, plugin)
-    {
+    json_array_foreach(json_object_get(profile, "pluginConfig"), i, plugin) {
         const json_t *timeout =
             json_object_get(json_object_get(plugin, "args"), "bindTimeoutSeconds");
         if (timeout != NULL)

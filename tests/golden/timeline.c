@@ -119,7 +119,8 @@ objects_in_namespace(const json_t *list)
     size_t i;
     json_t *object;
 
-    json_array_foreach(copy, i, object) put_in_namespace(object);
+    json_array_foreach(copy, i, object)
+        put_in_namespace(object);
     return copy;
 }
 
@@ -130,8 +131,7 @@ errors_json(const json_t *errors)
     size_t i;
     json_t *error;
 
-    json_array_foreach(errors, i, error)
-    {
+    json_array_foreach(errors, i, error) {
         int count = (int)json_integer_value(json_object_get(error, "count"));
         json_t *entry = json_pack("{s:O, s:O}", "method", json_object_get(error, "method"), "code",
                                   json_object_get(error, "code"));
@@ -155,8 +155,7 @@ set_driver_behaviour(json_t *driver, const json_t *given)
     const char *name;
     json_t *value;
 
-    json_object_foreach(json_object_get(given, "latencyMs"), name, value)
-    {
+    json_object_foreach(json_object_get(given, "latencyMs"), name, value) {
         g_autofree char *text =
             g_strdup_printf("%" JSON_INTEGER_FORMAT "ms", json_integer_value(value));
         json_object_set_new(latency, name, json_string(text));
@@ -215,8 +214,7 @@ nodes_json(const Timeline *self)
     size_t i;
     json_t *node;
 
-    json_array_foreach(json_object_get(self->root, "nodes"), i, node)
-    {
+    json_array_foreach(json_object_get(self->root, "nodes"), i, node) {
         json_t *entry = json_pack("{s:O, s:o}", "name", json_object_get(node, "name"), "kubelet",
                                   timeline_kubelet_json(self));
         if (json_object_get(node, "zone") != NULL)

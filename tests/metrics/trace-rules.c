@@ -122,8 +122,7 @@ main(int argc, char **argv)
         printf("no trace\n");
         return 1;
     }
-    json_array_foreach(events, i, event)
-    {
+    json_array_foreach(events, i, event) {
         const char *phase = json_string_value(json_object_get(event, "ph"));
         g_autofree char *line = line_of(event);
         if (phase == NULL || !json_is_string(json_object_get(event, "name")) ||

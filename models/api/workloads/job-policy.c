@@ -385,10 +385,8 @@ with_statuses(const json_t *manifest)
     json_t *copy = json_deep_copy(manifest), *rule, *pattern;
     size_t i, k;
 
-    json_array_foreach(json_object_get(copy, "rules"), i, rule)
-    {
-        json_array_foreach(json_object_get(rule, "onPodConditions"), k, pattern)
-        {
+    json_array_foreach(json_object_get(copy, "rules"), i, rule) {
+        json_array_foreach(json_object_get(rule, "onPodConditions"), k, pattern) {
             if (json_is_object(pattern) && json_object_get(pattern, "status") == NULL)
                 json_object_set_new(pattern, "status", json_string("True"));
         }

@@ -214,8 +214,7 @@ has_container(const json_t *manifest, const char *list, const char *name)
     const json_t *containers = json_path_get(manifest, list), *container;
     size_t i;
 
-    json_array_foreach(containers, i, container)
-    {
+    json_array_foreach(containers, i, container) {
         if (g_strcmp0(json_path_string(container, "name"), name) == 0)
             return TRUE;
     }

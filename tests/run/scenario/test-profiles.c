@@ -276,8 +276,7 @@ check_profile(const json_t *collected)
     const char *key;
     json_t *found;
 
-    json_object_foreach((json_t *)methods, key, found)
-    {
+    json_object_foreach((json_t *)methods, key, found) {
         /* Growing a volume in one step, as it was measured, is the node's part here. */
         const char *method = strcmp(key, "ExpandVolume") == 0 ? "NodeExpandVolume" : key;
         g_autofree char *comment = comment_above(text, method);

@@ -515,8 +515,7 @@ members_fit(const json_t *schema, const json_t *root, const json_t *value)
         if (json_object_get(value, json_string_value(json_array_get(
                                        json_object_get(schema, "required"), i))) == NULL)
             return FALSE;
-    json_object_foreach((json_t *)value, key, member)
-    {
+    json_object_foreach((json_t *)value, key, member) {
         const json_t *property = json_object_get(json_object_get(schema, "properties"), key);
         if (property == NULL && json_is_false(rest)) {
             print_error("%s is not in the schema\n", key);

@@ -12,7 +12,7 @@
 
 #include "run/files/rows.h"
 
-/* Result files: whole or not at all, whatever their length and whatever goes wrong. */
+/* Result files are whole or not there, for any length and any fault. */
 
 #define NAME "rows.txt"
 
@@ -39,7 +39,7 @@ remove_folder(char *path)
     g_free(path);
 }
 
-/* What is in the folder, with the length of each file: "rows.txt 12 ". (owned) */
+/* The files in the folder, each with its length: "rows.txt 12 ". (owned) */
 static char *
 list(const char *folder)
 {
@@ -65,7 +65,7 @@ assert_holds(const char *folder, const char *wanted)
     assert_string_equal(found, wanted);
 }
 
-/* Rows that can be told apart. */
+/* Appends rows with different texts. */
 static void
 append_rows(GString *text, unsigned first, unsigned n, unsigned width)
 {
@@ -85,8 +85,7 @@ static const struct {
     {"a row longer than what is gathered", 3,     2 * RESULT_FILE_GATHERED},
 };
 
-/* What is in the file is what was appended, and in memory there is never more than what is gathered
- * and a row. */
+/* The file has what was appended, and memory never holds more than the buffer and a row. */
 static void
 files_of_any_length_are_whole(void **state)
 {
@@ -112,7 +111,8 @@ files_of_any_length_are_whole(void **state)
         assert_memory_equal(found, wanted->str, length);
         g_autofree char *all = list(folder);
         assert_true(g_str_has_prefix(all, NAME " "));
-        assert_int_equal(strchr(all + strlen(NAME " "), ' ')[1], '\0'); /* nothing beside it */
+        assert_int_equal(strchr(all + strlen(NAME " "), ' ')[1],
+                         '\0'); /* no other file in the folder */
         remove_folder(folder);
     }
 }
@@ -130,7 +130,7 @@ a_file_without_contents_is_not_made(void **state)
     remove_folder(folder);
 }
 
-/* It is replaced at the end, and stays as it was if its writer gives up. */
+/* An earlier file is replaced at the end, and stays if the writer gives up. */
 static void
 an_earlier_file_stays_until_the_end(void **state)
 {
@@ -150,8 +150,7 @@ an_earlier_file_stays_until_the_end(void **state)
     remove_folder(folder);
 }
 
-/* The disk ends after some rows: the limit of the length of a file is the disk that a test can
- * fill. */
+/* The disk is full after some rows: a test can only set the limit of a file's length. */
 static void
 a_full_disk_leaves_nothing(void **state)
 {
@@ -175,7 +174,7 @@ a_full_disk_leaves_nothing(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_false(good);
     assert_int_equal(error->domain, G_FILE_ERROR);
-    assert_true(g_str_has_prefix(error->message, path)); /* whose disk it was */
+    assert_true(g_str_has_prefix(error->message, path)); /* the error names the file */
     assert_holds(folder, "");
     remove_folder(folder);
 }
@@ -213,7 +212,7 @@ a_folder_that_is_not_there_is_an_error(void **state)
     remove_folder(folder);
 }
 
-/* Says no when it is asked for the third time. */
+/* Returns FALSE at the third call. */
 static gboolean
 twice(void *data)
 {
@@ -239,7 +238,7 @@ who_breaks_it_off_leaves_nothing(void **state)
     }
     assert_false(result_file_finish(file, &error));
     assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INTR));
-    assert_int_equal(n_asked, 3); /* and not again */
+    assert_int_equal(n_asked, 3); /* it is not called again */
     assert_holds(folder, "");
     remove_folder(folder);
 }

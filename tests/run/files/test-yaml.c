@@ -12,10 +12,10 @@
 typedef struct {
     const char *name;
     const char *text;
-    const char *json; /* the documents, one a line; NULL: there are faults */
+    const char *json; /* the documents, one per line; NULL: a fault */
 } ReadCase;
 
-/* Scalars as sigs.k8s.io/yaml has them: what kubectl reads must be read alike. */
+/* Scalars resolve as in sigs.k8s.io/yaml, which kubectl uses. */
 static const ReadCase read_cases[] = {
     {"mapping",                       "a: 1\nb: {c: [x, z]}\n",                       "{\"a\": 1, \"b\": {\"c\": [\"x\", \"z\"]}}\n"},
     {"json is yaml",                  "{\"a\": [1, 2.5, null, true]}",                "{\"a\": [1, 2.5, null, true]}\n"             },
@@ -110,15 +110,15 @@ knows_places(void **state)
         {"",         1, 1 },
         {"a",        1, 4 },
         {"b",        3, 3 },
-        {"b.c",      3, 6 }, /* true is one value everywhere: it goes by its place */
+        {"b.c",      3, 6 }, /* true is one value everywhere: it is found by its place */
         {"b.d[0]",   4, 7 },
         {"b.d[1]",   4, 10},
         {"b.d[2].e", 4, 20},
-        {"b.d[9]",   4, 6 }, /* as far as the path leads */
+        {"b.d[9]",   4, 6 }, /* as far as the path exists */
         {"b.x.y",    3, 3 },
-        {"h.g",      5, 11}, /* what an alias shares stands at the anchor */
+        {"h.g",      5, 11}, /* the value of an alias has the position of its anchor */
         {"i0",       7, 5 },
-        {"i1",       8, 5 }, /* names that are nearly alike */
+        {"i1",       8, 5 }, /* similar names */
     };
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     unsigned n_faults;
@@ -158,7 +158,7 @@ static const JsonCase json_cases[] = {
     {"JSON: nothing",              "",                                                           FALSE},
 };
 
-/* What jansson takes has the values that libyaml finds; the rest is left to libyaml. */
+/* jansson reads the same values as libyaml, or leaves the text to libyaml. */
 static void
 reads_json(void **state)
 {

@@ -134,7 +134,7 @@ add_nodes(const Run *run, GString *text)
             continue;
         if (node->volumes_attached != NULL && node->volumes_attached->n_items > 0)
             add(text, "volumesAttached");
-        /* What a dead kubelet said last stays as it is. */
+        /* The last status of a dead kubelet stays. */
         if (node->volumes_in_use != NULL && node->volumes_in_use->n_items > 0 &&
             node->ready.status != CONDITION_UNKNOWN)
             add(text, "volumesInUse");

@@ -8,13 +8,13 @@
 
 #include "run/results/results.h"
 
-/* How many machines come, and when, in scenarios/autoscaler-and-limits.yaml: 30 pods with a volume,
- * five of which a machine takes. */
+/* The numbers and times of new machines in scenarios/autoscaler-and-limits.yaml: 30 pods with a
+ * volume each, five to a machine. */
 
 typedef struct {
     const char *what;
     const char *set[4];
-    unsigned n_before, n_after; /* at 150 s; at 200 s, when the first have joined */
+    unsigned n_before, n_after; /* at 150 s; at 200 s, after the first have joined */
 } ScalerCase;
 
 static const ScalerCase cases[] = {

@@ -9,7 +9,7 @@
 
 #include "fault-world.h"
 
-/* What each fault does while it lasts, and how long its end takes to be noticed. */
+/* The effects of each fault, and the delay after its end. */
 
 #define AT (300 * SIM_SECOND)
 
@@ -42,8 +42,8 @@ see_write(void *data, const Object *before, const Object *after)
         self->first = now;
 }
 
-/* Nothing is written in an outage, no Event either; a minute later all is as before. API-75:
- * clients are back after their back-off, 30 to 60 s at most. */
+/* During an outage nothing is written, not even an Event; a minute later all is as before. API-75:
+ * clients return after their back-off, 30 to 60 s at most. */
 static void
 outage(void **state)
 {
@@ -69,7 +69,7 @@ outage(void **state)
     run_free(run);
 }
 
-/* CGO-62: it cannot renew its lease for 10 s, and is dead then; a shorter outage it survives. */
+/* CGO-62: a leader that cannot renew its lease for 10 s exits; it survives a shorter outage. */
 static void
 lone_leaders_do_not_survive_an_outage(void **state)
 {
@@ -101,8 +101,7 @@ lone_leaders_do_not_survive_an_outage(void **state)
     run_free(run);
 }
 
-/* API-75, CGO-1: what happens while watches are broken is learnt of by a list, 0.8 to 1.6 s after.
- */
+/* API-75, CGO-1: a change while watches are broken is seen by a list 0.8 to 1.6 s later. */
 static void
 broken_watches(void **state)
 {
@@ -123,8 +122,8 @@ broken_watches(void **state)
     run_free(run);
 }
 
-/* API-90, API-92, CGO-42: whom there is no seat for in time is turned away, comes back by itself,
- * and gets there in the end. */
+/* API-90, API-92, CGO-42: a request without a seat is rejected after some time, repeated by its
+ * client, and served in the end. */
 static void
 no_seat_is_free(void **state)
 {
@@ -175,8 +174,8 @@ places_of(const Run *run)
     return places;
 }
 
-/* KVM-68: mounts go with the power, attachments do not; containers are started anew in the same
- * pod. */
+/* KVM-68: a power cut removes mounts but not attachments; containers start again in the same pod.
+ */
 static void
 reboot(void **state)
 {
@@ -200,8 +199,8 @@ reboot(void **state)
     run_free(run);
 }
 
-/* NL-2, NL-22: a node that is cut off is taken for dead, though it runs on; 10 s after it is back
- * it is ready, and so is its pod. */
+/* NL-2, NL-22: a node without network counts as dead although it runs; 10 s after its return the
+ * node is ready, and so is its pod. */
 static void
 cut_off(void **state)
 {
@@ -221,8 +220,8 @@ cut_off(void **state)
     run_free(run);
 }
 
-/* CGO-62: who loses the lease exits, and the other takes over when it has run out: 13 to 24 s
- * later. */
+/* CGO-62: the leader exits when it loses the lease, and the other replica takes over when the lease
+ * has expired: 13 to 24 s later. */
 static void
 lost_leadership(void **state)
 {
@@ -241,7 +240,7 @@ lost_leadership(void **state)
     run_free(run);
 }
 
-/* Loops that sleep see every fault as loops that never do. */
+/* Sleeping loops see every fault as polling loops do. */
 static void
 sleeping_equals_polling(void **state)
 {
@@ -279,8 +278,8 @@ static const char *const polled[] = {
     "driver: csi.lab, do: restart, restartAfter: 5s",
 };
 
-/* What an action that comes to nothing tells (WL-110), and that the world goes on: after all of
- * them a good patch still works. */
+/* A failed action leaves a note (WL-110) and the run continues: after all of them a good patch
+ * still works. */
 static void
 what_is_refused_is_told(void **state)
 {

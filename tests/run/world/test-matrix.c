@@ -10,8 +10,8 @@
 
 #include "fault-world.h"
 
-/* Every fault in every phase of a pod's life: in the end the pod was ready once more, and after it
- * has gone nothing is left but what Kubernetes itself leaves. Prints the table. */
+/* Every fault in every phase of a pod's life: the pod is ready again in the end, and after its
+ * deletion only what Kubernetes itself leaves remains. Prints the table. */
 
 typedef enum {
     BEFORE_BIND,
@@ -27,7 +27,7 @@ typedef enum {
 
 static const struct {
     const char *name;
-    CsiMethod method; /* in the midst of which it happens; CSI_N_METHODS: none */
+    CsiMethod method; /* the call during which the fault begins; CSI_N_METHODS: none */
 } phases[N_PHASES] = {
     [BEFORE_BIND] = {"before bind",  CSI_N_METHODS                  },
     [PROVISIONING] = {"provisioning", CSI_CREATE_VOLUME              },
@@ -39,13 +39,13 @@ static const struct {
     [DELETING] = {"deleting",     CSI_DELETE_VOLUME              },
 };
 
-/* NODE stands for the node that the pod is on, or gets. */
+/* NODE stands for the pod's node, now or later. */
 typedef struct {
     const char *name;
     const char *fault;  /* NULL: none */
     const char *action; /* two minutes later; NULL: none */
-    const char *code;   /* the phase's own method fails with it three times, or any method six times
-                           from then on; NULL: none does */
+    const char *code;   /* code of three errors of the phase's own method, or of six errors of any
+                           method; NULL: none */
 } Row;
 
 #define OUT_OF_SERVICE                                                                             \
@@ -109,12 +109,12 @@ static const Row rows[] = {
     {.name = "back end keeps volumes",             .fault = OF_DRIVER("keep-volumes, for: 10m")                                                 },
 };
 
-/* What Kubernetes leaves behind, or never gets right, and why. */
+/* Objects that Kubernetes leaves behind or never repairs, with the reason. */
 typedef struct {
     const char *row;
     Phase first, last;
     const char *rest;  /* in the end */
-    gboolean is_ready; /* the pod is, before it has to go */
+    gboolean is_ready; /* the pod, before its deletion */
     const char *rule;
 } Leak;
 
@@ -151,7 +151,7 @@ see_call(void *data, const CsiCallRecord *record)
             self->at[i] = (record->started_at + record->ended_at) / 2;
 }
 
-/* When the phases are, if nothing happens. */
+/* The times of the phases without a fault. */
 static Timeline
 undisturbed(uint64_t seed)
 {
@@ -193,7 +193,7 @@ line(SimTime at, const char *text, const char *node)
     return g_strdup_printf("  - {at: %" G_GINT64_FORMAT "ms, %s}\n", at / SIM_MS, words);
 }
 
-/* From before the phase on, so that its own call is met. */
+/* Begins before the phase, so that its own call is included. */
 static char *
 failing_methods(const Row *row, Phase phase, const Timeline *timeline)
 {
@@ -236,7 +236,7 @@ count_failed_call(void *data, const CsiCallRecord *record)
     *(unsigned *)data += record->response->code != CSI_OK;
 }
 
-/* Returns: whether it ended as it should */
+/* Returns: whether the run ended as expected */
 static gboolean
 try_cell(const Row *row, Phase phase, const Timeline *timeline, uint64_t seed)
 {

@@ -11,8 +11,8 @@
 #include "run/world/run.h"
 #include "sim/random.h"
 
-/* What is told of the objects is what a walk over all of them finds, and the history what was there
- * at each scrape. */
+/* Compares the metrics of objects with a walk over all objects, and the history with the values at
+ * each scrape. */
 
 /* ---- The census ---- */
 
@@ -136,7 +136,7 @@ count_objects(SimMetrics *plain, const Run *run)
     }
 }
 
-/* Every series of the counted families that is not 0, as text. (owned) */
+/* All series of the counted families with a value other than 0, as text. (owned) */
 static char *
 counts_text(const SimMetrics *metrics)
 {
@@ -188,9 +188,9 @@ check_health(SimMetrics *metrics)
         g_hash_table_unref(by_labels[k]);
 }
 
-/* Objects that come and go, change their class, grow, are shared by pods, were there before; nodes
- * that die, leave and join; components that crash. At times that are no scrapes', so some changes
- * lie between two counts, others together before one. */
+/* Objects are created and deleted, change their class, grow, are shared by pods, exist before;
+ * nodes die, leave and join; components crash. The times differ from those of scrapes, so some
+ * changes fall between two counts, others together before one. */
 static void
 counts_are_those_of_a_walk(void **state)
 {
@@ -202,7 +202,7 @@ counts_are_those_of_a_walk(void **state)
         {"quickstart",                    NULL    },
         {"static-binding",                NULL    },
         {"file-storage",                  NULL    },
-        {"file-storage",                  one_goes}, /* and the claim stays with five others */
+        {"file-storage",                  one_goes}, /* the claim stays with five others */
         {"local-volumes",                 NULL    },
         {"expand-online",                 NULL    },
         {"zone-outage",                   NULL    },
@@ -253,7 +253,7 @@ static const SimFamily families[] = {
 #define N_SERIES 24
 #define EPOCH 1000
 
-/* The plain way: all values at every scrape. */
+/* The simple way: all values at every scrape. */
 typedef struct {
     SimTime at;
     gboolean is_there[N_SERIES];
@@ -320,8 +320,8 @@ plain_text(const SimMetrics *metrics, const GArray *records)
     return g_string_free(text, FALSE);
 }
 
-/* A counter only grows; others are 0 now and then. Most stay as they are from scrape to scrape, and
- * some come late. */
+/* A counter only grows; other values are 0 at times. Most stay the same from scrape to scrape, and
+ * some series begin late. */
 static void
 change_some(SimMetrics *metrics, SimStream stream, unsigned scrape)
 {
@@ -341,8 +341,8 @@ change_some(SimMetrics *metrics, SimStream stream, unsigned scrape)
     }
 }
 
-/* MET-161. Every interval, which doubles when there are sixty: the scrapes at its odd multiples go.
- */
+/* MET-161. Scrapes at every interval, which doubles when there are sixty: scrapes at its odd
+ * multiples are removed. */
 static void
 history_is_what_each_scrape_found(void **state)
 {
@@ -375,7 +375,7 @@ history_is_what_each_scrape_found(void **state)
                 if (g_array_index(records, Record, k).at % interval != 0)
                     g_array_remove_index(records, k);
         }
-        change_some(metrics, stream, 1000); /* what came after the last scrape is not told */
+        change_some(metrics, stream, 1000); /* changes after the last scrape are not reported */
         ResultFile file = {.text = text};
         metric_history_append(history, EPOCH, &file);
         g_autofree char *want = plain_text(metrics, records);

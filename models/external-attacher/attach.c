@@ -234,9 +234,7 @@ decide_secret_read(const void *data, Plan *plan)
 
     if (attachment == NULL)
         return;
-    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
-    if (volume != NULL)
-        error = attacher_secret_error(plan, volume);
+    const Volume *volume = attacher_volume_with_secret(self, plan, attachment, &error);
     if (error != NULL)
         attach_failed(plan, error);
     else

@@ -59,8 +59,12 @@ const Volume *attacher_find_volume(const ExternalAttacher *self, const char *nam
  * NULL: it has none */
 const SecretReference *attacher_secret_of(const Volume *volume);
 void plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume);
-/* ... after that. Returns: (borrowed): NULL: it was read */
-const char *attacher_secret_error(Plan *plan, const Volume *volume);
+/* After that. Returns: (borrowed): as attacher_volume_of(); with @error also if the secret was not
+ * read */
+const Volume *attacher_volume_with_secret(const ExternalAttacher *self,
+                                          Plan *plan,
+                                          const Attachment *attachment,
+                                          const char **error);
 /* Whether this plan has read a secret with data in it. */
 gboolean attacher_has_secret(const Plan *plan);
 /* EA-14: whether a change queues the attachment. EA-7: a driver's name as a part of another name,

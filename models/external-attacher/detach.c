@@ -120,9 +120,7 @@ decide_secret_read(const void *data, Plan *plan)
 
     if (attachment == NULL)
         return;
-    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
-    if (volume != NULL)
-        error = attacher_secret_error(plan, volume);
+    attacher_volume_with_secret(self, plan, attachment, &error);
     if (error != NULL)
         detach_failed(plan, error);
     else

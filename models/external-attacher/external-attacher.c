@@ -36,16 +36,20 @@ plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume)
              PLAN_DECIDE);
 }
 
-const char *
-attacher_secret_error(Plan *plan, const Volume *volume)
+const Volume *
+attacher_volume_with_secret(const ExternalAttacher *self,
+                            Plan *plan,
+                            const Attachment *attachment,
+                            const char **error)
 {
-    const SecretReference *secret = attacher_secret_of(volume);
+    const Volume *volume = attacher_volume_of(self, plan, attachment, error);
+    const SecretReference *secret = volume == NULL ? NULL : attacher_secret_of(volume);
 
-    if (!plan_has_failed(plan))
-        return NULL;
-    return plan_internf(plan, "failed to load secret \"%s/%s\": %s",
-                        secret == NULL ? "" : secret->namespace, secret == NULL ? "" : secret->name,
-                        plan_last_message(plan));
+    if (volume != NULL && plan_has_failed(plan))
+        *error = plan_internf(plan, "failed to load secret \"%s/%s\": %s",
+                              secret == NULL ? "" : secret->namespace,
+                              secret == NULL ? "" : secret->name, plan_last_message(plan));
+    return volume;
 }
 
 gboolean
@@ -457,8 +461,7 @@ static const ProcessElection election = {
 
 const ProcessClass external_attacher_process = {
     SIDECAR_PROCESS("external-attacher", ExternalAttacherOptions, flags, election),
-    .startup =
-        30 * SIM_MS, /* TIM-91: to the first Probe; then the driver's answers and one sync poll */
+    .startup = 30 * SIM_MS, /* TIM-91: to the first Probe; answers and one sync poll follow */
 };
 
 static const RuleTable *const rule_tables[] = {

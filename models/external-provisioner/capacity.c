@@ -498,8 +498,7 @@ capacity_refresh_volume(Capacity *self, const Volume *volume)
         capacity_refresh_class(self, volume_class(volume));
 }
 
-/* CAP-5: every poll asks the driver about all items, so this loop never sleeps while there are any.
- */
+/* CAP-5: every poll asks the driver about all items. The loop never sleeps. */
 static gboolean
 poll_capacity(void *data)
 {

@@ -27,8 +27,7 @@ typedef struct {
     const StringMap *node_segment; /* ...; NULL: it has none */
 } CapacityOptions;
 
-/* Returns: (owned): works from now on: subscribes, and polls at once (CAP-5). @options is copied.
- */
+/* Subscribes, and polls at once (CAP-5). @options: copied. Returns: (owned) */
 Capacity *capacity_new(const CapacityOptions *options);
 void capacity_free(Capacity *self);
 

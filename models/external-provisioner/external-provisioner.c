@@ -566,8 +566,7 @@ runs_on_nodes(const void *options)
 const ProcessClass external_provisioner_process = {
     SIDECAR_PROCESS("external-provisioner", ExternalProvisionerOptions, flags, election),
     .runs_on_nodes = runs_on_nodes,
-    .startup =
-        40 * SIM_MS, /* TIM-90: to the first Probe; then the driver's answers and two sync polls */
+    .startup = 40 * SIM_MS, /* TIM-90: to the first Probe; answers and two sync polls follow */
 };
 
 static const RuleTable *const rule_tables[] = {

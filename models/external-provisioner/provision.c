@@ -180,13 +180,12 @@ decide_cleaned_up(const void *data, Plan *plan)
     const ExternalProvisioner *self = data;
     const Attempt *attempt = provisioner_attempt(self, plan);
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
-    PlanChange change = {.what = CHANGE_CLEANED_UP, .key = plan_key(plan)};
     const char *error = attempt->failure;
 
     plan_because(plan, "PROV-24");
     if (response->code != CSI_OK && attempt->n_clean_ups + 1 < CLEAN_UPS_MAX &&
         plan_now(plan) < attempt->clean_up_until) {
-        plan_change(plan, &change);
+        provisioner_change_key(plan, CHANGE_CLEANED_UP);
         clean_up(self, plan, attempt->volume_id, attempt->clean_up_until);
         return;
     }
@@ -434,7 +433,6 @@ decide_secret_read(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     int step = plan_last_step(plan);
-    PlanChange change = {.what = CHANGE_SECRET, .key = plan_key(plan)};
 
     plan_because(plan, "SEC-3");
     if (plan_code(plan, step) != API_OK) {
@@ -443,7 +441,7 @@ decide_secret_read(const void *data, Plan *plan)
         return;
     }
     if (SECRET(plan_object(plan, step))->n_keys > 0)
-        plan_change(plan, &change);
+        provisioner_change_key(plan, CHANGE_SECRET);
     plan_then(plan, decide_with_secret);
 }
 

@@ -18,9 +18,8 @@
 #define ANNOTATION_DELETION_SECRET "volume.kubernetes.io/provisioner-deletion-secret-name"
 #define ANNOTATION_DELETION_SECRET_NAMESPACE                                                       \
     "volume.kubernetes.io/provisioner-deletion-secret-namespace"
-#define PROVISIONER_NODE_KEY                                                                       \
-    "volume.alpha.kubernetes.io/selected-node" /* PROV-14.3: the old key                           \
-                                                */
+/* PROV-14.3: the old key. */
+#define PROVISIONER_NODE_KEY "volume.alpha.kubernetes.io/selected-node"
 
 /* What a StorageClass asks of the driver. Freed with the provisioner only: plans point to it. */
 typedef struct {
@@ -54,9 +53,8 @@ typedef struct {
     Sidecar *sidecar;
     gboolean has_topology;  /* VOLUME_ACCESSIBILITY_CONSTRAINTS and the gate Topology */
     gboolean keeps_volumes; /* gate HonorPVReclaimPolicy: the finalizer */
-    gboolean
-        has_own_names; /* --volume-name-prefix, --volume-name-uuid-length are not the defaults */
-    gboolean multi_writer; /* SINGLE_NODE_MULTI_WRITER */
+    gboolean has_own_names; /* a flag changes the names of volumes */
+    gboolean multi_writer;  /* SINGLE_NODE_MULTI_WRITER */
 
     Informer *claims, *volumes, *classes;
     Informer *attachments;       /* NULL: the driver does not attach (PROV-2) */
@@ -78,9 +76,8 @@ typedef struct {
     GHashTable *attempts;    /* ObjectKey of the volume -> Attempt */
     GHashTable *in_progress; /* ... -> Claim: the back end may be making its volume (PROV-15) */
     GHashTable *unsaved;     /* ... -> Volume: made, not stored yet (PROV-18) */
-    GHashTable
-        *overwritten;       /* ObjectKey of a claim -> Claim: newer than the informer's (PROV-17) */
-    GPtrArray *class_infos; /* of ClassInfo, by the slot of the class */
+    GHashTable *overwritten; /* ObjectKey -> Claim: newer than the informer's (PROV-17) */
+    GPtrArray *class_infos;  /* of ClassInfo, by the slot of the class */
     GPtrArray *old_class_infos; /* of earlier versions of classes */
     Topology topology;
 

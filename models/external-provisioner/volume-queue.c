@@ -25,8 +25,7 @@ enum {
     LET_GO_AND_DELETE,
 };
 
-/* syncVolume() of sig-storage-lib's controller.go. Columns: all of these hold, none of these, then.
- */
+/* syncVolume() of sig-storage-lib's controller.go. Columns: all of these, none of these, then. */
 static const Rule volume_table[] = {
     {"PROV-31",   0,                                              OURS,                    LEAVE            },
     {"PROV-32.1", OURS | DELETES | KEEPS | BOUND,                 TERMINATING | HELD,      HOLD             },

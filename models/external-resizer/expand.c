@@ -170,8 +170,7 @@ plan_grown(const ExternalResizer *self, Plan *plan, int64_t capacity_bytes, gboo
         add_change(plan, CHANGE_FINAL_ERROR, claim, FALSE);
         add_change(plan, CHANGE_SLOW, claim, FALSE);
     }
-    if (volume ==
-        NULL) { /* deleted while the driver worked; the original learns it from its write */
+    if (volume == NULL) { /* deleted meanwhile; the original learns it from its write */
         plan_fail(plan, "persistentvolumes \"%s\" not found", claim_volume_name(claim));
         return;
     }
@@ -423,8 +422,7 @@ enum {
     RESIZE,   /* the older path */
 };
 
-/* syncPVC() in external-resizer's controller.go. Columns: all of these hold, none of these, then.
- */
+/* syncPVC() in external-resizer's controller.go. Columns: all of these, none of these, then. */
 static const Rule expand_table[] = {
     {"RSZ-22", 0,                               KNOWN,                LEAVE   },
     {"RSZ-22", KNOWN | ANNOTATED,               0,                    CLEAN_UP},

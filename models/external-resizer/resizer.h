@@ -32,13 +32,10 @@ typedef struct {
     GHashTable *slow;          /* -> SimTime *: infeasible; when it may be tried again (RSZ-36) */
     GHashTable *in_use_errors; /* -> ObjectUid *: expands only while no pod uses it (RSZ-32) */
     SimTime sweeps_from;       /* the sweep of the slow set counts from here */
-    const char *
-        delay_message; /* interned: the failure of a plan whose claim is in the slow set (RSZ-24) */
+    const char *delay_message; /* interned: why a plan fails for a claim in the slow set (RSZ-24) */
 } ExternalResizer;
 
-/* Changes of private state by plans. @key: the claim's; @number: whether the set has it from now
- * on.
- */
+/* Changes of private state by plans. key: the claim's; number: whether the set has it then. */
 typedef enum {
     CHANGE_CLAIM_WRITTEN,  /* object */
     CHANGE_VOLUME_WRITTEN, /* object */

@@ -34,8 +34,7 @@ csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const ch
         who, operation_source(operation)->driver);
 }
 
-/* KVM-5: one deadline for all calls of a function of the plugin; API requests between them count.
- */
+/* KVM-5: one deadline for all calls of a function of the plugin, and API requests between them. */
 SimTime
 csi_steps_begin(Plan *plan, const PendingOperation *operation)
 {
@@ -201,7 +200,6 @@ csi_steps_prepare_mount(Kubelet *self, NodeVolume *volume, PodMount *mount)
     mount->context = make_context(self, volume, mount->worker);
 }
 
-/* KVM-55. */
 void
 csi_steps_add_expand(const Kubelet *self,
                      Plan *plan,

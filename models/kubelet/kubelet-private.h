@@ -58,8 +58,7 @@ struct Kubelet {
     SimEventId shutdown_event; /* the end of the time that the pods under way may take */
     /* Masks of 1 << NodeTrouble: what its machine runs short of; what the Node is to tell. */
     unsigned shortages, pressures;
-    SimTime short_until[N_NODE_PRESSURES]; /* of a shortage that is over: the last look that saw it
-                                            */
+    SimTime short_until[N_NODE_PRESSURES]; /* the last look that saw a shortage that is over */
     SimEventId pressure_event;             /* the next look */
     gboolean told_unschedulable;           /* NL-27: the last Event about that */
     gboolean has_unreadable;               /* it found broken directories of volumes (KVM-62) */

@@ -172,12 +172,12 @@ decide_register(const void *data, Plan *plan)
     const Object *node = informer_get(self->nodes, self->node_key);
 
     plan_because(plan, "KVM-60a");
-    if (node != NULL)
+    if (node != NULL) {
         add_node_events(plan, node);
-    if (node != NULL)
         plan_create(plan, object_edit_as(node, self->node_key), PLAN_GO_ON);
-    else if (self->base.machine != NULL)
+    } else if (self->base.machine != NULL) {
         plan_create(plan, new_node(self), PLAN_GO_ON);
+    }
 }
 
 /* TIM-94: the pods must wait until the runtime is known to be up. */

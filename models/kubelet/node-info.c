@@ -78,7 +78,6 @@ node_info_edit_csi_node(Object *object, const void *arg)
     return changed;
 }
 
-/* REG-21. Returns: the segment whose label has another value; NULL: none */
 const StringPair *
 node_info_find_collision(const Object *node, const StringMap *segments)
 {
@@ -96,7 +95,6 @@ node_info_csi_node_key(const Kubelet *self)
     return objects_key(self->base.objects, KIND_CSI_NODE, NULL, self->base.node_name);
 }
 
-/* The Node owns it. Returns: (owned) */
 Object *
 node_info_new_csi_node(const Kubelet *self, const Object *node)
 {
@@ -107,7 +105,6 @@ node_info_new_csi_node(const Kubelet *self, const Object *node)
     return csi_node;
 }
 
-/* REG-25. Returns: (owned): the CSINode of a node without drivers */
 Object *
 node_info_first_csi_node(const Kubelet *self, const Object *node)
 {

@@ -53,8 +53,7 @@ const VolumeSource *operation_source(const PendingOperation *self);
 gboolean operation_is_csi(const PendingOperation *self);
 gboolean operation_is_block(const PendingOperation *self);
 
-/* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ----
- */
+/* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides ---- */
 
 extern const RuleTable kubelet_mount_step_rules; /* KVM-41 */
 
@@ -94,8 +93,7 @@ void csi_steps_add_expand(const Kubelet *self,
                           const PendingOperation *operation,
                           CsiNodeCapabilities can,
                           int64_t bytes);
-/* Of a plan whose last steps were csi_steps_add_capabilities() and csi_steps_add_get_attachment().
- */
+/* Their answers: the last steps were csi_steps_add_capabilities() and ..._get_attachment(). */
 const StringMap *csi_steps_publish_context(const Plan *plan, const PendingOperation *operation);
 CsiNodeCapabilities csi_steps_capabilities(const Plan *plan, const PendingOperation *operation);
 /* KVM-42, KVM-44 */
@@ -117,7 +115,6 @@ gboolean volume_expansion_needs_sync(const NodeVolume *volume);
 /* RSZ-53: the claim wants to be told how an expansion goes. */
 gboolean volume_expansion_is_told(const Claim *claim);
 void volume_expansion_decide(const void *self, Plan *plan); /* a PlanDecide: of a volume in use */
-/* The end of a mount: reads the claim, expands the volume if that is due, then the mount is done.
- */
+/* The end of a mount: reads the claim, expands the volume if due, then the mount is done. */
 void volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation);
 void volume_expansion_apply(const PlanChange *change);

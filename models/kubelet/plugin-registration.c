@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
 #include "plugin-manager.h"
 
 /* Registration of drivers on a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(),

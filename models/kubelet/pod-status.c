@@ -81,8 +81,7 @@ phase_set(Pod *pod, PodPhase phase)
     return TRUE;
 }
 
-/* Containers that the kubelet stops end well, unless the pod's annotations say how long they run.
- */
+/* A container that the kubelet stops ends well, unless the annotations say how long it runs. */
 static gboolean
 set_conditions(Pod *pod, const PodReport *report)
 {

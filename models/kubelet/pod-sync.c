@@ -113,8 +113,7 @@ is_pulled_always(const char *image)
     return tag == NULL ? strchr(name, '@') == NULL : strcmp(tag, ":latest") == 0;
 }
 
-/* Whether the node has the image: from a pod that it ran, or from an earlier container of this pod.
- */
+/* Whether the node has the image, from an earlier pod or an earlier container of this pod. */
 static gboolean
 has_image(const Kubelet *self, const PodSpec *spec, unsigned container)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
+#include "pod-worker.h"
 #include "node-status.h"
 #include "operation-executor.h"
-#include "pod-worker.h"
 
 /* A pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
  * pkg/kubelet/pod_workers.go. The steps themselves are in pod-sync.c. */

@@ -182,8 +182,7 @@ add_success(const Kubelet *self, Plan *plan, const PendingOperation *operation)
     plan_then(plan, decide_told);
 }
 
-/* In 1.32 the error of a call is wrapped so that its code is lost: even a time-out counts as final.
- */
+/* In 1.32 a wrapper hides the code of an error, so even a time-out counts as final. */
 static gboolean
 is_infeasible(const PendingOperation *operation, const Claim *claim, CsiCode code)
 {

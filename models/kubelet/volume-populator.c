@@ -315,9 +315,7 @@ volume_populator_apply(Kubelet *self, const PlanChange *change)
 
 /* ---- A pass ---- */
 
-/* KVM-27: a mount of a stopped pod stays desired if it was never begun and the pod's object is
- * there.
- */
+/* KVM-27: a mount that was never begun stays desired until the stopped pod's object is gone. */
 static gboolean
 stays_desired(const PodWorker *worker, const PodMount *mount)
 {

@@ -324,17 +324,18 @@ volume_manager_released(PodMount *mount)
 /* ---- A cluster that runs already ---- */
 
 /* The volumes of a pod that was stopped before may still be mounted. */
-static void
-adopt_mount(Kubelet *self, PodMount *mount, const Object *pv, int64_t claim_bytes)
+void
+volume_manager_apply_adopted(Kubelet *self, const PlanChange *change)
 {
+    PodMount *mount = (PodMount *)change->pointer;
     MountState state = mount->worker->running ? MOUNT_DONE : MOUNT_UNCERTAIN;
-    NodeVolume *volume = volume_manager_add(self, pv, mount);
+    NodeVolume *volume = volume_manager_add(self, change->object, mount);
 
     volume_manager_desire(volume, mount);
     kubelet_count_actual(mount, state == MOUNT_DONE);
     mount->state = state;
     volume->in_actual = volume->size_known = TRUE;
-    volume->actual_bytes = claim_bytes;
+    volume->actual_bytes = change->number;
     volume_expansion_desire(volume, mount);
     if (volume->plugin->device_mountable)
         volume->device = state;
@@ -388,12 +389,6 @@ volume_manager_adopt(PodWorker *worker)
                                 .key = worker->key,
                                 .operation = &worker->mounts[i],
                                 .at_once = TRUE});
-}
-
-void
-volume_manager_apply_adopted(Kubelet *self, const PlanChange *change)
-{
-    adopt_mount(self, (PodMount *)change->pointer, change->object, change->number);
 }
 
 /* ---- After a restart of the kubelet ---- */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-/* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the snapshot-controller.
- */
+/* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the original. */
 
 #define MESSAGE_MISSING "VolumeSnapshotContent is missing"
 
@@ -168,8 +167,7 @@ enum {
     CREATE,
 };
 
-/* syncReadySnapshot() and syncUnreadySnapshot(). Columns: all of these hold, none of these, then.
- */
+/* syncReadySnapshot() and syncUnreadySnapshot(). Columns: all of these, none of these, then. */
 static const Rule binding_table[] = {
     {"SNAP-9", READY | PRESENT | MATCHES,  0,                                LEAVE            },
     {"SNAP-9", READY,                      PRESENT,                          TELL_MISSING     },

@@ -3,9 +3,8 @@
 
 #include "models/api/object.h"
 
-/* The private copies that a controller keeps beside its informers (API-77, SNAP-1). Right after a
- * write of its own the copy is newer than the informer's; after a deletion only the copy is left.
- */
+/* A controller's own copies beside its informers (API-77, SNAP-1). Right after a write the copy is
+ * newer than the informer's; after a deletion only the copy is left. */
 typedef struct ObjectStore ObjectStore;
 
 ObjectStore *object_store_new(void);

@@ -11,9 +11,8 @@
 typedef struct Sidecar Sidecar;
 
 typedef struct {
-    Component *component; /* borrowed */
-    unsigned
-        n_sync_polls; /* after a crash: polls of 100 ms until the informers are synced (CGO-17) */
+    Component *component;      /* borrowed */
+    unsigned n_sync_polls;     /* after a crash: of 100 ms, until informers are synced (CGO-17) */
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
     const char *identity;      /* in leader election; NULL: the host's name. Interned */
     gboolean asks_node;        /* NodeGetInfo of component->node_name */

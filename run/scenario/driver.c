@@ -10,19 +10,6 @@
 
 /* ---- Sidecars ---- */
 
-static void
-fault_unknown_sidecar(Loader *self, const json_t *sidecars, const char *name)
-{
-    g_autofree char *names = process_class_names(PER_DRIVER);
-    g_auto(GStrv) words = g_strsplit(names, ", ", -1);
-    g_autofree char *nearest =
-        schema_nearest(name, (const char *const *)words, g_strv_length(words));
-    g_autofree char *known = g_strdup_printf("known: %s", names);
-
-    schema_fault_member(&self->reader, sidecars, name, nearest != NULL ? nearest : known,
-                        "there is no sidecar of this name here");
-}
-
 /* Later flags win. */
 static void
 add_flags(GHashTable *all, const ProcessClass *class, GHashTable *flags)
@@ -49,7 +36,7 @@ read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *
     json_object_foreach((json_t *)sidecars, name, flags) {
         const ProcessClass *class = process_class_find(name);
         if (class == NULL || class->scope != PER_DRIVER) {
-            fault_unknown_sidecar(self, sidecars, name);
+            scenario_fault_process(&self->reader, PER_DRIVER, sidecars, name);
             continue;
         }
         SchemaPlace place = schema_enter_member(&self->reader, sidecars, name);
@@ -104,12 +91,10 @@ is_deployment_flag(const char *name)
         "log_dir",
         "alsologtostderr",
         "enable-leader-election",
+        NULL,
     };
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
-        if (g_str_equal(names[i], name))
-            return TRUE;
-    return FALSE;
+    return g_strv_contains(names, name);
 }
 
 /* "--worker-threads=100"; a flag without a value is true. */

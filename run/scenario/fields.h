@@ -187,6 +187,11 @@ extern const SchemaType scenario_taint_type, scenario_cordon_type, scenario_unco
 /* flags.c */
 extern const SchemaType scenario_kubelet_flags_type, scenario_components_type,
     scenario_sidecars_type;
+/* Reports @name, a member of @value, as no process of this scope. */
+void scenario_fault_process(SchemaReader *reader,
+                            ProcessScope scope,
+                            const json_t *value,
+                            const char *name);
 /* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name
  * -> text */
 GHashTable *

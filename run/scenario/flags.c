@@ -130,27 +130,22 @@ schema_json_of_processes(ProcessScope scope)
 static void
 read_kubelet_flags(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
-    const ProcessClass *class = process_class_find("kubelet");
-
     (void)type;
-    if (class != NULL)
-        *(GHashTable **)target = scenario_read_flags(reader, class, value);
+    *(GHashTable **)target = scenario_read_flags(reader, process_class_find("kubelet"), value);
 }
 
 static json_t *
 schema_json_kubelet_flags(const SchemaType *type)
 {
-    const ProcessClass *class = process_class_find("kubelet");
-
     (void)type;
-    return class != NULL ? schema_json_of_flags(class) : json_object();
+    return schema_json_of_flags(process_class_find("kubelet"));
 }
 
-static void
-fault_unknown_process(SchemaReader *reader,
-                      ProcessScope scope,
-                      const json_t *value,
-                      const char *name)
+void
+scenario_fault_process(SchemaReader *reader,
+                       ProcessScope scope,
+                       const json_t *value,
+                       const char *name)
 {
     g_autofree char *names = process_class_names(scope);
     g_auto(GStrv) words = g_strsplit(names, ", ", -1);
@@ -159,7 +154,8 @@ fault_unknown_process(SchemaReader *reader,
     g_autofree char *known = g_strdup_printf("known: %s", names);
 
     schema_fault_member(reader, value, name, nearest != NULL ? nearest : known,
-                        "there is no component of this name here");
+                        "there is no %s of this name here",
+                        scope == PER_DRIVER ? "sidecar" : "component");
 }
 
 static void
@@ -180,7 +176,7 @@ read_components(SchemaReader *reader, const SchemaType *type, const json_t *valu
     json_object_foreach((json_t *)value, name, flags) {
         const ProcessClass *class = process_class_find(name);
         if (class == NULL || class->scope != PER_CLUSTER) {
-            fault_unknown_process(reader, PER_CLUSTER, value, name);
+            scenario_fault_process(reader, PER_CLUSTER, value, name);
             continue;
         }
         SchemaPlace place = schema_enter_member(reader, value, name);

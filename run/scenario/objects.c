@@ -48,6 +48,7 @@ static const char *const ignored_kinds[] = {
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
     "ValidatingWebhookConfiguration",
+    NULL,
 };
 
 /* These would create or change claims and volumes: the result would be wrong if they were ignored
@@ -56,16 +57,8 @@ static const char *const later_kinds[] = {
     "CronJob",
     "ReplicationController",
     "VolumeAttributesClass",
+    NULL,
 };
-
-static gboolean
-is_one_of(const char *word, const char *const *words, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (g_str_equal(words[i], word))
-            return TRUE;
-    return FALSE;
-}
 
 /* Whether the group belongs to others: "monitoring.coreos.com/v1". */
 static gboolean
@@ -83,9 +76,8 @@ is_custom(const char *api_version)
 static gboolean
 is_left_out(const char *kind, const char *version)
 {
-    return is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) ||
-           is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) || is_custom(version) ||
-           g_str_has_suffix(kind, "List");
+    return g_strv_contains(ignored_kinds, kind) || g_strv_contains(later_kinds, kind) ||
+           is_custom(version) || g_str_has_suffix(kind, "List");
 }
 
 /* ---- Collecting ---- */
@@ -192,7 +184,7 @@ collect(Loader *self, const json_t *manifest, int action)
     } else if (g_str_has_suffix(kind, "List") &&
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
-    } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) &&
+    } else if (g_strv_contains(later_kinds, kind) &&
                manifest_text(manifest, "metadata", "uid") == NULL) {
         fault_later(self, manifest,
                     kind); /* for an object that a cluster printed, the pods exist already */
@@ -543,19 +535,14 @@ build_action(Loader *self, const ActionFields *fields, int number, ScenarioActio
     schema_come_back(&self->reader, jump);
 }
 
-typedef struct {
-    SimTime at;
-    unsigned number;
-} ActionOrder;
-
 static int
-action_order_compare(const void *a, const void *b)
+compare_times(const void *a, const void *b, void *data)
 {
-    const ActionOrder *first = a, *second = b;
+    const ActionFields *first = *(const ActionFields *const *)a;
+    const ActionFields *second = *(const ActionFields *const *)b;
 
-    if (first->at != second->at)
-        return first->at < second->at ? -1 : 1;
-    return first->number < second->number ? -1 : 1;
+    (void)data;
+    return first->at < second->at ? -1 : first->at > second->at;
 }
 
 /* In order of time, because a later setDriver builds on an earlier one. */
@@ -564,15 +551,15 @@ build_workload(Loader *self)
 {
     const SchemaList *list = &self->fields.spec.workload;
     const ActionFields *fields = list->items;
-    g_autofree ActionOrder *order = g_new(ActionOrder, list->n + 1);
+    g_autofree const ActionFields **order = g_new(const ActionFields *, list->n + 1);
 
     for (unsigned i = 0; i < list->n; i++)
-        order[i] = (ActionOrder){fields[i].at, i};
-    qsort(order, list->n, sizeof *order, action_order_compare);
+        order[i] = &fields[i];
+    g_qsort_with_data(order, (int)list->n, sizeof *order, compare_times, NULL); /* stable */
     for (unsigned i = 0; i < list->n; i++) {
-        unsigned number = order[i].number;
-        if (fields[number].source != NULL)
-            build_action(self, &fields[number], (int)number, &self->scenario.actions[number]);
+        int number = (int)(order[i] - fields);
+        if (order[i]->source != NULL)
+            build_action(self, order[i], number, &self->scenario.actions[number]);
     }
 }
 

@@ -12,21 +12,22 @@
 
 typedef struct {
     FileFault *fault;
-    unsigned file, number;
+    unsigned file; /* its place in the order of reading */
 } SortedFault;
 
 static int
-fault_compare(const void *a, const void *b)
+fault_compare(const void *a, const void *b, void *data)
 {
     const SortedFault *first = a, *second = b;
 
+    (void)data;
     if (first->file != second->file)
         return first->file < second->file ? -1 : 1;
     if (first->fault->line != second->fault->line)
         return first->fault->line < second->fault->line ? -1 : 1;
-    if (first->fault->column != second->fault->column)
-        return first->fault->column < second->fault->column ? -1 : 1;
-    return first->number < second->number ? -1 : first->number > second->number;
+    return first->fault->column < second->fault->column
+               ? -1
+               : first->fault->column > second->fault->column;
 }
 
 /* Sorts by file: the scenario's own file first, others in the order of reading. */
@@ -36,14 +37,14 @@ sort_faults(Loader *self)
     g_autofree SortedFault *sorted = g_new(SortedFault, self->faults->len + 1);
 
     for (unsigned i = 0; i < self->faults->len; i++) {
-        unsigned file = 0;
-        sorted[i] = (SortedFault){self->faults->pdata[i], 0, i};
-        while (file < self->files->len &&
-               !g_str_equal(self->files->pdata[file], sorted[i].fault->file))
-            file++;
-        sorted[i].file = file;
+        SortedFault *fault = &sorted[i];
+        *fault = (SortedFault){self->faults->pdata[i], 0};
+        while (fault->file < self->files->len &&
+               !g_str_equal(self->files->pdata[fault->file], fault->fault->file))
+            fault->file++;
     }
-    qsort(sorted, self->faults->len, sizeof *sorted, fault_compare);
+    g_qsort_with_data(sorted, (int)self->faults->len, sizeof *sorted, fault_compare,
+                      NULL); /* stable */
     for (unsigned i = 0; i < self->faults->len; i++)
         self->faults->pdata[i] = sorted[i].fault;
 }

@@ -9,8 +9,8 @@ G_STATIC_ASSERT(sizeof(EventRecord) == 32);
 
 #define CACHE_LINE 64
 #define CAPACITY_MIN 256
-/* A front of FRONT_MAX keys keeps the first FRONT_KEPT and gives the others to the wheel before it
- * takes another key. */
+/* Before a front of FRONT_MAX keys takes another key, it keeps the first FRONT_KEPT and gives the
+ * rest to the wheel. */
 #define FRONT_MAX 64
 #define FRONT_KEPT 16
 /* Fewer dead keys are not worth a sweep. */
@@ -174,9 +174,8 @@ bucket_earliest(const WheelChunk *first)
     return event_key_time(earliest);
 }
 
-/* All keys of the wheel are later than @base. Let a level be the highest digit in which the two
- * bases differ. Keys below that level share this digit with the old base, so they belong on that
- * level now. */
+/* Sets an earlier base; all keys of the wheel are later. Keys on levels below the highest digit in
+ * which the two bases differ have the old base's digit there, so they move up to that level. */
 static void
 wheel_lower_base(EventQueue *self, SimTime base)
 {
@@ -209,8 +208,8 @@ front_shorten(EventQueue *self)
     self->end = first_given;
 }
 
-/* No number of scheduling may come twice. This is checked whenever the front is empty or full:
- * between two checks fewer events are scheduled than can be pending. */
+/* The count of scheduled events must stay below EVENT_ORDER_END. To check that when the front is
+ * empty or full is often enough: fewer events are scheduled in between than can be pending. */
 static void
 check_order(const EventQueue *self)
 {
@@ -341,7 +340,8 @@ event_front_refill(EventQueue *self)
         self->wheel_from = EVENT_KEY_MAX;
 }
 
-/* Keys that have left the front of the line leave room; otherwise the line gets longer. */
+/* If at least half of the line's memory is free at its head, moves the keys there; otherwise
+ * allocates twice as much. */
 void
 event_queue_grow_line(EventQueue *self)
 {

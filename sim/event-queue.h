@@ -88,8 +88,8 @@ event_queue_length(const EventQueue *self)
     return (uint32_t)(self->end - self->first) + self->n_wheel + self->line_end - self->line_first;
 }
 
-/* Makes the first key the first of front or line. Called only when that key is needed: until then
- * earlier keys than those of the wheel may be pushed. */
+/* Refills the front if the earliest key is in the wheel. To be called only when that key is needed:
+ * until then keys that are earlier than the wheel's may be pushed. */
 static inline void
 event_queue_make_ready(EventQueue *self)
 {
@@ -116,8 +116,8 @@ event_queue_line_is_next(const EventQueue *self)
            (self->first == self->end || self->line[self->line_first] < *self->first);
 }
 
-/* A key that belongs among the first FRONT_NEAR keys moves the keys before it, if there is room;
- * otherwise the keys behind it move. */
+/* To insert a key among the first FRONT_NEAR moves the keys before it down, if there is room;
+ * otherwise the keys behind it move up. */
 #define FRONT_NEAR 4
 
 /* There is room at the end of the front. */

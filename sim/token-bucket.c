@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "token-bucket.h"
 
-/* Credit is what Go's rate.Limiter calls tokens, times the interval: so a token is a whole number
- * of ns, and a debt shrinks by 1 ns per ns. */
+/* Credit is the number of tokens of Go's rate.Limiter, times the interval: a time in ns that grows
+ * by 1 ns per ns, without fractions. A token costs one interval. */
 
 static gboolean
 is_unlimited(const SimTokenBucket *self)

@@ -140,8 +140,9 @@ watch_hub_free(WatchHub *self)
     g_free(self);
 }
 
-/* TIM-9: events of one kind always come in order, events of different kinds usually do: one after
- * the other, so that a loop woken by the first does not see the second. */
+/* TIM-9: events of one kind always come in order, events of different kinds usually do: then the
+ * second comes at least 1 ns after the first, so that a loop woken by the first does not see the
+ * second. */
 static SimTime
 in_order(const WatchHub *self, const ApiWatch *watch, SimTime at, uint64_t entity, uint32_t n)
 {

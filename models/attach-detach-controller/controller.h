@@ -41,7 +41,6 @@ extern const RuleTable adc_detach_rules, adc_attach_rules, adc_look_rules, adc_e
 
 /* ---- populator.c: desired state, and what is known at the start ---- */
 
-/* ADC-33. Returns: the PersistentVolume that the pod's volume stands for; NULL: not known (yet) */
 gboolean adc_is_attachable(const AttachDetachController *self, const Volume *volume); /* ADC-34 */
 /* The PersistentVolume of that key as the cache has it; @key NULL or not there: NULL */
 const Volume *adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key);

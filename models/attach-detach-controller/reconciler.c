@@ -60,8 +60,9 @@ typedef enum {
 } DetachAction;
 
 /* The detach half of reconcile() in Kubernetes' reconciler.go. On a healthy node the six minutes
- * force nothing; but once they are over and the volume is unmounted, the node is not asked again.
- * Columns: all of these hold, none of these, then. */
+ * force no detach of a volume in use. But once they are over and the volume is no longer in use, it
+ * is detached without a last look at the Node (ADC-46.2). Columns: rule, all of these hold, none of
+ * these, then. */
 static const Rule detach_table[] = {
     {"ADC-40",   BUSY,                              0,                              DETACH_NOT_NOW},
     {"ADC-46.1", 0,                                 BUSY | USED | FORCED | RETIRED, DETACH_ASKING },
@@ -106,7 +107,8 @@ detach_facts(const AttachDetachController *self,
     return facts;
 }
 
-/* The volume may go: reports it to the node, then detaches. Returns: as plan_pair_detach() */
+/* ADC-45: takes the volume off the list of attached volumes in the Node's status, then detaches it.
+ * Returns: as plan_pair_detach() */
 static gboolean
 plan_told_detach(const AttachDetachController *self,
                  Plan *plan,
@@ -129,9 +131,8 @@ plan_told_detach(const AttachDetachController *self,
     return TRUE;
 }
 
-/* The detach loop's body for one pair. Returns: whether the rest of the loop must wait: for the
- * node to be told, or because the operation that starts is one of several that exclude each other
- */
+/* Plans the detach of one pair, if it may happen now. Returns: whether the loop stops here and goes
+ * on by plan_then(): the Node's status is written first, or other nodes have the same volume */
 static gboolean
 plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
@@ -311,8 +312,8 @@ plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pai
 
 /* ---- A pass ---- */
 
-/* The pairs of a pass, by serial: those it began with, and those that have changed since. A pass
- * may take its time, and each pair is judged at its turn. */
+/* Walks the pairs of a pass by serial: the pairs queued when the pass began, and the pairs queued
+ * since then, because a pass may take time. */
 typedef struct {
     const GPtrArray *begun, *changed;
     unsigned next_begun, next_changed;
@@ -344,7 +345,7 @@ pass_iter_next(PassIter *iter)
     return is_begun ? begun : changed;
 }
 
-/* ADC-39 (b) and (c). */
+/* ADC-39: the attaches of a pass, then the updates of Nodes. */
 static void
 plan_attaches(const AttachDetachController *self, Plan *plan)
 {
@@ -358,7 +359,8 @@ plan_attaches(const AttachDetachController *self, Plan *plan)
     adc_plan_reports(self, plan);
 }
 
-/* ADC-39 (a), ADC-41, then the rest. Continues after the pair at which it had to wait. */
+/* ADC-39, ADC-41: the detaches of a pass, then the rest. Goes on after the pair at which it
+ * stopped. */
 static void
 decide_detaches(const void *data, Plan *plan)
 {
@@ -374,8 +376,8 @@ decide_detaches(const void *data, Plan *plan)
     plan_attaches(self, plan);
 }
 
-/* Two nodes want the same exclusive volume: the second start was refused (OP-2). Its pair is queued
- * when the first operation has ended. */
+/* Two nodes want the same exclusive volume: the second start was refused (OP-3). Forgets it; the
+ * end of the first operation queues the pair again. */
 static void
 forget_refused(AttachDetachController *self, AttachPair *pair)
 {
@@ -431,8 +433,8 @@ reconcile(void *data)
     return FALSE;
 }
 
-/* The loop runs already as a run begins (TIM-40); one that starts late takes its first pass at
- * once. */
+/* When a run begins, the loop is already running, at a drawn phase (TIM-40). A controller that
+ * starts later makes its first pass at once. */
 void
 adc_reconciler_start(AttachDetachController *self)
 {

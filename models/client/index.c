@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-#define BUCKET_OWN 2     /* keys that need no block of their own */
+#define BUCKET_OWN 2     /* keys that fit into the Bucket itself */
 #define BUCKET_SCANNED 8 /* keys among which one is found by looking at each */
 #define EMITTED_MIN 4
 
-/* The objects of one value, if there are several. The bucket holds their keys: a new version with
- * the same values changes nothing here. The versions are looked up when somebody asks. With many
- * keys @positions finds one, so a class with 10,000 volumes costs no more than one with ten. */
+/* The keys of the objects of one value, if there are several: a new version with the same values
+ * changes nothing here. informer_index_get() looks the versions up. Among many keys @positions
+ * finds one, so a change costs the same among 10,000 volumes as among ten. */
 typedef struct {
     SimMemory *memory;
     const void **items; /* @own, or (owned): @capacity keys, then room for @capacity versions */

@@ -127,8 +127,8 @@ informer_add_handler(Informer *self, InformerHandler handler, void *data)
 
 /* ---- The reflector: what the watch and lists bring ---- */
 
-/* First the cache and its indexes, then the handlers (CGO-12). The type follows from the cache
- * (CGO-13). */
+/* Changes the cache and its indexes, then tells the handlers (CGO-12). The cache decides whether
+ * the object is added or changed (CGO-13). */
 static void
 take_version(Informer *self, WatchType type, const Object *object)
 {
@@ -166,7 +166,8 @@ typedef struct {
     uint32_t begin, end;
 } SlotRange;
 
-/* Of one name there is one slot at most, of an empty kind none. */
+/* Returns: the slots that a list walks: at most one for an informer of one name, none for a kind
+ * without objects */
 static SlotRange
 slots_to_list(const Informer *self)
 {

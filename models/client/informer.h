@@ -19,9 +19,9 @@ const Object *informer_get(const Informer *self, const ObjectKey *key);
 const Object *informer_find(const Informer *self, const char *namespace, const char *name);
 /* How many objects the cache holds. */
 unsigned informer_count(const Informer *self);
-/* A controller stores the answer to a write of its own in its cache (CGO-19). No handler hears of
- * it; the watch event of that write then comes as a change between equal versions, unless it was
- * there first. */
+/* Puts the answer to the controller's own write into the cache (CGO-19), without a call of the
+ * handlers. The watch event of that write then comes as a change between equal versions, unless it
+ * came first. */
 void informer_put(Informer *self, const Object *object);
 
 /* Walks the cache in the order of slots, that is, of first appearance in the run. Do not change the

@@ -78,7 +78,7 @@ add_mapped_events(Plan *plan, const PendingOperation *operation)
 
 /* ---- After a failed NodeStageVolume or NodePublishVolume: KVM-15 ---- */
 
-/* The driver may still do it. */
+/* Whether the driver may still carry out the call. */
 static gboolean
 is_undecided(CsiCode code)
 {

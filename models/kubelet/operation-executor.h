@@ -70,7 +70,8 @@ void unmount_operation_decide(const void *self, Plan *plan); /* of a pod's mount
 
 /* Returns: (borrowed): NULL: not in the list of registered drivers */
 CsiDriver *csi_steps_driver(const Kubelet *self, const PendingOperation *operation);
-/* @who: asks. Returns: interned: the words for an unregistered driver */
+/* @who: begins the text: the Go function that failed. Returns: interned: the error for an
+ * unregistered driver */
 const char *
 csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who);
 /* Before the first call of a stage, publish, unpublish, unstage or expansion: KVM-5. Returns: the

@@ -142,8 +142,8 @@ static const SimEventType retry_event = {
     .fire = retry_fired,
 };
 
-/* Every pass of the real reconciler tries and finds the back-off running. This one looks again at
- * its end. */
+/* The real reconciler tries in every pass and is refused during the back-off. This one tries again
+ * when the back-off ends. */
 static void
 retry_later(Kubelet *self, NodeVolume *volume, const PendingOperation *entry)
 {
@@ -235,7 +235,7 @@ volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volume, Po
             retry_later(self, volume, entry);
             return;
         }
-        entry->name = name; /* OP-2: it starts without the other one's back-off */
+        entry->name = name; /* OP-2: another operation resets the back-off */
         entry->backoff = 0;
     }
     if (entry == NULL)

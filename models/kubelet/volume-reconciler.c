@@ -17,11 +17,12 @@ typedef enum {
     LISTED = 1 << 4,     /* in volumesAttached of the cached Node */
     MOUNTED = 1 << 5,
     REMOUNT = 1 << 6, /* its plugin wants it again */
-    GROWN = 1 << 7,   /* it is to be larger than it is */
+    GROWN = 1 << 7,   /* it is due to be expanded */
     MOUNT_FACTS_END = 1 << 8,
 } MountFacts;
 
-/* Which operation follows. A kubelet attaches FlexVolumes only (KVM-70). */
+/* Columns: rule, all of these hold, none of these, the operation that starts. An attach by the
+ * kubelet fails for CSI volumes (KVM-70). */
 static const Rule mount_table[] = {
     {"KVM-35.1",  ATTACHABLE | CONTROLLED,                     IN_ACTUAL | REPORTED,   OPERATION_NONE  },
     {"KVM-35.2",  ATTACHABLE | CONTROLLED | REPORTED,          IN_ACTUAL | LISTED,     OPERATION_NONE  },
@@ -81,7 +82,8 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
     }
 }
 
-/* KVM-37: what to do about a volume, once its mounts were looked at. */
+/* KVM-37: unmounts the device of a volume that no pod wants or has, then detaches or forgets the
+ * volume. */
 static void
 tear_down(Kubelet *self, NodeVolume *volume)
 {
@@ -96,7 +98,8 @@ tear_down(Kubelet *self, NodeVolume *volume)
         node_volume_drop(volume); /* may free it */
 }
 
-/* In the log of causes each volume has its own cause: another one may have woken the pass. */
+/* For the log of causes: goes on with the cause that made this volume due, which may differ from
+ * the cause of the pass. */
 static NodeVolume *
 released(Kubelet *self, NodeVolume *volume)
 {
@@ -133,7 +136,7 @@ volume_reconciler_pass(void *data)
 
 /* ---- What changes ---- */
 
-/* KVM-35.2: the Node may list a volume that a mount waits for. */
+/* KVM-35.2: the Node's volumesAttached has changed, so volumes that wait for it are due. */
 void
 volume_reconciler_on_node(void *data, const Object *before, const Object *after)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan-private.h"
 
-/* Polls are loops: like ticks they run after all other events of their instant, and after the
- * tickers. Among each other they run in the order in which they began. The order of wake-ups would
- * not do: a poll that never sleeps has none. */
+/* Polls run after all other events of their instant, as ticks do, and after the tickers. Among
+ * polls the one that began first runs first. The order of wake-ups cannot decide: a poll that never
+ * sleeps is never woken. */
 #define POLL_ORDER (UINT64_C(1) << 37)
 
 static void plan_advance(Plan *plan);
 
-/* The back end goes on with a call under way; its answer is dropped. */
+/* Drops the answer of a call under way. The back end still carries out the call. */
 static void
 abandon_call(Plan *plan)
 {
@@ -16,7 +16,7 @@ abandon_call(Plan *plan)
         return;
     csi_driver_abandon(plan_step(plan, plan->cursor)->call.driver, plan->call_id);
     plan->call_id = 0;
-    plan_unref(plan); /* the reply's */
+    plan_unref(plan); /* held for call_replied() */
 }
 
 /* Ends the plan and calls done, unless the component died. */
@@ -45,7 +45,8 @@ is_timed_request(const Step *step)
     return step->kind == STEP_CALL || (step->kind == STEP_REQUEST && !step->write.is_noop);
 }
 
-/* The first step that leaves the component, if it is a request or a call. */
+/* Returns: the first request or call; NULL: there is none, or a wait, poll or gathering comes first
+ */
 static const Step *
 first_request(const Plan *plan)
 {
@@ -244,7 +245,8 @@ static const SimEventType poll_event = {
     .free_data = plan_drop,
 };
 
-/* The first instant of an even grid that is not before now and has not been asked yet. */
+/* Returns: the first instant of the even grid, @now or later, at which the condition was not asked
+ * yet */
 static SimTime
 even_grid_next(const Plan *plan, const Step *step, SimTime now)
 {
@@ -255,8 +257,8 @@ even_grid_next(const Plan *plan, const Step *step, SimTime now)
     return at > plan->poll_asked_at ? at : at + step->poll.period;
 }
 
-/* The same for a growing grid. Looks that the poll slept through are drawn as well, so that
- * sleeping changes nothing. */
+/* The same for a growing grid. The jitter of looks during sleep is drawn as well, so that a poll
+ * that sleeps looks at the same instants as one that does not. */
 static SimTime
 growing_grid_next(Plan *plan, const Step *step, SimTime now)
 {
@@ -273,7 +275,8 @@ growing_grid_next(Plan *plan, const Step *step, SimTime now)
     return plan->poll_next_at;
 }
 
-/* In the log of causes the poll itself causes its first look, whatever woke it. */
+/* For the log of causes: the start of the poll is the cause of its first look, whatever woke the
+ * poll. */
 static SimCauseId
 cause_of_look(const Plan *plan, const Step *step, SimTime at)
 {
@@ -323,8 +326,9 @@ static const SimEventType poll_timeout_event = {
     .free_data = plan_drop,
 };
 
-/* Whether the first look would find the present state. Otherwise a change may come before the first
- * wake-up can. */
+/* Whether the poll may sleep from the start: the condition has no answer yet, and plan_wake() comes
+ * with every change. Otherwise a change may come before the first wake-up can, and only the first
+ * look finds it. */
 static gboolean
 poll_may_sleep(const Plan *plan, const Step *step)
 {
@@ -398,8 +402,8 @@ start_beside(const Step *step)
         plan_start(&step->start.start);
 }
 
-/* One of the plans that a gathering step waits for is over. The step may be gone with its plan; a
- * reference keeps the plan's struct. */
+/* A plan that a gathering step waits for is over. The waiting plan may have ended before; a
+ * reference keeps its struct. */
 static void
 gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
 {
@@ -470,13 +474,14 @@ call_at_once(const Plan *plan, Step *step)
     return TRUE;
 }
 
-/* Completes a PUT of an earlier step's result. Returns: whether there is something to send */
+/* Edits the result of an earlier step, which this step puts. Returns: whether there is something to
+ * send */
 static gboolean
 resolve_base(Plan *plan, Step *step)
 {
     const Step *base = plan_step(plan, (unsigned)step->write.base_step);
 
-    if (base->result == NULL) { /* that step failed and the plan went on: so does this one */
+    if (base->result == NULL) { /* that step failed, so this one fails with its code */
         step->code = base->code;
         step->message = g_strdup(base->message);
         return FALSE;
@@ -526,8 +531,8 @@ plan_step_text(const Step *step)
     g_assert_not_reached();
 }
 
-/* The cursor stands behind a wait that is not over: the step under way is the last one that began.
- */
+/* During a wait the cursor is at the next step already. Returns: the step that began last; NULL:
+ * none is under way */
 static const Step *
 step_under_way(const Plan *plan)
 {

@@ -190,9 +190,9 @@ remove_record(Operation *operation)
     sim_memory_give(self->memory, operation, sizeof *operation);
 }
 
-/* OP-2, for a record that does not run: an operation of another kind takes over a record in
- * back-off, and resets it. After the back-off the record keeps its kind and its back-off for any
- * operation. */
+/* OP-2: prepares an idle record for an operation. During the back-off an operation of another kind
+ * takes the record over and resets the back-off. After the back-off the record keeps its kind, and
+ * the next failure of any operation doubles the back-off. */
 static void
 take_over(Operation *operation, OperationKey key, const char *kind)
 {
@@ -220,7 +220,7 @@ operation_over(Operation *operation, PlanEnd end)
         operation->backoff == 0 ? self->initial : MIN(2 * operation->backoff, self->max);
 }
 
-/* Only here the plan carries its Operation in place of the caller's struct. */
+/* The plan's owner is its record, not an owner of the caller's. */
 static void
 operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 {

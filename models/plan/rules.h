@@ -23,8 +23,9 @@ typedef struct {
     const char *no_gate; /* where this feature gate is off; NULL: no matter */
 } Rule;
 
-/* Facts that depend on each other: where all of @given hold, all of @all do, none of @none, and, if
- * @one_of is not 0, exactly one of @one_of. For the walk only: other sets cannot occur. */
+/* A dependency of facts: if all of @given hold, then all of @all, none of @none and exactly one of
+ * @one_of (0: no matter) hold. Only the tests' walk reads it, to leave out sets that cannot occur.
+ */
 typedef struct {
     uint32_t given, all, none, one_of;
 } RuleBound;

@@ -173,8 +173,8 @@ network_told(void *data, const ApiResponse *response)
     g_free(data);
 }
 
-/* The controller of routes says so in the node's status at once (cloud-provider's
- * route_controller.go); the kubelet has no part in it. */
+/* The route controller, not the kubelet, writes the condition into the Node's status, at once
+ * (cloud-provider's route_controller.go). */
 static void
 change_network(const Fault *self, const char *node, gboolean is_missing)
 {

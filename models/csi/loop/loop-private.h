@@ -92,7 +92,7 @@ typedef gboolean (*LoopMethod)(LoopBackend *self, LoopCall *call, GError **error
 gboolean loop_refuse_unknown(GError **error, const char *volume_id);
 const char *loop_answer_keep(LoopAnswer *self, const char *text);
 
-/* ---- loop-state.c ---- */
+/* ---- state.c ---- */
 
 void loop_capability_set(LoopCapability *self, const CsiCapability *from);
 gboolean loop_capability_is(const LoopCapability *self, const CsiCapability *other);

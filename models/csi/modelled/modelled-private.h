@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "luck.h"
+#include "draws.h"
 #include "method.h"
 #include "sim/pointer-map.h"
 

@@ -69,28 +69,6 @@ put_lease(Description *self, json_t *node)
 }
 
 static void
-put_node_conditions(Description *self, json_t *conditions)
-{
-    json_t *condition;
-    gsize i;
-
-    if (json_array_size(conditions) == 0)
-        return;
-    put(self, 0,
-        "Conditions:\n  Type\tStatus\tLastHeartbeatTime\tLastTransitionTime\tReason\tMessage\n");
-    put(self, 1, "----\t------\t-----------------\t------------------\t------\t-------\n");
-    json_array_foreach(conditions, i, condition) {
-        g_autoptr(GString) seen = g_string_new(NULL), changed = g_string_new(NULL);
-
-        value_append_date(seen, value_time(condition, "lastHeartbeatTime"));
-        value_append_date(changed, value_time(condition, "lastTransitionTime"));
-        put(self, 1, "%s \t%s \t%s \t%s \t%s \t%s\n", value_text(condition, "type"),
-            value_text(condition, "status"), seen->str, changed->str,
-            value_text(condition, "reason"), value_text(condition, "message"));
-    }
-}
-
-static void
 put_resource_list(Description *self, const char *title, json_t *list)
 {
     g_auto(GStrv) keys = value_keys(list);
@@ -330,7 +308,7 @@ describe_node(Description *self, json_t *node)
     put_text(self, 0, "Unschedulable",
              value_is_true(node, "spec.unschedulable") ? "true" : "false");
     put_lease(self, node);
-    put_node_conditions(self, value_at(node, "status.conditions"));
+    put_conditions(self, node, "LastHeartbeatTime", "lastHeartbeatTime");
     put(self, 0, "Addresses:\n");
     json_array_foreach(value_at(node, "status.addresses"), i, address)
         put_text(self, 1, value_text(address, "type"), value_text(address, "address"));

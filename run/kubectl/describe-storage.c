@@ -74,28 +74,6 @@ compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void
-put_conditions(Description *self, json_t *conditions)
-{
-    json_t *condition;
-    gsize i;
-
-    if (json_array_size(conditions) == 0)
-        return;
-    put(self, 0, "Conditions:\n");
-    put(self, 1, "Type\tStatus\tLastProbeTime\tLastTransitionTime\tReason\tMessage\n");
-    put(self, 1, "----\t------\t-----------------\t------------------\t------\t-------\n");
-    json_array_foreach(conditions, i, condition) {
-        g_autoptr(GString) probed = g_string_new(NULL), changed = g_string_new(NULL);
-
-        value_append_date(probed, value_time(condition, "lastProbeTime"));
-        value_append_date(changed, value_time(condition, "lastTransitionTime"));
-        put(self, 1, "%s \t%s \t%s \t%s \t%s \t%s\n", value_text(condition, "type"),
-            value_text(condition, "status"), probed->str, changed->str,
-            value_text(condition, "reason"), value_text(condition, "message"));
-    }
-}
-
 void
 describe_claim(Description *self, json_t *claim)
 {
@@ -109,7 +87,7 @@ describe_claim(Description *self, json_t *claim)
         put(self, 0, "<none>\n");
     for (unsigned i = 0; i < users->len; i++)
         put(self, 0, "%s%s\n", i > 0 ? "\t" : "", (char *)users->pdata[i]);
-    put_conditions(self, value_at(claim, "status.conditions"));
+    put_conditions(self, claim, "LastProbeTime", "lastProbeTime");
 }
 
 /* "zone in [a, b]" under "Term 0:", of a volume's node affinity or a class's topologies. @operator:

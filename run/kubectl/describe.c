@@ -167,6 +167,28 @@ put_controller(Description *self, json_t *object)
             value_text(owner, "name"));
 }
 
+void
+put_conditions(Description *self, json_t *object, const char *title, const char *path)
+{
+    json_t *conditions = value_at(object, "status.conditions"), *condition;
+    gsize i;
+
+    if (json_array_size(conditions) == 0)
+        return;
+    put(self, 0, "Conditions:\n");
+    put(self, 1, "Type\tStatus\t%s\tLastTransitionTime\tReason\tMessage\n", title);
+    put(self, 1, "----\t------\t-----------------\t------------------\t------\t-------\n");
+    json_array_foreach(conditions, i, condition) {
+        g_autoptr(GString) seen = g_string_new(NULL), changed = g_string_new(NULL);
+
+        value_append_date(seen, value_time(condition, path));
+        value_append_date(changed, value_time(condition, "lastTransitionTime"));
+        put(self, 1, "%s \t%s \t%s \t%s \t%s \t%s\n", value_text(condition, "type"),
+            value_text(condition, "status"), seen->str, changed->str,
+            value_text(condition, "reason"), value_text(condition, "message"));
+    }
+}
+
 static gboolean
 is_letter_case(const char *text, gboolean upper)
 {

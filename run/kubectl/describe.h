@@ -31,6 +31,8 @@ void put_annotations(Description *self, const char *name, json_t *annotations);
 void put_phase(Description *self, json_t *object);
 /* "Finalizers:\t[a b]" */
 void put_list(Description *self, unsigned level, const char *name, json_t *list);
+/* "Conditions" of a claim or node. @title, @path: of the column of times */
+void put_conditions(Description *self, json_t *object, const char *title, const char *path);
 /* "Controlled By"; nothing for an object without a controller. */
 void put_controller(Description *self, json_t *object);
 

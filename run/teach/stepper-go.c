@@ -102,7 +102,7 @@ stepper_watch(Stepper *self)
 
 /* ---- Decisions ---- */
 
-/* "PVC-21" means the rule with its rows and variants, but not "another rule". */
+/* "PVC-21" means the rule with its rows and variants, but no rule with a longer number. */
 static gboolean
 rule_is(const char *rule, const char *wanted)
 {

@@ -12,8 +12,7 @@ pod_orders_apply(OwnerState *state, const PlanChange *change, SimTime now)
         state->n_names += (uint64_t)change->number;
         return TRUE;
     case POD_ORDERS_CREATIONS_DROPPED:
-        for (int64_t i = 0; i < change->number; i++)
-            expectations_creation_seen(expected);
+        expected->n_creations -= (int32_t)change->number;
         return TRUE;
     case POD_ORDERS_DELETIONS:
         expect_deletions(expected, change->pointer, now);
@@ -35,19 +34,21 @@ order_free(void *data)
     g_free(order);
 }
 
-PlanStart
-pod_order_start(const Component *component, const void *given, size_t size, PlanDecide decide)
+void
+pod_orders_add(
+    GArray *starts, const Component *component, const void *given, size_t size, PlanDecide decide)
 {
     PodOrder *order = g_memdup2(given, size);
-
-    object_ref(order->owner);
-    return (PlanStart){
+    PlanStart start = {
         .component = (Component *)component,
         .decide = decide,
         .key = order->pod,
         .operation = order,
         .free_operation = order_free,
     };
+
+    object_ref(order->owner);
+    g_array_append_val(starts, start);
 }
 
 static void

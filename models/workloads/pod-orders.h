@@ -33,10 +33,10 @@ typedef enum {
 /* Carries out a change of the kinds above. Returns: FALSE: it is of another kind */
 gboolean pod_orders_apply(OwnerState *state, const PlanChange *change, SimTime now);
 
-/* Returns: an element of the arrays below. @order: begins with a PodOrder; its @size bytes are
+/* Adds to an array for the functions below. @order: begins with a PodOrder; its @size bytes are
  * copied. @decide: adds the request, then plan_then(pod_order_decide_after) */
-PlanStart
-pod_order_start(const Component *component, const void *order, size_t size, PlanDecide decide);
+void pod_orders_add(
+    GArray *starts, const Component *component, const void *order, size_t size, PlanDecide decide);
 /* WL-78: adds the owner's Event. A failed order is no longer expected; a pod that is gone already
  * is fine. */
 void pod_order_decide_after(const void *self, Plan *plan);

@@ -69,28 +69,6 @@ generated_pod_key(const Component *component, const Object *owner, uint64_t n)
                                 strings_internf(component->strings, "%s-", object_name(owner)), n);
 }
 
-/* The template's volumes in a pod called @pod_name: the names of ephemeral claims begin with it.
- * Returns: the number written to @volumes, which has room for all of them */
-static unsigned
-template_pod_volumes(Objects *objects,
-                     const PodTemplate *template,
-                     const char *pod_name,
-                     PodVolume *volumes)
-{
-    const PodVolumes *given = template->volumes;
-    unsigned n = given == NULL ? 0 : given->n_items;
-
-    for (unsigned i = 0; i < n; i++) {
-        volumes[i] = given->items[i];
-        if (!volumes[i].ephemeral)
-            continue;
-        volumes[i].claim_name =
-            strings_internf(objects_strings(objects), "%s-%s", pod_name, volumes[i].name);
-        claim_template_ref(volumes[i].claim_template);
-    }
-    return n;
-}
-
 static gboolean
 has_ephemeral_volumes(const PodVolumes *volumes)
 {
@@ -100,21 +78,34 @@ has_ephemeral_volumes(const PodVolumes *volumes)
     return FALSE;
 }
 
+/* The template's volumes in a pod called @pod_name: the names of ephemeral claims begin with it.
+ * Returns: (owned) */
+static PodVolumes *
+template_pod_volumes(Objects *objects, const PodVolumes *given, const char *pod_name)
+{
+    if (!has_ephemeral_volumes(given))
+        return pod_volumes_ref(given);
+
+    g_autofree PodVolume *volumes = g_memdup2(given->items, given->n_items * sizeof *volumes);
+    for (unsigned i = 0; i < given->n_items; i++) {
+        if (!volumes[i].ephemeral)
+            continue;
+        volumes[i].claim_name =
+            strings_internf(objects_strings(objects), "%s-%s", pod_name, volumes[i].name);
+        claim_template_ref(volumes[i].claim_template);
+    }
+    return pod_volumes_new_with_inline(volumes, given->n_items,
+                                       string_list_ref(given->inline_drivers));
+}
+
 Object *
 template_pod_new(Objects *objects, const PodTemplate *template, ObjectKey *key, const Object *owner)
 {
     Object *object = object_new(key);
+    PodVolumes *volumes = template_pod_volumes(objects, template->volumes, key->name);
 
-    if (has_ephemeral_volumes(template->volumes)) {
-        g_autofree PodVolume *volumes = g_new0(PodVolume, template->volumes->n_items);
-        unsigned n = template_pod_volumes(objects, template, key->name, volumes);
-        PodVolumes *named = pod_volumes_new_with_inline(
-            volumes, n, string_list_ref(template->volumes->inline_drivers));
-        pod_set_spec(POD(object), template->spec, named);
-        pod_volumes_unref(named);
-    } else {
-        pod_set_spec(POD(object), template->spec, template->volumes);
-    }
+    pod_set_spec(POD(object), template->spec, volumes);
+    pod_volumes_unref(volumes);
     object->labels = string_map_ref(template->labels);
     object->annotations = string_map_ref(template->annotations);
     object_set_owner(object, owner, TRUE, TRUE);

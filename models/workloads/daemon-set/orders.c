@@ -56,9 +56,8 @@ add_start(const DaemonSetController *self,
         .sync = sync,
         .node = node,
     };
-    PlanStart start = pod_order_start(&self->head.base, &item, sizeof item, decide_item);
 
-    g_array_append_val(starts, start);
+    pod_orders_add(starts, &self->head.base, &item, sizeof item, decide_item);
 }
 
 static void

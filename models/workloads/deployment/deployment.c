@@ -48,15 +48,6 @@ set_changed(void *data, const Object *before, const Object *after)
         orphan_set_changed(self, after);
 }
 
-static gboolean
-has_pods(const DeploymentController *self, const ObjectKey *set)
-{
-    unsigned n;
-
-    informer_index_get(self->pods_by_controller, set, &n);
-    return n > 0;
-}
-
 /* WL-73: a Recreate goes on when the last pod of all sets is gone. */
 static void
 pod_changed(void *data, const Object *before, const Object *after)
@@ -66,14 +57,16 @@ pod_changed(void *data, const Object *before, const Object *after)
     const Object *set = key == NULL ? NULL : informer_get(self->sets, key);
     const ObjectKey *owner = set == NULL ? NULL : controller_of_kind(set, KIND_DEPLOYMENT);
     const Object *deployment = owner == NULL ? NULL : informer_get(self->deployments, owner);
-    unsigned n;
+    unsigned n, n_pods;
 
     if (deployment == NULL || !DEPLOYMENT_CONST(deployment)->recreate)
         return;
     const Object *const *sets = informer_index_get(self->sets_by_controller, owner, &n);
-    for (unsigned i = 0; i < n; i++)
-        if (has_pods(self, sets[i]->key))
+    for (unsigned i = 0; i < n; i++) {
+        informer_index_get(self->pods_by_controller, sets[i]->key, &n_pods);
+        if (n_pods > 0)
             return;
+    }
     workers_add(self->workers, owner);
 }
 

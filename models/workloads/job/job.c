@@ -66,16 +66,10 @@ enqueue(const JobController *self, const ObjectKey *job, SimTime delay)
     work_queue_add_after(workers_queue(self->head.workers), (ObjectKey *)job, delay);
 }
 
-static gboolean
-awaits_counting(const JobController *self, const Object *pod)
-{
-    return object_has_finalizer(pod, self->finalizer);
-}
-
 static void
 enqueue_orphan(const JobController *self, const Object *pod)
 {
-    if (awaits_counting(self, pod))
+    if (object_has_finalizer(pod, self->finalizer))
         workers_add(self->orphan_workers, pod->key);
 }
 
@@ -161,7 +155,7 @@ pod_went(const JobController *self, const Object *pod, gboolean is_gone)
     }
     JobState *state = g_hash_table_lookup(self->head.states, job->meta.key);
     expectations_deletion_seen(&state->base.expected, pod->key);
-    if (is_gone || !awaits_counting(self, pod))
+    if (is_gone || !object_has_finalizer(pod, self->finalizer))
         g_hash_table_remove(state->removals, pod->key);
     enqueue(self, job->meta.key, BATCH_PERIOD);
 }
@@ -173,7 +167,7 @@ own_pod_changed(const JobController *self, const Job *job, const Object *before,
 
     if (before == NULL)
         expectations_creation_seen(&state->base.expected);
-    if (!awaits_counting(self, pod))
+    if (!object_has_finalizer(pod, self->finalizer))
         g_hash_table_remove(state->removals, pod->key);
     enqueue(self, job->meta.key, BATCH_PERIOD);
 }
@@ -267,7 +261,7 @@ orphan_facts(const JobController *self, const Object *pod)
     if (job != NULL)
         facts |= KNOWN | (job_is_finished(job) ? FINISHED : 0) |
                  (job_is_managed_elsewhere(job) ? FOREIGN : 0);
-    return facts | (awaits_counting(self, pod) ? TRACKED : 0) |
+    return facts | (object_has_finalizer(pod, self->finalizer) ? TRACKED : 0) |
            (object_controller(pod) != NULL ? CONTROLLED : 0) |
            (controller_of_kind(pod, KIND_JOB) != NULL ? BY_JOB : 0);
 }

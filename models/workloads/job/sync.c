@@ -90,8 +90,7 @@ add_start(const JobController *self, GArray *starts, const JobSync *sync, Item g
 
     given.sync = sync;
     given.base.owner = &sync->job->meta;
-    PlanStart start = pod_order_start(&self->head.base, &given, sizeof given, decide_item);
-    g_array_append_val(starts, start);
+    pod_orders_add(starts, &self->head.base, &given, sizeof given, decide_item);
 }
 
 void

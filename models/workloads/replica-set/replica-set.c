@@ -158,9 +158,8 @@ add_start(const ReplicaSetController *self,
           gboolean is_creation)
 {
     PodOrder order = {&sync->set->meta, pod, is_creation, TRUE};
-    PlanStart start = pod_order_start(&self->head.base, &order, sizeof order, decide_order);
 
-    g_array_append_val(starts, start);
+    pod_orders_add(starts, &self->head.base, &order, sizeof order, decide_order);
 }
 
 /* ---- The sync (WL-75) ---- */

@@ -172,14 +172,6 @@ count_status(Plan *plan, const SetView *view)
     return status;
 }
 
-/* WL-30: comes again while some pods are not available yet. */
-static void
-plan_another_look(Plan *plan, const StatefulSet *set, const SetState *state)
-{
-    if (set->min_ready_s > 0 && state->status.available != set->replicas)
-        plan_requeue_after(plan, set->min_ready_s * SIM_SECOND);
-}
-
 static void decide_after_status(const void *data, Plan *plan);
 
 /* Writes the status on top of the version in the cache. */
@@ -227,7 +219,8 @@ decide_after_status(const void *data, Plan *plan)
     if (code == API_OK) {
         plan_wait_own_time(plan);
         stateful_plan_truncation(self, plan, set, &state->status);
-        plan_another_look(plan, set, state);
+        if (set->min_ready_s > 0 && state->status.available != set->replicas) /* WL-30 */
+            plan_requeue_after(plan, set->min_ready_s * SIM_SECOND);
     } else if (code == API_CONFLICT && state->n_refused < STATUS_TRIES - 1) {
         plan_retry_of_status(self, plan, state);
     } else {

@@ -56,11 +56,7 @@ sets_active(const GPtrArray *sets)
 int64_t
 set_annotated(const ReplicaSet *set, const char *annotation)
 {
-    const char *text = object_annotation(&set->meta, annotation);
-    gint64 number;
-
-    return text != NULL && g_ascii_string_to_signed(text, 10, 0, INT64_MAX, &number, NULL) ? number
-                                                                                           : -1;
+    return annotated_number(&set->meta, annotation, 0, -1);
 }
 
 int64_t

@@ -34,23 +34,6 @@ job_state(const JobController *self, const ObjectKey *job)
     return g_hash_table_lookup(self->head.states, job);
 }
 
-void
-job_sync_clear(void *data)
-{
-    JobSync *sync = data;
-
-    claimed_clear(&sync->claimed);
-    g_clear_pointer(&sync->active, g_ptr_array_unref);
-    g_clear_pointer(&sync->removals, g_ptr_array_unref);
-    index_set_clear(&sync->was_done);
-    index_set_clear(&sync->done);
-    index_set_clear(&sync->failed_indexes);
-    g_clear_pointer(&sync->last_failures, g_hash_table_unref);
-    string_list_unref(sync->status.uncounted_succeeded);
-    string_list_unref(sync->status.uncounted_failed);
-    object_unref(&sync->job->meta);
-}
-
 gboolean
 job_pod_is_tracked(const JobController *self, const JobState *state, const Pod *pod)
 {

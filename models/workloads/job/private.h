@@ -108,7 +108,6 @@ typedef struct {
 /* ---- job.c ---- */
 
 const JobState *job_state(const JobController *self, const ObjectKey *job);
-void job_sync_clear(void *sync);
 /* Whether a pod has its finalizer, and the controller has not removed it yet. */
 gboolean job_pod_is_tracked(const JobController *self, const JobState *state, const Pod *pod);
 /* WL-86: whether a pod counts as failed. */

@@ -512,6 +512,23 @@ decide_pods(const void *data, Plan *plan)
                     (sync->job->suspend ? SUSPENDED : 0));
 }
 
+static void
+sync_clear(void *data)
+{
+    JobSync *sync = data;
+
+    claimed_clear(&sync->claimed);
+    g_clear_pointer(&sync->active, g_ptr_array_unref);
+    g_clear_pointer(&sync->removals, g_ptr_array_unref);
+    index_set_clear(&sync->was_done);
+    index_set_clear(&sync->done);
+    index_set_clear(&sync->failed_indexes);
+    g_clear_pointer(&sync->last_failures, g_hash_table_unref);
+    string_list_unref(sync->status.uncounted_succeeded);
+    string_list_unref(sync->status.uncounted_failed);
+    object_unref(&sync->job->meta);
+}
+
 void
 job_sync_decide(const void *data, Plan *plan)
 {
@@ -521,7 +538,7 @@ job_sync_decide(const void *data, Plan *plan)
     /* JOB-4 */
     if (job == NULL || job_is_managed_elsewhere(JOB_CONST(job)) || job_is_finished(JOB_CONST(job)))
         return;
-    JobSync *sync = plan_new_notes(plan, JobSync, job_sync_clear);
+    JobSync *sync = plan_new_notes(plan, JobSync, sync_clear);
     sync->job = JOB_CONST(object_ref(job));
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = job,

@@ -195,6 +195,27 @@ toleration_tolerates(const Toleration *self, const Taint *taint)
                                   is_empty(taint->value) ? "" : taint->value) == 0;
 }
 
+const Toleration *
+tolerations_find(const Tolerations *self, const Taint *taint)
+{
+    for (unsigned i = 0; self != NULL && i < self->n_items; i++)
+        if (toleration_tolerates(&self->items[i], taint))
+            return &self->items[i];
+    return NULL;
+}
+
+const Taint *
+taints_find(const Taints *self, const char *key, int effect)
+{
+    for (unsigned i = 0; self != NULL && i < self->n_items; i++) {
+        const Taint *taint = &self->items[i];
+        if ((effect < 0 || (int)taint->effect == effect) &&
+            (key == NULL || strcmp(taint->key, key) == 0))
+            return taint;
+    }
+    return NULL;
+}
+
 static void
 check_toleration(ApiParser *parser, const json_t *item, const Toleration *toleration)
 {

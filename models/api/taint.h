@@ -27,6 +27,8 @@ typedef struct {
 Taints *taints_new(const Taint *items, unsigned n);
 void taints_unref(Taints *self);
 gboolean taints_equal(const Taints *a, const Taints *b);
+/* Returns: (borrowed): the first with @key (NULL: any) and @effect (-1: any); %NULL: none */
+const Taint *taints_find(const Taints *self, const char *key, int effect);
 
 typedef struct {
     const char *key; /* interned; "" with EXISTS: every taint */
@@ -47,6 +49,8 @@ Tolerations *tolerations_ref(const Tolerations *self);
 void tolerations_unref(Tolerations *self);
 gboolean tolerations_equal(const Tolerations *a, const Tolerations *b);
 gboolean toleration_tolerates(const Toleration *self, const Taint *taint);
+/* Returns: (borrowed): the first that tolerates @taint; %NULL: none */
+const Toleration *tolerations_find(const Tolerations *self, const Taint *taint);
 
 extern const FieldType field_taints;      /* Taints * */
 extern const FieldType field_tolerations; /* Tolerations * */

@@ -33,10 +33,7 @@ decide_after_report(const void *data, Plan *plan)
 gboolean
 node_is_out_of_service(const Node *node)
 {
-    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
-        if (g_strcmp0(node->taints->items[i].key, TAINT_OUT_OF_SERVICE) == 0)
-            return TRUE;
-    return FALSE;
+    return taints_find(node->taints, TAINT_OUT_OF_SERVICE, -1) != NULL;
 }
 
 /* The detach loop: a pair that is not wanted, and attached or uncertain. */

@@ -386,8 +386,7 @@ node_reported(Sim *sim, void *data)
 {
     AttachNode *node = data;
     AttachDetachController *self = node->controller;
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_NODE, NULL, node->name);
-    const Object *object = key == NULL ? NULL : informer_get(self->nodes, key);
+    const Object *object = informer_find(self->nodes, NULL, node->name);
 
     (void)sim;
     node->report_due = 0;

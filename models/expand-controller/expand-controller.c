@@ -116,9 +116,7 @@ expand_controller_sync(const void *data, Plan *plan)
 static gboolean
 sync_would_only_look(const ExpandController *self, const Claim *claim)
 {
-    const ObjectKey *key =
-        objects_find_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim));
-    const Object *volume = key == NULL ? NULL : informer_get(self->volumes, key);
+    const Object *volume = informer_find(self->volumes, NULL, claim_volume_name(claim));
 
     return judge(claim, VOLUME_CONST(volume))->then == EXPAND_LEAVE;
 }

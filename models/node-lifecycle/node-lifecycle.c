@@ -88,8 +88,8 @@ node_is_bad(const Node *node)
 static gboolean
 has_no_execute(const Node *node)
 {
-    return node_has_taint(node, TAINT_NOT_READY, TAINT_NO_EXECUTE) ||
-           node_has_taint(node, TAINT_UNREACHABLE, TAINT_NO_EXECUTE);
+    return taints_find(node->taints, TAINT_NOT_READY, TAINT_NO_EXECUTE) != NULL ||
+           taints_find(node->taints, TAINT_UNREACHABLE, TAINT_NO_EXECUTE) != NULL;
 }
 
 static WantedTaints

@@ -33,17 +33,6 @@ list_managed(const Node *node, TaintEffect effect)
 }
 
 gboolean
-node_has_taint(const Node *self, const char *key, TaintEffect effect)
-{
-    for (unsigned i = 0; self->taints != NULL && i < self->taints->n_items; i++) {
-        const Taint *taint = &self->taints->items[i];
-        if (taint->effect == effect && g_str_equal(taint->key, key))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-gboolean
 node_has_wanted_taints(const Node *self, const WantedTaints *wanted)
 {
     return list_managed(self, wanted->effect) == wanted->keys;

@@ -12,8 +12,6 @@
 #define TAINT_NETWORK_UNAVAILABLE "node.kubernetes.io/network-unavailable"
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 
-gboolean node_has_taint(const Node *self, const char *key, TaintEffect effect);
-
 /* The keys of the taints that the node controller manages: bits, in the order in which it adds
  * them. The first four are those of NodeTrouble. With the effect NoExecute it manages two of them
  * only. */

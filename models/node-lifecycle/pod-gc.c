@@ -191,26 +191,10 @@ delete_oldest(PodGc *self)
 
 /* ---- Judging ---- */
 
-static gboolean
-has_out_of_service(const Node *node)
-{
-    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
-        if (g_str_equal(node->taints->items[i].key, TAINT_OUT_OF_SERVICE))
-            return TRUE;
-    return FALSE;
-}
-
-static const Node *
-node_of(const PodGc *self, const Pod *pod)
-{
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_NODE, NULL, pod->node_name);
-
-    return key == NULL ? NULL : (const Node *)informer_get(self->nodes, key);
-}
-
 static uint32_t
-node_facts(const PodGc *self, const char *name, const Node *node)
+node_facts(const PodGc *self, const char *name)
 {
+    const Node *node = (const Node *)informer_find(self->nodes, NULL, name);
     uint32_t facts = 0;
 
     if (node == NULL) {
@@ -219,7 +203,7 @@ node_facts(const PodGc *self, const char *name, const Node *node)
     }
     facts |= POD_HAS_NODE;
     facts |= node->ready.status == CONDITION_TRUE ? NODE_IS_READY : 0;
-    facts |= has_out_of_service(node) ? NODE_IS_RETIRED : 0;
+    facts |= taints_find(node->taints, TAINT_OUT_OF_SERVICE, -1) != NULL ? NODE_IS_RETIRED : 0;
     return facts;
 }
 
@@ -230,7 +214,7 @@ judge(const PodGc *self, const Object *object)
     uint32_t facts = object_is_deleted(object) ? POD_DELETED : 0;
 
     if (pod->node_name != NULL)
-        facts |= POD_SCHEDULED | node_facts(self, pod->node_name, node_of(self, pod));
+        facts |= POD_SCHEDULED | node_facts(self, pod->node_name);
     return rules_find(&pod_rules, facts, NULL);
 }
 
@@ -294,7 +278,8 @@ node_event(void *data, const Object *before, const Object *after)
     (void)before;
     if (after != NULL)
         g_hash_table_remove(self->missing, object_name(after));
-    if (after == NULL || has_out_of_service((const Node *)after))
+    if (after == NULL ||
+        taints_find(((const Node *)after)->taints, TAINT_OUT_OF_SERVICE, -1) != NULL)
         sim_ticker_wake(self->loop);
 }
 

@@ -38,14 +38,11 @@ struct TaintEviction {
 static SimTime
 taint_toleration(const Pod *pod, const Taint *taint)
 {
-    const Tolerations *tolerations = pod->spec->tolerations;
+    const Toleration *toleration = tolerations_find(pod->spec->tolerations, taint);
 
-    for (unsigned i = 0; tolerations != NULL && i < tolerations->n_items; i++) {
-        const Toleration *toleration = &tolerations->items[i];
-        if (toleration_tolerates(toleration, taint))
-            return toleration->seconds < 0 ? FOR_EVER : toleration->seconds * SIM_SECOND;
-    }
-    return 0;
+    if (toleration == NULL)
+        return 0;
+    return toleration->seconds < 0 ? FOR_EVER : toleration->seconds * SIM_SECOND;
 }
 
 /* The shortest toleration of all NoExecute taints; FOR_EVER: nothing evicts the pod. */
@@ -324,10 +321,9 @@ pod_event(void *data, const Object *before, const Object *after)
          (POD_CONST(before)->spec == pod->spec ||
           tolerations_equal(POD_CONST(before)->spec->tolerations, pod->spec->tolerations))))
         return;
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_NODE, NULL, pod->node_name);
-    const Object *node = key == NULL ? NULL : informer_get(self->nodes, key);
-    if (node != NULL && ((const Node *)node)->taints != NULL)
-        look_at_pod(self, after, (const Node *)node);
+    const Node *node = (const Node *)informer_find(self->nodes, NULL, pod->node_name);
+    if (node != NULL && node->taints != NULL)
+        look_at_pod(self, after, node);
 }
 
 static void

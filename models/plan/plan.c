@@ -195,16 +195,10 @@ plan_own(Plan *self, void *data, GDestroyNotify free_data)
     self->owned = owned;
 }
 
-static void
-unref_object(void *object)
-{
-    object_unref(object);
-}
-
 const Object *
 plan_keep(Plan *self, const Object *object)
 {
-    plan_own(self, (void *)object_ref(object), unref_object);
+    plan_own(self, (void *)object_ref(object), (GDestroyNotify)object_unref);
     return object;
 }
 

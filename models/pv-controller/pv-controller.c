@@ -18,9 +18,7 @@
 const StorageClass *
 pv_find_class(const PvController *self, const char *name)
 {
-    const ObjectKey *key = objects_find_key(self->base.objects, KIND_STORAGE_CLASS, NULL, name);
-
-    return key == NULL ? NULL : (const StorageClass *)informer_get(self->classes, key);
+    return (const StorageClass *)informer_find(self->classes, NULL, name);
 }
 
 gboolean

@@ -18,18 +18,6 @@ protection_has_work(const Object *object, const char *finalizer)
     return object_is_deleted(object) == object_has_finalizer(object, finalizer);
 }
 
-gboolean
-protection_edit_add(Object *object, const void *finalizer)
-{
-    return object_add_finalizer(object, finalizer);
-}
-
-gboolean
-protection_edit_remove(Object *object, const void *finalizer)
-{
-    return object_remove_finalizer(object, finalizer);
-}
-
 uint32_t
 protection_facts(const Object *object, const char *finalizer)
 {
@@ -71,7 +59,7 @@ decide_volume(const void *component, Plan *plan)
     plan_because(plan, rule->id);
     if (rule->then != FINALIZER_STAYS)
         plan_update(plan, seen,
-                    rule->then == FINALIZER_ADD ? protection_edit_add : protection_edit_remove,
+                    rule->then == FINALIZER_ADD ? edit_add_finalizer : edit_remove_finalizer,
                     self->finalizer, PLAN_STOP);
 }
 

@@ -188,7 +188,7 @@ decide_listed(const void *component, Plan *plan)
     }
     const Object *claim = informer_get(self->claims, plan_key(plan));
     if (claim != NULL && !in_use)
-        plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
+        plan_update(plan, claim, edit_remove_finalizer, self->finalizer, PLAN_STOP);
 }
 
 static void
@@ -207,10 +207,10 @@ decide_claim(const void *component, Plan *plan)
     case FINALIZER_STAYS:
         return;
     case FINALIZER_ADD:
-        plan_update(plan, claim, protection_edit_add, self->finalizer, PLAN_STOP);
+        plan_update(plan, claim, edit_add_finalizer, self->finalizer, PLAN_STOP);
         return;
     case FINALIZER_REMOVE:
-        plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
+        plan_update(plan, claim, edit_remove_finalizer, self->finalizer, PLAN_STOP);
         return;
     case FINALIZER_LIST_PODS:
         plan_list(plan, KIND_POD, PLAN_STOP);

@@ -34,6 +34,3 @@ typedef enum {
 uint32_t protection_facts(const Object *object, const char *finalizer);
 /* PROT-10, PROT-20: it is deleted and has the finalizer still, or it is not and lacks it. */
 gboolean protection_has_work(const Object *object, const char *finalizer);
-/* ObjectEdit: @arg is the finalizer, interned. */
-gboolean protection_edit_add(Object *object, const void *finalizer);
-gboolean protection_edit_remove(Object *object, const void *finalizer);

@@ -375,8 +375,7 @@ volume_binder_check(const VolumeBinder *self,
                     const char *node_name,
                     char **why)
 {
-    const ObjectKey *node_key = objects_find_key(self->objects, KIND_NODE, NULL, node_name);
-    const Node *node = node_key == NULL ? NULL : (const Node *)informer_get(self->nodes, node_key);
+    const Node *node = (const Node *)informer_find(self->nodes, NULL, node_name);
 
     if (node == NULL)
         return failed(why, g_strdup_printf("failed to get node \"%s\": node \"%s\" not found",

@@ -108,9 +108,8 @@ attachment_use(SchedulerCache *self, const Object *object)
         return (AttachmentUse){
             NULL, {NULL, NULL}
         };
-    const ObjectKey *key =
-        objects_find_key(sources->objects, KIND_VOLUME, NULL, attachment->volume_name);
-    const Volume *volume = key == NULL ? NULL : VOLUME_CONST(informer_get(sources->volumes, key));
+    const Volume *volume =
+        VOLUME_CONST(informer_find(sources->volumes, NULL, attachment->volume_name));
     if (volume == NULL || volume->source == NULL || volume->source->driver == NULL)
         return (AttachmentUse){
             NULL, {NULL, NULL}

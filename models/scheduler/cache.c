@@ -192,11 +192,7 @@ scheduler_cache_recall_ask(SchedulerCache *self, const Ask *ask)
 static gboolean
 has_soft_taints(const Node *node)
 {
-    for (unsigned i = 0; node != NULL && node->taints != NULL && i < node->taints->n_items; i++) {
-        if (node->taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE)
-            return TRUE;
-    }
-    return FALSE;
+    return node != NULL && taints_find(node->taints, NULL, TAINT_PREFER_NO_SCHEDULE) != NULL;
 }
 
 static void

@@ -118,12 +118,7 @@ cycle_free(Cycle *self)
 const StorageClass *
 cycle_find_class(const Cycle *cycle, const Claim *claim)
 {
-    const char *name = claim_class(claim);
-    const ObjectKey *key =
-        name[0] == '\0' ? NULL
-                        : objects_find_key(cycle->view->objects, KIND_STORAGE_CLASS, NULL, name);
-
-    return key == NULL ? NULL : (const StorageClass *)informer_get(cycle->view->classes, key);
+    return (const StorageClass *)informer_find(cycle->view->classes, NULL, claim_class(claim));
 }
 
 /* ---- Reasons and messages ---- */

@@ -4,17 +4,6 @@
 /* Drivers inside of Kubernetes: without migration their volumes count for no limit (VF-5, VF-7). */
 #define IN_TREE_PREFIX "kubernetes.io/"
 
-static const StorageClass *
-class_of(const VolumeSources *sources, const Claim *claim)
-{
-    const char *name = claim_class(claim);
-
-    if (name[0] == '\0')
-        return NULL;
-    const ObjectKey *key = objects_find_key(sources->objects, KIND_STORAGE_CLASS, NULL, name);
-    return key == NULL ? NULL : (const StorageClass *)informer_get(sources->classes, key);
-}
-
 VolumeName
 volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key)
 {
@@ -23,17 +12,14 @@ volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key)
 
     if (claim == NULL)
         return none;
-    const char *volume_name = claim_volume_name(claim);
-    if (volume_name[0] != '\0') {
-        const ObjectKey *key = objects_find_key(sources->objects, KIND_VOLUME, NULL, volume_name);
-        const Volume *volume =
-            key == NULL ? NULL : VOLUME_CONST(informer_get(sources->volumes, key));
-        if (volume != NULL)
-            return volume->source == NULL || volume->source->driver == NULL
-                       ? none
-                       : (VolumeName){volume->source->driver, volume->source->handle};
-    }
-    const StorageClass *class = class_of(sources, claim);
+    const Volume *volume =
+        VOLUME_CONST(informer_find(sources->volumes, NULL, claim_volume_name(claim)));
+    if (volume != NULL)
+        return volume->source == NULL || volume->source->driver == NULL
+                   ? none
+                   : (VolumeName){volume->source->driver, volume->source->handle};
+    const StorageClass *class =
+        (const StorageClass *)informer_find(sources->classes, NULL, claim_class(claim));
     if (class == NULL || class->provisioner == NULL ||
         g_str_has_prefix(class->provisioner, IN_TREE_PREFIX))
         return none;

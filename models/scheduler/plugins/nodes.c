@@ -7,17 +7,12 @@
 static gboolean
 pod_tolerates_unschedulable(const Pod *pod)
 {
-    const Tolerations *tolerations = pod->spec->tolerations;
     const Taint taint = {.key = "node.kubernetes.io/unschedulable",
                          .value = "",
                          .effect = TAINT_NO_SCHEDULE,
                          .added_at = TIME_UNSET};
 
-    for (unsigned i = 0; tolerations != NULL && i < tolerations->n_items; i++) {
-        if (toleration_tolerates(&tolerations->items[i], &taint))
-            return TRUE;
-    }
-    return FALSE;
+    return tolerations_find(pod->spec->tolerations, &taint) != NULL;
 }
 
 /* Without such nodes the filter has nothing to do. */
@@ -55,24 +50,13 @@ node_name_filter(Cycle *cycle, const NodeInfo *node)
 }
 
 /* VF-48 */
-static gboolean
-pod_tolerates(const Pod *pod, const Taint *taint)
-{
-    const Tolerations *tolerations = pod->spec->tolerations;
-
-    for (unsigned i = 0; tolerations != NULL && i < tolerations->n_items; i++) {
-        if (toleration_tolerates(&tolerations->items[i], taint))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 const Taint *
 pod_untolerated_taint(const Pod *pod, const Node *node)
 {
     for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++) {
         const Taint *taint = &node->taints->items[i];
-        if (taint->effect != TAINT_PREFER_NO_SCHEDULE && !pod_tolerates(pod, taint))
+        if (taint->effect != TAINT_PREFER_NO_SCHEDULE &&
+            tolerations_find(pod->spec->tolerations, taint) == NULL)
             return taint;
     }
     return NULL;

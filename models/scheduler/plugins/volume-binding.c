@@ -206,13 +206,10 @@ find_candidates(Cycle *cycle, CycleClaim *claim)
 static gboolean
 checks_capacity(const Cycle *cycle, const CycleClaim *claim)
 {
-    const ObjectKey *key = claim->class->provisioner == NULL || claim->claim->request_bytes == 0
-                               ? NULL
-                               : objects_find_key(cycle->view->objects, KIND_CSI_DRIVER, NULL,
-                                                  claim->class->provisioner);
-    const Object *driver = key == NULL ? NULL : informer_get(cycle->view->csi_drivers, key);
+    const Object *driver = informer_find(cycle->view->csi_drivers, NULL, claim->class->provisioner);
 
-    return driver != NULL && CSI_DRIVER_OBJECT(driver)->storage_capacity;
+    return driver != NULL && claim->claim->request_bytes != 0 &&
+           CSI_DRIVER_OBJECT(driver)->storage_capacity;
 }
 
 static int64_t

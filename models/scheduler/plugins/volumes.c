@@ -294,8 +294,7 @@ zone_of_claim(Cycle *cycle, const CycleClaim *claim)
             cycle_text(cycle, "PersistentVolume had no name");
         return VERDICT_UNRESOLVABLE;
     }
-    const ObjectKey *key = objects_find_key(cycle->view->objects, KIND_VOLUME, NULL, volume_name);
-    const Object *volume = key == NULL ? NULL : informer_get(cycle->view->volumes, key);
+    const Object *volume = informer_find(cycle->view->volumes, NULL, volume_name);
     if (volume == NULL) {
         cycle_text(cycle, "persistentvolume \"%s\" not found", volume_name);
         return VERDICT_UNRESOLVABLE;

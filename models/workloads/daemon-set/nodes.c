@@ -48,15 +48,6 @@ daemon_tolerations(const DaemonSet *set, Strings *strings)
     return tolerations_new(items, n);
 }
 
-static gboolean
-is_tolerated(const Tolerations *tolerations, const Taint *taint)
-{
-    for (unsigned i = 0; i < tolerations->n_items; i++)
-        if (toleration_tolerates(&tolerations->items[i], taint))
-            return TRUE;
-    return FALSE;
-}
-
 enum {
     SELECTED = 1 << 0, /* the template's node selector and required affinity allow it */
     REPELLED = 1 << 1, /* a taint NoSchedule that the pods do not tolerate */
@@ -85,7 +76,8 @@ daemon_fit(const DaemonSet *set, const Tolerations *tolerations, const Node *nod
         facts |= SELECTED;
     for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++) {
         const Taint *taint = &node->taints->items[i];
-        if (taint->effect != TAINT_PREFER_NO_SCHEDULE && !is_tolerated(tolerations, taint))
+        if (taint->effect != TAINT_PREFER_NO_SCHEDULE &&
+            tolerations_find(tolerations, taint) == NULL)
             facts |= taint->effect == TAINT_NO_EXECUTE ? EXPELLED : REPELLED;
     }
     return (DaemonFit)rules_find(&daemon_fit_rules, facts, NULL)->then;

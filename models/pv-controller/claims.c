@@ -47,24 +47,6 @@ class_is_preferred(const StorageClass *class, const StorageClass *best)
     return strcmp(object_name(&class->meta), object_name(&best->meta)) < 0;
 }
 
-/* Whether a claim without a class may get the default class. */
-enum {
-    DEFAULT_HAS_CLASS = 1 << 0, /* spec.storageClassName is set, if only to "" */
-    DEFAULT_HAS_BETA = 1 << 1,  /* the annotation that came before it is */
-    DEFAULT_FACTS_END = 1 << 2,
-};
-
-/* assignDefaultStorageClass(). */
-static const Rule default_class_table[] = {
-    {"PVC-27.1", 0,                 DEFAULT_HAS_CLASS | DEFAULT_HAS_BETA, FALSE, .until = 26},
-    {"PVC-27.2", 0,                 DEFAULT_HAS_CLASS | DEFAULT_HAS_BETA, TRUE,  .since = 26},
-    {"PVC-27.3", DEFAULT_HAS_CLASS, 0,                                    FALSE, .since = 0 },
-    {"PVC-27.4", DEFAULT_HAS_BETA,  DEFAULT_HAS_CLASS,                    FALSE, .since = 0 },
-};
-
-const RuleTable pv_default_class_rules =
-    RULE_TABLE("default classes", DEFAULT_FACTS_END, default_class_table);
-
 /* Returns: NULL: the claim has a class, if only "", or there is no default */
 static const StorageClass *
 find_default_class(const PvController *self, const Claim *claim)
@@ -72,10 +54,10 @@ find_default_class(const PvController *self, const Claim *claim)
     const StorageClass *best = NULL;
     const Object *object;
     InformerIter iter;
-    uint32_t facts = claim->class_name != NULL ? DEFAULT_HAS_CLASS : 0;
 
-    facts |= pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) ? DEFAULT_HAS_BETA : 0;
-    if (!rules_find(&pv_default_class_rules, facts, self->release)->then)
+    /* assignDefaultStorageClass() came with 1.26. */
+    if (self->release->minor < 26 || claim->class_name != NULL ||
+        pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS))
         return NULL;
     informer_iter_init(&iter, self->classes);
     while ((object = informer_iter_next(&iter)) != NULL) {

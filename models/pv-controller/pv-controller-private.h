@@ -41,8 +41,8 @@ enum {
     CHANGE_ENQUEUE, /* key: to be synced by its worker */
 };
 
-/* claims.c: PVC-21, 22, PVC-40, PVC-27 */
-extern const RuleTable unbound_claim_rules, bound_claim_rules, pv_default_class_rules;
+/* claims.c: PVC-21, 22, PVC-40 */
+extern const RuleTable unbound_claim_rules, bound_claim_rules;
 extern const RuleTable volume_rules, pv_lookup_rules;     /* volumes.c: PVC-70, 72, PVC-71 */
 extern const RuleTable pv_provision_rules, pv_note_rules; /* provisioning.c: PVC-60, PVC-61 */
 /* reclaim.c: PVC-75 to PVC-77 */

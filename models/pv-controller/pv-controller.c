@@ -385,17 +385,13 @@ pv_controller_hold(void *component)
     workers_hold(self->volume_workers);
 }
 
-static const RuleTable *const rule_tables[] = {&unbound_claim_rules,
-                                               &bound_claim_rules,
-                                               &volume_rules,
-                                               &pv_lookup_rules,
-                                               &pv_default_class_rules,
-                                               &pv_provision_rules,
-                                               &pv_note_rules,
-                                               &pv_policy_rules,
-                                               &pv_delete_rules,
-                                               &pv_recycle_rules,
-                                               NULL};
+static const RuleTable *const rule_tables[] = {
+    &unbound_claim_rules, &bound_claim_rules,
+    &volume_rules,        &pv_lookup_rules,
+    &pv_provision_rules,  &pv_note_rules,
+    &pv_policy_rules,     &pv_delete_rules,
+    &pv_recycle_rules,    NULL,
+};
 
 const ModelClass pv_controller_class = {
     .name = "persistent-volume-binder",

@@ -23,25 +23,18 @@ protection_facts(const Object *object, const char *finalizer)
 {
     if (object == NULL)
         return 0;
-    return PROTECTED_SEEN | (object_is_deleted(object) ? PROTECTED_DELETED : 0u) |
-           (object_has_finalizer(object, finalizer) ? PROTECTED_GUARDED : 0u);
+    return SEEN | (object_is_deleted(object) ? GOING : 0u) |
+           (object_has_finalizer(object, finalizer) ? GUARDED : 0u);
 }
-
-enum {
-    SEEN = PROTECTED_SEEN,
-    DELETED = PROTECTED_SEEN | PROTECTED_DELETED,
-    GUARDED = PROTECTED_GUARDED,
-    BOUND = PROTECTED_USED,
-};
 
 /* processPV(). A claimRef alone protects nothing (PROT-12). */
 static const Rule volume_table[] = {
-    {"PROT-10", 0,                         SEEN,                        FINALIZER_STAYS },
-    {"PROT-10", SEEN | GUARDED,            PROTECTED_DELETED,           FINALIZER_STAYS },
-    {"PROT-10", DELETED,                   GUARDED,                     FINALIZER_STAYS },
-    {"PROT-11", SEEN,                      PROTECTED_DELETED | GUARDED, FINALIZER_ADD   },
-    {"PROT-11", DELETED | GUARDED,         BOUND,                       FINALIZER_REMOVE},
-    {"PROT-14", DELETED | GUARDED | BOUND, 0,                           FINALIZER_STAYS },
+    {"PROT-10", 0,                        SEEN,            FINALIZER_STAYS },
+    {"PROT-10", SEEN | GUARDED,           GOING,           FINALIZER_STAYS },
+    {"PROT-10", DELETED,                  GUARDED,         FINALIZER_STAYS },
+    {"PROT-11", SEEN,                     GOING | GUARDED, FINALIZER_ADD   },
+    {"PROT-11", DELETED | GUARDED,        USED,            FINALIZER_REMOVE},
+    {"PROT-14", DELETED | GUARDED | USED, 0,               FINALIZER_STAYS },
 };
 
 static const RuleTable volume_rules =
@@ -54,7 +47,7 @@ decide_volume(const void *component, Plan *plan)
     const Object *seen = informer_get(self->volumes, plan_key(plan));
     uint32_t facts = protection_facts(seen, self->finalizer);
 
-    facts |= seen != NULL && VOLUME_CONST(seen)->phase == VOLUME_BOUND ? BOUND : 0;
+    facts |= seen != NULL && VOLUME_CONST(seen)->phase == VOLUME_BOUND ? USED : 0;
     const Rule *rule = rules_find(&volume_rules, facts, NULL);
     plan_because(plan, rule->id);
     if (rule->then != FINALIZER_STAYS)

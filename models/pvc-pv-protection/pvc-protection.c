@@ -133,25 +133,16 @@ listed_pod_uses(const PvcProtection *self, const Plan *plan, int list, const Obj
 
 /* ---- One claim: PROT-23, PROT-24 ---- */
 
-enum {
-    SEEN = PROTECTED_SEEN,
-    DELETED = PROTECTED_SEEN | PROTECTED_DELETED,
-    GUARDED = PROTECTED_GUARDED,
-    USED = PROTECTED_USED,
-    LISTED = CLAIM_LISTED,
-    LISTED_USED = CLAIM_LISTED_USED,
-};
-
 /* processPVC(). No retry while it is in use: the pod's end is an event (PROT-27). */
 static const Rule claim_table[] = {
-    {"PROT-20", 0,                                        SEEN,                        FINALIZER_STAYS    },
-    {"PROT-20", SEEN | GUARDED,                           PROTECTED_DELETED,           FINALIZER_STAYS    },
-    {"PROT-20", DELETED,                                  GUARDED,                     FINALIZER_STAYS    },
-    {"PROT-23", SEEN,                                     PROTECTED_DELETED | GUARDED, FINALIZER_ADD      },
-    {"PROT-24", DELETED | GUARDED | USED,                 0,                           FINALIZER_STAYS    },
-    {"PROT-24", DELETED | GUARDED,                        USED | LISTED,               FINALIZER_LIST_PODS},
-    {"PROT-24", DELETED | GUARDED | LISTED,               USED | LISTED_USED,          FINALIZER_REMOVE   },
-    {"PROT-24", DELETED | GUARDED | LISTED | LISTED_USED, USED,                        FINALIZER_STAYS    },
+    {"PROT-20", 0,                                        SEEN,               FINALIZER_STAYS    },
+    {"PROT-20", SEEN | GUARDED,                           GOING,              FINALIZER_STAYS    },
+    {"PROT-20", DELETED,                                  GUARDED,            FINALIZER_STAYS    },
+    {"PROT-23", SEEN,                                     GOING | GUARDED,    FINALIZER_ADD      },
+    {"PROT-24", DELETED | GUARDED | USED,                 0,                  FINALIZER_STAYS    },
+    {"PROT-24", DELETED | GUARDED,                        USED | LISTED,      FINALIZER_LIST_PODS},
+    {"PROT-24", DELETED | GUARDED | LISTED,               USED | LISTED_USED, FINALIZER_REMOVE   },
+    {"PROT-24", DELETED | GUARDED | LISTED | LISTED_USED, USED,               FINALIZER_STAYS    },
 };
 
 static const RuleBound claim_bounds[] = {
@@ -160,14 +151,6 @@ static const RuleBound claim_bounds[] = {
 
 static const RuleTable claim_rules =
     RULE_TABLE("finalizers of claims", CLAIM_FACTS_END, claim_table, RULE_BOUNDS(claim_bounds));
-
-/* By the release alone. Then: whether one list of pods serves all waiting claims of a namespace. */
-static const Rule batch_table[] = {
-    {"PROT-22", 0, 0, FALSE, .until = 32},
-    {"PROT-22", 0, 0, TRUE,  .since = 32},
-};
-
-static const RuleTable batch_rules = RULE_TABLE("batches of claims", 1, batch_table);
 
 /* The list, even an empty one, serves the rest of the batch. */
 static void
@@ -198,9 +181,9 @@ decide_claim(const void *component, Plan *plan)
     const Object *claim = informer_get(self->claims, plan_key(plan));
     uint32_t facts = protection_facts(claim, self->finalizer);
 
-    facts |= claim != NULL && known_pod_uses(self, claim) ? PROTECTED_USED : 0;
-    facts |= self->listed ? CLAIM_LISTED : 0;
-    facts |= self->listed && batch_entry(self->batch, self->at)->in_use ? CLAIM_LISTED_USED : 0;
+    facts |= claim != NULL && known_pod_uses(self, claim) ? USED : 0;
+    facts |= self->listed ? LISTED : 0;
+    facts |= self->listed && batch_entry(self->batch, self->at)->in_use ? LISTED_USED : 0;
     const Rule *rule = rules_find(&claim_rules, facts, NULL);
     plan_because(plan, rule->id);
     switch ((FinalizerAction)rule->then) {
@@ -403,7 +386,7 @@ pvc_protection_init(void *component)
     };
 
     self->finalizer = strings_intern(self->base.strings, FINALIZER_PVC_PROTECTION);
-    self->is_batching = rules_find(&batch_rules, 0, cluster_release(self->base.cluster))->then;
+    self->is_batching = cluster_release(self->base.cluster)->minor >= 32;
     self->queue = work_queue_new(&options);
     self->waiting = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_queue_init(&self->batches);
@@ -426,7 +409,7 @@ pvc_protection_clear(void *component)
     g_clear_pointer(&self->queue, work_queue_free);
 }
 
-static const RuleTable *const rule_tables[] = {&claim_rules, &batch_rules, NULL};
+static const RuleTable *const rule_tables[] = {&claim_rules, NULL};
 
 const ModelClass pvc_protection_class = {
     .name = "pvc-protection-controller",

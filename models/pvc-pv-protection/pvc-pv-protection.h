@@ -13,14 +13,15 @@ extern const ModelClass pv_protection_class;
 
 /* Facts about a claim or a volume, and what becomes of its finalizer. */
 enum {
-    PROTECTED_SEEN = 1 << 0, /* the informer has it */
-    PROTECTED_DELETED = 1 << 1,
-    PROTECTED_GUARDED = 1 << 2, /* it has the finalizer */
-    PROTECTED_USED = 1 << 3,    /* a volume: it is Bound; a claim: a pod of the informer uses it */
+    SEEN = 1 << 0,    /* the informer has it */
+    GOING = 1 << 1,   /* ... with a deletionTimestamp */
+    GUARDED = 1 << 2, /* it has the finalizer */
+    USED = 1 << 3,    /* a volume: it is Bound; a claim: a pod of the informer uses it */
     VOLUME_FACTS_END = 1 << 4,
-    CLAIM_LISTED = 1 << 4,      /* its batch has a list of the pods from the API server */
-    CLAIM_LISTED_USED = 1 << 5, /* ... in which one uses the claim */
+    LISTED = 1 << 4,      /* its batch has a list of the pods from the API server */
+    LISTED_USED = 1 << 5, /* ... in which one uses the claim */
     CLAIM_FACTS_END = 1 << 6,
+    DELETED = SEEN | GOING,
 };
 
 typedef enum {
@@ -30,7 +31,7 @@ typedef enum {
     FINALIZER_LIST_PODS, /* to find out */
 } FinalizerAction;
 
-/* All but PROTECTED_USED. @object NULL: none of them */
+/* All but USED. @object NULL: none of them */
 uint32_t protection_facts(const Object *object, const char *finalizer);
 /* PROT-10, PROT-20: it is deleted and has the finalizer still, or it is not and lacks it. */
 gboolean protection_has_work(const Object *object, const char *finalizer);

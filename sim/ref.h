@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <string.h>
 
 /* How many hold a struct that they share. Not atomic: a run is one thread. */
 typedef struct {
@@ -43,3 +44,16 @@ ref_count_drop(RefCount *self)
 #define REF_COUNTED_DEFINE(Type, prefix, free_shared)                                              \
     REF_DEFINE(Type, prefix)                                                                       \
     UNREF_DEFINE(Type, prefix, free_shared)
+/* Defines @prefix_new() of a list: a struct with @refs, @n_items and @items[]. It copies @n items;
+ * no items are %NULL. */
+#define REF_LIST_DEFINE(List, Item, prefix)                                                        \
+    List *prefix##_new(const Item *items, unsigned n)                                              \
+    {                                                                                              \
+        if (n == 0)                                                                                \
+            return NULL;                                                                           \
+        List *self = g_malloc(sizeof *self + n * sizeof items[0]);                                 \
+        self->refs = REF_COUNT_ONE;                                                                \
+        self->n_items = n;                                                                         \
+        memcpy(self->items, items, n * sizeof items[0]);                                           \
+        return self;                                                                               \
+    }

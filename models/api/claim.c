@@ -331,18 +331,7 @@ claim_phase_name(ClaimPhase phase)
     return claim_phase_words[phase];
 }
 
-ClaimConditions *
-claim_conditions_new(const ClaimCondition *items, unsigned n_items)
-{
-    if (n_items == 0)
-        return NULL;
-    ClaimConditions *self = g_malloc(sizeof(ClaimConditions) + n_items * sizeof(ClaimCondition));
-
-    self->refs = REF_COUNT_ONE;
-    self->n_items = n_items;
-    memcpy(self->items, items, n_items * sizeof(ClaimCondition));
-    return self;
-}
+REF_LIST_DEFINE(ClaimConditions, ClaimCondition, claim_conditions)
 
 UNREF_DEFINE(ClaimConditions, claim_conditions, g_free)
 

@@ -115,17 +115,7 @@ api_parser_expect(ApiParser *self, const json_t *value, json_type type)
 
 REF_COUNTED_DEFINE(OwnerReferences, owner_references, g_free)
 
-static OwnerReferences *
-owner_references_new(const OwnerReference *items, unsigned n)
-{
-    if (n == 0)
-        return NULL;
-    OwnerReferences *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->refs = REF_COUNT_ONE;
-    self->n_items = n;
-    memcpy(self->items, items, n * sizeof items[0]);
-    return self;
-}
+static REF_LIST_DEFINE(OwnerReferences, OwnerReference, owner_references)
 
 OwnerReferences *
 owner_references_with(const OwnerReferences *self, const OwnerReference *reference)

@@ -11,18 +11,7 @@
 
 /* ---- Amounts ---- */
 
-ResourceAmounts *
-resource_amounts_new(const ResourceAmount *items, unsigned n_items)
-{
-    if (n_items == 0)
-        return NULL;
-    ResourceAmounts *self = g_malloc(sizeof(ResourceAmounts) + n_items * sizeof(ResourceAmount));
-
-    self->refs = REF_COUNT_ONE;
-    self->n_items = n_items;
-    memcpy(self->items, items, n_items * sizeof(ResourceAmount));
-    return self;
-}
+REF_LIST_DEFINE(ResourceAmounts, ResourceAmount, resource_amounts)
 
 REF_COUNTED_DEFINE(ResourceAmounts, resource_amounts, g_free)
 

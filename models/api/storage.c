@@ -146,17 +146,7 @@ static const Field node_driver_fields[] = {
     FIELDS_END,
 };
 
-CsiNodeDrivers *
-csi_node_drivers_new(const CsiNodeDriver *items, unsigned n)
-{
-    if (n == 0)
-        return NULL;
-    CsiNodeDrivers *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->refs = REF_COUNT_ONE;
-    self->n_items = n;
-    memcpy(self->items, items, n * sizeof items[0]);
-    return self;
-}
+REF_LIST_DEFINE(CsiNodeDrivers, CsiNodeDriver, csi_node_drivers)
 
 static void
 csi_node_drivers_free(CsiNodeDrivers *self)

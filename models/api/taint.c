@@ -25,17 +25,7 @@ static const Field taint_fields[] = {
     FIELDS_END,
 };
 
-Taints *
-taints_new(const Taint *items, unsigned n)
-{
-    if (n == 0)
-        return NULL;
-    Taints *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->refs = REF_COUNT_ONE;
-    self->n_items = n;
-    memcpy(self->items, items, n * sizeof items[0]);
-    return self;
-}
+REF_LIST_DEFINE(Taints, Taint, taints)
 
 UNREF_DEFINE(Taints, taints, g_free)
 
@@ -153,17 +143,7 @@ static const Field toleration_fields[] = {
     FIELDS_END,
 };
 
-Tolerations *
-tolerations_new(const Toleration *items, unsigned n)
-{
-    if (n == 0)
-        return NULL;
-    Tolerations *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->refs = REF_COUNT_ONE;
-    self->n_items = n;
-    memcpy(self->items, items, n * sizeof items[0]);
-    return self;
-}
+REF_LIST_DEFINE(Tolerations, Toleration, tolerations)
 
 REF_COUNTED_DEFINE(Tolerations, tolerations, g_free)
 

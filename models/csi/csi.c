@@ -594,3 +594,27 @@ csi_call_finish(CsiCall *call, const CsiResponse *response)
         reply(call->data, response);
     call_free(call);
 }
+
+const char *
+csi_request_missing(const CsiRequest *request, uint32_t needs)
+{
+    const struct {
+        uint32_t need;
+        gboolean missing;
+        const char *name;
+    } fields[] = {
+        {NEEDS_NAME,         csi_is_empty(request->name),                               "name"             },
+        {NEEDS_VOLUME,       csi_is_empty(request->volume_id),                          "volume id"        },
+        {NEEDS_NODE,         csi_is_empty(request->node_id),                            "node id"          },
+        {NEEDS_CAPABILITY,   request->n_capabilities == 0,                              "volume capability"},
+        {NEEDS_STAGING_PATH, csi_is_empty(request->staging_path),                       "staging path"     },
+        {NEEDS_TARGET_PATH,  csi_is_empty(request->target_path),                        "target path"      },
+        {NEEDS_RANGE,        request->required_bytes <= 0 && request->limit_bytes <= 0, "capacity range"   },
+        {NEEDS_SNAPSHOT,     csi_is_empty(request->snapshot_id),                        "snapshot id"      },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(fields); i++)
+        if ((needs & fields[i].need) != 0 && fields[i].missing)
+            return fields[i].name;
+    return NULL;
+}

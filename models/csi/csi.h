@@ -192,6 +192,27 @@ typedef struct {
     const char *starting_token; /* List* */
 } CsiRequest;
 
+/* Fields that a method's request must have (CSI-46). */
+typedef enum {
+    NEEDS_NAME = 1 << 0,
+    NEEDS_VOLUME = 1 << 1,
+    NEEDS_NODE = 1 << 2,
+    NEEDS_CAPABILITY = 1 << 3,
+    NEEDS_STAGING_PATH = 1 << 4,
+    NEEDS_TARGET_PATH = 1 << 5,
+    NEEDS_RANGE = 1 << 6,
+    NEEDS_SNAPSHOT = 1 << 7,
+} CsiNeeds;
+
+/* Returns: (static): the first needed field that @request lacks: "volume id"; NULL: none. @needs
+ * may have other flags beside CsiNeeds. */
+const char *csi_request_missing(const CsiRequest *request, uint32_t needs);
+static inline gboolean
+csi_is_empty(const char *text)
+{
+    return text == NULL || text[0] == '\0';
+}
+
 /* A row of ListVolumes and ControllerGetVolume, or of ListSnapshots and GetSnapshot. */
 typedef struct {
     const char *volume_id; /* of a snapshot: its source */

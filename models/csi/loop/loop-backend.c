@@ -446,15 +446,8 @@ node_info(LoopBackend *self, LoopCall *call, GError **error)
 
 /* ---- Calls ---- */
 
+/* Beside CsiNeeds. */
 typedef enum {
-    NEEDS_NAME = 1 << 0,
-    NEEDS_VOLUME = 1 << 1,
-    NEEDS_NODE = 1 << 2,
-    NEEDS_CAPABILITY = 1 << 3,
-    NEEDS_STAGING = 1 << 4,
-    NEEDS_TARGET = 1 << 5,
-    NEEDS_RANGE = 1 << 6,
-    NEEDS_SNAPSHOT = 1 << 7,
     BY_NAME = 1 << 8, /* the volume of this name; a record is made if there is none */
     CHANGES = 1 << 9, /* one at a time for a volume: of the controller, and on each node (CSI-46) */
     ON_NODE = 1 << 10,
@@ -464,67 +457,34 @@ static const struct {
     LoopMethod run; /* NULL: UNIMPLEMENTED */
     unsigned flags;
 } methods[CSI_N_METHODS] = {
-    [CSI_GET_PLUGIN_INFO] = {plugin_info,               0                                                               },
-    [CSI_GET_PLUGIN_CAPABILITIES] = {plugin_capabilities,       0                                                               },
-    [CSI_PROBE] = {probe,                     0                                                               },
-    [CSI_CREATE_VOLUME] = {loop_create_volume,        NEEDS_NAME | NEEDS_CAPABILITY | BY_NAME | CHANGES               },
-    [CSI_DELETE_VOLUME] = {loop_delete_volume,        NEEDS_VOLUME | CHANGES                                          },
-    [CSI_CONTROLLER_PUBLISH_VOLUME] = {loop_controller_publish,
-                             NEEDS_VOLUME | NEEDS_NODE | NEEDS_CAPABILITY | CHANGES                                     },
-    [CSI_CONTROLLER_UNPUBLISH_VOLUME] = {loop_controller_unpublish, NEEDS_VOLUME | CHANGES                                          },
-    [CSI_VALIDATE_VOLUME_CAPABILITIES] = {loop_validate,             NEEDS_VOLUME | NEEDS_CAPABILITY                                 },
-    [CSI_LIST_VOLUMES] = {loop_list_volumes,         0                                                               },
-    [CSI_GET_CAPACITY] = {loop_get_capacity,         0                                                               },
-    [CSI_CONTROLLER_GET_CAPABILITIES] = {controller_capabilities,   0                                                               },
-    [CSI_CREATE_SNAPSHOT] = {loop_create_snapshot,      NEEDS_NAME | NEEDS_VOLUME | CHANGES                             },
-    [CSI_DELETE_SNAPSHOT] = {loop_delete_snapshot,      NEEDS_SNAPSHOT                                                  },
-    [CSI_LIST_SNAPSHOTS] = {loop_list_snapshots,       0                                                               },
-    [CSI_GET_SNAPSHOT] = {loop_get_snapshot,         NEEDS_SNAPSHOT                                                  },
-    [CSI_CONTROLLER_EXPAND_VOLUME] = {loop_controller_expand,    NEEDS_VOLUME | NEEDS_RANGE | CHANGES                            },
-    [CSI_CONTROLLER_GET_VOLUME] = {loop_get_volume,           NEEDS_VOLUME                                                    },
-    [CSI_NODE_STAGE_VOLUME] = {loop_node_stage,
-                             NEEDS_VOLUME | NEEDS_STAGING | NEEDS_CAPABILITY | CHANGES | ON_NODE                        },
-    [CSI_NODE_UNSTAGE_VOLUME] = {loop_node_unstage,
-                             NEEDS_VOLUME | NEEDS_STAGING | CHANGES | ON_NODE                                           },
-    [CSI_NODE_PUBLISH_VOLUME] = {loop_node_publish,         NEEDS_VOLUME | NEEDS_TARGET | NEEDS_CAPABILITY |
-                                                        CHANGES | ON_NODE},
-    [CSI_NODE_UNPUBLISH_VOLUME] = {loop_node_unpublish,
-                             NEEDS_VOLUME | NEEDS_TARGET | CHANGES | ON_NODE                                            },
-    [CSI_NODE_GET_VOLUME_STATS] = {loop_node_stats,           NEEDS_VOLUME | NEEDS_TARGET | ON_NODE                           },
-    [CSI_NODE_EXPAND_VOLUME] = {loop_node_expand,          NEEDS_VOLUME | NEEDS_TARGET | CHANGES | ON_NODE                 },
-    [CSI_NODE_GET_CAPABILITIES] = {node_capabilities,         0                                                               },
-    [CSI_NODE_GET_INFO] = {node_info,                 ON_NODE                                                         },
+  /* clang-format off */
+    [CSI_GET_PLUGIN_INFO]               = {plugin_info,               0},
+    [CSI_GET_PLUGIN_CAPABILITIES]       = {plugin_capabilities,       0},
+    [CSI_PROBE]                         = {probe,                     0},
+    [CSI_CREATE_VOLUME]                 = {loop_create_volume,        NEEDS_NAME | NEEDS_CAPABILITY | BY_NAME | CHANGES},
+    [CSI_DELETE_VOLUME]                 = {loop_delete_volume,        NEEDS_VOLUME | CHANGES},
+    [CSI_CONTROLLER_PUBLISH_VOLUME]     = {loop_controller_publish,   NEEDS_VOLUME | NEEDS_NODE | NEEDS_CAPABILITY | CHANGES},
+    [CSI_CONTROLLER_UNPUBLISH_VOLUME]   = {loop_controller_unpublish, NEEDS_VOLUME | CHANGES},
+    [CSI_VALIDATE_VOLUME_CAPABILITIES]  = {loop_validate,             NEEDS_VOLUME | NEEDS_CAPABILITY},
+    [CSI_LIST_VOLUMES]                  = {loop_list_volumes,         0},
+    [CSI_GET_CAPACITY]                  = {loop_get_capacity,         0},
+    [CSI_CONTROLLER_GET_CAPABILITIES]   = {controller_capabilities,   0},
+    [CSI_CREATE_SNAPSHOT]               = {loop_create_snapshot,      NEEDS_NAME | NEEDS_VOLUME | CHANGES},
+    [CSI_DELETE_SNAPSHOT]               = {loop_delete_snapshot,      NEEDS_SNAPSHOT},
+    [CSI_LIST_SNAPSHOTS]                = {loop_list_snapshots,       0},
+    [CSI_GET_SNAPSHOT]                  = {loop_get_snapshot,         NEEDS_SNAPSHOT},
+    [CSI_CONTROLLER_EXPAND_VOLUME]      = {loop_controller_expand,    NEEDS_VOLUME | NEEDS_RANGE | CHANGES},
+    [CSI_CONTROLLER_GET_VOLUME]         = {loop_get_volume,           NEEDS_VOLUME},
+    [CSI_NODE_STAGE_VOLUME]             = {loop_node_stage,           NEEDS_VOLUME | NEEDS_STAGING_PATH | NEEDS_CAPABILITY | CHANGES | ON_NODE},
+    [CSI_NODE_UNSTAGE_VOLUME]           = {loop_node_unstage,         NEEDS_VOLUME | NEEDS_STAGING_PATH | CHANGES | ON_NODE},
+    [CSI_NODE_PUBLISH_VOLUME]           = {loop_node_publish,         NEEDS_VOLUME | NEEDS_TARGET_PATH | NEEDS_CAPABILITY | CHANGES | ON_NODE},
+    [CSI_NODE_UNPUBLISH_VOLUME]         = {loop_node_unpublish,       NEEDS_VOLUME | NEEDS_TARGET_PATH | CHANGES | ON_NODE},
+    [CSI_NODE_GET_VOLUME_STATS]         = {loop_node_stats,           NEEDS_VOLUME | NEEDS_TARGET_PATH | ON_NODE},
+    [CSI_NODE_EXPAND_VOLUME]            = {loop_node_expand,          NEEDS_VOLUME | NEEDS_TARGET_PATH | CHANGES | ON_NODE},
+    [CSI_NODE_GET_CAPABILITIES]         = {node_capabilities,         0},
+    [CSI_NODE_GET_INFO]                 = {node_info,                 ON_NODE},
+  /* clang-format on */
 };
-
-static gboolean
-is_empty(const char *text)
-{
-    return text == NULL || text[0] == '\0';
-}
-
-static const char *
-missing_field(const CsiRequest *request, unsigned flags)
-{
-    const struct {
-        unsigned flag;
-        gboolean missing;
-        const char *name;
-    } fields[] = {
-        {NEEDS_NAME,       is_empty(request->name),                                   "name"             },
-        {NEEDS_VOLUME,     is_empty(request->volume_id),                              "volume id"        },
-        {NEEDS_NODE,       is_empty(request->node_id),                                "node id"          },
-        {NEEDS_CAPABILITY, request->n_capabilities == 0,                              "volume capability"},
-        {NEEDS_STAGING,    is_empty(request->staging_path),                           "staging path"     },
-        {NEEDS_TARGET,     is_empty(request->target_path),                            "target path"      },
-        {NEEDS_RANGE,      request->required_bytes <= 0 && request->limit_bytes <= 0, "capacity range"   },
-        {NEEDS_SNAPSHOT,   is_empty(request->snapshot_id),                            "snapshot id"      },
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(fields); i++)
-        if ((flags & fields[i].flag) != 0 && fields[i].missing)
-            return fields[i].name;
-    return NULL;
-}
 
 static gboolean
 knows_node(LoopBackend *self, const char *name)
@@ -540,7 +500,7 @@ static gboolean
 check_request(LoopBackend *self, const CsiRequest *request, GError **error)
 {
     unsigned flags = methods[request->method].flags;
-    const char *missing = missing_field(request, flags);
+    const char *missing = csi_request_missing(request, flags);
 
     if (methods[request->method].run == NULL) /* CSI-7 */
         return loop_refuse(error, CSI_UNIMPLEMENTED, "method %s not implemented",

@@ -43,7 +43,8 @@ static gboolean
 parse_token(const char *token, uint64_t *sequence)
 {
     *sequence = 0;
-    return is_empty(token) || g_ascii_string_to_unsigned(token, 10, 1, G_MAXINT64, sequence, NULL);
+    return csi_is_empty(token) ||
+           g_ascii_string_to_unsigned(token, 10, 1, G_MAXINT64, sequence, NULL);
 }
 
 static Verdict
@@ -88,9 +89,10 @@ answer_list_volumes(const CsiModelledDriver *driver, ModelledCall *call, CsiResp
 static gboolean
 snapshot_is_wanted(const Snapshot *snapshot, const CsiRequest *request)
 {
-    if (!is_empty(request->snapshot_id) && !strings_same(snapshot->id, request->snapshot_id))
+    if (!csi_is_empty(request->snapshot_id) && !strings_same(snapshot->id, request->snapshot_id))
         return FALSE;
-    return is_empty(request->volume_id) || strings_same(snapshot->source_id, request->volume_id);
+    return csi_is_empty(request->volume_id) ||
+           strings_same(snapshot->source_id, request->volume_id);
 }
 
 static void

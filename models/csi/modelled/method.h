@@ -5,16 +5,8 @@
 
 /* The methods of CSI: methods.c, volumes.c, attachments.c, lists.c, snapshots.c and node.c. */
 
-/* What a request must have. */
+/* Beside CsiNeeds. */
 typedef enum {
-    NEEDS_NAME = 1 << 0,
-    NEEDS_VOLUME = 1 << 1,
-    NEEDS_NODE = 1 << 2,
-    NEEDS_CAPABILITY = 1 << 3,
-    NEEDS_STAGING_PATH = 1 << 4,
-    NEEDS_TARGET_PATH = 1 << 5,
-    NEEDS_RANGE = 1 << 6,
-    NEEDS_SNAPSHOT = 1 << 7,
     TAKES_SECRETS = 1 << 8,
     REACHES_BACK_END = 1 << 9, /* limits without a list of methods apply */
     ADOPTS = 1 << 10,          /* CsiModelledOptions.adopts_unknown_volumes */
@@ -77,12 +69,6 @@ Verdict modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ..
     G_GNUC_PRINTF(3, 4);
 /* Checks the form of the request, before look-ups. */
 Verdict modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call);
-
-static inline gboolean
-is_empty(const char *text)
-{
-    return text == NULL || text[0] == '\0';
-}
 
 /* Checks that several methods use. */
 gboolean modelled_volume_is_there(const ModelledCall *call);

@@ -6,32 +6,6 @@
 
 #define NAME_BYTES_MAX 128 /* CSI-2, CSI-6 */
 
-/* The form of a request */
-
-static const char *
-missing_field(const CsiRequest *request, uint32_t flags)
-{
-    const struct {
-        uint32_t flag;
-        gboolean missing;
-        const char *name;
-    } fields[] = {
-        {NEEDS_NAME,         is_empty(request->name),                                   "name"             },
-        {NEEDS_VOLUME,       is_empty(request->volume_id),                              "volume id"        },
-        {NEEDS_NODE,         is_empty(request->node_id),                                "node id"          },
-        {NEEDS_CAPABILITY,   request->n_capabilities == 0,                              "volume capability"},
-        {NEEDS_STAGING_PATH, is_empty(request->staging_path),                           "staging path"     },
-        {NEEDS_TARGET_PATH,  is_empty(request->target_path),                            "target path"      },
-        {NEEDS_RANGE,        request->required_bytes <= 0 && request->limit_bytes <= 0, "capacity range"   },
-        {NEEDS_SNAPSHOT,     is_empty(request->snapshot_id),                            "snapshot id"      },
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(fields); i++)
-        if ((flags & fields[i].flag) != 0 && fields[i].missing)
-            return fields[i].name;
-    return NULL;
-}
-
 /* The capabilities of the service that a method belongs to. */
 static uint32_t
 service_capabilities(const CsiModelledDriver *driver, CsiService service)
@@ -83,7 +57,7 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
                                "connection error: no plugin of %s on node %s", driver->base.name,
                                request->served_by != NULL ? request->served_by : "");
 
-    const char *missing = missing_field(request, method->flags); /* CSI-46 */
+    const char *missing = csi_request_missing(request, method->flags); /* CSI-46 */
     if (missing != NULL)
         return modelled_refuse(call, CSI_INVALID_ARGUMENT, "%s missing in request", missing);
     if ((method->flags & NEEDS_NAME) != 0 && strlen(request->name) > NAME_BYTES_MAX)

@@ -162,7 +162,7 @@ check_node_publish(const CsiModelledDriver *driver, ModelledCall *call)
             return VERDICT_REFUSE;
         return check_second_publish(driver, call);
     }
-    if (is_empty(request->staging_path)) /* CSI-52 */
+    if (csi_is_empty(request->staging_path)) /* CSI-52 */
         return modelled_refuse(call, CSI_FAILED_PRECONDITION, "staging path missing in request");
     if (here->staging_path == NULL) /* CSI-77 */
         return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is not staged",

@@ -17,16 +17,13 @@ static const char *const term_ignored[] = {"namespaceSelector", "matchLabelKeys"
                                            "mismatchLabelKeys", NULL};
 
 static const Field weighted_term_fields[] = {
-    FIELD("podAffinityTerm.labelSelector",
-          field_label_selector,
-          PodAffinityTerm,
-          selector,
-          FIELD_SPEC),
+    /* clang-format off */
+    FIELD("podAffinityTerm.labelSelector", field_label_selector, PodAffinityTerm, selector, FIELD_SPEC),
     FIELD("podAffinityTerm.namespaces", field_string_list, PodAffinityTerm, namespaces, FIELD_SPEC),
-    FIELD(
-        "podAffinityTerm.topologyKey", field_string, PodAffinityTerm, topology_key, FIELD_REQUIRED),
+    FIELD("podAffinityTerm.topologyKey", field_string, PodAffinityTerm, topology_key, FIELD_REQUIRED),
     FIELD("weight", field_int, PodAffinityTerm, weight, FIELD_REQUIRED),
     FIELDS_END,
+    /* clang-format on */
 };
 static const char *const weighted_term_ignored[] = {
     "podAffinityTerm.namespaceSelector",

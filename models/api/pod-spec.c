@@ -156,17 +156,10 @@ static const FieldType preemption_policy_type = {
 #define PREFERRED_TERMS "preferredDuringSchedulingIgnoredDuringExecution"
 
 static const Field pod_spec_fields[] = {
+    /* clang-format off */
     FIELD("nodeSelector", field_labels, PodSpec, node_selector, FIELD_SPEC),
-    FIELD("affinity.nodeAffinity." REQUIRED_TERMS,
-          field_node_selector,
-          PodSpec,
-          required_nodes,
-          FIELD_SPEC),
-    FIELD("affinity.nodeAffinity." PREFERRED_TERMS,
-          field_preferred_nodes,
-          PodSpec,
-          preferred_nodes,
-          FIELD_SPEC),
+    FIELD("affinity.nodeAffinity." REQUIRED_TERMS, field_node_selector, PodSpec, required_nodes, FIELD_SPEC),
+    FIELD("affinity.nodeAffinity." PREFERRED_TERMS, field_preferred_nodes, PodSpec, preferred_nodes, FIELD_SPEC),
     FIELD("tolerations", field_tolerations, PodSpec, tolerations, FIELD_SPEC),
     FIELD("schedulingGates", field_names, PodSpec, scheduling_gates, FIELD_SPEC),
     FIELD_WHOLE("affinity.podAffinity." REQUIRED_TERMS, field_affinity_required, FIELD_SPEC),
@@ -182,6 +175,7 @@ static const Field pod_spec_fields[] = {
     FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
     FIELD("preemptionPolicy", preemption_policy_type, PodSpec, preemption_policy, FIELD_SPEC),
     FIELDS_END,
+    /* clang-format on */
 };
 
 /* Read by pod-containers.c, pod-volumes.c and pod.c, or by no model. */

@@ -220,6 +220,7 @@ static const FieldType pod_phase_type = {
 };
 
 static const Field pod_fields[] = {
+    /* clang-format off */
     FIELD("spec", field_pod_spec, Pod, spec, FIELD_REQUIRED),
     FIELD("spec", field_pod_volumes, Pod, volumes, FIELD_SPEC | FIELD_PART),
     FIELD("spec.nodeName", field_word, Pod, node_name, FIELD_SPEC),
@@ -227,26 +228,18 @@ static const Field pod_fields[] = {
     FIELD("status.nominatedNodeName", field_word, Pod, nominated_node, FIELD_STATUS),
     FIELD("status.reason", field_word, Pod, reason, FIELD_STATUS),
     FIELD("status.message", field_word, Pod, message, FIELD_STATUS),
-    FIELD("status.conditions[PodReadyToStartContainers]",
-          field_pod_condition,
-          Pod,
-          ready_to_start,
-          FIELD_STATUS),
+    FIELD("status.conditions[PodReadyToStartContainers]", field_pod_condition, Pod, ready_to_start, FIELD_STATUS),
     FIELD("status.conditions[Initialized]", field_pod_condition, Pod, initialized, FIELD_STATUS),
     FIELD("status.conditions[Ready]", field_pod_condition, Pod, ready, FIELD_STATUS),
-    FIELD("status.conditions[ContainersReady]",
-          field_pod_condition,
-          Pod,
-          containers_ready,
-          FIELD_STATUS),
+    FIELD("status.conditions[ContainersReady]", field_pod_condition, Pod, containers_ready, FIELD_STATUS),
     FIELD("status.conditions[PodScheduled]", field_pod_condition, Pod, scheduled, FIELD_STATUS),
-    FIELD(
-        "status.conditions[DisruptionTarget]", field_pod_condition, Pod, disruption, FIELD_STATUS),
+    FIELD("status.conditions[DisruptionTarget]", field_pod_condition, Pod, disruption, FIELD_STATUS),
     FIELD("status.startTime", field_time, Pod, started_at, FIELD_STATUS),
     FIELD("status.restarts", field_count, Pod, restarts, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.exitCode", field_count, Pod, exit_code, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.phase", pod_phase_type, Pod, phase, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const pod_ignored[] = {

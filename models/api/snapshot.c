@@ -75,27 +75,17 @@ const KindClass snapshot_class_kind = {
 /* ---- VolumeSnapshot ---- */
 
 static const Field volume_snapshot_fields[] = {
-    FIELD("spec.source.persistentVolumeClaimName",
-          field_word,
-          VolumeSnapshot,
-          claim_name,
-          FIELD_SPEC),
-    FIELD("spec.source.volumeSnapshotContentName",
-          field_word,
-          VolumeSnapshot,
-          content_name,
-          FIELD_SPEC),
+    /* clang-format off */
+    FIELD("spec.source.persistentVolumeClaimName", field_word, VolumeSnapshot, claim_name, FIELD_SPEC),
+    FIELD("spec.source.volumeSnapshotContentName", field_word, VolumeSnapshot, content_name, FIELD_SPEC),
     FIELD("spec.volumeSnapshotClassName", field_word, VolumeSnapshot, class_name, FIELD_SPEC),
-    FIELD("status.boundVolumeSnapshotContentName",
-          field_word,
-          VolumeSnapshot,
-          bound_content,
-          FIELD_STATUS),
+    FIELD("status.boundVolumeSnapshotContentName", field_word, VolumeSnapshot, bound_content, FIELD_STATUS),
     FIELD("status.readyToUse", readiness_type, VolumeSnapshot, readiness, FIELD_STATUS),
     FIELD("status.restoreSize", field_size, VolumeSnapshot, restore_bytes, FIELD_STATUS),
     FIELD("status.creationTime", field_time, VolumeSnapshot, created_at, FIELD_STATUS),
     FIELD("status.error", field_volume_error, VolumeSnapshot, error, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const volume_snapshot_ignored[] = {IGNORED_ALWAYS, NULL};
@@ -129,17 +119,14 @@ volume_snapshot_has_status(const VolumeSnapshot *self)
 /* ---- VolumeSnapshotContent ---- */
 
 static const Field snapshot_content_fields[] = {
+    /* clang-format off */
     FIELD("spec.driver", field_string, SnapshotContent, driver, FIELD_REQUIRED),
     FIELD("spec.deletionPolicy", field_word, SnapshotContent, deletion_policy, FIELD_SPEC),
     FIELD("spec.volumeSnapshotClassName", field_word, SnapshotContent, class_name, FIELD_SPEC),
     FIELD("spec.source.volumeHandle", field_word, SnapshotContent, volume_handle, FIELD_SPEC),
     FIELD("spec.source.snapshotHandle", field_word, SnapshotContent, given_handle, FIELD_SPEC),
     FIELD("spec.sourceVolumeMode", field_word, SnapshotContent, source_volume_mode, FIELD_SPEC),
-    FIELD("spec.volumeSnapshotRef.namespace",
-          field_word,
-          SnapshotContent,
-          snapshot.namespace,
-          FIELD_SPEC),
+    FIELD("spec.volumeSnapshotRef.namespace", field_word, SnapshotContent, snapshot.namespace, FIELD_SPEC),
     FIELD("spec.volumeSnapshotRef.name", field_word, SnapshotContent, snapshot.name, FIELD_SPEC),
     FIELD("spec.volumeSnapshotRef.uid", field_uid, SnapshotContent, snapshot.uid, FIELD_SPEC),
     FIELD("status.snapshotHandle", field_word, SnapshotContent, handle, FIELD_STATUS),
@@ -148,6 +135,7 @@ static const Field snapshot_content_fields[] = {
     FIELD("status.creationTime", field_int64, SnapshotContent, created_ns, FIELD_STATUS),
     FIELD("status.error", field_volume_error, SnapshotContent, error, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const snapshot_content_ignored[] = {

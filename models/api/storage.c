@@ -57,11 +57,8 @@ const KindClass storage_class_kind = {
 };
 
 static const Field csi_driver_fields[] = {
-    FIELD("spec.volumeLifecycleModes",
-          field_string_list,
-          CsiDriverObject,
-          lifecycle_modes,
-          FIELD_SPEC),
+    /* clang-format off */
+    FIELD("spec.volumeLifecycleModes", field_string_list, CsiDriverObject, lifecycle_modes, FIELD_SPEC),
     FIELD("spec.attachRequired", field_bool, CsiDriverObject, attach_required, FIELD_SPEC),
     FIELD("spec.podInfoOnMount", field_bool, CsiDriverObject, pod_info_on_mount, FIELD_SPEC),
     FIELD("spec.storageCapacity", field_bool, CsiDriverObject, storage_capacity, FIELD_SPEC),
@@ -69,6 +66,7 @@ static const Field csi_driver_fields[] = {
     FIELD("spec.seLinuxMount", field_bool, CsiDriverObject, selinux_mount, FIELD_SPEC),
     FIELD("spec.fsGroupPolicy", field_string, CsiDriverObject, fs_group_policy, FIELD_SPEC),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const csi_driver_ignored[] = {IGNORED_ALWAYS, "spec.tokenRequests",

@@ -367,17 +367,14 @@ static const FieldType claim_reference_type = {
 };
 
 static const Field volume_fields[] = {
+    /* clang-format off */
     FIELD("spec", volume_source_type, Volume, source, FIELD_SPEC | FIELD_PART | FIELD_REQUIRED),
     FIELD("spec.nodeAffinity.required", field_node_selector, Volume, node_affinity, FIELD_SPEC),
     FIELD("spec.mountOptions", field_string_list, Volume, mount_options, FIELD_SPEC),
     FIELD("spec.accessModes", field_access_modes, Volume, access_modes, FIELD_REQUIRED),
     FIELD("spec.capacity.storage", field_quantity, Volume, capacity_bytes, FIELD_SPEC),
     FIELD("spec.claimRef", claim_reference_type, Volume, claim_ref, FIELD_SPEC),
-    FIELD("spec.persistentVolumeReclaimPolicy",
-          field_reclaim_policy,
-          Volume,
-          reclaim_policy,
-          FIELD_SPEC),
+    FIELD("spec.persistentVolumeReclaimPolicy", field_reclaim_policy, Volume, reclaim_policy, FIELD_SPEC),
     FIELD("spec.storageClassName", field_word, Volume, class_name, FIELD_SPEC),
     FIELD("spec.volumeAttributesClassName", field_string, Volume, attributes_class, FIELD_SPEC),
     FIELD("spec.volumeMode", field_volume_mode, Volume, volume_mode, FIELD_SPEC),
@@ -386,6 +383,7 @@ static const Field volume_fields[] = {
     FIELD("status.reason", field_word, Volume, reason, FIELD_STATUS),
     FIELD("status.lastPhaseTransitionTime", field_time, Volume, phase_changed_at, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const volume_ignored[] = {

@@ -139,10 +139,6 @@ clear(void *data)
     adc_state_clear(self);
 }
 
-static const RuleTable *const rule_tables[] = {
-    &adc_detach_rules, &adc_attach_rules, &adc_look_rules, &adc_end_rules, &adc_pod_rules, NULL,
-};
-
 /* ADC-6: a client of its own, whose bucket its Events share. */
 const ModelClass attach_detach_controller_class = {
     .name = "attachdetach-controller",
@@ -150,7 +146,8 @@ const ModelClass attach_detach_controller_class = {
     .size = sizeof(AttachDetachController),
     .event_source = "attachdetach-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(
+        &adc_detach_rules, &adc_attach_rules, &adc_look_rules, &adc_end_rules, &adc_pod_rules),
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

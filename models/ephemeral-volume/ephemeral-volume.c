@@ -184,8 +184,6 @@ ephemeral_volume_init(void *component)
     informer_add_handler(self->claims, claim_event, self);
 }
 
-static const RuleTable *const rule_tables[] = {&claim_rules, NULL};
-
 const ModelClass ephemeral_volume_class = {
     .name = "ephemeral-volume-controller",
     .process = &kube_controller_manager_process,
@@ -193,6 +191,6 @@ const ModelClass ephemeral_volume_class = {
     .event_source = "ephemeral_volume",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&claim_rules),
     .init = ephemeral_volume_init,
 };

@@ -158,8 +158,6 @@ expand_controller_init(void *data)
     informer_add_handler(self->claims, claim_changed, self);
 }
 
-static const RuleTable *const rule_tables[] = {&expand_rules, NULL};
-
 const ModelClass expand_controller_class = {
     .name = "expand-controller",
     .process = &kube_controller_manager_process,
@@ -167,6 +165,6 @@ const ModelClass expand_controller_class = {
     .event_source = "volume_expand",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&expand_rules),
     .init = expand_controller_init,
 };

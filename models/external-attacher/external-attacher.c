@@ -464,19 +464,12 @@ const ProcessClass external_attacher_process = {
     .startup = 30 * SIM_MS, /* TIM-91: to the first Probe; answers and one sync poll follow */
 };
 
-static const RuleTable *const rule_tables[] = {
-    &attachment_rules,
-    &attacher_attach_rules,
-    &access_mode_rules,
-    NULL,
-};
-
 const ModelClass external_attacher_class = {
     .name = "external-attacher",
     .process = &external_attacher_process,
     .size = sizeof(ExternalAttacher),
     .client_qps = sidecar_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&attachment_rules, &attacher_attach_rules, &access_mode_rules),
     .init = external_attacher_init,
     .clear = external_attacher_clear,
     .apply_change = reconciler_apply,

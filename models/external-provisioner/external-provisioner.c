@@ -569,11 +569,6 @@ const ProcessClass external_provisioner_process = {
     .startup = 40 * SIM_MS, /* TIM-90: to the first Probe; answers and two sync polls follow */
 };
 
-static const RuleTable *const rule_tables[] = {
-    &provisioner_claim_rules, &provisioner_check_rules,  &provisioner_clone_rules,
-    &topology_rules,          &provisioner_volume_rules, NULL,
-};
-
 const ModelClass external_provisioner_class = {
     .name = "external-provisioner",
     .process = &external_provisioner_process,
@@ -581,7 +576,11 @@ const ModelClass external_provisioner_class = {
     .event_source = "external-provisioner",
     .event_style = EVENTS_CORE,
     .client_qps = sidecar_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&provisioner_claim_rules,
+                               &provisioner_check_rules,
+                               &provisioner_clone_rules,
+                               &topology_rules,
+                               &provisioner_volume_rules),
     .init = external_provisioner_init,
     .clear = external_provisioner_clear,
     .apply_change = apply_change,

@@ -283,8 +283,6 @@ const ProcessClass external_resizer_process = {
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 
-static const RuleTable *const rule_tables[] = {&resizer_expand_rules, &resizer_size_rules, NULL};
-
 const ModelClass external_resizer_class = {
     .name = "external-resizer",
     .process = &external_resizer_process,
@@ -293,7 +291,7 @@ const ModelClass external_resizer_class = {
     .event_style = EVENTS_CORE,
     .event_source_names_driver = TRUE,
     .client_qps = sidecar_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&resizer_expand_rules, &resizer_size_rules),
     .init = external_resizer_init,
     .clear = external_resizer_clear,
     .apply_change = apply_change,

@@ -151,11 +151,6 @@ const ProcessClass external_snapshotter_process = {
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 
-static const RuleTable *const rule_tables[] = {
-    &snapshotter_content_rules,
-    NULL,
-};
-
 /* Its second client, for Secrets, is the client of its Events. */
 const ModelClass external_snapshotter_class = {
     .name = "external-snapshotter",
@@ -166,7 +161,7 @@ const ModelClass external_snapshotter_class = {
     .event_source_names_driver = TRUE,
     .separate_event_client = TRUE,
     .client_qps = sidecar_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&snapshotter_content_rules),
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

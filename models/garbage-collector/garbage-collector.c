@@ -281,14 +281,12 @@ clear(void *data)
     g_hash_table_unref(self->absent_owners);
 }
 
-static const RuleTable *const rule_tables[] = {&dependent_rules, NULL};
-
 const ModelClass garbage_collector_class = {
     .name = "generic-garbage-collector",
     .process = &kube_controller_manager_process,
     .size = sizeof(GarbageCollector),
     .client_qps = client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&dependent_rules),
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

@@ -287,20 +287,6 @@ apply_change(void *data, const PlanChange *change)
     g_assert_not_reached();
 }
 
-static const RuleTable *const rule_tables[] = {
-    &kubelet_new_pod_rules,
-    &kubelet_changed_pod_rules,
-    &kubelet_step_rules,
-    &kubelet_sync_rules,
-    &kubelet_view_rules,
-    &kubelet_claim_rules,
-    &kubelet_volume_rules,
-    &kubelet_mount_rules,
-    &kubelet_mount_step_rules,
-    &kubelet_expansion_rules,
-    NULL,
-};
-
 static void
 machine_event(void *data, const MachineEvent *event)
 {
@@ -328,7 +314,16 @@ const ModelClass kubelet_class = {
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE, /* API-109 */
     .client_qps = client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&kubelet_new_pod_rules,
+                               &kubelet_changed_pod_rules,
+                               &kubelet_step_rules,
+                               &kubelet_sync_rules,
+                               &kubelet_view_rules,
+                               &kubelet_claim_rules,
+                               &kubelet_volume_rules,
+                               &kubelet_mount_rules,
+                               &kubelet_mount_step_rules,
+                               &kubelet_expansion_rules),
     .init = kubelet_init,
     .clear = kubelet_clear,
     .apply_change = apply_change,

@@ -707,10 +707,6 @@ clear(void *data)
     g_ptr_array_unref(self->gone);
 }
 
-static const RuleTable *const rule_tables[] = {
-    &node_pass_rules, &node_grace_rules, &node_zone_rules, &node_rate_rules, NULL,
-};
-
 const ModelClass node_lifecycle_class = {
     .name = "node-controller",
     .process = &kube_controller_manager_process,
@@ -718,7 +714,8 @@ const ModelClass node_lifecycle_class = {
     .event_source = "node-controller",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables =
+        RULE_TABLES(&node_pass_rules, &node_grace_rules, &node_zone_rules, &node_rate_rules),
     .init = init,
     .clear = clear,
 };

@@ -343,14 +343,12 @@ clear(void *data)
     g_hash_table_unref(self->over);
 }
 
-static const RuleTable *const rule_tables[] = {&pod_rules, NULL};
-
 const ModelClass pod_gc_class = {
     .name = "pod-garbage-collector",
     .process = &kube_controller_manager_process,
     .size = sizeof(PodGc),
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&pod_rules),
     .init = init,
     .clear = clear,
 };

@@ -358,8 +358,6 @@ clear(void *data)
     g_hash_table_unref(self->failed);
 }
 
-static const RuleTable *const rule_tables[] = {&pod_rules, NULL};
-
 const ModelClass taint_eviction_class = {
     .name = "taint-eviction-controller",
     .process = &kube_controller_manager_process,
@@ -367,7 +365,7 @@ const ModelClass taint_eviction_class = {
     .event_source = "taint-eviction-controller",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&pod_rules),
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

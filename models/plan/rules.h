@@ -45,6 +45,8 @@ typedef struct {
         .name = (label), .facts_end = (end), .rows = (array), .n_rows = G_N_ELEMENTS(array),       \
         ##__VA_ARGS__                                                                              \
     }
+/* The value of ModelClass.rule_tables. */
+#define RULE_TABLES(...) ((const RuleTable *const[]){__VA_ARGS__, NULL})
 #define RULE_BOUNDS(array) .bounds = (array), .n_bounds = G_N_ELEMENTS(array)
 
 /**

@@ -385,14 +385,6 @@ pv_controller_hold(void *component)
     workers_hold(self->volume_workers);
 }
 
-static const RuleTable *const rule_tables[] = {
-    &unbound_claim_rules, &bound_claim_rules,
-    &volume_rules,        &pv_lookup_rules,
-    &pv_provision_rules,  &pv_note_rules,
-    &pv_policy_rules,     &pv_delete_rules,
-    &pv_recycle_rules,    NULL,
-};
-
 const ModelClass pv_controller_class = {
     .name = "persistent-volume-binder",
     .process = &kube_controller_manager_process,
@@ -400,7 +392,15 @@ const ModelClass pv_controller_class = {
     .event_source = "persistentvolume-controller",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&unbound_claim_rules,
+                               &bound_claim_rules,
+                               &volume_rules,
+                               &pv_lookup_rules,
+                               &pv_provision_rules,
+                               &pv_note_rules,
+                               &pv_policy_rules,
+                               &pv_delete_rules,
+                               &pv_recycle_rules),
     .init = pv_controller_init,
     .clear = pv_controller_clear,
     .apply_change = pv_controller_apply_change,

@@ -84,13 +84,11 @@ pv_protection_init(void *component)
     informer_add_handler(self->volumes, volume_event, self);
 }
 
-static const RuleTable *const rule_tables[] = {&volume_rules, NULL};
-
 const ModelClass pv_protection_class = {
     .name = "pv-protection-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(PvProtection),
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&volume_rules),
     .init = pv_protection_init,
 };

@@ -409,14 +409,12 @@ pvc_protection_clear(void *component)
     g_clear_pointer(&self->queue, work_queue_free);
 }
 
-static const RuleTable *const rule_tables[] = {&claim_rules, NULL};
-
 const ModelClass pvc_protection_class = {
     .name = "pvc-protection-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(PvcProtection),
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&claim_rules),
     .init = pvc_protection_init,
     .clear = pvc_protection_clear,
     .apply_change = pvc_protection_apply_change,

@@ -291,14 +291,12 @@ clear(void *data)
     g_hash_table_unref(self->counts);
 }
 
-static const RuleTable *const rule_tables[] = {&claim_rules, NULL};
-
 const ModelClass resource_quota_controller_class = {
     .name = "resourcequota-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(QuotaController),
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&claim_rules),
     .init = init,
     .clear = clear,
 };

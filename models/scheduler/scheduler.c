@@ -378,6 +378,7 @@ scheduler_client_qps(const void *data, unsigned *burst)
     }
 /* Defaults: SCH-1, SCH-2, SCH-3, SCH-7, SCH-13, VB-1. */
 static const ProcessFlag flags[] = {
+    /* clang-format off */
     FLAG("kube-api-qps",
          FLAG_NUMBER,
          kube_api_qps,
@@ -394,11 +395,7 @@ static const ProcessFlag flags[] = {
          pod_initial_backoff_s,
          "1",
          "wait after the first failure; then doubled (SCH-33)"),
-    FLAG("podMaxBackoffSeconds",
-         FLAG_INT,
-         pod_max_backoff_s,
-         "10",
-         "longest wait after a failure (SCH-33)"),
+    FLAG("podMaxBackoffSeconds", FLAG_INT, pod_max_backoff_s, "10", "longest wait after a failure (SCH-33)"),
     FLAG("bindTimeoutSeconds",
          FLAG_INT,
          bind_timeout_s,
@@ -423,6 +420,7 @@ static const ProcessFlag flags[] = {
          "curve of VolumeBinding's score: percent of used capacity, and points up to 10 (VB-61)"),
     ELECTION_FLAGS("leader-elect", "leader-elect", KubeSchedulerOptions, election, "2s"),
     {0},
+    /* clang-format on */
 };
 #undef FLAG
 
@@ -443,13 +441,6 @@ static const ProcessClass kube_scheduler_process = {
     .election = &election,
 };
 
-static const RuleTable *const rule_tables[] = {
-    &scheduler_move_rules,       &scheduler_failure_rules,
-    &scheduler_preemption_rules, &scheduler_claim_rules,
-    &scheduler_narrowing_rules,  &scheduler_static_rules,
-    &scheduler_dynamic_rules,    NULL,
-};
-
 const ModelClass scheduler_class = {
     .name = "kube-scheduler",
     .process = &kube_scheduler_process,
@@ -458,7 +449,13 @@ const ModelClass scheduler_class = {
     .event_style = EVENTS_NEW,
     .separate_event_client = TRUE,
     .client_qps = scheduler_client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&scheduler_move_rules,
+                               &scheduler_failure_rules,
+                               &scheduler_preemption_rules,
+                               &scheduler_claim_rules,
+                               &scheduler_narrowing_rules,
+                               &scheduler_static_rules,
+                               &scheduler_dynamic_rules),
     .init = scheduler_init,
     .clear = scheduler_clear,
     .apply_change = scheduler_apply_change,

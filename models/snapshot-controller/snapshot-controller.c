@@ -239,16 +239,6 @@ client_qps(const void *data, unsigned *burst)
     return options->kube_api_qps;
 }
 
-static const RuleTable *const rule_tables[] = {
-    &snapshot_class_rules,
-    &snapshot_rules,
-    &snapshot_binding_rules,
-    &snapshot_creation_rules,
-    &snapshot_deletion_rules,
-    &content_sync_rules,
-    NULL,
-};
-
 /* Its second client, for claims and volumes, is the client of its Events. */
 const ModelClass snapshot_controller_class = {
     .name = "snapshot-controller",
@@ -258,7 +248,12 @@ const ModelClass snapshot_controller_class = {
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE,
     .client_qps = client_qps,
-    .rule_tables = rule_tables,
+    .rule_tables = RULE_TABLES(&snapshot_class_rules,
+                               &snapshot_rules,
+                               &snapshot_binding_rules,
+                               &snapshot_creation_rules,
+                               &snapshot_deletion_rules,
+                               &content_sync_rules),
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

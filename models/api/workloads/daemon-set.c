@@ -10,16 +10,13 @@ static const FieldType strategy_type = {
 };
 
 static const Field daemon_set_fields[] = {
+    /* clang-format off */
     FIELD("spec.selector", field_label_selector, DaemonSet, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, DaemonSet, template, FIELD_REQUIRED),
     FIELD("spec.minReadySeconds", field_count, DaemonSet, min_ready_s, FIELD_SPEC),
     FIELD("spec.revisionHistoryLimit", field_int, DaemonSet, revision_history_limit, FIELD_SPEC),
     FIELD("spec.updateStrategy.type", strategy_type, DaemonSet, on_delete, FIELD_SPEC),
-    FIELD("spec.updateStrategy.rollingUpdate.maxSurge",
-          field_int_or_percent,
-          DaemonSet,
-          max_surge,
-          FIELD_SPEC),
+    FIELD("spec.updateStrategy.rollingUpdate.maxSurge", field_int_or_percent, DaemonSet, max_surge, FIELD_SPEC),
     FIELD("spec.updateStrategy.rollingUpdate.maxUnavailable",
           field_int_or_percent,
           DaemonSet,
@@ -34,6 +31,7 @@ static const Field daemon_set_fields[] = {
     FIELD("status.numberUnavailable", field_count, DaemonSet, unavailable, FIELD_STATUS),
     FIELD("status.updatedNumberScheduled", field_count, DaemonSet, updated_scheduled, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const daemon_set_ignored[] = {IGNORED_ALWAYS, "status.collisionCount",

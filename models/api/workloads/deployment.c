@@ -10,6 +10,7 @@ static const FieldType strategy_type = {
 };
 
 static const Field deployment_fields[] = {
+    /* clang-format off */
     FIELD("spec.selector", field_label_selector, Deployment, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, Deployment, template, FIELD_REQUIRED),
     FIELD("spec.replicas", field_int, Deployment, replicas, FIELD_SPEC),
@@ -18,40 +19,20 @@ static const Field deployment_fields[] = {
     FIELD("spec.progressDeadlineSeconds", field_int, Deployment, progress_deadline_s, FIELD_SPEC),
     FIELD("spec.paused", field_flag, Deployment, paused, FIELD_SPEC),
     FIELD("spec.strategy.type", strategy_type, Deployment, recreate, FIELD_SPEC),
-    FIELD("spec.strategy.rollingUpdate.maxSurge",
-          field_int_or_percent,
-          Deployment,
-          max_surge,
-          FIELD_SPEC),
-    FIELD("spec.strategy.rollingUpdate.maxUnavailable",
-          field_int_or_percent,
-          Deployment,
-          max_unavailable,
-          FIELD_SPEC),
+    FIELD("spec.strategy.rollingUpdate.maxSurge", field_int_or_percent, Deployment, max_surge, FIELD_SPEC),
+    FIELD("spec.strategy.rollingUpdate.maxUnavailable", field_int_or_percent, Deployment, max_unavailable, FIELD_SPEC),
     FIELD("status.observedGeneration", field_count, Deployment, observed_generation, FIELD_STATUS),
     FIELD("status.replicas", field_count, Deployment, status_replicas, FIELD_STATUS),
     FIELD("status.updatedReplicas", field_count, Deployment, updated_replicas, FIELD_STATUS),
     FIELD("status.readyReplicas", field_count, Deployment, ready_replicas, FIELD_STATUS),
     FIELD("status.availableReplicas", field_count, Deployment, available_replicas, FIELD_STATUS),
-    FIELD(
-        "status.unavailableReplicas", field_count, Deployment, unavailable_replicas, FIELD_STATUS),
+    FIELD("status.unavailableReplicas", field_count, Deployment, unavailable_replicas, FIELD_STATUS),
     FIELD("status.collisionCount", field_count, Deployment, collision_count, FIELD_STATUS),
-    FIELD("status.conditions[Available]",
-          field_workload_condition,
-          Deployment,
-          available,
-          FIELD_STATUS),
-    FIELD("status.conditions[Progressing]",
-          field_workload_condition,
-          Deployment,
-          progressing,
-          FIELD_STATUS),
-    FIELD("status.conditions[ReplicaFailure]",
-          field_workload_condition,
-          Deployment,
-          replica_failure,
-          FIELD_STATUS),
+    FIELD("status.conditions[Available]", field_workload_condition, Deployment, available, FIELD_STATUS),
+    FIELD("status.conditions[Progressing]", field_workload_condition, Deployment, progressing, FIELD_STATUS),
+    FIELD("status.conditions[ReplicaFailure]", field_workload_condition, Deployment, replica_failure, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const deployment_ignored[] = {IGNORED_ALWAYS, NULL};

@@ -10,32 +10,20 @@ static const FieldType policy_type = {
 };
 
 static const Field budget_fields[] = {
+    /* clang-format off */
     FIELD("spec.selector", field_label_selector, DisruptionBudget, selector, FIELD_SPEC),
     FIELD("status.disruptedPods", field_string_map, DisruptionBudget, disrupted, FIELD_STATUS),
     FIELD("spec.minAvailable", field_int_or_percent, DisruptionBudget, min_available, FIELD_SPEC),
-    FIELD(
-        "spec.maxUnavailable", field_int_or_percent, DisruptionBudget, max_unavailable, FIELD_SPEC),
-    FIELD(
-        "spec.unhealthyPodEvictionPolicy", policy_type, DisruptionBudget, always_allow, FIELD_SPEC),
-    FIELD("status.observedGeneration",
-          field_count,
-          DisruptionBudget,
-          observed_generation,
-          FIELD_STATUS),
+    FIELD("spec.maxUnavailable", field_int_or_percent, DisruptionBudget, max_unavailable, FIELD_SPEC),
+    FIELD("spec.unhealthyPodEvictionPolicy", policy_type, DisruptionBudget, always_allow, FIELD_SPEC),
+    FIELD("status.observedGeneration", field_count, DisruptionBudget, observed_generation, FIELD_STATUS),
     FIELD("status.currentHealthy", field_int, DisruptionBudget, current_healthy, FIELD_STATUS),
     FIELD("status.desiredHealthy", field_int, DisruptionBudget, desired_healthy, FIELD_STATUS),
     FIELD("status.expectedPods", field_int, DisruptionBudget, expected_pods, FIELD_STATUS),
-    FIELD("status.disruptionsAllowed",
-          field_int,
-          DisruptionBudget,
-          disruptions_allowed,
-          FIELD_STATUS),
-    FIELD("status.conditions[DisruptionAllowed]",
-          field_workload_condition,
-          DisruptionBudget,
-          allowed,
-          FIELD_STATUS),
+    FIELD("status.disruptionsAllowed", field_int, DisruptionBudget, disruptions_allowed, FIELD_STATUS),
+    FIELD("status.conditions[DisruptionAllowed]", field_workload_condition, DisruptionBudget, allowed, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const budget_ignored[] = {IGNORED_ALWAYS, NULL};

@@ -22,6 +22,7 @@ static const FieldType mode_type = {
 #define UNCOUNTED "status.uncountedTerminatedPods."
 
 static const Field job_fields[] = {
+    /* clang-format off */
     FIELD(UNCOUNTED "succeeded", field_string_list, Job, uncounted_succeeded, FIELD_STATUS),
     FIELD(UNCOUNTED "failed", field_string_list, Job, uncounted_failed, FIELD_STATUS),
     FIELD("spec.selector", field_label_selector, Job, selector, FIELD_SPEC),
@@ -31,8 +32,7 @@ static const Field job_fields[] = {
     FIELD("spec.parallelism", field_int, Job, parallelism, FIELD_SPEC),
     FIELD("spec.completions", field_int_or_unset, Job, completions, FIELD_SPEC),
     FIELD("spec.backoffLimit", field_int, Job, backoff_limit, FIELD_SPEC),
-    FIELD(
-        "spec.backoffLimitPerIndex", field_int_or_unset, Job, backoff_limit_per_index, FIELD_SPEC),
+    FIELD("spec.backoffLimitPerIndex", field_int_or_unset, Job, backoff_limit_per_index, FIELD_SPEC),
     FIELD("spec.maxFailedIndexes", field_int_or_unset, Job, max_failed_indexes, FIELD_SPEC),
     FIELD("spec.managedBy", field_string, Job, managed_by, FIELD_SPEC),
     FIELD("spec.activeDeadlineSeconds", field_int_or_unset, Job, active_deadline_s, FIELD_SPEC),
@@ -53,17 +53,10 @@ static const Field job_fields[] = {
     FIELD("status.conditions[Complete]", field_workload_condition, Job, complete, FIELD_STATUS),
     FIELD("status.conditions[Failed]", field_workload_condition, Job, has_failed, FIELD_STATUS),
     FIELD("status.conditions[Suspended]", field_workload_condition, Job, suspended, FIELD_STATUS),
-    FIELD("status.conditions[FailureTarget]",
-          field_workload_condition,
-          Job,
-          failure_target,
-          FIELD_STATUS),
-    FIELD("status.conditions[SuccessCriteriaMet]",
-          field_workload_condition,
-          Job,
-          success_met,
-          FIELD_STATUS),
+    FIELD("status.conditions[FailureTarget]", field_workload_condition, Job, failure_target, FIELD_STATUS),
+    FIELD("status.conditions[SuccessCriteriaMet]", field_workload_condition, Job, success_met, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const job_ignored[] = {

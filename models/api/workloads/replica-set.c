@@ -2,25 +2,19 @@
 #include "workload-private.h"
 
 static const Field replica_set_fields[] = {
+    /* clang-format off */
     FIELD("spec.selector", field_label_selector, ReplicaSet, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, ReplicaSet, template, FIELD_REQUIRED),
     FIELD("spec.replicas", field_int, ReplicaSet, replicas, FIELD_SPEC),
     FIELD("spec.minReadySeconds", field_count, ReplicaSet, min_ready_s, FIELD_SPEC),
     FIELD("status.observedGeneration", field_count, ReplicaSet, observed_generation, FIELD_STATUS),
     FIELD("status.replicas", field_int, ReplicaSet, status_replicas, FIELD_STATUS),
-    FIELD("status.fullyLabeledReplicas",
-          field_count,
-          ReplicaSet,
-          fully_labeled_replicas,
-          FIELD_STATUS),
+    FIELD("status.fullyLabeledReplicas", field_count, ReplicaSet, fully_labeled_replicas, FIELD_STATUS),
     FIELD("status.readyReplicas", field_count, ReplicaSet, ready_replicas, FIELD_STATUS),
     FIELD("status.availableReplicas", field_count, ReplicaSet, available_replicas, FIELD_STATUS),
-    FIELD("status.conditions[ReplicaFailure]",
-          field_workload_condition,
-          ReplicaSet,
-          replica_failure,
-          FIELD_STATUS),
+    FIELD("status.conditions[ReplicaFailure]", field_workload_condition, ReplicaSet, replica_failure, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const replica_set_ignored[] = {IGNORED_ALWAYS, NULL};

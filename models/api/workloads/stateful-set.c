@@ -29,22 +29,15 @@ static const FieldType strategy_type = {
 };
 
 static const Field stateful_set_fields[] = {
+    /* clang-format off */
     FIELD("spec.selector", field_label_selector, StatefulSet, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, StatefulSet, template, FIELD_REQUIRED),
-    FIELD("spec.volumeClaimTemplates",
-          field_claim_templates,
-          StatefulSet,
-          claim_templates,
-          FIELD_SPEC),
+    FIELD("spec.volumeClaimTemplates", field_claim_templates, StatefulSet, claim_templates, FIELD_SPEC),
     FIELD("spec.replicas", field_int, StatefulSet, replicas, FIELD_SPEC),
     FIELD("spec.ordinals.start", field_count, StatefulSet, ordinals_start, FIELD_SPEC),
     FIELD("spec.minReadySeconds", field_count, StatefulSet, min_ready_s, FIELD_SPEC),
     FIELD("spec.updateStrategy.type", strategy_type, StatefulSet, on_delete, FIELD_SPEC),
-    FIELD("spec.updateStrategy.rollingUpdate.partition",
-          field_int,
-          StatefulSet,
-          partition,
-          FIELD_SPEC),
+    FIELD("spec.updateStrategy.rollingUpdate.partition", field_int, StatefulSet, partition, FIELD_SPEC),
     FIELD("spec.revisionHistoryLimit", field_int, StatefulSet, revision_history_limit, FIELD_SPEC),
     FIELD("spec.podManagementPolicy", management_type, StatefulSet, parallel, FIELD_SPEC),
     FIELD("spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
@@ -67,6 +60,7 @@ static const Field stateful_set_fields[] = {
     FIELD("status.currentRevision", field_word, StatefulSet, current_revision, FIELD_STATUS),
     FIELD("status.updateRevision", field_word, StatefulSet, update_revision, FIELD_STATUS),
     FIELDS_END,
+    /* clang-format on */
 };
 
 static const char *const stateful_set_ignored[] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/common/cli.h"
 #include "commands.h"

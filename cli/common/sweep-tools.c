@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep-tools.h"
 
-#include <string.h>
-
 #define BAR_WIDTH 30
 
 ExitCode

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "storage.h"
 
-#include <string.h>
-
 #include "fields.h"
 
 static const char *const binding_mode_words[] = {"Immediate", "WaitForFirstConsumer", NULL};

@@ -2,7 +2,6 @@
 #include "models/api/workloads/workload-private.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/random.h"
 

@@ -3,8 +3,6 @@
 
 #include "models/api/quota.h"
 
-#include <string.h>
-
 /* Admission by LimitRanges and ResourceQuotas: LimitRanger and ResourceQuota, the last two plugins
  * for claims (API-120, API-155). A cluster without such objects costs only a look at a count. */
 

@@ -59,8 +59,7 @@ call_free(void *data)
 
     if (call->drop != NULL)
         call->drop(call->data);
-    if (call->object != NULL)
-        object_unref(call->object);
+    object_unref(call->object);
     g_free(call->message);
     sim_memory_give(call->memory, call, sizeof *call);
 }
@@ -225,8 +224,7 @@ api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *respo
     *response = (ApiResponse){call.code, call.object,
                               strings_intern(objects_strings(self->store.objects), call.message)};
     g_free(call.message);
-    if (call.object != NULL)
-        object_unref(call.object); /* the store holds it, unless it was deleted */
+    object_unref(call.object); /* the store holds it, unless it was deleted */
     if (api_store_get(&self->store, request->key) != response->object)
         response->object = NULL;
 }

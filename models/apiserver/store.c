@@ -24,8 +24,7 @@ api_store_clear(ApiStore *self)
 {
     for (unsigned kind = 0; kind < N_KINDS; kind++) {
         for (unsigned i = 0; i < self->stored[kind]->len; i++)
-            if (self->stored[kind]->pdata[i] != NULL)
-                object_unref(self->stored[kind]->pdata[i]);
+            object_unref(self->stored[kind]->pdata[i]);
         g_ptr_array_unref(self->stored[kind]);
     }
     watch_hub_free(self->watches);
@@ -51,8 +50,7 @@ store_replace(ApiStore *self, const ObjectKey *key, Object *object)
     const Object *before = stored->pdata[key->slot];
     self->counts[key->kind] += (object != NULL) - (before != NULL);
     stored->pdata[key->slot] = object;
-    if (before != NULL)
-        object_unref(before);
+    object_unref(before);
 }
 
 const Object *

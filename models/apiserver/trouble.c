@@ -172,8 +172,7 @@ lose(ApiCall *call)
     call->code = API_UNREACHABLE;
     g_free(call->message);
     call->message = g_strdup("http2: client connection lost");
-    if (call->object != NULL)
-        object_unref(g_steal_pointer(&call->object));
+    object_unref(g_steal_pointer(&call->object));
 }
 
 gboolean

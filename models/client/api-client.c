@@ -327,8 +327,7 @@ typedef struct {
 static void
 kept_reply_free(KeptReply *self)
 {
-    if (self->response.object != NULL)
-        object_unref(self->response.object);
+    object_unref(self->response.object);
     g_free(self);
 }
 

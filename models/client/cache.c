@@ -11,8 +11,7 @@ void
 informer_cache_clear(InformerCache *self)
 {
     for (unsigned i = 0; i < self->objects->len; i++)
-        if (self->objects->pdata[i] != NULL)
-            object_unref(self->objects->pdata[i]);
+        object_unref(self->objects->pdata[i]);
     g_ptr_array_unref(self->objects);
 }
 
@@ -58,8 +57,7 @@ informer_cache_set(InformerCache *self, const Object *object)
 
     self->count += before == NULL;
     self->objects->pdata[place] = object_ref(object);
-    if (before != NULL)
-        object_unref(before);
+    object_unref(before);
 }
 
 void

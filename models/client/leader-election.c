@@ -61,8 +61,7 @@ observe(LeaderElector *self, const Object *lease)
 {
     if (self->observed != NULL && self->observed->resource_version == lease->resource_version)
         return;
-    if (self->observed != NULL)
-        object_unref(self->observed);
+    object_unref(self->observed);
     self->observed = object_ref(lease);
     self->observed_at = sim_now(self->sim);
 }
@@ -161,8 +160,7 @@ call_free(void *data)
 
     if (call->elector != NULL)
         call->elector->call = NULL;
-    if (call->object != NULL)
-        object_unref(call->object);
+    object_unref(call->object);
     g_free(call);
 }
 
@@ -331,8 +329,7 @@ leader_elector_free(LeaderElector *self)
     sim_cancel(self->sim, self->event);
     event_recorder_free(self->events);
     api_client_free(self->client);
-    if (self->observed != NULL)
-        object_unref(self->observed);
+    object_unref(self->observed);
     g_free(self);
 }
 

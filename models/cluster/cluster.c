@@ -43,8 +43,7 @@ instance_free(void *data)
     g_ptr_array_unref(self->models);
     if (self->disk != NULL)
         self->free_disk(self->disk);
-    if (self->machine != NULL)
-        object_unref(self->machine);
+    object_unref(self->machine);
     g_free(self->options);
     g_free(self);
 }

@@ -89,8 +89,7 @@ volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount)
     }
     const Object *before = volume->pv;
     volume->pv = object_ref(pv); /* KVM-25: the newest */
-    if (before != NULL)
-        object_unref(before);
+    object_unref(before);
     if (volume->n_desired == 0 && !volume->in_actual)
         volume->attachable = volume_plugin_is_attachable(
             plugin, volume_plugin_is_csi(plugin) ? driver_object(self, source->driver) : NULL);
@@ -109,8 +108,7 @@ node_volume_free(void *data)
         self->operations = operation->next;
         g_free(operation);
     }
-    if (self->pv != NULL)
-        object_unref(self->pv);
+    object_unref(self->pv);
     g_free(self);
 }
 

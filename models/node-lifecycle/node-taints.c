@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "node-taints.h"
 
-#include <string.h>
-
 /* By the bits of ManagedTaint. */
 static const char *const managed_keys[] = {
     TAINT_MEMORY_PRESSURE, TAINT_DISK_PRESSURE, TAINT_PID_PRESSURE,  TAINT_NETWORK_UNAVAILABLE,

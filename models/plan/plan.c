@@ -83,10 +83,8 @@ step_free(SimMemory *memory, Step *step)
     case STEP_POLL:
         break;
     }
-    if (object != NULL)
-        object_unref(object);
-    if (step->result != NULL)
-        object_unref(step->result);
+    object_unref(object);
+    object_unref(step->result);
     g_free(step->message);
     sim_memory_give(memory, step, step_size(step->kind));
 }

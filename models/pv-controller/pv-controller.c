@@ -5,8 +5,6 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "sim/random.h"
 
-#include <string.h>
-
 #define IN_TREE_PREFIX                                                                             \
     "kubernetes.io/" /* provisioners within Kubernetes; CSI drivers have other names */
 

@@ -12,8 +12,7 @@ struct AssumeCache {
 static void
 object_clear(void *object)
 {
-    if (object != NULL)
-        object_unref(object);
+    object_unref(object);
 }
 
 AssumeCache *

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "events.h"
 
-#include <string.h>
-
 /* ---- What an update is ---- */
 
 static uint32_t

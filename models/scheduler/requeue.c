@@ -246,10 +246,8 @@ scheduler_forget_events(Scheduler *self)
 {
     for (unsigned i = 0; i < self->in_flight_events->len; i++) {
         const ClusterEvent *event = &g_array_index(self->in_flight_events, ClusterEvent, i);
-        if (event->before != NULL)
-            object_unref(event->before);
-        if (event->after != NULL)
-            object_unref(event->after);
+        object_unref(event->before);
+        object_unref(event->after);
     }
     g_array_set_size(self->in_flight_events, 0);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/pods.h"
 
-#include <string.h>
-
 #include "sim/random.h"
 
 #define GENERATED_BASE_MAX 58 /* API-60 */

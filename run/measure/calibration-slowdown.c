@@ -5,7 +5,6 @@
 #include "fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Estimates how concurrent calls slow each other down, from the beginning and end of each call. */
 

@@ -9,7 +9,6 @@
 #include <gsl/gsl_sf_psi.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GOOD_P 0.01
 #define ITERATIONS 200

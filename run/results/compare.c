@@ -3,7 +3,6 @@
 
 #include <gsl/gsl_cdf.h> /* outside the model: only for printed intervals */
 #include <math.h>        /* outside the model: the same */
-#include <stdlib.h>
 #include <string.h>
 
 #include "attribution.h"
@@ -153,8 +152,7 @@ static void
 run_files_clear(RunFiles *self)
 {
     g_free(self->folder);
-    if (self->summary != NULL)
-        json_decref(self->summary);
+    json_decref(self->summary);
     g_clear_pointer(&self->by_name, g_hash_table_unref);
     g_clear_pointer(&self->things, g_ptr_array_unref);
 }

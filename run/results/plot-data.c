@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plot-data.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "attribution.h"

@@ -16,8 +16,7 @@ try_manifest(const json_t *manifest,
         .objects = objects, .report = report, .data = data, .path = g_string_new(NULL)};
     Object *object = api_parser_object(&parser, manifest);
 
-    if (object != NULL)
-        object_unref(object);
+    object_unref(object);
     g_string_free(parser.path, TRUE);
     objects_free(objects);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "knobs.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Capacities: more is faster, and loads the API server. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep-plot.h"
 
-#include <math.h>
 #include <string.h>
 
 #define DIGITS "%.12g" /* of numbers in CSV */

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <sqlite3.h>
-#include <string.h>
 
 #include "run/results/results.h"
 

@@ -3,8 +3,6 @@
 
 #include "sim/pointer-map.h"
 
-#include <string.h>
-
 /* The log grows by blocks of this size, so that it is never copied. */
 #define BLOCK_LENGTH 1024
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
 
-#include "models/api/fields.h"
 #include "models/api/workload.h"
+#include "models/api/fields.h"
 #include "run-private.h"
 #include "sim/random.h"
 
@@ -65,8 +64,7 @@ replied(void *data, const ApiResponse *response)
     else
         note_refusal(self, response);
     g_string_truncate(self->refusal, 0);
-    if (self->sending != NULL)
-        object_unref(g_steal_pointer(&self->sending));
+    object_unref(g_steal_pointer(&self->sending));
     perform_next(self);
 }
 
@@ -558,8 +556,7 @@ workload_free(Run *self)
         g_ptr_array_unref(performer->templates);
         if (performer->targets != NULL)
             g_ptr_array_unref(performer->targets);
-        if (performer->sending != NULL)
-            object_unref(performer->sending);
+        object_unref(performer->sending);
         g_string_free(performer->refusal, TRUE);
         g_free(performer);
     }

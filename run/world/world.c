@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
 
 #include "models/api/quota.h"
 #include "models/external-snapshotter/external-snapshotter.h"

@@ -3,7 +3,6 @@
 /* Cleans up after a process, by its ledger. Nothing is taken back unless the ledger has it. */
 #include "loop-private.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #define PAUSE_US 5000

@@ -2,8 +2,6 @@
 /* outside the model: the loop driver works on the real machine, with threads */
 #include "loop-driver.h"
 
-#include <string.h>
-
 /* A call. The run makes and frees it; in between a worker has it. */
 typedef struct {
     CsiCall base;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/job/private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Completion indexes: indexed_job_utils.go. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/job/private.h"
 
-#include <stdlib.h>
-
 /* Counts a Job's pods: each finished pod is named in the status, loses its finalizer, and is
  * counted, in this order, so that no pod is lost or counted twice (WL-84). Then the Job may end.
  * trackJobStatusAndRemoveFinalizers() of job_controller.go. */

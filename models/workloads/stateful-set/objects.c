@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/objects.h"
 
-#include <string.h>
-
 #include "models/api/selector.h"
 #include "models/api/workload.h"
 #include "models/workloads/revisions.h"

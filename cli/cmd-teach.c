@@ -173,8 +173,7 @@ meant_by(const LessonQuestion *question, const char *given)
     return given;
 }
 
-/* Prints the command that shows the answer, and its output. Returns: FALSE with the fault printed
- */
+/* Prints the command that shows the answer, and its output. Returns: FALSE: the fault is printed */
 static gboolean
 print_proof(const Teacher *self, const Lesson *lesson, const LessonQuestion *question)
 {

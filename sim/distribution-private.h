@@ -3,8 +3,7 @@
 
 #include "distribution.h"
 
-/* What the kinds (distribution.c) and the reading of their arguments (distribution-args.c) share.
- */
+/* What the kinds (distribution.c) and the reading of their arguments (distribution-args.c) share */
 
 #define FORM_ARGS_MAX 2
 #define FORMS_MAX 4

@@ -237,8 +237,7 @@ event_key_is_dead(const EventQueue *self, EventKey key)
     return self->slab[event_key_slot(key)].type == NULL;
 }
 
-/* Takes the first event out, into @record. The queue is not empty: event_queue_next_at() was asked.
- */
+/* Takes the first event out, into @record. The queue is not empty: ask event_queue_next_at(). */
 static inline EventKey
 event_queue_pop(EventQueue *self, EventRecord *record)
 {

@@ -66,8 +66,7 @@ gboolean cli_is_between(const char *command, const char *option, int value, int 
 gboolean cli_parse_format(const char *command, const char *format, gboolean *is_json);
 /* @text: of --seed; NULL: the seed of @scenario */
 gboolean cli_parse_seed(const char *text, const Scenario *scenario, uint64_t *seed);
-/* Stores the time that @text means ("12.5s"); nothing if it is %NULL. @option is for the message.
- */
+/* Stores the time that @text means ("12.5s"); nothing if it is %NULL. @option is for the message */
 gboolean cli_parse_time(const char *option, const char *text, SimTime *time);
 
 /**

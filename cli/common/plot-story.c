@@ -23,8 +23,7 @@ typedef struct {
 } Story;
 
 typedef struct {
-    /* (owned): a table for gnuplot, or Mermaid; "": nothing happened; NULL: there is no such object
-     */
+    /* (owned): a table for gnuplot, or Mermaid; "": nothing happened; NULL: no such object */
     char *text;
     unsigned width, height;
 } Drawn;

@@ -242,7 +242,7 @@ quantity_write(const Quantity *self, char *buffer)
         g_strlcpy(buffer, "0", QUANTITY_BUFFER);
         return buffer;
     }
-    /* Below 1024, and with parts of a byte, Kubernetes falls back to decimal: "512", "1k" for 1000.
+    /* Below 1024 and with parts of a byte Kubernetes falls back to decimal: "512", "1k" for 1000.
      */
     if (format == QUANTITY_BINARY &&
         (amount < (u128)1024 * NANOS_PER_UNIT || amount % NANOS_PER_UNIT != 0))

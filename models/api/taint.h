@@ -3,8 +3,7 @@
 
 #include "object.h"
 
-/* Taints of nodes and tolerations of pods (API-64). Immutable, shared by reference; NULL: absent.
- */
+/* Taints of nodes and tolerations of pods (API-64). Immutable, shared by reference; NULL: absent */
 
 typedef enum {
     TAINT_NO_SCHEDULE,

@@ -6,8 +6,7 @@
 #include "models/timing/waits.h"
 #include "sim/sim.h"
 
-/* The API server: the one store of objects, its rules (docs/rules/api-server.md), and its watches.
- */
+/* The API server: the one store of objects, its rules (docs/rules/api-server.md), its watches */
 typedef struct ApiServer ApiServer;
 
 typedef enum {

@@ -4,8 +4,7 @@
 #include "models/api/field.h"
 #include "models/api/workload.h"
 
-/* The eviction sub-resource of pods: a deletion that asks the PodDisruptionBudgets first (WL-113).
- */
+/* The pods' eviction sub-resource: a deletion that asks the PodDisruptionBudgets first (WL-113). */
 
 /* Returns: the budget that selects the pod, NULL: none; @n: (out): how many select it */
 static const DisruptionBudget *

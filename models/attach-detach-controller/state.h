@@ -43,8 +43,7 @@ struct AttachVolume {
     const ObjectKey
         *spec; /* the PersistentVolume; NULL: known from a node's status only (ADC-26) */
     gboolean is_exclusive; /* one node at a time (ADC-53) */
-    /* Whether actual state has the PersistentVolume: not if only nodes named the volume (ADC-29).
-     */
+    /* Whether actual state has the PersistentVolume: not if only nodes named the volume (ADC-29) */
     gboolean has_spec;
     const char *device_path; /* interned; of CSI volumes "" (ADC-60); NULL: attached nowhere */
     GSList *pairs;           /* of AttachPair, as they came: mostly one */

@@ -22,8 +22,7 @@ typedef struct {
     GList link; /* in the queue */
 } QueuedEvent;
 
-/* An event that was written before: its place in the API server, found by the hash of the object.
- */
+/* An event that was written before: its place in the API server, found by the hash of the object */
 typedef struct {
     uint32_t hash;
     uint32_t index; /* + 1; 0: free */

@@ -75,8 +75,7 @@ struct Cluster {
 Instance *cluster_instance(const Cluster *self, const char *process, const char *instance);
 /* Returns: (borrowed): the process that renews the lease of @node; NULL: there is none */
 Instance *cluster_node_agent(const Cluster *self, const char *node);
-/* Tells the models of that process what has happened to its machine. Returns: whether one listens
- */
+/* Tells the models of that process what has happened to its machine. Returns: one listens */
 gboolean instance_tell_machine_event(const Instance *self, const MachineEvent *event);
 void instance_kill(Instance *self); /* the same, without telling any listener */
 /* Starts it after its start-up time. */

@@ -3,8 +3,7 @@
 
 #include "model.h"
 
-/* One run's world: engine, objects, API server, drivers, and the running instances of all models.
- */
+/* One run's world: engine, objects, API server, drivers, and the running instances of all models */
 typedef struct {
     Sim *sim;                 /* borrowed */
     Objects *objects;         /* borrowed */
@@ -77,8 +76,7 @@ NodePluginPod cluster_plugin_pod(const Cluster *self, unsigned driver, const cha
 /* Changes the state from now on. A registrar that listens has created a new socket. The node gets
  * MACHINE_PLUGIN_CHANGED. */
 void cluster_set_registrar(Cluster *self, unsigned driver, const char *node, RegistrarState state);
-/* Kills the driver's container on a node; it is back after @delay. The registrar does not notice.
- */
+/* Kills the driver's container on a node; it is back after @delay. The registrar does not notice */
 void cluster_restart_plugin(Cluster *self, unsigned driver, const char *node, SimTime delay);
 /* @driver: (out): its number. Returns: FALSE: no such driver */
 gboolean cluster_find_driver_number(const Cluster *self, const char *name, unsigned *driver);

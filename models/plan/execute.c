@@ -45,8 +45,7 @@ is_timed_request(const Step *step)
     return step->kind == STEP_CALL || (step->kind == STEP_REQUEST && !step->write.is_noop);
 }
 
-/* Returns: the first request or call; NULL: there is none, or a wait, poll or gathering comes first
- */
+/* Returns: the first request or call; NULL: none, or a wait, poll or gathering comes first */
 static const Step *
 first_request(const Plan *plan)
 {

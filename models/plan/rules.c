@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rules.h"
 
-/* Right unless a row wants and forbids the same fact: rule_applies() tells that it never applies.
- */
+/* Right unless a row wants and forbids the same fact: rule_applies() tells that it never applies */
 static inline gboolean
 has_all_and_none(const Rule *self, uint32_t facts)
 {

@@ -447,8 +447,7 @@ static const SimEventType pop_event = {
     .fire = pop_pods,
 };
 
-/* Deferred: all pods that enter activeQ at one instant are in the heap before the first is taken.
- */
+/* Deferred: all pods that enter activeQ at one instant are in the heap before the first is taken */
 void
 scheduler_wake_loop(Scheduler *self)
 {

@@ -59,8 +59,7 @@ typedef enum {
     BINDING_FAILED,
 } BindingState;
 
-/* VB-94: the progress of the claims of @pod_key. @why: (out) (owned) (nullable): of BINDING_FAILED
- */
+/* VB-94: the progress of the claims of @pod_key. @why: (out) (owned): of BINDING_FAILED */
 BindingState volume_binder_check(const VolumeBinder *self,
                                  const VolumeChoice *choices,
                                  unsigned n,

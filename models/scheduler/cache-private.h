@@ -6,8 +6,7 @@
 /* What the files of the cache share: cache.c has the nodes, cache-order.c their order and zones,
  * cache-pods.c the pods on them, cache-volumes.c the volumes of those. */
 
-/* How many templates of pods can wait side by side before the memo of one is dropped for another.
- */
+/* How many templates of pods can wait side by side before the memo of one is dropped for another */
 #define N_MEMOS 4
 /* The nodes of a region and zone, in the order in which they came. */
 typedef struct {

@@ -42,8 +42,7 @@ uint32_t cluster_event_plugins(const ClusterEvent *event);
 /* SCH-66: the same without hints: plugins are not asked whether the event helps, and hear of more
  * changes of nodes. */
 uint32_t cluster_event_plugins_unasked(const ClusterEvent *event);
-/* SCH-66: whether the pod would fit on the changed node, by its requests, labels and taints alone.
- */
+/* SCH-66: whether the pod would fit on the changed node, by requests, labels and taints alone. */
 gboolean cluster_event_fits(const ClusterEvent *event, const Pod *pod, const NodeInfo *node);
 /* SCH-66: whether a pod that has got a node may satisfy @pod's affinity. */
 gboolean cluster_event_is_company(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by);

@@ -78,8 +78,7 @@ void scheduler_enter_queue(Scheduler *self, const Pod *pod);
 /* Puts it into this store, and wakes the loop that empties the store. */
 void scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place);
 
-/* Metrics (measure.c). A pod has moved: @event is Kubernetes' label, or the event in the cluster.
- */
+/* Metrics (measure.c). A pod has moved: @event is Kubernetes' label, or the event in the cluster */
 void scheduler_count_move(const Scheduler *self, const QueuedPod *entry, const char *event);
 void
 scheduler_count_moved_by(const Scheduler *self, const QueuedPod *entry, const ClusterEvent *event);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-/* Kinds of waits in the log of causes: why time passed. Result files use these names; append only.
- */
+/* Kinds of waits in the log of causes: why time passed. Results use these names; append only. */
 #define WAITS(X)                                                                                   \
     X(WAIT_NONE, "none")                                                                           \
     X(WAIT_SCENARIO, "scenario")          /* until the time an action was planned for */           \

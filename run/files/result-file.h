@@ -12,8 +12,7 @@ typedef struct {
     char *temporary; /* NULL: nothing was written yet */
     int fd;          /* of the temporary; -1: not open */
     GError *error;   /* the first fault, after which nothing more is written; NULL: none */
-    /* Called before each write: FALSE stops it with %G_FILE_ERROR_INTR. NULL: it is never stopped
-     */
+    /* Called before each write: FALSE stops it with %G_FILE_ERROR_INTR. NULL: never stopped */
     gboolean (*go_on)(void *data);
     void *go_on_data;
     /* State of the row writer, see rows.h: */

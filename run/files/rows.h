@@ -99,8 +99,7 @@ row_close(ResultFile *file, char bracket)
     file->goes_on = TRUE;
 }
 
-/* @key: its bytes with ',' before and ": " behind it, so that one piece is appended in most cases
- */
+/* @key: its bytes with ',' before and ": " behind it, so that mostly one piece is appended */
 static inline void
 row_key_bytes(ResultFile *file, const char *key, gsize n)
 {

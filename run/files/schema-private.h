@@ -5,8 +5,7 @@
 
 /* Shared by the files that read and describe the types of schema.h. */
 
-/* A fault such as: "5 minutes" is not a duration. A scalar is quoted, a list or mapping is named.
- */
+/* A fault such as: "5 minutes" is not a duration. A scalar is quoted, a list or mapping is named */
 void schema_fault_not(SchemaReader *self, const SchemaType *type, const json_t *value);
 /* Returns: FALSE after a fault: @value is no duration. 0 needs no unit */
 gboolean schema_duration_value(SchemaReader *self,

@@ -101,7 +101,7 @@ void schema_fault_member(SchemaReader *self,
 /* Checks the type of the value at the reader's place, and reports a fault if it is wrong. */
 gboolean
 schema_expect(SchemaReader *self, const SchemaType *type, const json_t *value, json_type wanted);
-/* "did you mean "x"?" for the nearest of @known. Returns: (owned): NULL: no name is near */
+/* "did you mean "x"?" for the nearest of @known. Returns: (owned): NULL: none is near */
 char *schema_nearest(const char *text, const char *const *known, unsigned n_known);
 /* Memory that the reader frees. Returns: (borrowed): zeroed */
 void *schema_alloc(SchemaReader *self, gsize size);

@@ -291,8 +291,7 @@ describe_fields(Description *self, json_t *object)
     put_fields(self, 0, object, "");
 }
 
-/* Adds the Events about @object that carry @uid. For pods, the kind in the Event does not matter.
- */
+/* Adds the Events about @object that carry @uid. For pods, the kind in the Event does not matter */
 static void
 add_events(const Description *self, json_t *object, const char *uid, GPtrArray *found)
 {

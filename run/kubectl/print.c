@@ -224,8 +224,7 @@ print_yaml(GString *out, json_t *value)
     emit(&self, &event);
     yaml_emitter_flush(emitter);
     yaml_emitter_delete(emitter);
-    /* Unlike Go, libyaml writes dots after a document that ends in kept line breaks or a bare word.
-     */
+    /* Unlike Go, libyaml writes dots after a document that ends in kept breaks or a bare word. */
     if (out->len >= start + 4 && strcmp(out->str + out->len - 4, "...\n") == 0)
         g_string_truncate(out, out->len - 4);
 }

@@ -24,8 +24,7 @@ split_requirements(const char *selector)
     }
 }
 
-/* "key in (a,b)", "key notin (a,b)". @rest: the text after the key. Returns: FALSE if it is neither
- */
+/* "key in (a,b)", "key notin (a,b)". @rest: the text after the key. Returns: FALSE: neither */
 static gboolean
 match_set(const char *rest, const char *value, gboolean *matches)
 {

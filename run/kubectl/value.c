@@ -104,8 +104,7 @@ value_has_word(json_t *list, const char *word)
     return FALSE;
 }
 
-/* %v of a float64: the fewest digits that give the number back; Go writes exponents from 1e21 on.
- */
+/* %v of a float64: the fewest digits that give the number back; Go writes exponents from 1e21 on */
 static void
 append_real(GString *out, double real)
 {

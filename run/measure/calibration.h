@@ -79,7 +79,8 @@ GArray *calibration_shares_alone(const CalibrationShares *self,
  * measured ones. (owned) */
 GArray *
 calibration_shares_base(const CalibrationShares *self, CsiLatency kind, CsiSlowdown slowdown);
-/* The slowdown that makes many and few workers most alike. Exponent 0: no difference, or not tested
+/* The slowdown that makes all numbers of workers most alike. Exponent 0: no difference, or not
+ * tested
  */
 CsiSlowdown calibration_shares_fit(const CalibrationShares *self, CsiLatency kind);
 

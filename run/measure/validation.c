@@ -81,8 +81,7 @@ is_comparable(Validation *self, unsigned row)
     return real->len > 0 && model->len > 0 && g_array_index(model, double, model->len - 1) > 0;
 }
 
-/* Good: within the tolerances. Near: two calibrations of the machine are no nearer to each other.
- */
+/* Good: within the tolerances. Near: two calibrations of the machine are no nearer to each other */
 static void
 judge(ValidationRow *row, unsigned number, const ValidationTolerance *tolerance)
 {

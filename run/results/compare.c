@@ -252,8 +252,7 @@ pair_stage(const Comparison *self, unsigned span)
 
 /* ---- Causes ---- */
 
-/* Leaves out the limit of "external-attacher (5/s, burst 10)": the client is the same in both runs.
- */
+/* Leaves out the limit of "external-attacher (5/s, burst 10)": both runs have the same client. */
 static char *
 cause_name(const json_t *cause)
 {

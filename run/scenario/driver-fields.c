@@ -117,8 +117,7 @@ schema_json_name(const SchemaType *type)
                      "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength", 253);
 }
 
-/* Reads a mapping from names of latencies to items of @item_type, each with @item_bytes in @target.
- */
+/* Reads a mapping from latency names to items of @item_type, each with @item_bytes in @target. */
 static void
 read_by_latency(SchemaReader *reader,
                 const char *example,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* outside the model: several threads make the runs of a sweep at once; each run stays on one thread
- */
+/* outside the model: several threads make the runs of a sweep; each run stays on one thread */
 #include "sweep-runner.h"
 
 #include "sim/random.h"

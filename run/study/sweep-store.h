@@ -12,8 +12,7 @@ typedef struct SweepStore SweepStore;
 GQuark sweep_store_error_quark(void);
 typedef enum {
     SWEEP_STORE_ERROR_IO,      /* the file cannot be read or written */
-    SWEEP_STORE_ERROR_FOREIGN, /* it is of another sweep, another version, or no result file at all
-                                */
+    SWEEP_STORE_ERROR_FOREIGN, /* of another sweep or version, or no result file */
     SWEEP_STORE_ERROR_EXISTS,
 } SweepStoreError;
 

@@ -111,8 +111,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sweep, sweep_free)
 Sweep *sweep_new(const char *name, const char *scenario_file);
 /* @paths: NULL-terminated; copied */
 void sweep_add_parameter(Sweep *self, const char *name, const char *const *paths);
-/* @set, @labels: NULL-terminated; copied. A label for each parameter. Returns: the point's number
- */
+/* @set, @labels: NULL-terminated; copied. A label per parameter. Returns: the point's number */
 unsigned sweep_add_point(Sweep *self, const char *const *set, const char *const *labels);
 /* @statistic: "mean", "p99" and so on, as sweep_statistic_parse() takes it. It must be right. */
 void sweep_add_stage(Sweep *self, const char *name, Stage stage, const char *statistic);

@@ -376,8 +376,7 @@ add_set(GPtrArray *set, const char *path, json_t *value)
     free(text);
 }
 
-/* Adds the changes of a document of kind Solution, in the form of --set. Returns: FALSE with @error
- */
+/* Adds the changes of a Solution, in the form of --set. Returns: FALSE with @error */
 static gboolean
 add_changes(const Lesson *self, json_t *solution, GPtrArray *set, GError **error)
 {

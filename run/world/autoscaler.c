@@ -84,8 +84,7 @@ reaches_volumes(const Run *run, const Pod *pod, const Object *node)
     return TRUE;
 }
 
-/* The driver of a claim's volume, or of its future volume. Returns: NULL: no driver of the scenario
- */
+/* The driver of a claim's volume, present or future. Returns: NULL: no driver of the scenario */
 static const char *
 driver_of(const Run *run, const ObjectKey *key)
 {

@@ -34,8 +34,7 @@ gboolean world_build(Run *self);
  * world_options_clear(). */
 CsiModelledOptions world_driver_options(Run *self, const CsiModelledOptions *options);
 void world_options_clear(CsiModelledOptions *options);
-/* Returns: (borrowed): the object as the API server has it; NULL: there is none. @name: NULL: none
- */
+/* Returns: (borrowed): the object as the API server has it; NULL: none. @name: NULL: none */
 const Object *world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (owned): the Node number @i of a group, in @zone (nullable); NULL with @self->error */
 Object *world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone);

@@ -138,8 +138,7 @@ program_of(Telemetry *self, const char *job)
     return program;
 }
 
-/* Several replicas of a program have a client with this name: the leader's Lease tells which one.
- */
+/* Several replicas of a program have a client with this name: the leader's Lease tells which one */
 static ClientSeries *
 candidate_series(Telemetry *self, const ObjectKey *lease)
 {

@@ -5,8 +5,7 @@
 
 #include "models/api/pod.h"
 
-/* A run's objects and a parser that collects faults. Manifests in tests are written with ' for ".
- */
+/* A run's objects and a parser that collects faults. Manifests in tests are written with ' for " */
 typedef struct {
     Objects *objects;
     ApiParser parser;

@@ -302,8 +302,7 @@ see(void *data, WatchType type, const Object *object)
     watcher->last_at = sim_now(watcher->world->sim);
 }
 
-/* API-71, CGO-11: no version is left out. API-S1 to S5, WL-90: an unbound pod goes by two writes.
- */
+/* API-71, CGO-11: no version is left out. API-S1 to S5, WL-90: an unbound pod goes by two writes */
 static void
 watches_see_every_version_in_order(void **state)
 {

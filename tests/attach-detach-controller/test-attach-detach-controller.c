@@ -224,8 +224,7 @@ dead_node(StorageWorld *world)
     go_on(world, 2 * SIM_SECOND);
 }
 
-/* ADC-V9: uncertain, the volume no longer holds back the other node, but one operation at a time.
- */
+/* ADC-V9: uncertain, the volume no longer holds back the other node, but one operation at a time */
 static void
 detach_fails_once(StorageWorld *world)
 {

@@ -395,8 +395,7 @@ two_nodes_are_told(StorageWorld *world)
 
 /* ---- What is attached is verified (ADC-50) ---- */
 
-/* Somebody deletes the VolumeAttachment of a pod that runs: within a minute it is attached again.
- */
+/* Somebody deletes the VolumeAttachment of a pod that runs: within a minute it is attached again */
 static void
 attachment_is_deleted(StorageWorld *world)
 {

@@ -22,8 +22,7 @@ gboolean moments_is_about_images(const char *reason);
 /* Takes @name. Keeps only the first time. */
 void moments_add(Moments *self, char *name, double at);
 void moments_add_pair(Moments *self, const char *pod, const char *claim);
-/* From now on @volume, any drawn name, stands for @claim; NULL: as before. The first call counts.
- */
+/* From now on @volume, any drawn name, stands for @claim; NULL: as before. The first call counts */
 void moments_label(Moments *self, const char *volume, const char *claim);
 /* Names of a ReplicaSet's pods end in the hash of their template, which is not simulated, and five
  * drawn letters. Names them by the rest and the order of appearance, "web#1", and the set "web#".

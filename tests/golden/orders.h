@@ -7,8 +7,7 @@
  * instants. */
 typedef struct Orders Orders;
 
-/* "csi-provisioner create persistentvolumes 200", the @nth of its kind for these objects, from 1.
- */
+/* "csi-provisioner create persistentvolumes 200", the @nth of its kind for these objects, from 1 */
 typedef struct {
     const char *what; /* interned */
     unsigned nth;

@@ -114,8 +114,7 @@ typedef struct {
     double apart_s; /* between two taints; 0: whatever */
 } ZoneCase;
 
-/* NL-7, NL-8, NL-9, NL-10, NL-31, NL-34, NL-35, NL-37, NL-V3, NL-V4. Ten minutes after the crash.
- */
+/* NL-7, NL-8, NL-9, NL-10, NL-31, NL-34, NL-35, NL-37, NL-V3, NL-V4. Ten minutes after the crash */
 static const ZoneCase zone_cases[] = {
     {"one in 10 s",                                     10,  4,  "", 4,  4,  10},
     {"one in 10 s, and never more at once",             60,  20, "", 20, 20, 10},

@@ -172,8 +172,7 @@ run_release(uint64_t seed, gboolean polling)
     return all;
 }
 
-/* Resyncs leave a volume alone while its operation is under way, and look at it again after that.
- */
+/* Resyncs leave a volume alone while its operation is under way, and look at it again after that */
 static void
 released_volumes_sleep_while_they_are_reclaimed(void **state)
 {

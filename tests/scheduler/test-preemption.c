@@ -147,8 +147,7 @@ preemption_for_a_volume(StorageWorld *world)
     assert_string_equal(stored_pod(world, "high")->node_name, "n1");
 }
 
-/* VF-4, VF-W4: an attached volume counts without its pod, so no victim would help, and none goes.
- */
+/* VF-4, VF-W4: an attached volume counts without its pod, so no victim would help, and none goes */
 static void
 preemption_leaves_attachments(StorageWorld *world)
 {

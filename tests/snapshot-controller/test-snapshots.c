@@ -269,8 +269,7 @@ a_restore_holds_the_deletion_until_the_resync(void **state)
     assert_non_null(snapshot(world, "cut"));
     world_run(world, 905 * SIM_SECOND);
     assert_null(snapshot(world, "cut"));
-    /* The loss of its first finalizer brings the snapshot back, while the content is still there.
-     */
+    /* The loss of its first finalizer brings the snapshot back, while the content is still there */
     assert_int_equal(world_count(world, "DELETE VolumeSnapshotContent", NULL, NULL), 2);
 }
 

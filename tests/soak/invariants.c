@@ -204,8 +204,7 @@ check_mounts(Invariants *self, const Pod *pod)
     }
 }
 
-/* When a pod gets its node, the node has room (VF-50) and reaches all volumes of the pod (VB-94).
- */
+/* When a pod gets its node, the node has room (VF-50) and reaches all volumes of the pod (VB-94) */
 static void
 check_node(Invariants *self, const Pod *pod)
 {

@@ -38,8 +38,7 @@ gboolean loop_device_detach(LoopLedger *ledger, const char *path, GError **error
 /* Tells the kernel that the backing file has grown (LOOP-11). */
 gboolean loop_device_grow(LoopLedger *ledger, int number, GError **error);
 int64_t loop_device_bytes(LoopLedger *ledger, int number); /* -1: unknown */
-/* The device's name: in /dev, or made below the state folder where /dev has none (LOOP-20). (owned)
- */
+/* The device: in /dev, or made below the state folder where /dev has none (LOOP-20). (owned) */
 char *loop_device_path(LoopLedger *ledger, int number, GError **error);
 
 /* Removes devices that the kernel made for us, unless they are in use: the numbers in the ledger

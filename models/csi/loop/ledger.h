@@ -67,8 +67,7 @@ gboolean loop_ledger_is_taken(const char *folder);
 /* Makes a folder below the state folder, with the folders above it, and notes each. @path:
  * relative */
 gboolean loop_ledger_make_folder(LoopLedger *self, const char *path, GError **error);
-/* Removes a file or empty folder that we made. It may be gone already, or contain files of others.
- */
+/* Removes a file or empty folder that we made. It may be gone, or contain files of others. */
 gboolean loop_ledger_remove(LoopLedger *self, LoopDeed deed, const char *path, GError **error);
 /* fsync() of a folder below the state folder. */
 gboolean loop_ledger_flush_folder(const LoopLedger *self, const char *path, GError **error);

@@ -14,8 +14,7 @@ typedef struct {
 /* Probes a device. @type: (out) (owned): "ext4"; %NULL: it is empty. Returns: FALSE if unsure: it
  * must not be formatted */
 gboolean loop_probe(const char *device, char **type, GError **error);
-/* Whether this driver can make and grow file systems of this type. @bytes_min: (out): the smallest
- */
+/* Whether this driver can make and grow this file system. @bytes_min: (out): the smallest */
 gboolean loop_type_is_known(const char *type, int64_t *bytes_min);
 gboolean loop_format(const LoopTools *tools, const char *device, const char *type, GError **error);
 /* LOOP-5: checks a formatted device before it is mounted for writing. Returns: FALSE if errors are

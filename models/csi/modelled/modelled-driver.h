@@ -65,8 +65,7 @@ typedef struct {
 } CsiModelledPool;
 
 typedef enum {
-    CSI_LOCK_VOLUME, /* one controller call per volume, one node call per volume and node (CSI-46)
-                      */
+    CSI_LOCK_VOLUME, /* one controller call a volume, one node call a volume and node (CSI-46) */
     /* the same, but attaching to two nodes at once is allowed, as in the EBS driver */
     CSI_LOCK_VOLUME_AND_NODE,
     CSI_LOCK_NONE,

@@ -149,8 +149,7 @@ compare_volumes(gconstpointer a, gconstpointer b)
     return strcmp(first->meta.key->name, second->meta.key->name);
 }
 
-/* One volume of the claim's class, judged by all but the node. Returns: FALSE: the search is over
- */
+/* One volume of the claim's class, judged by all but the node. Returns: FALSE: the search ends */
 static gboolean
 offer_volume(Cycle *cycle, CycleClaim *claim, const MatchQuery *query, const Object *stored)
 {
@@ -500,8 +499,7 @@ narrow_to_unbound(Cycle *cycle)
     return TRUE;
 }
 
-/* Bound and unbound claims together may give a node two reasons (VB-21): then each node is asked.
- */
+/* Bound and unbound claims together may give a node two reasons (VB-21): then each node is asked */
 static void
 narrow_nodes(Cycle *cycle)
 {

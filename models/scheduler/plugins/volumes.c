@@ -182,8 +182,7 @@ limit_of(const NodeInfo *node, const char *driver)
     return -1;
 }
 
-/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4).
- */
+/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4) */
 Verdict
 volume_limits_filter(Cycle *cycle, const NodeInfo *node)
 {

@@ -12,8 +12,7 @@
 #define ANNOTATION_MAX "deployment.kubernetes.io/max-replicas"
 #define ANNOTATION_REVISION_HISTORY "deployment.kubernetes.io/revision-history"
 
-/* A set that gets another size. A second row of the same set begins with the result of the first.
- */
+/* A set that gets another size. A second row of the same set begins with the result of the first */
 typedef struct {
     const ReplicaSet *set;
     int32_t replicas;

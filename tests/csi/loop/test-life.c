@@ -348,8 +348,7 @@ twenty_at_once(void **state)
     twenty_pods();
 }
 
-/* A /dev of our own, as a container's: eight loop devices, and no kernel that adds what it makes.
- */
+/* A /dev of our own, as a container's: eight loop devices, and no kernel that adds what it makes */
 static void
 make_static_dev(void)
 {

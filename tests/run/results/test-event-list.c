@@ -13,8 +13,7 @@
 #include "models/api/field.h"
 #include "run/results/event-list.h"
 
-/* Compares events.json and events.jsonl with a JSON library and with the API server's own Events.
- */
+/* Compares events.json and events.jsonl with a JSON library and with the API server's own Events */
 
 static const char scenario_text[] =
     "apiVersion: kvolsim.io/v1\n"

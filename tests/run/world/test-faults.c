@@ -174,8 +174,7 @@ places_of(const Run *run)
     return places;
 }
 
-/* KVM-68: a power cut removes mounts but not attachments; containers start again in the same pod.
- */
+/* KVM-68: a power cut removes mounts but not attachments; containers start again in the same pod */
 static void
 reboot(void **state)
 {

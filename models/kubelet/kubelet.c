@@ -7,7 +7,6 @@
 #define AT(member) offsetof(KubeletOptions, member)
 #define FIRST_LOOK (970 * SIM_MS) /* TIM-94: mounts 1.1 s after the start */
 
-/* clang-format off: one flag a line */
 static const ProcessFlag flags[] = {
     {"nodeStatusUpdateFrequency",        FLAG_DURATION, AT(node_status_update_frequency),        "10s",
      "time between two checks of the node's own status (KVM-7)"                                                                                                       },
@@ -37,7 +36,6 @@ static const ProcessFlag flags[] = {
      "5m",                                                                                               "time for which the Node still reports past pressure (NL-25)"},
     {NULL,                               FLAG_BOOL,     0,                                       NULL,   NULL                                                         },
 };
-/* clang-format on */
 
 const ProcessClass kubelet_process = {
     .name = "kubelet",

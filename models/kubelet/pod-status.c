@@ -35,7 +35,6 @@ typedef struct {
 
 /* POD_UNKNOWN: the phase stays. A pod that waits for its first start has no sandbox. A pod that is
  * over keeps its phase at first (KVM-88). VIEW_FAILED leaves the conditions alone (TIM-51a). */
-/* clang-format off: one row a line */
 static const ViewTells view_tells[] = {
     [VIEW_NONE] = {"SEQ-9",  POD_UNKNOWN,   KEEP, KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
     [VIEW_WAITING] = {"SEQ-9",  POD_PENDING,   NO,   YES,  NO,   TRUE,  FALSE, NULL,           NULL},
@@ -50,7 +49,6 @@ static const ViewTells view_tells[] = {
     [VIEW_REJECTED] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, FALSE, "NodeShutdown",
                    "Pod was rejected as the node is shutting down."                             },
 };
-/* clang-format on */
 
 static gboolean
 condition_set(PodCondition *condition,

@@ -91,7 +91,6 @@ typedef struct {
 } PressureWords;
 
 /* pkg/kubelet/nodestatus/setters.go; [1]: while it lasts */
-/* clang-format off: one row a line */
 static const PressureWords words[N_NODE_PRESSURES][2] = {
     [NODE_MEMORY_PRESSURE] =
         {
@@ -113,7 +112,6 @@ static const PressureWords words[N_NODE_PRESSURES][2] = {
              "NodeHasInsufficientPID"},
                                 },
 };
-/* clang-format on */
 
 /* A condition that the Node does not have is not added while all is well. */
 static gboolean

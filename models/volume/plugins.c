@@ -5,7 +5,6 @@
 
 #define ANNOTATION_MOUNT_OPTIONS "volume.beta.kubernetes.io/mount-options"
 
-/* clang-format off: a table */
 static const VolumePlugin plugins[] = {
     {"csi",        "kubernetes.io/csi",          TRUE,  TRUE,  TRUE },
     {"flexVolume", "kubernetes.io/flexvolume",   TRUE,  TRUE,  TRUE },
@@ -15,7 +14,6 @@ static const VolumePlugin plugins[] = {
     {"nfs",        "kubernetes.io/nfs",          FALSE, FALSE, FALSE},
     {"hostPath",   "kubernetes.io/host-path",    FALSE, FALSE, FALSE},
 };
-/* clang-format on */
 
 const VolumePlugin *
 volume_plugin_find(const VolumeSource *source)

@@ -41,29 +41,32 @@ static const Rule unused[] = {
     {"T-2", 0, A, 2},
     {"T-3", A, A, 3},
 };
+/* Rows of unequal length. */
+/* clang-format off */
 static const Rule by_release[] = {
-    {"T-1",        A, 0,    1,         .until = 26},
-    {"T-2",            A,         0, 2, .since = 26},
-    {"T-3", 0,  A,  3         },
+    {"T-1", A, 0, 1, .until = 26},
+    {"T-2", A, 0, 2, .since = 26},
+    {"T-3", 0, A, 3},
 };
 static const Rule release_gap[] = {
-    {"T-1",        A, 0,    1,         .until = 26},
-    {"T-2",            A,         0, 2, .since = 27},
-    {"T-3", 0,  A,  3         },
+    {"T-1", A, 0, 1, .until = 26},
+    {"T-2", A, 0, 2, .since = 27},
+    {"T-3", 0, A, 3},
 };
 static const Rule by_gate[] = {
-    {"T-1",            A, 0,    1,             .gate = GATE},
-    {"T-2",                A,             0, 2, .no_gate = GATE},
-    {"T-3", 0,  A,  3             },
+    {"T-1", A, 0, 1, .gate = GATE},
+    {"T-2", A, 0, 2, .no_gate = GATE},
+    {"T-3", 0, A, 3},
 };
 static const Rule gate_gap[] = {
-    {"T-1", A, 0,    1,  .gate = GATE},
-    {"T-3",     0,  A, 3},
+    {"T-1", A, 0, 1, .gate = GATE},
+    {"T-3", 0, A, 3},
 };
 static const Rule by_any[] = {
-    {"T-1", 0, 0,    1,      .any = A | B},
-    {"T-2",     0,  A | B, 2},
+    {"T-1", 0, 0,     1, .any = A | B},
+    {"T-2", 0, A | B, 2},
 };
+/* clang-format on */
 
 static const struct {
     const char *what;

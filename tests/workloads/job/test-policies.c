@@ -133,7 +133,6 @@ play_nodes(StorageWorld *world)
     }
 }
 
-/* clang-format off: JSON in pieces, a case in two lines */
 #define RULES(rules) "\"podFailurePolicy\": {\"rules\": [" rules "]}"
 #define ON_CODES(action, operator, values)                                                         \
     "{\"action\": \"" action "\", \"onExitCodes\": {\"operator\": \""                              \
@@ -218,7 +217,6 @@ static const StoryCase stories[] = {
     {"a failed index may come first",                     INDEXED(2) PER_INDEX(0) ", " SUCCESS(OF("1")),                                                                          "0=1 1=0",
      SOME_FAILED,1,1,"0"                                                                                                 },
 };
-/* clang-format on */
 
 static void
 expect_end(StorageWorld *world, const StoryCase *row, const char *last)
@@ -346,7 +344,6 @@ managed_elsewhere(void **state)
 
 /* ---- Manifests ---- */
 
-/* clang-format off: the spec, then its faults */
 static const struct {
     const char *spec, *faults;
 } broken[] = {
@@ -416,7 +413,6 @@ static const struct {
     {"\"managedBy\": \"somebody\"",              "spec.managedBy: Invalid value: \"somebody\": must be a "
                                     "domain-prefixed path (such as \"acme.io/foo\")"            },
 };
-/* clang-format on */
 
 static void
 broken_manifests(void **state)

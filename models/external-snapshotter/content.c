@@ -102,18 +102,16 @@ is_ours(const ExternalSnapshotter *self, const SnapshotContent *content)
 static uint32_t
 content_facts(const ExternalSnapshotter *self, const SnapshotContent *content)
 {
-    const Object *meta = &content->meta;
-    uint32_t facts = 0;
+    uint32_t facts = KNOWN;
 
     if (content == NULL)
         return 0;
-    facts |= KNOWN;
     facts |= is_ours(self, content) ? OURS : 0;
-    facts |= object_store_is_newer(self->store, meta) ? STALE : 0;
+    facts |= object_store_is_newer(self->store, &content->meta) ? STALE : 0;
     facts |= snapshotter_should_delete(content) ? DOOMED : 0;
     if (content->handle != NULL && g_strcmp0(content->deletion_policy, "Delete") == 0)
         facts |= AT_DRIVER;
-    facts |= object_has_finalizer(meta, FINALIZER_SNAPSHOT_CONTENT) ? HELD : 0;
+    facts |= object_has_finalizer(&content->meta, FINALIZER_SNAPSHOT_CONTENT) ? HELD : 0;
     if (content->volume_handle != NULL && !snapshot_content_has_status(content))
         facts |= NEW;
     facts |= content->readiness == SNAPSHOT_READY ? READY : 0;

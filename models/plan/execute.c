@@ -496,9 +496,19 @@ resolve_base(Plan *plan, Step *step)
     return changed;
 }
 
+static void
+wait_over(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    if (plan->component != NULL)
+        plan->cursor++;
+    plan_go_on(sim, plan);
+}
+
 static const SimEventType wait_event = {
     .name = "component/wait",
-    .fire = plan_go_on,
+    .fire = wait_over,
     .free_data = plan_drop,
 };
 
@@ -530,22 +540,10 @@ plan_step_text(const Step *step)
     g_assert_not_reached();
 }
 
-/* During a wait the cursor is at the next step already. Returns: the step that began last; NULL:
- * none is under way */
-static const Step *
-step_under_way(const Plan *plan)
-{
-    unsigned cursor = plan->cursor;
-
-    if (cursor > 0 && plan_step(plan, cursor - 1)->kind == STEP_WAIT)
-        cursor--;
-    return cursor < plan->n_steps ? plan_step(plan, cursor) : NULL;
-}
-
 void
 plan_under_way(const Plan *self, const char **step_text, const char **rule)
 {
-    const Step *step = step_under_way(self);
+    const Step *step = self->cursor < self->n_steps ? plan_step(self, self->cursor) : NULL;
 
     *step_text = step != NULL ? plan_step_text(step) : NULL;
     *rule = step != NULL ? step->rule : self->rule;
@@ -598,7 +596,6 @@ carry_out(Plan *plan, Step *step)
     case STEP_GATHER:
         return gather(plan, step);
     case STEP_WAIT:
-        plan->cursor++;
         sim_at_detail(plan->component->sim,
                       sim_time_add(sim_now(plan->component->sim), step->wait.delay), &wait_event,
                       plan_ref(plan), step->wait.wait, plan->component->label);

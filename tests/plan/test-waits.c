@@ -27,6 +27,32 @@ a_driver_s_error_is_told_as_go_prints_it(void **state)
     assert_non_null(strstr(world->log->str, "a failed: rpc error: code = InvalidArgument desc = "));
 }
 
+static void
+decide_wait_and_get(const void *self, Plan *plan)
+{
+    (void)self;
+    tester_polling = plan;
+    plan_wait(plan, 100 * SIM_MS, WAIT_POLL);
+    plan_get(plan, plan_key(plan), PLAN_GO_ON);
+}
+
+static void
+the_step_under_way_is_the_one_that_takes_time(void **state)
+{
+    World *world = *state;
+    const char *step, *rule;
+
+    tester_start(world, decide_wait_and_get);
+    tester_sync_key(world, "a");
+    sim_run_until(world->sim, 50 * SIM_MS);
+    plan_under_way(tester_polling, &step, &rule);
+    assert_string_equal(step, "wait");
+    sim_run_until(world->sim, 105 * SIM_MS);
+    plan_under_way(tester_polling, &step, &rule);
+    assert_string_equal(step, "get");
+    sim_run_until(world->sim, SIM_SECOND);
+}
+
 static int
 claim_exists(const void *self, const Plan *plan)
 {
@@ -309,6 +335,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_driver_s_error_is_told_as_go_prints_it),
+        TEST(the_step_under_way_is_the_one_that_takes_time),
         TEST(a_poll_looks_on_its_grid),
         TEST(a_poll_gives_up),
         cmocka_unit_test(a_poll_that_sleeps_ends_as_one_that_does_not),

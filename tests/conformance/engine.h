@@ -10,7 +10,7 @@
  *
  * A suite is a table of acts. The function of an act gets a Case, creates a world, fills caches,
  * does what the case asks, and compares; each difference is a case_fail(). A new suite needs a file
- * suite-<name>.c with its table, and a line in the table of conformance.c.
+ * suite-<name>.c with its table, and a line in suites.h.
  *
  * Most acts run one sync of a component:
  *
@@ -136,14 +136,6 @@ void case_forget(Case *self);
 
 /* ---- The suites ---- */
 
-extern const Suite pv_controller_suite, pv_matching_suite, protection_suite;
-extern const Suite external_provisioner_suite;
-extern const Suite external_resizer_suite;
-extern const Suite scheduler_binding_suite, scheduler_limits_suite, scheduler_restrictions_suite,
-    scheduler_zone_suite;
-extern const Suite provisioner_topology_suite;
-extern const Suite storage_capacity_suite;
-extern const Suite external_attacher_suite;
-extern const Suite attach_detach_suite;
-extern const Suite volume_operations_suite;
-extern const Suite kubelet_volumes_suite;
+#define SUITE(name) extern const Suite name##_suite;
+#include "tests/conformance/suites.h"
+#undef SUITE

@@ -115,7 +115,6 @@ api_parser_expect(ApiParser *self, const json_t *value, json_type type)
 
 REF_COUNTED_DEFINE(OwnerReferences, owner_references, g_free)
 
-static OwnerReferences *owner_references_new(const OwnerReference *items, unsigned n);
 REF_LIST_DEFINE(OwnerReferences, OwnerReference, owner_references)
 
 OwnerReferences *

@@ -8,6 +8,7 @@
 OwnerReferences *owner_references_ref(const OwnerReferences *self);
 void owner_references_unref(OwnerReferences *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OwnerReferences, owner_references_unref)
+OwnerReferences *owner_references_new(const OwnerReference *items, unsigned n); /* NULL if none */
 gboolean owner_references_equal(const OwnerReferences *a, const OwnerReferences *b);
 /* Returns: (owned): @self (nullable) with @reference, which replaces a reference with the same
  * uid */

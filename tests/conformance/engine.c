@@ -540,21 +540,23 @@ plan_is_over(void *component, Plan *plan, PlanEnd end, const char *message)
 }
 
 void
-case_run_plan(Case *self, void *component, PlanDecide decide, ObjectKey *key)
+case_run_start(Case *self, PlanStart *start)
 {
-    PlanStart start = {
-        .component = component,
-        .decide = decide,
-        .key = key,
-        .owner = self,
-        .done = plan_is_over,
-    };
-
+    start->owner = self;
+    start->done = plan_is_over;
     self->plan_over = FALSE;
-    plan_start(&start);
+    plan_start(start);
     case_wait(self, SYNC_TIME);
     if (!self->plan_over)
         case_fail(self, "the sync does not end");
+}
+
+void
+case_run_plan(Case *self, void *component, PlanDecide decide, ObjectKey *key)
+{
+    PlanStart start = {.component = component, .decide = decide, .key = key};
+
+    case_run_start(self, &start);
 }
 
 /* ---- From start to end ---- */

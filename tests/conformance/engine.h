@@ -131,6 +131,8 @@ Informer *case_informer(const Case *self, const ModelClass *class, ObjectKind ki
 void case_wait(Case *self, SimTime time);
 /* One plan of the component, to its end, and the operations that it starts, to theirs. */
 void case_run_plan(Case *self, void *component, PlanDecide decide, ObjectKey *key);
+/* The same of a start that the component has made; its owner and its end are the case's. */
+void case_run_start(Case *self, PlanStart *start);
 /* Forgets what was seen so far. */
 void case_forget(Case *self);
 

@@ -1,65 +1,130 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/manifest.h"
 #include "models/workloads/stateful-set/private.h"
-
-#include <string.h>
 
 /* The owners of a StatefulSet's claim (WL-60): the claim lives as long as the set, or as long as
  * the pod that the set no longer wants. */
 
 enum {
     KNOWN = 1 << 0,
-    FOREIGN = 1 << 1,      /* somebody else is its controller */
-    WHEN_DELETED = 1 << 2, /* persistentVolumeClaimRetentionPolicy.whenDeleted is Delete */
-    WHEN_SCALED = 1 << 3,  /* .whenScaled is Delete */
-    IN_RANGE = 1 << 4,     /* the pod's ordinal is within the set's range */
-    CLAIM_FACTS_END = 1 << 5,
+    STALE = 1 << 1,        /* it refers to an older set or pod of the same name */
+    FOREIGN = 1 << 2,      /* somebody else is its controller, and the policy deletes claims */
+    WHEN_DELETED = 1 << 3, /* persistentVolumeClaimRetentionPolicy.whenDeleted is Delete */
+    WHEN_SCALED = 1 << 4,  /* .whenScaled is Delete */
+    IN_RANGE = 1 << 5,     /* the pod's ordinal is within the set's range */
+    CLAIM_FACTS_END = 1 << 6,
 };
 
-/* Columns: all of these hold, none of these, then, and if not 0 one of these. */
+/* Columns: all of these hold, none of these, then. */
 static const Rule claim_table[] = {
-    {"WL-60", 0,                                             KNOWN,                      CLAIM_OWNER_LATER, 0                         },
-    {"WL-60", KNOWN,                                         WHEN_DELETED | WHEN_SCALED, CLAIM_OWNER_NONE,  0                         },
-    {"WL-63", KNOWN | FOREIGN,                               0,                          CLAIM_OWNER_KEPT,  WHEN_DELETED | WHEN_SCALED},
-    {"WL-60", KNOWN | WHEN_DELETED,                          FOREIGN | WHEN_SCALED,      CLAIM_OWNER_SET,   0                         },
-    {"WL-60", KNOWN | WHEN_DELETED | WHEN_SCALED | IN_RANGE, FOREIGN,                    CLAIM_OWNER_SET,   0                         },
-    {"WL-60", KNOWN | WHEN_SCALED | IN_RANGE,                FOREIGN | WHEN_DELETED,     CLAIM_OWNER_NONE,  0                         },
-    {"WL-60", KNOWN | WHEN_SCALED,                           FOREIGN | IN_RANGE,         CLAIM_OWNER_POD,   0                         },
+    {"WL-60", 0,                                             KNOWN,                                        CLAIM_OWNER_LATER},
+    {"WL-66", KNOWN | STALE,                                 0,                                            CLAIM_OWNER_KEPT },
+    {"WL-63", KNOWN | FOREIGN,                               STALE,                                        CLAIM_OWNER_NONE },
+    {"WL-60", KNOWN,                                         STALE | FOREIGN | WHEN_DELETED | WHEN_SCALED, CLAIM_OWNER_NONE },
+    {"WL-60", KNOWN | WHEN_DELETED,                          STALE | FOREIGN | WHEN_SCALED,                CLAIM_OWNER_SET  },
+    {"WL-60", KNOWN | WHEN_DELETED | WHEN_SCALED | IN_RANGE, STALE | FOREIGN,                              CLAIM_OWNER_SET  },
+    {"WL-60", KNOWN | WHEN_SCALED | IN_RANGE,                STALE | FOREIGN | WHEN_DELETED,               CLAIM_OWNER_NONE },
+    {"WL-60", KNOWN | WHEN_SCALED,                           STALE | FOREIGN | IN_RANGE,                   CLAIM_OWNER_POD  },
 };
 
 const RuleTable stateful_claim_rules =
     RULE_TABLE("owners of StatefulSets' claims", CLAIM_FACTS_END, claim_table);
 
-static gboolean
-is_pod_of_name(const OwnerReference *owner, const ClaimOwners *owners)
+static OwnerName
+name_of_kind(ObjectKind kind, const ObjectKey *key, const Object *object)
 {
-    return strcmp(owner->kind, "Pod") == 0 && strcmp(owner->name, owners->pod_key->name) == 0;
+    const KindClass *class = kind_class(kind);
+
+    return (OwnerName){
+        .api_version = class->api_version,
+        .kind = class->kind,
+        .name = key->name,
+        .uid = object == NULL ? (ObjectUid){0, 0}
+              : object->uid,
+    };
 }
 
-static gboolean
-is_foreign(const Object *claim, const ClaimOwners *owners)
+static OwnerName
+name_of_set(const ClaimOwners *owners)
 {
-    const OwnerReference *controller = object_controller(claim);
+    return name_of_kind(KIND_STATEFUL_SET, owners->set->meta.key, &owners->set->meta);
+}
 
-    return controller != NULL && !object_uid_equal(controller->uid, owners->set->meta.uid) &&
-           !is_pod_of_name(controller, owners);
+static OwnerName
+name_of_pod(const ClaimOwners *owners)
+{
+    return name_of_kind(KIND_POD, owners->pod_key, owners->pod);
+}
+
+gboolean
+owner_name_matches(const OwnerName *self, const OwnerReference *reference)
+{
+    return g_strcmp0(self->api_version, reference->api_version) == 0 &&
+           g_strcmp0(self->kind, reference->kind) == 0 &&
+           g_strcmp0(self->name, reference->name) == 0;
+}
+
+gboolean
+claim_has_stale_owner(const Object *claim, const OwnerName *name)
+{
+    for (unsigned i = 0; claim->owners != NULL && i < claim->owners->n_items; i++)
+        if (owner_name_matches(name, &claim->owners->items[i]))
+            return !object_uid_equal(claim->owners->items[i].uid, name->uid);
+    return FALSE;
+}
+
+gboolean
+claim_has_other_controller(const Object *claim, const ClaimOwners *owners)
+{
+    OwnerName set = name_of_set(owners), pod = name_of_pod(owners);
+
+    if (!owners->set->delete_when_deleted && !owners->set->delete_when_scaled)
+        return FALSE;
+    for (unsigned i = 0; claim->owners != NULL && i < claim->owners->n_items; i++) {
+        const OwnerReference *owner = &claim->owners->items[i];
+        const OwnerName *ours = owner_name_matches(&set, owner)   ? &set
+                                : owner_name_matches(&pod, owner) ? &pod
+                                                                  : NULL;
+        if (ours == NULL ? owner->controller : !object_uid_equal(owner->uid, ours->uid))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean
+claim_has_weak_owner(const Object *claim, const ClaimOwners *owners)
+{
+    ObjectUid pod = name_of_pod(owners).uid;
+
+    for (unsigned i = 0; claim->owners != NULL && i < claim->owners->n_items; i++) {
+        const OwnerReference *owner = &claim->owners->items[i];
+        if (!owner->controller && (object_uid_equal(owner->uid, owners->set->meta.uid) ||
+                                   object_uid_equal(owner->uid, pod)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean
+claim_is_stale(const Object *claim, const ClaimOwners *owners)
+{
+    OwnerName pod = name_of_pod(owners);
+
+    return claim_has_stale_owner(claim, &pod);
 }
 
 ClaimOwner
 claim_owner(const Object *claim, const ClaimOwners *owners)
 {
+    OwnerName set = name_of_set(owners);
     unsigned facts = (owners->set->delete_when_deleted ? WHEN_DELETED : 0) |
                      (owners->set->delete_when_scaled ? WHEN_SCALED : 0) |
                      (owners->is_in_range ? IN_RANGE : 0);
 
     if (claim != NULL)
-        facts |= KNOWN | (is_foreign(claim, owners) ? FOREIGN : 0);
+        facts |= KNOWN | (claim_has_other_controller(claim, owners) ? FOREIGN : 0) |
+                 (claim_has_stale_owner(claim, &set) || claim_is_stale(claim, owners) ? STALE : 0);
     return (ClaimOwner)rules_find(&stateful_claim_rules, facts, NULL)->then;
-}
-
-static gboolean
-is_owned_by_pod(const Object *claim, const ClaimOwners *owners)
-{
-    return owners->pod != NULL && object_is_owned_by(claim, owners->pod);
 }
 
 gboolean
@@ -69,21 +134,29 @@ claim_owners_are_right(const Object *claim, const ClaimOwners *owners)
 
     if (owner == CLAIM_OWNER_KEPT || owner == CLAIM_OWNER_LATER)
         return TRUE;
-    return object_is_owned_by(claim, &owners->set->meta) == (owner == CLAIM_OWNER_SET) &&
-           (owners->pod == NULL || is_owned_by_pod(claim, owners) == (owner == CLAIM_OWNER_POD));
+    return !claim_has_weak_owner(claim, owners) &&
+           object_is_owned_by(claim, &owners->set->meta) == (owner == CLAIM_OWNER_SET) &&
+           (owners->pod != NULL && object_is_owned_by(claim, owners->pod)) ==
+               (owner == CLAIM_OWNER_POD);
 }
 
-/* Returns: whether it changed anything */
-static gboolean
-set_owned(Object *claim, const Object *owner, gboolean wanted)
+/* Drops all references that name the set or the pod, whatever their uid. */
+static void
+drop_owners(Object *claim, const ClaimOwners *owners)
 {
-    if (owner == NULL || object_is_owned_by(claim, owner) == wanted)
-        return FALSE;
-    if (wanted)
-        object_set_owner(claim, owner, TRUE, TRUE);
-    else
-        object_remove_owner(claim, owner);
-    return TRUE;
+    OwnerName set = name_of_set(owners), pod = name_of_pod(owners);
+    OwnerReferences *before = claim->owners;
+    unsigned n = 0;
+
+    if (before == NULL)
+        return;
+    g_autofree OwnerReference *items = g_new(OwnerReference, before->n_items);
+    for (unsigned i = 0; i < before->n_items; i++)
+        if (!owner_name_matches(&set, &before->items[i]) &&
+            !owner_name_matches(&pod, &before->items[i]))
+            items[n++] = before->items[i];
+    claim->owners = owner_references_new(items, n);
+    owner_references_unref(before);
 }
 
 gboolean
@@ -91,19 +164,11 @@ claim_edit_owners(Object *claim, const void *data)
 {
     const ClaimOwners *owners = data;
     ClaimOwner owner = claim_owner(claim, owners);
-    gboolean changed = set_owned(claim, &owners->set->meta, owner == CLAIM_OWNER_SET);
 
-    return set_owned(claim, owners->pod, owner == CLAIM_OWNER_POD) || changed;
-}
-
-gboolean
-claim_is_stale(const Object *claim, const ClaimOwners *owners)
-{
-    for (unsigned i = 0; claim->owners != NULL && i < claim->owners->n_items; i++) {
-        const OwnerReference *owner = &claim->owners->items[i];
-        if (is_pod_of_name(owner, owners) &&
-            (owners->pod == NULL || !object_uid_equal(owner->uid, owners->pod->uid)))
-            return TRUE;
-    }
-    return FALSE;
+    drop_owners(claim, owners);
+    if (owner == CLAIM_OWNER_SET)
+        object_set_owner(claim, &owners->set->meta, TRUE, TRUE);
+    if (owner == CLAIM_OWNER_POD && owners->pod != NULL)
+        object_set_owner(claim, owners->pod, TRUE, TRUE);
+    return TRUE;
 }

@@ -5,6 +5,8 @@
 #include "models/api/workload.h"
 #include "models/workloads/revisions.h"
 
+#include <string.h>
+
 #define LABEL_POD_INDEX "apps.kubernetes.io/pod-index"
 
 ObjectKey *
@@ -60,14 +62,16 @@ stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, Object
 
 /* The pod's volume for a claim of the set. */
 static PodVolume
-claim_volume(Objects *objects, const StatefulPod *pod, const ClaimTemplate *template)
+claim_volume(Objects *objects,
+             const ObjectKey *pod,
+             const PodSpec *spec,
+             const ClaimTemplate *template)
 {
-    const PodSpec *spec = pod->template->spec;
     gboolean device = string_list_has(spec->devices, template->name);
 
     return (PodVolume){
         .name = template->name,
-        .claim_name = stateful_claim_key(objects, template, pod->key)->name,
+        .claim_name = stateful_claim_key(objects, template, pod)->name,
         .device = device,
         .mounted = device || string_list_has(spec->mounts, template->name),
     };
@@ -82,37 +86,49 @@ is_taken_over(const PodVolume *volume, const ClaimTemplates *templates)
     return FALSE;
 }
 
-/* The volumes of claims, and the template's other volumes. A claim replaces the template's volume
- * of its name. Returns: (owned): NULL: none */
-static PodVolumes *
-new_pod_volumes(Objects *objects, const StatefulSet *set, const StatefulPod *pod)
+/* The volumes of claims, and the other volumes. A claim replaces a volume of its name. */
+PodVolumes *
+stateful_pod_volumes(Objects *objects,
+                     const StatefulSet *set,
+                     const ObjectKey *pod,
+                     const PodSpec *spec,
+                     const PodVolumes *others)
 {
-    const PodVolumes *given = pod->template->volumes;
     const ClaimTemplates *templates = set->claim_templates;
-    unsigned n_given = given == NULL ? 0 : given->n_items;
+    unsigned n_others = others == NULL ? 0 : others->n_items;
     unsigned n_templates = templates == NULL ? 0 : templates->n_items;
     unsigned n = 0;
 
-    if (n_given + n_templates == 0)
-        return NULL;
-    g_autofree PodVolume *volumes = g_new0(PodVolume, n_given + n_templates);
+    if (n_others + n_templates == 0)
+        return pod_volumes_ref(others); /* inline volumes alone */
+    g_autofree PodVolume *volumes = g_new0(PodVolume, n_others + n_templates);
     while (n < n_templates) {
-        volumes[n] = claim_volume(objects, pod, templates->items[n]);
+        volumes[n] = claim_volume(objects, pod, spec, templates->items[n]);
         n++;
     }
-    for (unsigned i = 0; i < n_given; i++) {
+    for (unsigned i = 0; i < n_others; i++) {
         PodVolume *volume = &volumes[n];
-        if (is_taken_over(&given->items[i], templates))
+        if (is_taken_over(&others->items[i], templates))
             continue;
-        *volume = given->items[i];
+        *volume = others->items[i];
         if (volume->ephemeral) {
             volume->claim_name =
-                strings_internf(objects_strings(objects), "%s-%s", pod->key->name, volume->name);
+                strings_internf(objects_strings(objects), "%s-%s", pod->name, volume->name);
             claim_template_ref(volume->claim_template);
         }
         n++;
     }
-    return pod_volumes_new(volumes, n);
+    return pod_volumes_new_with_inline(
+        volumes, n, others == NULL ? NULL : string_list_ref(others->inline_drivers));
+}
+
+/* WL-21. */
+static void
+set_identity(Strings *strings, Object *pod, const char *name, int32_t ordinal)
+{
+    object_set_label(pod, strings_intern(strings, LABEL_POD_NAME), name);
+    object_set_label(pod, strings_intern(strings, LABEL_POD_INDEX),
+                     strings_internf(strings, "%d", ordinal));
 }
 
 Object *
@@ -120,17 +136,89 @@ stateful_pod_new(Objects *objects, const StatefulSet *set, const StatefulPod *po
 {
     Strings *strings = objects_strings(objects);
     Object *object = object_new(pod->key);
-    PodVolumes *volumes = new_pod_volumes(objects, set, pod);
+    PodVolumes *volumes =
+        stateful_pod_volumes(objects, set, pod->key, pod->template->spec, pod->template->volumes);
 
     pod_set_spec(POD(object), pod->template->spec, volumes);
     pod_volumes_unref(volumes);
     POD(object)->hostname = pod->key->name;
     object->labels = string_map_ref(pod->template->labels);
     object->annotations = string_map_ref(pod->template->annotations);
-    object_set_label(object, strings_intern(strings, LABEL_POD_NAME), pod->key->name);
-    object_set_label(object, strings_intern(strings, LABEL_POD_INDEX),
-                     strings_internf(strings, "%d", pod->ordinal));
+    set_identity(strings, object, pod->key->name, pod->ordinal);
     object_set_label(object, strings_intern(strings, LABEL_REVISION), pod->revision);
     object_set_owner(object, &set->meta, TRUE, TRUE);
+    return object;
+}
+
+/* ---- Repair (WL-67) ---- */
+
+/* The number at the end of the name; -1: none. */
+static int32_t
+ordinal_of_name(const char *name)
+{
+    const char *digits = strrchr(name, '-');
+    char *end;
+
+    if (digits == NULL || !g_ascii_isdigit(digits[1]))
+        return -1;
+    int64_t ordinal = g_ascii_strtoll(digits + 1, &end, 10);
+    return *end == '\0' && ordinal <= INT32_MAX ? (int32_t)ordinal : -1;
+}
+
+gboolean
+stateful_identity_matches(const StatefulSet *set, const Pod *pod)
+{
+    return stateful_pod_ordinal(set->meta.key, pod->meta.key) >= 0 &&
+           g_strcmp0(object_label(&pod->meta, LABEL_POD_NAME), object_name(&pod->meta)) == 0;
+}
+
+static gboolean
+has_claim(const PodVolumes *volumes, const char *name, const char *claim)
+{
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        if (volumes->items[i].name == name)
+            return !volumes->items[i].ephemeral && volumes->items[i].claim_name == claim;
+    return FALSE;
+}
+
+gboolean
+stateful_volumes_match(Objects *objects, const StatefulSet *set, const Pod *pod)
+{
+    const ClaimTemplates *templates = set->claim_templates;
+    ObjectKey *key = stateful_pod_key_of(objects, set, pod);
+
+    if (ordinal_of_name(object_name(&pod->meta)) < 0)
+        return FALSE;
+    for (unsigned i = 0; templates != NULL && i < templates->n_items; i++)
+        if (!has_claim(pod->volumes, templates->items[i]->name,
+                       stateful_claim_key(objects, templates->items[i], key)->name))
+            return FALSE;
+    return TRUE;
+}
+
+ObjectKey *
+stateful_pod_key_of(Objects *objects, const StatefulSet *set, const Pod *pod)
+{
+    int32_t ordinal = ordinal_of_name(object_name(&pod->meta));
+
+    return ordinal < 0 ? (ObjectKey *)pod->meta.key
+                       : stateful_pod_key(objects, set->meta.key, ordinal);
+}
+
+Object *
+stateful_pod_corrected(Objects *objects, const StatefulSet *set, const Pod *pod)
+{
+    ObjectKey *key = stateful_pod_key_of(objects, set, pod);
+    Object *object = object_edit(&pod->meta);
+
+    if (!stateful_identity_matches(set, pod)) {
+        object->key = key;
+        set_identity(objects_strings(objects), object, key->name, ordinal_of_name(key->name));
+    }
+    if (!stateful_volumes_match(objects, set, pod)) {
+        PodVolumes *volumes = stateful_pod_volumes(objects, set, key, pod->spec, pod->volumes);
+        pod_set_spec(POD(object), pod->spec, volumes);
+        pod_volumes_unref(volumes);
+    }
     return object;
 }

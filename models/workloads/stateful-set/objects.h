@@ -25,3 +25,18 @@ typedef struct {
     const PodTemplate *template; /* of that revision */
 } StatefulPod;
 Object *stateful_pod_new(Objects *objects, const StatefulSet *set, const StatefulPod *pod);
+
+/* WL-67: whether the pod has the name and the label of its ordinal. */
+gboolean stateful_identity_matches(const StatefulSet *set, const Pod *pod);
+/* WL-67: whether each claim of the set is a volume of the pod. */
+gboolean stateful_volumes_match(Objects *objects, const StatefulSet *set, const Pod *pod);
+/* The key that the pod's ordinal gives, whatever the rest of its name; its own key without one. */
+ObjectKey *stateful_pod_key_of(Objects *objects, const StatefulSet *set, const Pod *pod);
+/* Returns: (owned): the pod with the identity and the volumes that do not match put right */
+Object *stateful_pod_corrected(Objects *objects, const StatefulSet *set, const Pod *pod);
+/* The volumes that a pod of the set has, given @others. (owned): NULL: none */
+PodVolumes *stateful_pod_volumes(Objects *objects,
+                                 const StatefulSet *set,
+                                 const ObjectKey *pod,
+                                 const PodSpec *spec,
+                                 const PodVolumes *others);

@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/private.h"
 
-/* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60). */
+/* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60, WL-67). */
+
+/* retry.DefaultBackoff of client-go: four tries, the first wait 10 ms, each five times longer, with
+ * up to a tenth more. */
+#define UPDATE_TRIES 4
+#define UPDATE_RETRY_DELAY (10 * SIM_MS)
+#define UPDATE_RETRY_GROWTH 5
+#define UPDATE_RETRY_JITTER 0.1
 
 /* One pod: a plan of its own, since the pods of a batch go side by side. */
 typedef struct {
     ItemAction action;
     const StatefulSet *set; /* (owned) */
     ObjectKey *pod;
-    const char *revision;
-    const PodTemplate *template; /* (owned): CREATE */
-    int32_t ordinal;
+    Object *new_pod; /* (owned): CREATE */
 } Item;
 
-/* The progress with its claims. */
+/* The progress. */
 typedef struct {
-    unsigned template;  /* index of the claim template in turn */
+    unsigned template;  /* index of the claim template whose claim is made */
+    unsigned owned;     /* index of that whose claim gets its owners */
     const char *errors; /* of claims, interned; NULL: none */
     unsigned n_errors;
+    const char *create_error; /* of the pod */
+    const Pod *given;         /* UPDATE: the version to correct; kept by the plan */
+    unsigned n_tries;         /* UPDATE: that met a conflict */
+    gboolean dirty;           /* UPDATE: the pod is to be written */
+    gboolean tried;           /* UPDATE: it was sent */
 } ItemNotes;
 
 static void
@@ -26,7 +37,7 @@ item_free(void *data)
     Item *item = data;
 
     object_unref(&item->set->meta);
-    pod_template_unref((PodTemplate *)item->template);
+    object_unref(item->new_pod);
     g_free(item);
 }
 
@@ -42,38 +53,39 @@ note_error(Plan *plan, const char *error)
 
 /* WL-65. */
 static void
-plan_pod_event(Plan *plan, const Item *item, const char *error)
+plan_pod_event(Plan *plan, const Item *item, ItemAction action, const char *error)
 {
     static const struct {
         const char *verb, *done, *failed;
     } events[] = {
         [ITEM_CREATE] = {"create", "SuccessfulCreate", "FailedCreate"},
-        [ITEM_CLAIMS] = {"create", "SuccessfulCreate", "FailedCreate"},
         [ITEM_UPDATE] = {"update", "SuccessfulUpdate", "FailedUpdate"},
         [ITEM_DELETE] = {"delete", "SuccessfulDelete", "FailedDelete"},
     };
-    const char *verb = events[item->action].verb, *set = object_name(&item->set->meta);
+    const char *verb = events[action].verb, *set = object_name(&item->set->meta);
 
+    plan_because(plan, "WL-65");
     if (error == NULL)
-        plan_event(plan, &item->set->meta, "Normal", events[item->action].done,
+        plan_event(plan, &item->set->meta, "Normal", events[action].done,
                    "%s Pod %s in StatefulSet %s successful", verb, item->pod->name, set);
     else
-        plan_event(plan, &item->set->meta, "Warning", events[item->action].failed,
+        plan_event(plan, &item->set->meta, "Warning", events[action].failed,
                    "%s Pod %s in StatefulSet %s failed error: %s", verb, item->pod->name, set,
                    error);
 }
 
 /* ---- Owners of the claims (WL-60) ---- */
 
+/* @pod: NULL: not created yet */
 static ClaimOwners
-owners_of(const StatefulSetController *self, const StatefulSet *set, ObjectKey *pod)
+owners_of(const StatefulSet *set, const Object *pod, ObjectKey *key)
 {
-    int64_t position = stateful_position(set, pod);
+    int64_t position = stateful_position(set, key);
 
     return (ClaimOwners){
         .set = set,
-        .pod = informer_get(self->head.pods, pod),
-        .pod_key = pod,
+        .pod = pod,
+        .pod_key = key,
         .is_in_range = position >= 0 && position < set->replicas,
     };
 }
@@ -94,137 +106,224 @@ n_claims(const StatefulSet *set)
     return set->claim_templates == NULL ? 0 : set->claim_templates->n_items;
 }
 
-static gboolean
-claims_match_policy(const StatefulSetController *self, const StatefulSet *set, ObjectKey *pod)
+gboolean
+stateful_claims_are_right(const StatefulSetController *self, const StatefulSet *set, const Pod *pod)
 {
-    ClaimOwners owners = owners_of(self, set, pod);
+    ObjectKey *key = stateful_pod_key_of(self->head.base.objects, set, pod);
+    ClaimOwners owners = owners_of(set, &pod->meta, key);
 
     for (unsigned i = 0; i < n_claims(set); i++)
-        if (!claim_owners_are_right(claim_of(self, set, i, pod), &owners))
+        if (!claim_owners_are_right(claim_of(self, set, i, key), &owners))
             return FALSE;
     return TRUE;
 }
 
+static void finish_owners(const StatefulSetController *self, Plan *plan, const char *error);
+static void plan_next_owner(const StatefulSetController *self, Plan *plan);
+
 static void
-plan_owners(const StatefulSetController *self, Plan *plan, const Item *item)
+decide_after_owner(const void *data, Plan *plan)
 {
+    const Item *item = plan_operation(plan);
+    ItemNotes *notes = plan_notes(plan);
+    const ClaimTemplate *template = item->set->claim_templates->items[notes->owned];
+
+    if (plan_has_failed(plan)) {
+        finish_owners(data, plan,
+                      plan_internf(plan,
+                                   "could not update claim %s-%s for delete policy ownerRefs: %s",
+                                   template->name, item->pod->name, plan_last_message(plan)));
+        return;
+    }
+    notes->owned++;
+    plan_next_owner(data, plan);
+}
+
+/* One claim after the other. Claims that the cache does not know are left to a later sync. A pod
+ * that this plan has created counts as one without a uid. */
+static void
+plan_next_owner(const StatefulSetController *self, Plan *plan)
+{
+    const Item *item = plan_operation(plan);
+    ItemNotes *notes = plan_notes(plan);
     ClaimOwners *owners = plan_new_arg(plan, ClaimOwners);
 
-    *owners = owners_of(self, item->set, item->pod);
-    for (unsigned i = 0; i < n_claims(item->set); i++) {
-        const Object *claim = claim_of(self, item->set, i, item->pod);
-        switch (claim_owner(claim, owners)) {
-        case CLAIM_OWNER_LATER: /* left to a later sync */
-            break;
-        case CLAIM_OWNER_KEPT:
-            plan_because(plan, "WL-63");
+    *owners = owners_of(item->set, notes->given == NULL ? NULL : &notes->given->meta, item->pod);
+    for (; notes->owned < n_claims(item->set); notes->owned++) {
+        const Object *claim = claim_of(self, item->set, notes->owned, item->pod);
+        if (claim != NULL && claim_has_other_controller(claim, owners)) {
+            plan_because(plan, "WL-63"); /* "manging": as Kubernetes writes it */
             plan_event(plan, &item->set->meta, "Warning", "ConflictingController",
                        "PersistentVolumeClaim %s has a conflicting OwnerReference that acts as a "
-                       "managing controller, the retention policy is ignored for this claim",
+                       "manging controller, the retention policy is ignored for this claim",
                        object_name(claim));
-            break;
-        case CLAIM_OWNER_NONE:
-        case CLAIM_OWNER_SET:
-        case CLAIM_OWNER_POD:
+        }
+        if (claim != NULL && !claim_owners_are_right(claim, owners)) {
             plan_because(plan, "WL-60");
-            plan_update(plan, claim, claim_edit_owners, owners, PLAN_STOP);
-            break;
+            plan_update(plan, claim, claim_edit_owners, owners, PLAN_DECIDE);
+            plan_then(plan, decide_after_owner);
+            return;
         }
     }
+    finish_owners(self, plan, NULL);
 }
 
-static gboolean
-identity_matches(const Pod *pod)
-{
-    return g_strcmp0(object_label(&pod->meta, LABEL_POD_NAME), object_name(&pod->meta)) == 0;
-}
+/* ---- Update of a pod (WL-67) ---- */
 
 gboolean
 stateful_needs_update(const StatefulSetController *self, const StatefulSet *set, const Pod *pod)
 {
-    return !identity_matches(pod) || !claims_match_policy(self, set, (ObjectKey *)pod->meta.key);
+    return !stateful_identity_matches(set, pod) ||
+           !stateful_volumes_match(self->head.base.objects, set, pod) ||
+           !stateful_claims_are_right(self, set, pod);
 }
 
-static gboolean
-edit_identity(Object *object, const void *data)
-{
-    const StringPair *name = data;
+static void plan_next_claim(const StatefulSetController *self, Plan *plan);
 
-    return object_set_label(object, name->key, name->value);
+static void
+plan_correction(const StatefulSetController *self, Plan *plan)
+{
+    const Item *item = plan_operation(plan);
+    ItemNotes *notes = plan_notes(plan);
+
+    notes->dirty = !stateful_identity_matches(item->set, notes->given);
+    notes->template = n_claims(item->set);
+    if (!stateful_volumes_match(self->head.base.objects, item->set, notes->given)) {
+        notes->dirty = TRUE;
+        notes->template = 0;
+    }
+    plan_next_claim(self, plan);
 }
 
 static void
-decide_after_update(const void *data, Plan *plan)
+decide_correction(const void *data, Plan *plan)
+{
+    plan_correction(data, plan);
+}
+
+/* After a conflict the try is repeated on top of the version in the cache. */
+static void
+end_of_try(const StatefulSetController *self, Plan *plan, const char *error)
 {
     const Item *item = plan_operation(plan);
-    const char *error = plan_last_message(plan);
+    ItemNotes *notes = plan_notes(plan);
+    const Object *known = informer_get(self->head.pods, notes->given->meta.key);
+    gboolean is_conflict = error != NULL && plan_code(plan, plan_last_step(plan)) == API_CONFLICT;
 
-    (void)data;
-    plan_because(plan, "WL-65");
-    plan_pod_event(plan, item, error);
+    if (error != NULL && notes->tried && known != NULL)
+        notes->given = POD_CONST(plan_keep(plan, known));
+    if (is_conflict && ++notes->n_tries < UPDATE_TRIES) {
+        SimStream stream = sim_stream(self->head.base.sim, "statefulset-controller/pod retry");
+        SimTime delay = UPDATE_RETRY_DELAY;
+        for (unsigned i = 1; i < notes->n_tries; i++)
+            delay *= UPDATE_RETRY_GROWTH;
+        double jitter =
+            UPDATE_RETRY_JITTER *
+            sim_random_uniform(stream, item->pod->hash,
+                               notes->given->meta.resource_version * UPDATE_TRIES + notes->n_tries);
+        notes->owned = 0;
+        plan_because(plan, "WL-67");
+        plan_wait(plan, delay + (SimTime)(jitter * (double)delay), WAIT_BACKOFF);
+        plan_then(plan, decide_correction);
+        return;
+    }
+    if (notes->tried)
+        plan_pod_event(plan, item, ITEM_UPDATE, error);
     if (error != NULL)
         plan_fail(plan, "%s", error);
 }
 
 static void
-plan_update_pod(const StatefulSetController *self, Plan *plan, const Item *item)
+decide_after_update(const void *data, Plan *plan)
 {
-    const Object *pod = informer_get(self->head.pods, item->pod);
-    StringPair *name = plan_new_arg(plan, StringPair);
-
-    plan_owners(self, plan, item);
-    if (pod == NULL || identity_matches(POD_CONST(pod)))
-        return;
-    *name = (StringPair){plan_internf(plan, LABEL_POD_NAME), item->pod->name};
-    plan_because(plan, "WL-41");
-    plan_update(plan, pod, edit_identity, name, PLAN_DECIDE);
-    plan_then(plan, decide_after_update);
+    end_of_try(data, plan, plan_last_message(plan));
 }
 
 static gboolean
-has_stale_claim(const StatefulSetController *self, const Item *item)
+edit_nothing(Object *object, const void *data)
 {
-    ClaimOwners owners = owners_of(self, item->set, item->pod);
+    (void)object;
+    (void)data;
+    return TRUE;
+}
 
-    for (unsigned i = 0; item->set->delete_when_scaled && i < n_claims(item->set); i++) {
-        const Object *claim = claim_of(self, item->set, i, item->pod);
+/* Also when only a claim was wrong: then the write changes nothing. */
+static void
+plan_write_pod(const StatefulSetController *self, Plan *plan)
+{
+    const Item *item = plan_operation(plan);
+    ItemNotes *notes = plan_notes(plan);
+    Object *pod = stateful_pod_corrected(self->head.base.objects, item->set, notes->given);
+
+    plan_own(plan, pod, (GDestroyNotify)object_unref);
+    notes->tried = TRUE;
+    plan_because(plan, "WL-67");
+    plan_update(plan, pod, edit_nothing, NULL, PLAN_DECIDE | PLAN_SEND_ALWAYS);
+    plan_then(plan, decide_after_update);
+}
+
+/* ---- The pod ---- */
+
+gboolean
+stateful_has_stale_claim(const StatefulSetController *self,
+                         const StatefulSet *set,
+                         const Object *pod)
+{
+    ClaimOwners owners = owners_of(set, pod, (ObjectKey *)pod->key);
+
+    for (unsigned i = 0; set->delete_when_scaled && i < n_claims(set); i++) {
+        const Object *claim = claim_of(self, set, i, pod->key);
         if (claim != NULL && claim_is_stale(claim, &owners))
             return TRUE;
     }
     return FALSE;
 }
 
-/* ---- The pod ---- */
-
+/* The owners of the claims are right, or one could not be written: @error. */
 static void
-decide_after_owners(const void *data, Plan *plan)
-{
-    (void)data;
-    plan_because(plan, "WL-65");
-    plan_pod_event(plan, plan_operation(plan), NULL);
-}
-
-static void
-decide_after_pod(const void *data, Plan *plan)
+finish_owners(const StatefulSetController *self, Plan *plan, const char *error)
 {
     const Item *item = plan_operation(plan);
-    ApiCode code = plan_code(plan, plan_last_step(plan));
+    const ItemNotes *notes = plan_notes(plan);
 
-    if (item->action == ITEM_CREATE && code == API_OK &&
-        (item->set->delete_when_deleted || item->set->delete_when_scaled)) {
-        plan_owners(data, plan, item);
-        plan_then(plan, decide_after_owners);
-        return;
+    if (error != NULL && item->action != ITEM_OWNERS)
+        plan_pod_event(plan, item, ITEM_UPDATE, error);
+    if (item->action == ITEM_UPDATE && error != NULL) {
+        end_of_try(self, plan, error);
+    } else if (error != NULL) {
+        plan_fail(plan, "%s", error);
+    } else if (item->action == ITEM_UPDATE) {
+        plan_write_pod(self, plan);
+    } else if (item->action == ITEM_CREATE) {
+        plan_pod_event(plan, item, ITEM_CREATE, notes->create_error);
+        if (notes->create_error != NULL)
+            plan_fail(plan, "%s", notes->create_error);
     }
-    plan_because(plan, "WL-65");
-    /* A pod that exists is another owner's, or is not in the cache yet: no Event. */
-    if (code != API_EXISTS)
-        plan_pod_event(plan, item, plan_last_message(plan));
-    if (code != API_OK)
-        plan_fail(plan, "%s", plan_last_message(plan));
 }
 
-static void plan_next_claim(const StatefulSetController *self, Plan *plan);
+/* A pod that exists is another owner's, or is not in the cache yet: no Event. */
+static void
+decide_after_creation(const void *data, Plan *plan)
+{
+    ItemNotes *notes = plan_notes(plan);
+
+    notes->create_error = plan_last_message(plan);
+    if (plan_code(plan, plan_last_step(plan)) == API_EXISTS)
+        plan_fail(plan, "%s", notes->create_error);
+    else
+        plan_next_owner(data, plan);
+}
+
+static void
+decide_after_deletion(const void *data, Plan *plan)
+{
+    const char *error = plan_last_message(plan);
+
+    (void)data;
+    plan_pod_event(plan, plan_operation(plan), ITEM_DELETE, error);
+    if (error != NULL)
+        plan_fail(plan, "%s", error);
+}
 
 /* A claim that cannot be made keeps the pod from being made, but not the other claims. */
 static void
@@ -254,36 +353,32 @@ decide_after_claim(const void *data, Plan *plan)
     plan_next_claim(self, plan);
 }
 
+/* The claims are there, or some could not be made. */
 static void
-plan_pod(const StatefulSetController *self, Plan *plan, const Item *item)
+finish_claims(const StatefulSetController *self, Plan *plan)
 {
-    const ItemNotes *notes = plan_notes(plan);
+    const Item *item = plan_operation(plan);
+    ItemNotes *notes = plan_notes(plan);
 
     if (notes->errors != NULL) {
         const char *errors =
             notes->n_errors == 1 ? notes->errors : plan_internf(plan, "[%s]", notes->errors);
-        plan_because(plan, "WL-65");
-        if (item->action == ITEM_CREATE)
-            plan_pod_event(plan, item, errors);
+        if (item->action != ITEM_CLAIMS)
+            plan_pod_event(plan, item, item->action, errors);
         plan_fail(plan, "%s", errors);
-        return;
+    } else if (item->action == ITEM_CREATE) {
+        plan_because(plan, "WL-43");
+        plan_create(plan, object_edit(item->new_pod), PLAN_DECIDE);
+        plan_then(plan, decide_after_creation);
+    } else if (item->action == ITEM_CLAIMS ||
+               !stateful_claims_are_right(self, item->set, notes->given)) {
+        plan_next_owner(self, plan);
+    } else if (notes->dirty) {
+        plan_write_pod(self, plan);
     }
-    if (item->action == ITEM_CLAIMS)
-        return;
-    plan_because(plan, "WL-43");
-    plan_create(plan,
-                stateful_pod_new(self->head.base.objects, item->set,
-                                 &(StatefulPod){
-                                     .key = item->pod,
-                                     .ordinal = item->ordinal,
-                                     .revision = item->revision,
-                                     .template = item->template,
-                                 }),
-                PLAN_DECIDE);
-    plan_then(plan, decide_after_pod);
 }
 
-/* Makes the next claim that is missing; after the last, the pod. */
+/* Makes the next claim that is missing. */
 static void
 plan_next_claim(const StatefulSetController *self, Plan *plan)
 {
@@ -303,43 +398,64 @@ plan_next_claim(const StatefulSetController *self, Plan *plan)
         if (object_is_deleted(claim))
             note_error(plan, plan_internf(plan, "pvc %s is being deleted", key->name));
     }
-    plan_pod(self, plan, item);
+    finish_claims(self, plan);
 }
 
 static void
 decide_item(const void *data, Plan *plan)
 {
+    const StatefulSetController *self = data;
     const Item *item = plan_operation(plan);
+    const Object *pod = informer_get(self->head.pods, plan_key(plan));
+    ItemNotes *notes = plan_new_notes(plan, ItemNotes, NULL);
 
-    if (item->action == ITEM_DELETE) {
+    if (item->action != ITEM_CREATE && pod != NULL)
+        notes->given = POD_CONST(plan_keep(plan, pod));
+    switch (item->action) {
+    case ITEM_DELETE:
         plan_because(plan, "WL-45");
-        plan_delete(plan, item->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
-        plan_then(plan, decide_after_pod);
+        plan_delete(plan, plan_key(plan), (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+        plan_then(plan, decide_after_deletion);
         return;
-    }
-    if (item->action == ITEM_UPDATE) {
-        plan_update_pod(data, plan, item);
+    case ITEM_UPDATE:
+        if (pod != NULL)
+            plan_correction(self, plan);
         return;
-    }
-    if (item->action == ITEM_CREATE && has_stale_claim(data, item)) {
-        plan_because(plan, "WL-44"); /* later, when the garbage collector has deleted the claim */
+    case ITEM_OWNERS:
+        if (pod != NULL)
+            plan_next_owner(self, plan);
         return;
+    case ITEM_CREATE:
+        if (stateful_has_stale_claim(self, item->set, item->new_pod)) {
+            plan_because(plan, "WL-44"); /* later, when the garbage collector has deleted it */
+            return;
+        }
+        plan_next_claim(self, plan);
+        return;
+    case ITEM_CLAIMS:
+        plan_next_claim(self, plan);
+        return;
+    case ITEM_NONE:
+        break;
     }
-    plan_new_notes(plan, ItemNotes, NULL);
-    plan_next_claim(data, plan);
+    g_assert_not_reached();
 }
 
 PlanStart
 stateful_item_start(const StatefulSetController *self,
-                    const SetView *view,
+                    const StatefulSet *set,
                     ItemAction action,
-                    ObjectKey *pod)
+                    ObjectKey *pod,
+                    Object *new_pod)
 {
+    const Object *known = informer_get(self->head.pods, pod);
     Item *item = g_new0(Item, 1);
 
     item->action = action;
-    item->set = (const StatefulSet *)object_ref(&view->set->meta);
-    item->pod = pod;
+    item->set = (const StatefulSet *)object_ref(&set->meta);
+    item->pod =
+        known == NULL ? pod : stateful_pod_key_of(self->head.base.objects, set, POD_CONST(known));
+    item->new_pod = new_pod;
     return (PlanStart){
         .component = (Component *)&self->head.base,
         .decide = decide_item,
@@ -352,16 +468,18 @@ stateful_item_start(const StatefulSetController *self,
 PlanStart
 stateful_creation_start(const StatefulSetController *self, const SetView *view, int32_t position)
 {
-    PlanStart start =
-        stateful_item_start(self, view, ITEM_CREATE, view->state->pods->pdata[position]);
-    Item *item = start.operation;
+    ObjectKey *key = view->state->pods->pdata[position];
     /* WL-52: below the partition pods are of the current revision. */
     gboolean is_current = !view->set->on_delete && position < view->set->partition;
+    StatefulPod pod = {
+        .key = key,
+        .ordinal = view->state->start + position,
+        .revision = is_current ? view->current_revision : view->update_revision->name,
+        .template = is_current ? view->current_template : view->set->template,
+    };
 
-    item->ordinal = view->state->start + position;
-    item->revision = is_current ? view->current_revision : view->update_revision->name;
-    item->template = pod_template_ref(is_current ? view->current_template : view->set->template);
-    return start;
+    return stateful_item_start(self, view->set, ITEM_CREATE, key,
+                               stateful_pod_new(self->head.base.objects, view->set, &pod));
 }
 
 gboolean

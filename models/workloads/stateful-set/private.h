@@ -74,23 +74,34 @@ extern const RuleTable stateful_roll_rules;      /* WL-50 */
 
 typedef enum {
     ITEM_CREATE, /* the missing claims, then the pod, then the owners of the claims */
-    ITEM_CLAIMS, /* only the claims */
-    ITEM_UPDATE, /* the pod's labels, and the owners of its claims */
+    ITEM_CLAIMS, /* the missing claims, and the owners of the claims */
+    ITEM_UPDATE, /* the pod's labels and volumes, and the owners of its claims */
+    ITEM_OWNERS, /* only the owners of its claims */
     ITEM_DELETE,
     ITEM_NONE, /* no plan */
 } ItemAction;
 
+/* @new_pod: (taken): the pod that ITEM_CREATE creates; else NULL */
 PlanStart stateful_item_start(const StatefulSetController *self,
-                              const SetView *view,
+                              const StatefulSet *set,
                               ItemAction action,
-                              ObjectKey *pod);
+                              ObjectKey *pod,
+                              Object *new_pod);
 /* ITEM_CREATE of the pod at @position. */
 PlanStart
 stateful_creation_start(const StatefulSetController *self, const SetView *view, int32_t position);
 gboolean stateful_lacks_claims(const StatefulSetController *self,
                                const StatefulSet *set,
                                const ObjectKey *pod);
-/* Whether its labels, or the owners of its claims, are wrong. */
+/* WL-60: whether all its claims that the cache knows have the right owners. */
+gboolean stateful_claims_are_right(const StatefulSetController *self,
+                                   const StatefulSet *set,
+                                   const Pod *pod);
+/* WL-44: whether a claim keeps the pod, which is not in the cache, from being created. */
+gboolean stateful_has_stale_claim(const StatefulSetController *self,
+                                  const StatefulSet *set,
+                                  const Object *pod);
+/* Whether its labels, its volumes, or the owners of its claims are wrong. */
 gboolean
 stateful_needs_update(const StatefulSetController *self, const StatefulSet *set, const Pod *pod);
 
@@ -98,19 +109,33 @@ stateful_needs_update(const StatefulSetController *self, const StatefulSet *set,
 
 typedef struct {
     const StatefulSet *set;
-    const Object *pod; /* NULL: it is not there */
-    ObjectKey *pod_key;
+    const Object *pod;  /* NULL: it is not there */
+    ObjectKey *pod_key; /* the name of the pod */
     gboolean is_in_range;
 } ClaimOwners;
 
 typedef enum {
-    CLAIM_OWNER_NONE,
+    CLAIM_OWNER_NONE, /* neither the set nor the pod */
     CLAIM_OWNER_SET,
     CLAIM_OWNER_POD,
-    CLAIM_OWNER_KEPT,  /* somebody else controls the claim (WL-63): its owners stay */
+    CLAIM_OWNER_KEPT,  /* its owners stay as they are (WL-66) */
     CLAIM_OWNER_LATER, /* the cache does not know the claim yet */
 } ClaimOwner;
 
+/* An object as a reference to it has it. */
+typedef struct {
+    const char *api_version, *kind, *name;
+    ObjectUid uid; /* {0}: it is not created yet */
+} OwnerName;
+
+/* Whether the reference names the object, whatever its uid. */
+gboolean owner_name_matches(const OwnerName *self, const OwnerReference *reference);
+/* Whether the first reference that names the object has another uid. */
+gboolean claim_has_stale_owner(const Object *claim, const OwnerName *name);
+/* WL-63: whether the policy may delete claims, and the claim has a controller beside these. */
+gboolean claim_has_other_controller(const Object *claim, const ClaimOwners *owners);
+/* Whether the set or the pod is an owner, but not as controller. */
+gboolean claim_has_weak_owner(const Object *claim, const ClaimOwners *owners);
 /* The owner that @claim is to have. @claim: NULL: the cache does not know it */
 ClaimOwner claim_owner(const Object *claim, const ClaimOwners *owners);
 extern const RuleTable stateful_claim_rules; /* WL-60 */

@@ -11,9 +11,9 @@ enum {
     THERE = 1 << 0,
     OVER = 1 << 1,
     GOING = 1 << 2,
-    LACKS = 1 << 3,    /* it is pending, and one of its claims is missing or being deleted */
+    LACKS = 1 << 3,    /* it is pending; a claim is missing, being deleted, or wrongly owned */
     STEADY = 1 << 4,   /* running, ready, available, and not going */
-    WRONG = 1 << 5,    /* its label, or an owner of its claims */
+    WRONG = 1 << 5,    /* its label, its volumes, or an owner of its claims */
     PARALLEL = 1 << 6, /* else OrderedReady, which puts right only pods that it need not wait for */
     REPLICA_FACTS_END = 1 << 7,
 };
@@ -47,7 +47,8 @@ replica_facts(const StatefulSetController *self, const SetView *view, const Pod 
         facts |= GOING;
     if (pod_is_terminal(pod))
         return facts | OVER;
-    if (pod->phase == POD_PENDING && stateful_lacks_claims(self, set, pod->meta.key))
+    if (pod->phase == POD_PENDING && (stateful_lacks_claims(self, set, pod->meta.key) ||
+                                      !stateful_claims_are_right(self, set, pod)))
         return facts | LACKS;
     if (stateful_is_healthy(pod) && stateful_is_available(set, pod, now))
         facts |= STEADY;
@@ -79,7 +80,8 @@ judge_replica(const StatefulSetController *self, const SetView *view, int32_t po
     if (action == ITEM_CREATE)
         judgement.start = stateful_creation_start(self, view, position);
     else if (action != ITEM_NONE)
-        judgement.start = stateful_item_start(self, view, action, (ObjectKey *)pod->meta.key);
+        judgement.start =
+            stateful_item_start(self, view->set, action, (ObjectKey *)pod->meta.key, NULL);
     return judgement;
 }
 
@@ -118,7 +120,8 @@ judge_condemned(const StatefulSetController *self,
     Judgement judgement = {.is_work = action != ITEM_NONE};
 
     if (judgement.is_work)
-        judgement.start = stateful_item_start(self, view, action, (ObjectKey *)pod->meta.key);
+        judgement.start =
+            stateful_item_start(self, view->set, action, (ObjectKey *)pod->meta.key, NULL);
     return judgement;
 }
 
@@ -132,9 +135,10 @@ plan_claims_of_condemned(const StatefulSetController *self, Plan *plan, const Se
     plan_because(plan, "WL-61");
     for (unsigned i = 0; i < view->condemned->len; i++) {
         const Pod *pod = g_array_index(view->condemned, const Pod *, i);
-        if (!stateful_needs_update(self, view->set, pod))
+        if (stateful_claims_are_right(self, view->set, pod))
             continue;
-        PlanStart start = stateful_item_start(self, view, ITEM_UPDATE, (ObjectKey *)pod->meta.key);
+        PlanStart start =
+            stateful_item_start(self, view->set, ITEM_OWNERS, (ObjectKey *)pod->meta.key, NULL);
         plan_gather(plan, &start, 1, PLAN_DECIDE);
         is_work = TRUE;
     }
@@ -193,8 +197,8 @@ plan_rolling(const StatefulSetController *self, Plan *plan, const SetView *view,
         i--;
     if (view->set->on_delete || i < least || judge_roll(view, view->replicas[i]) != ROLL_REPLACE)
         return FALSE;
-    PlanStart start =
-        stateful_item_start(self, view, ITEM_DELETE, (ObjectKey *)view->replicas[i]->meta.key);
+    PlanStart start = stateful_item_start(self, view->set, ITEM_DELETE,
+                                          (ObjectKey *)view->replicas[i]->meta.key, NULL);
     plan_because(plan, "WL-50");
     plan_gather(plan, &start, 1, PLAN_DECIDE);
     status->current--;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/garbage-collector/garbage-collector.h"
+#include "models/workloads/stateful-set/private.h"
 #include "models/workloads/stateful-set/stateful-set.h"
 #include "tests/workloads/pods-world.h"
 
@@ -396,7 +397,7 @@ others_claims_are_left_alone(void **state)
     assert_string_equal(
         world_event_message(&world, "ConflictingController"),
         "PersistentVolumeClaim data-web-0 has a conflicting OwnerReference that acts as "
-        "a managing controller, the retention policy is ignored for this claim");
+        "a manging controller, the retention policy is ignored for this claim");
     storage_world_clear(&world);
 }
 
@@ -423,7 +424,35 @@ adopts_and_releases(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-41: a label that somebody removed is put back. */
+/* WL-66: a claim of an older set of the same name keeps its owners, whatever the policy. */
+static void
+claims_of_an_older_set_are_left_alone(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    StatefulSet *set = new_set(&world, 1);
+    Object *older = object_new(world_key(&world, KIND_STATEFUL_SET, "web"));
+    Claim *claim = storage_world_claim(&world, "data-web-0", 1, "fast");
+    ClaimOwners owners = {
+        .set = set, .pod_key = world_key(&world, KIND_POD, "web-0"), .is_in_range = TRUE};
+    set->meta.uid = (ObjectUid){2, 2};
+    older->uid = (ObjectUid){1, 1};
+    set->delete_when_deleted = TRUE;
+    assert_false(claim_owners_are_right(&claim->meta, &owners)); /* it lacks the set */
+    object_set_owner(&claim->meta, older, TRUE, TRUE);
+    assert_int_equal(claim_owner(&claim->meta, &owners), CLAIM_OWNER_KEPT);
+    assert_true(claim_owners_are_right(&claim->meta, &owners));
+    set->delete_when_deleted = FALSE;
+    assert_true(claim_owners_are_right(&claim->meta, &owners));
+    object_unref(&claim->meta);
+    object_unref(older);
+    object_unref(&set->meta);
+    storage_world_clear(&world);
+}
+
+/* WL-41, WL-67: a label that somebody removed is put back. */
 static void
 identity_is_repaired(void **state)
 {
@@ -484,6 +513,7 @@ main(void)
         cmocka_unit_test(most_of_the_spec_never_changes),
         cmocka_unit_test(stale_claims_are_waited_for),
         cmocka_unit_test(others_claims_are_left_alone),
+        cmocka_unit_test(claims_of_an_older_set_are_left_alone),
         cmocka_unit_test(adopts_and_releases),
         cmocka_unit_test(identity_is_repaired),
         cmocka_unit_test(many_seeds),

@@ -10,8 +10,6 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-const ModelClass *const model_classes[] = {&attach_detach_controller_class, NULL};
-
 const char *
 word(const StorageWorld *world, const char *text)
 {

@@ -3,6 +3,7 @@
 
 #include "models/cluster/cluster.h"
 #include "models/plan/plan.h"
+#include "tests/conformance/case.h"
 
 /* Runs conformance cases: recorded inputs and outputs of the real components' own tests, in JSON
  * (the README beside the case files describes them). The engine has what all suites share; a suite
@@ -20,8 +21,6 @@
  *     case_expect_objects(self, "expected.claims", KIND_CLAIM)
  *     case_expect_writes(self, "observed.writes")
  */
-typedef struct Case Case;
-
 typedef struct {
     const char
         *act; /* as in the case, or the category of a case without an act; NULL ends a table */
@@ -67,16 +66,6 @@ struct Case {
 gboolean case_run(const Act *acts, const json_t *json, GString *faults);
 /* Returns: the act of a case; NULL: its suite has none */
 const Act *case_find_act(const Act *acts, const json_t *json);
-void case_fail(Case *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-/* ---- The fields of the case. Paths such as "expected.events". ---- */
-
-/* Returns: (borrowed): NULL: absent or null */
-const json_t *case_get(const Case *self, const char *path);
-const char *case_string(const Case *self, const char *path);
-gboolean case_flag(const Case *self, const char *path); /* FALSE if absent */
-/* A feature gate of the case; "any" counts as @default_value. */
-gboolean case_gate(const Case *self, const char *name, gboolean default_value);
 
 /* ---- Objects ---- */
 

@@ -4,6 +4,7 @@
 #include "models/kubelet/operation-executor.h"
 #include "models/kubelet/pod-worker.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/story.h"
 
 #include <string.h>
 
@@ -761,9 +762,16 @@ replay(Case *case_)
 }
 
 static const Act acts[] = {
-    {"KubeletActualStateOfWorld",  replay},
-    {"KubeletDesiredStateOfWorld", replay},
-    {NULL,                         NULL  },
+    {"KubeletActualStateOfWorld",  replay                   },
+    {"KubeletDesiredStateOfWorld", replay                   },
+    {"KubeletManager",             story_kubelet_manager    },
+    {"KubeletPopulator",           story_kubelet_populator  },
+    {"KubeletReconciler",          story_kubelet_reconciler },
+    {"KubeletReconstruct",         story_kubelet_reconstruct},
+    {"KubeletResize",              story_kubelet_reconciler },
+    {"KubeletUncertainDevice",     story_kubelet_reconciler },
+    {"KubeletUncertainMount",      story_kubelet_reconciler },
+    {NULL,                         NULL                     },
 };
 
 const Suite kubelet_volumes_suite = {"kubelet_volumemanager", acts};

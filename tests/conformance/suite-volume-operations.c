@@ -8,6 +8,7 @@
 #include "models/volume/resize-status.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"
+#include "tests/conformance/story.h"
 
 #include <string.h>
 
@@ -602,6 +603,7 @@ run_mount_options(Case *self)
 
 static const Act volume_operations_acts[] = {
     {"NestedKeyConcurrency",           run_key_concurrency  },
+    {"NestedPendingOperations",        story_operations     },
     {"OperationExecutor",              run_executor         },
     {"nodeExpandVolume",               run_node_expansion   },
     {"expandOnPlugin",                 run_node_expansion   },

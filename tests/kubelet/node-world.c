@@ -12,8 +12,6 @@
 #include "models/api/container-life.h"
 #include "models/volume/plugins.h"
 
-const ModelClass *const model_classes[] = {&kubelet_class, NULL};
-
 static void *
 kubelet_options(void *data, const ProcessClass *class)
 {
@@ -281,6 +279,17 @@ node_world_add_reading_pod(World *self, const char *name, const char *node, cons
                         .read_only = TRUE};
 
     add_pod(self, name, node, pod_volumes_new(&volume, 1));
+}
+
+void
+node_world_add_pod_as(World *self, const char *name, const char *claim, gboolean device)
+{
+    PodVolume volume = {.name = world_intern(self, claim),
+                        .claim_name = world_intern(self, claim),
+                        .mounted = TRUE,
+                        .device = device};
+
+    add_pod(self, name, "a", pod_volumes_new(&volume, 1));
 }
 
 static gboolean

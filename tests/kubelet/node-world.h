@@ -49,6 +49,8 @@ void node_world_add_ending_pod(World *self,
 /* As above, with one volume that is mounted read-only, or made for the pod: then the claim
  * "POD-VOLUME" must be there. */
 void node_world_add_reading_pod(World *self, const char *name, const char *node, const char *claim);
+/* On node "a", with one volume, as a device or mounted, whatever the volume's mode is. */
+void node_world_add_pod_as(World *self, const char *name, const char *claim, gboolean device);
 void
 node_world_add_ephemeral_pod(World *self, const char *name, const char *node, const char *volume);
 void node_world_set_running(World *self, const char *name);

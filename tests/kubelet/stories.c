@@ -47,7 +47,7 @@ story_add_volume(World *world, gboolean block)
 World *
 story_world(const char *flag, const char *value)
 {
-    WorldOptions options = {.seed = 7, .flag = flag, .value = value};
+    WorldOptions options = {.only = &kubelet_class, .seed = 7, .flag = flag, .value = value};
 
     return world_new(&options);
 }
@@ -84,6 +84,22 @@ void
 story_grow_volume(World *world, const char *name, int64_t bytes)
 {
     world_edit(world, KIND_VOLUME, name, grow, &bytes);
+}
+
+static gboolean
+annotate(Object *object, const void *pair)
+{
+    const char *const *words = pair;
+
+    return object_set_annotation(object, words[0], words[1]);
+}
+
+void
+story_annotate_volume(World *world, const char *name, const char *value)
+{
+    const char *pair[] = {world_intern(world, name), world_intern(world, value)};
+
+    world_edit(world, KIND_VOLUME, "v", annotate, pair);
 }
 
 static gboolean

@@ -21,6 +21,8 @@ World *story_world_with_volume(const char *flag, const char *value);
 World *story_world_with_pod(const char *flag, const char *value);
 void story_add_volume(World *world, gboolean block);
 void story_grow_volume(World *world, const char *name, int64_t bytes);
+/* @value: of the annotation @name of volume "v" */
+void story_annotate_volume(World *world, const char *name, const char *value);
 /* Labels pod "p", so that it is synced. */
 void story_change_pod(World *world, const char *label);
 void story_restart_kubelet(World *world);

@@ -155,12 +155,6 @@ no_group(void *data, const CsiCallRecord *record)
     (*n_published)++;
 }
 
-static gboolean
-annotate(Object *object, const void *value)
-{
-    return object_set_annotation(object, "pv.beta.kubernetes.io/gid", value);
-}
-
 static void
 group_story_holds(void **state)
 {
@@ -170,7 +164,7 @@ group_story_holds(void **state)
 
     csi_driver_add_observer(csi_modelled_driver_base(world->driver),
                             &(CsiObserver){.started = no_group, .data = &n_published});
-    world_edit(world, KIND_VOLUME, "v", annotate, world_intern(world, story->group));
+    story_annotate_volume(world, "pv.beta.kubernetes.io/gid", story->group);
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_for(world, SECONDS(20));
     assert_true(pod_is_ready(node_world_pod(world, "p")));

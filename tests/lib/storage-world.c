@@ -68,7 +68,7 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
     uint64_t seed = options->seed == 0 ? 1 : options->seed;
     SimOptions sim_options = {.seed = seed, .polling = options->polling};
 
-    *self = (StorageWorld){.set_flags = options->set_flags};
+    *self = (StorageWorld){.set_flags = options->set_flags, .only = options->only};
     if (options->slow)
         timing_init_slow(&self->timing);
     else
@@ -86,6 +86,7 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
         .timing = &self->timing,
         .minor_version = options->minor_version == 0 ? 32 : options->minor_version,
         .unlimited_qps = !options->throttled,
+        .only = options->only,
     };
     self->cluster = cluster_new(&cluster_options);
     self->api = cluster_api(self->cluster);
@@ -96,6 +97,9 @@ static void *
 default_options(void *data, const ProcessClass *class)
 {
     const StorageWorld *self = data;
+
+    if (self->only != NULL && self->only->process != class)
+        return NULL;
     void *flags = process_options_new(class, objects_strings(self->objects));
 
     if (self->set_flags != NULL)

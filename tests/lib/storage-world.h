@@ -17,15 +17,17 @@ typedef struct {
     int64_t refused;    /* requests that ended with 409 */
     void (*set_flags)(const ProcessClass *class, void *flags);
     StringMap *gates;
+    const ModelClass *only;
 } StorageWorld;
 
 typedef struct {
     uint64_t seed;
-    gboolean polling;      /* no ticker sleeps */
-    gboolean throttled;    /* clients have their limits */
-    gboolean slow;         /* requests and watches take random milliseconds; else no time at all */
-    int32_t minor_version; /* 0: 32 */
-    const char *gate_off;  /* a feature gate; NULL: all default */
+    gboolean polling;       /* no ticker sleeps */
+    gboolean throttled;     /* clients have their limits */
+    gboolean slow;          /* requests and watches take random milliseconds; else no time at all */
+    int32_t minor_version;  /* 0: 32 */
+    const ModelClass *only; /* the only model that runs; NULL: all of model_classes */
+    const char *gate_off;   /* a feature gate; NULL: all default */
     /* Sets flags of a process that is started: its options struct. NULL: all default */
     void (*set_flags)(const ProcessClass *class, void *flags);
 } StorageWorldOptions;

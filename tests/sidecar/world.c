@@ -110,8 +110,11 @@ static void *
 get_options(void *data, const ProcessClass *class)
 {
     const World *self = data;
-    void *options = process_options_new(class, self->strings);
     const WorldOptions *given = &self->options;
+
+    if (given->only != NULL && given->only->process != class)
+        return NULL;
+    void *options = process_options_new(class, self->strings);
 
     if (given->flag != NULL && !process_flag_set(process_class_flag(class, given->flag), options,
                                                  given->value, self->strings, NULL))
@@ -160,8 +163,11 @@ world_new(const WorldOptions *options)
         timing_init_instant(&self->timing);
     make_driver(self);
 
-    ClusterOptions cluster_options = {
-        .sim = self->sim, .objects = self->objects, .timing = &self->timing, .minor_version = 32};
+    ClusterOptions cluster_options = {.sim = self->sim,
+                                      .objects = self->objects,
+                                      .timing = &self->timing,
+                                      .minor_version = 32,
+                                      .only = options->only};
     NodePluginOptions plugin = {.preregistered = TRUE};
     CsiObserver observer = {.answered = call_seen, .data = self};
     self->cluster = cluster_new(&cluster_options);

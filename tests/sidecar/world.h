@@ -22,6 +22,7 @@ typedef struct {
 typedef struct World World;
 
 typedef struct {
+    const ModelClass *only;   /* the only model that runs; NULL: all of model_classes */
     gboolean recorded_timing; /* TIM-1 to TIM-10; else nothing takes time */
     uint64_t seed;
     gboolean polling; /* no ticker sleeps */

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/attach-detach-controller/attach-detach-controller.h"
+#include "models/attach-detach-controller/controller.h"
+#include "models/plan/operations.h"
+#include "tests/conformance/engine.h"
+#include "tests/conformance/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stories of keyed operations with back-off: operations that end on command, by a component that
+ * does nothing else. A crash of an operation is a failure of its plan. */
+
+/* One operation as a story tells of it: asked for once, or again and again. */
+typedef struct {
+    char *name, *kind;
+    OperationKey key;
+    OperationAnswer first, last;
+    SimTime delay;           /* from the first request to the accepted one */
+    gboolean was_remembered; /* its failure: a back-off runs */
+    int outcome;             /* 0: it runs; 1, -1: it ends, well or not */
+} Run;
+
+typedef struct {
+    Case *self;
+    AttachDetachController *controller;
+    Operations *operations;
+    gboolean backs_off;
+    int64_t initial_ms, max_s;
+    GPtrArray *runs;
+    OperationKey key; /* the last one named */
+    unsigned n_records_max;
+    gboolean waited, waited_in_vain;
+} Story;
+
+static const WorldOptions world_options = {.only = &attach_detach_controller_class};
+
+static const char *
+intern(const Story *self, const char *text)
+{
+    return strings_intern(objects_strings(self->self->objects), text);
+}
+
+static void
+run_free(void *data)
+{
+    Run *run = data;
+
+    g_free(run->name);
+    g_free(run->kind);
+    g_free(run);
+}
+
+/* ---- What is given ---- */
+
+static void
+give_backoff(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    self->backs_off = strcmp(words[1], "true") == 0;
+}
+
+static void
+give_initial(void *story, char **words, int argument)
+{
+    (void)argument;
+    ((Story *)story)->initial_ms = atoi(words[1]);
+}
+
+static void
+give_max(void *story, char **words, int argument)
+{
+    (void)argument;
+    ((Story *)story)->max_s = atoi(words[1]);
+}
+
+/* clang-format off */
+static const Phrase given[] = {
+    {"backoff_on_error: (true|false)", give_backoff,  0},
+    {"initial_backoff_ms: (\\d+)",     give_initial,  0},
+    {"max_backoff_s: (\\d+)",          give_max,      0},
+    {"factor: 2",                      story_nothing, 0},
+    {NULL,                             NULL,          0},
+};
+/* clang-format on */
+
+/* ---- Steps ---- */
+
+static int
+has_ended(const void *component, const Plan *plan)
+{
+    (void)component;
+    return *(const int *)plan_operation(plan);
+}
+
+static void
+decide(const void *component, Plan *plan)
+{
+    (void)component;
+    plan_poll(plan, 1, SIM_TIME_MAX, FALSE, has_ended, PLAN_STOP);
+}
+
+/* "volume-name", "(volume-name, pod)", "the same pair", "": the last one */
+static OperationKey
+key_named(Story *self, const char *text)
+{
+    if (text[0] == '\0' || strstr(text, "same") != NULL)
+        return self->key;
+    g_autofree char *plain =
+        g_strndup(text + (text[0] == '('), strcspn(text + 1, ")") + (text[0] != '('));
+    g_auto(GStrv) parts = g_strsplit(plain, ", ", 3);
+    self->key = (OperationKey){.volume = intern(self, parts[0])};
+    if (parts[1] != NULL)
+        self->key.pod = intern(self, parts[1]);
+    return self->key;
+}
+
+static OperationAnswer
+ask(Story *self, Run *run)
+{
+    return operations_start(
+        self->operations, run->key,
+        &(PlanStart){.component = &self->controller->base,
+                     .decide = decide,
+                     .key = objects_key(self->self->objects, KIND_NODE, NULL, "n"),
+                     .operation = &run->outcome,
+                     .kind = intern(self, run->kind)});
+}
+
+static Run *
+start(Story *self, const char *name, const char *kind, OperationKey key)
+{
+    Run *run = g_new0(Run, 1);
+
+    *run = (Run){.name = g_strdup(name), .kind = g_strdup(kind), .key = key};
+    run->first = run->last = ask(self, run);
+    g_ptr_array_add(self->runs, run);
+    return run;
+}
+
+static Run *
+find_run(const Story *self, const char *name)
+{
+    for (unsigned i = self->runs->len; i > 0; i--) {
+        Run *run = self->runs->pdata[i - 1];
+        if (strcmp(run->name, name) == 0)
+            return run;
+    }
+    case_fail(self->self, "no operation \"%s\" was started", name);
+    return NULL;
+}
+
+static void
+end(Story *self, Run *run, int outcome)
+{
+    Plan *plan = run == NULL ? NULL : operations_plan(self->operations, run->key);
+
+    if (plan == NULL || run->last != OPERATION_STARTED) {
+        case_fail(self->self, "%s does not run", run == NULL ? "it" : run->name);
+        return;
+    }
+    run->outcome = outcome;
+    plan_wake(plan);
+    case_wait(self->self, 2);
+    run->was_remembered = operations_backoff_until(self->operations, run->key) > 0;
+    self->n_records_max = MAX(self->n_records_max, operations_n_records(self->operations));
+}
+
+static int
+outcome_of(const char *word)
+{
+    return strstr(word, "fail") != NULL || strstr(word, "crash") != NULL ? -1 : 1;
+}
+
+static void
+start_number(void *story, char **words, int argument)
+{
+    (void)argument;
+    start(story, words[1], "operation", key_named(story, words[2]));
+}
+
+static void
+end_number(void *story, char **words, int argument)
+{
+    (void)argument;
+    end(story, find_run(story, words[1]), outcome_of(words[2]));
+}
+
+/* Every millisecond until it is accepted. */
+static void
+keep_trying(void *story, char **words, int argument)
+{
+    Story *self = story;
+    Run *run = start(self, words[1], "operation", key_named(self, words[2]));
+
+    (void)argument;
+    while (run->last != OPERATION_STARTED && run->delay < 2 * self->max_s * SIM_SECOND) {
+        case_wait(self->self, SIM_MS);
+        run->delay += SIM_MS;
+        run->last = ask(self, run);
+    }
+}
+
+static void
+start_kind(void *story, char **words, int argument)
+{
+    (void)argument;
+    start(story, words[1], words[1], key_named(story, words[2]));
+}
+
+static void
+run_kind(void *story, char **words, int argument)
+{
+    (void)argument;
+    end(story, start(story, words[1], words[1], key_named(story, words[2])), outcome_of(words[3]));
+}
+
+/* "umount" for pod1, pod2: of the volume that all share. */
+static void
+run_kind_for_pods(void *story, char **words, int argument)
+{
+    Story *self = story;
+    g_auto(GStrv) pods = g_strsplit(words[2], ", ", -1);
+
+    (void)argument;
+    for (unsigned i = 0; pods[i] != NULL; i++) {
+        OperationKey key = {.volume = intern(self, "volume"), .pod = intern(self, pods[i])};
+        end(self, start(self, pods[i], words[1], key), outcome_of(words[3]));
+    }
+}
+
+static void
+run_kind_on_volume(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    end(self, start(self, "whole", words[1], (OperationKey){.volume = intern(self, "volume")}),
+        outcome_of(words[2]));
+}
+
+static void
+pass_time(void *story, char **words, int argument)
+{
+    (void)argument;
+    case_wait(((Story *)story)->self, atoi(words[1]) * SIM_MS + 1);
+}
+
+/* Until nothing runs: it returns at once, or as soon as the last one has ended. */
+static void
+wait_for_all(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    self->waited = TRUE;
+    self->waited_in_vain = operations_is_running(self->operations, self->key);
+}
+
+#define KEY "(\\([^)]*\\)|[^,]+)"
+/* clang-format off */
+static const Phrase steps[] = {
+    {"(?:start|retry) op ?(\\d*)(?: on " KEY ")?",                          start_number,       0},
+    {"(?:it )?keeps? (?:it )?running|running",                              story_nothing,      0},
+    {"op ?(\\d*) (crashes|fails|succeeds|ends|finishes|completes)",         end_number,         0},
+    {"keep trying op ?(\\d*)(?: on " KEY ")?",                              keep_trying,        0},
+    {"wait",                                                                wait_for_all,       0},
+    {"wait (\\d+) ms",                                                      pass_time,          0},
+    {"op \"(\\w+)\" on " KEY " (fails|succeeds)",                           run_kind,           0},
+    {"(?:start|retry) \"(\\w+)\"(?: within the backoff period| on " KEY ")", start_kind,         0},
+    {"\"(\\w+)\" for (pod\\d+(?:, pod\\d+)*) (fails?|succeeds?)",           run_kind_for_pods,  0},
+    {"\"(\\w+)\" on the whole volume (fails|succeeds)",                     run_kind_on_volume, 0},
+    {NULL,                                                                  NULL,               0},
+};
+/* clang-format on */
+
+/* ---- Then ---- */
+
+static void
+expect_accepted(Story *self, const Run *run, SimTime delay)
+{
+    if (run == NULL)
+        return;
+    if (run->last != OPERATION_STARTED)
+        case_fail(self->self, "%s is refused", run->name);
+    else if (run->delay < delay || run->delay > delay + 2 * SIM_MS)
+        case_fail(self->self, "%s is accepted after %" G_GINT64_FORMAT " ms", run->name,
+                  run->delay / SIM_MS);
+}
+
+static const Run *
+last_run(const Story *self)
+{
+    return self->runs->len == 0 ? NULL : self->runs->pdata[self->runs->len - 1];
+}
+
+static void
+then_all_accepted(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (self->runs->len == 0)
+        case_fail(self->self, "nothing was started");
+    for (unsigned i = 0; i < self->runs->len; i++)
+        expect_accepted(self, self->runs->pdata[i], 0);
+}
+
+static void
+then_accepted(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    expect_accepted(self, words[1][0] == '\0' ? last_run(self) : find_run(self, words[1]),
+                    atoi(words[2]) * SIM_MS);
+}
+
+/* @argument: the answer to the first request. */
+static void
+then_refused(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Run *run = find_run(self, words[1]);
+
+    if (run != NULL && run->first != (OperationAnswer)argument)
+        case_fail(self->self, "%s is answered with %d", words[1], (int)run->first);
+}
+
+/* The retry of a kind: the second one of its name. */
+static void
+then_retry_refused(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    for (unsigned i = 0; i < self->runs->len; i++)
+        if (((const Run *)self->runs->pdata[i])->first == OPERATION_BACKOFF)
+            return;
+    case_fail(self->self, "no back-off refused anything");
+}
+
+static void
+then_crash_is_error(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    for (unsigned i = 0; i < self->runs->len; i++) {
+        const Run *run = self->runs->pdata[i];
+        if (run->outcome == -1 && run->was_remembered == self->backs_off)
+            return;
+    }
+    case_fail(self->self, "no failure was remembered");
+}
+
+/* @argument: whether it waits for something. */
+static void
+then_waits(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words;
+    if (!self->waited || self->waited_in_vain != argument ||
+        operations_is_running(self->operations, self->key))
+        case_fail(self->self, "the wait is wrong");
+}
+
+static void
+then_no_record(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Run *run = find_run(self, words[1]);
+
+    (void)argument;
+    if (run == NULL)
+        return;
+    if (operations_may_start(self->operations, run->key, intern(self, run->kind)) !=
+            OPERATION_STARTED ||
+        operations_n_records(self->operations) >= self->n_records_max)
+        case_fail(self->self, "a record for %s is left", words[1]);
+}
+
+/* clang-format off */
+static const Phrase then[] = {
+    {"both accepted|all accepted",                                          then_all_accepted,   0                },
+    {"accepted(?: at once)?()()",                                           then_accepted,       0                },
+    {"(?:op )?\"?(\\w+)\"? accepted(?: at once| as soon as op \\d+ is gone)?()", then_accepted,  0                },
+    {"op (\\d+) accepted after the (\\d+) ms backoff",                      then_accepted,       0                },
+    {"op (\\d+) refused: already exists(?: \\(not a backoff error\\))?",    then_refused,        OPERATION_RUNNING},
+    {"op (\\d+) refused with a backoff error",                              then_refused,        OPERATION_BACKOFF},
+    {"retry refused with a backoff error",                                  then_retry_refused,  0                },
+    {"(?:the refusal itself causes )?no (?:backoff|delay)()()",             then_accepted,       0                },
+    {"crash counts as an error",                                            then_crash_is_error, 0                },
+    {"returns (?:immediately|at once)",                                     then_waits,          FALSE            },
+    {"wait returns only after the end of the operation",                    then_waits,          TRUE             },
+    {"the (whole)-volume operation was accepted()",                         then_accepted,       0                },
+    {"no record for (pod\\d+) is left afterwards",                          then_no_record,      0                },
+    {NULL,                                                                  NULL,                0                },
+};
+/* clang-format on */
+
+void
+story_operations(Case *case_)
+{
+    Story self = {.self = case_, .initial_ms = 500, .max_s = 122};
+
+    story_tell(case_, "given", given, &self);
+    case_world_new(case_, &world_options);
+    case_start(case_, &world_options);
+    self.controller = case_model(case_, &attach_detach_controller_class);
+    self.operations = self.backs_off
+                          ? operations_new(&self.controller->base, self.initial_ms * SIM_MS,
+                                           self.max_s * SIM_SECOND)
+                          : operations_new(&self.controller->base, 0, 0);
+    self.key.volume = intern(&self, "volume-name");
+    self.runs = g_ptr_array_new_with_free_func(run_free);
+    story_tell(case_, "steps", steps, &self);
+    story_tell(case_, "then", then, &self);
+    plans_abandon(&self.controller->base);
+    operations_free(self.operations);
+    g_ptr_array_unref(self.runs);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "tests/conformance/case.h"
+
+/* Cases that are told in words. Their sentences come from few forms, with names and numbers in
+ * them: a table of phrases says what each form means. A sentence is one phrase, or several that
+ * ", ", "; ", ": " or " and " joins; of several readings the one with the longest phrases counts. A
+ * sentence without a meaning fails the case. */
+typedef struct {
+    const char *pattern; /* a regular expression for the whole phrase */
+    /* @words: the text, then its groups, "" for one that is missing; at least 4, NULL at the end.
+     */
+    void (*run)(void *story, char **words, int argument);
+    int argument;
+} Phrase;
+
+/* Gives each sentence of a list its meaning, in order; of an object the sentences "name: value".
+ * @phrases: up to a NULL pattern. @story: for their functions. */
+void story_tell(Case *self, const char *path, const Phrase *phrases, void *story);
+/* For phrases that change nothing. */
+void story_nothing(void *story, char **words, int argument);
+
+/* The categories that are told so. */
+void story_kubelet_reconciler(Case *self);
+void story_kubelet_reconstruct(Case *self);
+void story_kubelet_populator(Case *self);
+void story_kubelet_manager(Case *self);
+void story_attach_detach(Case *self);
+void story_operations(Case *self);
+void story_assume_cache(Case *self);

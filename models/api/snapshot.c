@@ -21,7 +21,9 @@ readiness_to_json(const void *field)
 {
     uint32_t readiness = *(const uint32_t *)field;
 
-    return readiness == SNAPSHOT_READINESS_UNSET ? NULL : json_boolean(readiness == SNAPSHOT_READY);
+    return readiness != SNAPSHOT_READY && readiness != SNAPSHOT_NOT_READY
+               ? NULL
+               : json_boolean(readiness == SNAPSHOT_READY);
 }
 
 static const FieldType readiness_type = {
@@ -83,6 +85,7 @@ static const Field volume_snapshot_fields[] = {
     FIELD("status.readyToUse", readiness_type, VolumeSnapshot, readiness, FIELD_STATUS),
     FIELD("status.restoreSize", field_size, VolumeSnapshot, restore_bytes, FIELD_STATUS),
     FIELD("status.creationTime", field_time, VolumeSnapshot, created_at, FIELD_STATUS),
+    FIELD("status.volumeGroupSnapshotName", field_word, VolumeSnapshot, group_name, FIELD_STATUS),
     FIELD("status.error", field_volume_error, VolumeSnapshot, error, FIELD_STATUS),
     FIELDS_END,
     /* clang-format on */
@@ -113,7 +116,8 @@ gboolean
 volume_snapshot_has_status(const VolumeSnapshot *self)
 {
     return self->bound_content != NULL || self->readiness != SNAPSHOT_READINESS_UNSET ||
-           self->created_at != TIME_UNSET || self->error.message != NULL;
+           self->created_at != TIME_UNSET || self->restore_bytes > 0 || self->group_name != NULL ||
+           self->error.message != NULL;
 }
 
 /* ---- VolumeSnapshotContent ---- */
@@ -133,6 +137,7 @@ static const Field snapshot_content_fields[] = {
     FIELD("status.readyToUse", readiness_type, SnapshotContent, readiness, FIELD_STATUS),
     FIELD("status.restoreSize", field_int64, SnapshotContent, restore_bytes, FIELD_STATUS),
     FIELD("status.creationTime", field_int64, SnapshotContent, created_ns, FIELD_STATUS),
+    FIELD("status.volumeGroupSnapshotHandle", field_word, SnapshotContent, group_handle, FIELD_STATUS),
     FIELD("status.error", field_volume_error, SnapshotContent, error, FIELD_STATUS),
     FIELDS_END,
     /* clang-format on */
@@ -177,7 +182,8 @@ gboolean
 snapshot_content_has_status(const SnapshotContent *self)
 {
     return self->handle != NULL || self->readiness != SNAPSHOT_READINESS_UNSET ||
-           self->created_ns >= 0 || self->error.message != NULL;
+           self->created_ns >= 0 || self->restore_bytes >= 0 || self->group_handle != NULL ||
+           self->error.message != NULL;
 }
 
 gboolean

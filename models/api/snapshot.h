@@ -10,6 +10,8 @@ typedef enum {
     SNAPSHOT_READINESS_UNSET,
     SNAPSHOT_NOT_READY,
     SNAPSHOT_READY,
+    /* Of a content whose status is there and empty, as DeleteSnapshot leaves it (SNAP-47). */
+    SNAPSHOT_STATUS_EMPTY,
 } SnapshotReadiness;
 
 /* VolumeSnapshotClass. */
@@ -30,6 +32,7 @@ typedef struct {
     uint32_t readiness;        /* SnapshotReadiness */
     int64_t restore_bytes;     /* status.restoreSize; 0: unknown */
     SimTime created_at;        /* status.creationTime; TIME_UNSET: not cut yet */
+    const char *group_name;    /* status.volumeGroupSnapshotName; NULL: of no group */
     VolumeError error;
 } VolumeSnapshot;
 
@@ -53,6 +56,7 @@ typedef struct {
     uint32_t readiness;             /* SnapshotReadiness */
     int64_t restore_bytes;          /* status.restoreSize; negative: unknown */
     int64_t created_ns;             /* status.creationTime: ns since 1970; negative: unknown */
+    const char *group_handle;       /* status.volumeGroupSnapshotHandle; NULL: of no group */
     VolumeError error;
 } SnapshotContent;
 
@@ -79,6 +83,9 @@ typedef struct {
 #define ANNOTATION_SNAPSHOT_SECRET_NAMESPACE                                                       \
     "snapshot.storage.kubernetes.io/deletion-secret-namespace"
 #define ANNOTATION_DEFAULT_SNAPSHOT_CLASS "snapshot.storage.kubernetes.io/is-default-class"
+/* On a content of a group's member, whose value is the group's content: the group's content tells
+ * the driver what to do. */
+#define ANNOTATION_SNAPSHOT_GROUP_HANDLE "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
 /* On a content: volumes made of it may have another mode than its source (SRC-4). */
 #define ANNOTATION_ALLOW_MODE_CHANGE "snapshot.storage.kubernetes.io/allow-volume-mode-change"
 

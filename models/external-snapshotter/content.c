@@ -7,38 +7,45 @@
 
 /* ---- Secrets: SNAP-70 ---- */
 
-gboolean
-snapshotter_names_secret(const SnapshotContent *content)
-{
-    return object_annotation(&content->meta, ANNOTATION_SNAPSHOT_SECRET_NAME) != NULL &&
-           object_annotation(&content->meta, ANNOTATION_SNAPSHOT_SECRET_NAMESPACE) != NULL;
-}
-
-void
-snapshotter_read_secret(const ExternalSnapshotter *self, Plan *plan)
-{
-    const Object *content = &snapshotter_content(plan)->meta;
-
-    plan_because(plan, "SNAP-70");
-    plan_use_client(plan, self->base.event_client);
-    plan_get(plan,
-             objects_key(self->base.objects, KIND_SECRET,
-                         object_annotation(content, ANNOTATION_SNAPSHOT_SECRET_NAMESPACE),
-                         object_annotation(content, ANNOTATION_SNAPSHOT_SECRET_NAME)),
-             PLAN_DECIDE);
-}
-
-const char *
-snapshotter_secret_error(Plan *plan)
+static void
+decide_secret(const void *data, Plan *plan)
 {
     SnapshotterSync *sync = plan_notes(plan);
 
     plan_use_client(plan, NULL);
     if (plan_has_failed(plan))
-        return plan_internf(plan, "cannot get credentials for snapshot content \"%s\"",
-                            plan_key(plan)->name);
-    sync->has_secrets = SECRET(plan_object(plan, plan_last_step(plan)))->n_keys > 0;
-    return NULL;
+        sync->secret_error = plan_internf(
+            plan, "cannot get credentials for snapshot content \"%s\"", plan_key(plan)->name);
+    else
+        sync->has_secrets = SECRET(plan_object(plan, plan_last_step(plan)))->n_keys > 0;
+    sync->with_secret(data, plan);
+}
+
+void
+snapshotter_with_secret(const ExternalSnapshotter *self, Plan *plan, PlanDecide then)
+{
+    SnapshotterSync *sync = plan_notes(plan);
+    const Object *content = &sync->content->meta;
+    const char *name = object_annotation(content, ANNOTATION_SNAPSHOT_SECRET_NAME);
+    const char *namespace = object_annotation(content, ANNOTATION_SNAPSHOT_SECRET_NAMESPACE);
+
+    if (name == NULL || namespace == NULL) {
+        then(self, plan);
+        return;
+    }
+    plan_because(plan, "SNAP-70");
+    if (name[0] == '\0' || namespace[0] == '\0') {
+        sync->secret_error = plan_internf(plan,
+                                          "cannot retrieve secrets for snapshot content \"%s\", "
+                                          "err: secret name or namespace not specified",
+                                          plan_key(plan)->name);
+        then(self, plan);
+        return;
+    }
+    sync->with_secret = then;
+    plan_use_client(plan, self->base.event_client);
+    plan_get(plan, objects_key(self->base.objects, KIND_SECRET, namespace, name), PLAN_DECIDE);
+    plan_then(plan, decide_secret);
 }
 
 /* ---- SNAP-40 to SNAP-43 ---- */
@@ -49,13 +56,14 @@ enum {
     OURS = 1 << 1,      /* of this driver, and so is its class */
     STALE = 1 << 2,     /* the copy is newer */
     DOOMED = 1 << 3,    /* SNAP-43: it may be deleted */
-    AT_DRIVER = 1 << 4, /* the driver has the snapshot, and the policy is Delete */
+    AT_DRIVER = 1 << 4, /* the driver has the snapshot, of no group; the policy is Delete */
     HELD = 1 << 5,      /* by our finalizer */
-    NEW = 1 << 6,       /* of a volume, and without a status */
+    NEW = 1 << 6,       /* of a volume and no group, and without a status */
     READY = 1 << 7,     /* so its status says */
     ANNOTATED = 1 << 8, /* CreateSnapshot may be under way */
     GIVEN = 1 << 9,     /* somebody else took the snapshot */
-    CONTENT_FACTS_END = 1 << 10,
+    MEMBER = 1 << 10,   /* of a group, so its annotation says */
+    CONTENT_FACTS_END = 1 << 11,
 };
 
 enum {
@@ -66,6 +74,7 @@ enum {
     CREATE, /* also once more: the answer tells whether the snapshot is ready */
     TAKE_ANNOTATION_OFF,
     LOOK,
+    ASK_AGAIN, /* later, whether somebody has taken it */
 };
 
 #define MINE (KNOWN | OURS)
@@ -73,17 +82,18 @@ enum {
 
 /* Columns: all of these hold, none of these, then. */
 static const Rule content_table[] = {
-    {"SNAP-40",   0,                         KNOWN,                    FORGET             },
-    {"SNAP-40",   KNOWN,                     OURS,                     LEAVE              },
-    {"SNAP-40",   MINE | STALE,              0,                        LEAVE              },
-    {"SNAP-42.1", MINE | DOOMED | AT_DRIVER, STALE,                    DELETE             },
-    {"SNAP-42.2", MINE | DOOMED | HELD,      STALE | AT_DRIVER,        LET_GO             },
-    {"SNAP-42.2", MINE | DOOMED,             STALE | AT_DRIVER | HELD, LEAVE              },
-    {"SNAP-42.3", MINE | NEW,                STALE | DOOMED,           CREATE             },
-    {"SNAP-42.4", MINE | READY | ANNOTATED,  IDLE,                     TAKE_ANNOTATION_OFF},
-    {"SNAP-42.4", MINE | READY,              IDLE | ANNOTATED,         LEAVE              },
-    {"SNAP-42.5", MINE,                      IDLE | READY | GIVEN,     CREATE             },
-    {"SNAP-46",   MINE | GIVEN,              IDLE | READY,             LOOK               },
+    {"SNAP-40",   0,                         KNOWN,                         FORGET             },
+    {"SNAP-40",   KNOWN,                     OURS,                          LEAVE              },
+    {"SNAP-40",   MINE | STALE,              0,                             LEAVE              },
+    {"SNAP-42.1", MINE | DOOMED | AT_DRIVER, STALE,                         DELETE             },
+    {"SNAP-42.2", MINE | DOOMED | HELD,      STALE | AT_DRIVER,             LET_GO             },
+    {"SNAP-42.2", MINE | DOOMED,             STALE | AT_DRIVER | HELD,      LEAVE              },
+    {"SNAP-42.3", MINE | NEW,                STALE | DOOMED,                CREATE             },
+    {"SNAP-42.4", MINE | READY | ANNOTATED,  IDLE,                          TAKE_ANNOTATION_OFF},
+    {"SNAP-42.4", MINE | READY,              IDLE | ANNOTATED,              LEAVE              },
+    {"SNAP-42.5", MINE,                      IDLE | READY | GIVEN | MEMBER, CREATE             },
+    {"SNAP-74",   MINE | MEMBER,             IDLE | READY | GIVEN,          ASK_AGAIN          },
+    {"SNAP-46",   MINE | GIVEN,              IDLE | READY,                  LOOK               },
 };
 const RuleTable snapshotter_content_rules =
     RULE_TABLE("contents of the sidecar", CONTENT_FACTS_END, content_table);
@@ -109,15 +119,31 @@ content_facts(const ExternalSnapshotter *self, const SnapshotContent *content)
     facts |= is_ours(self, content) ? OURS : 0;
     facts |= object_store_is_newer(self->store, &content->meta) ? STALE : 0;
     facts |= snapshotter_should_delete(content) ? DOOMED : 0;
-    if (content->handle != NULL && g_strcmp0(content->deletion_policy, "Delete") == 0)
+    if (content->handle != NULL && content->group_handle == NULL &&
+        g_strcmp0(content->deletion_policy, "Delete") == 0)
         facts |= AT_DRIVER;
     facts |= object_has_finalizer(&content->meta, FINALIZER_SNAPSHOT_CONTENT) ? HELD : 0;
-    if (content->volume_handle != NULL && !snapshot_content_has_status(content))
+    if (object_annotation(&content->meta, ANNOTATION_SNAPSHOT_GROUP_HANDLE) != NULL)
+        facts |= MEMBER;
+    else if (content->volume_handle != NULL && !snapshot_content_has_status(content))
         facts |= NEW;
     facts |= content->readiness == SNAPSHOT_READY ? READY : 0;
     facts |= snapshotter_is_creating(content) ? ANNOTATED : 0;
-    facts |= content->given_handle != NULL ? GIVEN : 0;
+    if (content->given_handle != NULL || (content->group_handle != NULL && content->handle != NULL))
+        facts |= GIVEN;
     return facts;
+}
+
+static void
+decide_ready(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_because(plan, "SNAP-42.4");
+    if (plan_has_failed(plan))
+        plan_fail(plan, "%s",
+                  snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
+    else
+        snapshotter_keep_result(plan);
 }
 
 /* The sync begins with this version of the content. */
@@ -161,10 +187,13 @@ snapshotter_sync(const void *data, Plan *plan)
         return;
     case TAKE_ANNOTATION_OFF:
         snapshotter_annotate(plan, FALSE);
-        plan_then(plan, snapshotter_decide_unannotated);
+        plan_then(plan, decide_ready);
         return;
     case LOOK:
         snapshotter_look(self, plan);
+        return;
+    case ASK_AGAIN:
+        plan_requeue_rate_limited(plan);
         return;
     }
     g_assert_not_reached();

@@ -68,30 +68,27 @@ decide_taken(const void *data, Plan *plan)
                             });
 }
 
-/* The class's parameters without those for the sidecar. Returns: (owned): NULL: none */
+/* The class's parameters without those for the sidecar. Returns: (owned): NULL: none, or @error */
 static StringMap *
-driver_parameters(const ExternalSnapshotter *self, const SnapshotContent *content)
+driver_parameters(const ExternalSnapshotter *self, const SnapshotContent *content, char **error)
 {
     const SnapshotClass *class =
         SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, content->class_name));
-    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
-    const struct {
-        const char *key, *value;
-    } metadata[] = {
+    const StringPair metadata[] = {
         {"csi.storage.k8s.io/volumesnapshot/name",        content->snapshot.name     },
         {"csi.storage.k8s.io/volumesnapshot/namespace",   content->snapshot.namespace},
         {"csi.storage.k8s.io/volumesnapshotcontent/name", object_name(&content->meta)},
     };
+    StringMap *map = snapshot_driver_parameters(class == NULL ? NULL : class->parameters, error);
 
-    const StringMap *given = class == NULL ? NULL : class->parameters;
-    for (unsigned i = 0; given != NULL && i < given->n_pairs; i++)
-        if (!g_str_has_prefix(given->pairs[i].key, "csi.storage.k8s.io/"))
-            g_array_append_val(pairs, given->pairs[i]);
-    for (unsigned i = 0; self->options->extra_create_metadata && i < G_N_ELEMENTS(metadata); i++) {
-        StringPair pair = {strings_intern(self->base.strings, metadata[i].key), metadata[i].value};
-        g_array_append_val(pairs, pair);
+    for (unsigned i = 0;
+         *error == NULL && self->options->extra_create_metadata && i < G_N_ELEMENTS(metadata);
+         i++) {
+        g_autoptr(StringMap) before = map;
+        map = string_map_with(before, strings_intern(self->base.strings, metadata[i].key),
+                              metadata[i].value);
     }
-    return string_map_new((const StringPair *)(void *)pairs->data, pairs->len);
+    return map;
 }
 
 static void
@@ -106,10 +103,8 @@ decide_take(const void *data, Plan *plan)
     const ExternalSnapshotter *self = data;
     const SnapshotterSync *sync = plan_notes(plan);
     const CsiResponse *info = plan_response(plan, plan_last_step(plan));
-    StringMap *parameters = driver_parameters(self, sync->content);
     char uid[OBJECT_UID_BUFFER];
 
-    plan_own(plan, parameters, unref_map);
     if (info->code != CSI_OK) {
         plan_refused(self, plan, info);
         return;
@@ -122,7 +117,7 @@ decide_take(const void *data, Plan *plan)
                   .name = plan_internf(plan, "%s-%s", self->options->snapshot_name_prefix,
                                        object_uid_format(sync->content->snapshot.uid, uid)),
                   .volume_id = sync->content->volume_handle,
-                  .parameters = parameters,
+                  .parameters = sync->parameters,
                   .has_secrets = sync->has_secrets,
               },
               PLAN_DECIDE);
@@ -134,8 +129,28 @@ static void
 plan_take(const ExternalSnapshotter *self, Plan *plan)
 {
     SnapshotterSync *sync = plan_notes(plan);
+    g_autofree char *error = NULL;
+    StringMap *parameters = driver_parameters(self, sync->content, &error);
 
+    sync->parameters = parameters;
+    plan_own(plan, parameters, unref_map);
+    plan_because(plan, "SNAP-73");
+    if (error != NULL) {
+        snapshotter_fail(
+            plan,
+            plan_internf(plan, "failed to remove CSI Parameters of prefixed keys: %s", error));
+        return;
+    }
     plan_because(plan, "SNAP-44");
+    if (!object_uid_is_set(sync->content->snapshot.uid)) { /* not final: no call was made */
+        snapshotter_fail(
+            plan,
+            creation_error(plan, plan_internf(plan,
+                                              "cannot create snapshot. Snapshot content %s not "
+                                              "bound to a snapshot",
+                                              plan_key(plan)->name)));
+        return;
+    }
     sync->deadline = plan_now(plan) + self->options->common.timeout;
     plan_call(plan, self->base.driver,
               &(CsiRequest){.method = CSI_GET_PLUGIN_INFO, .deadline = sync->deadline},
@@ -169,28 +184,23 @@ plan_input_error(Plan *plan, const char *error)
                      plan_key(plan)->name, plan_quote(plan, error)));
 }
 
-/* The class and the secret are known. */
+/* The class is known, and the Secret was read. */
 static void
-plan_annotated(const ExternalSnapshotter *self, Plan *plan)
+decide_with_secret(const void *data, Plan *plan)
 {
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    if (sync->secret_error != NULL) {
+        plan_input_error(plan, sync->secret_error);
+        return;
+    }
     plan_because(plan, "SNAP-44");
-    if (snapshotter_is_creating(snapshotter_content(plan))) {
-        plan_take(self, plan);
+    if (snapshotter_is_creating(sync->content)) {
+        plan_take(data, plan);
         return;
     }
     snapshotter_annotate(plan, TRUE);
     plan_then(plan, decide_annotated);
-}
-
-static void
-decide_secret(const void *data, Plan *plan)
-{
-    const char *error = snapshotter_secret_error(plan);
-
-    if (error != NULL)
-        plan_input_error(plan, error);
-    else
-        plan_annotated(data, plan);
 }
 
 /* createSnapshotWrapper(). */
@@ -202,14 +212,10 @@ snapshotter_create(const ExternalSnapshotter *self, Plan *plan)
 
     plan_because(plan, "SNAP-44");
     plan_use_client(plan, NULL);
-    if (class_name == NULL) {
+    if (class_name == NULL)
         plan_input_error(plan, snapshot_no_class_error(plan, object_name(&content->meta)));
-    } else if (informer_find(self->classes, NULL, class_name) == NULL) {
+    else if (informer_find(self->classes, NULL, class_name) == NULL)
         plan_input_error(plan, snapshot_class_error(plan, class_name));
-    } else if (snapshotter_names_secret(content)) {
-        snapshotter_read_secret(self, plan);
-        plan_then(plan, decide_secret);
-    } else {
-        plan_annotated(self, plan);
-    }
+    else
+        snapshotter_with_secret(self, plan, decide_with_secret);
 }

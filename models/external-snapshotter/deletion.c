@@ -39,10 +39,18 @@ clear_status(Object *object, const void *data)
 
     (void)data;
     content->handle = NULL;
-    content->readiness = SNAPSHOT_READINESS_UNSET;
+    content->readiness = SNAPSHOT_STATUS_EMPTY;
     content->created_ns = -1;
     content->restore_bytes = -1;
     return TRUE;
+}
+
+/* SNAP-47: a failure of this is forgotten, and nothing tries again. */
+static void
+decide_let_go(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_change_result(plan, CHANGE_STORE, plan_last_step(plan));
 }
 
 static void
@@ -56,8 +64,12 @@ decide_cleared(const void *data, Plan *plan)
         return;
     }
     snapshotter_keep_result(plan);
-    if (object_has_finalizer(&snapshotter_content(plan)->meta, FINALIZER_SNAPSHOT_CONTENT))
-        snapshotter_let_go(plan);
+    if (!object_has_finalizer(&snapshotter_content(plan)->meta, FINALIZER_SNAPSHOT_CONTENT))
+        return;
+    plan_because(plan, "SNAP-42.2");
+    plan_patch(plan, plan_key(plan), edit_remove_finalizer, FINALIZER_SNAPSHOT_CONTENT,
+               PLAN_DECIDE);
+    plan_then(plan, decide_let_go);
 }
 
 static void
@@ -85,20 +97,34 @@ decide_deleted(const void *data, Plan *plan)
     if (response->code != CSI_OK) {
         const char *error = csi_response_error(response, self->base.strings);
         plan_deletion_failed(plan, "Failed to delete snapshot",
-                             plan_internf(plan, "failed to delete snapshot \"%s\", err: %s",
-                                          plan_key(plan)->name, error));
+                             plan_internf(plan,
+                                          "failed to delete snapshot \"%s\", err: failed to "
+                                          "delete snapshot content %s: %s",
+                                          plan_key(plan)->name, plan_key(plan)->name,
+                                          plan_quote(plan, error)));
         return;
     }
     plan_get(plan, plan_key(plan), PLAN_DECIDE);
     plan_then(plan, decide_clear);
 }
 
+/* The Secret was read. */
 static void
-plan_delete_snapshot(const ExternalSnapshotter *self, Plan *plan)
+decide_with_secret(const void *data, Plan *plan)
 {
+    const ExternalSnapshotter *self = data;
     const SnapshotterSync *sync = plan_notes(plan);
 
     plan_because(plan, "SNAP-47");
+    if (sync->secret_error != NULL) {
+        plan_deletion_failed(plan, "Failed to get snapshot credentials",
+                             plan_internf(plan,
+                                          "failed to get input parameters to delete snapshot for "
+                                          "content %s: %s",
+                                          plan_key(plan)->name,
+                                          plan_quote(plan, sync->secret_error)));
+        return;
+    }
     plan_call(plan, self->base.driver,
               &(CsiRequest){.method = CSI_DELETE_SNAPSHOT,
                             .timeout_ns = self->options->common.timeout,
@@ -108,24 +134,8 @@ plan_delete_snapshot(const ExternalSnapshotter *self, Plan *plan)
     plan_then(plan, decide_deleted);
 }
 
-static void
-decide_deletion_secret(const void *data, Plan *plan)
-{
-    const char *error = snapshotter_secret_error(plan);
-
-    if (error != NULL)
-        plan_deletion_failed(plan, "Failed to get snapshot credentials", error);
-    else
-        plan_delete_snapshot(data, plan);
-}
-
 void
 snapshotter_delete(const ExternalSnapshotter *self, Plan *plan)
 {
-    if (!snapshotter_names_secret(snapshotter_content(plan))) {
-        plan_delete_snapshot(self, plan);
-        return;
-    }
-    snapshotter_read_secret(self, plan);
-    plan_then(plan, decide_deletion_secret);
+    snapshotter_with_secret(self, plan, decide_with_secret);
 }

@@ -33,8 +33,7 @@ annotations_equal(const Object *before, const Object *after)
     return string_map_equal(a->annotations, b->annotations);
 }
 
-/* SNAP-41. */
-static gboolean
+gboolean
 snapshotter_queues_change(const SnapshotContent *before, const SnapshotContent *after)
 {
     return before->meta.deleted_at != after->meta.deleted_at ||

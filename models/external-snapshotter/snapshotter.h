@@ -29,9 +29,9 @@ typedef enum {
 /* The driver's answer about a snapshot. */
 typedef struct {
     const char *handle;
-    gboolean is_ready;
-    int64_t created_ns; /* since 1970; negative: unknown, so it was cut now */
-    int64_t bytes;      /* 0: unknown */
+    gboolean is_ready, is_listed; /* is_listed: the answer is about a snapshot that was there */
+    int64_t created_ns;           /* since 1970; negative: unknown, so it was cut now */
+    int64_t bytes;                /* 0: unknown */
 } SnapshotAnswer;
 
 /* The notes of a sync. It works with the version that it has written last, even if newer ones come
@@ -40,8 +40,11 @@ typedef struct {
     const SnapshotContent *content;
     gboolean is_first; /* the content had no status: this decides the words of a failure */
     gboolean has_secrets;
-    const char *refusal; /* interned: the driver's error, told once the annotation is off */
-    SimTime deadline;    /* of the calls of one try */
+    const char *secret_error;    /* interned; NULL: the Secret was read, or none is named */
+    PlanDecide with_secret;      /* what follows */
+    const StringMap *parameters; /* of CreateSnapshot; NULL: none */
+    const char *refusal;         /* interned: the driver's error, told once the annotation is off */
+    SimTime deadline;            /* of the calls of one try */
     SnapshotAnswer answer;
 } SnapshotterSync;
 
@@ -56,11 +59,9 @@ snapshotter_content(Plan *plan)
 extern const RuleTable snapshotter_content_rules; /* SNAP-40 to SNAP-46 */
 
 void snapshotter_sync(const void *self, Plan *plan); /* a PlanDecide */
-/* SNAP-70: the secret that a content names for the driver. */
-gboolean snapshotter_names_secret(const SnapshotContent *content);
-void snapshotter_read_secret(const ExternalSnapshotter *self, Plan *plan);
-/* ... after that. Returns: (borrowed): NULL: it was read */
-const char *snapshotter_secret_error(Plan *plan);
+/* SNAP-70: reads the Secret that the content names for the driver, if it names one, and goes on
+ * with @then, which looks at the notes. */
+void snapshotter_with_secret(const ExternalSnapshotter *self, Plan *plan, PlanDecide then);
 
 /* ---- creation.c ---- */
 
@@ -83,7 +84,6 @@ void snapshotter_take_answer(Plan *plan, const SnapshotAnswer *answer);
 /* The annotation that CreateSnapshot may be under way. */
 gboolean snapshotter_is_creating(const SnapshotContent *content);
 void snapshotter_annotate(Plan *plan, gboolean is_creating);
-void snapshotter_decide_unannotated(const void *self, Plan *plan); /* after it was taken off */
 
 /* ---- deletion.c ---- */
 
@@ -94,6 +94,8 @@ void snapshotter_let_go(Plan *plan);
 
 /* ---- external-snapshotter.c ---- */
 
+/* SNAP-41. */
+gboolean snapshotter_queues_change(const SnapshotContent *before, const SnapshotContent *after);
 /* SNAP-43. */
 gboolean snapshotter_should_delete(const SnapshotContent *content);
 /* SNAP-44. After an error that is not final the driver may still be taking the snapshot. */

@@ -116,8 +116,8 @@ plan_end(Plan *plan)
         plan_requeue_rate_limited(plan);
 }
 
-void
-snapshotter_decide_unannotated(const void *data, Plan *plan)
+static void
+decide_unannotated(const void *data, Plan *plan)
 {
     (void)data;
     plan_because(plan, "SNAP-44");
@@ -148,15 +148,20 @@ plan_told(Plan *plan)
     }
     plan_because(plan, "SNAP-44");
     snapshotter_annotate(plan, FALSE);
-    plan_then(plan, snapshotter_decide_unannotated);
+    plan_then(plan, decide_unannotated);
 }
 
 static void
 plan_status_failed(Plan *plan, const char *error)
 {
-    snapshotter_fail(plan,
-                     plan_internf(plan, "error updating status for volume snapshot content %s: %s",
-                                  plan_key(plan)->name, error));
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    snapshotter_fail(plan, sync->answer.is_listed
+                               ? error
+                               : plan_internf(plan,
+                                              "error updating status for volume snapshot content "
+                                              "%s: %s",
+                                              plan_key(plan)->name, error));
 }
 
 static void

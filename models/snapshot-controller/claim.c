@@ -82,10 +82,8 @@ plan_released(const SnapshotController *self, Plan *plan, const char *error)
     if (error != NULL)
         plan_event(plan, &sync->snapshot->meta, "Warning", "ErrorPVCFinalizer",
                    "Error check and remove PVC Finalizer for VolumeSnapshot");
-    if (!sync->deletes)
-        plan_live_snapshot(self, plan);
-    else if (error == NULL)
-        plan_remove_finalizers(plan);
+    if (!sync->deletes || error == NULL)
+        sync->with_claim(self, plan);
     else
         plan_fail(plan, "%s", snapshot_update_error(plan, plan_key(plan)->name, error));
 }

@@ -3,6 +3,20 @@
 
 /* The class of a VolumeSnapshot (SNAP-2): the one that it names, or the driver's default. */
 
+gboolean
+snapshot_class_is_default(const Object *class)
+{
+    return g_strcmp0(object_annotation(class, ANNOTATION_DEFAULT_SNAPSHOT_CLASS), "true") == 0;
+}
+
+static void
+plan_with_class(const void *data, Plan *plan)
+{
+    const SnapshotSync *sync = plan_notes(plan);
+
+    sync->with_class(data, plan);
+}
+
 static void
 plan_no_default(Plan *plan, const char *error)
 {
@@ -26,9 +40,11 @@ decide_class_set(const void *data, Plan *plan)
 {
     int step = plan_last_step(plan);
 
-    take_snapshot(plan, plan_object(plan, step));
-    plan_store_result(plan, step);
-    decide_begin(data, plan);
+    if (!plan_has_failed(plan)) { /* else the sync goes on without a class */
+        take_snapshot(plan, plan_object(plan, step));
+        plan_store_result(plan, step);
+    }
+    plan_with_class(data, plan);
 }
 
 /* @n: (out): how many default classes the driver has. Returns: (borrowed): the last of them */
@@ -41,8 +57,7 @@ default_class(const SnapshotController *self, const char *driver, unsigned *n)
     *n = 0;
     informer_iter_init(&iter, self->classes);
     while ((class = informer_iter_next(&iter)) != NULL) {
-        if (SNAPSHOT_CLASS_CONST(class)->driver != driver ||
-            g_strcmp0(object_annotation(class, ANNOTATION_DEFAULT_SNAPSHOT_CLASS), "true") != 0)
+        if (SNAPSHOT_CLASS_CONST(class)->driver != driver || !snapshot_class_is_default(class))
             continue;
         found = class;
         *n += 1;
@@ -73,7 +88,7 @@ decide_default_class(const void *data, Plan *plan)
                                : plan_internf(plan, "%u default snapshot classes were found", n));
         return;
     }
-    plan_patch(plan, plan_key(plan), set_class, object_name(class), PLAN_STOP);
+    plan_patch(plan, plan_key(plan), set_class, object_name(class), PLAN_DECIDE);
     plan_then(plan, decide_class_set);
 }
 
@@ -83,7 +98,7 @@ decide_no_class(const void *data, Plan *plan)
     const SnapshotSync *sync = plan_notes(plan);
 
     if (object_is_deleted(&sync->snapshot->meta))
-        decide_begin(data, plan);
+        plan_with_class(data, plan);
     else
         plan_fail(plan, "%s", snapshot_class_error(plan, sync->snapshot->class_name));
 }
@@ -125,7 +140,7 @@ plan_class(const SnapshotController *self, Plan *plan)
     facts |= snapshot->content_name != NULL ? GIVEN : 0;
     switch (plan_judge(plan, &snapshot_class_rules, facts)) {
     case BEGIN:
-        decide_begin(self, plan);
+        plan_with_class(self, plan);
         return;
     case TELL_UNKNOWN:
         plan_snapshot_error(plan, FALSE, "GetSnapshotClassFailed",

@@ -33,7 +33,7 @@ status_lags(const VolumeSnapshot *snapshot, const SnapshotContent *content)
     if (!snapshot_content_has_status(content))
         return FALSE;
     return !volume_snapshot_has_status(snapshot) || snapshot->bound_content == NULL ||
-           content->readiness != SNAPSHOT_READINESS_UNSET ||
+           content->readiness == SNAPSHOT_READY || content->readiness == SNAPSHOT_NOT_READY ||
            (snapshot->created_at == TIME_UNSET && content->created_ns >= 0) ||
            (snapshot->restore_bytes == 0 && content->restore_bytes > 0);
 }

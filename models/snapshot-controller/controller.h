@@ -38,6 +38,8 @@ typedef struct {
     const VolumeSnapshot *snapshot;
     const SnapshotContent *content; /* NULL: none found */
     gboolean deletes; /* a deletion takes the claim's finalizer off: this snapshot does not count */
+    PlanDecide with_class; /* what follows once the class is known ... */
+    PlanDecide with_claim; /* ... and once the claim's finalizer is on or off, as it should be */
 } SnapshotSync;
 
 static inline const VolumeSnapshot *
@@ -57,7 +59,11 @@ void snapshot_controller_sync_snapshot(const void *self, Plan *plan); /* a PlanD
 /* The sync once the class is known. */
 void decide_begin(const void *self, Plan *plan);
 /* SNAP-4: the sync once the claim's finalizer has been looked at. */
-void plan_live_snapshot(const SnapshotController *self, Plan *plan);
+void decide_live_snapshot(const void *self, Plan *plan);
+/* Puts these finalizers at the end, also those that are there already. */
+void plan_add_finalizers(Plan *plan, gboolean as_source, gboolean as_bound);
+/* syncReadySnapshot() and syncUnreadySnapshot(). */
+void plan_binding(const SnapshotController *self, Plan *plan);
 /* "snapcontent-<uid>" */
 ObjectKey *dynamic_content_key(const SnapshotController *self, const VolumeSnapshot *snapshot);
 
@@ -65,7 +71,9 @@ ObjectKey *dynamic_content_key(const SnapshotController *self, const VolumeSnaps
 
 extern const RuleTable snapshot_class_rules; /* SNAP-2 */
 
-/* Goes on with decide_begin(), or fails. */
+/* Whether a class is marked as its driver's default. */
+gboolean snapshot_class_is_default(const Object *class);
+/* Goes on with the notes' with_class(), or fails. */
 void plan_class(const SnapshotController *self, Plan *plan);
 
 /* ---- claim.c ---- */
@@ -81,14 +89,16 @@ gboolean plan_read_volume(const SnapshotController *self, Plan *plan, const char
 const Volume *volume_read(const SnapshotController *self, Plan *plan, const char **error);
 const char *volume_driver(const Volume *volume);
 /* SNAP-12: takes the finalizer off the claim if all its snapshots are ready; then goes on with the
- * sync or with the deletion. */
+ * notes' with_claim(). */
 void plan_release_claim(const SnapshotController *self, Plan *plan);
 
 /* ---- creation.c ---- */
 
-extern const RuleTable snapshot_creation_rules; /* SNAP-6 */
+extern const RuleTable snapshot_source_rules, snapshot_creation_rules; /* SNAP-6 */
 
 void plan_creation(const SnapshotController *self, Plan *plan);
+/* Puts the finalizer on the claim, and goes on with the notes' with_claim(). */
+void plan_hold_claim(const SnapshotController *self, Plan *plan);
 
 /* ---- status.c ---- */
 
@@ -106,8 +116,9 @@ void plan_snapshot_status_twice(Plan *plan, const SnapshotContent *content);
 extern const RuleTable snapshot_deletion_rules; /* SNAP-30 to SNAP-32 */
 
 void plan_snapshot_deletion(const SnapshotController *self, Plan *plan);
-/* SNAP-33: the snapshot's own finalizers, after the claim's. */
-void plan_remove_finalizers(Plan *plan);
+/* SNAP-33: the snapshot's own finalizers, after the claim's. The one as bound stays if the notes
+ * have a content that is deleted with the snapshot. */
+void plan_remove_finalizers(const SnapshotController *self, Plan *plan);
 
 /* ---- content.c ---- */
 

@@ -36,39 +36,17 @@ decide_content_created(const void *data, Plan *plan)
                                    : SNAPSHOT_CONTENT_CONST(plan_object(plan, step)));
 }
 
-/* SNAP-70. Returns: (borrowed): interned; NULL: the class has no such parameter */
-static const char *
-resolve_template(const SnapshotController *self,
-                 const SnapshotClass *class,
-                 const char *parameter,
-                 const ObjectKey *content,
-                 const ObjectKey *snapshot)
-{
-    const char *template = string_map_get(class->parameters, parameter);
-
-    if (template == NULL)
-        return NULL;
-    g_autoptr(GString) text = g_string_new(template);
-    g_string_replace(text, "${volumesnapshotcontent.name}", content->name, 0);
-    g_string_replace(text, "${volumesnapshot.namespace}", snapshot->namespace, 0);
-    g_string_replace(text, "${volumesnapshot.name}", snapshot->name, 0);
-    return strings_intern(self->base.strings, text->str);
-}
-
 /* Returns: (owned) */
 static Object *
 content_new(const SnapshotController *self,
             const VolumeSnapshot *snapshot,
             const SnapshotClass *class,
-            const Volume *volume)
+            const Volume *volume,
+            const SecretReference *secret)
 {
     const ObjectKey *of = snapshot->meta.key;
     Object *object = object_new(dynamic_content_key(self, snapshot));
     SnapshotContent *content = SNAPSHOT_CONTENT(object);
-    const char *name = resolve_template(self, class, "csi.storage.k8s.io/snapshotter-secret-name",
-                                        object->key, of);
-    const char *namespace = resolve_template(
-        self, class, "csi.storage.k8s.io/snapshotter-secret-namespace", object->key, of);
 
     content->driver = class->driver;
     content->deletion_policy = class->deletion_policy;
@@ -78,12 +56,13 @@ content_new(const SnapshotController *self,
     if (self->options->prevent_volume_mode_conversion)
         content->source_volume_mode = strings_intern(
             self->base.strings, volume->volume_mode == VOLUME_BLOCK ? "Block" : "Filesystem");
-    if (name != NULL && namespace != NULL) {
-        object_set_annotation(
-            object, strings_intern(self->base.strings, ANNOTATION_SNAPSHOT_SECRET_NAME), name);
+    if (secret->name != NULL) {
+        object_set_annotation(object,
+                              strings_intern(self->base.strings, ANNOTATION_SNAPSHOT_SECRET_NAME),
+                              secret->name);
         object_set_annotation(
             object, strings_intern(self->base.strings, ANNOTATION_SNAPSHOT_SECRET_NAMESPACE),
-            namespace);
+            secret->namespace);
     }
     return object;
 }
@@ -104,6 +83,7 @@ decide_volume_read(const void *data, Plan *plan)
     const SnapshotClass *class =
         SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, sync->snapshot->class_name));
     const char *error = NULL;
+    SecretReference secret;
     const Volume *volume = volume_read(self, plan, &error);
 
     plan_because(plan, "SNAP-6");
@@ -116,70 +96,80 @@ decide_volume_read(const void *data, Plan *plan)
         plan_creation_failed(plan, input_error(plan, error));
         return;
     }
+    g_autofree char *secret_error = snapshot_secret_resolve(
+        self->base.strings, SNAPSHOT_SECRET, class->parameters,
+        dynamic_content_key(self, sync->snapshot)->name, plan_key(plan), &secret);
+    if (secret_error != NULL) {
+        plan_because(plan, "SNAP-70");
+        plan_creation_failed(plan, input_error(plan, secret_error));
+        return;
+    }
     if (volume_driver(volume) == NULL) {
         error = plan_internf(plan, "cannot find CSI PersistentVolumeSource for volume %s",
                              object_name(&volume->meta));
         plan_creation_failed(plan, error);
         return;
     }
-    Object *content = content_new(self, sync->snapshot, class, volume);
+    Object *content = content_new(self, sync->snapshot, class, volume, &secret);
     take_content(plan, SNAPSHOT_CONTENT_CONST(content));
     plan_create(plan, content, PLAN_DECIDE);
     plan_then(plan, decide_content_created);
 }
 
-/* What is known of the source claim and of the class. */
+/* ---- The source claim ---- */
+
+/* What is known of it. */
 enum {
     CLAIM_KNOWN = 1 << 0,
-    HELD = 1 << 1,  /* the claim has our finalizer */
-    GOING = 1 << 2, /* the claim has a deletionTimestamp */
-    CLASSED = 1 << 3,
-    CLASS_KNOWN = 1 << 4,
-    CREATION_FACTS_END = 1 << 5,
+    HELD = 1 << 1,  /* it has our finalizer */
+    GOING = 1 << 2, /* it has a deletionTimestamp */
+    SOURCE_FACTS_END = 1 << 3,
 };
 
 enum {
     FAIL_NO_CLAIM,
     FAIL_GOING,
-    FAIL_NO_CLASS,
-    FAIL_UNKNOWN_CLASS,
-    HOLD, /* put our finalizer on the claim first */
-    READ_VOLUME,
+    HOLD,
+    GO_ON,
 };
 
-/* createSnapshotContent(). Columns: all of these hold, none of these, then. */
-static const Rule creation_table[] = {
-    {"SNAP-6", 0,                                          CLAIM_KNOWN,  FAIL_NO_CLAIM     },
-    {"SNAP-6", CLAIM_KNOWN | GOING,                        HELD,         FAIL_GOING        },
-    {"SNAP-6", CLAIM_KNOWN,                                HELD | GOING, HOLD              },
-    {"SNAP-6", CLAIM_KNOWN | HELD,                         CLASSED,      FAIL_NO_CLASS     },
-    {"SNAP-6", CLAIM_KNOWN | HELD | CLASSED,               CLASS_KNOWN,  FAIL_UNKNOWN_CLASS},
-    {"SNAP-6", CLAIM_KNOWN | HELD | CLASSED | CLASS_KNOWN, 0,            READ_VOLUME       },
+/* ensurePVCFinalizer(). Columns: all of these hold, none of these, then. */
+static const Rule source_table[] = {
+    {"SNAP-6", 0,                   CLAIM_KNOWN,  FAIL_NO_CLAIM},
+    {"SNAP-6", CLAIM_KNOWN | GOING, HELD,         FAIL_GOING   },
+    {"SNAP-6", CLAIM_KNOWN,         HELD | GOING, HOLD         },
+    {"SNAP-6", CLAIM_KNOWN | HELD,  0,            GO_ON        },
 };
-const RuleTable snapshot_creation_rules =
-    RULE_TABLE("contents to create", CREATION_FACTS_END, creation_table);
+const RuleTable snapshot_source_rules =
+    RULE_TABLE("claims of snapshots", SOURCE_FACTS_END, source_table);
 
-static void decide_claim_held(const void *data, Plan *plan);
-
-/* @given: facts that hold by now, whatever the cache says */
 static void
-plan_creation_with(const SnapshotController *self, Plan *plan, uint32_t given)
+decide_claim_held(const void *data, Plan *plan)
 {
-    const VolumeSnapshot *snapshot = snapshot_of(plan);
-    const char *class_name = snapshot->class_name, *error = NULL;
-    const Claim *claim = snapshot_claim(self, plan, snapshot, &error);
-    uint32_t facts = given;
+    const SnapshotSync *sync = plan_notes(plan);
+
+    plan_use_client(plan, NULL);
+    if (plan_has_failed(plan))
+        plan_creation_failed(
+            plan, snapshot_update_error(plan, sync->snapshot->claim_name, plan_last_message(plan)));
+    else
+        sync->with_claim(data, plan);
+}
+
+void
+plan_hold_claim(const SnapshotController *self, Plan *plan)
+{
+    const SnapshotSync *sync = plan_notes(plan);
+    const char *error = NULL;
+    const Claim *claim = snapshot_claim(self, plan, sync->snapshot, &error);
+    uint32_t facts = 0;
 
     if (claim != NULL) {
         facts |= CLAIM_KNOWN;
         facts |= object_has_finalizer(&claim->meta, FINALIZER_SNAPSHOT_CLAIM) ? HELD : 0;
         facts |= object_is_deleted(&claim->meta) ? GOING : 0;
     }
-    facts |= class_name != NULL ? CLASSED : 0;
-    if (informer_find(self->classes, NULL, class_name) != NULL)
-        facts |= CLASS_KNOWN;
-    plan_use_client(plan, NULL);
-    switch (plan_judge(plan, &snapshot_creation_rules, facts)) {
+    switch (plan_judge(plan, &snapshot_source_rules, facts)) {
     case FAIL_NO_CLAIM:
         plan_creation_failed(plan, snapshot_update_error(plan, plan_key(plan)->name,
                                                          "cannot get claim from snapshot"));
@@ -190,18 +180,60 @@ plan_creation_with(const SnapshotController *self, Plan *plan, uint32_t given)
             snapshot_update_error(plan, object_name(&claim->meta),
                                   "cannot add finalizer on claim because it is being deleted"));
         return;
+    case HOLD:
+        plan_use_client(plan, self->base.event_client);
+        plan_update(plan, &claim->meta, edit_add_finalizer,
+                    strings_intern(self->base.strings, FINALIZER_SNAPSHOT_CLAIM), PLAN_DECIDE);
+        plan_then(plan, decide_claim_held);
+        return;
+    case GO_ON:
+        sync->with_claim(self, plan);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ---- createSnapshotContent() ---- */
+
+/* What is known of the class. */
+enum {
+    CLASSED = 1 << 0,
+    CLASS_KNOWN = 1 << 1,
+    CREATION_FACTS_END = 1 << 2,
+};
+
+enum {
+    FAIL_NO_CLASS,
+    FAIL_UNKNOWN_CLASS,
+    READ_VOLUME,
+};
+
+/* getCreateSnapshotInput(). Columns: all of these hold, none of these, then. */
+static const Rule creation_table[] = {
+    {"SNAP-6", 0,                     CLASSED,     FAIL_NO_CLASS     },
+    {"SNAP-6", CLASSED,               CLASS_KNOWN, FAIL_UNKNOWN_CLASS},
+    {"SNAP-6", CLASSED | CLASS_KNOWN, 0,           READ_VOLUME       },
+};
+const RuleTable snapshot_creation_rules =
+    RULE_TABLE("contents to create", CREATION_FACTS_END, creation_table);
+
+/* The claim has our finalizer. */
+static void
+decide_creation(const void *data, Plan *plan)
+{
+    const SnapshotController *self = data;
+    const char *class_name = snapshot_of(plan)->class_name, *error = NULL;
+    uint32_t facts = class_name != NULL ? CLASSED : 0;
+
+    if (informer_find(self->classes, NULL, class_name) != NULL)
+        facts |= CLASS_KNOWN;
+    switch (plan_judge(plan, &snapshot_creation_rules, facts)) {
     case FAIL_NO_CLASS:
         plan_creation_failed(
             plan, input_error(plan, snapshot_no_class_error(plan, plan_key(plan)->name)));
         return;
     case FAIL_UNKNOWN_CLASS:
         plan_creation_failed(plan, input_error(plan, snapshot_class_error(plan, class_name)));
-        return;
-    case HOLD:
-        plan_use_client(plan, self->base.event_client);
-        plan_update(plan, &claim->meta, edit_add_finalizer,
-                    strings_intern(self->base.strings, FINALIZER_SNAPSHOT_CLAIM), PLAN_DECIDE);
-        plan_then(plan, decide_claim_held);
         return;
     case READ_VOLUME:
         if (plan_read_volume(self, plan, &error))
@@ -213,18 +245,12 @@ plan_creation_with(const SnapshotController *self, Plan *plan, uint32_t given)
     g_assert_not_reached();
 }
 
-static void
-decide_claim_held(const void *data, Plan *plan)
-{
-    if (plan_has_failed(plan))
-        plan_creation_failed(plan, snapshot_update_error(plan, snapshot_of(plan)->claim_name,
-                                                         plan_last_message(plan)));
-    else
-        plan_creation_with(data, plan, CLAIM_KNOWN | HELD);
-}
-
 void
 plan_creation(const SnapshotController *self, Plan *plan)
 {
-    plan_creation_with(self, plan, 0);
+    SnapshotSync *sync = plan_notes(plan);
+
+    sync->with_claim = decide_creation;
+    plan_use_client(plan, NULL);
+    plan_hold_claim(self, plan);
 }

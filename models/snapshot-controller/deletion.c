@@ -32,29 +32,31 @@ decide_removed(const void *data, Plan *plan)
 }
 
 /* The finalizer as bound stays until the content has gone (SNAP-34). */
-void
-plan_remove_finalizers(Plan *plan)
+static void
+decide_released(const void *data, Plan *plan)
 {
     const SnapshotSync *sync = plan_notes(plan);
     gboolean waits =
         sync->content != NULL && g_strcmp0(sync->content->deletion_policy, "Delete") == 0;
 
+    (void)data;
     plan_because(plan, "SNAP-33");
     plan_update(plan, &sync->snapshot->meta, waits ? remove_source_finalizer : remove_finalizers,
                 NULL, PLAN_DECIDE | PLAN_SEND_ALWAYS);
     plan_then(plan, decide_removed);
 }
 
-/* ---- SNAP-30 to SNAP-32: the content ---- */
-
-static void
-plan_finalizers_next(const SnapshotController *self, Plan *plan)
+void
+plan_remove_finalizers(const SnapshotController *self, Plan *plan)
 {
     SnapshotSync *sync = plan_notes(plan);
 
     sync->deletes = TRUE;
+    sync->with_claim = decide_released;
     plan_release_claim(self, plan);
 }
+
+/* ---- SNAP-30 to SNAP-32: the content ---- */
 
 static void
 decide_content_deleted(const void *data, Plan *plan)
@@ -62,7 +64,7 @@ decide_content_deleted(const void *data, Plan *plan)
     const SnapshotSync *sync = plan_notes(plan);
 
     if (!plan_has_failed(plan)) {
-        plan_finalizers_next(data, plan);
+        plan_remove_finalizers(data, plan);
         return;
     }
     plan_because(plan, "SNAP-32");
@@ -79,7 +81,7 @@ plan_content_deletion(const SnapshotController *self, Plan *plan)
     const SnapshotSync *sync = plan_notes(plan);
 
     if (g_strcmp0(sync->content->deletion_policy, "Delete") != 0) {
-        plan_finalizers_next(self, plan);
+        plan_remove_finalizers(self, plan);
         return;
     }
     plan_because(plan, "SNAP-32");
@@ -195,7 +197,7 @@ plan_snapshot_deletion(const SnapshotController *self, Plan *plan)
         plan_content_deletion(self, plan);
         return;
     case TAKE_FINALIZERS_OFF:
-        plan_finalizers_next(self, plan);
+        plan_remove_finalizers(self, plan);
         return;
     }
     g_assert_not_reached();

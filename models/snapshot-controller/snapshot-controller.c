@@ -251,6 +251,7 @@ const ModelClass snapshot_controller_class = {
     .rule_tables = RULE_TABLES(&snapshot_class_rules,
                                &snapshot_rules,
                                &snapshot_binding_rules,
+                               &snapshot_source_rules,
                                &snapshot_creation_rules,
                                &snapshot_deletion_rules,
                                &content_sync_rules),

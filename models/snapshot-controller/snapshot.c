@@ -201,7 +201,7 @@ binding_facts(const VolumeSnapshot *snapshot,
     return facts;
 }
 
-static void
+void
 plan_binding(const SnapshotController *self, Plan *plan)
 {
     const VolumeSnapshot *snapshot = snapshot_of(plan);
@@ -256,13 +256,35 @@ static gboolean
 add_finalizers(Object *object, const void *data)
 {
     const Finalizers *finalizers = data;
-    gboolean changed = FALSE;
+    g_autoptr(StringList) now = object->finalizers;
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
 
+    for (unsigned i = 0; now != NULL && i < now->n_items; i++)
+        g_ptr_array_add(all, (void *)now->items[i]); /* only read */
     if (finalizers->source != NULL)
-        changed |= object_add_finalizer(object, finalizers->source);
+        g_ptr_array_add(all, (void *)finalizers->source);
     if (finalizers->bound != NULL)
-        changed |= object_add_finalizer(object, finalizers->bound);
-    return changed;
+        g_ptr_array_add(all, (void *)finalizers->bound);
+    object->finalizers = string_list_new((const char *const *)all->pdata, all->len);
+    return TRUE;
+}
+
+/* The first ones need an update, further ones a patch. */
+void
+plan_add_finalizers(Plan *plan, gboolean as_source, gboolean as_bound)
+{
+    const Object *snapshot = &snapshot_of(plan)->meta;
+    Finalizers *added = plan_new_arg(plan, Finalizers);
+
+    plan_because(plan, "SNAP-4");
+    if (as_source)
+        added->source = plan_internf(plan, FINALIZER_SNAPSHOT_SOURCE);
+    if (as_bound)
+        added->bound = plan_internf(plan, FINALIZER_SNAPSHOT_BOUND);
+    if (snapshot->finalizers == NULL)
+        plan_update(plan, snapshot, add_finalizers, added, PLAN_DECIDE);
+    else
+        plan_patch(plan, plan_key(plan), add_finalizers, added, PLAN_DECIDE);
 }
 
 static void
@@ -294,63 +316,46 @@ enum {
     ONE_SOURCE = 1 << 1, /* a claim or a content, not both */
     WRONG = 1 << 2,      /* something is wrong with its content */
     LACKS = 1 << 3,      /* a finalizer that it should have */
-    HAS_SOME = 1 << 4,   /* finalizers, ours or others */
-    SNAPSHOT_FACTS_END = 1 << 5,
+    SNAPSHOT_FACTS_END = 1 << 4,
 };
 
 enum {
     DELETE,
     FAIL_SOURCES,
     FAIL_CONTENT,
-    UPDATE_FINALIZERS, /* the first ones need an update, ... */
-    PATCH_FINALIZERS,  /* ... further ones a patch */
+    ADD_FINALIZERS,
     GO_ON,
 };
 
 /* syncSnapshot(). Columns: all of these hold, none of these, then. */
 static const Rule snapshot_table[] = {
-    {"SNAP-30", GOING,                         0,                        DELETE           },
-    {"SNAP-4",  0,                             GOING | ONE_SOURCE,       FAIL_SOURCES     },
-    {"SNAP-4",  ONE_SOURCE | WRONG,            GOING,                    FAIL_CONTENT     },
-    {"SNAP-4",  ONE_SOURCE | LACKS,            GOING | WRONG | HAS_SOME, UPDATE_FINALIZERS},
-    {"SNAP-4",  ONE_SOURCE | LACKS | HAS_SOME, GOING | WRONG,            PATCH_FINALIZERS },
-    {"SNAP-4",  ONE_SOURCE,                    GOING | WRONG | LACKS,    GO_ON            },
+    {"SNAP-30", GOING,              0,                     DELETE        },
+    {"SNAP-4",  0,                  GOING | ONE_SOURCE,    FAIL_SOURCES  },
+    {"SNAP-4",  ONE_SOURCE | WRONG, GOING,                 FAIL_CONTENT  },
+    {"SNAP-4",  ONE_SOURCE | LACKS, GOING | WRONG,         ADD_FINALIZERS},
+    {"SNAP-4",  ONE_SOURCE,         GOING | WRONG | LACKS, GO_ON         },
 };
 const RuleTable snapshot_rules = RULE_TABLE("snapshots", SNAPSHOT_FACTS_END, snapshot_table);
 
-/* Returns: which finalizers are to be added */
-static Finalizers *
-missing_finalizers(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
-{
-    const VolumeSnapshot *snapshot = snapshot_of(plan);
-    const Object *meta = &snapshot->meta;
-    Finalizers *missing = plan_new_arg(plan, Finalizers);
-
-    if (!object_has_finalizer(meta, FINALIZER_SNAPSHOT_SOURCE))
-        missing->source = strings_intern(self->base.strings, FINALIZER_SNAPSHOT_SOURCE);
-    if (content != NULL && snapshot->bound_content != NULL &&
-        g_strcmp0(content->deletion_policy, "Delete") == 0 &&
-        !object_has_finalizer(meta, FINALIZER_SNAPSHOT_BOUND))
-        missing->bound = strings_intern(self->base.strings, FINALIZER_SNAPSHOT_BOUND);
-    return missing;
-}
-
 void
-plan_live_snapshot(const SnapshotController *self, Plan *plan)
+decide_live_snapshot(const void *data, Plan *plan)
 {
+    const SnapshotController *self = data;
     static const char sources[] = "Exactly one of PersistentVolumeClaimName and "
                                   "VolumeSnapshotContentName should be specified";
     const VolumeSnapshot *snapshot = snapshot_of(plan);
     ContentFault fault;
     const SnapshotContent *content = content_of(self, plan, &fault);
-    const Finalizers *missing = missing_finalizers(self, plan, content);
+    gboolean lacks_source = !object_has_finalizer(&snapshot->meta, FINALIZER_SNAPSHOT_SOURCE);
+    gboolean lacks_bound = content != NULL && snapshot->bound_content != NULL &&
+                           g_strcmp0(content->deletion_policy, "Delete") == 0 &&
+                           !object_has_finalizer(&snapshot->meta, FINALIZER_SNAPSHOT_BOUND);
     uint32_t facts = 0;
 
     facts |= object_is_deleted(&snapshot->meta) ? GOING : 0;
     facts |= (snapshot->claim_name == NULL) != (snapshot->content_name == NULL) ? ONE_SOURCE : 0;
     facts |= fault.reason != NULL ? WRONG : 0;
-    facts |= missing->source != NULL || missing->bound != NULL ? LACKS : 0;
-    facts |= snapshot->meta.finalizers != NULL ? HAS_SOME : 0;
+    facts |= lacks_source || lacks_bound ? LACKS : 0;
     plan_use_client(plan, NULL);
     switch (plan_judge(plan, &snapshot_rules, facts)) {
     case DELETE:
@@ -364,12 +369,8 @@ plan_live_snapshot(const SnapshotController *self, Plan *plan)
         plan_snapshot_error(plan, TRUE, fault.reason, fault.message);
         plan_finalizer_error(plan, fault.error);
         return;
-    case UPDATE_FINALIZERS:
-        plan_update(plan, &snapshot->meta, add_finalizers, missing, PLAN_DECIDE);
-        plan_then(plan, decide_finalizers_added);
-        return;
-    case PATCH_FINALIZERS:
-        plan_patch(plan, plan_key(plan), add_finalizers, missing, PLAN_DECIDE);
+    case ADD_FINALIZERS:
+        plan_add_finalizers(plan, lacks_source, lacks_bound);
         plan_then(plan, decide_finalizers_added);
         return;
     case GO_ON:
@@ -384,9 +385,11 @@ void
 decide_begin(const void *data, Plan *plan)
 {
     const SnapshotController *self = data;
-    const Object *snapshot = &snapshot_of(plan)->meta;
+    SnapshotSync *sync = plan_notes(plan);
+    const Object *snapshot = &sync->snapshot->meta;
 
     plan_because(plan, "SNAP-1");
+    sync->with_claim = decide_live_snapshot;
     plan_use_client(plan, NULL);
     if (object_store_is_newer(self->snapshot_store, snapshot))
         return;
@@ -424,7 +427,8 @@ snapshot_controller_sync_snapshot(const void *data, Plan *plan)
         plan_gone(self, plan);
         return;
     }
-    plan_new_notes(plan, SnapshotSync, NULL);
+    SnapshotSync *sync = plan_new_notes(plan, SnapshotSync, NULL);
+    sync->with_class = decide_begin;
     take_snapshot(plan, snapshot);
     plan_class(self, plan);
 }

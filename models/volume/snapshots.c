@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "snapshots.h"
 
+#include <string.h>
+
 const char *
 snapshot_class_error(Plan *plan, const char *class_name)
 {
@@ -38,4 +40,89 @@ plan_annotate(
     *pair = (StringPair){plan_internf(plan, "%s", annotation),
                          value == NULL ? NULL : plan_internf(plan, "%s", value)};
     return plan_patch(plan, key, annotate, pair, errors);
+}
+
+/* ---- The parameters of a class ---- */
+
+#define PREFIX "csi.storage.k8s.io/"
+#define KEYS(what, call)                                                                           \
+    {                                                                                              \
+        what, PREFIX call "-secret-name", PREFIX call "-secret-namespace", NULL, NULL              \
+    }
+
+const SecretKeys snapshot_secret_keys[N_SNAPSHOT_SECRETS] = {
+    [SNAPSHOT_SECRET] = KEYS("Snapshotter", "snapshotter"),
+    [SNAPSHOT_SECRET_LIST] = KEYS("SnapshotterList", "snapshotter-list"),
+    [SNAPSHOT_SECRET_GROUP] = KEYS("GroupSnapshotter", "group-snapshotter"),
+    [SNAPSHOT_SECRET_GROUP_GET] = KEYS("GroupSnapshotterGet", "group-snapshotter-get"),
+};
+
+typedef struct {
+    const char *content;
+    const ObjectKey *snapshot; /* NULL: none is known */
+} TemplateValues;
+
+/* A SecretToken. */
+static char *
+token_value(const void *data, const char *token, gboolean for_name)
+{
+    const TemplateValues *values = data;
+
+    if (strcmp(token, "volumesnapshotcontent.name") == 0)
+        return g_strdup(values->content);
+    if (values->snapshot == NULL)
+        return NULL;
+    if (strcmp(token, "volumesnapshot.namespace") == 0)
+        return g_strdup(values->snapshot->namespace);
+    return for_name && strcmp(token, "volumesnapshot.name") == 0 ? g_strdup(values->snapshot->name)
+                                                                 : NULL;
+}
+
+char *
+snapshot_secret_resolve(Strings *strings,
+                        SnapshotSecret use,
+                        const StringMap *parameters,
+                        const char *content,
+                        const ObjectKey *snapshot,
+                        SecretReference *reference)
+{
+    const TemplateValues values = {content, snapshot};
+    const char *name, *namespace;
+
+    *reference = (SecretReference){0};
+    g_autofree char *error =
+        secret_find_templates(&snapshot_secret_keys[use], parameters, &name, &namespace);
+    if (error != NULL)
+        return g_strdup_printf("failed to get name and namespace template from params: %s", error);
+    if (name == NULL)
+        return NULL;
+    return secret_resolve_templates(strings, name, namespace, token_value, &values, reference);
+}
+
+static gboolean
+is_known_key(const char *key)
+{
+    for (unsigned i = 0; i < N_SNAPSHOT_SECRETS; i++)
+        if (strcmp(key, snapshot_secret_keys[i].name_key) == 0 ||
+            strcmp(key, snapshot_secret_keys[i].namespace_key) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+StringMap *
+snapshot_driver_parameters(const StringMap *parameters, char **error)
+{
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+
+    for (unsigned i = 0; parameters != NULL && i < parameters->n_pairs; i++) {
+        const char *key = parameters->pairs[i].key;
+        if (!g_str_has_prefix(key, PREFIX)) {
+            g_array_append_val(pairs, parameters->pairs[i]);
+        } else if (!is_known_key(key)) {
+            *error = g_strdup_printf(
+                "found unknown parameter key \"%s\" with reserved namespace " PREFIX, key);
+            return NULL;
+        }
+    }
+    return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
 }

@@ -3,6 +3,7 @@
 
 #include "models/api/snapshot.h"
 #include "models/plan/plan.h"
+#include "models/volume/secret-template.h"
 
 /* What the snapshot-controller and the sidecar external-snapshotter share, as the two programs of
  * the external-snapshotter project do. */
@@ -12,6 +13,33 @@ const char *snapshot_class_error(Plan *plan, const char *class_name);
 const char *snapshot_update_error(Plan *plan, const char *object_name, const char *error);
 /* A snapshot or a content that needs a class has none. */
 const char *snapshot_no_class_error(Plan *plan, const char *object_name);
+
+/* SNAP-70: the Secrets that a class's parameters can name. */
+typedef enum {
+    SNAPSHOT_SECRET,      /* of CreateSnapshot and DeleteSnapshot */
+    SNAPSHOT_SECRET_LIST, /* of ListSnapshots */
+    SNAPSHOT_SECRET_GROUP,
+    SNAPSHOT_SECRET_GROUP_GET,
+    N_SNAPSHOT_SECRETS,
+} SnapshotSecret;
+
+extern const SecretKeys snapshot_secret_keys[N_SNAPSHOT_SECRETS];
+/**
+ * snapshot_secret_resolve:
+ * @content: a name
+ * @snapshot: (nullable): the VolumeSnapshot, whose name and namespace templates may have
+ * @reference: (out): its name is %NULL if the parameters give none
+ * Returns: (owned) (nullable): why the parameters make no reference
+ */
+char *snapshot_secret_resolve(Strings *strings,
+                              SnapshotSecret use,
+                              const StringMap *parameters,
+                              const char *content,
+                              const ObjectKey *snapshot,
+                              SecretReference *reference);
+/* A class's parameters without those for the sidecar (SNAP-73). Returns: (owned): NULL: none, or
+ * @error (out, owned): a key with the reserved prefix is unknown */
+StringMap *snapshot_driver_parameters(const StringMap *parameters, char **error);
 
 /* Sets an annotation, or takes it off (@value NULL). Returns: the step */
 int plan_annotate(

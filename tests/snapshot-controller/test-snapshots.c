@@ -91,6 +91,30 @@ add_class(World *world, const char *name, const char *policy, const char *is_def
     world_create(world, object);
 }
 
+static gboolean
+set_parameter(Object *object, const void *pair)
+{
+    SnapshotClass *class = (SnapshotClass *)object;
+
+    class->parameters = string_map_new(pair, 1);
+    return TRUE;
+}
+
+static gboolean
+set_group(Object *object, const void *handle)
+{
+    SNAPSHOT_CONTENT(object)->handle = handle;
+    SNAPSHOT_CONTENT(object)->group_handle = handle;
+    SNAPSHOT_CONTENT(object)->readiness = SNAPSHOT_READY;
+    return TRUE;
+}
+
+static gboolean
+mark_being_deleted(Object *object, const void *annotation)
+{
+    return object_set_annotation(object, annotation, annotation);
+}
+
 static World *
 world_with_claim(const DriverCase *driver, const char *policy)
 {
@@ -542,6 +566,121 @@ an_unknown_handle_is_never_ready(void **state)
         "to list snapshot for content given: \"can not find snapshot for snapshotID nobody's\"");
 }
 
+/* SNAP-74: a member of a group belongs to the group's content: no call for it alone. */
+static void
+members_of_groups_are_left_alone(void **state)
+{
+    g_autoptr(World) world = world_with_claim(NULL, "Delete");
+    Object *object = object_new(world_key(world, KIND_SNAPSHOT_CONTENT, "member"));
+    SnapshotContent *content = SNAPSHOT_CONTENT(object);
+
+    (void)state;
+    content->driver = world_intern(world, WORLD_DRIVER);
+    content->deletion_policy = world_intern(world, "Delete");
+    content->volume_handle = world_intern(world, "pv");
+    content->snapshot.uid = (ObjectUid){1, 1};
+    object_add_finalizer(object, world_intern(world, FINALIZER_SNAPSHOT_CONTENT));
+    object_set_annotation(object, world_intern(world, ANNOTATION_SNAPSHOT_GROUP_HANDLE),
+                          world_intern(world, "group"));
+    world_create(world, object);
+    world_run(world, 10 * SIM_SECOND);
+    assert_int_equal(world_count(world, TAKE, NULL, NULL), 0);
+    world_edit_status(world, KIND_SNAPSHOT_CONTENT, "member", set_group, world_intern(world, "g"));
+    world_edit(world, KIND_SNAPSHOT_CONTENT, "member", mark_being_deleted,
+               world_intern(world, ANNOTATION_SNAPSHOT_BEING_DELETED));
+    world_delete(world, KIND_SNAPSHOT_CONTENT, "member");
+    world_run(world, 20 * SIM_SECOND);
+    assert_null(world_get(world, KIND_SNAPSHOT_CONTENT, "member"));
+    assert_int_equal(world_count(world, "DeleteSnapshot", NULL, NULL), 0);
+}
+
+/* ---- Parameters of classes ---- */
+
+/* SNAP-70, SNAP-73: what is wrong with a class is told where it is found: the Secret by the
+ * controller, before there is a content, and the parameters by the sidecar. */
+static void
+unsound_parameters(void **state)
+{
+    static const struct {
+        const char *key, *snapshot, *content; /* content: Events of it; NULL: there is none */
+    } cases[] = {
+        {"csi.storage.k8s.io/snapshotter-secret-name",
+         "SnapshotContentCreationFailed x2: Failed to create snapshot content with error failed to "
+         "get input parameters to create snapshot cut: \"failed to get name and namespace template "
+         "from params: either name and namespace for Snapshotter secrets specified, Both must be "
+         "specified\"", NULL                     },
+        {"csi.storage.k8s.io/unknown",
+         "CreatingSnapshot x1: Waiting for a snapshot default/cut to be created by the CSI "
+         "driver.",     "SnapshotCreationFailed x1: Failed to create snapshot: failed to remove CSI Parameters of "
+         "prefixed keys: found unknown parameter key \"csi.storage.k8s.io/unknown\" with reserved "
+         "namespace csi.storage.k8s.io/; SnapshotContentCheckandUpdateFailed x1: Failed to check "
+         "and update snapshot content: failed to remove CSI Parameters of prefixed keys: found "
+         "unknown parameter key \"csi.storage.k8s.io/unknown\" with reserved namespace "
+         "csi.storage.k8s.io/"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(World) world = world_with_claim(NULL, "Delete");
+        const StringPair pair = {world_intern(world, cases[i].key), world_intern(world, "x")};
+        world_edit(world, KIND_SNAPSHOT_CLASS, "cuts", set_parameter, &pair);
+        ask(world, "cut", "cuts");
+        world_run(world, 5 * SIM_SECOND);
+        assert_told(world, "cut", cases[i].snapshot);
+        assert_int_equal(content_of(world, "cut") != NULL, cases[i].content != NULL);
+        if (cases[i].content != NULL)
+            assert_events_of(world, content_of(world, "cut")->meta.key, cases[i].content);
+        assert_int_equal(world_count(world, TAKE, NULL, NULL), 0);
+    }
+}
+
+/* SNAP-70. */
+static void
+secrets_of_classes(void **state)
+{
+    static const struct {
+        const char *namespace, *name; /* templates; NULL: not given */
+        gboolean has_snapshot;
+        const char *result; /* "namespace/name", "" for none, or a part of the error */
+    } cases[] = {
+        {NULL,                            NULL,                              TRUE,  ""                                 },
+        {"ns",                            "s",                               FALSE, "ns/s"                             },
+        {"${volumesnapshot.namespace}",   "${volumesnapshot.name}",          TRUE,  "lab/cut"                          },
+        {"ns",                            "s-${volumesnapshotcontent.name}", FALSE, "ns/s-content"                     },
+        {"${volumesnapshot.name}",        "s",                               TRUE,  "invalid tokens"                   },
+        {"${volumesnapshot.namespace}",   "s",                               FALSE, "invalid tokens"                   },
+        {"ns",                            "bad name",                        TRUE,  "is not a valid secret name"       },
+        {"x/${volumesnapshot.namespace}", "s",                               TRUE,  "\"x/lab\" which is not a valid"   },
+        {"ns",                            NULL,                              TRUE,  "Both must be specified"           },
+        {"",                              "s",                               TRUE,  "either namespace or name is empty"},
+    };
+    g_autoptr(Objects) objects = objects_new(1);
+    Strings *strings = objects_strings(objects);
+    const ObjectKey *of = objects_key(objects, KIND_VOLUME_SNAPSHOT, "lab", "cut");
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        StringPair pairs[2];
+        unsigned n = 0;
+        SecretReference secret;
+        if (cases[i].name != NULL)
+            pairs[n++] =
+                (StringPair){snapshot_secret_keys[SNAPSHOT_SECRET].name_key, cases[i].name};
+        if (cases[i].namespace != NULL)
+            pairs[n++] = (StringPair){snapshot_secret_keys[SNAPSHOT_SECRET].namespace_key,
+                                      cases[i].namespace};
+        g_autoptr(StringMap) parameters = string_map_new(pairs, n);
+        g_autofree char *error =
+            snapshot_secret_resolve(strings, SNAPSHOT_SECRET, parameters, "content",
+                                    cases[i].has_snapshot ? of : NULL, &secret);
+        g_autofree char *found = secret.name == NULL
+                                     ? g_strdup(error == NULL ? "" : error)
+                                     : g_strdup_printf("%s/%s", secret.namespace, secret.name);
+        assert_non_null(strstr(found, cases[i].result));
+        assert_int_equal(found[0] == '\0', cases[i].result[0] == '\0');
+    }
+}
+
 /* ---- Decisions ---- */
 
 /* SNAP-43 as a table. */
@@ -603,6 +742,9 @@ main(void)
         cmocka_unit_test(a_stuck_snapshot_holds_the_claim),
         cmocka_unit_test(binds_what_is_given),
         cmocka_unit_test(an_unknown_handle_is_never_ready),
+        cmocka_unit_test(members_of_groups_are_left_alone),
+        cmocka_unit_test(unsound_parameters),
+        cmocka_unit_test(secrets_of_classes),
         cmocka_unit_test(what_should_be_deleted),
     };
 

@@ -536,6 +536,7 @@ plan_is_over(void *component, Plan *plan, PlanEnd end, const char *message)
     (void)component;
     self->plan_over = TRUE;
     self->plan_failed = end == PLAN_FAILED;
+    self->plan_requeues = plan->requeue != PLAN_REQUEUE_NOT;
     self->plan_message = message;
 }
 

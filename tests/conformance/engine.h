@@ -58,7 +58,7 @@ struct Case {
         Case *self,
         unsigned number); /* called as operation @number (from 1) is asked for; may be NULL */
     /* Of the last case_run_plan(). */
-    gboolean plan_over, plan_failed;
+    gboolean plan_over, plan_failed, plan_requeues; /* requeues: its key is to come back */
     const char *plan_message;
 };
 

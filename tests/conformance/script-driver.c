@@ -159,6 +159,7 @@ request_json(const CsiRequest *request)
     set_string(message, "name", request->name);
     set_string(message, "volumeId", request->volume_id);
     set_string(message, "nodeId", request->node_id);
+    set_string(message, "snapshotId", request->snapshot_id);
     if (request->required_bytes > 0) {
         g_autofree char *bytes = g_strdup_printf("%" G_GINT64_FORMAT, request->required_bytes);
         json_object_set_new(message, "capacityRange", json_pack("{s:s}", "requiredBytes", bytes));

@@ -8,10 +8,14 @@
 /* The moments of a driver's call, without the volume: "stage-started", "staged". */
 typedef struct {
     const char *method, *started, *ended;
+    const char *scope; /* "content": about a snapshot; NULL: about a volume */
 } CallSeen;
 
 /* NULL: such calls are not compared */
 const CallSeen *moments_call(const char *method);
+/* Returns: the code, as far as it is the driver's: when its caller gives up, it may see that first
+ * as the end of the call or as the end of its time */
+const char *moments_code(const char *code);
 /* Returns: the name for the steps of an object of @resource: an attachment uses its volume's; NULL:
  * not kept */
 const char *moments_scope(const char *resource);
@@ -22,6 +26,7 @@ gboolean moments_is_about_images(const char *reason);
 /* Takes @name. Keeps only the first time. */
 void moments_add(Moments *self, char *name, double at);
 void moments_add_pair(Moments *self, const char *pod, const char *claim);
+void moments_add_snapshot(Moments *self, const char *name);
 /* From now on @volume, any drawn name, stands for @claim; NULL: as before. The first call counts */
 void moments_label(Moments *self, const char *volume, const char *claim);
 /* Names of a ReplicaSet's pods end in the hash of their template, which is not simulated, and five

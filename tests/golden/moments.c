@@ -24,6 +24,7 @@ pair_free(void *data)
 
     g_free((char *)pair->pod);
     g_free((char *)pair->claim);
+    g_free((char *)pair->snapshot);
     g_free(pair);
 }
 
@@ -96,7 +97,16 @@ moments_add_pair(Moments *self, const char *pod, const char *claim)
             return;
     }
     GoldenPair *pair = g_new(GoldenPair, 1);
-    *pair = (GoldenPair){g_strdup(pod), g_strdup(claim)};
+    *pair = (GoldenPair){.pod = g_strdup(pod), .claim = g_strdup(claim)};
+    g_ptr_array_add(self->pairs, pair);
+}
+
+void
+moments_add_snapshot(Moments *self, const char *name)
+{
+    GoldenPair *pair = g_new(GoldenPair, 1);
+
+    *pair = (GoldenPair){.snapshot = g_strdup(name)};
     g_ptr_array_add(self->pairs, pair);
 }
 
@@ -203,22 +213,32 @@ const CallSeen *
 moments_call(const char *method)
 {
     static const CallSeen calls[] = {
-        {"CreateVolume",              "provision-started",   "provision-ended"},
-        {"DeleteVolume",              "delete-started",      "delete-ended"   },
-        {"ControllerPublishVolume",   "attach-started",      "attach-ended"   },
-        {"ControllerUnpublishVolume", "detach-started",      "detach-ended"   },
-        {"NodeStageVolume",           "stage-started",       "staged"         },
-        {"NodePublishVolume",         "publish-started",     "published"      },
-        {"NodeUnpublishVolume",       "unpublish-started",   "unpublished"    },
-        {"NodeUnstageVolume",         "unstage-started",     "unstaged"       },
-        {"ControllerExpandVolume",    "expand-started",      "expand-ended"   },
-        {"NodeExpandVolume",          "node-expand-started", "node-expanded"  },
+        {"CreateVolume",              "provision-started",   "provision-ended", NULL     },
+        {"DeleteVolume",              "delete-started",      "delete-ended",    NULL     },
+        {"ControllerPublishVolume",   "attach-started",      "attach-ended",    NULL     },
+        {"ControllerUnpublishVolume", "detach-started",      "detach-ended",    NULL     },
+        {"NodeStageVolume",           "stage-started",       "staged",          NULL     },
+        {"NodePublishVolume",         "publish-started",     "published",       NULL     },
+        {"NodeUnpublishVolume",       "unpublish-started",   "unpublished",     NULL     },
+        {"NodeUnstageVolume",         "unstage-started",     "unstaged",        NULL     },
+        {"ControllerExpandVolume",    "expand-started",      "expand-ended",    NULL     },
+        {"NodeExpandVolume",          "node-expand-started", "node-expanded",   NULL     },
+        {"ControllerModifyVolume",    "modify-started",      "modify-ended",    NULL     },
+        {"CreateSnapshot",            "cut-started",         "cut-ended",       "content"},
+        {"DeleteSnapshot",            "end-started",         "end-ended",       "content"},
+        {"ListSnapshots",             "list-started",        "list-ended",      "content"},
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(calls); i++)
         if (g_strcmp0(calls[i].method, method) == 0)
             return &calls[i];
     return NULL;
+}
+
+const char *
+moments_code(const char *code)
+{
+    return g_strcmp0(code, "DeadlineExceeded") == 0 ? "Canceled" : code;
 }
 
 void
@@ -274,10 +294,12 @@ moments_scope(const char *resource)
     static const struct {
         const char *resource, *scope;
     } scopes[] = {
-        {"pods",                   "pod"   },
-        {"persistentvolumeclaims", "claim" },
-        {"persistentvolumes",      "volume"},
-        {"volumeattachments",      "volume"},
+        {"pods",                   "pod"     },
+        {"persistentvolumeclaims", "claim"   },
+        {"persistentvolumes",      "volume"  },
+        {"volumeattachments",      "volume"  },
+        {"volumesnapshots",        "snapshot"},
+        {"volumesnapshotcontents", "content" },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(scopes); i++)

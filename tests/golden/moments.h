@@ -13,6 +13,7 @@ typedef struct Moments Moments;
 
 typedef struct {
     const char *pod, *claim; /* NULL: a claim without a pod, a pod without claims */
+    const char *snapshot;    /* NULL: a pod or a claim */
 } GoldenPair;
 
 Moments *moments_new(void);

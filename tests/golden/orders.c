@@ -89,9 +89,23 @@ same_step(const GArray *steps, const OrderStep *step)
     return NULL;
 }
 
-/* Adds one simulated run to @pairs: the pairs of @n steps, in the order of the loops below. */
-static void
-count_run(OrderPair *pairs, const GArray *recorded, const GArray *drawn)
+GArray *
+orders_pairs(const GArray *recorded)
+{
+    GArray *pairs = g_array_new(FALSE, TRUE, sizeof(OrderPair));
+
+    for (unsigned i = 0; i < recorded->len; i++) {
+        for (unsigned j = i + 1; j < recorded->len; j++) {
+            const OrderPair pair = {.first = g_array_index(recorded, OrderStep, i),
+                                    .then = g_array_index(recorded, OrderStep, j)};
+            g_array_append_val(pairs, pair);
+        }
+    }
+    return pairs;
+}
+
+void
+orders_count(GArray *pairs, const GArray *recorded, const GArray *drawn)
 {
     unsigned n = recorded->len, k = 0;
     g_autofree const OrderStep **found = g_new(const OrderStep *, n + 1);
@@ -100,30 +114,11 @@ count_run(OrderPair *pairs, const GArray *recorded, const GArray *drawn)
         found[i] = same_step(drawn, &g_array_index(recorded, OrderStep, i));
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = i + 1; j < n; j++, k++) {
+            OrderPair *pair = &g_array_index(pairs, OrderPair, k);
             if (found[i] == NULL || found[j] == NULL)
                 continue;
-            pairs[k].n_both++;
-            pairs[k].n_same += found[i]->at <= found[j]->at;
+            pair->n_both++;
+            pair->n_same += found[i]->at <= found[j]->at;
         }
     }
-}
-
-GArray *
-orders_compare(const GArray *recorded, const GPtrArray *simulated)
-{
-    unsigned n = recorded->len, k = 0;
-    g_autofree OrderPair *pairs = g_new0(OrderPair, n * n / 2 + 1);
-    GArray *result = g_array_new(FALSE, FALSE, sizeof(OrderPair));
-
-    for (unsigned s = 0; s < simulated->len; s++)
-        count_run(pairs, recorded, simulated->pdata[s]);
-    for (unsigned i = 0; i < n; i++) {
-        for (unsigned j = i + 1; j < n; j++, k++) {
-            pairs[k].first = g_array_index(recorded, OrderStep, i);
-            pairs[k].then = g_array_index(recorded, OrderStep, j);
-            if (pairs[k].n_both > 0)
-                g_array_append_val(result, pairs[k]);
-        }
-    }
-    return result;
 }

@@ -23,13 +23,14 @@ void orders_add(Orders *self, const char *object, const char *what, double at);
 /* @objects: ends with NULL. Returns: (owned): their steps together (OrderStep), by time */
 GArray *orders_of(const Orders *self, const char *const *objects);
 
-/* Two successive steps of the recorded run, with the numbers of simulated runs that took both, and
- * in this order. */
+/* Two steps of the recorded run, with the numbers of simulated runs that took both, and in this
+ * order. */
 typedef struct {
     OrderStep first, then;
     unsigned n_same, n_both;
 } OrderPair;
 
-/* @simulated: a GArray of OrderStep for each run. Returns: (owned): the pairs (OrderPair) of steps
- * of @recorded that any simulated run took */
-GArray *orders_compare(const GArray *recorded, const GPtrArray *simulated);
+/* Returns: (owned): all pairs (OrderPair) of steps of @recorded, not counted yet */
+GArray *orders_pairs(const GArray *recorded);
+/* Adds a simulated run's steps to the counts of @pairs, which are those of @recorded. */
+void orders_count(GArray *pairs, const GArray *recorded, const GArray *drawn);

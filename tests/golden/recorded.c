@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorded.h"
-#include "timeline.h"
 
 #include <jansson.h>
 #include <string.h>
 
 #include "moments-private.h"
-#include "sim/sim-time.h"
+#include "packed.h"
 
 #define CSI_PREFIX "kubernetes.io/csi/"
 
@@ -84,16 +83,29 @@ see_claim(Moments *self, const Seen *seen)
         add_named(self, seen, "claim", seen->name, "node-awaited");
     if (was_changed(seen, "status|capacity|storage"))
         add_named(self, seen, "claim", seen->name, "expanded");
+    if (seen->before != NULL && (was_changed(seen, "spec|volumeAttributesClassName") ||
+                                 appeared(seen, "spec|volumeAttributesClassName")))
+        add_named(self, seen, "claim", seen->name, "class-asked");
+    if (was_changed(seen, "status|currentVolumeAttributesClassName") ||
+        (seen->before != NULL && appeared(seen, "status|currentVolumeAttributesClassName")))
+        add_named(self, seen, "claim", seen->name, "class-shown");
     see_end(self, seen, "claim", seen->name);
+}
+
+static void
+label_volume(Moments *self, const char *name, const json_t *volume)
+{
+    const char *handle = text_at(volume, "spec|csi|volumeHandle");
+
+    moments_label(self, name, text_at(volume, "spec|claimRef|name"));
+    if (handle != NULL)
+        moments_label(self, handle, text_at(volume, "spec|claimRef|name"));
 }
 
 static void
 see_volume(Moments *self, const Seen *seen)
 {
-    moments_label(self, seen->name, text_at(seen->after, "spec|claimRef|name"));
-    if (text_at(seen->after, "spec|csi|volumeHandle") != NULL)
-        moments_label(self, text_at(seen->after, "spec|csi|volumeHandle"),
-                      text_at(seen->after, "spec|claimRef|name"));
+    label_volume(self, seen->name, seen->after);
     const char *label = moments_label_of(self, seen->name);
 
     if (seen->before == NULL)
@@ -244,7 +256,58 @@ see_event(Moments *self, const Seen *seen)
     g_autofree char *words =
         g_strdup_printf("%s %s \"%s\"", text_at(seen->after, "type"),
                         text_at(seen->after, "reason"), text_at(seen->after, "message"));
-    moments_add_said(self, seen->name, text_at(involved, "kind"), text_at(involved, "name"), words);
+    const char *name = text_at(involved, "name"); /* snapshot-controller forgets some */
+    moments_add_said(self, seen->name, text_at(involved, "kind"), name == NULL ? "" : name, words);
+}
+
+static gboolean
+became_ready(const Seen *seen)
+{
+    return json_is_true(json_object_get(json_object_get(seen->after, "status"), "readyToUse")) &&
+           !json_is_true(json_object_get(json_object_get(seen->before, "status"), "readyToUse"));
+}
+
+static void
+see_snapshot(Moments *self, const Seen *seen)
+{
+    if (seen->before == NULL) {
+        add_named(self, seen, "snapshot", seen->name, "created");
+        moments_add_snapshot(self, seen->name);
+    }
+    if (became_ready(seen))
+        add_named(self, seen, "snapshot", seen->name, "ready");
+    see_end(self, seen, "snapshot", seen->name);
+}
+
+/* The snapshot that a content is for; its request has the name "snapshot-<uid>". */
+static void
+label_content(Moments *self, const char *name, const json_t *content)
+{
+    const char *snapshot = text_at(content, "spec|volumeSnapshotRef|name");
+    const char *uid = text_at(content, "spec|volumeSnapshotRef|uid");
+    const char *handle = text_at(content, "status|snapshotHandle");
+    const char *given = text_at(content, "spec|source|snapshotHandle");
+
+    moments_label(self, name, snapshot);
+    if (handle != NULL || given != NULL)
+        moments_label(self, handle != NULL ? handle : given, snapshot);
+    if (uid == NULL)
+        return;
+    g_autofree char *asked = g_strconcat("snapshot-", uid, NULL);
+    moments_label(self, asked, snapshot);
+}
+
+static void
+see_content(Moments *self, const Seen *seen)
+{
+    label_content(self, seen->name, seen->after);
+    const char *label = moments_label_of(self, seen->name);
+
+    if (seen->before == NULL)
+        add_named(self, seen, "content", label, "created");
+    if (became_ready(seen))
+        add_named(self, seen, "content", label, "ready");
+    see_end(self, seen, "content", label);
 }
 
 static const struct {
@@ -257,28 +320,49 @@ static const struct {
     {"Pod",                   see_pod       },
     {"VolumeAttachment",      see_attachment},
     {"Node",                  see_node      },
+    {"VolumeSnapshot",        see_snapshot  },
+    {"VolumeSnapshotContent", see_content   },
 };
 
+/* A run being read. */
+typedef struct {
+    Moments *moments;
+    GHashTable *known; /* "kind/name" -> json_t: what a watching client saw last */
+} Reading;
+
+/* What was there before has no moments, but perhaps a drawn name. */
 static void
-read_watch_line(Moments *self, const json_t *line, GHashTable *known)
+see_initial(Moments *self, const char *kind, const char *name, const json_t *object)
 {
+    if (strcmp(kind, "PersistentVolume") == 0)
+        label_volume(self, name, object);
+    else if (strcmp(kind, "VolumeSnapshotContent") == 0)
+        label_content(self, name, object);
+}
+
+static void
+read_watch_line(void *data, json_t *line)
+{
+    const Reading *self = data;
     const char *kind = text_at(line, "kind"), *name = text_at(line, "name");
     gboolean is_deleted = g_strcmp0(text_at(line, "type"), "DELETED") == 0;
     g_autofree char *key = g_strdup_printf("%s/%s", kind, name);
     json_t *object = json_object_get(line, "object");
-    json_t *before = g_hash_table_lookup(known, key);
+    json_t *before = g_hash_table_lookup(self->known, key);
     Seen seen = {before, is_deleted ? NULL : object, name,
                  json_number_value(json_object_get(line, "t"))};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds_seen); i++) {
         if (g_strcmp0(kinds_seen[i].kind, kind) != 0)
             continue;
-        if (!json_is_true(json_object_get(line, "initial")))
-            kinds_seen[i].see(self, &seen);
-        if (is_deleted)
-            g_hash_table_remove(known, key);
+        if (json_is_true(json_object_get(line, "initial")))
+            see_initial(self->moments, kind, name, object);
         else
-            g_hash_table_insert(known, g_steal_pointer(&key), json_incref(object));
+            kinds_seen[i].see(self->moments, &seen);
+        if (is_deleted)
+            g_hash_table_remove(self->known, key);
+        else
+            g_hash_table_insert(self->known, g_steal_pointer(&key), json_incref(object));
         return;
     }
 }
@@ -289,85 +373,83 @@ json_unref(void *json)
     json_decref(json);
 }
 
-static void
-read_call_line(Moments *self, const json_t *line, GHashTable *known)
+/* The snapshot of a call: the recorder's field, or what is asked for. */
+static const char *
+snapshot_of_call(const json_t *line)
 {
-    const char *method = text_at(line, "method"), *volume = text_at(line, "volume");
-    gboolean is_ok = g_strcmp0(text_at(line, "code"), "OK") == 0;
+    const char *asked = text_at(line, "request|name");
 
-    const CallSeen *call = moments_call(method);
-    double at = json_number_value(json_object_get(line, "t"));
-
-    (void)known;
-    if (volume == NULL || call == NULL)
-        return;
-    const char *label = moments_label_of(self, volume);
-    moments_add(self, g_strdup_printf("volume %s %s", label, call->started), at);
-    if (is_ok)
-        moments_add(self, g_strdup_printf("volume %s %s", label, call->ended),
-                    json_number_value(json_object_get(line, "t_end")));
-    char *what = g_strdup_printf("call %s %s", method, text_at(line, "code"));
-    moments_add_step(self, "volume", label, what, at);
-    moments_count_one(self, what);
+    if (asked != NULL)
+        return asked;
+    asked = text_at(line, "request|snapshotId");
+    return asked != NULL ? asked : text_at(line, "snapshot");
 }
 
 static void
-read_request_line(Moments *self, const json_t *line, GHashTable *known)
+read_call_line(void *data, json_t *line)
 {
-    const char *client = text_at(line, "client"), *subresource = text_at(line, "subresource");
-    g_autofree char *bare = g_strndup(
-        client, g_str_has_prefix(client, "kubelet/") ? strlen("kubelet") : strlen(client));
+    Moments *self = ((const Reading *)data)->moments;
+    const char *method = text_at(line, "method");
+    const CallSeen *call = moments_call(method);
+    gboolean is_ok = g_strcmp0(text_at(line, "code"), "OK") == 0;
+    double at = json_number_value(json_object_get(line, "t"));
+
+    if (call == NULL)
+        return;
+    const char *scope = call->scope != NULL ? call->scope : "volume";
+    const char *of = call->scope != NULL ? snapshot_of_call(line) : text_at(line, "volume");
+    if (of == NULL)
+        return;
+    const char *label = moments_label_of(self, of);
+    moments_add(self, g_strdup_printf("%s %s %s", scope, label, call->started), at);
+    if (is_ok)
+        moments_add(self, g_strdup_printf("%s %s %s", scope, label, call->ended),
+                    json_number_value(json_object_get(line, "t_end")));
+    char *what = g_strdup_printf("call %s %s", method, moments_code(text_at(line, "code")));
+    moments_add_step(self, scope, label, what, at);
+    moments_count_one(self, what);
+}
+
+/* The clients of a recording that stand for one in a simulated run: kubectl is a user's client,
+ * too; and each node has a kubelet. */
+static const char *
+client_without_node(const char *client)
+{
+    if (g_str_has_prefix(client, "kubelet/"))
+        return "kubelet";
+    return strcmp(client, "kubectl") == 0 ? "lab" : client;
+}
+
+static void
+read_request_line(void *data, json_t *line)
+{
+    Moments *self = ((const Reading *)data)->moments;
+    const char *client = client_without_node(text_at(line, "client"));
+    const char *subresource = text_at(line, "subresource");
     int code = (int)json_integer_value(json_object_get(line, "code"));
 
     char *what =
-        g_strdup_printf("%s %s %s%s%s %d", bare, text_at(line, "verb"), text_at(line, "resource"),
+        g_strdup_printf("%s %s %s%s%s %d", client, text_at(line, "verb"), text_at(line, "resource"),
                         subresource[0] == '\0' ? "" : "/", subresource, code == 201 ? 200 : code);
     double at = json_number_value(json_object_get(line, "t"));
 
-    (void)known;
     const char *scope = moments_scope(text_at(line, "resource"));
     if (scope != NULL && text_at(line, "name") != NULL)
         moments_add_step(self, scope, moments_label_of(self, text_at(line, "name")), what, at);
     moments_add_request(self, what, at);
 }
 
-static gboolean
-read_lines(Moments *self,
-           const char *folder,
-           const char *name,
-           void (*read_line)(Moments *, const json_t *, GHashTable *),
-           GError **error)
-{
-    g_autofree char *text = timeline_text(folder, name, error);
-    g_autoptr(GHashTable) known =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, json_unref);
-
-    if (text == NULL)
-        return FALSE;
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (unsigned i = 0; lines[i] != NULL; i++) {
-        json_error_t fault;
-        json_t *line = lines[i][0] == '\0' ? NULL : json_loads(lines[i], 0, &fault);
-        if (line == NULL && lines[i][0] != '\0') {
-            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s/%s:%u: %s", folder, name, i + 1,
-                        fault.text);
-            return FALSE;
-        }
-        if (line != NULL)
-            read_line(self, line, known);
-        json_decref(line);
-    }
-    return TRUE;
-}
-
 Moments *
 recorded_moments(const char *folder, const Words *words, GError **error)
 {
     g_autoptr(Moments) self = moments_new();
+    g_autoptr(GHashTable) known =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, json_unref);
+    Reading reading = {self, known};
 
-    if (!read_lines(self, folder, "watch.jsonl", read_watch_line, error) ||
-        !read_lines(self, folder, "csi.jsonl", read_call_line, error) ||
-        !read_lines(self, folder, "api.jsonl", read_request_line, error))
+    if (!packed_lines(folder, "watch.jsonl", NULL, read_watch_line, &reading, error) ||
+        !packed_lines(folder, "csi.jsonl", NULL, read_call_line, &reading, error) ||
+        !packed_lines(folder, "api.jsonl", NULL, read_request_line, &reading, error))
         return NULL;
     moments_count_said(self, words);
     return g_steal_pointer(&self);

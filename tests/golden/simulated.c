@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/snapshot.h"
 #include "models/api/workload.h"
 #include "moments-private.h"
 #include "run/world/run.h"
@@ -10,6 +11,7 @@
 /* One run in progress. The meanings of drawn names are known only at its end. */
 typedef struct {
     Moments *moments;
+    const Run *run;
     GArray *steps;           /* of Step */
     GHashTable *attachments; /* ObjectKey * of a VolumeAttachment -> name of its volume */
     GHashTable *handles;     /* a driver's id of a volume -> the volume's name */
@@ -18,9 +20,11 @@ typedef struct {
 /* A request or a call about one object. */
 typedef struct {
     const ObjectKey *key; /* of a claim, volume, attachment or pod; NULL: see @volume */
-    char *volume;         /* a driver's id of a volume (owned) */
+    char *volume;         /* a driver's id of a volume, or name or id of a snapshot (owned) */
     const char *what;     /* interned */
     double at;
+    const CallSeen *call; /* NULL: a request */
+    double ended_at;      /* of a call; negative: it failed */
 } Step;
 
 static void
@@ -41,6 +45,10 @@ recorded_client(const char *client, char *buffer, size_t size)
         {"external-provisioner",      "csi-provisioner"         },
         {"external-attacher",         "csi-attacher"            },
         {"external-resizer",          "csi-resizer"             },
+        {"external-snapshotter",      "csi-snapshotter"         },
+        {"snapshot-controller",       "snapshot-controller"     },
+        {"events",                    "snapshot-controller"     }, /* its client of core objects */
+        {"kube-apiserver",            "kube-apiserver"          },
         {"kubelet",                   "kubelet"                 },
         {"kubelet-heartbeat",         "kubelet"                 },
         {"taint-eviction-controller", "kcm/node-controller"     },
@@ -59,12 +67,13 @@ recorded_time(SimTime at)
     return (double)(at - TIMELINE_LEAD) / (double)SIM_SECOND;
 }
 
-/* Leaves out reads, and all that kubelets write into their Nodes except volumes, since it goes with
- * heartbeats. */
+/* Leaves out reads, what the recorder left out, and all that kubelets write into their Nodes except
+ * volumes, since it goes with heartbeats. */
 static gboolean
 is_recorded(const ApiRequest *request)
 {
-    if (request->verb == API_GET || request->verb == API_LIST)
+    if (request->verb == API_GET || request->verb == API_LIST ||
+        request->key->kind == KIND_SECRET || request->key->kind == KIND_LEASE)
         return FALSE;
     return request->verb == API_CREATE || request->key->kind != KIND_NODE ||
            !g_str_equal(request->client, "kubelet");
@@ -80,6 +89,16 @@ know_handle(Simulated *self, const Object *volume)
         g_hash_table_insert(self->handles, g_strdup(source->handle), g_strdup(volume->key->name));
 }
 
+/* A claim may never learn the name of its volume: the volume refers to it first. */
+static void
+see_volume(const Simulated *self, const Object *after)
+{
+    const ObjectKey *claim = after == NULL ? NULL : VOLUME_CONST(after)->claim_ref.claim;
+
+    if (claim != NULL)
+        moments_label(self->moments, object_name(after), claim->name);
+}
+
 static void
 know_handles(Simulated *self, const Run *run)
 {
@@ -88,8 +107,10 @@ know_handles(Simulated *self, const Run *run)
     for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_VOLUME); slot++) {
         const Object *volume = api_server_get(cluster_api(run_cluster(run)),
                                               objects_key_at(objects, KIND_VOLUME, slot));
-        if (volume != NULL)
-            know_handle(self, volume);
+        if (volume == NULL)
+            continue;
+        know_handle(self, volume);
+        see_volume(self, volume);
     }
 }
 
@@ -137,27 +158,118 @@ see_answer(void *data, const CsiCallRecord *record)
     const CsiRequest *request = record->request;
     const char *method = csi_method_name(request->method);
 
-    if (moments_call(method) == NULL)
+    const CallSeen *call = moments_call(method);
+    if (call == NULL)
         return;
     /* the driver's code, as recorded */
-    char *what = g_strdup_printf("call %s %s", method, csi_code_go_name(record->response->code));
-    const Step kept = {
-        .volume =
-            g_strdup(request->method == CSI_CREATE_VOLUME ? request->name : request->volume_id),
-        .what = g_intern_string(what),
-        .at = recorded_time(record->started_at)};
+    char *what = g_strdup_printf("call %s %s", method,
+                                 moments_code(csi_code_go_name(record->response->code)));
+    const char *of = request->volume_id;
+    if (request->method == CSI_CREATE_VOLUME || request->method == CSI_CREATE_SNAPSHOT)
+        of = request->name;
+    else if (call->scope != NULL)
+        of = request->snapshot_id;
+    const Step kept = {.volume = g_strdup(of),
+                       .what = g_intern_string(what),
+                       .at = recorded_time(record->started_at),
+                       .call = call,
+                       .ended_at = record->response->code == CSI_OK
+                                       ? recorded_time(sim_now(run_sim(self->run)))
+                                       : -1};
     g_array_append_val(self->steps, kept);
     moments_count_one(self->moments, what);
+}
+
+static void
+add_named(const Simulated *self, const char *scope, const char *label, const char *what)
+{
+    moments_add(self->moments, g_strdup_printf("%s %s %s", scope, label, what),
+                recorded_time(sim_now(run_sim(self->run))));
+}
+
+static void
+see_end(const Simulated *self,
+        const char *scope,
+        const char *label,
+        const Object *before,
+        const Object *after)
+{
+    if (before != NULL && !object_is_deleted(before) && (after == NULL || object_is_deleted(after)))
+        add_named(self, scope, label, "deleted");
+    if (after == NULL)
+        add_named(self, scope, label, "gone");
+}
+
+static void
+see_snapshot(const Simulated *self, const Object *before, const Object *after)
+{
+    const char *label = object_name(after != NULL ? after : before);
+
+    if (before == NULL)
+        add_named(self, "snapshot", label, "created");
+    if (after != NULL && VOLUME_SNAPSHOT_CONST(after)->readiness == SNAPSHOT_READY &&
+        (before == NULL || VOLUME_SNAPSHOT_CONST(before)->readiness != SNAPSHOT_READY))
+        add_named(self, "snapshot", label, "ready");
+    see_end(self, "snapshot", label, before, after);
+}
+
+/* The snapshot that a content is for; its request has the name "snapshot-<uid>". */
+static void
+label_content(const Simulated *self, const SnapshotContent *content)
+{
+    const char *name = object_name(&content->meta), *label = content->snapshot.name;
+    const char *handle = content->handle != NULL ? content->handle : content->given_handle;
+    const char *uid = strchr(name, '-');
+
+    moments_label(self->moments, name, label);
+    if (handle != NULL)
+        moments_label(self->moments, handle, label);
+    if (content->given_handle != NULL || uid == NULL)
+        return;
+    g_autofree char *asked = g_strconcat("snapshot", uid, NULL);
+    moments_label(self->moments, asked, label);
+}
+
+static void
+see_content(const Simulated *self, const Object *before, const Object *after)
+{
+    label_content(self, SNAPSHOT_CONTENT_CONST(after != NULL ? after : before));
+    const char *label =
+        moments_label_of(self->moments, object_name(after != NULL ? after : before));
+
+    if (before == NULL)
+        add_named(self, "content", label, "created");
+    if (after != NULL && SNAPSHOT_CONTENT_CONST(after)->readiness == SNAPSHOT_READY &&
+        (before == NULL || SNAPSHOT_CONTENT_CONST(before)->readiness != SNAPSHOT_READY))
+        add_named(self, "content", label, "ready");
+    see_end(self, "content", label, before, after);
+}
+
+static void
+see_claim(const Simulated *self, const Object *before, const Object *after)
+{
+    if (before != NULL && after != NULL &&
+        g_strcmp0(CLAIM_CONST(before)->attributes_class, CLAIM_CONST(after)->attributes_class) != 0)
+        add_named(self, "claim", object_name(after), "class-asked");
 }
 
 static void
 see_write(void *data, const Object *before, const Object *after)
 {
     const Simulated *self = data;
+    ObjectKind kind = object_kind(after != NULL ? after : before);
 
-    if (before == NULL && object_kind(after) == KIND_POD)
+    if (before == NULL && kind == KIND_POD)
         moments_label_pod(self->moments, object_name(after),
                           object_label(after, LABEL_POD_TEMPLATE_HASH));
+    else if (kind == KIND_VOLUME_SNAPSHOT)
+        see_snapshot(self, before, after);
+    else if (kind == KIND_SNAPSHOT_CONTENT)
+        see_content(self, before, after);
+    else if (kind == KIND_CLAIM)
+        see_claim(self, before, after);
+    else if (kind == KIND_VOLUME)
+        see_volume(self, after);
 }
 
 static void
@@ -198,13 +310,27 @@ step_label(const Simulated *self, const Step *step, const char *name)
     return g_intern_string(base);
 }
 
+/* Calls that are no milestones. */
+static void
+add_call(Moments *self, const Step *step, const char *scope, const char *label)
+{
+    if (step->call->scope == NULL && strcmp(step->call->started, "modify-started") != 0)
+        return;
+    moments_add(self, g_strdup_printf("%s %s %s", scope, label, step->call->started), step->at);
+    if (step->ended_at >= 0)
+        moments_add(self, g_strdup_printf("%s %s %s", scope, label, step->call->ended),
+                    step->ended_at);
+}
+
 /* Assigns the stored requests and calls to objects, which are known now. */
 static void
 name_steps(const Simulated *self)
 {
     for (unsigned i = 0; i < self->steps->len; i++) {
         const Step *step = &g_array_index(self->steps, Step, i);
-        const char *scope = "volume", *name = step->volume;
+        const char *scope =
+            step->call != NULL && step->call->scope != NULL ? step->call->scope : "volume";
+        const char *name = step->volume;
         if (step->key != NULL) {
             scope = moments_scope(kind_class(step->key->kind)->resource);
             name = step->key->name;
@@ -213,9 +339,12 @@ name_steps(const Simulated *self)
             name = g_hash_table_lookup(self->attachments, step->key);
         if (step->key == NULL && g_hash_table_contains(self->handles, name))
             name = g_hash_table_lookup(self->handles, name);
-        if (name != NULL)
-            moments_add_step(self->moments, scope, step_label(self, step, name), step->what,
-                             step->at);
+        if (name == NULL)
+            continue;
+        const char *label = step_label(self, step, name);
+        moments_add_step(self->moments, scope, label, step->what, step->at);
+        if (step->call != NULL)
+            add_call(self->moments, step, scope, label);
     }
 }
 
@@ -262,6 +391,42 @@ take_milestones(Moments *self, const Milestones *log)
     }
 }
 
+static int
+by_time(const void *a, const void *b)
+{
+    const ScenarioAction *first = *(const ScenarioAction *const *)a;
+    const ScenarioAction *second = *(const ScenarioAction *const *)b;
+
+    return first->at < second->at ? -1 : first->at > second->at;
+}
+
+/* The recorder's client sent one request after the other: none leaves before its instant, nor
+ * before the one before it is answered. Other actions wait for nothing. */
+static void
+perform_all(Run *run, const Scenario *scenario)
+{
+    g_autoptr(GPtrArray) actions = g_ptr_array_new();
+    unsigned previous = 0;
+    gboolean has_previous = FALSE;
+
+    for (unsigned i = 0; i < scenario->n_actions; i++)
+        g_ptr_array_add(actions, &scenario->actions[i]);
+    g_ptr_array_sort(actions, by_time);
+    for (unsigned i = 0; i < actions->len; i++) {
+        const ScenarioAction *action = actions->pdata[i];
+        gboolean waits = action->type != ACTION_FAULT && action->type != ACTION_SET_DRIVER;
+        run_advance(run, MAX(action->at, sim_now(run_sim(run))));
+        while (waits && has_previous && !run_has_performed(run, previous))
+            if (run_step(run, scenario->until) != RUN_STEP_FIRED)
+                return;
+        unsigned number = run_perform(run, action, NULL, NULL);
+        if (waits && action->type != ACTION_DRAIN) {
+            previous = number;
+            has_previous = TRUE;
+        }
+    }
+}
+
 Moments *
 simulated_moments(const Scenario *scenario, uint64_t seed, const Words *words, GError **error)
 {
@@ -270,15 +435,18 @@ simulated_moments(const Scenario *scenario, uint64_t seed, const Words *words, G
     g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(Step));
     g_autoptr(GHashTable) attachments = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     g_autoptr(GHashTable) handles = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    Simulated self = {moments, steps, attachments, handles};
+    Scenario idle = *scenario; /* only this function acts from outside */
+    idle.n_actions = 0;
     g_autoptr(Run) run =
-        run_new(scenario, &options, error); /* free it first: it still reports calls */
+        run_new(&idle, &options, error); /* free it first: it still reports calls */
+    Simulated self = {moments, run, steps, attachments, handles};
 
     g_array_set_clear_func(steps, step_clear);
     if (run == NULL)
         return NULL;
     watch_run(&self, run);
-    run_execute(run);
+    perform_all(run, scenario);
+    run_advance(run, scenario->until);
     label_volumes(moments, run);
     name_steps(&self);
     take_events(moments, run);

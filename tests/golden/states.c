@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "packed.h"
 #include "run/kubectl/kubectl.h"
 #include "run/results/snapshot.h"
 #include "timeline.h"
@@ -172,7 +173,7 @@ recorded_states(const char *folder)
 
     for (unsigned n = 1;; n++) {
         g_autofree char *run = g_strdup_printf("%s/run%u", folder, n);
-        g_autofree char *contents = timeline_text(run, "watch.jsonl", NULL);
+        g_autofree char *contents = packed_text(run, "watch.jsonl", NULL);
 
         if (contents == NULL)
             return states;
@@ -209,7 +210,8 @@ compare_folder(const char *folder, unsigned *n_passed, unsigned *n_failed)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(Timeline) timeline = timeline_read(folder, &error);
-    g_autoptr(Scenario) scenario = timeline == NULL ? NULL : timeline_scenario(timeline, &error);
+    g_autoptr(Scenario) scenario =
+        timeline == NULL ? NULL : timeline_scenario(timeline, NULL, &error);
     g_autoptr(GPtrArray) recorded = recorded_states(folder);
     g_autoptr(GHashTable) states = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 

@@ -23,6 +23,37 @@ static const Stage stages[] = {
     {"delete",    "volume %c gone",      {"claim %c deleted", "volume %c detached"}                  },
 };
 
+struct Table {
+    const Moments *recorded; /* of the run that is compared */
+    unsigned n_runs;
+    GArray *real[G_N_ELEMENTS(stages)]; /* of double: over all runs */
+    GArray *drawn[G_N_ELEMENTS(stages)];
+};
+
+Table *
+table_new(void)
+{
+    Table *self = g_new0(Table, 1);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++) {
+        self->real[i] = g_array_new(FALSE, FALSE, sizeof(double));
+        self->drawn[i] = g_array_new(FALSE, FALSE, sizeof(double));
+    }
+    return self;
+}
+
+void
+table_free(Table *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++) {
+        g_array_unref(self->real[i]);
+        g_array_unref(self->drawn[i]);
+    }
+    g_free(self);
+}
+
 void
 table_print_head(void)
 {
@@ -67,48 +98,47 @@ by_value(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Over all runs, for the pairs of the first recorded run. Returns: whether there is any */
-static gboolean
-find_median(const GPtrArray *runs, const Stage *stage, const Moments *of, double *median)
+static void
+add_values(const Table *self, const Moments *moments, GArray *const *values)
 {
-    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
     double value;
 
-    for (unsigned r = 0; r < runs->len; r++)
-        for (unsigned k = 0; k < moments_n_pairs(of); k++)
-            if (find_value(runs->pdata[r], stage, moments_pair(of, k), &value))
-                g_array_append_val(values, value);
-    if (values->len == 0)
-        return FALSE;
-    g_array_sort(values, by_value);
-    *median = g_array_index(values, double, values->len / 2);
-    return TRUE;
-}
-
-static void
-print_seconds(double seconds)
-{
-    printf(seconds < 0.995 ? "%.2f" : seconds < 99.5 ? "%.3g" : "%.0f", seconds);
+    for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++)
+        for (unsigned k = 0; k < moments_n_pairs(self->recorded); k++)
+            if (find_value(moments, &stages[i], moments_pair(self->recorded, k), &value))
+                g_array_append_val(values[i], value);
 }
 
 void
-table_print_row(const char *folder,
-                const GPtrArray *recorded,
-                const GPtrArray *simulated,
-                unsigned n_compared,
-                unsigned n_missed)
+table_add_recorded(Table *self, const Moments *recorded)
 {
-    g_autofree char *name = g_path_get_basename(folder);
-    double real, drawn;
+    self->recorded = recorded;
+    self->n_runs++;
+    add_values(self, recorded, self->real);
+}
 
-    printf("| %s | %u | %u | %u |", name, recorded->len, n_compared, n_missed);
+void
+table_add_simulated(Table *self, const Moments *simulated)
+{
+    add_values(self, simulated, self->drawn);
+}
+
+static void
+print_median(GArray *values)
+{
+    g_array_sort(values, by_value);
+    double seconds = g_array_index(values, double, values->len / 2);
+    printf(seconds < 0.995 ? " %.2f" : seconds < 99.5 ? " %.3g" : " %.0f", seconds);
+}
+
+void
+table_print_row(const Table *self, const char *name, unsigned n_compared, unsigned n_missed)
+{
+    printf("| %s | %u | %u | %u |", name, self->n_runs, n_compared, n_missed);
     for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++) {
-        if (find_median(recorded, &stages[i], recorded->pdata[0], &real) &&
-            find_median(simulated, &stages[i], recorded->pdata[0], &drawn)) {
-            printf(" ");
-            print_seconds(real);
-            printf(" ");
-            print_seconds(drawn);
+        if (self->real[i]->len > 0 && self->drawn[i]->len > 0) {
+            print_median(self->real[i]);
+            print_median(self->drawn[i]);
         }
         printf(" |");
     }

@@ -3,13 +3,15 @@
 
 #include "moments.h"
 
-/* The table in docs/fidelity.md: a row for each recording, a column for each stage. */
+/* A row of the table in docs/fidelity.md: the medians of the stages of one recording. */
+typedef struct Table Table;
 
+Table *table_new(void);
+void table_free(Table *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Table, table_free)
+/* The recorded run that the next simulated runs repeat. @recorded: borrowed until the next one. */
+void table_add_recorded(Table *self, const Moments *recorded);
+void table_add_simulated(Table *self, const Moments *simulated);
+/* In Markdown, to standard output. */
 void table_print_head(void);
-/* @recorded, @simulated: of Moments. @n_compared values, orders, counts, texts and curves,
- * @n_missed of them not met. */
-void table_print_row(const char *folder,
-                     const GPtrArray *recorded,
-                     const GPtrArray *simulated,
-                     unsigned n_compared,
-                     unsigned n_missed);
+void table_print_row(const Table *self, const char *name, unsigned n_compared, unsigned n_missed);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packed.h"
 #include "timeline-private.h"
 
 /* The flags of a recording that differ from the standard set. */
@@ -52,6 +53,43 @@ add_flags(const Timeline *self, const char *component, json_t *flags)
         json_object_set(flags, name + strspn(name, "-"), value);
 }
 
+gboolean
+timeline_check_flags(const Timeline *self, GError **error)
+{
+    static const char *const components[] = {"kcm",
+                                             "kube-controller-manager",
+                                             "sched",
+                                             "kube-scheduler",
+                                             "kubelet",
+                                             "kube-apiserver",
+                                             "csi-provisioner",
+                                             "csi-attacher",
+                                             "csi-resizer",
+                                             "csi-snapshotter",
+                                             "snapshot-controller",
+                                             NULL};
+    /* An API that is on is one that recordings use. */
+    static const char *const of_server[] = {"feature-gates", "runtime-config", NULL};
+    json_auto_t *flags = json_object();
+
+    add_flags(self, "kube-apiserver", flags);
+    return timeline_check_keys(json_object_get(self->root, "flags"), "flags", components, error) &&
+           timeline_check_keys(flags, "kube-apiserver", of_server, error);
+}
+
+/* Of a set of replicas one leads, or all of them work. */
+static void
+add_replicas(const Timeline *self, json_t *flags)
+{
+    const json_t *cluster = json_object_get(self->root, "cluster");
+    json_t *replicas = json_object_get(cluster, "sidecarReplicas");
+
+    if (replicas != NULL)
+        json_object_set(flags, "replicas", replicas);
+    if (json_is_true(json_object_get(cluster, "leaderElection")))
+        json_object_set_new(flags, "leader-election", json_true());
+}
+
 json_t *
 timeline_sidecars_json(const Timeline *self)
 {
@@ -61,12 +99,14 @@ timeline_sidecars_json(const Timeline *self)
         {"csi-provisioner", "external-provisioner"},
         {"csi-attacher",    "external-attacher"   },
         {"csi-resizer",     "external-resizer"    },
+        {"csi-snapshotter", "external-snapshotter"},
     };
     json_t *sidecars = json_object();
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         json_t *flags = json_object();
         add_flags(self, names[i].recorded, flags);
+        add_replicas(self, flags);
         if (json_object_size(flags) > 0)
             json_object_set(sidecars, names[i].sidecar, flags);
         json_decref(flags);
@@ -74,11 +114,14 @@ timeline_sidecars_json(const Timeline *self)
     return sidecars;
 }
 
-/* The recorder's container runtime is part of the kubelet's process. */
+/* The first recorder's container runtime was part of the kubelet's process; the second recorder,
+ * which also wrote down when a run began, has a runtime of its own. */
 json_t *
 timeline_kubelet_json(const Timeline *self)
 {
-    json_t *flags = json_pack("{s:b}", "containersOutliveKubelet", 0);
+    g_autofree char *first = g_build_filename(self->folder, "run1", NULL);
+    json_t *flags =
+        json_pack("{s:b}", "containersOutliveKubelet", packed_exists(first, "start.json"));
 
     add_flags(self, "kubelet", flags);
     json_object_del(flags, "feature-gates");
@@ -155,7 +198,7 @@ timeline_gates_json(const Timeline *self)
 json_t *
 timeline_components_json(const Timeline *self)
 {
-    json_t *manager = json_object(), *scheduler = json_object();
+    json_t *manager = json_object(), *scheduler = json_object(), *snapshots = json_object();
     json_t *config = scheduler_config(self);
 
     add_flags(self, "kcm", manager);
@@ -166,5 +209,8 @@ timeline_components_json(const Timeline *self)
     json_object_del(manager, "feature-gates");
     json_object_del(scheduler, "feature-gates");
     json_decref(config);
-    return json_pack("{s:o, s:o}", "kube-controller-manager", manager, "kube-scheduler", scheduler);
+    add_flags(self, "snapshot-controller", snapshots);
+    add_replicas(self, snapshots);
+    return json_pack("{s:o, s:o, s:o}", "kube-controller-manager", manager, "kube-scheduler",
+                     scheduler, "snapshot-controller", snapshots);
 }

@@ -10,13 +10,13 @@ typedef struct Timeline Timeline;
  * them until then. */
 #define TIMELINE_LEAD (2500 * SIM_MS)
 
-/* Returns: (owned): the text of a file, or of the compressed file with ".gz" after its name */
-char *timeline_text(const char *folder, const char *name, GError **error);
 /* Returns: (owned): %NULL with an error if the file can't be read */
 Timeline *timeline_read(const char *folder, GError **error);
 void timeline_free(Timeline *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Timeline, timeline_free)
-/* Returns: (owned): %NULL with an error if a step is not modelled yet */
-Scenario *timeline_scenario(const Timeline *self, GError **error);
+/* @run: the folder of a recorded run, whose input is repeated with its own instants; NULL: the
+ * planned ones. Returns: (owned): %NULL with an error that names a step, a key or a flag that is
+ * not known */
+Scenario *timeline_scenario(const Timeline *self, const char *run, GError **error);
 /* Returns: (transfer container): the names (borrowed) of its nodes; ends with NULL */
 const char **timeline_node_names(const Timeline *self);

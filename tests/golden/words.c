@@ -10,21 +10,23 @@ struct Words {
 /* Letters of generated names and hashes. */
 #define DRAWN "[bcdfghjklmnpqrstvwxz2456789]"
 
-enum { VOLUME = 1, ATTACHMENT, NODE, UID_ALONE, GENERATED };
+enum { VOLUME = 1, SNAPSHOT, ATTACHMENT, NODE, UID_ALONE, VERSION, GENERATED };
 
 Words *
 words_new(const char *const *nodes)
 {
     Words *self = g_new0(Words, 1);
-    g_autoptr(GString) pattern = g_string_new("(pvc-" UID ")|(csi-[0-9a-f]{64})|\\b(");
+    g_autoptr(GString) pattern =
+        g_string_new("(pvc-" UID ")|(snap[a-z]*-" UID ")|(csi-[0-9a-f]{64})|\\b(");
     g_autoptr(GError) error = NULL;
 
     for (unsigned i = 0; nodes[i] != NULL; i++) {
         g_autofree char *node = g_regex_escape_string(nodes[i], -1);
         g_string_append_printf(pattern, "%s%s", i == 0 ? "" : "|", node);
     }
-    g_string_append(pattern,
-                    ")\\b|(" UID ")|\\b([a-z0-9][-a-z0-9]*-" DRAWN "{6,10}(?:-" DRAWN "{5})?)\\b");
+    g_string_append(pattern, ")\\b|(" UID
+                             ")|((?i)resource ?version\\W{1,4}\\d+)|\\b([a-z0-9][-a-z0-9]*-" DRAWN
+                             "{6,10}(?:-" DRAWN "{5})?)\\b");
     self->names = g_regex_new(pattern->str, G_REGEX_OPTIMIZE, 0, &error);
     g_assert_no_error(error);
     return self;
@@ -49,6 +51,10 @@ replace_name(const GMatchInfo *match, GString *result, void *data)
 
     if (g_match_info_fetch_pos(match, VOLUME, &start, NULL) && start >= 0)
         g_string_append_printf(result, "<volume of %s>", label == NULL ? "nobody" : label);
+    else if (g_match_info_fetch_pos(match, SNAPSHOT, &start, NULL) && start >= 0)
+        g_string_append_printf(result, "<snapshot %s>", label == NULL ? "of nobody" : label);
+    else if (g_match_info_fetch_pos(match, VERSION, &start, NULL) && start >= 0)
+        g_string_append(result, "<resource version>");
     else if (g_match_info_fetch_pos(match, ATTACHMENT, &start, NULL) && start >= 0)
         g_string_append(result, "<attachment>");
     else if (g_match_info_fetch_pos(match, NODE, &start, NULL) && start >= 0)

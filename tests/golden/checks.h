@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "moments.h"
+
+/* What one recorded run tells, each thing with the range of the simulated runs seen so far. */
+typedef struct Checks Checks;
+
+/* @recorded: borrowed, outlives the checks. Returns: (owned) */
+Checks *checks_new(const Moments *recorded);
+void checks_free(Checks *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Checks, checks_free)
+/* Widens the ranges by one run. */
+void checks_see(Checks *self, const Moments *simulated);
+/* From now on, later runs are for missed checks only. Returns: their number */
+unsigned checks_settle(Checks *self);
+unsigned checks_count(const Checks *self);
+/* A line for each miss: MISS, recording, run, kind of the check, what, of what, recorded,
+ * simulated, with tabs between. @is_verbose: a line for each match, too, with OK in front */
+void checks_print(const Checks *self, const char *recording, const char *run, gboolean is_verbose);

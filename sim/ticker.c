@@ -14,10 +14,10 @@ struct SimTicker {
     Sim *sim;
     SimTickerOptions options;
     TickerState state;
-    SimTime next_at;      /* an instant of the grid; may be past while the ticker sleeps */
-    uint64_t n_ticks;     /* JITTERED: ticks before @next_at, including those slept through */
-    uint64_t random_base; /* JITTERED: shared by all draws */
-    uint64_t jitter_ns;   /* JITTERED: a period is longer than the shortest by less than this */
+    SimTime next_at;      /* an instant of the loop; may be past while the ticker sleeps */
+    uint64_t n_ticks;     /* with jitter: passes before @next_at, including those slept through */
+    uint64_t random_base; /* with jitter: shared by all draws */
+    uint64_t jitter_ns;   /* a period is longer than the shortest by less than this; 0: no jitter */
     SimEventId event;     /* 0: asleep, or in a pass */
     uint16_t label;       /* its name, for the log of causes */
     gboolean is_woken;    /* since the last pass began */
@@ -26,37 +26,45 @@ struct SimTicker {
     gboolean freed;       /* freed within pass(): free it when that returns */
 };
 
-static SimTime
-draw_period(const SimTicker *self, uint64_t tick)
+SimTime
+sim_ticker_step(const SimTicker *self)
 {
-    uint64_t bits = sim_random_nth(self->random_base, tick);
-    return self->options.period + (SimTime)sim_below_from_bits(bits, self->jitter_ns);
+    return self->options.period + self->options.cost;
 }
 
-/* The first instant of a grid at or after @from. */
 static SimTime
-grid_ceil(SimTime place, SimTime period, SimTime from)
+draw_step(const SimTicker *self, uint64_t tick)
+{
+    if (self->jitter_ns == 0)
+        return sim_ticker_step(self);
+    uint64_t bits = sim_random_nth(self->random_base, tick);
+    return sim_ticker_step(self) + (SimTime)sim_below_from_bits(bits, self->jitter_ns);
+}
+
+/* The first of the instants @place, @place + @step, ... at or after @from. */
+static SimTime
+grid_ceil(SimTime place, SimTime step, SimTime from)
 {
     if (place >= from)
         return place;
     uint64_t distance = (uint64_t)from - (uint64_t)place;
-    uint64_t n_periods = (distance - 1) / (uint64_t)period + 1;
-    return sim_time_add(place, (SimTime)(n_periods * (uint64_t)period));
+    uint64_t n_steps = (distance - 1) / (uint64_t)step + 1;
+    return sim_time_add(place, (SimTime)(n_steps * (uint64_t)step));
 }
 
-/* Draws the periods that were slept through. As no period is longer than period + jitter, most of
- * them cannot reach @from: those are summed up without a test, several at a time. */
+/* Draws the periods that were slept through. As no step is longer than period + cost + jitter, most
+ * of them cannot reach @from: those are summed up without a test, several at a time. */
 static void
 jittered_catch_up(SimTicker *self, SimTime from)
 {
-    uint64_t longest = (uint64_t)self->options.period + self->jitter_ns;
+    uint64_t longest = (uint64_t)sim_ticker_step(self) + self->jitter_ns;
 
     while (self->next_at < from) {
         uint64_t n_safe = ((uint64_t)from - (uint64_t)self->next_at) / longest;
         uint64_t end = self->n_ticks + MAX(n_safe, 1);
         SimTime sum = 0;
         for (uint64_t tick = self->n_ticks; tick < end; tick++)
-            sum += draw_period(self, tick);
+            sum += draw_step(self, tick);
         self->next_at = sim_time_add(self->next_at, sum);
         self->n_ticks = end;
     }
@@ -75,28 +83,17 @@ earliest_tick(const SimTicker *self)
 static void
 catch_up(SimTicker *self)
 {
-    if (self->options.kind == SIM_TICKER_JITTERED)
+    if (self->jitter_ns > 0)
         jittered_catch_up(self, earliest_tick(self));
     else
-        self->next_at = grid_ceil(self->next_at, self->options.period, earliest_tick(self));
+        self->next_at = grid_ceil(self->next_at, sim_ticker_step(self), earliest_tick(self));
 }
 
 /* The instant of the next tick if the present pass ends now. */
 static SimTime
 next_if_pass_ends(const SimTicker *self)
 {
-    SimTime now = sim_now(self->sim);
-
-    switch (self->options.kind) {
-    case SIM_TICKER_FIXED:
-        return grid_ceil(sim_time_add(self->next_at, self->options.period), self->options.period,
-                         earliest_tick(self));
-    case SIM_TICKER_SLIDING:
-        return sim_time_add(now, self->options.period);
-    case SIM_TICKER_JITTERED:
-        return sim_time_add(now, draw_period(self, self->n_ticks));
-    }
-    g_assert_not_reached();
+    return sim_time_add(sim_now(self->sim), draw_step(self, self->n_ticks));
 }
 
 static void ticker_fire(Sim *sim, void *data);
@@ -149,14 +146,15 @@ ticker_fire(Sim *sim, void *data)
 SimTicker *
 sim_ticker_new(Sim *sim, const SimTickerOptions *options)
 {
-    g_assert(options->period > 0 && options->phase >= 0 && options->jitter >= 0);
+    g_assert(options->period > 0 && options->cost >= 0 && options->phase >= 0 &&
+             options->jitter >= 0);
     SimTicker *self = g_new0(SimTicker, 1);
 
     self->sim = sim;
     self->options = *options;
     self->label = options->name == NULL ? 0 : sim_label(sim, options->name);
     self->next_at = sim_time_add(sim_now(sim), options->phase);
-    if (options->kind == SIM_TICKER_JITTERED) {
+    if (options->jitter > 0) {
         self->random_base = sim_random_base(options->stream, options->entity);
         self->jitter_ns = (uint64_t)((double)options->period * options->jitter + 0.5);
     }

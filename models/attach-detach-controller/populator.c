@@ -372,8 +372,8 @@ adc_populator_start(AttachDetachController *self)
     self->listed_at = sim_now(sim);
     self->populator = sim_ticker_new(sim, &(SimTickerOptions){
                                               .name = "attach-detach populator",
-                                              .kind = SIM_TICKER_SLIDING,
                                               .period = POPULATE_PERIOD,
+                                              .cost = process_timing(self->base.process)->loop_pass,
                                               .phase = POPULATE_PERIOD - age % POPULATE_PERIOD,
                                               .order = self->base.order + 1,
                                               .wait = WAIT_POLL,

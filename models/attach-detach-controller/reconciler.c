@@ -441,14 +441,15 @@ adc_reconciler_start(AttachDetachController *self)
         self->base.started_late ? 0 : (SimTime)sim_random_below(phases, 0, 0, RECONCILE_PERIOD);
 
     self->label = sim_label(sim, "attach-detach reconciler");
-    self->reconciler = sim_ticker_new(sim, &(SimTickerOptions){
-                                               .name = "attach-detach reconciler",
-                                               .kind = SIM_TICKER_SLIDING,
-                                               .period = RECONCILE_PERIOD,
-                                               .phase = phase,
-                                               .order = self->base.order,
-                                               .wait = WAIT_POLL,
-                                               .pass = reconcile,
-                                               .self = self,
-                                           });
+    self->reconciler =
+        sim_ticker_new(sim, &(SimTickerOptions){
+                                .name = "attach-detach reconciler",
+                                .period = RECONCILE_PERIOD,
+                                .cost = process_timing(self->base.process)->attach_detach_pass,
+                                .phase = phase,
+                                .order = self->base.order,
+                                .wait = WAIT_POLL,
+                                .pass = reconcile,
+                                .self = self,
+                            });
 }

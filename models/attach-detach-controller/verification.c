@@ -49,16 +49,15 @@ is_enabled(const AttachDetachController *self)
     return !options->disable_attach_detach_reconcile_sync && period_of(self) >= SIM_SECOND;
 }
 
-/* Returns: of the passes at @first, @first + 100 ms, ... the first that is more than a period after
- * @last */
+/* Returns: of the reconciler's idle passes since @first, the first that is more than a period after
+ * the last comparison */
 static SimTime
-first_after(SimTime first, SimTime last, SimTime period)
+first_after(const AttachDetachController *self, SimTime first)
 {
-    SimTime earliest = last + period;
+    SimTime earliest = self->verification.last + period_of(self);
+    SimTime step = sim_ticker_step(self->reconciler);
 
-    return earliest < first
-               ? first
-               : first + ((earliest - first) / RECONCILE_PERIOD + 1) * RECONCILE_PERIOD;
+    return earliest < first ? first : first + ((earliest - first) / step + 1) * step;
 }
 
 /* Counts the comparisons of passes that were skipped, up to the one at @end. */
@@ -66,12 +65,13 @@ static void
 catch_up(AttachDetachController *self, SimTime end)
 {
     AttachVerification *verification = &self->verification;
-    SimTime first = verification->pass_ended_at + RECONCILE_PERIOD;
-    SimTime cycle = (period_of(self) / RECONCILE_PERIOD + 1) * RECONCILE_PERIOD;
+    SimTime step = sim_ticker_step(self->reconciler);
+    SimTime first = verification->pass_ended_at + step;
+    SimTime cycle = (period_of(self) / step + 1) * step;
 
     if (!is_enabled(self) || first > end)
         return;
-    SimTime at = first_after(first, verification->last, period_of(self));
+    SimTime at = first_after(self, first);
     if (at <= end)
         verification->last = at + (end - at) / cycle * cycle;
 }
@@ -98,11 +98,10 @@ set_timer(AttachDetachController *self)
     AttachVerification *verification = &self->verification;
     SimTime next = sim_ticker_next(self->reconciler);
 
-    catch_up(self, next - RECONCILE_PERIOD);
+    catch_up(self, next - sim_ticker_step(self->reconciler));
     sim_cancel(self->base.sim, verification->timer);
-    verification->timer =
-        sim_at_detail(self->base.sim, first_after(next, verification->last, period_of(self)),
-                      &timer_event, self, WAIT_POLL, self->label);
+    verification->timer = sim_at_detail(self->base.sim, first_after(self, next), &timer_event, self,
+                                        WAIT_POLL, self->label);
 }
 
 void
@@ -125,7 +124,7 @@ adc_verification_pass_is_over(AttachDetachController *self)
 void
 adc_verification_pass_begins(AttachDetachController *self)
 {
-    catch_up(self, sim_now(self->base.sim) - RECONCILE_PERIOD);
+    catch_up(self, sim_now(self->base.sim) - sim_ticker_step(self->reconciler));
 }
 
 void
@@ -133,12 +132,13 @@ adc_verification_start(AttachDetachController *self)
 {
     SimTime now = sim_now(self->base.sim);
     SimStream phases = sim_stream(self->base.sim, "attach-detach-controller/phase");
-    SimTime cycle = period_of(self) + RECONCILE_PERIOD;
+    SimTime step = sim_ticker_step(self->reconciler);
+    SimTime cycle = period_of(self) + step;
 
     self->verification.last = self->base.started_late
                                   ? now
                                   : now - (SimTime)sim_random_below(phases, 2, 0, (uint64_t)cycle);
-    self->verification.pass_ended_at = sim_ticker_next(self->reconciler) - RECONCILE_PERIOD;
+    self->verification.pass_ended_at = sim_ticker_next(self->reconciler) - step;
     if (g_hash_table_size(self->volumes_by_name) > 0)
         adc_verification_is_due(self); /* nodes may name volumes without a VolumeAttachment */
 }

@@ -94,6 +94,12 @@ process_job(const Process *self)
     return self->job;
 }
 
+const Timing *
+process_timing(const Process *self)
+{
+    return self->options.timing;
+}
+
 const char *
 process_name(const Process *self)
 {

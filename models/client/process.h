@@ -20,6 +20,8 @@ Process *process_new(const ProcessOptions *options);
 void process_free(Process *self); /* ends its watches and drops everything that waits */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Process, process_free)
 const char *process_name(const Process *self);
+/* Borrowed from the options. */
+const Timing *process_timing(const Process *self);
 /* The name without the instance, "kubelet" of "kubelet/node-1": the job label of its metrics. */
 const char *process_job(const Process *self);
 

@@ -4,7 +4,7 @@
 /* Kubelets' heartbeats are not simulated as writes (NL-2). Controllers ask for the last renewal,
  * and are told when a kubelet falls silent or resumes. */
 
-#define RENEW_INTERVAL (10 * SIM_SECOND) /* NL-2, and up to 4 % more */
+#define RENEW_INTERVAL (10 * SIM_SECOND) /* NL-2, TIM-57, and up to 4 % more */
 #define RENEW_JITTER 0.04
 
 static void

@@ -155,12 +155,13 @@ reconcile_pass(void *data)
     return TRUE;
 }
 
+/* TIM-59 */
 void
 reconciler_start(ExternalAttacher *self)
 {
     SimTickerOptions options = {.name = "external-attacher/reconcile",
-                                .kind = SIM_TICKER_SLIDING,
                                 .period = self->options->reconcile_sync,
+                                .cost = process_timing(self->base.process)->loop_pass,
                                 .order = self->base.order,
                                 .wait = WAIT_POLL,
                                 .pass = reconcile_pass,

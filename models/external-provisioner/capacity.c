@@ -581,8 +581,8 @@ capacity_new(const CapacityOptions *options)
                               .retry = TRUE,
                               .sync = decide_capacity};
     SimTickerOptions poll = {.name = "external-provisioner/capacity",
-                             .kind = SIM_TICKER_FIXED,
                              .period = options->poll_interval,
+                             .cost = process_timing(options->component->process)->loop_pass,
                              .phase = 0,
                              .order = options->component->order,
                              .wait = WAIT_POLL,

@@ -36,8 +36,8 @@ resync_new(ExternalProvisioner *self)
 {
     return sim_ticker_new(self->base.sim, &(SimTickerOptions){
                                               .name = "external-provisioner/resync",
-                                              .kind = SIM_TICKER_FIXED,
                                               .period = RESYNC_PERIOD,
+                                              .cost = process_timing(self->base.process)->loop_pass,
                                               .phase = RESYNC_PERIOD,
                                               .order = self->base.order + 1,
                                               .wait = WAIT_POLL,

@@ -93,8 +93,9 @@ static void
 remember_slow(ExternalResizer *self, const ObjectKey *claim)
 {
     SimTime over = sim_now(self->base.sim) + self->options->common.retry_interval_max;
-    SimTime sweeps = (over - self->sweeps_from + SWEEP_PERIOD - 1) / SWEEP_PERIOD;
-    SimTime until = self->sweeps_from + sweeps * SWEEP_PERIOD;
+    SimTime step = SWEEP_PERIOD + process_timing(self->base.process)->loop_pass;
+    SimTime sweeps = (over - self->sweeps_from + step - 1) / step;
+    SimTime until = self->sweeps_from + sweeps * step;
 
     if (resizer_slow_until(self, claim) == 0)
         g_hash_table_insert(self->slow, (void *)claim, g_memdup2(&until, sizeof until));

@@ -82,7 +82,6 @@ struct Kubelet {
     SimTicker *relist;
     SimTicker *populator;
     SimTicker *reconciler;
-    SimTime relist_period;
     uint16_t status_label, reconciler_label, relist_label; /* of loops, in the log of causes */
     /* MET-64: the series of the driver that was counted last. */
     const char *counted_driver;
@@ -147,7 +146,8 @@ enum {
     LOOP_POPULATOR,
     LOOP_RECONCILER,
     LOOP_PLUGINS,
-    LOOP_EVICTION, /* no ticker */
+    LOOP_EVICTION, /* no ticker, nor has: */
+    LOOP_SYNC,
 };
 
 /* A loop whose period counts from the end of a pass. A loop that is made late ticks where it would
@@ -157,6 +157,8 @@ SimTicker *kubelet_make_loop(
 /* Phases of loops: fixed by the kubelet's start, so with the cluster's start as good as random
  * (TIM-61), independent per node. Draws U[0, @below); each loop has its own number @n. */
 SimTime kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below);
+/* The tick of the sync loop at which a sync starts that is due at @due (KVM-8). */
+SimTime kubelet_sync_tick(const Kubelet *self, SimTime due);
 /* Makes what an idle node does without. */
 void kubelet_ensure_loops(Kubelet *self);
 

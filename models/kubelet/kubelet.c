@@ -63,21 +63,33 @@ kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
     return (SimTime)sim_random_below(stream, self->node_key->hash, n, (uint64_t)below);
 }
 
+/* TIM-43c: a time.Ticker, so without drift. */
+SimTime
+kubelet_sync_tick(const Kubelet *self, SimTime due)
+{
+    SimTime phase = kubelet_draw_phase(self, LOOP_SYNC, SIM_SECOND);
+
+    return due + (phase - due % SIM_SECOND + SIM_SECOND) % SIM_SECOND;
+}
+
 /* After a restart the plugin manager's first pass comes at once: its phase is the kubelet's start.
  * With the cluster's start its phase is random, as that of all loops. */
 SimTicker *
 kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))
 {
+    const Timing *timing = process_timing(self->base.process);
+    SimTime cost = number == LOOP_RELIST ? timing->relist_pass : timing->loop_pass;
+    SimTime step = period + cost;
     SimTime phase = number == LOOP_PLUGINS && self->base.started_late
-                        ? self->born_at % period
-                        : kubelet_draw_phase(self, number, period);
-    SimTime passed = sim_now(self->base.sim) % period;
+                        ? self->born_at % step
+                        : kubelet_draw_phase(self, number, step);
+    SimTime passed = sim_now(self->base.sim) % step;
     SimTickerOptions options = {
         .name = name,
-        .kind = SIM_TICKER_SLIDING,
         .period = period,
-        .phase = (phase - passed + period) % period,
+        .cost = cost,
+        .phase = (phase - passed + step) % step,
         .order = self->base.order + number,
         .wait = number == LOOP_RELIST ? WAIT_RUNTIME : WAIT_POLL,
         .pass = pass,
@@ -100,13 +112,12 @@ kubelet_ensure_loops(Kubelet *self)
     self->stopping = g_ptr_array_new();
     self->due = g_ptr_array_new();
     self->passing = g_ptr_array_new();
-    self->relist_period = SIM_SECOND; /* KVM-84 */
-    self->relist = kubelet_make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, self->relist_period,
-                                     pod_worker_relist);
+    self->relist = kubelet_make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, SIM_SECOND,
+                                     pod_worker_relist); /* KVM-84 */
     self->populator = kubelet_make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
                                         volume_populator_pass); /* KVM-1 */
     self->reconciler = kubelet_make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
-                                         volume_reconciler_pass); /* KVM-2 */
+                                         volume_reconciler_pass); /* KVM-2, TIM-43 */
     self->relist_label = sim_label(self->base.sim, "kubelet/PLEG relist");
     self->reconciler_label = sim_label(self->base.sim, "kubelet/reconciler");
     informer_add_handler(self->drivers, volume_populator_on_driver, self);

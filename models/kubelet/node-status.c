@@ -9,8 +9,7 @@
  * model knows that. A heartbeat that is left out uses no resource version, whether the loop sleeps
  * or polls. */
 
-#define ROUND_WORK (25 * SIM_MS) /* TIM-42: rounds are 10.03 to 10.42 s apart, median 10.22 */
-#define JITTER_MAX 0.04
+#define JITTER 0.04
 #define SHUTTING_DOWN "node is shutting down"
 
 /* Whether a volume is in use for the Node: KVM-29. */
@@ -256,15 +255,14 @@ void
 node_status_init(Kubelet *self)
 {
     SimTime frequency = self->options->node_status_update_frequency;
-    SimTime period = frequency + ROUND_WORK;
-    double jitter = JITTER_MAX * (double)frequency / (double)period;
-    SimTime longest = period + frequency / 25;
+    SimTime cost = process_timing(self->base.process)->status_pass;
+    SimTime longest = frequency + frequency / 25 + cost;
     SimTickerOptions options = {
         .name = "kubelet/node status",
-        .kind = SIM_TICKER_JITTERED,
-        .period = period,
+        .period = frequency,
+        .cost = cost,
         .phase = self->base.started_late ? 0 : kubelet_draw_phase(self, 0, longest),
-        .jitter = jitter,
+        .jitter = JITTER,
         .stream = sim_stream(self->base.sim, "kubelet/node status"),
         .entity = self->node_key->hash,
         .order = self->base.order,

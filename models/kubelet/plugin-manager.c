@@ -156,11 +156,11 @@ container_restart_delay(NodePlugin *self, PluginContainer *container)
     SimTime backoff = container->n_exits == 0
                           ? 0
                           : MIN(RESTART_FIRST << MIN(container->n_exits - 1, 8), RESTART_MAX);
-    SimTime delay = draw(self, SIM_SECOND);
-    while (delay < backoff)
-        delay += SYNC_BACKOFF + draw(self, SYNC_BACKOFF / 2);
+    SimTime now = sim_now(sim_of(self)), at = now + draw(self, SIM_SECOND);
+    while (at - now < backoff)
+        at = kubelet_sync_tick(self->kubelet, at + SYNC_BACKOFF + draw(self, SYNC_BACKOFF / 2));
     container->n_exits++;
-    return delay;
+    return at - now;
 }
 
 static void

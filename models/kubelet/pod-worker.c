@@ -112,8 +112,9 @@ worker_back_off(PodWorker *self)
     uint64_t jitter =
         sim_random_below(stream, self->key->hash, self->n_retries++, ERROR_BACKOFF / 2);
 
-    self->retry = sim_at_detail(sim, sim_now(sim) + ERROR_BACKOFF + (SimTime)jitter, &retry_event,
-                                self, WAIT_BACKOFF, self->kubelet->base.label);
+    SimTime at = kubelet_sync_tick(self->kubelet, sim_now(sim) + ERROR_BACKOFF + (SimTime)jitter);
+    self->retry =
+        sim_at_detail(sim, at, &retry_event, self, WAIT_BACKOFF, self->kubelet->base.label);
 }
 
 /* KVM-8: a real kubelet syncs a running pod every 60..90 s. The sync reads claims and volumes and
@@ -144,7 +145,7 @@ worker_sync_later(PodWorker *self)
     do {
         uint64_t jitter = sim_random_below(stream, self->key->hash, self->n_retries++,
                                            (uint64_t)MAX(period / 2, 1));
-        at += period + (SimTime)jitter;
+        at = kubelet_sync_tick(self->kubelet, at + period + (SimTime)jitter);
     } while (at <= sim_now(sim));
     self->retry = sim_at_detail(sim, at, &retry_event, self, WAIT_POLL, self->kubelet->base.label);
 }
@@ -250,7 +251,7 @@ is_cache_newer(const PodWorker *self)
     const Kubelet *kubelet = self->kubelet;
 
     return self->synced_at == TIME_UNSET ||
-           sim_ticker_next(kubelet->relist) - kubelet->relist_period > self->synced_at;
+           sim_ticker_next(kubelet->relist) - sim_ticker_step(kubelet->relist) > self->synced_at;
 }
 
 static PlanDecide

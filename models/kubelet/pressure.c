@@ -10,15 +10,21 @@
 
 static const SimEventType look_event;
 
+static SimTime
+look_step(const Kubelet *self)
+{
+    return LOOK_PERIOD + process_timing(self->base.process)->loop_pass;
+}
+
 /* The last look at @now or before. Before the first look: one period before it. */
 static SimTime
 last_look(const Kubelet *self, SimTime now)
 {
     SimTime phase =
         self->base.started_late ? 0 : kubelet_draw_phase(self, LOOP_EVICTION, LOOK_PERIOD);
-    SimTime first = self->born_at + phase;
+    SimTime first = self->born_at + phase, step = look_step(self);
 
-    return now < first ? first - LOOK_PERIOD : first + (now - first) / LOOK_PERIOD * LOOK_PERIOD;
+    return now < first ? first - step : first + (now - first) / step * step;
 }
 
 static void
@@ -46,7 +52,7 @@ look(Sim *sim, void *data)
         next = MIN(next, ends_at);
     }
     if (next != SIM_TIME_MAX) /* the first look not before that */
-        look_at(self, last_look(self, next - 1) + LOOK_PERIOD);
+        look_at(self, last_look(self, next - 1) + look_step(self));
     if (self->pressures != before)
         node_status_changed(self);
 }
@@ -63,7 +69,7 @@ pressure_changed(Kubelet *self)
         if ((self->shortages & ~shortages & 1u << i) != 0)
             self->short_until[i] = last;
     self->shortages = shortages;
-    look_at(self, last == now ? now : last + LOOK_PERIOD);
+    look_at(self, last == now ? now : last + look_step(self));
 }
 
 void

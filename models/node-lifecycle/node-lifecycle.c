@@ -13,7 +13,6 @@
  * of a silent node are Unknown, and it takes no more pods; a pass later its pods have to leave it,
  * at a rate that depends on the share of bad nodes in its zone. */
 
-#define PASS_WORK (30 * SIM_MS)        /* TIM-55: a pass takes 20 to 40 ms */
 #define TAINT_LOOP (100 * SIM_MS)      /* NL-11 */
 #define MANY_UNHEALTHY 2               /* NL-34: more than these */
 #define GRACE_OF_OLD (40 * SIM_SECOND) /* NL-5: the flag's default before 1.32 */
@@ -47,7 +46,10 @@ struct NodeLifecycle {
     GHashTable *zones;  /* interned name -> Zone */
     Workers *taint_workers;
     SimTicker *monitor;
-    SimTime phase; /* the first pass */
+    SimTime phase;       /* the first pass */
+    SimTime taint_phase; /* the first pass of the tainting loop */
+    unsigned n_of_pass;  /* plans that the present pass waits for */
+    gboolean pass_is_long;
     gboolean all_full;
     GHashTable *registered; /* ObjectKeys of nodes with an Event that they registered */
     GPtrArray *gone;        /* of Object (owned): nodes that went since the last pass */
@@ -60,17 +62,18 @@ monitor_period(const NodeLifecycle *self)
 {
     const KubeControllerManagerOptions *options = self->base.options;
 
-    return MAX(options->node_monitor_period, SIM_MS) + PASS_WORK;
+    return MAX(options->node_monitor_period, SIM_MS);
 }
 
-/* NL-21: the pass that saw the last renewal. */
+/* NL-21: the pass that saw the last renewal: this one, or an idle one before it. */
 static SimTime
 probe_of(const NodeLifecycle *self, const char *node)
 {
-    SimTime renewed_at = cluster_last_renewal(self->base.cluster, node) - self->phase;
-    SimTime period = monitor_period(self);
+    SimTime now = sim_now(self->base.sim);
+    SimTime passed = now - cluster_last_renewal(self->base.cluster, node);
+    SimTime step = sim_ticker_step(self->monitor);
 
-    return self->phase + (renewed_at <= 0 ? 0 : (renewed_at + period - 1) / period * period);
+    return MAX(now - passed / step * step, self->phase);
 }
 
 static gboolean
@@ -216,17 +219,10 @@ node_done(void *data, Plan *plan, PlanEnd end, const char *message)
     if (health != NULL)
         health->is_marked = FALSE;
     sim_ticker_wake(self->monitor); /* what failed is tried again in the next pass */
-}
-
-static void
-start(NodeLifecycle *self, ObjectKey *key, PlanDecide decide)
-{
-    plan_start(&(PlanStart){
-        .component = &self->base,
-        .decide = decide,
-        .key = key,
-        .done = node_done,
-    });
+    if (plan_done_operation(plan) != NULL && --self->n_of_pass == 0 && self->pass_is_long) {
+        self->pass_is_long = FALSE;
+        sim_ticker_end_pass(self->monitor, TRUE);
+    }
 }
 
 /* NL-31, NL-32. */
@@ -410,11 +406,19 @@ health_of(NodeLifecycle *self, ObjectKey *key)
     return health;
 }
 
+/* @pass: the monitor, if its pass waits for the plan; else NULL */
 static void
-mark(NodeLifecycle *self, NodeHealth *health, PlanDecide decide)
+mark(NodeLifecycle *self, NodeHealth *health, PlanDecide decide, SimTicker *pass)
 {
     health->is_marked = TRUE;
-    start(self, health->key, decide);
+    self->n_of_pass += pass != NULL;
+    plan_start(&(PlanStart){
+        .component = &self->base,
+        .decide = decide,
+        .key = health->key,
+        .operation = pass,
+        .done = node_done,
+    });
 }
 
 static void
@@ -427,10 +431,19 @@ taint_fire(Sim *sim, void *data)
     (void)sim;
     health->taint = 0;
     if (node != NULL && node_is_bad((const Node *)node) && !health->is_marked)
-        mark(self, health, decide_no_execute);
+        mark(self, health, decide_no_execute, NULL);
 }
 
 static const SimEventType taint_event = {.name = "node-lifecycle/taint", .fire = taint_fire};
+
+/* NL-11. Returns: the first pass of the tainting loop at @from or later */
+static SimTime
+taint_tick(const NodeLifecycle *self, SimTime from)
+{
+    SimTime step = TAINT_LOOP + process_timing(self->base.process)->loop_pass;
+
+    return from + (step - 1) - (from - self->taint_phase + step - 1) % step;
+}
 
 /* NL-30, NL-31: the loop takes it from the zone's queue when there is a token. */
 static void
@@ -445,9 +458,9 @@ queue_taint(NodeLifecycle *self, NodeHealth *health, const Object *node)
     }
     if (zone->rate <= 0 || health->taint != 0)
         return;
-    SimTime wait = sim_token_bucket_reserve(&zone->bucket, now) - now;
-    health->taint = sim_at(self->base.sim, now + (wait + TAINT_LOOP - 1) / TAINT_LOOP * TAINT_LOOP,
-                           &taint_event, health, WAIT_POLL);
+    SimTime taken_at = sim_token_bucket_reserve(&zone->bucket, taint_tick(self, now));
+    health->taint =
+        sim_at(self->base.sim, taint_tick(self, taken_at), &taint_event, health, WAIT_POLL);
 }
 
 static SimTime
@@ -528,16 +541,16 @@ look_at_node(NodeLifecycle *self, const Object *object)
     case NODE_LOOK_AGAIN:
         return TRUE;
     case NODE_SET_UNKNOWN:
-        mark(self, health, decide_unknown);
+        mark(self, health, decide_unknown, self->monitor);
         return TRUE;
     case NODE_SPARE:
-        mark(self, health, decide_no_taints);
+        mark(self, health, decide_no_taints, self->monitor);
         return TRUE;
     case NODE_QUEUE_TAINT:
         queue_taint(self, health, object);
         return TRUE;
     case NODE_RETAINT:
-        mark(self, health, decide_no_execute);
+        mark(self, health, decide_no_execute, self->monitor);
         return TRUE;
     }
     g_assert_not_reached();
@@ -586,6 +599,7 @@ tell_of_nodes(NodeLifecycle *self)
             tell(self, node, "RegisteredNode", "Registered", "in");
 }
 
+/* TIM-55: a pass ends when the nodes that it found bad are marked, and their pods. */
 static gboolean
 monitor_pass(void *data)
 {
@@ -601,6 +615,10 @@ monitor_pass(void *data)
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL)
         again |= look_at_node(self, node);
+    if (self->n_of_pass > 0) {
+        self->pass_is_long = TRUE;
+        sim_ticker_begin_long_pass(self->monitor);
+    }
     return again || sim_is_polling(self->base.sim);
 }
 
@@ -651,8 +669,8 @@ monitor_new(NodeLifecycle *self)
 {
     SimTickerOptions options = {
         .name = "node-lifecycle/monitor",
-        .kind = SIM_TICKER_FIXED,
         .period = monitor_period(self),
+        .cost = process_timing(self->base.process)->loop_pass,
         .phase = self->phase - sim_now(self->base.sim),
         .order = self->base.order,
         .wait = WAIT_POLL,
@@ -673,6 +691,7 @@ init(void *data)
 
     self->phase =
         now + (SimTime)sim_random_below(stream, 0, (uint64_t)now, (uint64_t)monitor_period(self));
+    self->taint_phase = now - (SimTime)sim_random_below(stream, 1, (uint64_t)now, TAINT_LOOP);
     self->health = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, health_free);
     self->registered = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->gone = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);

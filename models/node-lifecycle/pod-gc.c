@@ -315,8 +315,8 @@ init(void *data)
     SimTime now = sim_now(self->base.sim);
     SimTickerOptions options = {
         .name = "pod-gc/pass",
-        .kind = SIM_TICKER_FIXED,
         .period = PERIOD,
+        .cost = process_timing(self->base.process)->loop_pass,
         .phase = (SimTime)sim_random_below(stream, 0, (uint64_t)now, PERIOD), /* TIM-56 */
         .order = self->base.order,
         .wait = WAIT_POLL,

@@ -275,8 +275,8 @@ resync_ticker_new(PvController *self)
     SimTime period = MAX(options->pvclaimbinder_sync_period, 1 * SIM_MS);
     SimTickerOptions ticker = {
         .name = "pv-controller/resync",
-        .kind = SIM_TICKER_FIXED,
         .period = period,
+        .cost = process_timing(self->base.process)->loop_pass,
         .phase = draw_resync_phase(self, period),
         .order = self->base.order,
         .wait = WAIT_POLL,

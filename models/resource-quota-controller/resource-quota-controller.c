@@ -237,8 +237,8 @@ resync_ticker_new(QuotaController *self)
 
     return sim_ticker_new(self->base.sim, &(SimTickerOptions){
                                               .name = "resource-quota-controller/resync",
-                                              .kind = SIM_TICKER_SLIDING,
                                               .period = period,
+                                              .cost = process_timing(self->base.process)->loop_pass,
                                               .phase = self->base.started_late
                                                            ? 0
                                                            : (SimTime)sim_random_below(

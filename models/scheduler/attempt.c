@@ -367,6 +367,19 @@ plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
     }
 }
 
+/* TIM-24: a cycle looks at the pod; unless that refuses it, at nodes; and compares those that would
+ * do. */
+static SimTime
+cycle_time(const Scheduler *self, const CycleResult *result)
+{
+    const Timing *timing = process_timing(self->base.process);
+    SimTime time = timing->cycle;
+
+    if (result->n_examined > 0)
+        time += timing->cycle_filter + result->n_examined * timing->cycle_node;
+    return result->is_scored ? time + timing->cycle_score : time;
+}
+
 /* SCH-50: the decision is made at the instant of the pop, and takes effect when the cycle's time is
  * over. */
 static void
@@ -392,7 +405,7 @@ decide_node(const void *data, Plan *plan)
     plan_because(plan, result->rule);
     if (result->node_name != NULL)
         plan_choices(self, plan);
-    plan_wait(plan, options_of(self)->cycle_duration, WAIT_THINK);
+    plan_wait(plan, cycle_time(self, result), WAIT_THINK);
     plan_preemption(self, plan, result);
     plan_own(plan, g_steal_pointer(&result->victims), (GDestroyNotify)g_ptr_array_unref);
     plan_change(plan, &(PlanChange){.what = CHANGE_CYCLE_DONE, .pointer = result});

@@ -474,5 +474,9 @@ cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
     const NodeInfo *node = best_node(self);
     volume_binding_choose(self, node);
     return (CycleResult){
-        .rule = "SCH-50.8", .node_name = node->key->name, .n_examined = counts.n_examined};
+        .rule = "SCH-50.8",
+        .node_name = node->key->name,
+        .n_examined = counts.n_examined,
+        .is_scored = self->feasible->len > 1,
+    };
 }

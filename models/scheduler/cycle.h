@@ -24,7 +24,8 @@ typedef struct {
     const char *nominated;     /* a node that will do once its victims are gone; NULL: none */
     GPtrArray *victims;        /* (owned) of Pod; NULL: none */
     gboolean keeps_nomination; /* the nomination of an earlier attempt stays */
-    unsigned n_examined;       /* how far the start index moves (SCH-55) */
+    unsigned n_examined;       /* nodes tried: how far the start index moves (SCH-55) */
+    gboolean is_scored;        /* several nodes would do */
 } CycleResult;
 
 /**

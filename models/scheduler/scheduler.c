@@ -293,21 +293,22 @@ init_tickers(Scheduler *self)
         drawn ? (SimTime)sim_random_below(stream, 0, 1, UNSCHEDULABLE_FLUSH_PERIOD / SIM_SECOND)
               : 0;
 
-    self->backoff_flush = sim_ticker_new(self->base.sim, &(SimTickerOptions){
-                                                             .name = "scheduler/flush backoffQ",
-                                                             .kind = SIM_TICKER_FIXED,
-                                                             .period = BACKOFF_FLUSH_PERIOD,
-                                                             .phase = fraction,
-                                                             .order = self->base.order,
-                                                             .wait = WAIT_BACKOFF,
-                                                             .pass = scheduler_flush_backoff,
-                                                             .self = self,
-                                                         });
+    self->backoff_flush =
+        sim_ticker_new(self->base.sim, &(SimTickerOptions){
+                                           .name = "scheduler/flush backoffQ",
+                                           .period = BACKOFF_FLUSH_PERIOD,
+                                           .cost = process_timing(self->base.process)->loop_pass,
+                                           .phase = fraction,
+                                           .order = self->base.order,
+                                           .wait = WAIT_BACKOFF,
+                                           .pass = scheduler_flush_backoff,
+                                           .self = self,
+                                       });
     self->unschedulable_flush =
         sim_ticker_new(self->base.sim, &(SimTickerOptions){
                                            .name = "scheduler/flush unschedulable pods",
-                                           .kind = SIM_TICKER_FIXED,
                                            .period = UNSCHEDULABLE_FLUSH_PERIOD,
+                                           .cost = process_timing(self->base.process)->loop_pass,
                                            .phase = fraction + seconds * SIM_SECOND,
                                            .order = self->base.order + 1,
                                            .wait = WAIT_UNSCHEDULABLE,
@@ -406,13 +407,6 @@ static const ProcessFlag flags[] = {
          pod_max_in_unschedulable,
          "5m",
          "time after which a pod without a node is tried again (SCH-36)"),
-    /* TIM-24: a lone pod's first write comes 0.5 ms (of 3.7 ms, n = 86) later than a hop alone
-       takes. */
-    FLAG("schedulingCycleDuration",
-         FLAG_DURATION,
-         cycle_duration,
-         "500us",
-         "duration of the choice of a node (not a flag of Kubernetes)"),
     FLAG("shape",
          FLAG_STRING,
          shape,

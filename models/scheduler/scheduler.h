@@ -23,7 +23,6 @@ typedef struct {
     int32_t pod_max_backoff_s;
     int32_t bind_timeout_s;
     SimTime pod_max_in_unschedulable;
-    SimTime cycle_duration;
     const char *shape; /* of VolumeBinding's score */
     LeaderElectionOptions election;
 } KubeSchedulerOptions;

@@ -168,16 +168,17 @@ init(void *data)
         make_workers(self, "snapshot-controller-snapshot", snapshot_controller_sync_snapshot);
     self->content_workers =
         make_workers(self, "snapshot-controller-content", snapshot_controller_sync_content);
-    self->resync = sim_ticker_new(self->base.sim, &(SimTickerOptions){
-                                                      .name = "snapshot-controller/resync",
-                                                      .kind = SIM_TICKER_FIXED,
-                                                      .period = self->options->resync_period,
-                                                      .phase = self->options->resync_period,
-                                                      .order = self->base.order,
-                                                      .wait = WAIT_POLL,
-                                                      .pass = resync_pass,
-                                                      .self = self,
-                                                  });
+    self->resync =
+        sim_ticker_new(self->base.sim, &(SimTickerOptions){
+                                           .name = "snapshot-controller/resync",
+                                           .period = self->options->resync_period,
+                                           .cost = process_timing(self->base.process)->loop_pass,
+                                           .phase = self->options->resync_period,
+                                           .order = self->base.order,
+                                           .wait = WAIT_POLL,
+                                           .pass = resync_pass,
+                                           .self = self,
+                                       });
     fill_store(self->snapshot_store, self->snapshots);
     fill_store(self->content_store, self->contents);
     informer_add_handler(self->snapshots, snapshot_changed, self);

@@ -223,7 +223,6 @@ ticker_run(size_t n_days)
     g_autoptr(Sim) sim = sim_new(&untraced);
     g_autoptr(SimTicker) ticker = sim_ticker_new(sim, &(SimTickerOptions){
                                                           .name = "heartbeat",
-                                                          .kind = SIM_TICKER_JITTERED,
                                                           .period = 10 * SIM_SECOND,
                                                           .jitter = 0.04,
                                                           .stream = sim_stream(sim, "ticker"),

@@ -56,6 +56,7 @@ timing_init_slow(Timing *timing)
     sim_dist_unref(timing->watch);
     timing->write = sim_dist_new_uniform(1 * SIM_MS, 6 * SIM_MS);
     timing->think = sim_dist_new_uniform(SIM_MS / 2, 4 * SIM_MS);
+    timing->loop_pass = timing->attach_detach_pass = timing->relist_pass = 700 * SIM_US;
     timing->watch = sim_dist_new_lognormal(2 * SIM_MS, 0.7, -1 * SIM_MS);
 }
 
@@ -73,6 +74,7 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
         timing_init_slow(&self->timing);
     else
         timing_init_instant(&self->timing);
+    self->timing.cycle = 500 * SIM_US; /* so that a cycle's end may find another state */
     self->sim = sim_new(&sim_options);
     self->objects = objects_new(seed);
     self->log = g_string_new(NULL);

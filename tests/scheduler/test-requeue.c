@@ -440,6 +440,47 @@ back_off_ends_on_a_tick(void **state)
     storage_world_clear(&world);
 }
 
+/* A pod that fails just after a tick of the flush, and is helped within its back-off. */
+typedef struct {
+    const char *title;
+    SimTime pass, cycle; /* of the flush; of an attempt */
+    int n_ticks[3];      /* to the next attempt, after the second one, the third and the fourth */
+} DriftCase;
+
+static const DriftCase drift_cases[] = {
+    {"without drift each wait takes a tick more", 0,            100 * SIM_US,  {3, 5, 9}},
+    {"two passes are longer than the attempt",    600 * SIM_US, 1100 * SIM_US, {2, 4, 8}},
+    {"four are",                                  600 * SIM_US, 1300 * SIM_US, {3, 4, 8}},
+    {"eight are",                                 600 * SIM_US, 4700 * SIM_US, {3, 5, 8}},
+    {"an attempt takes longer",                   600 * SIM_US, 4900 * SIM_US, {3, 5, 9}},
+};
+
+/* SCH-4, SCH-35, TIM-39: a tick comes its period and a pass after the one before, so the back-off
+ * of 2, 4 or 8 s may be over at the tick of that number. */
+static void
+ticks_drift_past_the_back_off(void **state)
+{
+    const DriftCase *row = *state;
+    StorageWorld world;
+    SimTime at = 0, failed_at = 0;
+
+    storage_world_init(&world, NULL);
+    world.timing.loop_pass = row->pass;
+    world.timing.cycle = row->cycle;
+    unbound(&world);
+    const Scheduler *scheduler = cluster_model(world.cluster, &scheduler_class, NULL);
+    for (unsigned n = 1; n <= 2 + G_N_ELEMENTS(row->n_ticks); n++) {
+        while (n_attempts(&world) != n)
+            storage_world_run(&world, at += SIM_MS);
+        SimTime now = scheduling_queue_find(scheduler->queue, pod_key(&world, "p"))->timestamp;
+        if (n > 2)
+            assert_int_equal(now - failed_at, row->n_ticks[n - 3] * (SIM_SECOND + row->pass));
+        failed_at = now;
+        relabel(&world, storage_world_claim_key(&world, "c"), "attempt", n % 2 == 0 ? "x" : "y");
+    }
+    storage_world_clear(&world);
+}
+
 /* SCH-36, SCH-V2: without any event a pod is tried again after 5 min, on a tick of 30 s. */
 static void
 nobody_is_forgotten(void **state)
@@ -460,11 +501,18 @@ nobody_is_forgotten(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest functions[] = {
         cmocka_unit_test(pods_move_when_the_rule_says),
         cmocka_unit_test(back_off_ends_on_a_tick),
         cmocka_unit_test(nobody_is_forgotten),
     };
+    struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(drift_cases)];
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    memcpy(tests, functions, sizeof functions);
+    for (unsigned i = 0; i < G_N_ELEMENTS(drift_cases); i++)
+        tests[G_N_ELEMENTS(functions) + i] =
+            (struct CMUnitTest){.name = drift_cases[i].title,
+                                .test_func = ticks_drift_past_the_back_off,
+                                .initial_state = (void *)&drift_cases[i]}; /* only read */
+    return _cmocka_run_group_tests("requeue", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

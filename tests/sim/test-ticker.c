@@ -21,9 +21,9 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    SimTickerKind kinds[2]; /* taken in turns */
+    double jitters[2]; /* taken in turns */
+    SimTime cost_max;  /* of a pass */
     SimTime period_max, gap_max, long_max;
-    double jitter;
 } WorldCase;
 
 struct World {
@@ -139,10 +139,10 @@ world_start(World *world)
             world->sim,
             &(SimTickerOptions){
                 .name = "worker",
-                .kind = world->row->kinds[i % 2],
                 .period = 1 + (SimTime)draw(world, 102, i, (uint64_t)world->row->period_max),
+                .cost = (SimTime)draw(world, 104, i, (uint64_t)world->row->cost_max + 1),
                 .phase = (SimTime)draw(world, 103, i, (uint64_t)world->row->period_max),
-                .jitter = world->row->jitter,
+                .jitter = world->row->jitters[i % 2],
                 .stream = sim_stream(world->sim, "ticker"),
                 .entity = i,
                 .order = (i * 7 + 3) % 11, /* not in the order of creation */
@@ -174,32 +174,16 @@ world_run(const WorldCase *row, uint64_t seed, gboolean polling)
 }
 
 static const WorldCase world_cases[] = {
-    {"asleep as polling: fixed",                       {SIM_TICKER_FIXED, SIM_TICKER_FIXED},       12, 200,   0,  0   },
-    {"asleep as polling: sliding",                     {SIM_TICKER_SLIDING, SIM_TICKER_SLIDING},   12, 200,   0,  0   },
-    {"asleep as polling: jittered",                    {SIM_TICKER_JITTERED, SIM_TICKER_JITTERED}, 12, 200,   0,  0.3 },
-    {"asleep as polling: jittered by nothing",
-     {SIM_TICKER_JITTERED, SIM_TICKER_SLIDING},
-     12,                                                                                               200,
-     0,                                                                                                           0   },
-    {"asleep as polling: jittered a lot",              {SIM_TICKER_JITTERED, SIM_TICKER_FIXED},    12, 200,   0,  3   },
-    {"asleep as polling: fixed, long passes",          {SIM_TICKER_FIXED, SIM_TICKER_FIXED},       12, 200,   60, 0   },
-    {"asleep as polling: sliding, long passes",
-     {SIM_TICKER_SLIDING, SIM_TICKER_SLIDING},
-     12,                                                                                               200,
-     60,                                                                                                          0   },
-    {"asleep as polling: jittered, long passes",
-     {SIM_TICKER_JITTERED, SIM_TICKER_JITTERED},
-     12,                                                                                               200,
-     60,                                                                                                          0.3 },
-    {"asleep as polling: fixed and sliding",           {SIM_TICKER_FIXED, SIM_TICKER_SLIDING},     5,  100,   12, 0   },
-    {"asleep as polling: all at nearly every instant",
-     {SIM_TICKER_SLIDING, SIM_TICKER_JITTERED},
-     2,                                                                                                30,
-     4,                                                                                                           1   },
-    {"asleep as polling: long sleeps",
-     {SIM_TICKER_JITTERED, SIM_TICKER_FIXED},
-     1000,                                                                                             50000,
-     3000,                                                                                                        0.04},
+    {"asleep as polling: sliding",                     {0, 0},     0,  12,   200,   0   },
+    {"asleep as polling: sliding, passes cost",        {0, 0},     3,  12,   200,   0   },
+    {"asleep as polling: jittered",                    {0.3, 0.3}, 0,  12,   200,   0   },
+    {"asleep as polling: jittered, passes cost",       {0.3, 0.3}, 3,  12,   200,   0   },
+    {"asleep as polling: jittered a lot",              {3, 0},     1,  12,   200,   0   },
+    {"asleep as polling: sliding, long passes",        {0, 0},     2,  12,   200,   60  },
+    {"asleep as polling: jittered, long passes",       {0.3, 0.3}, 2,  12,   200,   60  },
+    {"asleep as polling: all at nearly every instant", {0, 1},     0,  2,    30,    4   },
+    {"asleep as polling: cost above the period",       {0, 1},     40, 2,    30,    4   },
+    {"asleep as polling: long sleeps",                 {0.04, 0},  7,  1000, 50000, 3000},
 };
 
 static void
@@ -253,20 +237,21 @@ single_pass(void *data)
 
 typedef struct {
     const char *name;
-    SimTickerKind kind;
-    SimTime woken_at, duration;
+    SimTime cost, woken_at, duration;
     const char *passes;
 } KnownCase;
 
-/* Period 10, first tick at 3, woken once, again twice. */
+/* Period 10, first pass at 3, woken once, again twice. */
 static const KnownCase known_cases[] = {
-    {"fixed: woken at the start",                SIM_TICKER_FIXED,   0,    0,  "3 13 23 "       },
-    {"fixed: woken on the grid",                 SIM_TICKER_FIXED,   13,   0,  "13 23 33 "      },
-    {"fixed: woken just after",                  SIM_TICKER_FIXED,   14,   0,  "23 33 43 "      },
-    {"fixed: a long pass skips ticks",           SIM_TICKER_FIXED,   0,    25, "3 33 63 "       },
-    {"fixed: a pass as long as the period",      SIM_TICKER_FIXED,   0,    10, "3 13 23 "       },
-    {"sliding: woken late",                      SIM_TICKER_SLIDING, 1000, 0,  "1003 1013 1023 "},
-    {"sliding: counts from the end of the pass", SIM_TICKER_SLIDING, 0,    25, "3 38 73 "       },
+    {"Until: woken at the start",                         0, 0,    0,  "3 13 23 "       },
+    {"Until: woken at an instant of its own",             0, 13,   0,  "13 23 33 "      },
+    {"Until: woken just after",                           0, 14,   0,  "23 33 43 "      },
+    {"Until: woken late",                                 0, 1000, 0,  "1003 1013 1023 "},
+    {"Until: the period counts from the end of the pass", 0, 0,    25, "3 38 73 "       },
+    {"Until: each pass costs",                            1, 0,    0,  "3 14 25 "       },
+    {"Until: idle passes cost as well",                   1, 1000, 0,  "1004 1015 1026 "},
+    {"Until: a cost of most of the period",               9, 100,  0,  "117 136 155 "   },
+    {"Until: a long pass and its cost",                   1, 50,   25, "58 94 130 "     },
 };
 
 static void
@@ -287,8 +272,8 @@ passes_at_known_instants(void **state)
         .sim = sim, .log = g_string_new(NULL), .n_again = 2, .duration = row->duration};
     g_autoptr(SimTicker) ticker = sim_ticker_new(sim, &(SimTickerOptions){
                                                           .name = "single",
-                                                          .kind = row->kind,
                                                           .period = 10,
+                                                          .cost = row->cost,
                                                           .phase = 3,
                                                           .pass = single_pass,
                                                           .self = &single,
@@ -298,6 +283,39 @@ passes_at_known_instants(void **state)
     sim_at(sim, row->woken_at, &wake_event, ticker, 1);
     sim_run_until(sim, 2000);
     assert_string_equal(single.log->str, row->passes);
+    g_string_free(single.log, TRUE);
+}
+
+/* JitterUntil: each pass comes a period and its cost after the one before, and up to the jitter
+ * more. */
+static void
+jitter_lengthens_each_period(void **state)
+{
+    (void)state;
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = 5});
+    Single single = {.sim = sim, .log = g_string_new(NULL), .n_again = 1000};
+    g_autoptr(SimTicker) ticker = sim_ticker_new(sim, &(SimTickerOptions){
+                                                          .period = 100,
+                                                          .cost = 7,
+                                                          .jitter = 0.5,
+                                                          .stream = sim_stream(sim, "ticker"),
+                                                          .pass = single_pass,
+                                                          .self = &single,
+                                                      });
+    sim_ticker_wake(ticker);
+    sim_run_until(sim, 1000 * 1000);
+    g_auto(GStrv) passes = g_strsplit(g_strchomp(single.log->str), " ", 0);
+    int64_t shortest = INT64_MAX, longest = 0;
+
+    assert_int_equal(g_strv_length(passes), 1001);
+    for (unsigned i = 1; i < 1001; i++) {
+        int64_t gap =
+            g_ascii_strtoll(passes[i], NULL, 10) - g_ascii_strtoll(passes[i - 1], NULL, 10);
+        shortest = MIN(shortest, gap);
+        longest = MAX(longest, gap);
+    }
+    assert_in_range(shortest, 107, 108);
+    assert_in_range(longest, 155, 156);
     g_string_free(single.log, TRUE);
 }
 
@@ -321,15 +339,15 @@ static void
 next_is_where_a_wake_leads(void **state)
 {
     (void)state;
-    for (SimTickerKind kind = SIM_TICKER_FIXED; kind <= SIM_TICKER_JITTERED; kind++)
+    for (unsigned jittered = 0; jittered < 2; jittered++)
         for (SimTime woken_at = 1; woken_at < 100; woken_at++) {
             g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = 3});
             Single single = {.sim = sim, .log = g_string_new(NULL)};
             g_autoptr(SimTicker) ticker =
                 sim_ticker_new(sim, &(SimTickerOptions){
-                                        .kind = kind,
-                                        .period = 7,
-                                        .jitter = 0.8,
+                                        .period = 6,
+                                        .cost = 1,
+                                        .jitter = 0.8 * jittered,
                                         .stream = sim_stream(sim, "ticker"),
                                         .pass = single_pass,
                                         .self = &single,
@@ -354,6 +372,7 @@ main(void)
 
     TEST_ROWS(tests, world_cases, sleeps_as_if_it_polled);
     TEST_ROWS(tests, known_cases, passes_at_known_instants);
+    TEST(tests, jitter_lengthens_each_period);
     TEST(tests, may_be_freed_within_its_pass);
     TEST(tests, next_is_where_a_wake_leads);
     return test_list_run("ticker", tests);

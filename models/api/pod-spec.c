@@ -18,6 +18,7 @@ pod_spec_new(void)
     self->scheduler_name = "default-scheduler";
     self->restart_policy = "Always";
     self->grace_s = DEFAULT_GRACE_S;
+    self->fs_group = -1;
     return self;
 }
 
@@ -174,6 +175,8 @@ static const Field pod_spec_fields[] = {
     FIELD("terminationGracePeriodSeconds", grace_type, PodSpec, grace_s, FIELD_SPEC),
     FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
     FIELD("preemptionPolicy", preemption_policy_type, PodSpec, preemption_policy, FIELD_SPEC),
+    FIELD("serviceAccountName", field_string, PodSpec, service_account, FIELD_SPEC),
+    FIELD("securityContext.fsGroup", field_int64, PodSpec, fs_group, FIELD_SPEC),
     FIELDS_END,
     /* clang-format on */
 };
@@ -206,7 +209,6 @@ static const char *const pod_spec_ignored[] = {
     "runtimeClassName",
     "securityContext",
     "serviceAccount",
-    "serviceAccountName",
     "setHostnameAsFQDN",
     "shareProcessNamespace",
     "subdomain",

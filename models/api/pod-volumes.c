@@ -6,31 +6,55 @@
 /* The volumes of a pod that are claims, and the mounts that use them. */
 
 PodVolumes *
-pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers)
+pod_volumes_new_with_inline(const PodVolume *items, unsigned n, unsigned n_inline)
 {
-    if (n == 0 && inline_drivers == NULL)
+    unsigned n_all = n + n_inline;
+
+    if (n_all == 0)
         return NULL;
-    PodVolumes *self = g_malloc(sizeof *self + n * sizeof(PodVolume));
+    PodVolumes *self = g_malloc(sizeof *self + n_all * sizeof(PodVolume));
     self->refs = REF_COUNT_ONE;
     self->n_items = n;
-    self->inline_drivers = inline_drivers;
-    if (n > 0)
-        memcpy(self->items, items, n * sizeof items[0]);
+    self->n_inline = n_inline;
+    memcpy(self->items, items, n_all * sizeof items[0]);
     return self;
 }
 
 PodVolumes *
 pod_volumes_new(const PodVolume *items, unsigned n)
 {
-    return pod_volumes_new_with_inline(items, n, NULL);
+    return pod_volumes_new_with_inline(items, n, 0);
+}
+
+PodVolume *
+pod_volumes_copy_items(const PodVolumes *self)
+{
+    unsigned n_all = self == NULL ? 0 : self->n_items + self->n_inline;
+    PodVolume *items = n_all == 0 ? NULL : g_memdup2(self->items, n_all * sizeof items[0]);
+
+    for (unsigned i = 0; i < n_all; i++) {
+        claim_template_ref(items[i].claim_template);
+        volume_source_ref(items[i].source);
+    }
+    return items;
+}
+
+gboolean
+pod_volumes_has_inline(const PodVolumes *self, const char *driver)
+{
+    for (unsigned i = 0; self != NULL && i < self->n_inline; i++)
+        if (g_strcmp0(self->items[self->n_items + i].source->driver, driver) == 0)
+            return TRUE;
+    return FALSE;
 }
 
 static void
 pod_volumes_free(PodVolumes *self)
 {
-    for (unsigned i = 0; i < self->n_items; i++)
+    for (unsigned i = 0; i < self->n_items + self->n_inline; i++) {
         claim_template_unref(self->items[i].claim_template);
-    string_list_unref(self->inline_drivers);
+        volume_source_unref(self->items[i].source);
+    }
     g_free(self);
 }
 
@@ -183,7 +207,7 @@ ephemeral_parse(ApiParser *parser, const json_t *source, PodVolume *volume)
     api_parser_leave(parser, length);
 }
 
-/* Returns: whether the volume is a claim or an ephemeral volume */
+/* Returns: whether the volume is one of those that the models know */
 static gboolean
 pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
 {
@@ -193,6 +217,7 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
     };
     const json_t *claim = json_path_get(value, "persistentVolumeClaim");
     const json_t *ephemeral = json_path_get(value, "ephemeral");
+    const json_t *inline_csi = json_path_get(value, "csi");
 
     fields_parse(parser, value, name_field, volume_known, volume);
     if (volume->name == NULL)
@@ -203,13 +228,18 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
         api_parser_invalid(parser, json_path_get(value, "name"), NULL, fault);
         api_parser_leave(parser, length);
     }
-    gsize length = api_parser_enter(parser, claim != NULL ? "persistentVolumeClaim" : "ephemeral");
+    gsize length = api_parser_enter(parser, claim != NULL       ? "persistentVolumeClaim"
+                                            : ephemeral != NULL ? "ephemeral"
+                                                                : "csi");
     if (claim != NULL)
         fields_parse(parser, claim, claim_source_fields, NULL, volume);
     else if (ephemeral != NULL && api_parser_expect(parser, ephemeral, JSON_OBJECT))
         ephemeral_parse(parser, ephemeral, volume);
+    else if (claim == NULL && inline_csi != NULL &&
+             api_parser_expect(parser, inline_csi, JSON_OBJECT))
+        volume->source = volume_source_parse_inline(parser, inline_csi);
     api_parser_leave(parser, length);
-    return volume->ephemeral || volume->claim_name != NULL;
+    return volume->ephemeral || volume->claim_name != NULL || volume->source != NULL;
 }
 
 /* A volume has at most one source; without one it is an emptyDir. */
@@ -247,28 +277,13 @@ check_volume_name(ApiParser *parser, const json_t *array, size_t index)
         }
 }
 
-/* Returns: (owned): the CSI drivers of inline volumes, in order; NULL: none */
-static StringList *
-inline_drivers_parse(ApiParser *parser, const json_t *array)
-{
-    g_autoptr(GPtrArray) drivers = g_ptr_array_new();
-
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const char *driver = json_path_string(json_array_get(array, i), "csi.driver");
-        if (driver != NULL)
-            g_ptr_array_add(drivers,
-                            (void *)strings_intern(objects_strings(parser->objects), driver));
-    }
-    return drivers->len == 0 ? NULL
-                             : string_list_new((const char *const *)drivers->pdata, drivers->len);
-}
-
 static void
 pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
 {
     PodVolumes **volumes = field;
     const json_t *array = json_path_get(spec, "volumes");
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(PodVolume));
+    unsigned n_inline = 0;
     gsize length = api_parser_enter(parser, "volumes");
 
     if (array != NULL && api_parser_expect(parser, array, JSON_ARRAY))
@@ -280,7 +295,10 @@ pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
                 volume.device = pod_json_mounts(spec, "volumeDevices", volume.name);
                 volume.mounted =
                     volume.device || pod_json_mounts(spec, "volumeMounts", volume.name);
-                g_array_append_val(found, volume);
+                if (volume.source == NULL)
+                    g_array_insert_val(found, found->len - n_inline, volume);
+                else
+                    g_array_append_val(found, volume), n_inline++;
             }
             check_volume_sources(parser, value);
             check_volume_name(parser, array, i);
@@ -288,8 +306,8 @@ pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
         }
     api_parser_leave(parser, length);
     pod_volumes_unref(*volumes);
-    *volumes = pod_volumes_new_with_inline((const PodVolume *)(void *)found->data, found->len,
-                                           inline_drivers_parse(parser, array));
+    *volumes = pod_volumes_new_with_inline((const PodVolume *)(void *)found->data,
+                                           found->len - n_inline, n_inline);
 }
 
 static json_t *
@@ -362,15 +380,16 @@ pod_volume_equal(const PodVolume *a, const PodVolume *b)
     return g_strcmp0(a->name, b->name) == 0 && g_strcmp0(a->claim_name, b->claim_name) == 0 &&
            !a->read_only == !b->read_only && !a->ephemeral == !b->ephemeral &&
            !a->mounted == !b->mounted && !a->device == !b->device &&
+           volume_source_same(a->source, b->source) &&
            claim_template_equal(a->claim_template, b->claim_template);
 }
 
 static gboolean
 pod_volumes_equal(const PodVolumes *a, const PodVolumes *b)
 {
-    if (a->n_items != b->n_items || !string_list_equal(a->inline_drivers, b->inline_drivers))
+    if (a->n_items != b->n_items || a->n_inline != b->n_inline)
         return FALSE;
-    for (unsigned i = 0; i < a->n_items; i++)
+    for (unsigned i = 0; i < a->n_items + a->n_inline; i++)
         if (!pod_volume_equal(&a->items[i], &b->items[i]))
             return FALSE;
     return TRUE;

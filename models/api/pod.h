@@ -12,23 +12,25 @@ typedef enum {
     POD_UNKNOWN,
 } PodPhase;
 
-/* A volume of a pod that is a claim or a generic ephemeral volume. Others (configMap, emptyDir,
- * ...) are left out. */
+/* A volume of a pod that is a claim, a generic ephemeral volume or a CSI inline volume. Others
+ * (configMap, emptyDir, ...) are left out. */
 typedef struct {
     const char *name;       /* spec.volumes[].name */
-    const char *claim_name; /* of an ephemeral volume: "<pod>-<volume>" (VB-9) */
+    const char *claim_name; /* of an ephemeral volume: "<pod>-<volume>" (VB-9); NULL: inline */
     gboolean read_only;
     gboolean ephemeral;
     struct ClaimTemplate *claim_template; /* of an ephemeral volume; owned by the list */
     /* some container has it in volumeMounts or volumeDevices; other volumes are not set up */
     gboolean mounted;
     gboolean device; /* in volumeDevices */
+    /* csi: an inline volume, without a handle; owned by the list. NULL: a claim */
+    VolumeSource *source;
 } PodVolume;
 
 typedef struct {
     RefCount refs;
-    unsigned n_items;
-    StringList *inline_drivers; /* (owned): CSI drivers of inline volumes; NULL: none */
+    unsigned n_items;  /* claims */
+    unsigned n_inline; /* CSI inline volumes: they stand in @items behind the claims */
     PodVolume items[];
 } PodVolumes; /* immutable, shared; NULL: none */
 
@@ -94,6 +96,8 @@ typedef struct {
     PodAffinityTerm *pod_terms; /* owned */
     unsigned n_spread;
     SpreadConstraint *spread;     /* owned */
+    const char *service_account;  /* serviceAccountName; NULL: "default", as admission sets it */
+    int64_t fs_group;             /* securityContext.fsGroup; -1: none */
     gboolean has_empty_dir;       /* some volume is an emptyDir */
     StringList *mounts, *devices; /* names in the containers' volumeMounts and volumeDevices */
 } PodSpec;
@@ -144,9 +148,13 @@ typedef struct {
 
 PodVolumes *pod_volumes_new(const PodVolume *items,
                             unsigned n); /* takes the templates; NULL if none */
-/* Also with inline drivers (taken, nullable): then there is a list even without items. */
-PodVolumes *
-pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers);
+/* Also with @n_inline inline volumes behind the claims: takes their sources. */
+PodVolumes *pod_volumes_new_with_inline(const PodVolume *items, unsigned n, unsigned n_inline);
+/* Returns: (owned): the items of a list (nullable) as the functions above take them, to be changed
+ * first */
+PodVolume *pod_volumes_copy_items(const PodVolumes *self);
+/* Whether an inline volume is of this driver. @self may be NULL */
+gboolean pod_volumes_has_inline(const PodVolumes *self, const char *driver);
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
 void pod_volumes_unref(PodVolumes *self);
 

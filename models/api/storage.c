@@ -54,9 +54,58 @@ const KindClass storage_class_kind = {
     .check = storage_class_check,
 };
 
+static const Field token_request_fields[] = {
+    FIELD("audience", field_string, TokenRequest, audience, FIELD_REQUIRED),
+    FIELD("expirationSeconds", field_int64, TokenRequest, expiration_s, FIELD_SPEC),
+    FIELDS_END,
+};
+
+static REF_LIST_DEFINE(TokenRequests, TokenRequest, token_requests)
+
+    static UNREF_DEFINE(TokenRequests, token_requests, g_free)
+
+        static gboolean token_requests_equal(const TokenRequests *a, const TokenRequests *b)
+{
+    return items_equal(token_request_fields, a->items, a->n_items, b->items, b->n_items,
+                       sizeof a->items[0]);
+}
+
+static void
+token_requests_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const TokenRequest initial = {"", -1};
+    TokenRequests **list = field;
+    unsigned n;
+    g_autofree TokenRequest *items =
+        items_parse(parser, value, token_request_fields, NULL, &initial, sizeof initial, &n);
+
+    token_requests_unref(*list);
+    *list = token_requests_new(items, n);
+}
+
+static json_t *
+token_requests_to_json(const void *field)
+{
+    const TokenRequests *list = *(TokenRequests *const *)field;
+
+    return list == NULL ? NULL
+                        : items_to_json(token_request_fields, list->items, list->n_items,
+                                        sizeof list->items[0], NULL);
+}
+
+FIELD_SHARED_DEFINE(TokenRequests, token_requests)
+
+static const FieldType token_requests_type = {
+    .name = "token requests",
+    FIELD_SHARED(token_requests),
+    .parse = token_requests_parse,
+    .to_json = token_requests_to_json,
+};
+
 static const Field csi_driver_fields[] = {
     /* clang-format off */
     FIELD("spec.volumeLifecycleModes", field_string_list, CsiDriverObject, lifecycle_modes, FIELD_SPEC),
+    FIELD("spec.tokenRequests", token_requests_type, CsiDriverObject, token_requests, FIELD_SPEC),
     FIELD("spec.attachRequired", field_bool, CsiDriverObject, attach_required, FIELD_SPEC),
     FIELD("spec.podInfoOnMount", field_bool, CsiDriverObject, pod_info_on_mount, FIELD_SPEC),
     FIELD("spec.storageCapacity", field_bool, CsiDriverObject, storage_capacity, FIELD_SPEC),
@@ -67,7 +116,7 @@ static const Field csi_driver_fields[] = {
     /* clang-format on */
 };
 
-static const char *const csi_driver_ignored[] = {IGNORED_ALWAYS, "spec.tokenRequests",
+static const char *const csi_driver_ignored[] = {IGNORED_ALWAYS,
                                                  "spec.nodeAllocatableUpdatePeriodSeconds", NULL};
 
 static void

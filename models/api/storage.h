@@ -23,6 +23,18 @@ typedef struct {
     gboolean allow_expansion;
 } StorageClass;
 
+/* CSIDriver.spec.tokenRequests. */
+typedef struct {
+    const char *audience; /* "": the API server's own */
+    int64_t expiration_s; /* -1: an hour */
+} TokenRequest;
+
+typedef struct {
+    RefCount refs;
+    unsigned n_items;
+    TokenRequest items[];
+} TokenRequests;
+
 typedef struct {
     Object meta;
     gboolean attach_required; /* default true */
@@ -30,8 +42,9 @@ typedef struct {
     gboolean storage_capacity;
     gboolean requires_republish;
     gboolean selinux_mount;
-    const char *fs_group_policy; /* default ReadWriteOnceWithFSType */
-    StringList *lifecycle_modes; /* NULL: Persistent */
+    const char *fs_group_policy;   /* default ReadWriteOnceWithFSType */
+    StringList *lifecycle_modes;   /* NULL: Persistent */
+    TokenRequests *token_requests; /* NULL: none */
 } CsiDriverObject;
 
 typedef struct {

@@ -140,6 +140,30 @@ csi_source_to_json(const VolumeSource *source, const json_t *old)
     return value;
 }
 
+/* CSIVolumeSource: other keys than in a PersistentVolume, and only one secret, in the pod's
+ * namespace. */
+static const Field inline_fields[] = {
+    FIELD("volumeAttributes", field_string_map, VolumeSource, attributes, FIELD_SPEC),
+    FIELD("driver", field_string, VolumeSource, driver, FIELD_REQUIRED),
+    FIELD("fsType", field_word, VolumeSource, fs_type, FIELD_SPEC),
+    FIELD("readOnly", field_flag, VolumeSource, read_only, FIELD_SPEC),
+    FIELDS_END,
+};
+
+VolumeSource *
+volume_source_parse_inline(ApiParser *parser, const json_t *value)
+{
+    static const char *const ignored[] = {"nodePublishSecretRef", NULL};
+    SecretReference secrets[N_VOLUME_SECRETS] = {{0}};
+    VolumeSource source = {.plugin = "csi", .is_inline = TRUE};
+
+    fields_parse(parser, value, inline_fields, ignored, &source);
+    secrets[SECRET_NODE_PUBLISH].name =
+        api_parser_intern(parser, json_path_string(value, "nodePublishSecretRef.name"));
+    source.secrets = volume_secrets_new(secrets);
+    return volume_source_new(&source);
+}
+
 VolumeSource *
 volume_source_new(const VolumeSource *value)
 {
@@ -158,7 +182,7 @@ volume_source_free(VolumeSource *self)
     g_free(self);
 }
 
-UNREF_DEFINE(VolumeSource, volume_source, volume_source_free)
+REF_COUNTED_DEFINE(VolumeSource, volume_source, volume_source_free)
 
 static const SourceKind *
 source_kind_find(const char *plugin)
@@ -277,6 +301,12 @@ volume_source_equal(const VolumeSource *a, const VolumeSource *b)
 {
     return g_strcmp0(a->plugin, b->plugin) == 0 && fields_equal(csi_fields, a, b) &&
            volume_secrets_equal(a->secrets, b->secrets);
+}
+
+gboolean
+volume_source_same(const VolumeSource *a, const VolumeSource *b)
+{
+    return a == b || (a != NULL && b != NULL && volume_source_equal(a, b));
 }
 
 FIELD_SHARED_DEFINE(VolumeSource, volume_source)

@@ -53,6 +53,7 @@ typedef struct {
     StringMap *attributes;  /* csi.volumeAttributes */
     VolumeSecrets *secrets; /* csi.*SecretRef; NULL: none */
     gboolean read_only;
+    gboolean is_inline; /* it stands in a pod: the kubelet makes up its handle (CSP-10) */
 } VolumeSource;
 
 /* PersistentVolume. */
@@ -76,9 +77,14 @@ typedef struct {
 #define VOLUME(object) ((Volume *)(object))
 #define VOLUME_CONST(object) ((const Volume *)(object))
 
+/* csi in a volume of a pod. Returns: (owned) */
+VolumeSource *volume_source_parse_inline(ApiParser *parser, const json_t *value);
 /* Takes the attributes, and secrets made by volume_secrets_new(). */
 VolumeSource *volume_source_new(const VolumeSource *value);
+VolumeSource *volume_source_ref(const VolumeSource *self);
 void volume_source_unref(VolumeSource *self);
+/* Of two sources (nullable). */
+gboolean volume_source_same(const VolumeSource *a, const VolumeSource *b);
 
 /* Returns: (owned): NULL if all @references (N_VOLUME_SECRETS) are empty */
 VolumeSecrets *volume_secrets_new(const SecretReference *references);

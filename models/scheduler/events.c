@@ -117,8 +117,8 @@ static gboolean
 inline_driver_stopped_checking(const ClusterEvent *event, const Pod *pod)
 {
     return CSI_DRIVER_OBJECT(event->before)->storage_capacity &&
-           !CSI_DRIVER_OBJECT(event->after)->storage_capacity && pod->volumes != NULL &&
-           string_list_has(pod->volumes->inline_drivers, event->after->key->name);
+           !CSI_DRIVER_OBJECT(event->after)->storage_capacity &&
+           pod_volumes_has_inline(pod->volumes, event->after->key->name);
 }
 
 static gboolean

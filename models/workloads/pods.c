@@ -84,16 +84,12 @@ template_pod_volumes(Objects *objects, const PodVolumes *given, const char *pod_
     if (!has_ephemeral_volumes(given))
         return pod_volumes_ref(given);
 
-    g_autofree PodVolume *volumes = g_memdup2(given->items, given->n_items * sizeof *volumes);
-    for (unsigned i = 0; i < given->n_items; i++) {
-        if (!volumes[i].ephemeral)
-            continue;
-        volumes[i].claim_name =
-            strings_internf(objects_strings(objects), "%s-%s", pod_name, volumes[i].name);
-        claim_template_ref(volumes[i].claim_template);
-    }
-    return pod_volumes_new_with_inline(volumes, given->n_items,
-                                       string_list_ref(given->inline_drivers));
+    g_autofree PodVolume *volumes = pod_volumes_copy_items(given);
+    for (unsigned i = 0; i < given->n_items; i++)
+        if (volumes[i].ephemeral)
+            volumes[i].claim_name =
+                strings_internf(objects_strings(objects), "%s-%s", pod_name, volumes[i].name);
+    return pod_volumes_new_with_inline(volumes, given->n_items, given->n_inline);
 }
 
 Object *

@@ -105,18 +105,16 @@ number_claims_of_pod(const Performer *self, Pod *pod, unsigned copy)
     if (pod->volumes == NULL)
         return;
 
-    g_autofree PodVolume *volumes =
-        g_memdup2(pod->volumes->items, pod->volumes->n_items * sizeof(PodVolume));
+    g_autofree PodVolume *volumes = pod_volumes_copy_items(pod->volumes);
     for (unsigned i = 0; i < pod->volumes->n_items; i++) {
-        if (volumes[i].claim_template != NULL)
-            claim_template_ref(volumes[i].claim_template);
         if (volumes[i].ephemeral) /* the claim is named after the pod */
             volumes[i].claim_name = strings_internf(performer_strings(self), "%s-%s",
                                                     object_name(&pod->meta), volumes[i].name);
         else if (creates(self, KIND_CLAIM, volumes[i].claim_name))
             volumes[i].claim_name = numbered_name(self, volumes[i].claim_name, copy);
     }
-    PodVolumes *numbered = pod_volumes_new(volumes, pod->volumes->n_items);
+    PodVolumes *numbered =
+        pod_volumes_new_with_inline(volumes, pod->volumes->n_items, pod->volumes->n_inline);
     pod_volumes_unref(pod->volumes);
     pod->volumes = numbered;
 }

@@ -52,20 +52,21 @@ check_usable(const LoopCall *call, GError **error)
 
 /* ---- Options of mounts ---- */
 
-/* Options that would make libmount do more than a plain mount of this device. */
+/* Options of mount(8) and of ext4 and xfs that only change how this device is read and written. Any
+ * other might make libmount do more than a plain mount. */
 static gboolean
 is_allowed_flag(const char *flag)
 {
-    static const char *const refused[] = {"bind",   "rbind",     "move",   "remount", "loop",
-                                          "offset", "sizelimit", "helper", "uhelper", "defaults"};
+    static const char *const allowed[] = {
+        "async",     "atime",      "barrier",     "commit",        "data",     "debug",
+        "delalloc",  "dev",        "diratime",    "dirsync",       "discard",  "errors",
+        "exec",      "inode64",    "iversion",    "lazytime",      "logbsize", "logbufs",
+        "nobarrier", "noatime",    "nodelalloc",  "nodev",         "noexec",   "nodiratime",
+        "nodiscard", "nolazytime", "norelatime",  "nostrictatime", "nosuid",   "relatime",
+        "ro",        "rw",         "strictatime", "suid",          "sync",     NULL};
     g_auto(GStrv) parts = g_strsplit(flag, "=", 2);
 
-    if (flag[0] == '\0' || strchr(flag, ',') != NULL || g_ascii_strncasecmp(flag, "x-", 2) == 0)
-        return FALSE;
-    for (unsigned i = 0; i < G_N_ELEMENTS(refused); i++)
-        if (strcmp(parts[0], refused[i]) == 0)
-            return FALSE;
-    return TRUE;
+    return flag[0] != '\0' && strchr(flag, ',') == NULL && g_strv_contains(allowed, parts[0]);
 }
 
 /* (owned) NULL with @error */

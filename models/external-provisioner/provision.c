@@ -436,8 +436,13 @@ decide_secret_read(const void *data, Plan *plan)
 
     plan_because(plan, "SEC-3");
     if (plan_code(plan, step) != API_OK) {
-        provision_failed(self, plan, provisioner_attempt(self, plan)->claim, PROVISION_NO_CHANGE,
-                         plan_internf(plan, "error getting secret %s", plan_message(plan, step)));
+        const Attempt *attempt = provisioner_attempt(self, plan);
+        SecretReference secret = {0};
+        g_free(resolve_secret(self, plan, attempt->claim, attempt->class, SECRET_USE_PROVISIONER,
+                              &secret)); /* it was resolved for the read */
+        provision_failed(self, plan, attempt->claim, PROVISION_NO_CHANGE,
+                         plan_internf(plan, "error getting secret %s in namespace %s: %s",
+                                      secret.name, secret.namespace, plan_message(plan, step)));
         return;
     }
     if (SECRET(plan_object(plan, step))->n_keys > 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "resizer.h"
 
+#include "models/api/secret.h"
 #include "models/volume/access-mode.h"
 
 /* One sync of a claim: syncPVC() in external-resizer's controller.go, then expand_and_recover.go
@@ -266,6 +267,24 @@ resizer_capability(const Volume *volume, gboolean multi_writer, const char **err
     };
 }
 
+static const SecretReference *
+secret_of(const Volume *volume)
+{
+    return volume == NULL ? NULL : volume_source_secret(volume->source, SECRET_CONTROLLER_EXPAND);
+}
+
+/* Whether the plan has read a Secret with anything in it. */
+static gboolean
+has_secrets(const Plan *plan)
+{
+    for (int step = plan_last_step(plan); step >= 0; step--) {
+        const Object *object = plan_object(plan, step);
+        if (object != NULL && object_kind(object) == KIND_SECRET)
+            return SECRET(object)->n_keys > 0;
+    }
+    return FALSE;
+}
+
 static void
 decide_call(const void *data, Plan *plan)
 {
@@ -297,11 +316,37 @@ decide_call(const void *data, Plan *plan)
         .required_bytes = wanted_bytes(self, claim),
         .capabilities = &capability,
         .n_capabilities = 1,
-        .has_secrets = volume_source_secret(volume->source, SECRET_CONTROLLER_EXPAND) != NULL,
+        .has_secrets = has_secrets(plan),
     };
     plan_because(plan, "RSZ-33");
     plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
     plan_then(plan, decide_resized);
+}
+
+static void
+ask_capabilities(const ExternalResizer *self, Plan *plan)
+{
+    const CsiRequest request = {.method = CSI_CONTROLLER_GET_CAPABILITIES,
+                                .timeout_ns = self->options->common.timeout};
+
+    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_call);
+}
+
+/* RSZ-33a: an error is not the driver's, so it is never final. */
+static void
+decide_secret(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const SecretReference *secret = secret_of(volume_in_hand(self, plan));
+
+    plan_because(plan, "RSZ-33a");
+    if (!plan_has_failed(plan) || secret == NULL)
+        ask_capabilities(self, plan);
+    else
+        plan_refused(self, plan, CSI_CANCELLED,
+                     plan_internf(plan, "error getting secret %s in namespace %s: %s", secret->name,
+                                  secret->namespace, plan_last_message(plan)));
 }
 
 /* The status says that the expansion begins. */
@@ -310,8 +355,7 @@ decide_marked(const void *data, Plan *plan)
 {
     const ExternalResizer *self = data;
     const Claim *claim = claim_in_hand(self, plan);
-    const CsiRequest request = {.method = CSI_CONTROLLER_GET_CAPABILITIES,
-                                .timeout_ns = self->options->common.timeout};
+    const SecretReference *secret = secret_of(volume_in_hand(self, plan));
 
     if (plan_has_failed(plan)) {
         plan_fail(plan, "marking pvc \"%s\" as resizing failed: %s", claim->meta.key->text,
@@ -337,8 +381,14 @@ decide_marked(const void *data, Plan *plan)
         plan_grown(self, plan, wanted_bytes(self, claim), TRUE);
         return;
     }
-    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
-    plan_then(plan, decide_call);
+    if (secret == NULL) {
+        ask_capabilities(self, plan);
+        return;
+    }
+    plan_because(plan, "RSZ-33a");
+    plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret->namespace, secret->name),
+             PLAN_DECIDE);
+    plan_then(plan, decide_secret);
 }
 
 /* ---- What to ask for ---- */

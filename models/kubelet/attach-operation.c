@@ -39,11 +39,13 @@ attach_operation_verify(const void *data, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
 
     plan_because(plan, "KVM-36");
-    if (!operation->volume->size_known)
+    gboolean reads_claim =
+        !operation->volume->size_known && operation_pv(operation)->claim_ref.claim != NULL;
+    if (reads_claim)
         plan_get(plan, operation_pv(operation)->claim_ref.claim, PLAN_DECIDE);
     if (operation->volume->attachable)
         plan_get(plan, self->node_key, PLAN_DECIDE);
-    if (operation->volume->size_known && !operation->volume->attachable)
+    if (!reads_claim && !operation->volume->attachable)
         kubelet_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
     else
         plan_then(plan, decide_verified);

@@ -109,7 +109,6 @@ typedef enum {
     CHANGE_DEVICE,    /* number: MountState */
     CHANGE_MOUNT,     /* number: MountState */
     CHANGE_DIRECTORY, /* the mount has a directory on the disk */
-    CHANGE_DEADLINE,  /* number: an instant */
     CHANGE_ADOPTED,   /* pointer: PodMount; object: its volume; number: its claim's size */
     /* volume-expansion.c; pointer: PendingOperation */
     CHANGE_EXPANDED,

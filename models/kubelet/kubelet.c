@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "node-status.h"
 #include "operation-executor.h"
 #include "plugin-manager.h"
@@ -274,7 +275,7 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_POPULATE_ERROR ... CHANGE_POPULATE_DONE:
         volume_populator_apply(self, change);
         return;
-    case CHANGE_IN_ACTUAL ... CHANGE_DEADLINE:
+    case CHANGE_IN_ACTUAL ... CHANGE_DIRECTORY:
         volume_manager_apply(self, change);
         return;
     case CHANGE_ADOPTED:
@@ -332,6 +333,8 @@ const ModelClass kubelet_class = {
                                &kubelet_volume_rules,
                                &kubelet_mount_rules,
                                &kubelet_mount_step_rules,
+                               &csi_lifecycle_rules,
+                               &csi_fs_group_rules,
                                &kubelet_expansion_rules),
     .init = kubelet_init,
     .clear = kubelet_clear,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
 
@@ -76,97 +77,45 @@ add_mapped_events(Plan *plan, const PendingOperation *operation)
                name, object_uid_format(operation->target->worker->uid, uid));
 }
 
-/* ---- After a failed NodeStageVolume or NodePublishVolume: KVM-15 ---- */
+/* ---- The CSI plugin has staged or published, or failed: KVM-15 ---- */
 
-/* Whether the driver may still carry out the call. */
-static gboolean
-is_undecided(CsiCode code)
-{
-    switch ((unsigned)code) {
-    case CSI_CANCELLED:
-    case CSI_DEADLINE_EXCEEDED:
-    case CSI_UNAVAILABLE:
-    case CSI_RESOURCE_EXHAUSTED:
-    case CSI_ABORTED:
-        return TRUE;
-    default:
-        return FALSE;
-    }
-}
-
-/* @mounted: the call was a remount (KVM-52): nothing changes. @rebuilt: another kubelet may have
- * mounted it before (KVM-61). */
+/* @mounted: it was a remount (KVM-52): nothing changes. @rebuilt: another kubelet may have mounted
+ * it before (KVM-61). */
 static void
 add_error(Plan *plan,
-          const PendingOperation *operation,
+          const CsiPluginResult *result,
           KubeletChange what,
           gboolean mounted,
           gboolean rebuilt)
 {
+    const PendingOperation *operation = plan_operation(plan);
     const MountWords *words = words_of(operation);
-    CsiCode code = plan_response(plan, plan_last_step(plan))->code;
 
-    plan_because(plan, "KVM-15");
-    if (!mounted)
-        kubelet_add_change(plan, what, operation,
-                           rebuilt || is_undecided(code) ? MOUNT_UNCERTAIN : MOUNT_NONE);
+    if (result->end != CSI_PLUGIN_TRANSIENT) {
+        plan_because(plan, "KVM-15");
+        if (!mounted)
+            kubelet_add_change(plan, what, operation,
+                               rebuilt || result->end == CSI_PLUGIN_UNCERTAIN ? MOUNT_UNCERTAIN
+                                                                              : MOUNT_NONE);
+    }
     add_failure(plan, operation, what == CHANGE_DEVICE ? words->device : words->set_up,
-                plan_last_message(plan));
+                result->error);
 }
 
-/* ---- Publishing: KVM-43 ---- */
-
 static void
-decide_published(const void *self, Plan *plan)
+published(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
 {
     const PendingOperation *operation = plan_operation(plan);
     const PodMount *mount = operation->target;
 
     (void)self;
-    if (plan_has_failed(plan)) {
-        add_error(plan, operation, CHANGE_MOUNT, mount->state == MOUNT_DONE, mount->rebuilt);
+    if (result->end != CSI_PLUGIN_DONE) {
+        add_error(plan, result, CHANGE_MOUNT, mount->state == MOUNT_DONE, mount->rebuilt);
         return;
     }
     add_mapped_events(plan, operation);
     add_mounted(plan, operation);
 }
-
-static void
-decide_publish(const void *data, Plan *plan)
-{
-    const Kubelet *self = data;
-    const PendingOperation *operation = plan_operation(plan);
-    const PodMount *mount = operation->target;
-
-    if (plan_has_failed(plan)) {
-        plan_because(plan, "KVM-43");
-        add_failure(plan, operation, words_of(operation)->set_up, plan_last_message(plan));
-        return;
-    }
-    CsiNodeCapabilities can = csi_steps_capabilities(plan, operation);
-    CsiCapability capability = csi_steps_capability(operation, can);
-    gboolean staged = (can & CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0 || operation_is_block(operation);
-    CsiRequest request = {
-        .method = CSI_NODE_PUBLISH_VOLUME,
-        .volume_id = operation_source(operation)->handle,
-        .capabilities = &capability,
-        .n_capabilities = 1,
-        .staging_path = staged ? operation->volume->staging_path : NULL,
-        .target_path = mount->target_path,
-        .readonly = mount->spec->read_only || operation_source(operation)->read_only,
-        .publish_context = csi_steps_publish_context(plan, operation),
-        .volume_context =
-            mount->context != NULL ? mount->context : operation_source(operation)->attributes,
-    };
-    plan_because(plan, "KVM-43");
-    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
-    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
-    kubelet_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
-    csi_steps_add_call(self, plan, operation, request, operation->deadline);
-    plan_then(plan, decide_published);
-}
-
-/* ---- Staging: KVM-42 ---- */
 
 /* How far a mount has come. */
 typedef enum {
@@ -178,79 +127,28 @@ typedef enum {
 static void add_steps(const Kubelet *self, Plan *plan, MountProgress progress);
 
 static void
-decide_staged(const void *data, Plan *plan)
+staged(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
 {
     const PendingOperation *operation = plan_operation(plan);
 
-    if (plan_has_failed(plan)) {
-        add_error(plan, operation, CHANGE_DEVICE, FALSE, operation->volume->rebuilt);
+    if (result->end != CSI_PLUGIN_DONE) {
+        add_error(plan, result, CHANGE_DEVICE, FALSE, operation->volume->rebuilt);
         return;
     }
     kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
-    add_steps(data, plan, FROM_SET_UP);
-}
-
-static void
-decide_stage(const void *data, Plan *plan)
-{
-    const Kubelet *self = data;
-    const PendingOperation *operation = plan_operation(plan);
-
-    plan_because(plan, "KVM-42");
-    if (plan_has_failed(plan)) {
-        add_failure(plan, operation, words_of(operation)->device, plan_last_message(plan));
-        return;
-    }
-    CsiNodeCapabilities can = csi_steps_capabilities(plan, operation);
-    if ((can & CSI_NODE_STAGE_UNSTAGE_VOLUME) == 0) { /* the driver mounts in one go */
-        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
-        add_steps(self, plan, FROM_SET_UP);
-        return;
-    }
-    CsiCapability capability = csi_steps_capability(operation, can);
-    CsiRequest request = {
-        .method = CSI_NODE_STAGE_VOLUME,
-        .volume_id = operation_source(operation)->handle,
-        .capabilities = &capability,
-        .n_capabilities = 1,
-        .staging_path = operation->volume->staging_path,
-        .publish_context = csi_steps_publish_context(plan, operation),
-        .volume_context = operation_source(operation)->attributes,
-    };
-    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
-    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
-    csi_steps_add_call(self, plan, operation, request, operation->deadline);
-    plan_then(plan, decide_staged);
+    add_steps(self, plan, FROM_SET_UP);
 }
 
 /* ---- The attachment: KVM-41.4 ---- */
-
-/* Returns: interned: why the volume cannot be mounted yet; NULL: it is attached */
-static const char *
-attachment_error(Plan *plan, const PendingOperation *operation)
-{
-    int step = plan_last_step(plan);
-    const Object *object = plan_object(plan, step);
-    const Attachment *attachment = (const Attachment *)object;
-    const char *name = operation->volume->attachment->name;
-
-    if (object == NULL)
-        return plan_internf(plan, "volume %s has GET error for volume attachment %s: %s",
-                            operation_source(operation)->handle, name, plan_message(plan, step));
-    if (object_is_deleted(object))
-        return "volume attachment is being deleted";
-    if (attachment->attached) /* even if a second call of the attacher failed later (RACE-2) */
-        return NULL;
-    if (attachment->attach_error.message != NULL)
-        return attachment->attach_error.message;
-    return plan_internf(plan, "volume attachment %s is not attached", name);
-}
 
 static void
 decide_attached(const void *data, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
-    const char *error = attachment_error(plan, operation);
+    int step = plan_last_step(plan);
+    const char *error = csi_mounter_attachment_fault(
+        plan, operation_source(operation)->handle, operation->volume->attachment->name,
+        (const Attachment *)plan_object(plan, step), plan_message(plan, step));
 
     if (error != NULL) {
         plan_because(plan, "KVM-41.4");
@@ -290,8 +188,7 @@ typedef enum {
     ATTACHED = 1 << 2,  /* CSI, with a VolumeAttachment that is not looked at yet */
     DEVICE = 1 << 3,    /* it is to be staged first */
     CSI = 1 << 4,
-    REGISTERED = 1 << 5, /* its driver, on this node */
-    STEP_FACTS_END = 1 << 6,
+    STEP_FACTS_END = 1 << 5,
 } StepFacts;
 
 typedef enum {
@@ -300,24 +197,20 @@ typedef enum {
     LOOK_AT_ATTACHMENT,
     MOUNT_DEVICE, /* system calls */
     MOUNT,
-    FAIL_DEVICE,
-    FAIL_SET_UP,
-    STAGE, /* after questions about capabilities and the attachment, as all CSI calls */
+    STAGE, /* by the CSI plugin */
     PUBLISH,
 } MountStep;
 
 #define CHECKS (MISPLACED | TAKEN | ATTACHED)
 
 static const Rule step_table[] = {
-    {"KVM-41",   MISPLACED,                 0,                            REFUSE_NODE       },
-    {"KVM-41.3", TAKEN,                     MISPLACED,                    REFUSE_POD        },
-    {"KVM-41.4", ATTACHED,                  MISPLACED | TAKEN,            LOOK_AT_ATTACHMENT},
-    {"KVM-42",   DEVICE,                    CHECKS | CSI,                 MOUNT_DEVICE      },
-    {"REG-28",   DEVICE | CSI,              CHECKS | REGISTERED,          FAIL_DEVICE       }, /* no change of state (KVM-15) */
-    {"KVM-42",   DEVICE | CSI | REGISTERED, CHECKS,                       STAGE             },
-    {"KVM-43",   0,                         CHECKS | DEVICE | CSI,        MOUNT             },
-    {"KVM-43",   CSI,                       CHECKS | DEVICE | REGISTERED, FAIL_SET_UP       },
-    {"KVM-43",   CSI | REGISTERED,          CHECKS | DEVICE,              PUBLISH           },
+    {"KVM-41",   MISPLACED,    0,                     REFUSE_NODE       },
+    {"KVM-41.3", TAKEN,        MISPLACED,             REFUSE_POD        },
+    {"KVM-41.4", ATTACHED,     MISPLACED | TAKEN,     LOOK_AT_ATTACHMENT},
+    {"KVM-42",   DEVICE,       CHECKS | CSI,          MOUNT_DEVICE      },
+    {"KVM-42",   DEVICE | CSI, CHECKS,                STAGE             },
+    {"KVM-43",   0,            CHECKS | DEVICE | CSI, MOUNT             },
+    {"KVM-43",   CSI,          CHECKS | DEVICE,       PUBLISH           },
 };
 
 static const RuleBound step_bounds[] = {
@@ -342,18 +235,7 @@ step_facts(const Kubelet *self, const PendingOperation *operation, MountProgress
     if (progress <= FROM_DEVICE)
         facts |= volume->plugin->device_mountable && volume->device != MOUNT_DONE ? DEVICE : 0;
     facts |= is_csi ? CSI : 0;
-    facts |= is_csi && csi_steps_driver(self, operation) != NULL ? REGISTERED : 0;
     return facts;
-}
-
-static void
-add_questions(const Kubelet *self, Plan *plan, PlanDecide then)
-{
-    const PendingOperation *operation = plan_operation(plan);
-
-    csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
-    csi_steps_add_get_attachment(plan, operation);
-    plan_then(plan, then);
 }
 
 static void
@@ -373,7 +255,7 @@ add_steps(const Kubelet *self, Plan *plan, MountProgress progress)
             "volume uses the ReadWriteOncePod access mode and is already in use by another pod");
         return;
     case LOOK_AT_ATTACHMENT:
-        csi_steps_add_get_attachment(plan, operation);
+        plan_get(plan, operation->volume->attachment, PLAN_DECIDE);
         plan_then(plan, decide_attached);
         return;
     case MOUNT_DEVICE:
@@ -386,22 +268,11 @@ add_steps(const Kubelet *self, Plan *plan, MountProgress progress)
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
         add_mounted(plan, operation);
         return;
-    case FAIL_DEVICE:
-        add_failure(
-            plan, operation, words->device,
-            csi_steps_not_registered(plan, operation,
-                                     "attacher.MountDevice failed to create newCsiDriverClient"));
-        return;
-    case FAIL_SET_UP:
-        add_failure(
-            plan, operation, words->set_up,
-            csi_steps_not_registered(plan, operation, "mounter.SetUpAt failed to get CSI client"));
-        return;
     case STAGE:
-        add_questions(self, plan, decide_stage);
+        csi_mounter_stage(self, plan, staged);
         return;
     case PUBLISH:
-        add_questions(self, plan, decide_publish);
+        csi_mounter_publish(self, plan, published);
         return;
     }
     g_assert_not_reached();

@@ -29,7 +29,6 @@ struct PendingOperation {
     gboolean running;
     SimTime backoff; /* 0: no failure yet */
     SimTime failed_at;
-    SimTime deadline; /* of the calls of the step at hand (KVM-5) */
 };
 
 /* ---- volume-operations.c ---- */
@@ -43,9 +42,6 @@ gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *m
 gboolean volume_operation_works_on(const NodeVolume *volume, const PodMount *mount);
 /* The pod never comes back. */
 void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
-/* KVM-5: see csi_steps_begin(). */
-void
-volume_operation_set_deadline(NodeVolume *volume, const PendingOperation *which, SimTime deadline);
 
 /* What an operation is about. */
 const Volume *operation_pv(const PendingOperation *self);
@@ -63,42 +59,19 @@ void attach_operation_detach(const void *self, Plan *plan);
 void mount_operation_decide(const void *self, Plan *plan);
 void unmount_operation_decide(const void *self, Plan *plan); /* of a pod's mount or the device */
 
-/* ---- csi-steps.c: steps of an operation on a CSI volume ---- */
-
 /* A mount or unmount without CSI: a system call, and the thread that waits for it. */
 #define MOUNT_CALL SIM_MS
 
+/* ---- csi-plugin/client.c, csi-plugin/spec.c; more in csi-plugin/csi-plugin.h ---- */
+
 /* Returns: (borrowed): NULL: not in the list of registered drivers */
 CsiDriver *csi_steps_driver(const Kubelet *self, const PendingOperation *operation);
+/* Returns: (borrowed): the CSIDriver object of the volume's driver; NULL: there is none */
+const CsiDriverObject *csi_steps_driver_object(const Kubelet *self, const VolumeSource *source);
 /* @who: begins the text: the Go function that failed. Returns: interned: the error for an
  * unregistered driver */
 const char *
 csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who);
-/* Before the first call of a stage, publish, unpublish, unstage or expansion: KVM-5. Returns: the
- * deadline of its calls; later decisions find it in the operation */
-SimTime csi_steps_begin(Plan *plan, const PendingOperation *operation);
-void csi_steps_add_call(const Kubelet *self,
-                        Plan *plan,
-                        const PendingOperation *operation,
-                        CsiRequest request,
-                        SimTime deadline);
-void csi_steps_add_capabilities(const Kubelet *self,
-                                Plan *plan,
-                                const PendingOperation *operation,
-                                SimTime deadline);
-/* Reads the VolumeAttachment, if there is one. */
-void csi_steps_add_get_attachment(Plan *plan, const PendingOperation *operation);
-/* KVM-55. After csi_steps_begin(). */
-void csi_steps_add_expand(const Kubelet *self,
-                          Plan *plan,
-                          const PendingOperation *operation,
-                          CsiNodeCapabilities can,
-                          int64_t bytes);
-/* Their answers: the last steps were csi_steps_add_capabilities() and ..._get_attachment(). */
-const StringMap *csi_steps_publish_context(const Plan *plan, const PendingOperation *operation);
-CsiNodeCapabilities csi_steps_capabilities(const Plan *plan, const PendingOperation *operation);
-/* KVM-42, KVM-44 */
-CsiCapability csi_steps_capability(const PendingOperation *operation, CsiNodeCapabilities can);
 /* Names and paths, which an operation needs and does not change. Nothing for other volumes. */
 void csi_steps_prepare_device(Kubelet *self, NodeVolume *volume);
 void csi_steps_prepare_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);

@@ -375,7 +375,7 @@ count_used_volumes(const PodVolumes *volumes)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items + volumes->n_inline; i++)
         n += volumes->items[i].mounted ? 1 : 0;
     return n;
 }
@@ -417,8 +417,6 @@ pod_worker_free(void *worker)
     sim_cancel(self->kubelet->base.sim, self->retry);
     pod_run_free(self->run);
     pod_worker_clear_errors(self);
-    for (unsigned i = 0; i < self->n_mounts; i++)
-        string_map_unref(self->mounts[i].context);
     if (self->volumes != NULL)
         pod_volumes_unref(self->volumes);
     object_unref(self->pod);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "operation-executor.h"
 
 /* UnmountVolume and UnmountDevice, and the same of block volumes (KVM-58). */
@@ -17,53 +18,19 @@ add_state(Plan *plan, const PendingOperation *operation, MountState state)
 }
 
 static void
-decide_unmounted(const void *self, Plan *plan)
+unmounted(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
 {
     const PendingOperation *operation = plan_operation(plan);
 
     (void)self;
-    if (!plan_has_failed(plan)) {
+    if (result->end == CSI_PLUGIN_DONE) {
         add_state(plan, operation, MOUNT_NONE);
         return;
     }
     plan_because(plan, "KVM-16");
     add_state(plan, operation, MOUNT_UNCERTAIN);
     plan_fail(plan, "%s failed: %s",
-              is_of_device(operation) ? "UnmountDevice" : "UnmountVolume.TearDown",
-              plan_last_message(plan));
-}
-
-static void
-decide_unstage(const void *data, Plan *plan)
-{
-    const Kubelet *self = data;
-    const PendingOperation *operation = plan_operation(plan);
-    CsiRequest request = {
-        .method = CSI_NODE_UNSTAGE_VOLUME,
-        .volume_id = operation_source(operation)->handle,
-        .staging_path = operation->volume->staging_path,
-    };
-
-    if (!plan_has_failed(plan) && (plan_response(plan, plan_last_step(plan))->node_capabilities &
-                                   CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0) {
-        csi_steps_add_call(self, plan, operation, request, operation->deadline);
-        plan_then(plan, decide_unmounted);
-        return;
-    }
-    decide_unmounted(self, plan);
-}
-
-static void
-add_unpublish(const Kubelet *self, Plan *plan, const PendingOperation *operation)
-{
-    CsiRequest request = {
-        .method = CSI_NODE_UNPUBLISH_VOLUME,
-        .volume_id = operation_source(operation)->handle,
-        .target_path = operation->target->target_path,
-    };
-
-    csi_steps_add_call(self, plan, operation, request, csi_steps_begin(plan, operation));
-    plan_then(plan, decide_unmounted);
+              is_of_device(operation) ? "UnmountDevice" : "UnmountVolume.TearDown", result->error);
 }
 
 void
@@ -77,18 +44,9 @@ unmount_operation_decide(const void *data, Plan *plan)
     if (!operation_is_csi(operation)) {
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
         add_state(plan, operation, MOUNT_NONE);
-    } else if (csi_steps_driver(self, operation) == NULL) {
-        plan_because(plan, "KVM-16");
-        add_state(plan, operation, MOUNT_UNCERTAIN);
-        plan_fail(plan, "%s",
-                  csi_steps_not_registered(
-                      plan, operation,
-                      of_device ? "attacher.UnmountDevice failed to create newCsiDriverClient"
-                                : "Unmounter.TearDownAt failed to get CSI client"));
-    } else if (of_device) { /* perhaps there is nothing to unstage */
-        csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
-        plan_then(plan, decide_unstage);
+    } else if (of_device) {
+        csi_mounter_unstage(self, plan, unmounted);
     } else {
-        add_unpublish(self, plan, operation);
+        csi_mounter_unpublish(self, plan, unmounted);
     }
 }

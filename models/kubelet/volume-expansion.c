@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
 
@@ -192,85 +193,62 @@ is_infeasible(const PendingOperation *operation, const Claim *claim, CsiCode cod
 }
 
 static void
-add_failure(const Kubelet *self,
-            Plan *plan,
-            const PendingOperation *operation,
-            const CsiResponse *response)
+add_failure(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
 {
+    const PendingOperation *operation = plan_operation(plan);
     const Claim *claim = claim_in_hand(plan);
-    const char *error = csi_response_error(response, self->base.strings);
     ResizeMark *mark = plan_new_arg(plan, ResizeMark);
+    const char *error = result->error;
+    gboolean in_use = result->code == CSI_FAILED_PRECONDITION;
 
     plan_because(plan, "RSZ-54.5");
     kubelet_add_change(plan, CHANGE_EXPANSION_FAILED, operation, 0);
-    if (response->code == CSI_FAILED_PRECONDITION)
+    if (in_use)
         kubelet_add_change(plan, CHANGE_ONLY_OFFLINE, operation, 0);
-    error = plan_internf(plan, "Expander.NodeExpand failed to expand the volume : %s", error);
+    if (result->code != CSI_OK)
+        error = plan_internf(plan, "Expander.NodeExpand failed to expand the volume : %s", error);
     if (volume_expansion_is_told(claim)) {
         mark->keep_conditions = TRUE;
         mark->by_kubelet = TRUE;
-        if (is_infeasible(operation, claim, response->code))
+        if (is_infeasible(operation, claim, result->code))
             resize_mark_set_status(mark, RESIZE_NODE_INFEASIBLE, self->base.strings);
         resize_mark_set_condition(mark, CONDITION_NODE_RESIZE_ERROR,
                                   plan_internf(plan, "failed to expand pvc with %s", error),
                                   plan_now(plan), self->base.strings);
         plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_GO_ON);
     }
-    if (response->code == CSI_FAILED_PRECONDITION && operation->doing == OPERATION_MOUNT)
+    if (in_use && operation->doing == OPERATION_MOUNT)
         end_well(plan, operation);
     else
         end_failed(plan, operation, error);
 }
 
 static void
-decide_expanded(const void *data, Plan *plan)
+expanded(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
 {
-    const Kubelet *self = data;
-    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
-
-    if (response->code == CSI_OK)
+    switch (result->end) {
+    case CSI_PLUGIN_UNSUPPORTED: /* the driver has nothing to do here */
+        plan_because(plan, "KVM-55");
         add_success(self, plan, plan_operation(plan));
-    else
-        add_failure(self, plan, plan_operation(plan), response);
-}
-
-static void
-decide_call(const void *data, Plan *plan)
-{
-    const Kubelet *self = data;
-    const PendingOperation *operation = plan_operation(plan);
-    const CsiResponse *answer = plan_response(plan, plan_last_step(plan));
-
-    if (answer->code != CSI_OK) {
-        add_failure(self, plan, operation, answer);
+        return;
+    case CSI_PLUGIN_DONE:
+        add_success(self, plan, plan_operation(plan));
+        return;
+    case CSI_PLUGIN_TRANSIENT: /* nothing is told to the claim */
+        end_failed(plan, plan_operation(plan), result->error);
+        return;
+    case CSI_PLUGIN_FAILED:
+    case CSI_PLUGIN_UNCERTAIN:
+        add_failure(self, plan, result);
         return;
     }
-    if ((answer->node_capabilities & CSI_NODE_EXPAND_VOLUME_CAPABILITY) == 0) {
-        plan_because(plan, "KVM-55"); /* the driver has nothing to do here */
-        add_success(self, plan, operation);
-        return;
-    }
-    plan_because(plan, "RSZ-54.3");
-    csi_steps_add_expand(self, plan, operation, answer->node_capabilities,
-                         target_bytes(operation, claim_in_hand(plan)));
-    plan_then(plan, decide_expanded);
+    g_assert_not_reached();
 }
 
 static void
 add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
 {
-    if (csi_steps_driver(self, operation) == NULL) { /* transient: nothing is told to the claim */
-        end_failed(plan, operation,
-                   plan_internf(plan,
-                                "Expander.NodeExpand failed to check if node supports expansion : "
-                                "driver name %s not found in the list of registered CSI drivers",
-                                operation_pv(operation)->source->driver));
-        return;
-    }
-    SimTime deadline = csi_steps_begin(plan, operation);
-    csi_steps_add_capabilities(self, plan, operation, deadline);
-    csi_steps_add_capabilities(self, plan, operation, deadline);
-    plan_then(plan, decide_call);
+    csi_mounter_expand(self, plan, target_bytes(operation, claim_in_hand(plan)), expanded);
 }
 
 static void

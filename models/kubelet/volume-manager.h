@@ -21,8 +21,7 @@ struct PodMount {
     NodeVolume *volume;      /* NULL: neither in desired nor in actual state */
     PodMount *next;          /* of the same volume */
     const char *target_path; /* CSI: set with the first SetUp */
-    StringMap *context; /* volume_context with the pod's particulars; NULL: the volume's (KVM-43) */
-    SimTime desired_at; /* since when it is */
+    SimTime desired_at;      /* since when it is */
     MountState state;
     gboolean desired;
     gboolean remount_required; /* KVM-52 */

@@ -118,15 +118,6 @@ volume_operation_forget(NodeVolume *volume, const PodMount *mount)
     }
 }
 
-void
-volume_operation_set_deadline(NodeVolume *volume, const PendingOperation *which, SimTime deadline)
-{
-    for (PendingOperation *entry = volume->operations; entry != NULL; entry = entry->next) {
-        if (entry == which)
-            entry->deadline = deadline;
-    }
-}
-
 static void
 retry_fired(Sim *sim, void *data)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
 
@@ -245,6 +246,21 @@ decide_claim(const void *data, Plan *plan)
     plan_then(plan, decide_volume);
 }
 
+/* CSP-10: an inline volume has nothing to read. */
+static void
+add_inline(const Kubelet *self, Plan *plan, const Populate *populate)
+{
+    Object *volume =
+        csi_spec_inline_volume(&self->base, populate->worker->pod, populate_mount(populate)->spec);
+
+    plan_because(plan, "CSP-10");
+    plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
+                                    .pointer = populate,
+                                    .object = plan_keep(plan, volume)});
+    object_unref(volume);
+    add_next(plan, populate);
+}
+
 static void
 decide_populate(const void *data, Plan *plan)
 {
@@ -254,6 +270,10 @@ decide_populate(const void *data, Plan *plan)
     plan_because(plan, "KVM-23");
     if (populate->at >= populate->worker->n_mounts) {
         kubelet_add_change(plan, CHANGE_POPULATE_DONE, populate, 0);
+        return;
+    }
+    if (populate_mount(populate)->spec->source != NULL) {
+        add_inline(self, plan, populate);
         return;
     }
     plan_get(plan, claim_key(self, populate), PLAN_DECIDE);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "node-status.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
@@ -296,9 +297,6 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
     case CHANGE_DIRECTORY:
         reconstruct_add_directory(self, operation->target);
         return;
-    case CHANGE_DEADLINE:
-        volume_operation_set_deadline(volume, operation, change->number);
-        return;
     default:
         if (change->number == MOUNT_DONE && operation->target->state != MOUNT_DONE)
             kubelet_measure_mount(self, operation);
@@ -373,6 +371,14 @@ decide_adopt(const void *data, Plan *plan)
     const Kubelet *self = data;
     const PodMount *mount = plan_operation(plan);
 
+    if (mount->spec->source != NULL) {
+        Object *volume = csi_spec_inline_volume(&self->base, mount->worker->pod, mount->spec);
+        plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
+                                        .pointer = mount,
+                                        .object = plan_keep(plan, volume)});
+        object_unref(volume);
+        return;
+    }
     plan_get(plan, pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec),
              PLAN_STOP);
     plan_then(plan, decide_adopt_claim);

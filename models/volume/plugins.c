@@ -6,13 +6,14 @@
 #define ANNOTATION_MOUNT_OPTIONS "volume.beta.kubernetes.io/mount-options"
 
 static const VolumePlugin plugins[] = {
-    {"csi",        "kubernetes.io/csi",          TRUE,  TRUE,  TRUE },
-    {"flexVolume", "kubernetes.io/flexvolume",   TRUE,  TRUE,  TRUE },
-    {"iscsi",      "kubernetes.io/iscsi",        TRUE,  TRUE,  TRUE },
-    {"fc",         "kubernetes.io/fc",           TRUE,  TRUE,  TRUE },
-    {"local",      "kubernetes.io/local-volume", FALSE, TRUE,  TRUE },
-    {"nfs",        "kubernetes.io/nfs",          FALSE, FALSE, FALSE},
-    {"hostPath",   "kubernetes.io/host-path",    FALSE, FALSE, FALSE},
+    {"csi",        "kubernetes.io/csi",          TRUE,  TRUE,  TRUE,  FALSE},
+    {"csi",        "kubernetes.io/csi",          FALSE, FALSE, FALSE, TRUE },
+    {"flexVolume", "kubernetes.io/flexvolume",   TRUE,  TRUE,  TRUE,  FALSE},
+    {"iscsi",      "kubernetes.io/iscsi",        TRUE,  TRUE,  TRUE,  FALSE},
+    {"fc",         "kubernetes.io/fc",           TRUE,  TRUE,  TRUE,  FALSE},
+    {"local",      "kubernetes.io/local-volume", FALSE, TRUE,  TRUE,  FALSE},
+    {"nfs",        "kubernetes.io/nfs",          FALSE, FALSE, FALSE, FALSE},
+    {"hostPath",   "kubernetes.io/host-path",    FALSE, FALSE, FALSE, FALSE},
 };
 
 const VolumePlugin *
@@ -20,7 +21,8 @@ volume_plugin_find(const VolumeSource *source)
 {
     for (unsigned i = 0; source != NULL && source->plugin != NULL && i < G_N_ELEMENTS(plugins);
          i++) {
-        if (strcmp(plugins[i].source, source->plugin) == 0)
+        if (strcmp(plugins[i].source, source->plugin) == 0 &&
+            plugins[i].is_inline == source->is_inline)
             return &plugins[i];
     }
     return NULL;
@@ -29,14 +31,14 @@ volume_plugin_find(const VolumeSource *source)
 gboolean
 volume_plugin_is_csi(const VolumePlugin *self)
 {
-    return self == &plugins[0];
+    return strcmp(self->source, "csi") == 0;
 }
 
 gboolean
 volume_plugin_is_attachable(const VolumePlugin *self, const CsiDriverObject *driver)
 {
     if (volume_plugin_is_csi(self))
-        return driver == NULL || driver->attach_required;
+        return self->attachable && (driver == NULL || driver->attach_required);
     return self->attachable;
 }
 

@@ -11,6 +11,7 @@ typedef struct {
     gboolean attachable;       /* CSI: unless the CSIDriver says attachRequired: false */
     gboolean device_mountable; /* mounted once per node, then into each pod */
     gboolean node_expandable;  /* a mount looks whether the claim has grown (KVM-54) */
+    gboolean is_inline;        /* for volumes that stand in a pod (CSP-4) */
 } VolumePlugin;
 
 /* Returns: (borrowed): %NULL: no volume plugin matched (VPL-19) */

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "csi-plugin.h"
+
+#include "models/api/secret.h"
+#include "models/kubelet/plugin-manager.h"
+#include "models/kubelet/pod-worker.h"
+
+/* The plugin's side of a CSI call: csi_client.go, and getCredentialsFromSecret() of csi_util.go. */
+
+#define CALLS_TIMEOUT (120 * SIM_SECOND) /* KVM-5 */
+
+CsiDriver *
+csi_steps_driver(const Kubelet *self, const PendingOperation *operation)
+{
+    return plugin_registration_driver(self, operation_source(operation)->driver);
+}
+
+const CsiDriverObject *
+csi_steps_driver_object(const Kubelet *self, const VolumeSource *source)
+{
+    return (const CsiDriverObject *)informer_find(self->drivers, NULL, source->driver);
+}
+
+const char *
+csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who)
+{
+    return plan_internf(
+        plan,
+        "kubernetes.io/csi: %s: driver name %s not found in the list of registered CSI drivers",
+        who, operation_source(operation)->driver);
+}
+
+/* ---- Begin and end ---- */
+
+CsiRun *
+csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
+{
+    CsiRun *run = plan_notes(plan); /* of the function before: a mount stages, then publishes */
+
+    if (run == NULL)
+        run = plan_new_notes(plan, CsiRun, NULL);
+    *run = (CsiRun){
+        .then = then,
+        .method = method,
+        .deadline = plan_now(plan) + CALLS_TIMEOUT,
+        .question = -1,
+        .attachment = -1,
+    };
+    return run;
+}
+
+void
+csi_client_end(const Kubelet *self, Plan *plan, CsiPluginEnd end, CsiCode code, const char *error)
+{
+    const CsiRun *run = plan_notes(plan);
+    CsiPluginResult result = {end, error, code};
+
+    run->then(self, plan, &result);
+}
+
+/* ---- Secrets: CSP-6 ---- */
+
+static const SecretReference *
+secret_of(Plan *plan)
+{
+    const CsiRun *run = plan_notes(plan);
+    const VolumeSource *source = operation_source(plan_operation(plan));
+
+    switch ((unsigned)run->method) {
+    case CSI_NODE_STAGE_VOLUME:
+        return volume_source_secret(source, SECRET_NODE_STAGE);
+    case CSI_NODE_PUBLISH_VOLUME:
+        return volume_source_secret(source, SECRET_NODE_PUBLISH);
+    case CSI_NODE_EXPAND_VOLUME:
+        return volume_source_secret(source, SECRET_NODE_EXPAND);
+    default:
+        return NULL;
+    }
+}
+
+void
+csi_client_add_secret(const Kubelet *self, Plan *plan, PlanDecide then)
+{
+    const SecretReference *secret = secret_of(plan);
+
+    if (secret == NULL) {
+        then(self, plan);
+        return;
+    }
+    plan_because(plan, "CSP-6");
+    plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret->namespace, secret->name),
+             PLAN_DECIDE);
+    plan_then(plan, then);
+}
+
+const char *
+csi_client_secret_fault(Plan *plan, const SecretReference **reference)
+{
+    CsiRun *run = plan_notes(plan);
+
+    *reference = secret_of(plan);
+    if (*reference == NULL)
+        return NULL;
+    if (plan_has_failed(plan))
+        return plan_last_message(plan);
+    run->has_secrets = SECRET(plan_object(plan, plan_last_step(plan)))->n_keys > 0;
+    return NULL;
+}
+
+/* ---- Calls ---- */
+
+static int
+add_call(const Kubelet *self, Plan *plan, CsiRequest request)
+{
+    const CsiRun *run = plan_notes(plan);
+
+    request.served_by = self->base.node_name;
+    request.deadline = run->deadline;
+    return plan_call(plan, csi_steps_driver(self, plan_operation(plan)), &request, PLAN_DECIDE);
+}
+
+/* CSI-12: the kubelet asks before nearly every call, and never remembers the answer. */
+void
+csi_client_add_question(const Kubelet *self, Plan *plan)
+{
+    CsiRun *run = plan_notes(plan);
+
+    run->question = add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
+}
+
+gboolean
+csi_client_answered(Plan *plan)
+{
+    CsiRun *run = plan_notes(plan);
+
+    if (run->question < 0 || plan_code(plan, run->question) != API_OK)
+        return FALSE;
+    run->can = plan_response(plan, run->question)->node_capabilities;
+    return TRUE;
+}
+
+/* CSP-7, KVM-42. Options and the group are for file systems only. */
+static CsiCapability
+make_capability(Plan *plan, const CsiRun *run, const PendingOperation *operation)
+{
+    const Volume *volume = operation_pv(operation);
+    gboolean is_block = operation_is_block(operation);
+    int64_t fs_group =
+        operation->target == NULL ? -1 : POD_CONST(operation->target->worker->pod)->spec->fs_group;
+    CsiCapability capability = {
+        .mode = csi_spec_access_mode(volume->access_modes,
+                                     (run->can & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0),
+        .type = is_block ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
+        .fs_type = is_block ? NULL : volume->source->fs_type,
+        .mount_flags = is_block ? NULL : volume->mount_options,
+    };
+
+    if (!is_block && fs_group >= 0 && run->method != CSI_NODE_EXPAND_VOLUME &&
+        (run->can & CSI_NODE_VOLUME_MOUNT_GROUP) != 0)
+        capability.volume_mount_group = plan_internf(plan, "%" G_GINT64_FORMAT, fs_group);
+    return capability;
+}
+
+/* CSP-13: a volume that is staged is named by its staging path, too. A file system has one even if
+ * the driver does not stage it. */
+static const char *
+staging_path_of(const CsiRun *run, const PendingOperation *operation)
+{
+    const NodeVolume *volume = operation->volume;
+    gboolean is_block = operation_is_block(operation);
+    gboolean can_stage = (run->can & CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0;
+
+    if (operation_source(operation)->is_inline)
+        return NULL;
+    switch ((unsigned)run->method) {
+    case CSI_NODE_PUBLISH_VOLUME:
+        return is_block || can_stage ? volume->staging_path : NULL;
+    case CSI_NODE_EXPAND_VOLUME:
+        return !is_block || can_stage ? volume->staging_path : NULL;
+    default:
+        return volume->staging_path;
+    }
+}
+
+static void
+fill_publish(const Kubelet *self, Plan *plan, CsiRequest *request)
+{
+    const PendingOperation *operation = plan_operation(plan);
+    const PodMount *mount = operation->target;
+    const VolumeSource *source = operation_source(operation);
+    StringMap *context =
+        csi_spec_context(self->base.strings, source, csi_steps_driver_object(self, source),
+                         POD_CONST(mount->worker->pod), plan_now(plan));
+
+    plan_own(plan, context, (GDestroyNotify)string_map_unref);
+    request->volume_context = context;
+    request->readonly = mount->spec->read_only || source->read_only;
+}
+
+static gboolean
+undoes(CsiMethod method)
+{
+    return method == CSI_NODE_UNSTAGE_VOLUME || method == CSI_NODE_UNPUBLISH_VOLUME;
+}
+
+/* Of which volume, and where. */
+static CsiRequest
+begin_request(const CsiRun *run, const PendingOperation *operation)
+{
+    CsiRequest request = {
+        .method = run->method,
+        .volume_id = operation_source(operation)->handle,
+    };
+
+    if (run->method != CSI_NODE_UNPUBLISH_VOLUME)
+        request.staging_path = staging_path_of(run, operation);
+    if (run->method != CSI_NODE_STAGE_VOLUME && run->method != CSI_NODE_UNSTAGE_VOLUME)
+        request.target_path = operation->target->target_path;
+    return request;
+}
+
+static CsiRequest
+make_request(const Kubelet *self, Plan *plan, const CsiRun *run)
+{
+    const PendingOperation *operation = plan_operation(plan);
+    CsiRequest request = begin_request(run, operation);
+
+    request.has_secrets = run->has_secrets;
+    request.required_bytes = run->bytes;
+    request.publish_context = run->context;
+    if (!undoes(run->method)) {
+        CsiCapability *capability = plan_new_arg(plan, CsiCapability);
+        *capability = make_capability(plan, run, operation);
+        request.capabilities = capability;
+        request.n_capabilities = 1;
+    }
+    if (run->method == CSI_NODE_STAGE_VOLUME)
+        request.volume_context = operation_source(operation)->attributes;
+    if (run->method == CSI_NODE_PUBLISH_VOLUME)
+        fill_publish(self, plan, &request);
+    return request;
+}
+
+/* KVM-15: whether the driver may still carry out the call. */
+static gboolean
+is_undecided(CsiCode code)
+{
+    switch ((unsigned)code) {
+    case CSI_CANCELLED:
+    case CSI_DEADLINE_EXCEEDED:
+    case CSI_UNAVAILABLE:
+    case CSI_RESOURCE_EXHAUSTED:
+    case CSI_ABORTED:
+        return TRUE;
+    default:
+        return FALSE;
+    }
+}
+
+static void
+decide_called(const void *data, Plan *plan)
+{
+    CsiCode code = plan_response(plan, plan_last_step(plan))->code;
+
+    if (code == CSI_OK)
+        csi_client_end(data, plan, CSI_PLUGIN_DONE, code, NULL);
+    else
+        csi_client_end(data, plan, is_undecided(code) ? CSI_PLUGIN_UNCERTAIN : CSI_PLUGIN_FAILED,
+                       code, plan_last_message(plan));
+}
+
+static void
+decide_call(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const CsiRun *run = plan_notes(plan);
+
+    if (run->question >= 0 && !csi_client_answered(plan)) {
+        csi_client_end(self, plan, CSI_PLUGIN_FAILED, CSI_OK, plan_last_message(plan));
+        return;
+    }
+    if (run->method == CSI_NODE_PUBLISH_VOLUME)
+        kubelet_add_change(plan, CHANGE_DIRECTORY, plan_operation(plan), MOUNT_NONE);
+    add_call(self, plan, make_request(self, plan, run));
+    plan_then(plan, decide_called);
+}
+
+/* CSP-13: what the call must have. */
+static CsiNeeds
+needs_of(CsiMethod method)
+{
+    switch ((unsigned)method) {
+    case CSI_NODE_STAGE_VOLUME:
+    case CSI_NODE_UNSTAGE_VOLUME:
+        return NEEDS_VOLUME | NEEDS_STAGING_PATH;
+    default:
+        return NEEDS_VOLUME | NEEDS_TARGET_PATH;
+    }
+}
+
+void
+csi_client_add_call(const Kubelet *self, Plan *plan)
+{
+    CsiRun *run = plan_notes(plan);
+    CsiRequest request = begin_request(run, plan_operation(plan));
+    const char *missing = csi_request_missing(&request, needs_of(run->method));
+
+    if (missing != NULL) {
+        plan_because(plan, "CSP-13");
+        csi_client_end(self, plan, CSI_PLUGIN_FAILED, CSI_OK,
+                       plan_internf(plan, "missing %s", missing));
+        return;
+    }
+    if (undoes(run->method)) {
+        run->question = -1;
+        decide_call(self, plan);
+        return;
+    }
+    csi_client_add_question(self, plan);
+    plan_then(plan, decide_call);
+}

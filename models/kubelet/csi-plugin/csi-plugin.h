@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/kubelet/operation-executor.h"
+
+/* The CSI plugin of the kubelet: pkg/volume/csi. The operations of operation-executor.h ask it to
+ * stage and publish a volume, to undo that, and to expand it. docs/rules/kubelet-csi-plugin.md has
+ * its rules. */
+
+/* ---- spec.c: what follows from a volume, its driver and its pod alone ---- */
+
+extern const RuleTable csi_lifecycle_rules; /* CSP-5 */
+extern const RuleTable csi_fs_group_rules;  /* CSP-8 */
+
+/* CSP-4: "Persistent" or "Ephemeral"; an inline volume is ephemeral. */
+const char *csi_spec_lifecycle_mode(const VolumeSource *source);
+/* CSP-5. @driver: its CSIDriver object; NULL: there is none. Returns: (owned): why a driver cannot
+ * have volumes of that mode; NULL: it can */
+char *csi_spec_lifecycle_fault(const char *mode, const char *name, const CsiDriverObject *driver);
+/* CSP-8. Returns: (static or interned): "File", "None" or "ReadWriteOnceWithFSType" */
+const char *csi_spec_fs_group_policy(const CsiDriverObject *driver);
+/* CSP-8: whether the kubelet changes the group of the volume's files. @volume: may be NULL: its
+ * access modes are unknown. @fs_group: -1: the pod asks for none */
+gboolean csi_spec_changes_group(const Volume *volume,
+                                const char *fs_type,
+                                int64_t fs_group,
+                                const char *policy,
+                                gboolean read_only);
+/* CSP-9: whether the pod's name and so on are part of the volume's context. */
+gboolean csi_spec_tells_pod(const CsiDriverObject *driver);
+/* CSP-3: whether volumes of the driver need no VolumeAttachment. */
+gboolean csi_spec_skips_attach(const CsiDriverObject *driver);
+/* KVM-44: the first of @modes, in the order in which they are kept. @multi: the driver has
+ * SINGLE_NODE_MULTI_WRITER */
+CsiAccessMode csi_spec_access_mode(uint32_t modes, gboolean multi);
+
+/* CSP-10: the handle of an inline volume, of the pod's uid and the volume's name in it. Interned.
+ */
+const char *csi_spec_inline_handle(Strings *strings, ObjectUid pod, const char *name);
+/* Returns: (owned): a stand-in for the PersistentVolume that the inline volume does not have: its
+ * name is that of the volume in the pod */
+Object *csi_spec_inline_volume(const Component *component,
+                               const Object *pod,
+                               const PodVolume *inline_volume);
+
+/* KVM-42, KVM-57. Interned; NULL: not a CSI volume, or one without a handle */
+const char *csi_spec_staging_path(Strings *strings, const Volume *volume);
+const char *csi_spec_target_path(Strings *strings, const Volume *volume, ObjectUid pod);
+/* CSP-9, CSP-11: attributes, the pod's particulars and its tokens. Returns: (owned) (nullable) */
+StringMap *csi_spec_context(Strings *strings,
+                            const VolumeSource *source,
+                            const CsiDriverObject *driver,
+                            const Pod *pod,
+                            SimTime now);
+
+/* ---- client.c: calls, and questions before them ---- */
+
+/* How a function of the plugin ended: pkg/volume/util/types. */
+typedef enum {
+    CSI_PLUGIN_DONE,
+    CSI_PLUGIN_FAILED,      /* for good: the driver does nothing any more */
+    CSI_PLUGIN_TRANSIENT,   /* before the call: nothing has changed */
+    CSI_PLUGIN_UNCERTAIN,   /* the driver may still carry out the call (KVM-15) */
+    CSI_PLUGIN_UNSUPPORTED, /* by this driver */
+} CsiPluginEnd;
+
+typedef struct {
+    CsiPluginEnd end;
+    const char *error; /* interned; NULL: done */
+    CsiCode code;      /* of the call; CSI_OK: it was not made */
+} CsiPluginResult;
+
+/* The end of a function of the plugin: decides what follows, as a PlanDecide. */
+typedef void (*CsiPluginThen)(const Kubelet *self, Plan *plan, const CsiPluginResult *result);
+
+/* A function under way: notes of the plan. */
+typedef struct {
+    CsiPluginThen then;
+    CsiMethod method;         /* the call that it leads to */
+    SimTime deadline;         /* of all its calls (KVM-5) */
+    CsiNodeCapabilities can;  /* as the driver has answered last */
+    const StringMap *context; /* of the publication; borrowed from the plan */
+    int64_t bytes;            /* of NodeExpandVolume */
+    int question, attachment; /* numbers of steps; -1: not asked for */
+    gboolean has_secrets;
+} CsiRun;
+
+/* Begins a function that leads to @method. */
+CsiRun *csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then);
+void csi_client_end(const Kubelet *self,
+                    Plan *plan,
+                    CsiPluginEnd end,
+                    CsiCode code,
+                    const char *error); /* interned */
+/* CSP-6: reads the Secret that the volume names for the call, if it names one; then @then goes on.
+ * A decide function asks csi_client_secret_fault() first. */
+void csi_client_add_secret(const Kubelet *self, Plan *plan, PlanDecide then);
+/* Returns: (borrowed): why the Secret could not be read; NULL: it could, or there is none */
+const char *csi_client_secret_fault(Plan *plan, const SecretReference **reference);
+/* CSP-12: NodeGetCapabilities. Its answer: csi_client_answered() */
+void csi_client_add_question(const Kubelet *self, Plan *plan);
+/* Of the last step, if it was the question: notes the answer. Returns: whether it came */
+gboolean csi_client_answered(Plan *plan);
+/* CSP-7: asks which access modes the driver knows, makes the call, and ends the function. */
+void csi_client_add_call(const Kubelet *self, Plan *plan);
+
+/* ---- mounter.c ---- */
+
+/* CSP-2: attacher.MountDevice, blockMapper.SetUpDevice. */
+void csi_mounter_stage(const Kubelet *self, Plan *plan, CsiPluginThen then);
+/* mounter.SetUpAt, blockMapper.MapPodDevice. */
+void csi_mounter_publish(const Kubelet *self, Plan *plan, CsiPluginThen then);
+/* TearDownAt and UnmapPodDevice; UnmountDevice and TearDownDevice. */
+void csi_mounter_unpublish(const Kubelet *self, Plan *plan, CsiPluginThen then);
+void csi_mounter_unstage(const Kubelet *self, Plan *plan, CsiPluginThen then);
+/* NodeExpand: KVM-55. @bytes: the size to reach */
+void csi_mounter_expand(const Kubelet *self, Plan *plan, int64_t bytes, CsiPluginThen then);
+/* KVM-41.4: attacher.WaitForAttach. @attachment: as read; NULL: the read failed with @message.
+ * Returns: interned: why the volume is not attached; NULL: it is */
+const char *csi_mounter_attachment_fault(Plan *plan,
+                                         const char *handle,
+                                         const char *name,
+                                         const Attachment *attachment,
+                                         const char *message);
+
+/* ---- saved-data.c: what a kubelet leaves on its disk ---- */
+
+/* vol_data.json of a mount in a pod. Returns: (owned): as the file has it */
+StringMap *csi_saved_data(Strings *strings,
+                          const Volume *volume,
+                          const char *node); /* NULL: of a block volume: less is saved */
+/* ConstructVolumeSpec and ConstructBlockVolumeSpec: CSP-14. Returns: (owned): the volume as far as
+ * the file tells; NULL: its keys are missing */
+Object *csi_saved_data_volume(const Component *component, const StringMap *data, gboolean is_block);

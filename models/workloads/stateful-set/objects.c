@@ -95,12 +95,12 @@ stateful_pod_volumes(Objects *objects,
                      const PodVolumes *others)
 {
     const ClaimTemplates *templates = set->claim_templates;
-    unsigned n_others = others == NULL ? 0 : others->n_items;
+    unsigned n_others = others == NULL ? 0 : others->n_items + others->n_inline;
     unsigned n_templates = templates == NULL ? 0 : templates->n_items;
-    unsigned n = 0;
+    unsigned n = 0, n_inline = 0;
 
     if (n_others + n_templates == 0)
-        return pod_volumes_ref(others); /* inline volumes alone */
+        return NULL;
     g_autofree PodVolume *volumes = g_new0(PodVolume, n_others + n_templates);
     while (n < n_templates) {
         volumes[n] = claim_volume(objects, pod, spec, templates->items[n]);
@@ -111,6 +111,8 @@ stateful_pod_volumes(Objects *objects,
         if (is_taken_over(&others->items[i], templates))
             continue;
         *volume = others->items[i];
+        volume_source_ref(volume->source);
+        n_inline += volume->source != NULL ? 1 : 0;
         if (volume->ephemeral) {
             volume->claim_name =
                 strings_internf(objects_strings(objects), "%s-%s", pod->name, volume->name);
@@ -118,8 +120,7 @@ stateful_pod_volumes(Objects *objects,
         }
         n++;
     }
-    return pod_volumes_new_with_inline(
-        volumes, n, others == NULL ? NULL : string_list_ref(others->inline_drivers));
+    return pod_volumes_new_with_inline(volumes, n - n_inline, n_inline);
 }
 
 /* WL-21. */

@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     char **also, **files;
-    gboolean lists_suites, lists_stories, prints_table;
+    gboolean lists_suites, prints_table;
     Counts *counts, total;
     GHashTable *left_out; /* reason -> number of cases */
     GString *table;
@@ -217,21 +217,6 @@ run_cases(Runner *self, const json_t *cases)
 }
 
 static void
-list_stories(const json_t *cases)
-{
-    const json_t *json;
-    size_t i;
-
-    json_array_foreach(cases, i, json) {
-        const Suite *suite = find_suite(json);
-        if (is_portable(json) && json_object_get(json, "act") == NULL &&
-            json_object_get(json, "given") != NULL &&
-            (suite == NULL || case_find_act(suite->acts, json) == NULL))
-            puts(word_of(json, "id"));
-    }
-}
-
-static void
 count_file(Runner *self, const char *path, const json_t *cases)
 {
     g_autofree char *name = g_path_get_basename(path);
@@ -268,8 +253,6 @@ run_file(Runner *self, const char *path)
         fprintf(stderr, "%s:%d:%d: %s\n", path, error.line, error.column, error.text);
     else if (!json_is_array(cases))
         fprintf(stderr, "%s: the file has to be a list of cases\n", path);
-    else if (self->lists_stories)
-        list_stories(cases);
     else
         count_file(self, path, cases);
     gboolean readable = json_is_array(cases);
@@ -290,9 +273,8 @@ run_files(Runner *self)
                "%u | %u | %u | %u |\n\n",
                self->table->str, total->cases, total->portable, total->passed, total->failed);
     print_left_out(self);
-    if (!self->lists_stories)
-        printf("%u passed, %u failed, %u skipped\n", total->passed, total->failed,
-               total->cases - total->passed - total->failed);
+    printf("%u passed, %u failed, %u skipped\n", total->passed, total->failed,
+           total->cases - total->passed - total->failed);
     if (!readable)
         return 2;
     return total->failed == 0 ? 0 : 1;
@@ -309,10 +291,8 @@ parse(Runner *self, int argc, char **argv)
          "Print a row of figures for each file", NULL},
         {"suites", 0, 0, G_OPTION_ARG_NONE, &self->lists_suites,
          "Print the names of the suites that the program knows", NULL},
-        {"stories",    0, 0, G_OPTION_ARG_NONE, &self->lists_stories,
-         "Print the ids of portable cases that are told in words and cannot be run", NULL},
-        {G_OPTION_REMAINING,      0, 0, G_OPTION_ARG_FILENAME_ARRAY, &self->files, NULL, NULL},
-        {0          },
+        {G_OPTION_REMAINING,    0, 0, G_OPTION_ARG_FILENAME_ARRAY, &self->files, NULL, NULL},
+        {0     },
     };
     g_autoptr(GOptionContext) context = g_option_context_new("FILE...");
     g_autoptr(GError) error = NULL;

@@ -85,24 +85,33 @@ tell_sentence(
         case_fail(self, "%s: not understood: %s", path, sentence);
 }
 
+static void
+tell_members(Case *self, const char *path, const json_t *told, const Phrase *phrases, void *story)
+{
+    const char *name;
+    json_t *item;
+
+    json_object_foreach((json_t *)told, name, item) {
+        char *value = json_is_string(item) ? strdup(json_string_value(item)) : case_json_text(item);
+        g_autofree char *sentence = g_strdup_printf("%s: %s", name, value);
+        tell_sentence(self, path, sentence, phrases, story);
+        free(value);
+    }
+}
+
 void
 story_tell(Case *self, const char *path, const Phrase *phrases, void *story)
 {
     const json_t *told = case_get(self, path), *item;
-    const char *name;
     size_t i;
 
     json_array_foreach(told, i, item) {
         if (json_is_string(item))
             tell_sentence(self, path, json_string_value(item), phrases, story);
+        else if (json_is_object(item))
+            tell_members(self, path, item, phrases, story);
         else
             case_fail(self, "%s: not a sentence", path);
     }
-    json_object_foreach((json_t *)told, name, item) {
-        char *value =
-            json_is_string(item) ? g_strdup(json_string_value(item)) : case_json_text(item);
-        g_autofree char *sentence = g_strdup_printf("%s: %s", name, value);
-        tell_sentence(self, path, sentence, phrases, story);
-        free(value);
-    }
+    tell_members(self, path, told, phrases, story);
 }

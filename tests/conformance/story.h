@@ -15,8 +15,9 @@ typedef struct {
     int argument;
 } Phrase;
 
-/* Gives each sentence of a list its meaning, in order; of an object the sentences "name: value".
- * @phrases: up to a NULL pattern. @story: for their functions. */
+/* Gives each sentence of a list its meaning, in order; of an object, also of one in
+ * the list, the sentences "name: value". @phrases: up to a NULL pattern. @story: for their
+ * functions. */
 void story_tell(Case *self, const char *path, const Phrase *phrases, void *story);
 /* For phrases that change nothing. */
 void story_nothing(void *story, char **words, int argument);
@@ -27,5 +28,7 @@ void story_kubelet_reconstruct(Case *self);
 void story_kubelet_populator(Case *self);
 void story_kubelet_manager(Case *self);
 void story_attach_detach(Case *self);
+void story_attach_starts(Case *self);
 void story_operations(Case *self);
+void story_pv_controller(Case *self);
 void story_assume_cache(Case *self);

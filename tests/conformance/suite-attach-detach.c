@@ -4,6 +4,7 @@
 #include "models/attach-detach-controller/controller.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/story.h"
 #include "tests/conformance/trace.h"
 
 #include <string.h>
@@ -646,8 +647,12 @@ run_multi_attach_error(Case *self)
 }
 
 static const Act attach_detach_acts[] = {
+    {"ADController",           story_attach_starts   },
+    {"ADPopulator",            story_attach_starts   },
+    {"ADReconciler",           story_attach_detach   },
     {"ActualStateOfWorld",     run_actual_state      },
     {"DesiredStateOfWorld",    run_desired_state     },
+    {"NodeStatusUpdater",      story_attach_starts   },
     {"reportMultiAttachError", run_multi_attach_error},
     {NULL,                     NULL                  },
 };

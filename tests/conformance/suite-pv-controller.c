@@ -5,6 +5,7 @@
 #include "models/pv-controller/pv-controller-private.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/story.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -362,6 +363,8 @@ static const Act pv_controller_acts[] = {
     {"multisync:syncVolume",     run_multisync_volume   },
     {"controller",               run_controller         },
     {"modifyDeletionFinalizers", run_deletion_finalizers},
+    {"Provision",                story_pv_controller    },
+    {"VersionedCache",           story_pv_controller    },
     {NULL,                       NULL                   },
 };
 

@@ -2,6 +2,7 @@
 #include "tests/conformance/compare.h"
 #include "tests/conformance/scheduler-binder.h"
 #include "tests/conformance/scheduler-case.h"
+#include "tests/conformance/story.h"
 
 #include "models/api/fields.h"
 #include "models/client/process-private.h"
@@ -267,6 +268,7 @@ run_hint(Case *self)
 }
 
 static const Act binding_acts[] = {
+    {"AssumeCache",                                           story_assume_cache               },
     {"FindPodVolumes",                                        run_find                         },
     {"FindPodVolumes,Assume,FindPodVolumes",                  run_find_assume_find             },
     {"assume",                                                scheduler_binder_assume          },

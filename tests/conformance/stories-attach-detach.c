@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/attach-detach-controller/controller.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "tests/attach-detach-controller/attach-world.h"
+#include "tests/conformance/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stories of the attach/detach controller, told with the whole controller: pods come and go, where
+ * the real tests change desired state by hand; VolumeAttachments take the place of a plugin's
+ * calls, and an attacher answers them as the story's driver does. The six minutes of a forced
+ * detach are not shortened: a wait of the story counts in parts of its own max_wait_for_unmount_ms.
+ */
+
+/* The node of which a story says only that it is the first, slow or failing one. */
+#define FIRST_NODE "node-name1"
+#define FORCED_AFTER (6 * SIM_MINUTE)
+
+typedef enum {
+    WORKS,
+    SLOW_ONCE,    /* the first attach to the first node times out, but has worked */
+    ALWAYS_SLOW,  /* no attach to the first node is ever answered */
+    DETACH_FAILS, /* from the first node */
+} Driver;
+
+/* What was seen at one moment of the story. */
+typedef struct {
+    const char *label; /* interned */
+    unsigned n_attach, n_detach, n_attached_nodes;
+    AttachState state; /* on the first node */
+    gboolean is_reported;
+} Look;
+
+typedef struct {
+    Case *self;
+    StorageWorld world;
+    gboolean has_begun, keeps_on_timeout, has_node;
+    int64_t max_wait_ms;
+    Driver driver;
+    const char *first_node; /* interned; NULL: none yet */
+    SimTime asked_at;       /* the slow attach; TIME_UNSET: not yet */
+    GArray *looks;
+    unsigned n_attach, n_detach, n_pods, n_removed;
+} Story;
+
+/* ---- The world ---- */
+
+static void
+no_force_detach(const ProcessClass *class, void *flags)
+{
+    (void)class;
+    ((KubeControllerManagerOptions *)flags)->disable_force_detach_on_timeout = TRUE;
+}
+
+static ApiCode
+refuse_detach(void *data, const ApiRequest *request, GString *message)
+{
+    const Story *self = data;
+    const Attachment *stored;
+
+    if (request->verb != API_DELETE || request->key->kind != KIND_ATTACHMENT)
+        return API_OK;
+    stored = (const Attachment *)api_server_get(self->world.api, request->key);
+    if (stored == NULL || g_strcmp0(stored->node_name, self->first_node) != 0)
+        return API_OK;
+    g_string_assign(message, "refused by the story");
+    return API_FORBIDDEN;
+}
+
+static void
+begin(Story *self)
+{
+    if (self->has_begun)
+        return;
+    storage_world_init(
+        &self->world,
+        &(StorageWorldOptions){.only = &attach_detach_controller_class,
+                               .set_flags = self->keeps_on_timeout ? no_force_detach : NULL});
+    self->has_begun = TRUE;
+    if (self->driver == DETACH_FAILS)
+        api_server_set_fault(self->world.api, refuse_detach, self);
+}
+
+/* The attacher's answer, or none yet. */
+static gboolean
+is_answered(Story *self, const Attachment *stored)
+{
+    if (g_strcmp0(stored->node_name, self->first_node) != 0)
+        return TRUE;
+    if (self->driver == ALWAYS_SLOW)
+        return FALSE;
+    if (self->driver != SLOW_ONCE)
+        return TRUE;
+    if (self->asked_at == TIME_UNSET)
+        self->asked_at = sim_now(self->world.sim);
+    return sim_now(self->world.sim) - self->asked_at > 121 * SIM_SECOND;
+}
+
+static void
+attach_all(Story *self)
+{
+    AttachAnswer answer = {TRUE, NULL};
+
+    for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_ATTACHMENT); i++) {
+        ObjectKey *va = objects_key_at(self->world.objects, KIND_ATTACHMENT, i);
+        const Attachment *stored = (const Attachment *)api_server_get(self->world.api, va);
+        if (stored != NULL && !stored->attached && is_answered(self, stored))
+            storage_world_patch_status(&self->world, va, edit_attached, &answer);
+    }
+}
+
+static void
+settle(Story *self, SimTime time)
+{
+    SimTime end = sim_now(self->world.sim) + time;
+
+    while (sim_now(self->world.sim) < end) {
+        go_on(&self->world, 100 * SIM_MS);
+        attach_all(self);
+    }
+    const char *log = storage_world_log(&self->world);
+    self->n_attach += count(log, "POST va/");
+    self->n_detach += count(log, "DELETE va/");
+}
+
+static AttachState
+state_on(const Story *self, const char *node)
+{
+    const AttachPair *pair = pair_of(&self->world, "vol-1", node);
+
+    return pair == NULL ? ADC_DETACHED : pair->state;
+}
+
+static gboolean
+is_reported_on(const Story *self, const char *node)
+{
+    const Node *stored = stored_node(&self->world, node);
+
+    return stored != NULL && string_list_has(stored->volumes_attached, UNIQUE("vol-1"));
+}
+
+static unsigned
+n_attached_nodes(const Story *self)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++)
+        n +=
+            state_on(self, objects_key_at(self->world.objects, KIND_NODE, i)->name) == ADC_ATTACHED;
+    return n;
+}
+
+static void
+look(Story *self, const char *label)
+{
+    Look seen = {
+        .label = g_intern_string(label),
+        .n_attach = self->n_attach,
+        .n_detach = self->n_detach,
+        .n_attached_nodes = n_attached_nodes(self),
+    };
+
+    if (self->first_node != NULL) {
+        seen.state = state_on(self, self->first_node);
+        seen.is_reported = is_reported_on(self, self->first_node);
+    }
+    g_array_append_val(self->looks, seen);
+}
+
+static const Look *
+look_at(const Story *self, const char *label)
+{
+    static const Look nothing = {0};
+
+    for (unsigned i = 0; i < self->looks->len; i++)
+        if (strcmp(g_array_index(self->looks, Look, i).label, label) == 0)
+            return &g_array_index(self->looks, Look, i);
+    case_fail(self->self, "the story has no %s", label);
+    return &nothing;
+}
+
+/* ---- What is given ---- */
+
+static void
+give_force(void *story, char **words, int argument)
+{
+    (void)argument;
+    ((Story *)story)->keeps_on_timeout = strcmp(words[1], "false") == 0;
+}
+
+static void
+give_wait(void *story, char **words, int argument)
+{
+    (void)argument;
+    ((Story *)story)->max_wait_ms = atoi(words[1]);
+}
+
+static void
+give_node(void *story, char **words, int argument)
+{
+    (void)argument;
+    ((Story *)story)->has_node = TRUE;
+    ((Story *)story)->first_node = g_intern_string(words[1]);
+}
+
+static void
+give_driver(void *story, char **words, int driver)
+{
+    (void)words;
+    ((Story *)story)->driver = (Driver)driver;
+}
+
+/* clang-format off */
+static const Phrase given[] = {
+    {"plugin: fake attachable",                                story_nothing,   0},
+    {"loop_period_ms: \\d+",                                   story_nothing,   0},
+    {"force_detach_on_timeout: (true|false)",                  give_force,      0},
+    {"max_wait_for_unmount_ms: (\\d+)",                        give_wait,       0},
+    {"node_object: absent from the node cache \\(counts as not healthy\\)", story_nothing, 0},
+    {"node: (\\S+) Ready=True",                                give_node,       0},
+    {"driver: first attach to the node returns a timeout although the volume gets attached; a repeated attach succeeds", give_driver, SLOW_ONCE},
+    {"driver: every attach to the node returns a timeout",     give_driver,     ALWAYS_SLOW},
+    {"driver: detach from the first node always fails",        give_driver,     DETACH_FAILS},
+    {NULL,                                                     NULL,            0},
+};
+/* clang-format on */
+
+/* ---- Steps of the reconciler ---- */
+
+/* A pod on a node; the first one brings the volume into being. */
+static void
+want(Story *self, const char *pod, const char *node, AccessModes modes)
+{
+    begin(self);
+    if (self->first_node == NULL)
+        self->first_node = g_intern_string(node);
+    if (api_server_get(self->world.api, key(&self->world, KIND_NODE, node)) == NULL)
+        create_node(&self->world, node, NULL, NULL);
+    if (self->n_pods++ == 0) {
+        create_bound(&self->world, modes);
+        storage_world_start(&self->world);
+    }
+    create_pod(&self->world, pod, node);
+}
+
+static const char *
+node_named(const Story *self, const char *text)
+{
+    if (strstr(text, "first") != NULL || strstr(text, "slow") != NULL ||
+        strstr(text, "failing") != NULL || strcmp(text, "node A") == 0)
+        return FIRST_NODE;
+    if (strstr(text, "second") != NULL)
+        return "node-name2";
+    return text[0] != '\0' ? text : self->has_node ? self->first_node : FIRST_NODE;
+}
+
+/* @words: the pod, the node; each may be missing. @modes: of the volume */
+static void
+desire(void *story, char **words, int modes)
+{
+    Story *self = story;
+    g_autofree char *name = g_strdup_printf("pod-%u", self->n_pods);
+
+    want(self, words[1][0] == '\0' ? name : words[1], node_named(self, words[2]),
+         (AccessModes)modes);
+    if (self->n_pods > 1) {
+        settle(self, SIM_MINUTE);
+        look(self, words[1][0] == '\0' ? "again" : words[1]);
+    }
+}
+
+static void
+desire_two(void *story, char **words, int argument)
+{
+    Story *self = story;
+    AccessModes modes = strcmp(words[5], "RWX") == 0 ? ACCESS_RWX : ACCESS_RWO;
+
+    (void)argument;
+    want(self, words[1], node_named(self, words[2]), modes);
+    want(self, words[3], node_named(self, words[4]), modes);
+}
+
+/* Longer than an attach may take; then kubelets use what is attached. */
+static void
+run(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (!self->has_begun) {
+        begin(self);
+        create_bound(&self->world, ACCESS_RWO);
+        storage_world_start(&self->world);
+    }
+    settle(self, 150 * SIM_SECOND);
+    look(self, "run");
+    for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++) {
+        const char *node = objects_key_at(self->world.objects, KIND_NODE, i)->name;
+        if (is_reported_on(self, node))
+            kubelet_uses(&self->world, node, UNIQUE("vol-1"));
+    }
+    settle(self, SIM_SECOND);
+}
+
+static void
+stop_using(Story *self)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++) {
+        ObjectKey *node = objects_key_at(self->world.objects, KIND_NODE, i);
+        if (api_server_get(self->world.api, node) != NULL)
+            kubelet_uses(&self->world, node->name, NULL);
+    }
+}
+
+static void
+use_nothing(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    stop_using(story);
+}
+
+/* The oldest pod that is left, unless it is named. A driver's detach can fail only where nothing
+ * else holds the volume back. */
+static void
+remove_one(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const char *name = words[1];
+
+    (void)argument;
+    for (uint32_t i = 0; name[0] == '\0' && i < objects_n_keys(self->world.objects, KIND_POD);
+         i++) {
+        ObjectKey *pod = objects_key_at(self->world.objects, KIND_POD, i);
+        if (api_server_get(self->world.api, pod) != NULL)
+            name = pod->name;
+    }
+    if (name[0] == '\0' ||
+        api_server_get(self->world.api, key(&self->world, KIND_POD, name)) == NULL) {
+        case_fail(self->self, "no pod is left");
+        return;
+    }
+    remove_pod(&self->world, name);
+    if (self->driver == DETACH_FAILS) {
+        stop_using(self);
+        settle(self, SIM_SECOND);
+        look(self, "failed detach");
+    }
+    self->n_removed++;
+}
+
+/* Where a story gives no Node, none is healthy. */
+static void
+lose_nodes(Story *self)
+{
+    for (uint32_t i = 0; !self->has_node && i < objects_n_keys(self->world.objects, KIND_NODE);
+         i++) {
+        ObjectKey *node = objects_key_at(self->world.objects, KIND_NODE, i);
+        if (api_server_get(self->world.api, node) != NULL)
+            node_is_gone(&self->world, node->name);
+    }
+}
+
+static void
+wait_for_timeout(void *story, char **words, int argument)
+{
+    Story *self = story;
+    SimTime time = self->max_wait_ms == 0 || words[1][0] == '\0'
+                       ? FORCED_AFTER
+                       : FORCED_AFTER * atoi(words[1]) / self->max_wait_ms;
+    g_autofree char *label = g_strdup_printf("removal %u", self->n_removed);
+
+    (void)argument;
+    lose_nodes(self);
+    settle(self, time + SIM_MINUTE);
+    look(self, label);
+}
+
+static void
+wait_until_gone(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    settle(self, 150 * SIM_SECOND);
+    look(self, "left");
+}
+
+static void
+make_unready(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    storage_world_patch_status(&self->world, key(&self->world, KIND_NODE, self->first_node),
+                               edit_not_ready, NULL);
+    settle(self, 5 * FORCED_AFTER);
+    look(self, "unready");
+}
+
+static void
+add_taint(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    storage_world_patch(&self->world, key(&self->world, KIND_NODE, self->first_node),
+                        edit_out_of_service,
+                        word(&self->world, "node.kubernetes.io/out-of-service"));
+    settle(self, SIM_SECOND);
+    look(self, "taint");
+}
+
+static void
+expect(Story *self, const char *what, unsigned found, const char *expected)
+{
+    if (found != (unsigned)atoi(expected))
+        case_fail(self->self, "%s: %u", what, found);
+}
+
+static void
+now_attached(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    expect(self, "attaches", self->n_attach, words[1]);
+}
+
+static void
+now_detached(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    expect(self, "detaches", self->n_detach, words[1]);
+}
+
+static void
+expect_state(Story *self, const char *when, const Look *seen, AttachState state, gboolean reported)
+{
+    if (seen->state != state || seen->is_reported != reported)
+        case_fail(self->self, "%s: state %d, %sreported", when, (int)seen->state,
+                  seen->is_reported ? "" : "not ");
+}
+
+/* @argument: the state; reported if it is attached. @words: when, of the first node */
+static void
+then_state(void *story, char **words, int state)
+{
+    Story *self = story;
+    const char *when = words[1][0] == '\0' ? "run" : words[1];
+
+    expect_state(self, when, look_at(self, when), (AttachState)state, state == ADC_ATTACHED);
+}
+
+#define A_POD "(pod-\\w+)"
+/* clang-format off */
+static const Phrase reconciler_steps[] = {
+    {"run(?: \\d+ s| the reconciler with empty caches)?",     run,              0},
+    {"desired: node ()(\\S+)(?:, pod \\S+, volume \\S+)",     desire,           ACCESS_RWO},
+    {"desired: one (?:node/)?pod/volume",                     desire,           ACCESS_RWO},
+    {"desired: RWO volume()(?: on the (slow|failing) node)?", desire,           ACCESS_RWO},
+    {"desired: RWO volume, " A_POD " on (node \\w|[^ ,]+)",     desire,           ACCESS_RWO},
+    {"desired: " A_POD " on (node \\w|[^ ,]+)(?: again)?",      desire,           ACCESS_RWO},
+    {"desired: same volume on ()([^ ,]+)",                    desire,           ACCESS_RWO},
+    {"desired: pods " A_POD " on ([^ ,]+) and " A_POD " on (a second node|[^ ,]+), same (RW[XO]) volume", desire_two, 0},
+    {"(\\d+) attach(?:es)?",                                  now_attached,     0},
+    {"(\\d+) detach(?:es)?",                                  now_detached,     0},
+    {"()Attached and reported",                               then_state,       ADC_ATTACHED},
+    {"remove (?:the|first|second) pod",                       remove_one,       0},
+    {"remove " A_POD,                                           remove_one,       0},
+    {"node still reports the volume in use",                  story_nothing,    0},
+    {"(?:the )?node (?:reports nothing|no longer reports (?:the volume|it)) in use|(?:the )?volume is unmounted", use_nothing, 0},
+    {"wait (?:more than )?(\\d+) ms|wait for the timeout",    wait_for_timeout, 0},
+    {"after the volume left the node",                        wait_until_gone,  0},
+    {"set Ready=False",                                       make_unready,     0},
+    {"add the out-of-service taint",                          add_taint,        0},
+    {NULL,                                                    NULL,             0},
+};
+/* clang-format on */
+
+/* ---- Then ---- */
+
+static void
+then_metric(void *story, char **words, int reason)
+{
+    Story *self = story;
+
+    expect(self, "metric", (unsigned)controller_of(&self->world)->n_detaches[reason], words[1]);
+}
+
+static void
+then_nodes(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    expect(self, "nodes", look_at(self, "run")->n_attached_nodes, words[1]);
+}
+
+/* @words: how many; @argument: the label of the look */
+static const char *const moments[] = {"removal 1", "removal 2", "unready", "taint"};
+
+static void
+then_detached_at(void *story, char **words, int moment)
+{
+    Story *self = story;
+
+    expect(self, moments[moment], look_at(self, moments[moment])->n_detach, words[1]);
+}
+
+static void
+then_has_left(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Look *seen = look_at(self, "left");
+
+    (void)words, (void)argument;
+    expect_state(self, "left", seen, ADC_DETACHED, FALSE);
+    if (seen->n_detach == 0)
+        case_fail(self->self, "no detach");
+}
+
+static void
+then_on_node(void *story, char **words, int state)
+{
+    Story *self = story;
+    AttachState found = state_on(self, words[1]);
+
+    if (found != (AttachState)state)
+        case_fail(self->self, "on %s: state %d", words[1], (int)found);
+}
+
+/* The volume's attachment is there and says that it is attached: the attach that is called again
+ * ends with that, and nothing is written. */
+static void
+then_attached_again(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Look *seen = look_at(self, words[1]);
+
+    (void)argument;
+    expect_state(self, words[1], seen, ADC_ATTACHED, TRUE);
+    if (self->n_detach != look_at(self, "failed detach")->n_detach)
+        case_fail(self->self, "another detach");
+}
+
+static void
+then_stays(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    expect_state(self, words[1], look_at(self, words[1]), ADC_ATTACHED, TRUE);
+    if (state_on(self, words[2]) != ADC_DETACHED)
+        case_fail(self->self, "attached to %s", words[2]);
+}
+
+/* clang-format off */
+static const Phrase reconciler_then[] = {
+    {"(?|(\\d+) attach calls?|attach calls stay (\\d+))",                         now_attached,        0},
+    {"(\\d+) detach(?:es| calls?)?(?: at the end)?",                             now_detached,        0},
+    {"force-detach metric reason timeout is (\\d+)",                          then_metric,         DETACH_TIMED_OUT},
+    {"force-detach metric for out-of-service (?:grows by|is) (\\d+)",         then_metric,         DETACH_OUT_OF_SERVICE},
+    {"volume attached to (\\d+) nodes? after the first step",                 then_nodes,          0},
+    {"(\\d+) detach(?:es)? after the first removal",                          then_detached_at,    0},
+    {"(\\d+) detach(?:es)? after the second removal",                         then_detached_at,    1},
+    {"(?:healthy node: )?(\\d+) detach(?:es)? (?:while healthy|even after five times the wait)", then_detached_at, 0},
+    {"(?|after Ready=False: (\\d+) detach(?:es)?|(\\d+) detach(?:es)? while unhealthy without the taint)", then_detached_at, 2},
+    {"(\\d+) detach(?:es)? after the taint",                                  then_detached_at,    3},
+    {"()first node reaches state Attached and is reported as attached",       then_state,          ADC_ATTACHED},
+    {"()first node: state Uncertain and not reported as attached",            then_state,          ADC_UNCERTAIN},
+    {"after the (failed detach): state Uncertain, not reported as attached",  then_state,          ADC_UNCERTAIN},
+    {"(?:volume is removed|a detach is still issued and removes the volume) from the first node", then_has_left, 0},
+    {"state on (\\S+) becomes Attached",                                      then_on_node,        ADC_ATTACHED},
+    {"after " A_POD ": attach is called again, state Attached and reported, no more detaches", then_attached_again, 0},
+    {"after " A_POD ": still Attached to node \\w, not attached to (\\S+)",     then_stays,          0},
+    {NULL,                                                                    NULL,                0},
+};
+/* clang-format on */
+
+void
+story_attach_detach(Case *case_)
+{
+    Story self = {.self = case_, .asked_at = TIME_UNSET};
+
+    self.looks = g_array_new(FALSE, TRUE, sizeof(Look));
+    story_tell(case_, "given", given, &self);
+    story_tell(case_, "steps", reconciler_steps, &self);
+    if (self.has_begun) {
+        story_tell(case_, "then", reconciler_then, &self);
+        storage_world_clear(&self.world);
+    } else {
+        case_fail(case_, "nothing was done");
+    }
+    g_array_unref(self.looks);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/attach-detach-controller/controller.h"
+#include "models/volume/plugins.h"
+#include "tests/attach-detach-controller/attach-world.h"
+#include "tests/conformance/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stories of the attach/detach controller's start, of its populator and of the status of nodes,
+ * told with the whole controller: see stories-attach-detach.c. */
+
+typedef struct {
+    Case *self;
+    StorageWorld world;
+    gboolean has_begun;
+    const char *node; /* interned; of a dangling attachment */
+    gboolean was_attached;
+    AttachState state_at_start;
+    unsigned n_before, n_after; /* new pods of a restart */
+    unsigned n_attach, n_detach;
+    gboolean is_desired[4]; /* after each step */
+    unsigned n_desired, n_compared;
+} Story;
+
+static void
+begin(Story *self)
+{
+    if (!self->has_begun)
+        storage_world_init(&self->world,
+                           &(StorageWorldOptions){.only = &attach_detach_controller_class});
+    self->has_begun = TRUE;
+}
+
+/* Everything is attached at once. */
+static void
+settle(Story *self, SimTime time)
+{
+    go_on(&self->world, 2 * SIM_SECOND);
+    attacher_attaches_all(&self->world);
+    go_on(&self->world, time);
+    const char *log = storage_world_log(&self->world);
+    self->n_attach += count(log, "POST va/");
+    self->n_detach += count(log, "DELETE va/");
+}
+
+static void
+note_desired(Story *self)
+{
+    if (self->n_desired < G_N_ELEMENTS(self->is_desired))
+        self->is_desired[self->n_desired++] = is_desired(&self->world, "vol-1", "node-1");
+}
+
+/* ---- What is given ---- */
+
+static void
+give_number(void *story, char **words, int offset)
+{
+    *(unsigned *)((char *)story + offset) = (unsigned)atoi(words[1]);
+}
+
+static void
+give_attachment(void *story, char **words, int argument)
+{
+    (void)argument;
+    ((Story *)story)->node = g_intern_string(words[1]);
+    ((Story *)story)->was_attached = strcmp(words[2], "true") == 0;
+}
+
+/* clang-format off */
+static const Phrase given[] = {
+    {"attachment: \\w+ for (\\S+), status attached (true|false)",  give_attachment, 0},
+    {"node: \\S+ known to the desired state",                      story_nothing,   0},
+    {"pod: none|volume: .*|note: .*|nodes: \\[.*\\]",              story_nothing,   0},
+    {"pod: running pod on \\S+ with one attachable volume",        story_nothing,   0},
+    {"nodes: 5 nodes, each with a stale attached volume in its status", story_nothing, 0},
+    {"pods: 5 running pods sharing one disk on mynode",            story_nothing,   0},
+    {"new_pods_between_actual_and_desired_population: (\\d+)",     give_number,     offsetof(Story, n_before)},
+    {"new_pods_after_desired_population: (\\d+)",                  give_number,     offsetof(Story, n_after)},
+    {"attached: \\{.*\\}|both marked as reported attached: true",  story_nothing,   0},
+    {NULL,                                                         NULL,            0},
+};
+/* clang-format on */
+
+/* ---- A restart ---- */
+
+static void
+dangle(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (self->node == NULL) {
+        case_fail(self->self, "no attachment is given");
+        return;
+    }
+    begin(self);
+    ObjectKey *va = volume_attachment_key(self->world.objects, word(&self->world, DRIVER),
+                                          word(&self->world, "vol-1"), self->node);
+    g_autofree char *name = g_strconcat("va/", va->name, NULL);
+    create_node(&self->world, self->node, NULL, NULL);
+    create_bound(&self->world, ACCESS_RWO);
+    import_attachment(&self->world, name, self->node, self->was_attached);
+    storage_world_start(&self->world);
+    go_on(&self->world, SIM_SECOND);
+    const AttachPair *pair = pair_of(&self->world, "vol-1", self->node);
+    self->state_at_start = pair == NULL ? ADC_DETACHED : pair->state;
+    /* The real tests' informers tell of the Node after that. */
+    kubelet_uses(&self->world, self->node, UNIQUE("another"));
+    go_on(&self->world, SIM_MINUTE);
+    const char *log = storage_world_log(&self->world);
+    self->n_attach = count(log, "POST va/");
+    self->n_detach = count(log, "DELETE va/");
+}
+
+/* Five nodes with a volume each that nobody wants any more, five pods with one volume on another
+ * node. */
+static void
+start_anew(void *story, char **words, int argument)
+{
+    static const char *const shared[] = {"shared", NULL};
+    Story *self = story;
+
+    (void)words, (void)argument;
+    begin(self);
+    for (unsigned i = 0; i < 5; i++) {
+        g_autofree char *node = g_strdup_printf("node-%u", i);
+        g_autofree char *stale = g_strdup_printf("kubernetes.io/csi/" DRIVER "^stale-%u", i);
+        create_node(&self->world, node, stale, NULL);
+    }
+    create_node(&self->world, "mynode", NULL, NULL);
+    create_claims(&self->world, shared, ACCESS_RWO);
+    for (unsigned i = 0; i < 5; i++) {
+        g_autofree char *pod = g_strdup_printf("running-%u", i);
+        pod_with_claim(&self->world, pod, "shared", "mynode");
+    }
+}
+
+/* New pods, each with a volume of its own, each on another node. */
+static void
+add_pods(void *story, char **words, int is_second)
+{
+    Story *self = story;
+    unsigned n = is_second ? self->n_after : self->n_before;
+
+    (void)words;
+    for (unsigned i = 0; i < n; i++) {
+        g_autofree char *name = g_strdup_printf("new-%d-%u", is_second, i);
+        g_autofree char *node = g_strdup_printf("node-%u", (i + (is_second ? 3 : 1)) % 5);
+        const char *const claims[] = {word(&self->world, name), NULL};
+        create_claims(&self->world, claims, ACCESS_RWO);
+        pod_with_claim(&self->world, name, name, node);
+    }
+}
+
+static void
+start(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    storage_world_start(&((Story *)story)->world);
+}
+
+static void
+run(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    settle(story, 7 * SIM_MINUTE);
+}
+
+/* ---- The populator, and the status of nodes ---- */
+
+/* A pod that runs and whose volume is attached; later a driver that asks for attaching again, which
+ * brings its volumes back (ADC-36.3). */
+static void
+scan(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (!self->has_begun) {
+        begin(self);
+        attached_pod(&self->world);
+    } else {
+        storage_world_remove(&self->world, key(&self->world, KIND_CSI_DRIVER, DRIVER));
+        go_on(&self->world, 3 * SIM_MINUTE + SIM_SECOND);
+    }
+    note_desired(self);
+}
+
+/* Nobody does that by hand; a driver that asks for no attach any more has the same effect
+ * (ADC-36.2). */
+static void
+undesire(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    driver_object(&self->world, FALSE);
+    go_on(&self->world, SIM_MINUTE + SIM_SECOND);
+    note_desired(self);
+}
+
+/* ADC-36.1: unseen, so that only the scan finds it. */
+static void
+delete_pod(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    storage_world_patch_status(&self->world, key(&self->world, KIND_CLAIM, "c"), edit_lost, NULL);
+    remove_pod(&self->world, "a");
+    go_on(&self->world, SIM_MINUTE + SIM_SECOND);
+    note_desired(self);
+}
+
+/* A pod for each node and volume. */
+static void
+update_statuses(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const char *node;
+    json_t *volume;
+
+    (void)words, (void)argument;
+    begin(self);
+    json_object_foreach((json_t *)case_get(self->self, "given.attached"), node, volume) {
+        const char *const claims[] = {word(&self->world, json_string_value(volume)), NULL};
+        create_node(&self->world, node, NULL, NULL);
+        create_claims(&self->world, claims, ACCESS_RWO);
+    }
+    storage_world_start(&self->world);
+    json_object_foreach((json_t *)case_get(self->self, "given.attached"), node, volume)
+        pod_with_claim(&self->world, node, json_string_value(volume), node);
+    settle(self, 2 * SIM_SECOND);
+}
+
+/* clang-format off */
+static const Phrase steps[] = {
+    {"start the controller",                             dangle,          0},
+    {"populate actual state",                            start_anew,      0},
+    {"add first group of pods",                          add_pods,        FALSE},
+    {"populate desired state",                           start,           0},
+    {"add second group",                                 add_pods,        TRUE},
+    {"run reconciler and populator",                     run,             0},
+    {"scan active pods(?: again)?",                      scan,            0},
+    {"delete the pod/volume pair by hand",               undesire,        0},
+    {"delete the pod object and scan for deleted pods",  delete_pod,      0},
+    {"update all node statuses",                         update_statuses, 0},
+    {NULL,                                               NULL,            0},
+};
+
+/* clang-format on */
+
+/* ---- Then ---- */
+
+static void
+expect(Story *self, const char *what, unsigned found, const char *expected)
+{
+    if (found != (unsigned)atoi(expected))
+        case_fail(self->self, "%s: %u", what, found);
+}
+
+static void
+now_attached(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    expect(self, "attaches", self->n_attach, words[1]);
+}
+
+static void
+now_detached(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    expect(self, "detaches", self->n_detach, words[1]);
+}
+
+/* The results stand in the order of the steps. */
+static void
+then_desired(void *story, char **words, int wanted)
+{
+    Story *self = story;
+    unsigned i = self->n_compared++;
+
+    (void)words;
+    if (i >= self->n_desired || self->is_desired[i] != wanted)
+        case_fail(self->self, "after step %u: %sdesired", i + 1, wanted ? "not " : "");
+}
+
+static void
+then_listed(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Node *node = stored_node(&self->world, words[1]);
+    const StringList *list = node == NULL ? NULL : node->volumes_attached;
+    g_autofree char *name = g_strconcat("kubernetes.io/csi/" DRIVER "^", words[2], NULL);
+
+    (void)argument;
+    if (list == NULL ? words[2][0] != '\0'
+                     : list->n_items != 1 || strcmp(list->items[0], name) != 0)
+        case_fail(self->self, "%s has %u volumes", words[1], list == NULL ? 0 : list->n_items);
+}
+
+static void
+then_all_told(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (controller_of(&self->world)->nodes_to_update->len > 0)
+        case_fail(self->self, "nodes are left");
+}
+
+static void
+then_detached(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const AttachPair *pair = pair_of(&self->world, "vol-1", words[1]);
+
+    (void)argument;
+    if (g_strcmp0(words[1], self->node) != 0 || self->state_at_start != ADC_UNCERTAIN)
+        case_fail(self->self, "state %d at the start on %s", (int)self->state_at_start, self->node);
+    if (pair != NULL && pair->state != ADC_DETACHED)
+        case_fail(self->self, "state %d at the end", (int)pair->state);
+    expect(self, "detaches", self->n_detach, "1");
+}
+
+/* clang-format off */
+static const Phrase then[] = {
+    {"(\\d+) attached volumes \\(one shared plus one per new pod\\)",              now_attached,  0},
+    {"(\\d+) detached volumes \\(the stale ones\\)",                              now_detached,  0},
+    {"\\w+ is (?:put into the actual state as uncertain and )?detached from (\\S+)", then_detached, 0},
+    {"no attach for it()",                                                        now_attached,  0},
+    {"volume desired(?: again)?",                                                 then_desired,  TRUE},
+    {"volume not desired",                                                        then_desired,  FALSE},
+    {"(\\S+) volumesAttached = \\[(.*)\\]",                                       then_listed,   0},
+    {"nothing left to report",                                                    then_all_told, 0},
+    {NULL,                                                                        NULL,          0},
+};
+/* clang-format on */
+
+void
+story_attach_starts(Case *case_)
+{
+    Story self = {.self = case_};
+
+    story_tell(case_, "given", given, &self);
+    story_tell(case_, "steps", steps, &self);
+    if (self.has_begun) {
+        story_tell(case_, "then", then, &self);
+        storage_world_clear(&self.world);
+    } else {
+        case_fail(case_, "nothing was done");
+    }
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/client/index.h"
+#include "models/scheduler/binding.h"
+#include "tests/conformance/story.h"
+#include "tests/lib/storage-world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stories of the assume caches of VolumeBinding (VB-70 to VB-75): objects come, change and go in
+ * the API, and are assumed. */
+
+/* What a reading of the cache gave. */
+typedef enum {
+    NOTHING,
+    ORIGINAL, /* what the API has */
+    ASSUMED,
+} Reading;
+
+typedef struct {
+    Case *self;
+    StorageWorld world;
+    Process *process;
+    ObjectKind kind;
+    AssumeCache *cache;
+    InformerIndex *by_class;
+    ObjectKey *key; /* of the object that the story is about; NULL: there is none at first */
+    Object *assumed;
+    GArray *readings; /* of Reading: of that object, after each step */
+    GArray *lists;    /* of unsigned: how many were listed */
+    gboolean unknown_found, lists_stale;
+    char *updated; /* the name of an object that is newer than at first */
+    uint64_t old_version;
+} Story;
+
+/* The scheduler's handlers call it first of all. */
+static void
+observe(void *cache, const Object *before, const Object *after)
+{
+    assume_cache_observe(cache, before, after);
+}
+
+static void
+begin(Story *self, ObjectKind kind)
+{
+    self->kind = kind;
+    storage_world_init(&self->world, NULL);
+    ProcessOptions options = {self->world.sim, self->world.objects, self->world.api,
+                              &self->world.timing, "kube-scheduler"};
+    self->process = process_new(&options);
+    Informer *informer = process_informer(self->process, kind, NULL);
+    self->cache = assume_cache_new(informer, kind_class(kind)->kind);
+    informer_add_handler(informer, observe, self->cache);
+    if (kind == KIND_VOLUME)
+        self->by_class = informer_add_index(informer, index_volumes_by_class);
+}
+
+static void
+let_informers_see(Story *self)
+{
+    storage_world_run(&self->world, sim_now(self->world.sim) + SIM_SECOND);
+}
+
+static ObjectKey *
+key_of(const Story *self, const char *name)
+{
+    return self->kind == KIND_CLAIM ? storage_world_claim_key(&self->world, name)
+                                    : storage_world_volume_key(&self->world, name);
+}
+
+static const Object *
+create(Story *self, const char *name, const char *class_name)
+{
+    return self->kind == KIND_CLAIM
+               ? storage_world_create(&self->world,
+                                      storage_world_claim(&self->world, name, 1, class_name))
+               : storage_world_create(&self->world,
+                                      storage_world_volume(&self->world, name, 1, class_name));
+}
+
+static void
+read_cache(Story *self)
+{
+    const Object *found = assume_cache_get(self->cache, self->key);
+    Reading reading = found == NULL                                         ? NOTHING
+                      : found == self->assumed                              ? ASSUMED
+                      : found == api_server_get(self->world.api, self->key) ? ORIGINAL
+                                                                            : NOTHING;
+
+    g_array_append_val(self->readings, reading);
+}
+
+/* ---- What is given ---- */
+
+/* "test-ns/name", or a volume's "name" */
+static void
+give_object(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const char *slash = strchr(words[1], '/');
+    const char *name = slash == NULL ? words[1] : slash + 1;
+
+    (void)argument;
+    begin(self, slash == NULL ? KIND_VOLUME : KIND_CLAIM);
+    self->key = (ObjectKey *)create(self, name, "late")->key;
+    let_informers_see(self);
+}
+
+static void
+give_nothing(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    begin(story, KIND_VOLUME);
+}
+
+static const Phrase given[] = {
+    {"cache: (\\S+) at version \\d+", give_object,  0},
+    {"cache: empty",                  give_nothing, 0},
+    {NULL,                            NULL,         0},
+};
+
+/* ---- Steps ---- */
+
+static void
+assume(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Object *stored = api_server_get(self->world.api, self->key);
+
+    (void)argument;
+    g_clear_pointer(&self->assumed, object_unref);
+    self->assumed = object_edit((Object *)stored);
+    object_set_annotation(
+        self->assumed, storage_world_intern(&self->world, ANNOTATION_SELECTED_NODE),
+        storage_world_intern(&self->world, words[1][0] == '\0' ? "node" : words[1]));
+    g_autofree char *why = assume_cache_assume(self->cache, self->assumed);
+    if (why != NULL)
+        case_fail(self->self, "%s", why);
+    read_cache(self);
+}
+
+static void
+restore(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    assume_cache_restore(self->cache, self->key);
+    read_cache(self);
+}
+
+static void
+restore_unknown(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    assume_cache_restore(self->cache, key_of(self, "unknown"));
+    self->unknown_found |= assume_cache_get(self->cache, key_of(self, "unknown")) != NULL;
+}
+
+static void
+read_unknown(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    self->unknown_found |= assume_cache_get(self->cache, key_of(self, "unknown")) != NULL;
+}
+
+/* The informer tells the version once more. */
+static void
+tell_again(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Object *stored = api_server_get(self->world.api, self->key);
+
+    (void)words, (void)argument;
+    assume_cache_observe(self->cache, stored, stored);
+    read_cache(self);
+}
+
+/* "test-pv0..test-pv9": the numbers of both ends */
+static void
+add_many(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    for (int i = atoi(words[2]); i <= atoi(words[3]); i++) {
+        g_autofree char *name = g_strdup_printf("%s%d", words[1], i);
+        create(self, name, "");
+    }
+    let_informers_see(self);
+}
+
+static void
+update(void *story, char **words, int argument)
+{
+    Story *self = story;
+    StringPair pair = {storage_world_intern(&self->world, "a"),
+                       storage_world_intern(&self->world, "b")};
+
+    (void)argument;
+    self->updated = g_strdup(words[1]);
+    self->old_version = api_server_get(self->world.api, key_of(self, words[1]))->resource_version;
+    storage_world_patch(&self->world, key_of(self, words[1]), storage_world_annotate, &pair);
+    let_informers_see(self);
+}
+
+static void delete (void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    storage_world_remove(&self->world, key_of(self, words[1]));
+    let_informers_see(self);
+    self->unknown_found |= assume_cache_get(self->cache, key_of(self, words[1])) != NULL;
+}
+
+/* Of the volumes without a class: each as the API has it. */
+static void
+list(void *story, char **words, int argument)
+{
+    Story *self = story;
+    unsigned n = 0;
+    const Object *const *listed =
+        informer_index_get(self->by_class, storage_world_intern(&self->world, ""), &n);
+
+    (void)words, (void)argument;
+    for (unsigned i = 0; i < n; i++) {
+        const Object *found = assume_cache_get(self->cache, listed[i]->key);
+        self->lists_stale |= found != api_server_get(self->world.api, listed[i]->key);
+    }
+    g_array_append_val(self->lists, n);
+}
+
+/* clang-format off */
+static const Phrase steps[] = {
+    {"read an unknown volume",                                                 read_unknown,    0},
+    {"add (\\S*?)(\\d+)\\.\\.\\S*?(\\d+) at version \\d+ without class",      add_many,        0},
+    {"list(?: class \"\")?",                                                   list,            0},
+    {"update (\\S+) to version \\d+",                                          update,          0},
+    {"delete (\\S+)",                                                          delete,          0},
+    {"restore an unknown name",                                                restore_unknown, 0},
+    {"restore(?: \\S+)?(?: \\(nothing assumed\\))?",                           restore,         0},
+    {"assume (?:another \\S+ object of|a copy at) version \\d+",               assume,          0},
+    {"assume a copy with the selected-node annotation (\\S+), version \\d+",   assume,          0},
+    {"API update of the original at version \\d+ arrives",                     tell_again,      0},
+    {NULL,                                                                     NULL,            0},
+};
+/* clang-format on */
+
+/* ---- Then ---- */
+
+static void
+expect_reading(Story *self, unsigned i, Reading expected)
+{
+    if (i >= self->readings->len || g_array_index(self->readings, Reading, i) != expected)
+        case_fail(self->self, "reading %u is wrong", i + 1);
+}
+
+static void
+then_unknown(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (self->unknown_found)
+        case_fail(self->self, "something is found");
+}
+
+static void
+then_assumed(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    expect_reading(self, self->readings->len - 1, ASSUMED);
+}
+
+/* Of restore, assume, restore. */
+static void
+then_in_turn(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    expect_reading(self, 0, ORIGINAL);
+    expect_reading(self, 1, ASSUMED);
+    expect_reading(self, 2, ORIGINAL);
+}
+
+static void
+then_lists(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned expected = (unsigned)atoi(words[i == 0 ? 1 : i == 1 ? 2 : 4]);
+        if (i >= self->lists->len || g_array_index(self->lists, unsigned, i) != expected)
+            case_fail(self->self, "list %u is wrong", i + 1);
+    }
+    const Object *updated =
+        self->updated == NULL ? NULL : assume_cache_get(self->cache, key_of(self, words[3]));
+    if (self->lists_stale || updated == NULL || updated->resource_version <= self->old_version)
+        case_fail(self->self, "an old version of %s", words[3]);
+}
+
+/* clang-format off */
+static const Phrase then[] = {
+    {"the assumed copy(?: with the annotation)? is still returned",             then_assumed, 0},
+    {"reading an unknown \\w+ is an error and yields nothing",                  then_unknown, 0},
+    {"unknown name: no effect",                                                 then_unknown, 0},
+    {"each list holds exactly the live volumes: (\\d+), (\\d+) with the newer (\\S+), then (\\d+)", then_lists, 0},
+    {"reading (?:\\S+ )?returns the original, then the assumed object, then the original again", then_in_turn, 0},
+    {"reading returns the original after each restore",                         then_in_turn, 0},
+    {NULL,                                                                      NULL,         0},
+};
+/* clang-format on */
+
+void
+story_assume_cache(Case *case_)
+{
+    Story self = {.self = case_};
+
+    self.readings = g_array_new(FALSE, FALSE, sizeof(Reading));
+    self.lists = g_array_new(FALSE, FALSE, sizeof(unsigned));
+    story_tell(case_, "given", given, &self);
+    if (self.process == NULL) {
+        case_fail(case_, "there is no cache");
+    } else {
+        story_tell(case_, "steps", steps, &self);
+        story_tell(case_, "then", then, &self);
+        assume_cache_free(self.cache);
+        g_clear_pointer(&self.assumed, object_unref);
+        process_free(self.process);
+        storage_world_clear(&self.world);
+    }
+    g_free(self.updated);
+    g_array_unref(self.readings);
+    g_array_unref(self.lists);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/fields.h"
+#include "models/client/process-private.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/pv-controller/pv-controller-private.h"
+#include "tests/conformance/engine.h"
+#include "tests/conformance/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stories of the PV controller: its cache of versions, and a controller without provisioning. */
+
+typedef struct {
+    Case *self;
+    gboolean has_begun, was_refused;
+    const char *name;  /* of the object in the cache */
+    uint64_t version;  /* its version there at first */
+    unsigned n_faults; /* of the last object that was offered */
+} Story;
+
+static void
+set_provisioning(Case *self, const ProcessClass *class, void *process_options)
+{
+    KubeControllerManagerOptions *options = process_options;
+
+    (void)class;
+    options->enable_dynamic_provisioning = case_flag(self, "given.enable_dynamic_provisioning");
+}
+
+static const WorldOptions world_options = {
+    .only = &pv_controller_class,
+    .set_options = set_provisioning,
+};
+
+static PvController *
+begin(Story *self)
+{
+    if (!self->has_begun) {
+        case_world_new(self->self, &world_options);
+        case_start(self->self, &world_options);
+        pv_controller_hold(case_model(self->self, &pv_controller_class));
+    }
+    self->has_begun = TRUE;
+    return case_model(self->self, &pv_controller_class);
+}
+
+static Object *
+make_object(Story *self, ObjectKind kind, const char *name, json_t *spec)
+{
+    json_t *manifest = json_pack("{s:{s:s}, s:o}", "metadata", "name", name, "spec", spec);
+    Object *object = case_object(self->self, manifest, kind);
+
+    json_decref(manifest);
+    return object;
+}
+
+/* ---- No provisioning ---- */
+
+static void
+provision(void *story, char **words, int argument)
+{
+    Story *self = story;
+    Case *case_ = self->self;
+    PvController *controller = begin(self);
+    json_t *manifest = json_pack("{s:{s:s}, s:s}", "metadata", "name", "gold", "provisioner",
+                                 "vendor.example/driver");
+
+    (void)words, (void)argument;
+    case_import_object(case_, case_object(case_, manifest, KIND_STORAGE_CLASS),
+                       CASE_API | CASE_INFORMER);
+    json_decref(manifest);
+    Object *claim = make_object(self, KIND_CLAIM, "claim",
+                                json_pack("{s:s, s:[s], s:{s:{s:s}}}", "storageClassName", "gold",
+                                          "accessModes", "ReadWriteOnce", "resources", "requests",
+                                          "storage", "1Gi"));
+    case_import_object(case_, claim, CASE_API | CASE_INFORMER);
+    pv_cache_store(pv_controller_cache(controller), api_server_get(case_->api, claim->key));
+    case_run_plan(case_, controller, pv_controller_sync_claim, (ObjectKey *)claim->key);
+}
+
+static void
+then_no_error(void *story, char **words, int argument)
+{
+    const Case *self = ((Story *)story)->self;
+
+    (void)words, (void)argument;
+    if (!self->plan_over || self->plan_failed)
+        case_fail((Case *)self, "the sync failed");
+}
+
+static void
+then_no_write(void *story, char **words, int argument)
+{
+    Case *self = ((Story *)story)->self;
+
+    (void)words, (void)argument;
+    if (self->changed->len > 0)
+        case_fail(self, "%u objects were written", self->changed->len);
+}
+
+/* ---- The cache ---- */
+
+static void
+give_object(void *story, char **words, int argument)
+{
+    Story *self = story;
+    Object *volume;
+
+    (void)argument;
+    PvController *controller = begin(self);
+    self->name = g_intern_string(words[1]);
+    self->version = (uint64_t)atoi(words[2]);
+    volume = make_object(self, KIND_VOLUME, self->name, json_object());
+    volume->resource_version = self->version;
+    pv_cache_store(pv_controller_cache(controller), volume);
+}
+
+static void
+count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    (void)where, (void)message, (void)hint;
+    ((Story *)parser->data)->n_faults++;
+}
+
+/* A version that cannot be read is a fault where objects come in. */
+static Object *
+read_volume(Story *self, const char *version)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+    ApiParser parser = {
+        .objects = self->self->objects, .report = count_fault, .data = self, .path = path};
+    json_t *manifest = json_pack(
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:[s], s:{s:s}, s:{s:s}}}", "apiVersion", "v1", "kind",
+        "PersistentVolume", "metadata", "name", self->name, "resourceVersion", version, "spec",
+        "accessModes", "ReadWriteOnce", "capacity", "storage", "1Gi", "hostPath", "path", "/data");
+    Object *object = api_parser_object(&parser, manifest);
+
+    json_decref(manifest);
+    return object;
+}
+
+static const Object *
+cached(Story *self)
+{
+    return pv_cache_get(pv_controller_cache(begin(self)),
+                        objects_key(self->self->objects, KIND_VOLUME, NULL, self->name));
+}
+
+static void
+offer(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    if (self->name == NULL)
+        self->name = "pvName";
+    self->n_faults = 0;
+    g_autoptr(Object) object = read_volume(self, words[1]);
+    self->was_refused =
+        self->n_faults == 0 && pv_cache_is_newer(pv_controller_cache(begin(self)), object);
+    if (self->n_faults == 0)
+        pv_cache_store(pv_controller_cache(begin(self)), object);
+}
+
+/* Whether the last one offered was taken. */
+static void
+expect_taken(void *story, char **words, int argument)
+{
+    Story *self = story;
+    gboolean was_taken = self->n_faults == 0 && !self->was_refused;
+
+    (void)argument;
+    if (was_taken != (strcmp(words[1], "true") == 0))
+        case_fail(self->self, "the version was %s", was_taken ? "taken" : "not taken");
+}
+
+static void
+then_fault(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (self->n_faults == 0)
+        case_fail(self->self, "no error");
+}
+
+static void
+then_kept(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Object *object = cached(self);
+
+    (void)words, (void)argument;
+    if (object == NULL || object->resource_version != self->version)
+        case_fail(self->self, "another version");
+}
+
+/* clang-format off */
+static const Phrase phrases[] = {
+    {"enable_dynamic_provisioning: false",              story_nothing, 0},
+    {"object: volume (\\S+) at version (\\d+) in the cache", give_object, 0},
+    {"ask the controller to provision any claim",       provision,     0},
+    {"returns at once without error",                   then_no_error, 0},
+    {"nothing is written",                              then_no_write, 0},
+    {"offered_version: (\\S+)",                         offer,         0},
+    {"(?:stored|accepted|taken|returns): (true|false)", expect_taken,  0},
+    {"offer fails with an error",                       then_fault,    0},
+    {"cache still holds the earlier version",           then_kept,     0},
+    {NULL,                                              NULL,          0},
+};
+/* clang-format on */
+
+void
+story_pv_controller(Case *case_)
+{
+    Story self = {.self = case_};
+
+    story_tell(case_, "given", phrases, &self);
+    story_tell(case_, "steps", phrases, &self);
+    if (self.has_begun)
+        story_tell(case_, "then", phrases, &self);
+    else
+        case_fail(case_, "nothing was done");
+}

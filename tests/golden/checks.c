@@ -121,7 +121,8 @@ typedef struct {
 
 struct Checks {
     const Moments *recorded;
-    GPtrArray *checks; /* of Check (owned) */
+    GPtrArray *checks;  /* of Check (owned) */
+    GHashTable *values; /* keys of the values that are checked: a claim has several pairs */
     unsigned n_seen;
 };
 
@@ -201,7 +202,9 @@ add_values(Checks *self, const GoldenPair *pair)
         check->to = fill(rule->to, pair);
         for (unsigned k = 0; k < G_N_ELEMENTS(rule->from) && rule->from[k] != NULL; k++)
             check->from[k] = fill(rule->from[k], pair);
-        if (!value_of(check, self->recorded, &check->value))
+        if (!value_of(check, self->recorded, &check->value) ||
+            !g_hash_table_add(self->values, g_strjoin("|", rule->name, check->to, check->from[0],
+                                                      check->from[1], NULL)))
             g_ptr_array_set_size(self->checks, (int)self->checks->len - 1);
     }
 }
@@ -277,6 +280,7 @@ checks_new(const Moments *recorded)
 
     self->recorded = recorded;
     self->checks = g_ptr_array_new_with_free_func(check_free);
+    self->values = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (unsigned i = 0; i < moments_n_pairs(recorded); i++)
         add_values(self, moments_pair(recorded, i));
     add_counts(self, recorded);
@@ -292,6 +296,7 @@ checks_free(Checks *self)
     if (self == NULL)
         return;
     g_ptr_array_unref(self->checks);
+    g_hash_table_unref(self->values);
     g_free(self);
 }
 

@@ -67,6 +67,8 @@ see_end(Moments *self, const Seen *seen, const char *scope, const char *label)
 static void
 see_claim(Moments *self, const Seen *seen)
 {
+    double asked_at;
+
     if (seen->before == NULL) {
         add_named(self, seen, "claim", seen->name, "created");
         moments_add_pair(self, NULL, seen->name);
@@ -86,8 +88,10 @@ see_claim(Moments *self, const Seen *seen)
     if (seen->before != NULL && (was_changed(seen, "spec|volumeAttributesClassName") ||
                                  appeared(seen, "spec|volumeAttributesClassName")))
         add_named(self, seen, "claim", seen->name, "class-asked");
-    if (was_changed(seen, "status|currentVolumeAttributesClassName") ||
-        (seen->before != NULL && appeared(seen, "status|currentVolumeAttributesClassName")))
+    g_autofree char *asked = g_strdup_printf("claim %s class-asked", seen->name);
+    if (moments_find(self, asked, &asked_at) &&
+        (was_changed(seen, "status|currentVolumeAttributesClassName") ||
+         appeared(seen, "status|currentVolumeAttributesClassName")))
         add_named(self, seen, "claim", seen->name, "class-shown");
     see_end(self, seen, "claim", seen->name);
 }
@@ -413,10 +417,13 @@ read_call_line(void *data, json_t *line)
 /* The clients of a recording that stand for one in a simulated run: kubectl is a user's client,
  * too; and each node has a kubelet. */
 static const char *
-client_without_node(const char *client)
+client_in_common(const char *client)
 {
     if (g_str_has_prefix(client, "kubelet/"))
         return "kubelet";
+    if (g_str_has_prefix(client, "csi-provisioner") ||
+        g_str_has_prefix(client, "external-provisioner"))
+        return "csi-provisioner";
     return strcmp(client, "kubectl") == 0 ? "lab" : client;
 }
 
@@ -424,7 +431,7 @@ static void
 read_request_line(void *data, json_t *line)
 {
     Moments *self = ((const Reading *)data)->moments;
-    const char *client = client_without_node(text_at(line, "client"));
+    const char *client = client_in_common(text_at(line, "client"));
     const char *subresource = text_at(line, "subresource");
     int code = (int)json_integer_value(json_object_get(line, "code"));
 

@@ -40,18 +40,19 @@ recorded_client(const char *client, char *buffer, size_t size)
     static const struct {
         const char *ours, *recorded;
     } names[] = {
-        {"kubectl",                   "lab"                     },
-        {"kube-scheduler",            "kube-scheduler/scheduler"},
-        {"external-provisioner",      "csi-provisioner"         },
-        {"external-attacher",         "csi-attacher"            },
-        {"external-resizer",          "csi-resizer"             },
-        {"external-snapshotter",      "csi-snapshotter"         },
-        {"snapshot-controller",       "snapshot-controller"     },
-        {"events",                    "snapshot-controller"     }, /* its client of core objects */
-        {"kube-apiserver",            "kube-apiserver"          },
-        {"kubelet",                   "kubelet"                 },
-        {"kubelet-heartbeat",         "kubelet"                 },
-        {"taint-eviction-controller", "kcm/node-controller"     },
+        {"kubectl",                       "lab"                     },
+        {"kube-scheduler",                "kube-scheduler/scheduler"},
+        {"external-provisioner",          "csi-provisioner"         },
+        {"external-provisioner/capacity", "csi-provisioner"         },
+        {"external-attacher",             "csi-attacher"            },
+        {"external-resizer",              "csi-resizer"             },
+        {"external-snapshotter",          "csi-snapshotter"         },
+        {"snapshot-controller",           "snapshot-controller"     },
+        {"events",                        "snapshot-controller"     }, /* its client of core objects */
+        {"kube-apiserver",                "kube-apiserver"          },
+        {"kubelet",                       "kubelet"                 },
+        {"kubelet-heartbeat",             "kubelet"                 },
+        {"taint-eviction-controller",     "kcm/node-controller"     },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
@@ -400,30 +401,35 @@ by_time(const void *a, const void *b)
     return first->at < second->at ? -1 : first->at > second->at;
 }
 
-/* The recorder's client sent one request after the other: none leaves before its instant, nor
- * before the one before it is answered. Other actions wait for nothing. */
+static gboolean
+creates_pod(const ScenarioAction *action)
+{
+    return action->type == ACTION_CREATE &&
+           g_strcmp0(json_string_value(json_object_get(action->manifests[0], "kind")), "Pod") == 0;
+}
+
+/* Each request leaves at its recorded instant, even if a simulated server takes longer for the one
+ * before: otherwise such delays would add up. But the recorder waited for each answer, so no pod is
+ * created while the request before it, which mostly creates its claim, is under way. */
 static void
 perform_all(Run *run, const Scenario *scenario)
 {
     g_autoptr(GPtrArray) actions = g_ptr_array_new();
-    unsigned previous = 0;
-    gboolean has_previous = FALSE;
+    unsigned claim = 0;
+    gboolean has_claim = FALSE;
 
     for (unsigned i = 0; i < scenario->n_actions; i++)
         g_ptr_array_add(actions, &scenario->actions[i]);
     g_ptr_array_sort(actions, by_time);
     for (unsigned i = 0; i < actions->len; i++) {
         const ScenarioAction *action = actions->pdata[i];
-        gboolean waits = action->type != ACTION_FAULT && action->type != ACTION_SET_DRIVER;
         run_advance(run, MAX(action->at, sim_now(run_sim(run))));
-        while (waits && has_previous && !run_has_performed(run, previous))
+        while (creates_pod(action) && has_claim && !run_has_performed(run, claim))
             if (run_step(run, scenario->until) != RUN_STEP_FIRED)
                 return;
         unsigned number = run_perform(run, action, NULL, NULL);
-        if (waits && action->type != ACTION_DRAIN) {
-            previous = number;
-            has_previous = TRUE;
-        }
+        has_claim = action->type == ACTION_CREATE && !creates_pod(action);
+        claim = number;
     }
 }
 

@@ -82,7 +82,13 @@ check_source_volume(const Attempt *attempt, const Claim *source, const Volume *v
     if (reference->claim != source->meta.key ||
         !object_uid_equal(reference->uid, source->meta.uid) || volume->phase != VOLUME_BOUND)
         return not_valid;
-    return source->volume_mode == attempt->claim->volume_mode ? NULL : not_valid;
+    if (volume->volume_mode == attempt->claim->volume_mode)
+        return NULL;
+    return volume->volume_mode == VOLUME_BLOCK
+               ? "the source PVC and destination PVCs must have the same volume mode for cloning.  "
+                 "Source is Block, but new PVC requested Filesystem"
+               : "the source PVC and destination PVCs must have the same volume mode for cloning.  "
+                 "Source is Filesystem, but new PVC requested Block";
 }
 
 static void
@@ -108,7 +114,7 @@ enum {
     KNOWN = 1 << 0,
     BOUND = 1 << 1,   /* its phase is */
     GOING = 1 << 2,   /* it has a deletionTimestamp */
-    CLASSED = 1 << 3, /* both claims name a class */
+    CLASSED = 1 << 3, /* it names a class; so does the new claim, which is being provisioned */
     FITS = 1 << 4,    /* the new claim asks for as much, at least */
     NAMED = 1 << 5,   /* it names its volume */
     CLONE_FACTS_END = 1 << 6,
@@ -116,8 +122,11 @@ enum {
 
 enum {
     FAIL_UNKNOWN,
-    FAIL_NOT_VALID,
+    FAIL_NOT_BOUND,
+    FAIL_GOING,
+    FAIL_NO_CLASS,
     FAIL_TOO_SMALL,
+    FAIL_NO_VOLUME,
     READ_VOLUME,
 };
 
@@ -125,11 +134,11 @@ enum {
  * these, then. */
 static const Rule clone_table[] = {
     {"SRC-1", 0,                                      KNOWN,           FAIL_UNKNOWN  },
-    {"SRC-1", KNOWN,                                  BOUND,           FAIL_NOT_VALID},
-    {"SRC-1", KNOWN | BOUND | GOING,                  0,               FAIL_NOT_VALID},
-    {"SRC-1", KNOWN | BOUND,                          GOING | CLASSED, FAIL_NOT_VALID},
+    {"SRC-1", KNOWN,                                  BOUND,           FAIL_NOT_BOUND},
+    {"SRC-1", KNOWN | BOUND | GOING,                  0,               FAIL_GOING    },
+    {"SRC-1", KNOWN | BOUND,                          GOING | CLASSED, FAIL_NO_CLASS },
     {"SRC-1", KNOWN | BOUND | CLASSED,                GOING | FITS,    FAIL_TOO_SMALL},
-    {"SRC-1", KNOWN | BOUND | CLASSED | FITS,         GOING | NAMED,   FAIL_NOT_VALID},
+    {"SRC-1", KNOWN | BOUND | CLASSED | FITS,         GOING | NAMED,   FAIL_NO_VOLUME},
     {"SRC-1", KNOWN | BOUND | CLASSED | FITS | NAMED, GOING,           READ_VOLUME   },
 };
 const RuleTable provisioner_clone_rules =
@@ -146,7 +155,7 @@ clone_facts(const Claim *claim, const Claim *source)
     facts |= KNOWN;
     facts |= source->phase == CLAIM_BOUND ? BOUND : 0;
     facts |= object_is_deleted(&source->meta) ? GOING : 0;
-    facts |= source->class_name != NULL && claim->class_name != NULL ? CLASSED : 0;
+    facts |= source->class_name != NULL ? CLASSED : 0;
     facts |= claim->request_bytes >= source->request_bytes ? FITS : 0;
     facts |= is_set(source->volume_name) ? NAMED : 0;
     return facts;
@@ -168,8 +177,27 @@ decide_clone(const void *data, Plan *plan)
                                    claim->data_source.name, claim->meta.key->namespace,
                                    claim->data_source.name));
         return;
-    case FAIL_NOT_VALID:
-        source_failed(self, plan, not_valid);
+    case FAIL_NOT_BOUND: /* the text ends with a Go struct: of a claim that never was bound */
+        source_failed(self, plan,
+                      plan_internf(plan,
+                                   "the PVC DataSource %s must have a status of Bound.  Got {%s [] "
+                                   "map[] [] map[] map[] <nil> <nil>}",
+                                   claim->data_source.name, claim_phase_name(source->phase)));
+        return;
+    case FAIL_GOING:
+        source_failed(self, plan,
+                      plan_internf(plan, "the PVC DataSource %s is currently being deleted",
+                                   claim->data_source.name));
+        return;
+    case FAIL_NO_CLASS:
+        source_failed(self, plan,
+                      plan_internf(plan, "the source PVC (%s) storageclass cannot be empty",
+                                   object_name(&source->meta)));
+        return;
+    case FAIL_NO_VOLUME:
+        source_failed(self, plan,
+                      plan_internf(plan, "volume name is empty in source PVC %s",
+                                   object_name(&source->meta)));
         return;
     case FAIL_TOO_SMALL:
         source_failed(

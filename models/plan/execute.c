@@ -559,10 +559,24 @@ tell_observer(const Plan *plan, const Step *step)
                        plan_step_text(step));
 }
 
+/* plan_event_of_result(). */
+static void
+find_event_object(const Plan *plan, Step *step)
+{
+    const Step *from = plan_step(plan, (unsigned)step->event.step);
+    const ObjectKey *key = from->write.request.key;
+
+    step->event.object = from->result != NULL
+                             ? object_ref(from->result)
+                             : object_new(objects_key(plan->component->objects, key->kind, "", ""));
+}
+
 /* Returns: whether the step is done: the next one may follow now */
 static gboolean
 carry_out(Plan *plan, Step *step)
 {
+    if (step->kind == STEP_EVENT && step->event.object == NULL)
+        find_event_object(plan, step);
     if (!plan->start.at_once)
         tell_observer(plan, step);
     switch ((StepKind)step->kind) {

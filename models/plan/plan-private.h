@@ -43,6 +43,7 @@ typedef struct {
         } call;
         struct {
             const Object *object; /* (owned) */
+            int step;             /* with @object NULL: about what this step returned */
             const char *type, *reason, *message;
         } event;
         struct {

@@ -490,6 +490,19 @@ plan_event(
 }
 
 void
+plan_event_of_result(
+    Plan *self, int step, const char *type, const char *reason, const char *message)
+{
+    g_assert(numbered_step(self, step)->kind == STEP_REQUEST);
+    Step *event = plan_add(self, STEP_EVENT, PLAN_STOP);
+
+    event->event.step = step;
+    event->event.type = type;
+    event->event.reason = reason;
+    event->event.message = strings_intern(self->start.component->strings, message);
+}
+
+void
 plan_change(Plan *self, const PlanChange *change)
 {
     Step *step = plan_add(self, STEP_CHANGE, PLAN_STOP);

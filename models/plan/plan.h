@@ -116,6 +116,10 @@ int plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErro
 void plan_event(
     Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...)
     G_GNUC_PRINTF(5, 6);
+/* The same about what step @step returned. If it returned nothing, the Event is about an object of
+ * that kind without a name, as the one that a Go client returns with an error. */
+void plan_event_of_result(
+    Plan *self, int step, const char *type, const char *reason, const char *message);
 void plan_change(Plan *self, const PlanChange *change);
 void plan_change_result(Plan *self,
                         int what,

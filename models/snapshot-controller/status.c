@@ -39,7 +39,7 @@ plan_snapshot_error(Plan *plan, gboolean is_not_ready, const char *reason, const
     };
     int step = plan_update_status(plan, snapshot, set_error, edit, PLAN_GO_ON);
     plan_store_result(plan, step);
-    plan_event(plan, snapshot, "Warning", reason, "%s", message);
+    plan_event_of_result(plan, step, "Warning", reason, message);
 }
 
 /* ---- SNAP-8 ---- */

@@ -296,7 +296,7 @@ create_next(Performer *self)
         return;
     }
     self->sending = copy_object(self, self->templates->pdata[self->item++], self->copy);
-    world_adopt_volume(self->run, self->sending);
+    world_adopt_source(self->run, self->sending);
     if (object_kind(self->sending) == KIND_NODE) {
         world_join_node(self->run, g_steal_pointer(&self->sending), NULL);
         perform_next(self);

@@ -374,21 +374,22 @@ what_stands_in_the_way(void **state)
         const char *class, *second_default;
         uint32_t phase; /* of the claim */
         const char *told;
+        gboolean conflicts; /* the finalizer was written before: the first error cannot be */
     } cases[] = {
         {"no-such-class", NULL,   CLAIM_BOUND,
          "GetSnapshotClassFailed x1: Failed to get snapshot class with error "
-         "volumesnapshotclass.snapshot.storage.k8s.io \"no-such-class\" not found"},
+         "volumesnapshotclass.snapshot.storage.k8s.io \"no-such-class\" not found", FALSE},
         {NULL,            "true", CLAIM_BOUND,
          "SetDefaultSnapshotClassFailed x1: Failed to set default snapshot class with error 2 "
-         "default snapshot classes were found"                                    },
+         "default snapshot classes were found",                                     FALSE},
         {NULL,            NULL,   CLAIM_PENDING,
          "SetDefaultSnapshotClassFailed x1: Failed to set default snapshot class with error the "
          "PVC "
-         "data is not yet bound to a PV, will not attempt to take a snapshot"     },
+         "data is not yet bound to a PV, will not attempt to take a snapshot",      FALSE},
         {"cuts",          NULL,   CLAIM_PENDING,
-         "SnapshotContentCreationFailed x2: Failed to create snapshot content with error failed to "
+         "SnapshotContentCreationFailed x1: Failed to create snapshot content with error failed to "
          "get input parameters to create snapshot cut: \"the PVC data is not yet bound to a PV, "
-         "will not attempt to take a snapshot\""                                  },
+         "will not attempt to take a snapshot\"",                                   TRUE },
     };
 
     (void)state;
@@ -400,6 +401,9 @@ what_stands_in_the_way(void **state)
         ask(world, "cut", cases[i].class);
         world_run(world, 20 * SIM_SECOND);
         assert_told(world, "cut", cases[i].told);
+        /* SNAP-3: of an error that could not be written the Event is about no object. */
+        assert_events_of(world, objects_key(world->objects, KIND_VOLUME_SNAPSHOT, "", ""),
+                         cases[i].conflicts ? cases[i].told : "");
         assert_int_equal(world_count(world, "CREATE VolumeSnapshotContent", NULL, NULL), 0);
     }
 }
@@ -605,7 +609,7 @@ unsound_parameters(void **state)
         const char *key, *snapshot, *content; /* content: Events of it; NULL: there is none */
     } cases[] = {
         {"csi.storage.k8s.io/snapshotter-secret-name",
-         "SnapshotContentCreationFailed x2: Failed to create snapshot content with error failed to "
+         "SnapshotContentCreationFailed x1: Failed to create snapshot content with error failed to "
          "get input parameters to create snapshot cut: \"failed to get name and namespace template "
          "from params: either name and namespace for Snapshotter secrets specified, Both must be "
          "specified\"", NULL                     },

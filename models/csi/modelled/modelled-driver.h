@@ -173,6 +173,10 @@ void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean kee
  * the options' limit. */
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 
+/* Adds a snapshot that was taken by hand, of an unknown volume, ready to use, unless it exists. */
+void csi_modelled_driver_add_snapshot(CsiModelledDriver *self,
+                                      const char *snapshot_id,
+                                      int64_t size_bytes);
 /* Adds a volume that was made by hand, in the places @topologies (NULL entries: everywhere), unless
  * it exists. */
 void csi_modelled_driver_add_volume(CsiModelledDriver *self,

@@ -569,9 +569,30 @@ modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot)
     if (self->options.snapshots_take_room)
         modelled_take_room(self, snapshot->room, snapshot->n_room, -snapshot->size_bytes);
     g_queue_unlink(&self->snapshots, &snapshot->link);
-    snapshot->source->n_snapshots--;
+    if (snapshot->source != NULL)
+        snapshot->source->n_snapshots--;
     snapshot->exists = FALSE;
     free_topologies(&snapshot->room, &snapshot->n_room);
+}
+
+void
+csi_modelled_driver_add_snapshot(CsiModelledDriver *self,
+                                 const char *snapshot_id,
+                                 int64_t size_bytes)
+{
+    Snapshot *snapshot = modelled_snapshot_by_id(self, snapshot_id);
+
+    if (snapshot->exists)
+        return;
+    snapshot->id = snapshot_id;
+    snapshot->exists = TRUE;
+    snapshot->source = NULL;
+    snapshot->source_id = NULL;
+    snapshot->size_bytes = size_bytes;
+    snapshot->created_at = snapshot->ready_at = sim_now(self->base.sim);
+    snapshot->sequence = ++self->last_sequence;
+    snapshot->n_creations++;
+    g_queue_push_tail_link(&self->snapshots, &snapshot->link);
 }
 
 void

@@ -43,6 +43,7 @@ operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
 
     (void)message;
     plugin->running = FALSE;
+    plugin->plan = NULL;
     if (end == PLAN_DONE) {
         plugin->backoff = 0;
     } else {
@@ -68,7 +69,7 @@ start_operation(NodePlugin *self, PlanDecide decide)
 
     self->running = TRUE;
     self->n_tries = 0;
-    plan_start(&start);
+    self->plan = plan_start(&start); /* NULL: it is over */
 }
 
 /* REG-14: the end of a registration is an operation of its own. */
@@ -191,6 +192,8 @@ plugin_manager_changed(Kubelet *self, unsigned driver)
         look_for_socket(plugin);
         if (pod_of(plugin).registrar == REGISTRAR_DEAD)
             restart_registrar(plugin);
+        if (plugin->plan != NULL)
+            plan_wake(plugin->plan); /* it may wait for the registrar (REG-15) */
         wake_loop(self);
     }
 }

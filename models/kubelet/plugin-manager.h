@@ -24,6 +24,7 @@ struct NodePlugin {
      * registered, well or in vain (REG-16). 0: none */
     unsigned desired, actual;
     gboolean running; /* an operation */
+    Plan *plan;       /* its plan, once it has begun */
     SimTime backoff;  /* 0: the last operation did not fail */
     SimTime failed_at;
     SimEventId restart; /* of its registrar, which has exited */

@@ -339,10 +339,11 @@ plugin_registration_decide_register(const void *data, Plan *plan)
         plan_wait(plan, SIM_SECOND, WAIT_RUNTIME);
         plan_fail(plan, "failed to get plugin info using RPC GetInfo");
         return;
-    case REGISTRAR_DEAD: /* gRPC tries about each second */
-    case REGISTRAR_GONE:
+    case REGISTRAR_DEAD:
+    case REGISTRAR_GONE: /* gRPC's back-off: 1 s, 1.6 s, 2.56 s, ... each 20 % more or less */
         plan_because(plan, "REG-15");
-        plan_poll(plan, SIM_SECOND, 10 * SIM_SECOND, FALSE, somebody_listens, PLAN_STOP);
+        plan_poll_growing(plan, 800 * SIM_MS, 1600, 0.5, 120 * SIM_SECOND, 10 * SIM_SECOND,
+                          somebody_listens, PLAN_STOP);
         plan_then(plan, plugin_registration_decide_register);
         return;
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "node-status.h"
 #include "pod-worker.h"
 
@@ -9,15 +10,6 @@
  * that moment. Unless a pod wants it again, such a volume stays staged for good, and is detached
  * all the same: kubernetes/kubernetes#85476 and #121937, open. */
 
-/* K/pods/<uid>/volumes/<plugin>/<name>, with its vol_data.json. The kubelet reads only names from
- * there; here the objects stand for the names. */
-typedef struct {
-    const Object *pod;   /* (owned) */
-    const Object *pv;    /* (owned) */
-    const char *volume;  /* its name in the pod; interned */
-    gboolean unreadable; /* vol_data.json is missing or broken */
-} VolumeDirectory;
-
 static void
 volume_directory_free(void *data)
 {
@@ -25,6 +17,7 @@ volume_directory_free(void *data)
 
     object_unref(self->pod);
     object_unref(self->pv);
+    string_map_unref(self->data);
     g_free(self);
 }
 
@@ -34,8 +27,8 @@ reconstruct_free_disk(void *disk)
     g_ptr_array_unref(disk);
 }
 
-static GPtrArray *
-disk_of(const Kubelet *self)
+GPtrArray *
+reconstruct_disk(const Kubelet *self)
 {
     if (*self->base.disk == NULL)
         *self->base.disk = g_ptr_array_new_with_free_func(volume_directory_free);
@@ -52,7 +45,7 @@ is_of_mount(const VolumeDirectory *directory, const PodMount *mount)
 void
 reconstruct_remove_directory(Kubelet *self, const PodMount *mount)
 {
-    GPtrArray *disk = disk_of(self);
+    GPtrArray *disk = reconstruct_disk(self);
 
     for (unsigned i = 0; i < disk->len; i++) {
         if (is_of_mount(disk->pdata[i], mount)) {
@@ -62,16 +55,52 @@ reconstruct_remove_directory(Kubelet *self, const PodMount *mount)
     }
 }
 
+/* ---- Paths: getVolumesFromPodDir(), relative to the folder of all pods ---- */
+
+static const char *
+make_path(Kubelet *self, const PodMount *mount)
+{
+    const Volume *pv = VOLUME_CONST(mount->volume->pv);
+    g_auto(GStrv) plugin = g_strsplit(mount->volume->plugin->name, "/", -1);
+    g_autofree char *escaped = g_strjoinv("~", plugin);
+    char uid[OBJECT_UID_BUFFER];
+
+    return strings_internf(
+        self->base.strings, "%s/%s/%s/%s", object_uid_format(mount->worker->uid, uid),
+        pv->volume_mode == VOLUME_BLOCK ? "volumeDevices" : "volumes", escaped, pv->meta.key->name);
+}
+
+gboolean
+volume_directory_parse(VolumeDirectory *self, Strings *strings)
+{
+    g_auto(GStrv) parts = g_strsplit(self->path, "/", 5);
+
+    if (g_strv_length(parts) < 4)
+        return FALSE;
+    g_auto(GStrv) plugin = g_strsplit(parts[2], "~", -1);
+    g_autofree char *name = g_strjoinv("/", plugin);
+    self->is_block = g_str_equal(parts[1], "volumeDevices");
+    self->plugin = strings_intern(strings, name);
+    self->name = strings_intern(strings, parts[3]);
+    return self->is_block || g_str_equal(parts[1], "volumes");
+}
+
 void
 reconstruct_add_directory(Kubelet *self, const PodMount *mount)
 {
     VolumeDirectory *directory = g_new0(VolumeDirectory, 1);
+    const Object *pv = mount->volume->pv;
 
     reconstruct_remove_directory(self, mount); /* a second try finds it there */
     directory->pod = object_ref(mount->worker->pod);
-    directory->pv = object_ref(mount->volume->pv);
     directory->volume = mount->spec->name;
-    g_ptr_array_add(disk_of(self), directory);
+    directory->path = make_path(self, mount);
+    if (volume_plugin_is_csi(mount->volume->plugin))
+        directory->data =
+            csi_saved_data(self->base.strings, VOLUME_CONST(pv), self->base.node_name);
+    else
+        directory->pv = object_ref(pv);
+    g_ptr_array_add(reconstruct_disk(self), directory);
 }
 
 void
@@ -80,13 +109,13 @@ reconstruct_spoil(void *data)
     GPtrArray *disk = data;
 
     for (unsigned i = 0; disk != NULL && i < disk->len; i++)
-        ((VolumeDirectory *)disk->pdata[i])->unreadable = TRUE;
+        ((VolumeDirectory *)disk->pdata[i])->is_spoilt = TRUE;
 }
 
 /* ---- Before the loops: KVM-60, KVM-61 ---- */
 
 static void
-rebuild_mount(Kubelet *self, const VolumeDirectory *directory)
+rebuild_mount(Kubelet *self, const VolumeDirectory *directory, const Object *pv)
 {
     PodWorker *worker = pod_worker_find(self, directory->pod);
 
@@ -95,8 +124,25 @@ rebuild_mount(Kubelet *self, const VolumeDirectory *directory)
     for (unsigned i = 0; i < worker->n_mounts; i++) {
         PodMount *mount = &worker->mounts[i];
         if (is_of_mount(directory, mount))
-            volume_manager_rebuild(mount, directory->pv);
+            volume_manager_rebuild(mount, pv);
     }
+}
+
+/* CSP-14: a CSI volume is what its file tells. Returns: whether it could be rebuilt */
+static gboolean
+rebuild(Kubelet *self, VolumeDirectory *directory)
+{
+    g_autoptr(Object) found = NULL;
+    const Object *pv = directory->pv;
+
+    if (directory->is_spoilt || !volume_plugin_exists(directory->plugin))
+        return FALSE;
+    if (pv == NULL)
+        pv = found = csi_saved_data_volume(&self->base, directory->data, directory->is_block);
+    if (pv == NULL)
+        return FALSE;
+    rebuild_mount(self, directory, pv);
+    return TRUE;
 }
 
 void
@@ -108,13 +154,14 @@ reconstruct_volumes(Kubelet *self)
         return;
     self->awaits_node = self->awaits_populator = TRUE;
     for (unsigned i = 0; i < disk->len; i++) {
-        const VolumeDirectory *directory = disk->pdata[i];
+        VolumeDirectory *directory = disk->pdata[i];
+        if (!volume_directory_parse(directory, self->base.strings))
+            continue;
         kubelet_count(self, METRIC_KUBELET_RECONSTRUCTED); /* MET-65 */
-        if (directory->unreadable) {
+        directory->failed = !rebuild(self, directory);
+        if (directory->failed) {
             self->has_unreadable = TRUE;
             kubelet_count(self, METRIC_KUBELET_RECONSTRUCT_ERRORS);
-        } else {
-            rebuild_mount(self, directory);
         }
     }
     kubelet_ensure_loops(self);
@@ -240,16 +287,19 @@ is_wanted(const Kubelet *self, const VolumeDirectory *directory)
 void
 reconstruct_clean_up(Kubelet *self)
 {
-    GPtrArray *disk = disk_of(self);
+    GPtrArray *disk = reconstruct_disk(self);
 
     self->has_unreadable = FALSE;
     for (unsigned i = disk->len; i > 0; i--) {
-        const VolumeDirectory *directory = disk->pdata[i - 1];
-        if (!directory->unreadable || is_wanted(self, directory))
+        VolumeDirectory *directory = disk->pdata[i - 1];
+        if (!directory->failed)
+            continue;
+        directory->failed = FALSE; /* one look is enough: a wanted volume is mounted anew */
+        if (is_wanted(self, directory))
             continue;
         self->n_cleaned_up++;
         kubelet_count(self, METRIC_KUBELET_FORCE_CLEANED);
-        if (volume_plugin_is_csi(volume_plugin_find(VOLUME_CONST(directory->pv)->source)))
+        if (directory->pv == NULL)
             kubelet_count(self, METRIC_KUBELET_FORCE_CLEAN_ERRORS);
         else
             g_ptr_array_remove_index(disk, i - 1);

@@ -121,8 +121,26 @@ void volume_reconciler_on_node(void *kubelet, const Object *before, const Object
 
 /* ---- reconstruct.c: what outlives the kubelet ---- */
 
-/* A volume's directory in its pod's: there from before it is published until after it has been
- * unpublished. */
+/* A volume's directory in its pod's, with its vol_data.json: there from before it is published
+ * until after it has been unpublished. The kubelet finds its path and its file when it starts; here
+ * the pod's object stands for the pod, too. */
+typedef struct {
+    const char *path;   /* "<uid>/volumes/<plugin>/<name>", or with volumeDevices; interned */
+    const Object *pod;  /* (owned) */
+    const char *volume; /* its name in the pod; interned */
+    StringMap *data;    /* (owned): CSI: the file */
+    const Object *pv;   /* (owned): of other plugins, which have no file; else NULL */
+    gboolean is_spoilt; /* the file cannot be read any more (KVM-62) */
+    /* As the kubelet's start has found it. */
+    const char *plugin, *name; /* interned */
+    gboolean is_block;
+    gboolean failed; /* it could not be rebuilt, and was not cleaned up yet */
+} VolumeDirectory;
+
+/* Reads the path. Returns: FALSE: it is no volume's */
+gboolean volume_directory_parse(VolumeDirectory *self, Strings *strings);
+/* Returns: (borrowed): [VolumeDirectory] (owned by the array) */
+GPtrArray *reconstruct_disk(const Kubelet *self);
 void reconstruct_add_directory(Kubelet *self, const PodMount *mount);
 void reconstruct_remove_directory(Kubelet *self, const PodMount *mount); /* none is fine */
 void reconstruct_free_disk(void *disk);

@@ -403,7 +403,8 @@ volume_manager_rebuild(PodMount *mount, const Object *pv)
     Kubelet *self = mount->worker->kubelet;
     NodeVolume *volume = volume_manager_add(self, pv, mount);
 
-    node_volume_link_mount(volume, mount);
+    if (mount->volume == NULL) /* else found twice: as file system and as block volume */
+        node_volume_link_mount(volume, mount);
     mount->state = MOUNT_UNCERTAIN;
     mount->rebuilt = TRUE;
     volume->in_actual = volume->size_known = TRUE;

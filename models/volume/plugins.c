@@ -29,6 +29,15 @@ volume_plugin_find(const VolumeSource *source)
 }
 
 gboolean
+volume_plugin_exists(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(plugins); i++)
+        if (strcmp(plugins[i].name, name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+gboolean
 volume_plugin_is_csi(const VolumePlugin *self)
 {
     return strcmp(self->source, "csi") == 0;

@@ -16,6 +16,8 @@ typedef struct {
 
 /* Returns: (borrowed): %NULL: no volume plugin matched (VPL-19) */
 const VolumePlugin *volume_plugin_find(const VolumeSource *source);
+/* Whether a plugin has this name, as directories have it. */
+gboolean volume_plugin_exists(const char *name);
 gboolean volume_plugin_is_csi(const VolumePlugin *self);
 /* VPL-15, last word on attachability. @driver: the CSIDriver object, NULL: there is none, so attach
  * is required. */

@@ -123,12 +123,12 @@ const char *csi_mounter_attachment_fault(Plan *plan,
                                          const Attachment *attachment,
                                          const char *message);
 
-/* ---- saved-data.c: what a kubelet leaves on its disk ---- */
+/* ---- saved-data.c: vol_data.json, which a kubelet leaves on its disk (CSP-14) ---- */
 
-/* vol_data.json of a mount in a pod. Returns: (owned): as the file has it */
-StringMap *csi_saved_data(Strings *strings,
-                          const Volume *volume,
-                          const char *node); /* NULL: of a block volume: less is saved */
-/* ConstructVolumeSpec and ConstructBlockVolumeSpec: CSP-14. Returns: (owned): the volume as far as
- * the file tells; NULL: its keys are missing */
+/* Beside the directory of a mount in a pod. @node: of the kubelet. Returns: (owned) */
+StringMap *csi_saved_data(Strings *strings, const Volume *volume, const char *node);
+/* Beside the staging path. Returns: (owned) */
+StringMap *csi_saved_device_data(Strings *strings, const VolumeSource *source);
+/* ConstructVolumeSpec and ConstructBlockVolumeSpec. Returns: (owned): the volume as far as the file
+ * tells; NULL: there is no file, or it names no driver or handle */
 Object *csi_saved_data_volume(const Component *component, const StringMap *data, gboolean is_block);

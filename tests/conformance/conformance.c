@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
     char **also, **files;
     gboolean lists_suites, prints_table;
+    int fuzz_rounds;
     Counts *counts, total;
     GHashTable *left_out; /* reason -> number of cases */
     GString *table;
@@ -171,6 +172,85 @@ run_one(const json_t *json, Counts *counts)
     printf("%s: %s: %s\n", word_of(json, "id"), word_of(json, "title"), faults->str);
 }
 
+/* Its result does not count. */
+static void
+try_one(const json_t *json, Counts *counts)
+{
+    const Suite *suite = find_suite(json);
+    g_autoptr(GString) faults = g_string_new(NULL);
+
+    if (suite != NULL)
+        case_run(suite->acts, json, faults);
+    counts->passed++;
+}
+
+/* ---- Cases that are spoilt on purpose ---- */
+
+/* All values below @value that stand in an object or a list, with their owners. */
+typedef struct {
+    json_t *owner;
+    const char *name; /* of a member; NULL: an item */
+    size_t index;
+} Place;
+
+static void
+find_places(json_t *value, GArray *places)
+{
+    const char *name;
+    json_t *item;
+    size_t i;
+
+    json_object_foreach(value, name, item) {
+        g_array_append_val(places, ((Place){value, name, 0}));
+        find_places(item, places);
+    }
+    json_array_foreach(value, i, item) {
+        g_array_append_val(places, ((Place){value, NULL, i}));
+        find_places(item, places);
+    }
+}
+
+/* The same for the same case and round: drops a value, or puts another one in its place. */
+static json_t *
+spoil(const json_t *json, unsigned round)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(g_str_hash(word_of(json, "id")) + round);
+    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(Place));
+    json_t *copy = json_deep_copy(json);
+    json_t *others[] = {json_null(),   json_string(""), json_string("?"), json_integer(-1),
+                        json_object(), json_array(),    json_true()};
+    unsigned which = (unsigned)g_rand_int_range(random, 0, 2 * G_N_ELEMENTS(others));
+
+    find_places(copy, places);
+    const Place *place =
+        &g_array_index(places, Place, (guint)g_rand_int_range(random, 0, (gint32)places->len));
+    if (which >= G_N_ELEMENTS(others) && place->name != NULL)
+        json_object_del(place->owner, place->name);
+    else if (which >= G_N_ELEMENTS(others))
+        json_array_remove(place->owner, place->index);
+    else if (place->name != NULL)
+        json_object_set(place->owner, place->name, others[which]);
+    else
+        json_array_set(place->owner, place->index, others[which]);
+    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
+        json_decref(others[i]);
+    return copy;
+}
+
+/* A spoilt case may pass or fail, but neither crash nor hang. */
+static json_t *
+spoil_cases(const Runner *self, const json_t *cases)
+{
+    json_t *spoilt = json_array();
+    const json_t *json;
+    size_t i;
+
+    json_array_foreach(cases, i, json)
+        for (int round = 0; json_is_object(json) && round < self->fuzz_rounds; round++)
+            json_array_append_new(spoilt, spoil(json, (unsigned)round));
+    return spoilt;
+}
+
 static void
 run_from(const Runner *self, const json_t *cases, size_t start)
 {
@@ -180,7 +260,10 @@ run_from(const Runner *self, const json_t *cases, size_t start)
         if (is_left_out(self, json))
             continue;
         alarm(CASE_SECONDS);
-        run_one(json, self->counts);
+        if (self->fuzz_rounds == 0)
+            run_one(json, self->counts);
+        else
+            try_one(json, self->counts);
         alarm(0);
         fflush(stdout);
     }
@@ -253,8 +336,13 @@ run_file(Runner *self, const char *path)
         fprintf(stderr, "%s:%d:%d: %s\n", path, error.line, error.column, error.text);
     else if (!json_is_array(cases))
         fprintf(stderr, "%s: the file has to be a list of cases\n", path);
-    else
+    else if (self->fuzz_rounds == 0)
         count_file(self, path, cases);
+    else {
+        json_t *spoilt = spoil_cases(self, cases);
+        count_file(self, path, spoilt);
+        json_decref(spoilt);
+    }
     gboolean readable = json_is_array(cases);
     json_decref(cases);
     return readable;
@@ -289,10 +377,12 @@ parse(Runner *self, int argc, char **argv)
          "the case's reason, in their order. May be repeated", "REASON"},
         {"table",           0, 0, G_OPTION_ARG_NONE, &self->prints_table,
          "Print a row of figures for each file", NULL},
-        {"suites", 0, 0, G_OPTION_ARG_NONE, &self->lists_suites,
+        {"fuzz", 0, 0, G_OPTION_ARG_INT, &self->fuzz_rounds,
+         "Spoil each case in N ways; the results do not count, only crashes", "N"},
+        {"suites",    0, 0, G_OPTION_ARG_NONE, &self->lists_suites,
          "Print the names of the suites that the program knows", NULL},
-        {G_OPTION_REMAINING,    0, 0, G_OPTION_ARG_FILENAME_ARRAY, &self->files, NULL, NULL},
-        {0     },
+        {G_OPTION_REMAINING,      0, 0, G_OPTION_ARG_FILENAME_ARRAY, &self->files, NULL, NULL},
+        {0          },
     };
     g_autoptr(GOptionContext) context = g_option_context_new("FILE...");
     g_autoptr(GError) error = NULL;

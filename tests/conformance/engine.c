@@ -19,6 +19,7 @@
 const json_t *
 case_get(const Case *self, const char *path)
 {
+    g_hash_table_add(self->read, g_strdup(path));
     return json_path_get(self->json, path);
 }
 
@@ -26,6 +27,18 @@ const char *
 case_string(const Case *self, const char *path)
 {
     return json_string_value(case_get(self, path));
+}
+
+const char *
+case_text(Case *self, const json_t *json, const char *path)
+{
+    const char *text = json_path_string(json, path);
+
+    if (json == self->json)
+        g_hash_table_add(self->read, g_strdup(path));
+    if (text == NULL)
+        case_fail(self, "no text: %s", path);
+    return text == NULL ? "" : text;
 }
 
 gboolean
@@ -81,7 +94,9 @@ adapt(json_t *value)
     json_object_foreach_safe(value, next, key, item)
     {
         adapt(item);
-        if (strcmp(key, "uid") == 0 && json_is_string(item))
+        if (json_is_null(item))
+            json_object_del(value, key);
+        else if (strcmp(key, "uid") == 0 && json_is_string(item))
             json_object_set_new(value, key, uid_of_text(json_string_value(item)));
         else if (strcmp(key, "ephemeral") == 0 && json_is_object(item) &&
                  json_object_size(item) == 0)
@@ -247,6 +262,10 @@ case_comparable(Case *self, const Object *object)
 ObjectKey *
 case_key(Case *self, ObjectKind kind, const char *text)
 {
+    if (text == NULL) {
+        case_fail(self, "no name of a %s", kind_class(kind)->kind);
+        text = "-";
+    }
     const char *slash = strchr(text, '/');
     g_autofree char *namespace =
         slash == NULL ? g_strdup("default") : g_strndup(text, (gsize)(slash - text));
@@ -575,6 +594,67 @@ case_clear(Case *self)
     g_ptr_array_unref(self->changed);
     json_decref(self->writes);
     json_decref(self->events);
+    g_hash_table_unref(self->read);
+}
+
+/* Whether the act has looked at @part.@name: at it, at a part of it, or at all of @part. */
+static gboolean
+is_read(const Case *self, const char *part, const char *name)
+{
+    g_autofree char *path = g_strconcat(part, ".", name, NULL),
+                    *below = g_strconcat(path, ".", NULL);
+    GHashTableIter iter;
+    void *read;
+
+    g_hash_table_iter_init(&iter, self->read);
+    while (g_hash_table_iter_next(&iter, &read, NULL))
+        if (g_str_equal(read, part) || g_str_equal(read, path) || g_str_has_prefix(read, below))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+is_empty(const json_t *value)
+{
+    return !json_is_true(value) && !json_is_number(value) && json_string_length(value) == 0 &&
+           json_array_size(value) == 0 && json_object_size(value) == 0;
+}
+
+/* Input that no act has looked at is not understood. Listed: what changes nothing here, or only
+ * where the driver is called. */
+static void
+expect_all_read(Case *self)
+{
+    static const char *const parts[] = {"args", "config", "given", "inject"};
+    static const char *const ignored[] = {
+        "args.attributes",                /* of a call that is not made */
+        "args.capability",                /* the same */
+        "args.secrets",                   /* the same */
+        "args.pv_name",                   /* made by the model, and compared in the calls */
+        "args.secret_name_key",           /* constants of the sidecar */
+        "args.secret_namespace_key",      /* the same */
+        "args.deprecated_name_key",       /* the same */
+        "args.deprecated_namespace_key",  /* the same */
+        "args.node_expansion",            /* of a resizer that is refused */
+        "args.single_node_multi_writer",  /* the same */
+        "config.bind_timeout_s",          /* nothing is bound */
+        "config.node_expansion_required", /* the driver's answer to a call that is not made */
+        "given.cache",                    /* empty */
+        "given.plugin",                   /* one that attaches */
+        "inject.driver",                  /* not asked */
+        "inject.driver_code",             /* not asked */
+        NULL};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
+        const char *name;
+        json_t *value;
+        json_object_foreach(json_object_get(self->json, parts[i]), name, value) {
+            g_autofree char *path = g_strconcat(parts[i], ".", name, NULL);
+            if (!is_empty(value) && !is_read(self, parts[i], name) &&
+                !g_strv_contains(ignored, path))
+                case_fail(self, "not understood: %s", path);
+        }
+    }
 }
 
 const Act *
@@ -597,6 +677,7 @@ case_run(const Act *acts, const json_t *json, GString *faults)
         .json = json,
         .id = json_path_string(json, "id"),
         .faults = faults,
+        .read = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .objects = objects_new(1),
         .owned = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref),
         .errors = g_ptr_array_new_with_free_func(g_free),
@@ -611,6 +692,7 @@ case_run(const Act *acts, const json_t *json, GString *faults)
     else
         case_fail(&self, "no such act: %s",
                   case_string(&self, "act") == NULL ? "(none)" : case_string(&self, "act"));
+    expect_all_read(&self);
     case_clear(&self);
     return faults->len == 0;
 }

@@ -38,6 +38,7 @@ struct Case {
     const json_t *json; /* (borrowed) */
     const char *id;
     GString *faults; /* the differences; empty: passed */
+    GHashTable *read; /* set of the paths that were asked for */
     /* The world, from case_world_new() on. */
     Sim *sim;
     Objects *objects;

@@ -296,6 +296,10 @@ scheduler_case_expect_hint(Case *self, PluginId plugin, const json_t *old, const
     const Pod *pod = scheduler_case_pod(self, case_get(self, "initial.pod"), 0);
     const char *hint = NULL;
 
+    if (before == NULL && after == NULL) {
+        case_fail(self, "the event has no object");
+        return;
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(event_kinds); i++) {
         if (event_kinds[i].kind != object_kind(after == NULL ? before : after))
             continue;

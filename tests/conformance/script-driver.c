@@ -50,7 +50,7 @@ mask_of(const json_t *names, gboolean plugin)
 
     json_array_foreach(names, i, name)
         for (unsigned k = 0; k < G_N_ELEMENTS(capabilities); k++) {
-            if (strcmp(capabilities[k].name, json_string_value(name)) == 0)
+            if (g_strcmp0(capabilities[k].name, json_string_value(name)) == 0)
                 mask |= plugin ? capabilities[k].plugin : capabilities[k].controller;
         }
     return mask;

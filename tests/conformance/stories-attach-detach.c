@@ -270,6 +270,14 @@ desire(void *story, char **words, int modes)
     }
 }
 
+/* Where a story has left out the pod of which it goes on to tell. */
+static void
+begin_pod(Story *self)
+{
+    if (self->n_pods == 0)
+        want(self, "pod-0", node_named(self, ""), ACCESS_RWO);
+}
+
 static void
 desire_two(void *story, char **words, int argument)
 {
@@ -317,6 +325,7 @@ static void
 use_nothing(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
+    begin_pod(story);
     stop_using(story);
 }
 
@@ -329,6 +338,7 @@ remove_one(void *story, char **words, int argument)
     const char *name = words[1];
 
     (void)argument;
+    begin_pod(story);
     for (uint32_t i = 0; name[0] == '\0' && i < objects_n_keys(self->world.objects, KIND_POD);
          i++) {
         ObjectKey *pod = objects_key_at(self->world.objects, KIND_POD, i);
@@ -371,6 +381,7 @@ wait_for_timeout(void *story, char **words, int argument)
     g_autofree char *label = g_strdup_printf("removal %u", self->n_removed);
 
     (void)argument;
+    begin_pod(story);
     lose_nodes(self);
     settle(self, time + SIM_MINUTE);
     look(self, label);
@@ -382,6 +393,7 @@ wait_until_gone(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    begin_pod(story);
     settle(self, 150 * SIM_SECOND);
     look(self, "left");
 }
@@ -392,6 +404,7 @@ make_unready(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    begin_pod(story);
     storage_world_patch_status(&self->world, key(&self->world, KIND_NODE, self->first_node),
                                edit_not_ready, NULL);
     settle(self, 5 * FORCED_AFTER);
@@ -404,6 +417,7 @@ add_taint(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    begin_pod(story);
     storage_world_patch(&self->world, key(&self->world, KIND_NODE, self->first_node),
                         edit_out_of_service,
                         word(&self->world, "node.kubernetes.io/out-of-service"));

@@ -144,6 +144,8 @@ add_pods(void *story, char **words, int is_second)
     unsigned n = is_second ? self->n_after : self->n_before;
 
     (void)words;
+    if (!self->has_begun)
+        start_anew(story, words, 0);
     for (unsigned i = 0; i < n; i++) {
         g_autofree char *name = g_strdup_printf("new-%d-%u", is_second, i);
         g_autofree char *node = g_strdup_printf("node-%u", (i + (is_second ? 3 : 1)) % 5);
@@ -157,6 +159,8 @@ static void
 start(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
+    if (!((Story *)story)->has_begun)
+        start_anew(story, words, 0);
     storage_world_start(&((Story *)story)->world);
 }
 
@@ -164,6 +168,8 @@ static void
 run(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
+    if (!((Story *)story)->has_begun)
+        start(story, words, 0);
     settle(story, 7 * SIM_MINUTE);
 }
 
@@ -195,6 +201,8 @@ undesire(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (!self->has_begun)
+        scan(story, words, argument);
     driver_object(&self->world, FALSE);
     go_on(&self->world, SIM_MINUTE + SIM_SECOND);
     note_desired(self);
@@ -207,6 +215,8 @@ delete_pod(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (!self->has_begun)
+        scan(story, words, argument);
     storage_world_patch_status(&self->world, key(&self->world, KIND_CLAIM, "c"), edit_lost, NULL);
     remove_pod(&self->world, "a");
     go_on(&self->world, SIM_MINUTE + SIM_SECOND);

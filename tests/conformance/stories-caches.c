@@ -202,13 +202,20 @@ update(void *story, char **words, int argument)
                        storage_world_intern(&self->world, "b")};
 
     (void)argument;
+    const Object *stored = api_server_get(self->world.api, key_of(self, words[1]));
+    if (stored == NULL) {
+        case_fail(self->self, "no such object: %s", words[1]);
+        return;
+    }
+    g_free(self->updated);
     self->updated = g_strdup(words[1]);
-    self->old_version = api_server_get(self->world.api, key_of(self, words[1]))->resource_version;
+    self->old_version = stored->resource_version;
     storage_world_patch(&self->world, key_of(self, words[1]), storage_world_annotate, &pair);
     let_informers_see(self);
 }
 
-static void delete (void *story, char **words, int argument)
+static void
+delete_one(void *story, char **words, int argument)
 {
     Story *self = story;
 
@@ -241,7 +248,7 @@ static const Phrase steps[] = {
     {"add (\\S*?)(\\d+)\\.\\.\\S*?(\\d+) at version \\d+ without class",      add_many,        0},
     {"list(?: class \"\")?",                                                   list,            0},
     {"update (\\S+) to version \\d+",                                          update,          0},
-    {"delete (\\S+)",                                                          delete,          0},
+    {"delete (\\S+)",                                                          delete_one,          0},
     {"restore an unknown name",                                                restore_unknown, 0},
     {"restore(?: \\S+)?(?: \\(nothing assumed\\))?",                           restore,         0},
     {"assume (?:another \\S+ object of|a copy at) version \\d+",               assume,          0},

@@ -315,13 +315,14 @@ undesire(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
-    if (self->world == NULL) {
-        case_fail(self->self, "nothing is desired");
-        return;
-    }
+    if (self->world == NULL)
+        desire(story, words, argument);
     count_calls(self);
     self->steps.is_way_back = TRUE;
-    node_world_delete_pod(self->world, "p", FALSE);
+    if (node_world_pod(self->world, "p") == NULL)
+        case_fail(self->self, "nothing is desired");
+    else
+        node_world_delete_pod(self->world, "p", FALSE);
 }
 
 static void
@@ -330,6 +331,8 @@ wait_until_detached(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (self->world == NULL)
+        desire(story, words, argument);
     node_world_run_for(self->world, 5 * SIM_MINUTE);
     g_autofree char *in_use = node_world_in_use(self->world);
     if (in_use[0] != '\0')
@@ -343,6 +346,8 @@ remount(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (self->world == NULL)
+        desire(story, words, argument);
     if (!pod_is_ready(node_world_pod(self->world, "p")))
         case_fail(self->self, "the first mount has failed");
     set_errors(self);
@@ -353,9 +358,11 @@ static void
 look(void *story, char **words, int argument)
 {
     Story *self = story;
-    const NodeVolume *volume = story_volume(self->world);
 
     (void)words, (void)argument;
+    if (self->world == NULL)
+        desire(story, words, argument);
+    const NodeVolume *volume = story_volume(self->world);
     if (volume == NULL || volume->mounts == NULL) {
         case_fail(self->self, "the node has no such volume");
         return;
@@ -370,6 +377,8 @@ desire_again(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (self->world == NULL)
+        desire(story, words, argument);
     if (csi_driver_in_flight(csi_modelled_driver_base(self->world->driver)) != 1)
         case_fail(self->self, "the device is not being unmounted");
     node_world_add_pod(self->world, "q", "a", "v");
@@ -382,6 +391,8 @@ resize(void *story, char **words, int argument)
     Story *self = story;
 
     (void)argument;
+    if (self->world == NULL)
+        desire(story, words, argument);
     grow_volume(self, bytes_of(self, words[1]));
     story_change_pod(self->world, "changed");
 }
@@ -393,9 +404,12 @@ ask_for_resize(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (self->world == NULL)
+        desire(story, words, argument);
     for (unsigned i = 0; i < 2000 && !self->was_due; i++) {
         node_world_run_for(self->world, SIM_MS);
-        self->was_due = volume_expansion_is_due(story_volume(self->world));
+        const NodeVolume *volume = story_volume(self->world);
+        self->was_due = volume != NULL && volume_expansion_is_due(volume);
     }
 }
 
@@ -466,7 +480,8 @@ then_grown(void *story, char **words, int argument)
     const NodeVolume *volume = story_volume(self->world);
 
     (void)words, (void)argument;
-    if (volume_expansion_is_due(volume) || volume->mounts->state != MOUNT_DONE)
+    if (volume == NULL || volume->mounts == NULL || volume_expansion_is_due(volume) ||
+        volume->mounts->state != MOUNT_DONE)
         case_fail(self->self, "it has not grown");
 }
 

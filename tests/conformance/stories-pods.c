@@ -262,6 +262,8 @@ static void
 remove_runtime(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
+    if (((Story *)story)->world == NULL)
+        begin(story);
     node_world_run_for(((Story *)story)->world, STOP_TIME);
 }
 
@@ -271,6 +273,8 @@ make_unattachable(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (self->world == NULL)
+        begin(self);
     world_delete(self->world, KIND_CSI_DRIVER, WORLD_DRIVER);
     node_world_add_driver(self->world, FALSE, FALSE);
 }
@@ -279,6 +283,8 @@ static void
 lose(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
+    if (((Story *)story)->world == NULL)
+        begin(story);
     lose_volume(story);
 }
 
@@ -289,6 +295,8 @@ reprocess(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
+    if (self->world == NULL)
+        begin(self);
     g_free(world_take_log(self->world));
     if (node_world_pod(self->world, "p") != NULL)
         story_change_pod(self->world, "changed");
@@ -588,6 +596,8 @@ static void
 bind_claim(void *story, char **words, int argument)
 {
     Story *self = story;
+    if (self->world == NULL)
+        wait_for_pending_claim(story, words, argument);
     const PodWorker *worker = node_world_kubelet(self->world)->workers->pdata[0];
     SimTime published = 0;
 
@@ -788,6 +798,8 @@ story_kubelet_manager(Case *case_)
         return;
     }
     story_tell(case_, "given", sorted_given, &self);
+    if (self.world == NULL)
+        return;
     story_tell(case_, "steps", sorted_steps, &self);
     story_tell(case_, "then", sorted_then, &self);
     world_free(self.world);

@@ -61,7 +61,8 @@ node_of(const World *world, const json_t *args)
 {
     const char *name = arg(world, args, "nodeName");
 
-    return adc_node(world->controller, name == NULL ? arg(world, args, "name") : name);
+    return adc_node(world->controller,
+                    name == NULL ? word(world, case_text(world->self, args, "name")) : name);
 }
 
 static AttachVolume *
@@ -78,7 +79,7 @@ static AttachVolume *
 volume_of_spec(const World *world, const json_t *args)
 {
     g_autofree char *name =
-        g_strconcat(PLUGIN "/", json_path_string(args, "volume_spec.name"), NULL);
+        g_strconcat(PLUGIN "/", case_text(world->self, args, "volume_spec.name"), NULL);
 
     return volume_named(world, name);
 }
@@ -570,7 +571,7 @@ import_users(World *world)
     volume->spec = case_key(self, KIND_VOLUME, HELD);
     volume->is_exclusive = TRUE;
     json_array_foreach(case_get(self, "initial.nodes"), i, item) {
-        AttachNode *node = adc_node(world->controller, arg(world, item, "node"));
+        AttachNode *node = adc_node(world->controller, word(world, case_text(self, item, "node")));
         adc_manage_node(node);
         json_array_foreach(json_object_get(item, "pods"), k, pod) {
             import_pod(world, node->name, json_string_value(pod));
@@ -579,6 +580,10 @@ import_users(World *world)
         }
     }
     json_array_foreach(case_get(self, "args.attached_to"), i, name) {
+        if (!json_is_string(name)) {
+            case_fail(self, "attached_to: a list of names is wanted");
+            continue;
+        }
         AttachNode *node = adc_node(world->controller, word(world, json_string_value(name)));
         adc_set_attached(world->controller, adc_pair(world->controller, volume, node), TRUE,
                          CSI_DEVICE_PATH, TRUE);
@@ -590,7 +595,7 @@ wanted_pair(const AttachDetachController *controller, const char *node)
 {
     const AttachNode *wanted = adc_find_node(controller, node);
 
-    for (unsigned i = 0; i < wanted->pairs->len; i++)
+    for (unsigned i = 0; wanted != NULL && i < wanted->pairs->len; i++)
         if (attach_pair_is_wanted(wanted->pairs->pdata[i]))
             return wanted->pairs->pdata[i];
     return NULL;

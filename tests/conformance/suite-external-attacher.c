@@ -184,7 +184,8 @@ capabilities_of(const Case *self)
 static gboolean
 is_deletion(const json_t *trigger)
 {
-    return g_str_has_suffix(json_path_string(trigger, "event"), "_deleted");
+    return json_path_string(trigger, "event") != NULL &&
+           g_str_has_suffix(json_path_string(trigger, "event"), "_deleted");
 }
 
 /* In the API and in the attacher's cache, of which its handlers hear nothing. */
@@ -248,8 +249,12 @@ tell_triggers(World *world)
         const Object *told = case_object_of_manifest(world->self, json_object_get(item, "object"));
         Informer *informer =
             process_informer(world->attacher->base.process, object_kind(told), NULL);
+        if (informer == NULL) {
+            case_fail(world->self, "nobody hears of a %s", kind_class(object_kind(told))->kind);
+            return;
+        }
         const Object *stored = is_deletion(item) ? NULL : informer_get(informer, told->key);
-        gboolean is_new = g_str_has_suffix(json_path_string(item, "event"), "_added");
+        gboolean is_new = g_str_has_suffix(case_text(world->self, item, "event"), "_added");
         informer_tell(informer, is_deletion(item) ? told : is_new ? NULL : stored, stored);
     }
 }
@@ -544,7 +549,7 @@ answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse 
 {
     Call *call = data;
     Case *self = call->self;
-    const char *code = case_string(self, "inject.driver_code");
+    const char *code = case_text(self, self->json, "inject.driver_code");
     char *end;
 
     (void)number;

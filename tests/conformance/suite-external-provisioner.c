@@ -98,7 +98,7 @@ options_of(void *data, const ProcessClass *class)
     options->strict_topology = case_flag(self, "config.strictTopology");
     options->immediate_topology = case_flag(self, "config.immediateTopology");
     options->prevent_volume_mode_conversion = case_flag(self, "config.preventVolumeModeConversion");
-    if (case_get(self, "config.volumeNamePrefix") != NULL)
+    if (case_string(self, "config.volumeNamePrefix") != NULL)
         options->volume_name_prefix =
             strings_intern(strings, case_string(self, "config.volumeNamePrefix"));
     if (case_get(self, "config.volumeNameUUIDLength") != NULL)

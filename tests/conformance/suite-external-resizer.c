@@ -617,8 +617,8 @@ conditions_at(Case *self, const char *path)
 
     json_array_foreach(case_get(self, path), i, item) {
         ClaimCondition condition = {
-            .type = strings_intern(strings, json_path_string(item, "type")),
-            .status = strings_intern(strings, json_path_string(item, "status")),
+            .type = strings_intern(strings, case_text(self, item, "type")),
+            .status = strings_intern(strings, case_text(self, item, "status")),
             .changed_at = TIME_UNSET,
         };
         g_array_append_val(items, condition);

@@ -183,6 +183,14 @@ add_pod(Trace *self, const char *uid, const json_t *volumes)
 
 /* ---- Looking ---- */
 
+static PodWorker *
+worker_of_step(const Trace *self, const json_t *args)
+{
+    const char *pod = pod_of_step(args);
+
+    return pod == NULL ? NULL : g_hash_table_lookup(self->workers, pod);
+}
+
 static NodeVolume *
 find_volume(const Trace *self, const json_t *args)
 {
@@ -195,7 +203,7 @@ static PodMount *
 find_mount(const Trace *self, const json_t *args)
 {
     const NodeVolume *volume = find_volume(self, args);
-    const PodWorker *worker = g_hash_table_lookup(self->workers, pod_of_step(args));
+    const PodWorker *worker = worker_of_step(self, args);
 
     for (PodMount *mount = volume == NULL ? NULL : volume->mounts; mount != NULL;
          mount = mount->next)
@@ -309,7 +317,7 @@ make_volume(Trace *self, const json_t *args)
 static PodMount *
 mount_of_pod(Trace *self, const json_t *args)
 {
-    PodWorker *worker = g_hash_table_lookup(self->workers, pod_of_step(args));
+    PodWorker *worker = worker_of_step(self, args);
     const char *outer = outer_name_of_step(args);
 
     for (unsigned i = 0; worker != NULL && i < worker->n_mounts; i++)
@@ -476,7 +484,7 @@ mount_exists(const Trace *self, const PodMount *mount)
 static void
 volume_exists_with_name(Trace *self, const json_t *args, Answer *answer)
 {
-    const PodWorker *worker = g_hash_table_lookup(self->workers, pod_of_step(args));
+    const PodWorker *worker = worker_of_step(self, args);
     const char *wanted = outer_name_of_step(args);
     gboolean exists = FALSE;
 

@@ -32,7 +32,7 @@ sorted_segments(const json_t *list)
     size_t i;
 
     json_array_foreach(list, i, item)
-        g_ptr_array_add(texts, json_dumps(item, JSON_COMPACT | JSON_SORT_KEYS));
+        g_ptr_array_add(texts, case_json_text(item));
     g_ptr_array_sort(texts, compare_texts);
     for (unsigned k = 0; k < texts->len; k++)
         json_array_append_new(sorted, json_string(texts->pdata[k]));
@@ -142,7 +142,7 @@ term_of(Case *self, const char *path)
     size_t i;
 
     json_array_foreach(case_get(self, path), i, item)
-        json_object_set(object, json_path_string(item, "key"), json_object_get(item, "value"));
+        json_object_set(object, case_text(self, item, "key"), json_object_get(item, "value"));
     StringMap *map = script_map(self, object);
     json_decref(object);
     return map;
@@ -178,8 +178,8 @@ run_sort(Case *self)
     size_t i;
 
     json_array_foreach(case_get(self, "args.term"), i, item) {
-        StringPair pair = {strings_intern(strings, json_path_string(item, "key")),
-                           strings_intern(strings, json_path_string(item, "value"))};
+        StringPair pair = {strings_intern(strings, case_text(self, item, "key")),
+                           strings_intern(strings, case_text(self, item, "value"))};
         g_array_append_val(pairs, pair);
     }
     g_array_sort(pairs, compare_pairs);

@@ -77,6 +77,8 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
     if (!json_is_string(place))
         return;
     g_auto(GStrv) parts = g_strsplit(json_string_value(place), ",", 2);
+    if (parts[0] == NULL)
+        return;
     quantity_parse(parts[0], &response->available_bytes, NULL, NULL);
     if (parts[1] != NULL)
         quantity_parse(parts[1], &response->maximum_volume_bytes, NULL, NULL);
@@ -597,6 +599,12 @@ run_term(Case *self)
     const Volume *volume = VOLUME(case_object(self, manifest, KIND_VOLUME));
     g_autoptr(StringMap) segment = NULL;
     json_t *found = json_array();
+    if (volume->node_affinity == NULL || volume->node_affinity->n_terms == 0) {
+        case_fail(self, "no term");
+        json_decref(manifest);
+        json_decref(found);
+        return;
+    }
     gboolean is_segment = capacity_term_segment(&volume->node_affinity->terms[0], &segment);
 
     if (is_segment == case_flag(self, "expected.error"))

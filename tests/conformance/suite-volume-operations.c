@@ -76,7 +76,7 @@ static OperationKey
 key_of(Case *self, const json_t *step)
 {
     static const char mark[] = "with key: ";
-    const char *text = strstr(json_string_value(step), mark);
+    const char *text = json_is_string(step) ? strstr(json_string_value(step), mark) : NULL;
     OperationKey key = {0};
 
     if (text == NULL) {
@@ -119,7 +119,7 @@ run_key_concurrency(Case *self)
 static gboolean
 says(const Case *self, const char *what)
 {
-    return strstr(case_string(self, "given.operations"), what) != NULL;
+    return strstr(case_text((Case *)self, self->json, "given.operations"), what) != NULL;
 }
 
 /* "only one runs at a time", "all run at the same time" */
@@ -139,7 +139,8 @@ run_attaches(Case *self)
 {
     AttachDetachController *controller = controller_start(self);
     AttachVolume *volume = adc_volume(controller, word(self, DRIVER), word(self, "vol"));
-    gboolean is_detach = g_str_has_prefix(case_string(self, "given.operations"), "detach");
+    gboolean is_detach =
+        g_str_has_prefix(case_text(self, self->json, "given.operations"), "detach");
     g_autoptr(Operations) operations = operations_new(&controller->base, 0, 1);
     unsigned n = 0;
 
@@ -327,7 +328,7 @@ n_running(const NodeVolume *volume)
 static void
 run_mounts(Case *self)
 {
-    const char *told = case_string(self, "given.operations");
+    const char *told = case_text(self, self->json, "given.operations");
     gboolean is_plain = says(self, "neither") || says(self, "plain") ||
                         says(self, "non-attachable") || says(self, "not attachable");
     gboolean is_of_device = says(self, "device") && !says(self, "pod");
@@ -370,7 +371,7 @@ run_executor(Case *self)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++)
-        if (g_str_has_prefix(case_string(self, "given.operations"), verbs[i].verb)) {
+        if (g_str_has_prefix(case_text(self, self->json, "given.operations"), verbs[i].verb)) {
             verbs[i].run(self);
             return;
         }

@@ -431,8 +431,9 @@ static void
 read_request_line(void *data, json_t *line)
 {
     Moments *self = ((const Reading *)data)->moments;
-    const char *client = client_in_common(text_at(line, "client"));
-    const char *subresource = text_at(line, "subresource");
+    const char *from = text_at(line, "client"),
+               *client = client_in_common(from == NULL ? "" : from);
+    const char *given = text_at(line, "subresource"), *subresource = given == NULL ? "" : given;
     int code = (int)json_integer_value(json_object_get(line, "code"));
 
     char *what =

@@ -69,8 +69,8 @@ fits(const json_t *request, const ReplayAsked *asked)
         return FALSE;
     if (asked->name == NULL)
         return TRUE;
-    return asked->is_prefix ? name != NULL && g_str_has_prefix(name, asked->name)
-                            : g_strcmp0(name, asked->name) == 0;
+    name = name == NULL ? "" : name;
+    return asked->is_prefix ? g_str_has_prefix(name, asked->name) : strcmp(name, asked->name) == 0;
 }
 
 /* The log is in order of completion. */

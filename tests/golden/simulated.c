@@ -12,9 +12,10 @@
 typedef struct {
     Moments *moments;
     const Run *run;
-    GArray *steps;           /* of Step */
-    GHashTable *attachments; /* ObjectKey * of a VolumeAttachment -> name of its volume */
-    GHashTable *handles;     /* a driver's id of a volume -> the volume's name */
+    GArray *steps;             /* of Step */
+    GHashTable *attachments;   /* ObjectKey * of a VolumeAttachment -> name of its volume */
+    GHashTable *handles;       /* a driver's id of a volume -> the volume's name */
+    int n_own_writes[N_KINDS]; /* changes of objects without a request for them */
 } Simulated;
 
 /* A request or a call about one object. */
@@ -144,6 +145,8 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
         return;
     if (!is_recorded(request))
         return;
+    if (code == API_OK && request->verb != API_CREATE)
+        self->n_own_writes[request->key->kind]--;
     char *what =
         g_strdup_printf("%s %s %s%s %d", recorded_client(request->client, buffer, sizeof buffer),
                         verbs[request->verb], kind_class(request->key->kind)->resource,
@@ -257,8 +260,11 @@ see_claim(const Simulated *self, const Object *before, const Object *after)
 static void
 see_write(void *data, const Object *before, const Object *after)
 {
-    const Simulated *self = data;
+    Simulated *self = data;
     ObjectKind kind = object_kind(after != NULL ? after : before);
+
+    if (before != NULL && sim_now(run_sim(self->run)) >= TIMELINE_LEAD)
+        self->n_own_writes[kind]++;
 
     if (before == NULL && kind == KIND_POD)
         moments_label_pod(self->moments, object_name(after),
@@ -347,6 +353,18 @@ name_steps(const Simulated *self)
         if (step->call != NULL)
             add_call(self->moments, step, scope, label);
     }
+}
+
+/* What the API server itself charges while it admits others' requests: it asks itself. */
+static void
+count_own_writes(const Simulated *self)
+{
+    static const ObjectKind charged[] = {KIND_RESOURCE_QUOTA, KIND_DISRUPTION_BUDGET};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(charged); i++)
+        for (int n = self->n_own_writes[charged[i]]; n > 0; n--)
+            moments_count_one(self->moments, g_strdup_printf("kube-apiserver update %s/status 200",
+                                                             kind_class(charged[i])->resource));
 }
 
 static const char *
@@ -445,7 +463,11 @@ simulated_moments(const Scenario *scenario, uint64_t seed, const Words *words, G
     idle.n_actions = 0;
     g_autoptr(Run) run =
         run_new(&idle, &options, error); /* free it first: it still reports calls */
-    Simulated self = {moments, run, steps, attachments, handles};
+    Simulated self = {.moments = moments,
+                      .run = run,
+                      .steps = steps,
+                      .attachments = attachments,
+                      .handles = handles};
 
     g_array_set_clear_func(steps, step_clear);
     if (run == NULL)
@@ -455,6 +477,7 @@ simulated_moments(const Scenario *scenario, uint64_t seed, const Words *words, G
     run_advance(run, scenario->until);
     label_volumes(moments, run);
     name_steps(&self);
+    count_own_writes(&self);
     take_events(moments, run);
     moments_count_said(moments, words);
     take_milestones(moments, run_milestones(run));

@@ -132,12 +132,15 @@ add_delete_matching(Steps *self, const json_t *step, GError **error)
     gboolean is_all = FALSE;
 
     (void)error;
+    prefix = prefix == NULL ? "" : prefix;
     if (kind == NULL)
         kind = strcmp(what, "deletePodsMatching") == 0 ? "Pod" : "PersistentVolumeClaim";
     g_autofree char *pattern = g_strconcat(prefix, "*", NULL);
     const ReplayAsked asked = {.name = prefix, .is_prefix = TRUE};
     while ((request = take(self, step, "delete", kind, asked)) != NULL) {
         const char *name = member(request, "name");
+        if (name == NULL)
+            continue;
         if (!is_all || !is_drawn(name))
             add_action(self, number(request, "t"), "delete",
                        target_json(step, kind, is_drawn(name) ? pattern : name));

@@ -57,3 +57,38 @@ sim_random_below(SimStream stream, uint64_t entity, uint64_t n, uint64_t below)
     g_assert(below > 0);
     return sim_below_from_bits(sim_random_bits(stream, entity, n), below);
 }
+
+uint64_t
+sim_map_place(SimStream stream, uint64_t walk, uint64_t outer, uint64_t inner)
+{
+    uint64_t within = sim_random_bits(stream, sim_hash_combine(outer, inner), walk);
+
+    return (sim_random_bits(stream, outer, walk) & ~(uint64_t)UINT32_MAX) | within >> 32;
+}
+
+typedef struct {
+    uint64_t place;
+    void *item;
+} PlacedItem;
+
+static int
+compare_places(const void *a, const void *b, void *data)
+{
+    const PlacedItem *first = a, *second = b;
+
+    (void)data;
+    return first->place < second->place ? -1 : first->place > second->place;
+}
+
+void
+sim_shuffle(void **items, size_t n_items, SimPlace place, SimStream stream, uint64_t walk)
+{
+    if (n_items < 2)
+        return;
+    g_autofree PlacedItem *placed = g_new(PlacedItem, n_items);
+    for (size_t i = 0; i < n_items; i++)
+        placed[i] = (PlacedItem){place(items[i], stream, walk), items[i]};
+    g_qsort_with_data(placed, (int)n_items, sizeof placed[0], compare_places, NULL);
+    for (size_t i = 0; i < n_items; i++)
+        items[i] = placed[i].item;
+}

@@ -24,3 +24,20 @@ uint64_t sim_random_bits(SimStream stream, uint64_t entity, uint64_t n);
 double sim_random_uniform(SimStream stream, uint64_t entity, uint64_t n);
 /* Uniform in [0, below), unbiased to 2^-64; @below > 0. */
 uint64_t sim_random_below(SimStream stream, uint64_t entity, uint64_t n, uint64_t below);
+
+/* ---- Walks over Go maps ----
+ *
+ * Go draws the order of a range over a map anew each time. Here each item of a walk draws a place
+ * from its own identity. So a walk that leaves out items that would do nothing takes the others in
+ * the same order, and a loop that sleeps equals one that polls. */
+
+/* @walk: tells the walks of a stream apart, e.g. the instant of a pass. @outer: an entity: the item
+ * of a map whose items are maps; @inner: the item within. Items with the same @outer follow each
+ * other. */
+uint64_t sim_map_place(SimStream stream, uint64_t walk, uint64_t outer, uint64_t inner);
+
+/* Returns: the place of @item: sim_random_bits(stream, <its entity>, walk), or sim_map_place() */
+typedef uint64_t (*SimPlace)(const void *item, SimStream stream, uint64_t walk);
+
+/* Sorts @items by their places. Of 0 or 1 items nothing is drawn. */
+void sim_shuffle(void **items, size_t n_items, SimPlace place, SimStream stream, uint64_t walk);

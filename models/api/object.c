@@ -8,7 +8,6 @@
 #include "manifest.h"
 #include "quota.h"
 #include "secret.h"
-#include "sim/random.h"
 #include "snapshot.h"
 #include "workload.h"
 
@@ -289,6 +288,12 @@ make_key(Objects *self, ObjectKind kind, const char *namespace, const char *name
     if (self->n_keys > self->table_size / 4 * 3)
         objects_grow(self);
     return key;
+}
+
+uint64_t
+object_key_place(const void *key, SimStream stream, uint64_t walk)
+{
+    return sim_random_bits(stream, ((const ObjectKey *)key)->hash, walk);
 }
 
 ObjectKey *

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "sim/memory.h"
+#include "sim/random.h"
 #include "sim/sim-time.h"
 #include "sim/strings.h"
 
@@ -57,6 +58,9 @@ typedef struct {
 typedef struct {
     uint64_t high, low; /* 0, 0: none */
 } ObjectUid;
+
+/* For sim_shuffle() of ObjectKeys: the walk of a map by name. */
+uint64_t object_key_place(const void *key, SimStream stream, uint64_t walk);
 
 typedef struct Objects Objects; /* the strings and keys of one run */
 Objects *objects_new(uint64_t seed);

@@ -70,14 +70,22 @@ decide_after_reports(const void *data, Plan *plan)
     }
 }
 
+static uint64_t
+node_place(const void *node, SimStream stream, uint64_t walk)
+{
+    return sim_random_bits(stream, ((const AttachNode *)node)->hash, walk);
+}
+
 /* ADC-51. All flags are cleared and all lists made before the first patch leaves: the next pass
  * reports volumes that are attached while patches are under way. */
 void
 adc_plan_reports(const AttachDetachController *self, Plan *plan)
 {
-    const GPtrArray *nodes = self->nodes_to_update;
+    SimStream stream = sim_stream(self->base.sim, "attach-detach-controller/report order");
+    g_autoptr(GPtrArray) nodes = g_ptr_array_copy(self->nodes_to_update, NULL, NULL);
 
     plan_because(plan, "ADC-51");
+    sim_shuffle(nodes->pdata, nodes->len, node_place, stream, (uint64_t)plan_now(plan));
     for (unsigned i = 0; i < nodes->len; i++)
         plan_node_is_told(plan, nodes->pdata[i]);
     for (unsigned i = 0; i < nodes->len; i++) {

@@ -354,8 +354,10 @@ plan_operation_of(const AttachDetachController *self,
 void
 adc_plan_attach_operation(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
-    for (const GSList *link = pair->pods; link != NULL; link = link->next) {
-        const Object *pod = informer_get(self->pods, link->data);
+    g_autoptr(GPtrArray) pods = adc_pods_of(self, pair);
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Object *pod = informer_get(self->pods, pods->pdata[i]);
         if (pod != NULL)
             plan_change(plan, &(PlanChange){.what = CHANGE_TELL, .pointer = pair, .object = pod});
     }

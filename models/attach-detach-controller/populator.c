@@ -67,7 +67,7 @@ process_pod_volume(AttachDetachController *self,
                    gboolean add)
 {
     AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
-    AttachPair *pair = adc_pair(self, volume, node);
+    AttachPair *pair = adc_pair(volume, node);
 
     if (volume->spec == NULL)
         set_spec(volume, spec);
@@ -394,7 +394,7 @@ populate_node(AttachDetachController *self, const Node *object)
     for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
         AttachVolume *volume = adc_volume_by_name(self, attached->items[i]);
         if (volume != NULL)
-            adc_set_attached(self, adc_pair(self, volume, node), FALSE, CSI_DEVICE_PATH, TRUE);
+            adc_set_attached(self, adc_pair(volume, node), FALSE, CSI_DEVICE_PATH, TRUE);
     }
     adc_set_in_use(self, node, object->volumes_in_use);
 }
@@ -412,7 +412,7 @@ populate_attachment(AttachDetachController *self, const Attachment *attachment)
     if (spec == NULL || !adc_is_attachable(self, spec))
         return;
     AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
-    AttachPair *pair = adc_pair(self, volume, adc_node(self, attachment->node_name));
+    AttachPair *pair = adc_pair(volume, adc_node(self, attachment->node_name));
     adc_attachment_key(self, pair);
     if (pair->state != ADC_DETACHED)
         return;

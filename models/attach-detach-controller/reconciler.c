@@ -186,7 +186,10 @@ append_name(GString *names, const char *name)
 
 /* ADC-54. */
 static const char *
-multi_attach_text(Plan *plan, const AttachPair *pair, const Object *pod)
+multi_attach_text(const AttachDetachController *self,
+                  Plan *plan,
+                  const AttachPair *pair,
+                  const Object *pod)
 {
     g_autoptr(GString) names = g_string_new(NULL);
     unsigned n_foreign = 0;
@@ -195,8 +198,9 @@ multi_attach_text(Plan *plan, const AttachPair *pair, const Object *pod)
         const AttachPair *other = link->data;
         if (other == pair || other->state != ADC_ATTACHED)
             continue;
-        for (const GSList *pods = other->pods; pods != NULL; pods = pods->next) {
-            const ObjectKey *user = pods->data;
+        g_autoptr(GPtrArray) pods = adc_pods_of(self, other);
+        for (unsigned i = 0; i < pods->len; i++) {
+            const ObjectKey *user = pods->pdata[i];
             if (user->namespace == pod->key->namespace)
                 append_name(names, user->name);
             else
@@ -221,13 +225,14 @@ adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, Atta
 {
     if (pair->multi_attach_reported) /* ADC-55 */
         return;
+    g_autoptr(GPtrArray) pods = adc_pods_of(self, pair);
     plan_because(plan, "ADC-54");
-    for (const GSList *link = pair->pods; link != NULL; link = link->next) {
-        const Object *pod = informer_get(self->pods, link->data);
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Object *pod = informer_get(self->pods, pods->pdata[i]);
         if (pod != NULL)
             plan_event(plan, pod, "Warning", "FailedAttachVolume",
                        "Multi-Attach error for volume \"%s\" %s", pair->volume->spec->name,
-                       multi_attach_text(plan, pair, pod));
+                       multi_attach_text(self, plan, pair, pod));
     }
     plan_change(plan, &(PlanChange){.what = CHANGE_MULTI_ATTACH_TOLD, .pointer = pair});
 }
@@ -309,7 +314,7 @@ plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pai
 
 /* ---- A pass ---- */
 
-/* Walks the pairs of a pass by serial: the pairs queued when the pass began, and the pairs queued
+/* Walks the pairs of a pass by place: the pairs queued when the pass began, and the pairs queued
  * since then, because a pass may take time. */
 typedef struct {
     const GPtrArray *begun, *changed;
@@ -335,24 +340,38 @@ pass_iter_next(PassIter *iter)
         iter->next_begun < iter->begun->len ? iter->begun->pdata[iter->next_begun] : NULL;
     AttachPair *changed =
         iter->next_changed < iter->changed->len ? iter->changed->pdata[iter->next_changed] : NULL;
-    gboolean is_begun = begun != NULL && (changed == NULL || begun->serial <= changed->serial);
+    gboolean is_begun = begun != NULL && (changed == NULL || begun->place <= changed->place);
 
     iter->next_begun += is_begun;
     iter->next_changed += changed != NULL && (!is_begun || changed == begun);
     return is_begun ? begun : changed;
 }
 
+/* ADC-71: GetVolumesToAttach() walks a map of nodes, each with a map of its volumes. */
+static uint64_t
+attach_place(const void *item, SimStream stream, uint64_t walk)
+{
+    const AttachPair *pair = item;
+
+    return sim_map_place(stream, walk, pair->node->hash, pair->volume->hash);
+}
+
 /* ADC-39: the attaches of a pass, then the updates of Nodes. */
 static void
 plan_attaches(const AttachDetachController *self, Plan *plan)
 {
+    SimStream stream = sim_stream(self->base.sim, "attach-detach-controller/attach order");
+    g_autoptr(GPtrArray) wanted = g_ptr_array_new();
     AttachPair *pair;
     PassIter iter;
 
     pass_iter_init(&iter, self, 0);
     while ((pair = pass_iter_next(&iter)) != NULL)
         if (attach_pair_is_wanted(pair))
-            plan_pair_attach(self, plan, pair);
+            g_ptr_array_add(wanted, pair);
+    sim_shuffle(wanted->pdata, wanted->len, attach_place, stream, (uint64_t)plan_now(plan));
+    for (unsigned i = 0; i < wanted->len; i++)
+        plan_pair_attach(self, plan, wanted->pdata[i]);
     adc_plan_reports(self, plan);
 }
 
@@ -365,7 +384,7 @@ decide_detaches(const void *data, Plan *plan)
     AttachPair *pair;
     PassIter iter;
 
-    pass_iter_init(&iter, self, self->pass.pair == NULL ? 0 : self->pass.pair->serial + 1);
+    pass_iter_init(&iter, self, self->pass.pair == NULL ? 0 : self->pass.pair->place + 1);
     while ((pair = pass_iter_next(&iter)) != NULL)
         if (!attach_pair_is_wanted(pair) && pair->state != ADC_DETACHED &&
             plan_pair_detach(self, plan, pair))
@@ -414,12 +433,9 @@ reconcile(void *data)
     adc_verification_pass_begins(self);
     if (sim_is_polling(self->base.sim))
         adc_queue_all(self); /* tests compare this with passes that look at changed pairs only */
-    self->looking_at = g_steal_pointer(&self->queued);
-    self->queued = g_ptr_array_new();
+    adc_begin_walk(self);
     self->pass = (AttachPass){0};
     g_array_set_size(self->reports, 0);
-    for (unsigned i = 0; i < self->looking_at->len; i++)
-        ((AttachPair *)self->looking_at->pdata[i])->is_queued = FALSE;
     sim_ticker_begin_long_pass(self->reconciler);
     plan_start(&(PlanStart){
         .component = &self->base,

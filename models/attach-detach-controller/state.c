@@ -106,6 +106,7 @@ adc_node(AttachDetachController *self, const char *name)
     if (node == NULL) {
         node = g_new0(AttachNode, 1);
         node->name = name;
+        node->hash = sim_hash_string(name);
         node->pairs = g_ptr_array_new();
         g_hash_table_insert(self->nodes_by_name, (void *)name, node);
         objects_key(self->base.objects, KIND_NODE, NULL,
@@ -125,6 +126,7 @@ adc_volume_named(AttachDetachController *self,
     if (volume == NULL) {
         volume = g_new0(AttachVolume, 1);
         volume->name = name;
+        volume->hash = sim_hash_string(name);
         volume->driver = driver;
         volume->handle = handle;
         g_hash_table_insert(self->volumes_by_name, (void *)name, volume);
@@ -164,13 +166,12 @@ adc_find_pair(const AttachVolume *volume, const AttachNode *node)
 }
 
 AttachPair *
-adc_pair(AttachDetachController *self, AttachVolume *volume, AttachNode *node)
+adc_pair(AttachVolume *volume, AttachNode *node)
 {
     AttachPair *pair = adc_find_pair(volume, node);
 
     if (pair == NULL) {
         pair = g_new0(AttachPair, 1);
-        pair->serial = self->n_pairs++;
         pair->volume = volume;
         pair->node = node;
         pair->detach_requested_at = TIME_UNSET;
@@ -216,6 +217,19 @@ adc_is_in_use(const AttachPair *pair)
     return string_list_has(pair->node->in_use, pair->volume->name);
 }
 
+GPtrArray *
+adc_pods_of(const AttachDetachController *self, const AttachPair *pair)
+{
+    SimStream stream = sim_stream(self->base.sim, "attach-detach-controller/pod order");
+    GPtrArray *pods = g_ptr_array_new();
+
+    for (const GSList *link = pair->pods; link != NULL; link = link->next)
+        g_ptr_array_add(pods, link->data);
+    sim_shuffle(pods->pdata, pods->len, object_key_place, stream,
+                (uint64_t)sim_now(self->base.sim));
+    return pods;
+}
+
 Plan *
 adc_plan(const AttachDetachController *self, const AttachPair *pair)
 {
@@ -246,18 +260,52 @@ adc_settle(AttachDetachController *self, AttachPair *pair)
 }
 
 unsigned
-attach_pairs_from(const GPtrArray *pairs, uint64_t serial)
+attach_pairs_from(const GPtrArray *pairs, uint64_t place)
 {
     unsigned low = 0, high = pairs->len;
 
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        if (((const AttachPair *)pairs->pdata[middle])->serial < serial)
+        if (((const AttachPair *)pairs->pdata[middle])->place < place)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+/* ADC-71: GetAttachedVolumes() walks a map of volumes, each with a map of its nodes. */
+static void
+draw_place(const AttachDetachController *self, AttachPair *pair)
+{
+    SimStream stream = sim_stream(self->base.sim, "attach-detach-controller/detach order");
+
+    pair->place =
+        sim_map_place(stream, (uint64_t)self->pass_began_at, pair->volume->hash, pair->node->hash);
+}
+
+static int
+compare_places(const void *a, const void *b)
+{
+    const AttachPair *first = *(AttachPair *const *)a, *second = *(AttachPair *const *)b;
+
+    return first->place < second->place ? -1 : first->place > second->place;
+}
+
+void
+adc_begin_walk(AttachDetachController *self)
+{
+    GPtrArray *pairs = g_steal_pointer(&self->queued);
+
+    self->queued = g_ptr_array_new();
+    self->looking_at = pairs;
+    self->pass_began_at = sim_now(self->base.sim);
+    for (unsigned i = 0; i < pairs->len; i++) {
+        AttachPair *pair = pairs->pdata[i];
+        pair->is_queued = FALSE;
+        draw_place(self, pair);
+    }
+    g_ptr_array_sort(pairs, compare_places);
 }
 
 void
@@ -266,7 +314,12 @@ adc_queue(AttachDetachController *self, AttachPair *pair)
     if (!pair->is_queued) {
         pair->is_queued = TRUE;
         adc_attachment_key(self, pair);
-        g_ptr_array_insert(self->queued, (int)attach_pairs_from(self->queued, pair->serial), pair);
+        if (self->looking_at != NULL)
+            draw_place(self, pair);
+        g_ptr_array_insert(
+            self->queued,
+            self->looking_at == NULL ? -1 : (int)attach_pairs_from(self->queued, pair->place),
+            pair);
     }
     pair->queued_by = sim_cause(self->base.sim);
     sim_ticker_wake(self->reconciler);

@@ -21,7 +21,7 @@ typedef struct AttachNode AttachNode;
 typedef struct {
     AttachVolume *volume;
     AttachNode *node;
-    uint64_t serial;       /* passes look at pairs in this order, the order of creation */
+    uint64_t place;        /* in the walk of the pass under way (ADC-71) */
     ObjectKey *attachment; /* the VolumeAttachment; made when first needed */
     /* Desired: wanted as long as there are pods. */
     GSList *pods; /* of ObjectKey, as they came: mostly one */
@@ -39,6 +39,7 @@ typedef struct {
 /* A volume by its unique name (ADC-8). */
 struct AttachVolume {
     const char *name;            /* interned: "kubernetes.io/csi/<driver>^<handle>" */
+    uint64_t hash;               /* of the name: an entity for random draws */
     const char *driver, *handle; /* interned */
     const ObjectKey
         *spec; /* the PersistentVolume; NULL: known from a node's status only (ADC-26) */
@@ -51,6 +52,7 @@ struct AttachVolume {
 
 struct AttachNode {
     const char *name;      /* interned */
+    uint64_t hash;         /* of the name: an entity for random draws */
     gboolean is_managed;   /* ADC-9; stays */
     StringList *in_use;    /* ADC-22 */
     StringList *report;    /* volumesAttached as it should be */
@@ -105,10 +107,11 @@ typedef struct {
     GHashTable *volumes_by_name;     /* interned name -> AttachVolume */
     GHashTable *nodes_by_name;       /* interned name -> AttachNode */
     GHashTable *pairs_by_attachment; /* ObjectKey -> AttachPair */
-    GPtrArray *queued;               /* of AttachPair, by serial: what the next pass looks at */
-    uint64_t n_pairs;                /* made so far */
-    GPtrArray *nodes_to_update;      /* of AttachNode */
-    GPtrArray *looking_at;           /* the same of the pass under way; NULL: none */
+    /* Of AttachPair: what the next pass looks at; during a pass by place, as @looking_at. */
+    GPtrArray *queued;
+    GPtrArray *nodes_to_update; /* of AttachNode */
+    GPtrArray *looking_at;      /* the same of the pass under way; NULL: none */
+    SimTime pass_began_at;
     AttachPass pass;
     GArray *reports; /* of NodeReport: of the pass */
     AttachVerification verification;
@@ -136,7 +139,7 @@ AttachVolume *adc_volume_named(AttachDetachController *self,
                                const char *name,
                                const char *driver,
                                const char *handle);
-AttachPair *adc_pair(AttachDetachController *self, AttachVolume *volume, AttachNode *node);
+AttachPair *adc_pair(AttachVolume *volume, AttachNode *node);
 AttachPair *adc_find_pair(const AttachVolume *volume, const AttachNode *node);
 /* The key of its VolumeAttachment (ADC-59). */
 ObjectKey *adc_attachment_key(AttachDetachController *self, AttachPair *pair);
@@ -145,10 +148,15 @@ ObjectKey *adc_attachment_key(AttachDetachController *self, AttachPair *pair);
 OperationKey adc_attach_key(const AttachPair *pair);
 OperationKey adc_detach_key(const AttachPair *pair);
 gboolean adc_is_in_use(const AttachPair *pair);
+/* ADC-71: the pods that want the pair, in the order of a walk over a map. Returns: (owned): of
+ * ObjectKey */
+GPtrArray *adc_pods_of(const AttachDetachController *self, const AttachPair *pair);
 /* The operation under way; NULL: none */
 Plan *adc_plan(const AttachDetachController *self, const AttachPair *pair);
-/* Returns: the index of the first of @pairs, which are sorted by serial, from @serial on */
-unsigned attach_pairs_from(const GPtrArray *pairs, uint64_t serial);
+/* Returns: the index of the first of @pairs, which are sorted by place, from @place on */
+unsigned attach_pairs_from(const GPtrArray *pairs, uint64_t place);
+/* The pass that begins looks at what is queued. */
+void adc_begin_walk(AttachDetachController *self);
 /* Queues all pairs, as a loop that never sleeps. */
 void adc_queue_all(AttachDetachController *self);
 

@@ -75,6 +75,7 @@ struct Kubelet {
     GPtrArray *due;          /* volumes at which the next reconciler pass must look */
     GPtrArray *passing;      /* volumes of the pass under way; else empty */
     GQueue reports;          /* workers whose status is to be written; by their report_link */
+    unsigned n_in_round;     /* the first of them, which this round writes (KVM-89) */
     gboolean driver_changed; /* a CSIDriver has, since the populator's last pass */
     GPtrArray *populating;   /* workers of the pass under way; NULL: none */
     PodWorker *populated;    /* the worker that the pass is at */

@@ -85,14 +85,27 @@ reconcile(NodePlugin *self)
                                             : plugin_registration_decide_register);
 }
 
+static uint64_t
+plugin_place(const void *plugin, SimStream stream, uint64_t walk)
+{
+    return sim_random_bits(stream, ((const NodePlugin *)plugin)->driver, walk);
+}
+
+/* REG-12: GetPluginsToRegister() walks a map of sockets. */
 static gboolean
 plugin_pass(void *data)
 {
     Kubelet *self = data;
+    g_autofree void **plugins = g_new(void *, self->n_plugins);
+    uint64_t walk = sim_hash_combine(self->node_key->hash, (uint64_t)sim_now(self->base.sim));
     gboolean more = FALSE;
 
+    for (unsigned i = 0; i < self->n_plugins; i++)
+        plugins[i] = &self->plugins[i];
+    sim_shuffle(plugins, self->n_plugins, plugin_place,
+                sim_stream(self->base.sim, "kubelet/registration order"), walk);
     for (unsigned i = 0; i < self->n_plugins; i++) {
-        NodePlugin *plugin = &self->plugins[i];
+        NodePlugin *plugin = plugins[i];
         reconcile(plugin);
         more |= !plugin->running && plugin->actual != plugin->desired;
     }

@@ -249,6 +249,7 @@ report_done(void *data, Plan *plan, PlanEnd end, const char *message)
     (void)message;
     worker->reporting = FALSE;
     if (end == PLAN_FAILED) {
+        self->n_in_round = 0;
         report_again_later(worker);
         return;
     }
@@ -258,19 +259,50 @@ report_done(void *data, Plan *plan, PlanEnd end, const char *message)
     report_next(self);
 }
 
+static uint64_t
+worker_place(const void *worker, SimStream stream, uint64_t walk)
+{
+    return object_key_place(((const PodWorker *)worker)->key, stream, walk);
+}
+
+/* KVM-89: syncBatch() walks a map of all statuses and takes those that are new. */
+static void
+begin_round(Kubelet *self)
+{
+    g_autoptr(GPtrArray) workers = NULL;
+    GList *link;
+
+    self->n_in_round = self->reports.length;
+    if (self->n_in_round < 2)
+        return;
+    workers = g_ptr_array_sized_new(self->n_in_round);
+    while ((link = g_queue_pop_head_link(&self->reports)) != NULL)
+        g_ptr_array_add(workers, link->data);
+    sim_shuffle(workers->pdata, workers->len, worker_place,
+                sim_stream(self->base.sim, "kubelet/status order"),
+                (uint64_t)sim_now(self->base.sim));
+    for (unsigned i = 0; i < workers->len; i++)
+        g_queue_push_tail_link(&self->reports, &((PodWorker *)workers->pdata[i])->report_link);
+}
+
 static void
 report_next(Kubelet *self)
 {
-    GList *link = self->reporting_pod ? NULL : g_queue_pop_head_link(&self->reports);
     PlanStart start = {
         .component = &self->base,
         .decide = decide_report,
         .done = report_done,
     };
 
+    if (self->reporting_pod)
+        return;
+    if (self->n_in_round == 0)
+        begin_round(self);
+    GList *link = g_queue_pop_head_link(&self->reports);
     if (link == NULL)
         return;
     PodWorker *worker = link->data;
+    self->n_in_round--;
     start.operation = worker;
     start.key = worker->key;
     worker->report_queued = FALSE;

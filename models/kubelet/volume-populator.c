@@ -445,6 +445,12 @@ volume_populator_on_driver(void *data, const Object *before, const Object *after
     sim_ticker_wake(self->populator);
 }
 
+static uint64_t
+worker_place(const void *worker, SimStream stream, uint64_t walk)
+{
+    return object_key_place(((const PodWorker *)worker)->key, stream, walk);
+}
+
 gboolean
 volume_populator_pass(void *data)
 {
@@ -461,6 +467,10 @@ volume_populator_pass(void *data)
     }
     self->populating = g_steal_pointer(&self->unprocessed);
     self->unprocessed = g_ptr_array_new();
+    /* KVM-91: GetPods() walks a map. */
+    sim_shuffle(self->populating->pdata, self->populating->len, worker_place,
+                sim_stream(self->base.sim, "kubelet/populator order"),
+                (uint64_t)sim_now(self->base.sim));
     sim_ticker_begin_long_pass(self->populator);
     populate_next(self);
     return FALSE;

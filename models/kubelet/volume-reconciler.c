@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "operation-executor.h"
+#include "pod-worker.h"
 
 /* The loop that brings actual state towards desired state:
  * pkg/kubelet/volumemanager/reconciler/reconciler.go.
@@ -40,9 +41,51 @@ const RuleTable kubelet_mount_rules =
 
 /* ---- A pass: KVM-33 ---- */
 
+static uint64_t
+volume_place(const void *volume, SimStream stream, uint64_t walk)
+{
+    return sim_random_bits(stream, sim_hash_string(((const NodeVolume *)volume)->name), walk);
+}
+
+static uint64_t
+mount_place(const void *mount, SimStream stream, uint64_t walk)
+{
+    return sim_random_bits(stream, ((const PodMount *)mount)->worker->key->hash, walk);
+}
+
+/* KVM-90: each of the three loops of a pass walks a map of volumes, the first two also a map of the
+ * volume's pods. @stream: of the loop */
+static void
+shuffle(const Kubelet *self, GPtrArray *items, SimPlace place, const char *stream)
+{
+    uint64_t walk = sim_hash_combine(self->node_key->hash, (uint64_t)sim_now(self->base.sim));
+
+    sim_shuffle(items->pdata, items->len, place, sim_stream(self->base.sim, stream), walk);
+}
+
+/* The list keeps the order until the next walk. */
+static void
+shuffle_pods(const Kubelet *self, NodeVolume *volume)
+{
+    PodMount **end = &volume->mounts;
+
+    if (volume->mounts == NULL || volume->mounts->next == NULL)
+        return;
+    g_autoptr(GPtrArray) mounts = g_ptr_array_new();
+    for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
+        g_ptr_array_add(mounts, mount);
+    shuffle(self, mounts, mount_place, "kubelet/order of pods");
+    for (unsigned i = 0; i < mounts->len; i++) {
+        *end = mounts->pdata[i];
+        end = &(*end)->next;
+    }
+    *end = NULL;
+}
+
 static void
 unmount_volumes(Kubelet *self, NodeVolume *volume)
 {
+    shuffle_pods(self, volume);
     for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next) {
         if (mount->state != MOUNT_NONE && !mount->desired &&
             !volume_operation_is_pending(volume, mount))
@@ -69,6 +112,7 @@ mount_facts(const Kubelet *self, const NodeVolume *volume, const PodMount *mount
 static void
 mount_volumes(Kubelet *self, NodeVolume *volume)
 {
+    shuffle_pods(self, volume);
     for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next) {
         if (!mount->desired)
             continue;
@@ -119,10 +163,15 @@ volume_reconciler_pass(void *data)
     self->passing = due;
     for (unsigned i = 0; i < due->len; i++)
         ((NodeVolume *)due->pdata[i])->due = FALSE;
+    if (may_unmount)
+        shuffle(self, due, volume_place, "kubelet/unmount order");
     for (unsigned i = 0; may_unmount && i < due->len; i++)
         unmount_volumes(self, released(self, due->pdata[i]));
+    shuffle(self, due, volume_place, "kubelet/mount order");
     for (unsigned i = 0; i < due->len; i++)
         mount_volumes(self, released(self, due->pdata[i]));
+    if (may_unmount)
+        shuffle(self, due, volume_place, "kubelet/tear-down order");
     for (unsigned i = 0; may_unmount && i < due->len; i++)
         tear_down(self, released(self, due->pdata[i])); /* may free it */
     sim_set_cause(self->base.sim, cause);

@@ -181,50 +181,27 @@ object_event(void *component, const Object *before, const Object *after)
     enqueue(component, (after == NULL ? before : after)->key);
 }
 
-/* One object of a resync, and its place in a walk over a hash map. */
-typedef struct {
-    uint64_t place;
-    const ObjectKey *key;
-} ResyncItem;
-
 static void
-add_resync_item(const PvController *self, GArray *items, const ObjectKey *key)
-{
-    SimStream stream = sim_stream(self->base.sim, "pv-controller/resync order");
-    ResyncItem item = {sim_random_bits(stream, key->hash, (uint64_t)sim_now(self->base.sim)), key};
-
-    g_array_append_val(items, item);
-}
-
-static int
-compare_places(const void *a, const void *b)
-{
-    const ResyncItem *first = a, *second = b;
-
-    return first->place < second->place ? -1 : first->place > second->place;
-}
-
-static void
-collect_all(const PvController *self, GArray *items, const Informer *informer)
+collect_all(GPtrArray *keys, const Informer *informer)
 {
     InformerIter iter;
     const Object *object;
 
     informer_iter_init(&iter, informer);
     while ((object = informer_iter_next(&iter)) != NULL)
-        add_resync_item(self, items, object->key);
+        g_ptr_array_add(keys, (void *)object->key);
 }
 
 static void
 collect_unsettled(const PvController *self,
-                  GArray *items,
+                  GPtrArray *keys,
                   const Informer *informer,
                   ObjectKind kind)
 {
     for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, kind, &slot); slot++) {
-        const ObjectKey *key = objects_key_at(self->base.objects, kind, slot);
+        ObjectKey *key = objects_key_at(self->base.objects, kind, slot);
         if (informer_get(informer, key) != NULL)
-            add_resync_item(self, items, key);
+            g_ptr_array_add(keys, key);
     }
 }
 
@@ -234,15 +211,17 @@ collect_unsettled(const PvController *self,
 static void
 enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
 {
-    g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(ResyncItem));
+    SimStream stream = sim_stream(self->base.sim, "pv-controller/resync order");
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
 
     if (sim_is_polling(self->base.sim))
-        collect_all(self, items, informer);
+        collect_all(keys, informer);
     else
-        collect_unsettled(self, items, informer, kind);
-    g_array_sort(items, compare_places);
-    for (unsigned i = 0; i < items->len; i++)
-        enqueue_again(self, g_array_index(items, ResyncItem, i).key);
+        collect_unsettled(self, keys, informer, kind);
+    sim_shuffle(keys->pdata, keys->len, object_key_place, stream,
+                (uint64_t)sim_now(self->base.sim));
+    for (unsigned i = 0; i < keys->len; i++)
+        enqueue_again(self, keys->pdata[i]);
 }
 
 /* PVC-4: all claims, then all volumes. The ticker sleeps when all are settled. */

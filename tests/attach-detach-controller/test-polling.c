@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/volume/plugins.h"
 #include "tests/attach-detach-controller/attach-world.h"
 
 #include <setjmp.h>
@@ -96,10 +97,96 @@ polling_equals_sleeping(void **state)
     assert_true(n_asked > 0);
 }
 
+/* ---- Bursts ---- */
+
+static const char *const volumes[] = {"a", "b", "c", "d", NULL};
+#define N_VOLUMES 4
+
+static const char *
+node_of(unsigned i)
+{
+    return i % 2 == 0 ? "node-1" : "node-2";
+}
+
+/* Writes the numbers of the volumes into @order, as requests of this verb come in @log. */
+static void
+read_order(const StorageWorld *world, const char *log, const char *verb, char *order)
+{
+    const char *places[N_VOLUMES];
+
+    for (unsigned i = 0; i < N_VOLUMES; i++) {
+        ObjectKey *va = volume_attachment_key(world->objects, word(world, DRIVER),
+                                              word(world, volumes[i]), word(world, node_of(i)));
+        g_autofree char *request = g_strconcat(verb, " va/", va->name, NULL);
+        places[i] = strstr(log, request);
+        assert_non_null(places[i]);
+    }
+    for (unsigned i = 0; i < N_VOLUMES; i++) {
+        unsigned place = 0;
+        for (unsigned k = 0; k < N_VOLUMES; k++)
+            place += places[k] < places[i];
+        order[place] = (char)('0' + i);
+    }
+    order[N_VOLUMES] = '\0';
+}
+
+/* Four pods on two nodes come at once, and go at once. Returns: (owned): all requests */
+static char *
+burst(uint64_t seed, gboolean polling, char *attaches, char *detaches)
+{
+    StorageWorld world;
+
+    storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .polling = polling});
+    create_node(&world, "node-1", NULL, NULL);
+    create_node(&world, "node-2", NULL, NULL);
+    create_claims(&world, volumes, ACCESS_RWO);
+    storage_world_start(&world);
+    world.log_times = TRUE;
+    for (unsigned i = 0; i < N_VOLUMES; i++)
+        pod_with_claim(&world, volumes[i], volumes[i], node_of(i));
+    go_on(&world, SIM_SECOND);
+    attacher_attaches_all(&world);
+    go_on(&world, 5 * SIM_SECOND);
+    for (unsigned i = 0; i < N_VOLUMES; i++)
+        remove_pod(&world, volumes[i]);
+    go_on(&world, 5 * SIM_SECOND);
+    char *log = g_strdup(storage_world_log(&world));
+    read_order(&world, log, "POST", attaches);
+    read_order(&world, log, "DELETE", detaches);
+    storage_world_clear(&world);
+    return log;
+}
+
+/* ADC-71: each pass walks maps in an order of its own: of volumes for detaches; for attaches of
+ * nodes, and of the volumes of each. A loop that sleeps takes the same order. */
+static void
+a_burst_comes_in_any_order(void **state)
+{
+    g_autoptr(GHashTable) attach_orders =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) detach_orders =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    char attaches[N_VOLUMES + 1], detaches[N_VOLUMES + 1];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        g_autofree char *polling = burst(seed, TRUE, attaches, detaches);
+        g_autofree char *sleeping = burst(seed, FALSE, attaches, detaches);
+        assert_string_equal(sleeping, polling);
+        assert_int_equal(attaches[0] % 2, attaches[1] % 2);
+        assert_int_equal(attaches[2] % 2, attaches[3] % 2);
+        g_hash_table_add(attach_orders, g_strdup(attaches));
+        g_hash_table_add(detach_orders, g_strdup(detaches));
+    }
+    assert_int_equal(g_hash_table_size(attach_orders), 8);
+    assert_in_range(g_hash_table_size(detach_orders), 16, 24);
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(polling_equals_sleeping)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(polling_equals_sleeping),
+                                       cmocka_unit_test(a_burst_comes_in_any_order)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

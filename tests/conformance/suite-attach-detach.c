@@ -98,7 +98,7 @@ volume_of(const World *world, const json_t *args)
 static AttachPair *
 pair_of(const World *world, const json_t *args)
 {
-    return adc_pair(world->controller, volume_of(world, args), node_of(world, args));
+    return adc_pair(volume_of(world, args), node_of(world, args));
 }
 
 /* ---- Actual state ---- */
@@ -420,8 +420,7 @@ static json_t *
 add_pod(void *data, const json_t *args, gboolean *failed)
 {
     const World *world = data;
-    AttachPair *pair =
-        adc_pair(world->controller, volume_of_spec(world, args), node_of(world, args));
+    AttachPair *pair = adc_pair(volume_of_spec(world, args), node_of(world, args));
     ObjectKey *pod = case_key(world->self, KIND_POD, json_path_string(args, "pod"));
 
     g_hash_table_insert(world->pods, (void *)arg(world, args, "podName"), pod);
@@ -575,7 +574,7 @@ import_users(World *world)
         adc_manage_node(node);
         json_array_foreach(json_object_get(item, "pods"), k, pod) {
             import_pod(world, node->name, json_string_value(pod));
-            adc_add_pod(world->controller, adc_pair(world->controller, volume, node),
+            adc_add_pod(world->controller, adc_pair(volume, node),
                         case_key(self, KIND_POD, json_string_value(pod)));
         }
     }
@@ -585,8 +584,7 @@ import_users(World *world)
             continue;
         }
         AttachNode *node = adc_node(world->controller, word(world, json_string_value(name)));
-        adc_set_attached(world->controller, adc_pair(world->controller, volume, node), TRUE,
-                         CSI_DEVICE_PATH, TRUE);
+        adc_set_attached(world->controller, adc_pair(volume, node), TRUE, CSI_DEVICE_PATH, TRUE);
     }
 }
 

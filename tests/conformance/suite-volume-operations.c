@@ -148,7 +148,7 @@ run_attaches(Case *self)
     volume->has_spec = TRUE;
     for (unsigned i = 0; i < N_AT_ONCE; i++) {
         g_autofree char *name = g_strdup_printf("node-%u", says(self, "different node") ? i : 0);
-        AttachPair *pair = adc_pair(controller, volume, adc_node(controller, word(self, name)));
+        AttachPair *pair = adc_pair(volume, adc_node(controller, word(self, name)));
         n += start(operations, controller,
                    is_detach ? adc_detach_key(pair) : adc_attach_key(pair)) == OPERATION_STARTED;
     }

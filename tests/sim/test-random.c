@@ -178,6 +178,102 @@ below_is_below(void **state)
     assert_true(sim_random_below(stream, 0, 0, UINT64_MAX) < UINT64_MAX);
 }
 
+/* ---- Walks over maps ---- */
+
+typedef struct {
+    uint64_t outer, inner;
+} Item;
+
+static uint64_t
+place_of(const void *item, SimStream stream, uint64_t walk)
+{
+    return sim_random_bits(stream, ((const Item *)item)->inner, walk);
+}
+
+static uint64_t
+place_within(const void *item, SimStream stream, uint64_t walk)
+{
+    return sim_map_place(stream, walk, ((const Item *)item)->outer, ((const Item *)item)->inner);
+}
+
+/* All 24 orders of four items are equally likely. */
+static void
+a_walk_takes_any_order(void **state)
+{
+    SimStream stream = sim_stream_from(1, 0, "walk");
+    Item items[4] = {
+        {0, 0},
+        {0, 1},
+        {0, 2},
+        {0, 3}
+    };
+    unsigned counts[24] = {0};
+
+    (void)state;
+    for (uint64_t walk = 0; walk < 24000; walk++) {
+        void *order[] = {&items[0], &items[1], &items[2], &items[3]};
+        unsigned code = 0;
+        sim_shuffle(order, 4, place_of, stream, walk);
+        for (unsigned i = 0; i < 4; i++) { /* Lehmer's code */
+            unsigned n_less = 0;
+            for (unsigned k = i + 1; k < 4; k++)
+                n_less += (Item *)order[k] < (Item *)order[i];
+            code = code * (4 - i) + n_less;
+        }
+        counts[code]++;
+    }
+    assert_chi_squared(counts, 24, 24000);
+}
+
+/* A walk that leaves items out takes the others in the same order, whatever the order they had. */
+static void
+a_part_of_a_walk_keeps_its_order(void **state)
+{
+    SimStream stream = sim_stream_from(1, 0, "walk");
+    Item items[8];
+
+    (void)state;
+    for (unsigned i = 0; i < 8; i++)
+        items[i] = (Item){0, i};
+    for (uint64_t walk = 0; walk < 100; walk++) {
+        void *all[8], *odd[] = {&items[7], &items[5], &items[3], &items[1]};
+        unsigned at = 0;
+        for (unsigned i = 0; i < 8; i++)
+            all[i] = &items[i];
+        sim_shuffle(all, 8, place_of, stream, walk);
+        sim_shuffle(odd, 4, place_of, stream, walk);
+        for (unsigned i = 0; i < 8; i++)
+            if (((Item *)all[i])->inner % 2 == 1)
+                assert_ptr_equal(all[i], odd[at++]);
+        assert_int_equal(at, 4);
+    }
+}
+
+/* Items of a map within a map follow each other; both maps take any order. */
+static void
+a_map_within_a_map_stays_together(void **state)
+{
+    SimStream stream = sim_stream_from(1, 0, "walk");
+    Item items[4] = {
+        {0, 7},
+        {0, 8},
+        {1, 7},
+        {1, 8}
+    };
+    unsigned counts[8] = {0};
+
+    (void)state;
+    for (uint64_t walk = 0; walk < 8000; walk++) {
+        void *order[] = {&items[0], &items[1], &items[2], &items[3]};
+        sim_shuffle(order, 4, place_within, stream, walk);
+        Item *const *sorted = (Item *const *)order;
+        assert_int_equal(sorted[0]->outer, sorted[1]->outer);
+        assert_int_equal(sorted[2]->outer, sorted[3]->outer);
+        counts[sorted[0]->outer * 4 + (sorted[0]->inner - 7) * 2 + (sorted[2]->inner - 7)]++;
+    }
+    assert_chi_squared(counts, 8, 8000);
+}
+
 int
 main(void)
 {
@@ -190,5 +286,8 @@ main(void)
     TEST(tests, every_bit_matters);
     TEST(tests, uniform_is_open);
     TEST(tests, below_is_below);
+    TEST(tests, a_walk_takes_any_order);
+    TEST(tests, a_part_of_a_walk_keeps_its_order);
+    TEST(tests, a_map_within_a_map_stays_together);
     return test_list_run("random", tests);
 }

@@ -296,6 +296,12 @@ object_key_place(const void *key, SimStream stream, uint64_t walk)
     return sim_random_bits(stream, ((const ObjectKey *)key)->hash, walk);
 }
 
+uint64_t
+object_place(const void *object, SimStream stream, uint64_t walk)
+{
+    return object_key_place(((const Object *)object)->key, stream, walk);
+}
+
 ObjectKey *
 objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {

@@ -61,6 +61,8 @@ typedef struct {
 
 /* For sim_shuffle() of ObjectKeys: the walk of a map by name. */
 uint64_t object_key_place(const void *key, SimStream stream, uint64_t walk);
+uint64_t
+object_place(const void *object, SimStream stream, uint64_t walk); /* the same of Objects */
 
 typedef struct Objects Objects; /* the strings and keys of one run */
 Objects *objects_new(uint64_t seed);

@@ -45,6 +45,8 @@ node_id_of(const ExternalAttacher *self, const Attachment *attachment)
 static void
 compare_all(ExternalAttacher *self)
 {
+    SimStream stream = sim_stream(self->base.sim, "external-attacher/reconcile order");
+    g_autoptr(GPtrArray) differ = g_ptr_array_new();
     InformerIter attachments;
     const Object *object;
 
@@ -60,8 +62,13 @@ compare_all(ExternalAttacher *self)
             is_published(self, volume, node_id) == attachment->attached)
             continue;
         g_hash_table_add(self->forced, (void *)object->key);
-        workers_add(self->attachment_workers, object->key);
+        g_ptr_array_add(differ, (void *)object->key);
     }
+    /* CGO-8: the lister's store is a map. */
+    sim_shuffle(differ->pdata, differ->len, object_key_place, stream,
+                (uint64_t)sim_now(self->base.sim));
+    for (unsigned i = 0; i < differ->len; i++)
+        workers_add(self->attachment_workers, differ->pdata[i]);
 }
 
 void

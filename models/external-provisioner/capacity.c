@@ -440,19 +440,46 @@ capacity_named(Capacity *self, const ObjectKey *key)
 
 /* ---- Refreshing ---- */
 
-static void
-queue_item(Capacity *self, const CapacityItem *item)
+static uint64_t
+item_place(const void *item, SimStream stream, uint64_t walk)
 {
-    if (item->wanted)
-        workers_add(self->workers, item->key);
+    return object_key_place(((const CapacityItem *)item)->key, stream, walk);
+}
+
+/* CAP-5: the items stand in a map. @only: NULL: all */
+static void
+queue_items(Capacity *self,
+            gboolean (*only)(const CapacityItem *item, const void *arg),
+            const void *arg)
+{
+    Sim *sim = self->options.component->sim;
+    SimStream stream = sim_stream(sim, "external-provisioner/capacity order");
+    g_autoptr(GPtrArray) items = g_ptr_array_new();
+
+    for (unsigned i = 0; i < self->items->len; i++)
+        if (item_at(self, i)->wanted && (only == NULL || only(item_at(self, i), arg)))
+            g_ptr_array_add(items, item_at(self, i));
+    sim_shuffle(items->pdata, items->len, item_place, stream, (uint64_t)sim_now(sim));
+    for (unsigned i = 0; i < items->len; i++)
+        workers_add(self->workers, ((CapacityItem *)items->pdata[i])->key);
+}
+
+static gboolean
+is_of_class(const CapacityItem *item, const void *class_name)
+{
+    return item->class_name == class_name;
+}
+
+static gboolean
+is_of_segment(const CapacityItem *item, const void *segment)
+{
+    return string_map_equal(item->segment, segment);
 }
 
 void
 capacity_refresh_class(Capacity *self, const char *class_name)
 {
-    for (unsigned i = 0; i < self->items->len; i++)
-        if (item_at(self, i)->class_name == class_name)
-            queue_item(self, item_at(self, i));
+    queue_items(self, is_of_class, class_name);
 }
 
 gboolean
@@ -481,11 +508,8 @@ capacity_refresh_affinity(Capacity *self, const NodeSelector *affinity)
 {
     for (unsigned i = 0; i < affinity->n_terms; i++) {
         g_autoptr(StringMap) segment = NULL;
-        if (!capacity_term_segment(&affinity->terms[i], &segment))
-            continue;
-        for (unsigned k = 0; k < self->items->len; k++)
-            if (string_map_equal(item_at(self, k)->segment, segment))
-                queue_item(self, item_at(self, k));
+        if (capacity_term_segment(&affinity->terms[i], &segment))
+            queue_items(self, is_of_segment, segment);
     }
 }
 
@@ -502,10 +526,7 @@ capacity_refresh_volume(Capacity *self, const Volume *volume)
 static gboolean
 poll_capacity(void *data)
 {
-    Capacity *self = data;
-
-    for (unsigned i = 0; i < self->items->len; i++)
-        queue_item(self, item_at(self, i));
+    queue_items(data, NULL, NULL);
     return TRUE;
 }
 

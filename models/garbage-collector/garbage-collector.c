@@ -64,11 +64,12 @@ missing_owner(const GarbageCollector *self, const Object *object)
     return has_known_owner ? NULL : missing;
 }
 
-/* WL-100: looks at the dependents of an owner that has gone. */
+/* WL-100: looks at the dependents of an owner that has gone. CGO-8: they stand in a map. */
 static void
 owner_changed(void *data, const Object *before, const Object *after)
 {
     GarbageCollector *self = data;
+    SimStream stream = sim_stream(self->base.sim, "garbage-collector/order");
 
     if (after != NULL)
         return;
@@ -76,8 +77,10 @@ owner_changed(void *data, const Object *before, const Object *after)
         ObjectKind kind = dependent_kinds[i];
         unsigned n;
         const Object *const *dependents = informer_index_get(self->by_owner[kind], before->key, &n);
+        g_autofree const Object **order = g_memdup2(dependents, n * sizeof dependents[0]);
+        sim_shuffle((void **)order, n, object_place, stream, (uint64_t)sim_now(self->base.sim));
         for (unsigned k = 0; k < n; k++)
-            workers_add(self->workers[kind], dependents[k]->key);
+            workers_add(self->workers[kind], order[k]->key);
     }
 }
 

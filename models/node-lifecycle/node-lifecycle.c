@@ -172,14 +172,18 @@ add_pods_not_ready(const NodeLifecycle *self, Plan *plan, const char *node_name)
 {
     unsigned n;
     const Object *const *pods = informer_index_get(self->pods_by_node, node_name, &n);
+    g_autofree const Object **order = g_memdup2(pods, n * sizeof pods[0]);
     const Edit *edit = new_edit(self, plan, "", "");
 
     plan_because(plan, "NL-23");
+    sim_shuffle((void **)order, n, object_place,
+                sim_stream(self->base.sim, "node-lifecycle/order of pods"),
+                (uint64_t)plan_now(plan)); /* CGO-8 */
     for (unsigned i = 0; i < n; i++) {
-        if (!pod_is_ready(POD_CONST(pods[i])))
+        if (!pod_is_ready(POD_CONST(order[i])))
             continue;
-        plan_update_status(plan, pods[i], edit_pod_not_ready, edit, PLAN_GO_ON);
-        plan_event(plan, pods[i], "Warning", "NodeNotReady", "Node is not ready");
+        plan_update_status(plan, order[i], edit_pod_not_ready, edit, PLAN_GO_ON);
+        plan_event(plan, order[i], "Warning", "NodeNotReady", "Node is not ready");
     }
 }
 
@@ -582,21 +586,35 @@ tell(NodeLifecycle *self, const Object *node, const char *reason, const char *wh
                                           name, of));
 }
 
-static void
-tell_of_nodes(NodeLifecycle *self)
+/* CGO-8: the lister's store is a map. Returns: (owned): of Node */
+static GPtrArray *
+nodes_in_order(const NodeLifecycle *self)
 {
+    SimStream stream = sim_stream(self->base.sim, "node-lifecycle/order of nodes");
+    GPtrArray *order = g_ptr_array_new();
     InformerIter nodes;
     const Object *node;
 
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL)
+        g_ptr_array_add(order, (void *)node);
+    sim_shuffle(order->pdata, order->len, object_place, stream, (uint64_t)sim_now(self->base.sim));
+    return order;
+}
+
+static void
+tell_of_nodes(NodeLifecycle *self, const GPtrArray *nodes)
+{
     for (unsigned i = 0; i < self->gone->len; i++)
         tell(self, self->gone->pdata[i], "RemovingNode", "Removing", "from");
     g_ptr_array_set_size(self->gone, 0);
     if (informer_count(self->nodes) == g_hash_table_size(self->registered))
         return;
-    informer_iter_init(&nodes, self->nodes);
-    while ((node = informer_iter_next(&nodes)) != NULL)
+    for (unsigned i = 0; i < nodes->len; i++) {
+        const Object *node = nodes->pdata[i];
         if (g_hash_table_add(self->registered, (void *)node->key))
             tell(self, node, "RegisteredNode", "Registered", "in");
+    }
 }
 
 /* TIM-55: a pass ends when the nodes that it found bad are marked, and their pods. */
@@ -604,17 +622,15 @@ static gboolean
 monitor_pass(void *data)
 {
     NodeLifecycle *self = data;
-    InformerIter nodes;
-    const Object *node;
+    g_autoptr(GPtrArray) nodes = nodes_in_order(self);
     gboolean all_full = judge_zones(self), again = FALSE;
 
-    tell_of_nodes(self);
+    tell_of_nodes(self, nodes);
     if (self->all_full && !all_full)
         forget_probes(self);
     self->all_full = all_full;
-    informer_iter_init(&nodes, self->nodes);
-    while ((node = informer_iter_next(&nodes)) != NULL)
-        again |= look_at_node(self, node);
+    for (unsigned i = 0; i < nodes->len; i++)
+        again |= look_at_node(self, nodes->pdata[i]);
     if (self->n_of_pass > 0) {
         self->pass_is_long = TRUE;
         sim_ticker_begin_long_pass(self->monitor);

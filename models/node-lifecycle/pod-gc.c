@@ -254,6 +254,7 @@ static gboolean
 pass(void *data)
 {
     PodGc *self = data;
+    g_autoptr(GPtrArray) found = g_ptr_array_new();
     InformerIter pods;
     const Object *pod;
     gboolean again = FALSE;
@@ -264,7 +265,12 @@ pass(void *data)
     }
     informer_iter_init(&pods, self->pods);
     while ((pod = informer_iter_next(&pods)) != NULL)
-        again |= act(self, pod, judge(self, pod));
+        if (judge(self, pod)->then != POD_KEEP)
+            g_ptr_array_add(found, (void *)pod);
+    sim_shuffle(found->pdata, found->len, object_place, sim_stream(self->base.sim, "pod-gc/order"),
+                (uint64_t)sim_now(self->base.sim)); /* CGO-8 */
+    for (unsigned i = 0; i < found->len; i++)
+        again |= act(self, found->pdata[i], judge(self, found->pdata[i]));
     return again || sim_is_polling(self->base.sim);
 }
 

@@ -302,8 +302,11 @@ node_event(void *data, const Object *before, const Object *after)
     if (after == NULL || !no_execute_changed(before, after))
         return;
     const Object *const *pods = informer_index_get(self->pods_by_node, object_name(after), &n);
+    g_autofree const Object **order = g_memdup2(pods, n * sizeof pods[0]);
+    sim_shuffle((void **)order, n, object_place, sim_stream(self->base.sim, "taint-eviction/order"),
+                (uint64_t)sim_now(self->base.sim)); /* CGO-8 */
     for (unsigned i = 0; i < n; i++)
-        look_at_pod(self, pods[i], (const Node *)after);
+        look_at_pod(self, order[i], (const Node *)after);
 }
 
 static void

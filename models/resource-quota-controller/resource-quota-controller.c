@@ -217,12 +217,18 @@ static gboolean
 resync_pass(void *data)
 {
     QuotaController *self = data;
+    SimStream stream = sim_stream(self->base.sim, "resource-quota-controller/resync order");
+    g_autoptr(GPtrArray) quotas = g_ptr_array_new();
     InformerIter iter;
     const Object *quota;
 
     informer_iter_init(&iter, self->quotas);
     while ((quota = informer_iter_next(&iter)) != NULL)
-        workers_add(self->primary, quota->key);
+        g_ptr_array_add(quotas, (void *)quota->key);
+    sim_shuffle(quotas->pdata, quotas->len, object_key_place, stream,
+                (uint64_t)sim_now(self->base.sim)); /* CGO-8 */
+    for (unsigned i = 0; i < quotas->len; i++)
+        workers_add(self->primary, quotas->pdata[i]);
     return FALSE; /* a quota that is out of date then wakes it */
 }
 

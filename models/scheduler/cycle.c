@@ -51,6 +51,7 @@ cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
         .zone_label = strings_intern(strings, "topology.kubernetes.io/zone"),
         .tie_break = sim_stream(sim, "kube-scheduler/tie-break"),
         .preemption_offset = sim_stream(sim, "kube-scheduler/preemption-offset"),
+        .preemption_order = sim_stream(sim, "kube-scheduler/preemption-order"),
     };
     self->free_volumes = informer_add_index(self->volumes, index_free_volumes);
     self->reserved_volumes = informer_add_index(self->volumes, index_reserved_volumes);

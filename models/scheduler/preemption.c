@@ -194,16 +194,27 @@ is_better(const Candidate *candidate, const Candidate *best)
     return first_start(candidate) > first_start(best);
 }
 
-static const Candidate *
-choose_candidate(const GArray *candidates)
+static uint64_t
+candidate_place(const void *candidate, SimStream stream, uint64_t walk)
 {
-    const Candidate *best = &g_array_index(candidates, Candidate, 0);
+    return object_key_place(((const Candidate *)candidate)->node->key, stream, walk);
+}
 
-    for (unsigned i = 1; i < candidates->len; i++) {
-        const Candidate *candidate = &g_array_index(candidates, Candidate, i);
-        if (is_better(candidate, best))
-            best = candidate;
-    }
+/* SCH-113: among equals the first of a map, which has no order. */
+static const Candidate *
+choose_candidate(const Cycle *self, const GArray *candidates)
+{
+    g_autoptr(GPtrArray) order = g_ptr_array_new();
+    const ObjectKey *key = self->pod->meta.key;
+    uint64_t walk = sim_hash_combine(sim_hash_combine(key->hash, key->incarnation), self->attempts);
+
+    for (unsigned i = 0; i < candidates->len; i++)
+        g_ptr_array_add(order, &g_array_index(candidates, Candidate, i));
+    sim_shuffle(order->pdata, order->len, candidate_place, self->view->preemption_order, walk);
+    const Candidate *best = order->pdata[0];
+    for (unsigned i = 1; i < order->len; i++)
+        if (is_better(order->pdata[i], best))
+            best = order->pdata[i];
     return best;
 }
 
@@ -299,7 +310,7 @@ try_nodes(Cycle *self, const Filters *active)
 
     if (candidates->len == 0)
         return no_preemption(self);
-    const Candidate *chosen = choose_candidate(candidates);
+    const Candidate *chosen = choose_candidate(self, candidates);
     return (Preemption){
         .node_name = chosen->node->key->name,
         .victims = g_ptr_array_ref(chosen->victims),

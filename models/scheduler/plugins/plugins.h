@@ -52,7 +52,7 @@ typedef struct {
     const ShapePoint *shape;                 /* of VolumeBinding's score */
     unsigned n_shape;                        /* 0: it does not score */
     const char *hostname_label, *zone_label; /* interned */
-    SimStream tie_break, preemption_offset;
+    SimStream tie_break, preemption_offset, preemption_order;
 } CycleView;
 
 #define NO_BEST UINT32_MAX

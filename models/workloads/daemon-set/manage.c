@@ -202,5 +202,7 @@ daemon_decide_nodes(const void *data, Plan *plan)
     while ((node = informer_iter_next(&iter)) != NULL)
         choose_on_node(self, plan, sync, (const Node *)node);
     choose_lost(self, sync);
+    daemon_shuffle_nodes(self, sync->wanting);
+    daemon_shuffle_pods(self, sync->deletes);
     daemon_plan_pods(self, plan, sync, "DS-4", daemon_decide_update);
 }

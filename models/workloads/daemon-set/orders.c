@@ -143,6 +143,28 @@ daemon_plan_pods(const DaemonSetController *self,
         plan_deletions(self, plan, sync);
 }
 
+static uint64_t
+name_place(const void *name, SimStream stream, uint64_t walk)
+{
+    return sim_random_bits(stream, sim_hash_string(name), walk);
+}
+
+void
+daemon_shuffle_nodes(const DaemonSetController *self, GPtrArray *names)
+{
+    sim_shuffle(names->pdata, names->len, name_place,
+                sim_stream(self->head.base.sim, "daemonset-controller/order of nodes"),
+                (uint64_t)sim_now(self->head.base.sim));
+}
+
+void
+daemon_shuffle_pods(const DaemonSetController *self, GPtrArray *pods)
+{
+    sim_shuffle(pods->pdata, pods->len, object_key_place,
+                sim_stream(self->head.base.sim, "daemonset-controller/order of pods"),
+                (uint64_t)sim_now(self->head.base.sim));
+}
+
 void
 daemon_begin_pods(DaemonSync *sync)
 {

@@ -82,6 +82,9 @@ void daemon_decide_status(const void *self, Plan *plan);
 
 /* ---- orders.c ---- */
 
+/* CGO-8: nodes come in any order, and so do their pods. @names: interned; @pods: of ObjectKey */
+void daemon_shuffle_nodes(const DaemonSetController *self, GPtrArray *names);
+void daemon_shuffle_pods(const DaemonSetController *self, GPtrArray *pods);
 /* Empties @sync's lists of nodes that get a pod and of pods to be deleted. */
 void daemon_begin_pods(DaemonSync *sync);
 /* Orders the pods of these lists by @rule: at most 250 creations by slow start, then, also after an

@@ -172,6 +172,13 @@ choose_updates(const DaemonSetController *self, DaemonSync *sync, SimTime now)
             break;
         }
     }
+    daemon_shuffle_nodes(self, sync->wanting);
+    daemon_shuffle_pods(self, sync->deletes);
+    daemon_shuffle_pods(self, unwanted);
+    if (surges)
+        daemon_shuffle_nodes(self, candidates);
+    else
+        daemon_shuffle_pods(self, candidates);
     add_first(sync->deletes, unwanted, n_available - desired);
     add_first(surges ? sync->wanting : sync->deletes, candidates,
               (surges ? max_surge : MAX(max_unavailable, 1)) - n_counted);

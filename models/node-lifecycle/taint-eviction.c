@@ -25,7 +25,8 @@ struct TaintEviction {
     Component base;
     Informer *nodes, *pods;
     InformerIndex *pods_by_node;
-    GHashTable *timers; /* ObjectKey of a pod -> EvictionTimer */
+    /* ObjectKey of a pod -> EvictionTimer; NULL: its time is over, and it is or was evicted. */
+    GHashTable *timers;
     GHashTable *failed; /* ObjectKey of a pod that is being evicted -> how many tries have failed */
     Workers *workers;
 };
@@ -130,7 +131,7 @@ decide_evict(const void *data, Plan *plan)
     const TaintEviction *self = data;
     const Object *pod = informer_get(self->pods, plan_key(plan));
 
-    if (pod == NULL || object_is_deleted(pod))
+    if (pod == NULL)
         return;
     plan_because(plan, "NL-42");
     plan_event(plan, pod, "Normal", "TaintManagerEviction", "Marking for deletion Pod %s/%s",
@@ -147,13 +148,18 @@ apply_change(void *data, const PlanChange *change)
     g_hash_table_insert(self->failed, (void *)change->key, GUINT_TO_POINTER(n + 1));
 }
 
+/* NL-46. */
 static void
 eviction_over(void *data, ObjectKey *key, PlanEnd end, const char *message)
 {
     TaintEviction *self = data;
 
-    (void)end, (void)message;
+    (void)message;
     g_hash_table_remove(self->failed, key);
+    if (end == PLAN_DONE)
+        g_hash_table_insert(self->timers, key, NULL);
+    else
+        g_hash_table_remove(self->timers, key);
 }
 
 /* ---- Timers ---- */
@@ -163,30 +169,38 @@ timer_free(void *data)
 {
     EvictionTimer *timer = data;
 
-    sim_cancel(timer->owner->base.sim, timer->event);
+    if (timer != NULL)
+        sim_cancel(timer->owner->base.sim, timer->event);
     g_free(timer);
+}
+
+static void
+evict(TaintEviction *self, const ObjectKey *pod)
+{
+    g_hash_table_insert(self->timers, (void *)pod, NULL);
+    workers_add(self->workers, pod);
 }
 
 static void
 timer_fire(Sim *sim, void *data)
 {
     EvictionTimer *timer = data;
-    TaintEviction *self = timer->owner;
-    ObjectKey *pod = timer->pod;
 
     (void)sim;
     timer->event = 0;
-    g_hash_table_remove(self->timers, pod);
-    workers_add(self->workers, pod);
+    evict(timer->owner, timer->pod);
 }
 
 static const SimEventType timer_event = {.name = "taint-eviction/timer", .fire = timer_fire};
 
-/* NL-43. */
+/* NL-43, NL-46. */
 static void
 cancel_timer(TaintEviction *self, const Object *pod)
 {
-    if (!g_hash_table_remove(self->timers, pod->key))
+    gboolean was_running = g_hash_table_lookup(self->timers, pod->key) != NULL;
+
+    g_hash_table_remove(self->timers, pod->key);
+    if (!was_running)
         return;
     event_recorder_record(self->base.events, pod, "Normal", "TaintManagerEviction",
                           strings_internf(self->base.strings, "Cancelling deletion of Pod %s/%s",
@@ -206,7 +220,7 @@ start_timer(TaintEviction *self, const Object *pod, SimTime toleration)
 enum {
     POD_TOLERATES = 1 << 0, /* for a while, at least */
     POD_FOR_EVER = 1 << 1,  /* ... or for ever, or there is nothing to tolerate */
-    POD_HAS_TIMER = 1 << 2,
+    POD_IS_KNOWN = 1 << 2,  /* its timer runs or has run out (NL-46) */
     POD_FACTS_END = 1 << 3,
 };
 
@@ -214,15 +228,15 @@ typedef enum {
     POD_STAYS,
     POD_GOES_NOW,
     POD_GOES_LATER,
-    POD_KEEPS_TIMER, /* a timer that runs goes on, whatever the pod tolerates by now */
+    POD_KEEPS_TIMER, /* one that runs goes on, whatever the pod tolerates by now */
 } PodAction;
 
 /* processPodOnNode(). */
 static const Rule pod_table[] = {
-    {"NL-42",   0,                             POD_TOLERATES,                POD_GOES_NOW   },
-    {"NL-44",   POD_TOLERATES | POD_FOR_EVER,  0,                            POD_STAYS      },
-    {"NL-41.1", POD_TOLERATES,                 POD_FOR_EVER | POD_HAS_TIMER, POD_GOES_LATER },
-    {"NL-41.2", POD_TOLERATES | POD_HAS_TIMER, POD_FOR_EVER,                 POD_KEEPS_TIMER},
+    {"NL-42",   0,                            POD_TOLERATES,               POD_GOES_NOW   },
+    {"NL-44",   POD_TOLERATES | POD_FOR_EVER, 0,                           POD_STAYS      },
+    {"NL-41.1", POD_TOLERATES,                POD_FOR_EVER | POD_IS_KNOWN, POD_GOES_LATER },
+    {"NL-41.2", POD_TOLERATES | POD_IS_KNOWN, POD_FOR_EVER,                POD_KEEPS_TIMER},
 };
 
 static const RuleBound pod_bounds[] = {
@@ -240,14 +254,14 @@ look_at_pod(TaintEviction *self, const Object *object, const Node *node)
 
     facts |= toleration > 0 ? POD_TOLERATES : 0;
     facts |= toleration == FOR_EVER ? POD_FOR_EVER : 0;
-    facts |= g_hash_table_contains(self->timers, object->key) ? POD_HAS_TIMER : 0;
+    facts |= g_hash_table_contains(self->timers, object->key) ? POD_IS_KNOWN : 0;
     switch ((PodAction)rules_find(&pod_rules, facts, NULL)->then) {
     case POD_STAYS:
         cancel_timer(self, object);
         return;
     case POD_GOES_NOW:
         cancel_timer(self, object);
-        workers_add(self->workers, object->key);
+        evict(self, object->key);
         return;
     case POD_GOES_LATER:
         start_timer(self, object, toleration);
@@ -316,7 +330,7 @@ pod_event(void *data, const Object *before, const Object *after)
     const Pod *pod = POD_CONST(after);
 
     if (after == NULL) {
-        g_hash_table_remove(self->timers, before->key);
+        cancel_timer(self, before);
         return;
     }
     if (pod->node_name == NULL ||

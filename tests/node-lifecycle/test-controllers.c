@@ -223,6 +223,108 @@ given_up_until_the_taints_change(void **state)
     storage_world_clear(&world);
 }
 
+/* ---- Evictions again: NL-43, NL-46 ---- */
+
+static void
+remove_taints(StorageWorld *world)
+{
+    storage_world_patch(world, node_key(world, 0), edit_taint, NULL);
+}
+
+/* A pod that tolerates all taints for five seconds, or none. Nothing stops its containers. */
+static void
+begin_with_pod(StorageWorld *world, gboolean tolerates)
+{
+    storage_world_init(world, NULL);
+    const Toleration for_a_while = {.key = storage_world_intern(world, ""),
+                                    .value = storage_world_intern(world, ""),
+                                    .effect = TAINT_NO_EXECUTE,
+                                    .exists = TRUE,
+                                    .seconds = 5};
+    add_nodes(world, 2);
+    Pod *pod = storage_world_pod(world, "p", NULL, "n-0");
+    if (tolerates) {
+        PodSpec *bare = pod->spec;
+        Tolerations *tolerations = tolerations_new(&for_a_while, 1);
+        pod->spec = pod_spec_with_tolerations(bare, tolerations);
+        tolerations_unref(tolerations);
+        pod_spec_unref(bare);
+    }
+    storage_world_import(world, pod);
+    storage_world_start(world);
+    storage_world_run(world, 10 * SIM_SECOND);
+    storage_world_log(world);
+}
+
+static void
+assert_evictions(StorageWorld *world, SimTime until, unsigned n_deletes, const char *events)
+{
+    storage_world_run(world, until);
+    assert_int_equal(count_word(storage_world_log(world), "DELETE pod/"), n_deletes);
+    g_autofree char *now = storage_world_events(world);
+    assert_string_equal(now, events);
+}
+
+#define EVICTION "Normal TaintManagerEviction pod/p"
+
+/* NL-46: the taint is put back while the pod is still under deletion. */
+static void
+evicted_again_when_the_taint_comes_back(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin_with_pod(&world, TRUE);
+    taint_node(&world, "broken", TAINT_NO_EXECUTE);
+    assert_evictions(&world, 14 * SIM_SECOND, 0, "");
+    assert_evictions(&world, 16 * SIM_SECOND, 1, EVICTION);
+    taint_node(&world, "broken-still", TAINT_NO_EXECUTE); /* the taints never went */
+    assert_evictions(&world, 30 * SIM_SECOND, 0, EVICTION);
+    remove_taints(&world);
+    assert_evictions(&world, 40 * SIM_SECOND, 0, EVICTION);
+    taint_node(&world, "broken", TAINT_NO_EXECUTE);
+    assert_evictions(&world, 44 * SIM_SECOND, 0, EVICTION);
+    assert_evictions(&world, 60 * SIM_SECOND, 1, EVICTION " x2");
+    storage_world_clear(&world);
+}
+
+/* NL-46: without a toleration each change of the taints evicts. */
+static void
+evicted_again_by_each_change(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin_with_pod(&world, FALSE);
+    taint_node(&world, "broken", TAINT_NO_EXECUTE);
+    assert_evictions(&world, 15 * SIM_SECOND, 1, EVICTION);
+    taint_node(&world, "broken-still", TAINT_NO_EXECUTE);
+    assert_evictions(&world, 20 * SIM_SECOND, 1, EVICTION " x2");
+    storage_world_clear(&world);
+}
+
+/* NL-43: the pod goes before its time is over; its Event says that it is no longer evicted. */
+static void
+a_pod_that_goes_first_is_told_of(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin_with_pod(&world, TRUE);
+    taint_node(&world, "broken", TAINT_NO_EXECUTE);
+    storage_world_run(&world, 12 * SIM_SECOND);
+    const ApiRequest forced = {.verb = API_DELETE,
+                               .key = objects_key(world.objects, KIND_POD, "default", "p"),
+                               .client = "user"};
+    ApiResponse response;
+    api_server_commit(world.api, &forced, &response);
+    storage_world_log(&world);
+    assert_evictions(&world, 30 * SIM_SECOND, 0, EVICTION);
+    assert_string_equal(api_server_event(world.api, 0)->message,
+                        "Cancelling deletion of Pod default/p");
+    storage_world_clear(&world);
+}
+
 int
 main(void)
 {
@@ -230,6 +332,9 @@ main(void)
         cmocka_unit_test(eight_workers_taint),
         cmocka_unit_test(all_pods_of_a_node_go_at_once),
         cmocka_unit_test(given_up_until_the_taints_change),
+        cmocka_unit_test(evicted_again_when_the_taint_comes_back),
+        cmocka_unit_test(evicted_again_by_each_change),
+        cmocka_unit_test(a_pod_that_goes_first_is_told_of),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(retry_cases)];
     unsigned n = G_N_ELEMENTS(functions);

@@ -61,6 +61,10 @@ decide_unpublished(const void *data, Plan *plan)
     }
     if (attachment == NULL)
         return;
+    if (!object_has_finalizer(&attachment->meta, self->finalizer) && !attachment->attached) {
+        plan_because(plan, "EA-23.7");
+        return;
+    }
     plan_because(plan, "EA-23.5");
     plan_patch(plan, plan_key(plan), metadata_patch_apply,
                metadata_patch_new(plan, &attachment->meta, self->finalizer, FALSE), PLAN_DECIDE);

@@ -239,12 +239,10 @@ is_only_an_error(const Attachment *before, const Attachment *after)
     if (after->attach_error.message == NULL && after->detach_error.message == NULL &&
         before->attach_error.message == NULL && before->detach_error.message == NULL)
         return FALSE;
-    return before->attached == after->attached &&
-           string_map_equal(before->metadata, after->metadata) &&
-           before->meta.deleted_at == after->meta.deleted_at &&
-           string_list_equal(before->meta.finalizers, after->meta.finalizers) &&
-           string_map_equal(before->meta.annotations, after->meta.annotations) &&
-           string_map_equal(before->meta.labels, after->meta.labels);
+    Attachment copy = *after; /* only compared: the references stay the original's */
+    copy.attach_error = before->attach_error;
+    copy.detach_error = before->detach_error;
+    return object_equal(&before->meta, &copy.meta);
 }
 
 gboolean

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "models/external-attacher/attacher.h"
 #include "models/volume/access-mode.h"
+#include "tests/sim/test-list.h"
+
 #include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_attacher_class, NULL};
@@ -279,6 +274,211 @@ do_not_attach(World *world, CsiModelledOptions *options)
         (CsiControllerCapabilities)~CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME;
 }
 
+/* ---- The node's id for a detach: EA-23.3 ---- */
+
+static gboolean
+take_driver_off(Object *object, const void *arg)
+{
+    (void)arg;
+    return csi_node_set_driver((CsiNode *)object, world_intern((World *)arg, WORLD_DRIVER), NULL);
+}
+
+static gboolean
+note_another_node(Object *object, const void *arg)
+{
+    (void)arg;
+    return object_set_annotation(object, world_intern((World *)arg, ANNOTATION_NODE_ID),
+                                 world_intern((World *)arg, "noted"));
+}
+
+typedef struct {
+    const char *title;
+    gboolean has_driver, is_noted; /* the CSINode at the detach; the attachment's annotation */
+    const char *node_id, *error;   /* error NULL: it is detached from @node_id */
+} NodeIdCase;
+
+#define NO_DRIVER "CSINode b does not contain driver " WORLD_DRIVER
+
+static const NodeIdCase node_id_cases[] = {
+    {"the CSINode's id",                 TRUE,  FALSE, "b",     NULL     },
+    {"the CSINode's before the noted",   TRUE,  TRUE,  "b",     NULL     },
+    {"the noted id without the CSINode", FALSE, TRUE,  "noted", NULL     },
+    {"no id at all",                     FALSE, FALSE, NULL,    NO_DRIVER},
+};
+
+static gboolean
+drop_annotations(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&object->annotations, string_map_unref);
+    return TRUE;
+}
+
+static void
+unpublish_seen(void *node_id, const CsiCallRecord *record)
+{
+    if (record->request->method == CSI_CONTROLLER_UNPUBLISH_VOLUME)
+        *(const char **)node_id = record->request->node_id;
+}
+
+static void
+node_id_of_a_detach(void **state)
+{
+    const NodeIdCase *row = *state;
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+    const char *node_id = NULL;
+    const CsiObserver observer = {.answered = unpublish_seen, .data = &node_id};
+
+    csi_driver_add_observer(csi_modelled_driver_base(world->driver), &observer);
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, 10 * SIM_SECOND);
+    assert_true(attachment(world, "va")->attached);
+    world_edit(world, KIND_ATTACHMENT, "va", row->is_noted ? note_another_node : drop_annotations,
+               world);
+    if (!row->has_driver)
+        world_edit(world, KIND_CSI_NODE, "b", take_driver_off, world);
+    world_run(world, 20 * SIM_SECOND);
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, 22 * SIM_SECOND);
+    if (row->error == NULL) {
+        assert_null(attachment(world, "va"));
+        assert_string_equal(node_id, row->node_id);
+    } else {
+        assert_null(node_id);
+        assert_string_equal(attachment(world, "va")->detach_error.message, row->error);
+    }
+}
+
+/* ---- Comparison with the driver: EA-25, EA-23.7 ---- */
+
+static void
+lists_publications(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->controller_capabilities |=
+        CSI_CONTROLLER_LIST_VOLUMES | CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES;
+}
+
+static gboolean
+hold(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+static gboolean
+set_attached(Object *object, const void *arg)
+{
+    ATTACHMENT(object)->attached = arg != NULL;
+    return TRUE;
+}
+
+typedef struct {
+    const char *title;
+    gboolean is_attached; /* as the attachment says; the driver says the opposite */
+    const char *log;
+} ForcedCase;
+
+/* Somebody else's finalizer holds a deleted attachment, which the driver's list contradicts. */
+static const ForcedCase forced_cases[] = {
+    {"forced: nothing is left to write",   FALSE, "ListVolumes, ControllerUnpublishVolume"},
+    {"forced: it was said to be attached", TRUE,
+     "ListVolumes, ControllerUnpublishVolume, PATCH VolumeAttachment, PATCH_STATUS "
+     "VolumeAttachment"                                                                   },
+};
+
+static void
+forced_detach(void **state)
+{
+    const ForcedCase *row = *state;
+    WorldOptions options = {.seed = 1, .driver = lists_publications};
+    g_autoptr(World) world = world_new(&options);
+
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_edit(world, KIND_ATTACHMENT, "va", hold, world_intern(world, "test/other"));
+    world_run(world, 30 * SIM_SECOND);
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, 40 * SIM_SECOND);
+    assert_false(object_has_finalizer(&attachment(world, "va")->meta, FINALIZER));
+    if (row->is_attached)
+        world_edit_status(world, KIND_ATTACHMENT, "va", set_attached, world);
+    else /* a second one for the same volume and node is attached */
+        world_create(world, &world_attachment(world, "vb", "pv", "b")->meta);
+    world_run(world, 50 * SIM_SECOND);
+    g_free(world_take_log(world));
+    world_run(world, 80 * SIM_SECOND);
+    assert_log(world, row->log);
+    assert_true(object_is_deleted(&attachment(world, "va")->meta));
+}
+
+/* EA-14: what queues a changed attachment whose error stays. */
+typedef struct {
+    const char *title;
+    void (*change)(Attachment *after, World *world);
+    gboolean is_queued;
+} ChangeCase;
+
+static void
+change_error(Attachment *after, World *world)
+{
+    after->attach_error.message = world_intern(world, "another error");
+}
+
+static void
+change_node(Attachment *after, World *world)
+{
+    after->node_name = world_intern(world, "c");
+}
+
+static void
+change_source(Attachment *after, World *world)
+{
+    after->volume_name = world_intern(world, "another");
+}
+
+static void
+change_attached(Attachment *after, World *world)
+{
+    (void)world;
+    after->attached = TRUE;
+}
+
+static void
+change_finalizers(Attachment *after, World *world)
+{
+    object_add_finalizer(&after->meta, world_intern(world, "test/other"));
+}
+
+static const ChangeCase change_cases[] = {
+    {"another error",     change_error,      FALSE},
+    {"another node",      change_node,       TRUE },
+    {"another volume",    change_source,     TRUE },
+    {"it is attached",    change_attached,   TRUE },
+    {"another finalizer", change_finalizers, TRUE },
+};
+
+static void
+queued_by_a_change(void **state)
+{
+    const ChangeCase *row = *state;
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+    Attachment *before = world_attachment(world, "va", "pv", "b");
+
+    before->meta.resource_version = 7;
+    before->attach_error.message = world_intern(world, "an error");
+    Attachment *after = ATTACHMENT(object_edit(&before->meta));
+    after->meta.resource_version = 8;
+    row->change(after, world);
+    assert_int_equal(attacher_queues_change(before, after), row->is_queued);
+    after->meta.resource_version = 7; /* a resync */
+    assert_true(attacher_queues_change(before, after));
+    object_unref(&after->meta);
+    object_unref(&before->meta);
+}
+
 /* EA-30 */
 static void
 driver_without_attach(void **state)
@@ -452,23 +652,25 @@ crash_and_restart(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(access_modes),
-        cmocka_unit_test(up_and_down),
-        cmocka_unit_test(deleted_before_it_began),
-        cmocka_unit_test(node_without_the_driver),
-        cmocka_unit_test(publish_keeps_failing),
-        cmocka_unit_test(publish_hangs),
-        cmocka_unit_test(unpublish_fails_and_backs_off),
-        cmocka_unit_test(deleted_while_publishing),
-        cmocka_unit_test(volume_is_let_go),
-        cmocka_unit_test(driver_without_attach),
-        cmocka_unit_test(second_publish),
-        cmocka_unit_test(stale_list_is_refused),
-        cmocka_unit_test(burst_up_and_down),
-        cmocka_unit_test(ten_workers),
-        cmocka_unit_test(crash_and_restart),
-    };
+    TestList tests = {0};
 
-    return cmocka_run_group_tests_name("external-attacher", tests, NULL, NULL);
+    TEST(tests, access_modes);
+    TEST(tests, up_and_down);
+    TEST(tests, deleted_before_it_began);
+    TEST(tests, node_without_the_driver);
+    TEST(tests, publish_keeps_failing);
+    TEST(tests, publish_hangs);
+    TEST(tests, unpublish_fails_and_backs_off);
+    TEST(tests, deleted_while_publishing);
+    TEST(tests, volume_is_let_go);
+    TEST(tests, driver_without_attach);
+    TEST(tests, second_publish);
+    TEST(tests, stale_list_is_refused);
+    TEST(tests, burst_up_and_down);
+    TEST(tests, ten_workers);
+    TEST(tests, crash_and_restart);
+    TEST_ROWS(tests, node_id_cases, node_id_of_a_detach);
+    TEST_ROWS(tests, forced_cases, forced_detach);
+    TEST_ROWS(tests, change_cases, queued_by_a_change);
+    return test_list_run("external-attacher", tests);
 }

@@ -279,14 +279,14 @@ object_changed(void *data, const Object *before, const Object *after)
     const Object *object = after != NULL ? after : before;
     CapacityItem *item = g_hash_table_lookup(self->by_object, object->key);
 
-    if (after == NULL) {
+    if (after == NULL || !is_managed(self, after)) { /* CAP-9 */
         g_hash_table_remove(self->obsolete, object->key);
         if (item == NULL)
             return;
         g_hash_table_remove(self->by_object, object->key);
         item->object = NULL;
-        workers_add(self->workers, item->key); /* somebody else deleted it */
-    } else if (item == NULL && is_managed(self, after)) {
+        workers_add(self->workers, item->key); /* somebody else took it */
+    } else if (item == NULL) {
         object_appeared(self, after);
     }
 }

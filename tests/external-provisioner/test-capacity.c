@@ -219,6 +219,52 @@ objects_are_looked_after(void **state)
     assert_non_null(find_object(world, "late", "c"));
 }
 
+static gboolean
+edit_labels(Object *object, const void *labels)
+{
+    string_map_unref(object->labels);
+    object->labels = string_map_ref(labels);
+    return TRUE;
+}
+
+static void
+set_labels(World *world, const ObjectKey *object, const StringMap *labels)
+{
+    const ApiRequest request = {
+        .verb = API_PATCH, .key = (ObjectKey *)object, .edit = edit_labels, .arg = labels};
+    ApiResponse response;
+
+    api_server_commit(world->api, &request, &response);
+    assert_int_equal(response.code, API_OK);
+}
+
+/* CAP-9: an object without its labels is made anew, and left alone; with its labels it is one too
+ * many. */
+static void
+labels_make_an_object_ours(void **state)
+{
+    g_autoptr(World) world = capacity_world(NULL, NULL);
+
+    (void)state;
+    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    world_run(world, 10 * SIM_SECOND);
+    const Object *object = &find_object(world, "late", "c")->meta;
+    const ObjectKey *key = object->key;
+    g_autoptr(StringMap) labels = string_map_ref(object->labels);
+    g_free(world_take_log(world));
+    set_labels(world, key, NULL);
+    world_run(world, 20 * SIM_SECOND);
+    assert_log(world, ASK ", " CREATE);
+    assert_int_equal(n_objects(world), 4);
+    world_run(world, 70 * SIM_SECOND);
+    assert_log(world, ASK ", " ASK ", " ASK);
+    set_labels(world, key, labels);
+    world_run(world, 80 * SIM_SECOND);
+    assert_log(world, DELETE);
+    assert_null(api_server_get(world->api, key));
+    assert_non_null(find_object(world, "late", "c"));
+}
+
 /* CAP-1, CAP-4: with its class or its last node an object goes. */
 static void
 objects_go_with_what_they_are_of(void **state)
@@ -248,6 +294,7 @@ main(void)
         cmocka_unit_test(volumes_refresh_their_zone),
         cmocka_unit_test(failures_refresh_their_class),
         cmocka_unit_test(objects_are_looked_after),
+        cmocka_unit_test(labels_make_an_object_ours),
         cmocka_unit_test(objects_go_with_what_they_are_of),
     };
 

@@ -230,6 +230,19 @@ work(Sim *sim, void *data)
 
 static const SimEventType work_event = {.name = "cluster/leader works", .fire = work};
 
+static SimTime
+draw_startup(const Instance *self)
+{
+    const ClusterOptions *options = &self->cluster->options;
+    SimDist *const *dist = G_STRUCT_MEMBER_P(options->timing, self->class->startup);
+    SimStream stream = sim_stream(options->sim, "cluster/start-up");
+    uint64_t entity =
+        sim_hash_combine(sim_hash_string(self->class->name), sim_hash_string(self->name));
+
+    return sim_dist_draw(*dist, stream, entity, (uint64_t)sim_now(options->sim)) +
+           self->class->first_look;
+}
+
 /* Its informers fill only now: that is most of its start-up time. */
 static void
 started_leading(void *data)
@@ -238,7 +251,7 @@ started_leading(void *data)
     Sim *sim = self->cluster->options.sim;
     gboolean is_ready = self->class->election->is_warm || sim_now(sim) == 0;
 
-    sim_after(sim, is_ready ? 0 : self->class->startup, &work_event, self, WAIT_STARTUP);
+    sim_after(sim, is_ready ? 0 : draw_startup(self), &work_event, self, WAIT_STARTUP);
 }
 
 static void
@@ -592,7 +605,7 @@ exit_now(Sim *sim, void *data)
     Instance *self = data;
 
     instance_stop(self);
-    sim_after(sim, self->class->startup, &restart_event, self, WAIT_STARTUP);
+    sim_after(sim, draw_startup(self), &restart_event, self, WAIT_STARTUP);
 }
 
 static const SimEventType exit_event = {.name = "cluster/process ends", .fire = exit_now};
@@ -619,7 +632,7 @@ instance_start_again(Instance *self)
 {
     gboolean is_late = instance_elects(self) && !self->class->election->is_warm;
 
-    sim_after(self->cluster->options.sim, is_late ? 0 : self->class->startup, &restart_event, self,
+    sim_after(self->cluster->options.sim, is_late ? 0 : draw_startup(self), &restart_event, self,
               WAIT_STARTUP);
 }
 

@@ -71,7 +71,7 @@ const ProcessClass kube_controller_manager_process = {
     .scope = PER_CLUSTER,
     .options_size = sizeof(KubeControllerManagerOptions),
     .flags = flags,
-    .startup = 1000 * SIM_MS, /* TIM-93: 0.9..1.1 s */
+    .startup = offsetof(Timing, manager_start), /* TIM-93 */
     .election = &election,
 };
 

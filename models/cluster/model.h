@@ -49,7 +49,9 @@ typedef struct {
     ProcessScope scope;
     size_t options_size;
     const ProcessFlag *flags; /* ends with a NULL name */
-    SimTime startup;          /* from the start to the first work, after a crash (TIM-90..94) */
+    size_t startup;           /* offset in Timing: from the start to the first work, after a crash
+                                 (TIM-90..94) */
+    SimTime first_look;       /* ... and then until its informers are full; 0: part of its models */
     const ProcessElection *election; /* NULL: a single replica */
     /* PER_DRIVER: whether these options ask for an instance on each node with the driver's plugin,
      * in place of one for the cluster. NULL: never */

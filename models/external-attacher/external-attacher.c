@@ -459,7 +459,8 @@ static const ProcessElection election = {
 
 const ProcessClass external_attacher_process = {
     SIDECAR_PROCESS("external-attacher", ExternalAttacherOptions, flags, election),
-    .startup = 30 * SIM_MS, /* TIM-91: to the first Probe; answers and one sync poll follow */
+    .startup = offsetof(
+        Timing, sidecar_start), /* TIM-91: to the first Probe; answers and one sync poll follow */
 };
 
 const ModelClass external_attacher_class = {

@@ -566,7 +566,8 @@ runs_on_nodes(const void *options)
 const ProcessClass external_provisioner_process = {
     SIDECAR_PROCESS("external-provisioner", ExternalProvisionerOptions, flags, election),
     .runs_on_nodes = runs_on_nodes,
-    .startup = 40 * SIM_MS, /* TIM-90: to the first Probe; answers and two sync polls follow */
+    .startup = offsetof(
+        Timing, sidecar_start), /* TIM-90: to the first Probe; answers and two sync polls follow */
 };
 
 const ModelClass external_provisioner_class = {

@@ -281,7 +281,7 @@ static const ProcessElection election = {
 
 const ProcessClass external_resizer_process = {
     SIDECAR_PROCESS("external-resizer", ExternalResizerOptions, flags, election),
-    .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
+    .startup = offsetof(Timing, sidecar_start), /* as the attacher's, TIM-91 */
 };
 
 const ModelClass external_resizer_class = {

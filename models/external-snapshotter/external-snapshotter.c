@@ -147,7 +147,7 @@ static const ProcessElection election = {
 
 const ProcessClass external_snapshotter_process = {
     SIDECAR_PROCESS("external-snapshotter", ExternalSnapshotterOptions, flags, election),
-    .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
+    .startup = offsetof(Timing, sidecar_start), /* as the attacher's, TIM-91 */
 };
 
 /* Its second client, for Secrets, is the client of its Events. */

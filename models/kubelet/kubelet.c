@@ -6,7 +6,7 @@
 #include "pod-worker.h"
 
 #define AT(member) offsetof(KubeletOptions, member)
-#define FIRST_LOOK (970 * SIM_MS) /* TIM-94: mounts 1.1 s after the start */
+#define FIRST_LOOK (970 * SIM_MS) /* TIM-94: from the first NodeGetInfo */
 
 static const ProcessFlag flags[] = {
     {"nodeStatusUpdateFrequency",        FLAG_DURATION, AT(node_status_update_frequency),        "10s",
@@ -43,7 +43,7 @@ const ProcessClass kubelet_process = {
     .scope = PER_NODE,
     .options_size = sizeof(KubeletOptions),
     .flags = flags,
-    .startup = 70 * SIM_MS, /* TIM-94: to the first NodeGetInfo */
+    .startup = offsetof(Timing, kubelet_start), /* TIM-94: to the first NodeGetInfo */
     .renews_lease = TRUE,
 };
 

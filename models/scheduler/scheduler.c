@@ -431,7 +431,7 @@ static const ProcessClass kube_scheduler_process = {
     .scope = PER_CLUSTER,
     .options_size = sizeof(KubeSchedulerOptions),
     .flags = flags,
-    .startup = 700 * SIM_MS, /* TIM-92 */
+    .startup = offsetof(Timing, scheduler_start), /* TIM-92 */
     .election = &election,
 };
 

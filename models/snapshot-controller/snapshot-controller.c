@@ -228,7 +228,8 @@ const ProcessClass snapshot_controller_process = {
     .options_size = sizeof(SnapshotControllerOptions),
     .flags = flags,
     .election = &election,
-    .startup = 130 * SIM_MS, /* as a sidecar's (TIM-91), and its informers' first look (CGO-17) */
+    .startup = offsetof(Timing, sidecar_start),
+    .first_look = 100 * SIM_MS, /* CGO-17 */
 };
 
 static double

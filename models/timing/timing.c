@@ -8,6 +8,10 @@ timing_clear(Timing *self)
     g_clear_pointer(&self->think, sim_dist_unref);
     g_clear_pointer(&self->watch, sim_dist_unref);
     g_clear_pointer(&self->stall, sim_dist_unref);
+    g_clear_pointer(&self->sidecar_start, sim_dist_unref);
+    g_clear_pointer(&self->scheduler_start, sim_dist_unref);
+    g_clear_pointer(&self->manager_start, sim_dist_unref);
+    g_clear_pointer(&self->kubelet_start, sim_dist_unref);
 }
 
 static SimDist *
@@ -23,7 +27,12 @@ timing_init_tables(Timing *self, const Timing *exact)
     self->write = tabulate(exact->write);
     self->think = tabulate(exact->think);
     self->watch = tabulate(exact->watch);
-    self->stall = exact->stall == NULL ? NULL : sim_dist_ref(exact->stall); /* rarely drawn */
+    /* rarely drawn */
+    self->stall = exact->stall == NULL ? NULL : sim_dist_ref(exact->stall);
+    self->sidecar_start = sim_dist_ref(exact->sidecar_start);
+    self->scheduler_start = sim_dist_ref(exact->scheduler_start);
+    self->manager_start = sim_dist_ref(exact->manager_start);
+    self->kubelet_start = sim_dist_ref(exact->kubelet_start);
 }
 
 void
@@ -33,6 +42,10 @@ timing_init_instant(Timing *self)
         .write = sim_dist_new_constant(0),
         .think = sim_dist_new_constant(0),
         .watch = sim_dist_new_constant(0),
+        .sidecar_start = sim_dist_new_constant(30 * SIM_MS),
+        .scheduler_start = sim_dist_new_constant(700 * SIM_MS),
+        .manager_start = sim_dist_new_constant(1 * SIM_SECOND),
+        .kubelet_start = sim_dist_new_constant(70 * SIM_MS),
         .create_factor = 1.0,
         .update_factor = 1.0,
         .patch_factor = 1.0,

@@ -20,6 +20,8 @@ typedef struct {
     double stall_rate;       /* TIM-4: above so many requests a second ... */
     double stall_chance;     /* ... a request stalls with this probability ... */
     SimDist *stall;          /* ... for this long; NULL: never */
+    /* TIM-90 to TIM-94: from the start of a process to its first work, after a crash */
+    SimDist *sidecar_start, *scheduler_start, *manager_start, *kubelet_start;
     double watch_order; /* TIM-9: the probability that a watch event waits for earlier events of
                            other kinds */
     SimTime watch_lead; /* TIM-7: how long before the end of the response the write is committed at
@@ -36,5 +38,5 @@ typedef struct {
 void timing_clear(Timing *self);
 /* A copy with tables in place of the distributions: each pod draws from them a hundred times. */
 void timing_init_tables(Timing *self, const Timing *exact);
-/* Nothing takes time: for tests of rules. */
+/* Only the start of a process takes time: for tests of rules. */
 void timing_init_instant(Timing *self);

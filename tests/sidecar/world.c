@@ -91,19 +91,18 @@ static void
 timing_init_recorded(Timing *timing)
 {
     timing_init_instant(timing);
-    timing_clear(timing);
-    *timing = (Timing){
-        .write = sim_dist_new_lognormal(2500 * SIM_US, 0.75, SIM_MS),
-        .think = sim_dist_new_lognormal(1600 * SIM_US, 0.7, 0),
-        .watch = recorded_watch(),
-        .create_factor = 1.0,
-        .update_factor = 0.85,
-        .patch_factor = 1.1,
-        .delete_factor = 1.15,
-        .read_factor = 0.6,
-        .not_found_factor = 0.5,
-        .event_factor = 0.5,
-    };
+    sim_dist_unref(timing->write);
+    sim_dist_unref(timing->think);
+    sim_dist_unref(timing->watch);
+    timing->write = sim_dist_new_lognormal(2500 * SIM_US, 0.75, SIM_MS);
+    timing->think = sim_dist_new_lognormal(1600 * SIM_US, 0.7, 0);
+    timing->watch = recorded_watch();
+    timing->update_factor = 0.85;
+    timing->patch_factor = 1.1;
+    timing->delete_factor = 1.15;
+    timing->read_factor = 0.6;
+    timing->not_found_factor = 0.5;
+    timing->event_factor = 0.5;
 }
 
 static void *

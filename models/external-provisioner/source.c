@@ -114,7 +114,7 @@ enum {
     KNOWN = 1 << 0,
     BOUND = 1 << 1,   /* its phase is */
     GOING = 1 << 2,   /* it has a deletionTimestamp */
-    CLASSED = 1 << 3, /* it names a class; so does the new claim, which is being provisioned */
+    CLASSED = 1 << 3, /* both claims name a class in their spec */
     FITS = 1 << 4,    /* the new claim asks for as much, at least */
     NAMED = 1 << 5,   /* it names its volume */
     CLONE_FACTS_END = 1 << 6,
@@ -155,7 +155,7 @@ clone_facts(const Claim *claim, const Claim *source)
     facts |= KNOWN;
     facts |= source->phase == CLAIM_BOUND ? BOUND : 0;
     facts |= object_is_deleted(&source->meta) ? GOING : 0;
-    facts |= source->class_name != NULL ? CLASSED : 0;
+    facts |= source->class_name != NULL && claim->class_name != NULL ? CLASSED : 0;
     facts |= claim->request_bytes >= source->request_bytes ? FITS : 0;
     facts |= is_set(source->volume_name) ? NAMED : 0;
     return facts;
@@ -190,9 +190,11 @@ decide_clone(const void *data, Plan *plan)
                                    claim->data_source.name));
         return;
     case FAIL_NO_CLASS:
-        source_failed(self, plan,
-                      plan_internf(plan, "the source PVC (%s) storageclass cannot be empty",
-                                   object_name(&source->meta)));
+        source_failed(
+            self, plan,
+            plan_internf(plan, "the %s PVC (%s) storageclass cannot be empty",
+                         source->class_name == NULL ? "source" : "requested",
+                         object_name(source->class_name == NULL ? &source->meta : &claim->meta)));
         return;
     case FAIL_NO_VOLUME:
         source_failed(self, plan,

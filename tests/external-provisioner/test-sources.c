@@ -51,6 +51,14 @@ have_no_class(World *world, Claim *claim)
     claim->class_name = NULL;
 }
 
+/* As claims were written before storageClassName. */
+static void
+have_annotated_class(World *world, Claim *claim)
+{
+    object_set_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS, claim->class_name);
+    have_no_class(world, claim);
+}
+
 static void
 be_block(World *world, Claim *claim)
 {
@@ -100,28 +108,31 @@ be_of_another_driver(World *world, Volume *volume)
 
 static const SourceCase clone_cases[] = {
     {.title = "SRC-1: all is well"},
-    {                .title = "SRC-1: a larger claim is fine",                   .spoil_claim = be_larger},
-    {       .title = "SRC-1: the source is larger",
+    {                           .title = "SRC-1: a larger claim is fine",                   .spoil_claim = be_larger},
+    {                  .title = "SRC-1: the source is larger",
      .spoil_source = be_larger,
      .error = "new PVC request must be greater than or equal in size"},
-    {    .title = "SRC-1: the source is not bound",
+    {               .title = "SRC-1: the source is not bound",
      .spoil_source = be_pending,
      .error = "must have a status of Bound.  Got {Pending [] map[]"},
-    {    .title = "SRC-1: the source has no class",
+    {               .title = "SRC-1: the source has no class",
      .spoil_source = have_no_class,
      .error = "the source PVC (source) storageclass cannot be empty"},
-    {               .title = "SRC-1: another mode",
+    { .title = "SRC-1: the new claim has only the annotation",
+     .spoil_claim = have_annotated_class,
+     .error = "the requested PVC (data) storageclass cannot be empty"},
+    {                          .title = "SRC-1: another mode",
      .spoil_claim = be_block,
      .error = "Source is Filesystem, but new PVC requested Block"},
-    { .title = "SRC-1: the source names no volume",
+    {            .title = "SRC-1: the source names no volume",
      .spoil_source = name_no_volume,
      .error = "volume name is empty in source PVC source"},
-    {  .title = "SRC-1: ... one that is not there",
+    {             .title = "SRC-1: ... one that is not there",
      .spoil_source = name_another_volume,
      .error = INVALID},
-    {     .title = "SRC-1: its volume is released",   .spoil_volume = be_released, .error = INVALID},
-    {   .title = "SRC-1: ... serves another claim", .spoil_volume = serve_another, .error = INVALID},
-    {   .title = "SRC-1: ... is of another driver",
+    {                .title = "SRC-1: its volume is released",   .spoil_volume = be_released, .error = INVALID},
+    {              .title = "SRC-1: ... serves another claim", .spoil_volume = serve_another, .error = INVALID},
+    {              .title = "SRC-1: ... is of another driver",
      .spoil_volume = be_of_another_driver,
      .error = INVALID},
 };

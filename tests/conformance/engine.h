@@ -37,7 +37,7 @@ typedef struct {
 struct Case {
     const json_t *json; /* (borrowed) */
     const char *id;
-    GString *faults; /* the differences; empty: passed */
+    GString *faults;  /* the differences; empty: passed */
     GHashTable *read; /* set of the paths that were asked for */
     /* The world, from case_world_new() on. */
     Sim *sim;

@@ -486,6 +486,8 @@ run_resize(Case *self)
                   "name", "c", "namespace", "default", "uid", "u", "spec", "accessModes",
                   "ReadWriteOnce", "volumeName", "pv", "resources", "requests", "storage", "2Gi",
                   "status", "phase", "Bound", "capacity", "storage", "1Gi");
+    json_t *secret = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", "s", "namespace",
+                               "default", "data", "key", "dmFsdWU=");
     World world;
 
     if (case_flag(self, "args.controller_expand_secret_ref"))
@@ -493,6 +495,7 @@ run_resize(Case *self)
                             "controllerExpandSecretRef",
                             json_pack("{s:s, s:s}", "name", "s", "namespace", "default"));
     world_start(&world, self);
+    case_import_object(self, case_object(self, secret, KIND_SECRET), CASE_API);
     case_import_object(self, case_object(self, volume, KIND_VOLUME), CASE_API);
     case_import_object(self, case_object(self, claim, KIND_CLAIM), CASE_API);
     case_wait(self, 3 * SIM_SECOND);
@@ -504,6 +507,7 @@ run_resize(Case *self)
     world_end(&world);
     json_decref(volume);
     json_decref(claim);
+    json_decref(secret);
 }
 
 /* ---- Pods that use claims: RSZ-32 ---- */

@@ -242,6 +242,7 @@ worker_new(KubeletWorld *node, unsigned i)
     worker->n_mounts = 1;
     worker->mounts[0] = (PodMount){.worker = worker, .volume = &node->volume};
     worker->mounts[0].spec = g_new0(PodVolume, 1);
+    worker->mounts[0].target_path = word(self, "/pod/mount"); /* as after the first mount */
     return worker;
 }
 

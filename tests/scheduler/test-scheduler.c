@@ -577,6 +577,46 @@ slow_worlds_end_alike(void **state)
     }
 }
 
+/* Returns: from the restart of the crashed scheduler to the node of a new pod */
+static SimTime
+start_up(StorageWorld *world, const char *pod)
+{
+    assert_true(cluster_crash(world->cluster, "kube-scheduler", NULL));
+    add_pod(world, pod, NULL);
+    SimTime from = sim_now(world->sim), at = from;
+    assert_true(cluster_restart(world->cluster, "kube-scheduler", NULL));
+    while (stored_pod(world, pod)->node_name == NULL)
+        storage_world_run(world, at += SIM_MS);
+    return at - from;
+}
+
+/* TIM-90 to TIM-94: each start takes its own time. */
+static void
+starts_take_different_times(void **state)
+{
+    SimTime shortest = SIM_TIME_MAX, longest = 0;
+    unsigned n_alike = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        StorageWorld world;
+        storage_world_init(&world, &(StorageWorldOptions){.seed = seed});
+        sim_dist_unref(world.timing.scheduler_start);
+        world.timing.scheduler_start = sim_dist_new_uniform(500 * SIM_MS, 900 * SIM_MS);
+        add_nodes(&world, one_node);
+        storage_world_start(&world);
+        storage_world_run(&world, SIM_SECOND);
+        SimTime first = start_up(&world, "p"), second = start_up(&world, "q");
+        n_alike += first == second; /* in milliseconds */
+        shortest = MIN(shortest, MIN(first, second));
+        longest = MAX(longest, MAX(first, second));
+        storage_world_clear(&world);
+    }
+    assert_in_range(n_alike, 0, 2);
+    assert_in_range(shortest, 500 * SIM_MS, 530 * SIM_MS);
+    assert_in_range(longest, 870 * SIM_MS, 902 * SIM_MS);
+}
+
 int
 main(void)
 {
@@ -584,6 +624,7 @@ main(void)
         cmocka_unit_test(stories_are_told),
         cmocka_unit_test(start_index_rotates),
         cmocka_unit_test(slow_worlds_end_alike),
+        cmocka_unit_test(starts_take_different_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,7 +177,7 @@ all_profiles_load(void **state)
     }
 }
 
-/* TIM-1, 2, 5, 6, 7, 10. */
+/* TIM-1, 2, 5, 6, 7, 10, 24, 39, 42, 92. */
 static void
 timing_is_as_recorded(void **state)
 {
@@ -195,6 +195,12 @@ timing_is_as_recorded(void **state)
     assert_true(timing->create_factor == 1 && timing->update_factor == 0.85);
     assert_true(timing->patch_factor == 1.1 && timing->delete_factor == 1.15);
     assert_true(timing->read_factor == 0.6 && timing->not_found_factor == 0.5);
+    assert_true(timing->loop_pass == 600 * SIM_US && timing->relist_pass == 1550 * SIM_US);
+    assert_true(timing->attach_detach_pass == 720 * SIM_US && timing->status_pass == 25 * SIM_MS);
+    assert_int_equal(timing->cycle + timing->cycle_filter + 3 * timing->cycle_node +
+                         timing->cycle_score,
+                     659200); /* ns: a pod that three nodes would do for */
+    assert_int_equal(sim_dist_quantile(timing->scheduler_start, 0.5), 690 * SIM_MS);
 }
 
 static const char driver_text[] =

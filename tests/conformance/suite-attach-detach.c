@@ -4,7 +4,7 @@
 #include "models/attach-detach-controller/controller.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 #include "tests/conformance/trace.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "models/kubelet/operation-executor.h"
 #include "models/kubelet/pod-worker.h"
 #include "tests/conformance/engine.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "models/pv-controller/pv-controller-private.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <stdio.h>
 #include <string.h>

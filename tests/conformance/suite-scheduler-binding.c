@@ -2,7 +2,7 @@
 #include "tests/conformance/compare.h"
 #include "tests/conformance/scheduler-binder.h"
 #include "tests/conformance/scheduler-case.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include "models/api/fields.h"
 #include "models/client/process-private.h"

@@ -8,7 +8,7 @@
 #include "models/volume/resize-status.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <stdlib.h>
 #include <string.h>

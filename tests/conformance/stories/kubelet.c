@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/field.h"
 #include "models/kubelet/volume-manager.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"
 
 #include <stdlib.h>
@@ -101,13 +101,8 @@ set_true(void *story, char **words, int offset)
 static void
 set_flag(void *story, char **words, int offset)
 {
-    *(gboolean *)((char *)story + offset) = strcmp(words[1], "true") == 0;
-}
-
-static void
-set_block(void *story, char **words, int offset)
-{
-    *(gboolean *)((char *)story + offset) = strcmp(words[1], "Block") == 0;
+    *(gboolean *)((char *)story + offset) =
+        strcmp(words[1], "true") == 0 || strcmp(words[1], "Block") == 0;
 }
 
 static void
@@ -151,8 +146,8 @@ static const Phrase given[] = {
     {"(?:new_size_gi): (\\d+)",                        set_gib,       offsetof(Story, new_bytes)},
     {"pods: one mounted pod",                          story_nothing, 0                       },
     {"claim: Pending although volumeName is set",      TRUE_IN(is_pending)                    },
-    {"volume_mode: (Filesystem|Block)",                set_block,     offsetof(Story, is_block)},
-    {"pod_mode: (Filesystem|Block)",                   set_block,     offsetof(Story, pod_is_block)},
+    {"volume_mode: (Filesystem|Block)",                set_flag,      offsetof(Story, is_block)},
+    {"pod_mode: (Filesystem|Block)",                   set_flag,      offsetof(Story, pod_is_block)},
     {"annotation pv\\.beta\\.kubernetes\\.io/gid: ?(\\w*)", set_group, 0                      },
     {"pod_supplemental_groups: \\[(\\d+)\\]",          story_nothing, 0                       },
     {NULL,                                             NULL,          0                       },
@@ -354,7 +349,6 @@ static const Phrase populator_steps[] = {
 
 /* ---- The populator: then ---- */
 
-/* After scans @argument & 0xf to @argument >> 4. */
 #define SCANS(first, last) ((first) | (last) << 4)
 
 static void

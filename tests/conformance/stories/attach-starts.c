@@ -2,13 +2,13 @@
 #include "models/attach-detach-controller/controller.h"
 #include "models/volume/plugins.h"
 #include "tests/attach-detach-controller/attach-world.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Stories of the attach/detach controller's start, of its populator and of the status of nodes,
- * told with the whole controller: see stories-attach-detach.c. */
+ * told with the whole controller: see attach-detach.c. */
 
 typedef struct {
     Case *self;

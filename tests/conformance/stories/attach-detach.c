@@ -2,7 +2,7 @@
 #include "models/attach-detach-controller/controller.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "tests/attach-detach-controller/attach-world.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <stdlib.h>
 #include <string.h>

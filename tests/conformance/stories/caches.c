@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/client/index.h"
 #include "models/scheduler/binding.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 #include "tests/lib/storage-world.h"
 
 #include <stdlib.h>

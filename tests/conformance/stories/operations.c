@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/plan/operations.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/attach-detach-controller/controller.h"
-#include "models/plan/operations.h"
 #include "tests/conformance/engine.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/pv-controller/pv-controller-private.h"
 #include "tests/conformance/engine.h"
-#include "tests/conformance/story.h"
+#include "tests/conformance/stories/story.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,13 @@
 /* Where the data of a new volume comes from: another claim's volume, or a snapshot. Errors here
  * change nothing, and the back-off tries again (SRC-1, SRC-4). */
 
+/* An import may bring a claim whose source has no name. */
+static const char *
+source_name(const Claim *claim)
+{
+    return claim->data_source.name == NULL ? "" : claim->data_source.name;
+}
+
 static void
 source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)
 {
@@ -16,7 +23,7 @@ source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)
     provision_failed(self, plan, claim, PROVISION_NO_CHANGE,
                      plan_internf(plan,
                                   "error getting handle for DataSource Type %s by Name %s: %s",
-                                  claim->data_source.kind, claim->data_source.name, error));
+                                  claim->data_source.kind, source_name(claim), error));
 }
 
 static void
@@ -35,14 +42,13 @@ static const char not_valid[] = "claim in dataSource not bound or invalid";
 static ObjectKey *
 source_key(Objects *objects, const Claim *claim, ObjectKind kind)
 {
-    return objects_key(objects, kind, claim->meta.key->namespace, claim->data_source.name);
+    return objects_key(objects, kind, claim->meta.key->namespace, source_name(claim));
 }
 
 static const Claim *
 source_claim(const ExternalProvisioner *self, const Claim *claim)
 {
-    return CLAIM_CONST(
-        informer_find(self->claims, claim->meta.key->namespace, claim->data_source.name));
+    return CLAIM_CONST(informer_find(self->claims, claim->meta.key->namespace, source_name(claim)));
 }
 
 static void
@@ -174,20 +180,20 @@ decide_clone(const void *data, Plan *plan)
                       plan_internf(plan,
                                    "error getting PVC %s (namespace \"%s\") from api server: "
                                    "persistentvolumeclaim \"%s\" not found",
-                                   claim->data_source.name, claim->meta.key->namespace,
-                                   claim->data_source.name));
+                                   source_name(claim), claim->meta.key->namespace,
+                                   source_name(claim)));
         return;
     case FAIL_NOT_BOUND: /* the text ends with a Go struct: of a claim that never was bound */
         source_failed(self, plan,
                       plan_internf(plan,
                                    "the PVC DataSource %s must have a status of Bound.  Got {%s [] "
                                    "map[] [] map[] map[] <nil> <nil>}",
-                                   claim->data_source.name, claim_phase_name(source->phase)));
+                                   source_name(claim), claim_phase_name(source->phase)));
         return;
     case FAIL_GOING:
         source_failed(self, plan,
                       plan_internf(plan, "the PVC DataSource %s is currently being deleted",
-                                   claim->data_source.name));
+                                   source_name(claim)));
         return;
     case FAIL_NO_CLASS:
         source_failed(
@@ -290,7 +296,7 @@ static void
 decide_snapshot(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const char *name = provisioner_attempt(self, plan)->claim->data_source.name;
+    const char *name = source_name(provisioner_attempt(self, plan)->claim);
     int step = plan_last_step(plan);
     const VolumeSnapshot *snapshot = (const VolumeSnapshot *)plan_object(plan, step);
 
@@ -341,7 +347,7 @@ index_clones(InformerIndex *index, const Object *object, Objects *objects)
 {
     const Claim *claim = CLAIM_CONST(object);
 
-    if (claim->data_source.kind != NULL && claim->data_source.name != NULL &&
+    if (claim->data_source.kind != NULL &&
         strcmp(claim->data_source.kind, "PersistentVolumeClaim") == 0)
         index_emit(index, source_key(objects, claim, KIND_CLAIM));
 }

@@ -37,7 +37,8 @@ node_volume_is_listed(const NodeVolume *self)
     return object != NULL && string_list_has(((const Node *)object)->volumes_attached, self->name);
 }
 
-/* KVM-12: pods share a volume that is attached or staged; any other is the pod's own. */
+/* KVM-12: pods share a volume that is attached or staged; any other is the pod's own. @worker:
+ * NULL: the volume is only marked as attached, and is named after its source */
 static const char *
 volume_name(const Kubelet *self,
             const VolumePlugin *plugin,
@@ -46,7 +47,7 @@ volume_name(const Kubelet *self,
 {
     char uid[OBJECT_UID_BUFFER];
 
-    if (plugin->attachable || plugin->device_mountable)
+    if (plugin->attachable || plugin->device_mountable || worker == NULL)
         return volume_unique_name(self->base.strings, plugin, VOLUME_CONST(pv));
     return strings_internf(self->base.strings, "%s/%s-%s", plugin->name,
                            object_uid_format(worker->uid, uid), object_name(pv));

@@ -104,6 +104,13 @@ be_of_another_driver(World *world, Volume *volume)
     volume->source = volume_source_new(&source);
 }
 
+static void
+name_no_source(World *world, Claim *claim)
+{
+    (void)world;
+    claim->data_source.name = NULL;
+}
+
 #define INVALID "claim in dataSource not bound or invalid"
 
 static const SourceCase clone_cases[] = {
@@ -127,6 +134,10 @@ static const SourceCase clone_cases[] = {
     {            .title = "SRC-1: the source names no volume",
      .spoil_source = name_no_volume,
      .error = "volume name is empty in source PVC source"},
+    {               .title = "SRC-1: a source without a name",
+     .spoil_claim = name_no_source,
+     .error = "error getting PVC  (namespace \"default\") from api server: "
+              "persistentvolumeclaim \"\" not found"},
     {             .title = "SRC-1: ... one that is not there",
      .spoil_source = name_another_volume,
      .error = INVALID},
@@ -354,26 +365,29 @@ allow_another_mode(World *world, SnapshotContent *content)
 }
 
 static const SourceCase restore_cases[] = {
-    {.title = "SRC-4: all is well"              },
-    {                               .title = "SRC-4: not bound",             .spoil_snapshot = not_be_bound, .error = "not bound"},
-    {           .title = "SRC-4: not ready",                 .spoil_snapshot = not_be_ready, .error = "is not Ready"},
-    {.title = "SRC-4: too large",
+    {.title = "SRC-4: all is well"               },
+    {                               .title = "SRC-4: a source without a name",
+     .spoil_claim = name_no_source,
+     .error = "error getting snapshot  from api server"},
+    {                           .title = "SRC-4: not bound",                  .spoil_snapshot = not_be_bound, .error = "not bound"},
+    {.title = "SRC-4: not ready",                                            .spoil_snapshot = not_be_ready, .error = "is not Ready"},
+    {                                                                          .title = "SRC-4: too large",
      .spoil_snapshot = need_more_room,
      .error = "is less than the size 2147483648"},
-    {                                                         .title = "SRC-4: ... not for a larger claim",
+    {                                                   .title = "SRC-4: ... not for a larger claim",
      .spoil_snapshot = need_more_room,
      .spoil_claim = be_larger},
-    {                               .title = "SRC-4: the content of another",
+    {                                  .title = "SRC-4: the content of another",
      .spoil_content = be_of_another_snapshot,
      .error = "not bound"},
-    {                                                    .title = "SRC-4: another driver",
+    {                                             .title = "SRC-4: another driver",
      .spoil_content = be_cut_by_another_driver,
      .error = "not bound"},
-    {                                     .title = "SRC-4: no handle",                                           .spoil_content = have_no_handle, .error = "is not available"},
-    {.title = "SRC-4: another mode",
+    { .title = "SRC-4: no handle",                         .spoil_content = have_no_handle, .error = "is not available"},
+    {                                                       .title = "SRC-4: another mode",
      .spoil_content = be_of_a_block_volume,
      .error = "does not have permission"},
-    {                                                      .title = "SRC-4: ... which is allowed",.spoil_content = allow_another_mode},
+    {                                                         .title = "SRC-4: ... which is allowed",                  .spoil_content = allow_another_mode},
 };
 
 /* VolumeSnapshot "cut" and its content. */

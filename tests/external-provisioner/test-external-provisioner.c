@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -607,6 +608,61 @@ crash_and_restart(void **state)
     assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 1);
 }
 
+/* ---- PROV-24: a volume that is too small is deleted again ---- */
+
+static void
+create_too_small(void *data, const CsiCallRecord *record)
+{
+    (void)data;
+    if (record->request->method == CSI_CREATE_VOLUME)
+        ((CsiResponse *)record->response)->capacity_bytes = 1;
+}
+
+static void
+delete_at_once(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->latency[CSI_DELETE_VOLUME] = NULL;
+}
+
+static const struct {
+    unsigned n_failures, n_failed; /* of DeleteVolume; those of the first attempt */
+    gboolean is_deleted;
+} clean_ups[] = {
+    {0, 0, TRUE },
+    {4, 4, TRUE },
+    {5, 5, FALSE},
+    {9, 5, FALSE},
+};
+
+static void
+five_clean_ups(void **state)
+{
+    const CsiObserver observer = {.answered = create_too_small};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(clean_ups); i++) {
+        WorldOptions options = {.seed = 1, .driver = delete_at_once};
+        g_autoptr(World) world = world_new(&options);
+        const CsiModelledError fails = {.method = CSI_DELETE_VOLUME,
+                                        .code = CSI_INTERNAL,
+                                        .probability = 1,
+                                        .count = clean_ups[i].n_failures};
+        if (clean_ups[i].n_failures > 0)
+            csi_modelled_driver_set_errors(world->driver, &fails, 1);
+        csi_driver_add_observer(csi_modelled_driver_base(world->driver), &observer);
+        world_create(world, &world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE)->meta);
+        world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+        world_run(world, MS(1500)); /* CreateVolume takes 1 s */
+        g_autofree char *events = world_events(world, world_key(world, KIND_CLAIM, "data"));
+        assert_int_equal(world_count(world, "DeleteVolume INTERNAL", NULL, NULL),
+                         clean_ups[i].n_failed);
+        assert_int_equal(world_count(world, "DeleteVolume", NULL, NULL), clean_ups[i].is_deleted);
+        assert_non_null(strstr(events, "created volume capacity 1 less than requested"));
+        assert_int_equal(strstr(events, "volume is orphaned") == NULL, clean_ups[i].is_deleted);
+    }
+}
+
 int
 main(void)
 {
@@ -628,6 +684,7 @@ main(void)
         cmocka_unit_test(burst_of_deletes),
         cmocka_unit_test(single_deletes_repeat_now_and_then),
         cmocka_unit_test(crash_and_restart),
+        cmocka_unit_test(five_clean_ups),
     };
 
     return cmocka_run_group_tests_name("external-provisioner", tests, NULL, NULL);

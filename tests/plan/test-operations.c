@@ -317,6 +317,25 @@ tries_of_one_that_always_fails(void **state)
     storage_world_clear(&fixture.world);
 }
 
+/* OP-5: refused at the last instant of the back-off, and not a nanosecond longer. */
+static void
+the_last_instant_of_a_back_off(void **state)
+{
+    Fixture fixture;
+
+    (void)state;
+    setup(&fixture, TRUE);
+    OperationKey key = key_of(&fixture, "v");
+    assert_int_equal(start(&fixture, 0, "v", "a"), OPERATION_STARTED);
+    end(&fixture, 0, -1);
+    wait(&fixture, operations_backoff_until(fixture.operations, key) - sim_now(fixture.world.sim));
+    assert_int_equal(operations_may_start(fixture.operations, key, "a"), OPERATION_BACKOFF);
+    assert_int_equal(start(&fixture, 1, "v", "a"), OPERATION_BACKOFF);
+    wait(&fixture, 1);
+    assert_int_equal(operations_may_start(fixture.operations, key, "a"), OPERATION_STARTED);
+    storage_world_clear(&fixture.world);
+}
+
 static const struct {
     const char *text, *expected;
 } messages[] = {
@@ -350,7 +369,7 @@ events_are_formats(void **state)
 int
 main(void)
 {
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 2];
+    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 3];
     unsigned n = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
@@ -358,6 +377,7 @@ main(void)
                                          .test_func = tell_story,
                                          .initial_state = (void *)&stories[i]};
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(tries_of_one_that_always_fails);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_last_instant_of_a_back_off);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(events_are_formats);
     return _cmocka_run_group_tests("operations", tests, n, NULL, NULL);
 }

@@ -211,6 +211,29 @@ claim_lost(StorageWorld *world)
     assert_int_equal(claim->status_access_modes, 0);
 }
 
+static gboolean
+edit_expanded(Object *object, const void *arg)
+{
+    (void)arg;
+    CLAIM(object)->capacity_bytes = 7 * GIB;
+    CLAIM(object)->status_access_modes = 0;
+    return TRUE;
+}
+
+/* PVC-56: a claim that is Bound already gets its access modes, but keeps its capacity, which the
+ * expansion wrote. */
+static void
+expanded_capacity_stays(StorageWorld *world)
+{
+    bind_pair(world);
+    storage_world_patch_status(world, storage_world_claim_key(world, "c"), edit_expanded, NULL);
+    storage_world_run(world, 100 * SIM_SECOND);
+
+    const Claim *claim = storage_world_stored_claim(world, "c");
+    assert_int_equal(claim->status_access_modes, ACCESS_RWO);
+    assert_true(claim->capacity_bytes == 7 * GIB);
+}
+
 static void
 claim_found_again(StorageWorld *world)
 {
@@ -498,6 +521,7 @@ static const StorageStory stories[] = {
      NULL                                                                                                                                                         },
     {"PVC-74 claimRef removed by hand",                reference_removed_by_hand,       "PUT/st pv/v",                          NULL                              },
     {"PVC-40 Lost",                                    claim_lost,                      "PUT/st pvc/c",                         "Warning ClaimLost pvc/c"         },
+    {"PVC-56 the capacity of a Bound claim stays",     expanded_capacity_stays,         "PUT/st pvc/c",                         NULL                              },
     {"PVC-42 Lost, and found",                         claim_found_again,
      "PUT/st pv/v, PUT pv/v, PUT/st pv/v, " RACE_LOST "PUT/st pvc/c",                                                           NULL                              },
     {"PVC-22.1 named volume missing",                  named_volume_missing,            "",                                     ""                                },

@@ -99,21 +99,42 @@ static const Field data_source_fields[] = {
 };
 
 static void
+data_source_form_parse(ApiParser *parser, const json_t *value, void *field, DataSourceForm form)
+{
+    DataSource *source = field;
+
+    fields_parse(parser, value, data_source_fields, NULL, source);
+    source->forms |= form;
+}
+
+static void
 data_source_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    fields_parse(parser, value, data_source_fields, NULL, field);
+    data_source_form_parse(parser, value, field, DATA_SOURCE_REF);
 }
 
 static gboolean
 data_source_equal(const void *a, const void *b)
 {
-    return fields_equal(data_source_fields, a, b);
+    const DataSource *x = a, *y = b;
+
+    return fields_equal(data_source_fields, a, b) && (x->kind == NULL || x->forms == y->forms);
+}
+
+static gboolean
+data_source_has_form(const DataSource *source, DataSourceForm form)
+{
+    if (source->forms != 0)
+        return (source->forms & form) != 0;
+    return form == DATA_SOURCE_REF || source->namespace == NULL || source->namespace[0] == '\0';
 }
 
 static json_t *
 data_source_to_json(const void *field)
 {
-    return fields_to_json(data_source_fields, field, NULL);
+    return data_source_has_form(field, DATA_SOURCE_REF)
+               ? fields_to_json(data_source_fields, field, NULL)
+               : NULL;
 }
 
 static const FieldType field_data_source = {
@@ -125,21 +146,26 @@ static const FieldType field_data_source = {
 };
 
 /* spec.dataSource, the older of the two: the API server copies one to the other, unless there is a
- * namespace. */
+ * namespace (API-182). */
+static void
+old_data_source_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    data_source_form_parse(parser, value, field, DATA_SOURCE_OLD);
+}
+
 static json_t *
 old_data_source_to_json(const void *field)
 {
-    const DataSource *source = field;
-
-    return source->namespace != NULL && source->namespace[0] != '\0' ? NULL
-                                                                     : data_source_to_json(field);
+    return data_source_has_form(field, DATA_SOURCE_OLD)
+               ? fields_to_json(data_source_fields, field, NULL)
+               : NULL;
 }
 
 static const FieldType old_data_source_type = {
     .name = "data source",
     .size = sizeof(DataSource),
     .equal = data_source_equal,
-    .parse = data_source_parse,
+    .parse = old_data_source_parse,
     .to_json = old_data_source_to_json,
 };
 
@@ -234,14 +260,25 @@ static const Field claim_fields[] = {
     FIELD("status.allocatedResources.storage", field_size, Claim, allocated_bytes, FIELD_STATUS),
     FIELD(
         "status.allocatedResourceStatuses.storage", field_word, Claim, resize_status, FIELD_STATUS),
+    FIELD("status.currentVolumeAttributesClassName",
+          field_string,
+          Claim,
+          current_attributes_class,
+          FIELD_STATUS),
+    FIELD("status.modifyVolumeStatus.targetVolumeAttributesClassName",
+          field_word,
+          Claim,
+          modify_target,
+          FIELD_STATUS),
+    FIELD("status.modifyVolumeStatus.status", field_word, Claim, modify_status, FIELD_STATUS),
     FIELDS_END,
 };
 
 static const char *const claim_ignored[] = {
     IGNORED_ALWAYS,
     "spec.resources.limits",
-    "status.currentVolumeAttributesClassName",
-    "status.modifyVolumeStatus",
+    "status.allocatedResources", /* of other resources than storage */
+    "status.allocatedResourceStatuses",
     "status.resizeStatus", /* until 1.28 */
     NULL,
 };
@@ -261,28 +298,174 @@ check_claim_modes(ApiParser *parser, const json_t *manifest, const Claim *claim)
     api_parser_leave(parser, length);
 }
 
+/* API-183: the words of validateDataSource(). */
+static void
+check_data_source(ApiParser *parser, const json_t *source, const char *path)
+{
+    const char *group = json_path_string(source, "apiGroup");
+    const char *kind = json_path_string(source, "kind");
+    const char *namespace = json_path_string(source, "namespace");
+    gsize length = api_parser_enter(parser, path);
+
+    if ((group == NULL || group[0] == '\0') && g_strcmp0(kind, "PersistentVolumeClaim") != 0)
+        api_parser_fault(parser, source, NULL,
+                         "Invalid value: \"%s\": must be 'PersistentVolumeClaim' when referencing "
+                         "the default apiGroup",
+                         kind == NULL ? "" : kind);
+    if (!parser->any_api_group)
+        api_parser_check_name(parser, source, "apiGroup", group, name_fault_subdomain);
+    api_parser_check_name(parser, source, "namespace", namespace, name_fault_dns_label);
+    api_parser_leave(parser, length);
+}
+
+/* The two must be the same, unless there is a namespace: then there is only the newer one. */
+static void
+check_data_sources(ApiParser *parser, const json_t *manifest)
+{
+    static const char *const keys[] = {"apiGroup", "kind", "name"};
+    const json_t *old = json_path_get(manifest, "spec.dataSource");
+    const json_t *reference = json_path_get(manifest, "spec.dataSourceRef");
+    const char *namespace = json_path_string(reference, "namespace");
+    gboolean same = TRUE;
+
+    if (old != NULL)
+        check_data_source(parser, old, "spec.dataSource");
+    if (reference != NULL)
+        check_data_source(parser, reference, "spec.dataSourceRef");
+    if (old == NULL || reference == NULL)
+        return;
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
+        same = same &&
+               g_strcmp0(json_path_string(old, keys[i]), json_path_string(reference, keys[i])) == 0;
+    gsize length = api_parser_enter(parser, "spec");
+    if (namespace != NULL && namespace[0] != '\0')
+        api_parser_fault(parser, old, NULL,
+                         "Invalid value: dataSource: may not be specified when "
+                         "dataSourceRef.namespace is specified");
+    else if (!same)
+        api_parser_fault(parser, old, NULL, "Invalid value: dataSource: must match dataSourceRef");
+    api_parser_leave(parser, length);
+}
+
+/* Names without a prefix, and those of kubernetes.io, are the server's own: only storage is one
+ * that claims have. Returns: FALSE after reporting a fault */
+static gboolean
+check_resource_name(ApiParser *parser, const json_t *where, const char *name)
+{
+    static const char *const known[] = {"storage", NULL};
+    const char *fault = name_fault_qualified(name);
+    json_t *value = json_string(name);
+    gboolean right = TRUE;
+
+    if (fault != NULL) {
+        api_parser_fault(parser, where, NULL, "Invalid value: \"%s\": %s", name, fault);
+        right = FALSE;
+    } else if ((strchr(name, '/') == NULL || strstr(name, "kubernetes.io/") != NULL) &&
+               strcmp(name, "storage") != 0) {
+        api_parser_unsupported(parser, value, known);
+        right = FALSE;
+    }
+    json_decref(value);
+    return right;
+}
+
+static void
+check_amount(ApiParser *parser, const json_t *value, const char *name)
+{
+    char canonical[QUANTITY_BUFFER];
+    int64_t units = 0;
+    gsize length = api_parser_enter_member(parser, name);
+
+    if (api_parser_quantity(parser, value, &units, canonical) && units < 0)
+        api_parser_invalid(parser, value, NULL, "must be a valid resource quantity");
+    api_parser_leave(parser, length);
+}
+
+void
+claim_check_status(ApiParser *parser, const json_t *manifest)
+{
+    static const char *const states[] = {"ControllerResizeInProgress", "ControllerResizeInfeasible",
+                                         "NodeResizePending",          "NodeResizeInProgress",
+                                         "NodeResizeInfeasible",       NULL};
+    const json_t *statuses = json_path_get(manifest, "status.allocatedResourceStatuses");
+    const json_t *amounts = json_path_get(manifest, "status.allocatedResources");
+    const json_t *capacity = json_path_get(manifest, "status.capacity");
+    gsize length = api_parser_enter(parser, "status.capacity");
+
+    for (void *member = json_first_member(capacity); member != NULL;
+         member = json_next_member(capacity, member))
+        check_amount(parser, json_object_iter_value(member), json_object_iter_key(member));
+    api_parser_leave(parser, length);
+    length = api_parser_enter(parser, "status.allocatedResourceStatus");
+
+    for (void *member = json_first_member(statuses); member != NULL;
+         member = json_next_member(statuses, member)) {
+        check_resource_name(parser, statuses, json_object_iter_key(member));
+        if (!word_is_among(json_string_value(json_object_iter_value(member)), states))
+            api_parser_unsupported(parser, json_object_iter_value(member), states);
+    }
+    api_parser_leave(parser, length);
+    length = api_parser_enter(parser, "status.allocatedResources");
+    for (void *member = json_first_member(amounts); member != NULL;
+         member = json_next_member(amounts, member))
+        if (check_resource_name(parser, amounts, json_object_iter_key(member)))
+            check_amount(parser, json_object_iter_value(member), json_object_iter_key(member));
+    api_parser_leave(parser, length);
+}
+
 static void
 claim_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const Claim *claim = CLAIM_CONST(object);
+    const json_t *spec = json_path_get(manifest, "spec");
     const json_t *request = json_path_get(manifest, "spec.resources.requests.storage");
-    const json_t *class = json_path_get(manifest, "spec.storageClassName");
 
     check_claim_modes(parser, manifest, claim);
-    if (request == NULL) {
-        api_parser_required_at(parser, manifest, "spec.resources[storage]", NULL);
-    } else {
-        gsize length = api_parser_enter(parser, "spec.resources[storage]");
+    gsize length = api_parser_enter(parser, "spec.resources[storage]");
+    if (request == NULL)
+        api_parser_required(parser, manifest, NULL);
+    else
         api_parser_check_positive(parser, request, claim->request_bytes);
-        api_parser_leave(parser, length);
-    }
-    if (claim->class_name != NULL && claim->class_name[0] != '\0') {
-        const char *fault = name_fault_subdomain(claim->class_name);
-        gsize length = api_parser_enter(parser, "spec.storageClassName");
-        if (fault != NULL)
-            api_parser_invalid(parser, class, NULL, fault);
-        api_parser_leave(parser, length);
-    }
+    api_parser_leave(parser, length);
+    length = api_parser_enter(parser, "spec");
+    api_parser_check_name(parser, spec, "storageClassName", claim->class_name,
+                          name_fault_subdomain);
+    if (!parser->no_attributes_classes)
+        api_parser_check_name(parser, spec, "volumeAttributesClassName", claim->attributes_class,
+                              name_fault_subdomain);
+    api_parser_leave(parser, length);
+    check_data_sources(parser, manifest);
+    claim_check_status(parser, manifest);
+}
+
+static void
+warn_of_fraction(const json_t *manifest, const char *which, GPtrArray *warnings)
+{
+    g_autofree char *path = g_strdup_printf("spec.resources.%s", which);
+    const char *text = json_path_string(json_path_get(manifest, path), "storage");
+    char canonical[QUANTITY_BUFFER];
+    int64_t value, milli;
+
+    if (text != NULL && quantity_parse(text, &value, &milli, NULL) && milli % 1000 != 0 &&
+        quantity_canonical(text, canonical, NULL))
+        g_ptr_array_add(
+            warnings, g_strdup_printf("%s[storage]: fractional byte value \"%s\" is invalid, must "
+                                      "be an integer",
+                                      path, canonical));
+}
+
+void
+claim_warnings(const json_t *manifest, GPtrArray *warnings)
+{
+    const json_t *annotations = json_path_get(manifest, "metadata.annotations");
+
+    if (json_object_get(annotations, ANNOTATION_BETA_STORAGE_CLASS) != NULL)
+        g_ptr_array_add(warnings,
+                        g_strdup("metadata.annotations[" ANNOTATION_BETA_STORAGE_CLASS
+                                 "]: deprecated since v1.8; use \"storageClassName\" attribute "
+                                 "instead"));
+    warn_of_fraction(manifest, "requests", warnings);
+    warn_of_fraction(manifest, "limits", warnings);
 }
 
 const KindClass claim_kind = {

@@ -23,9 +23,17 @@ typedef enum {
     CLAIM_LOST,
 } ClaimPhase;
 
+/* Which of the two fields have the data source. Flags; none of them: both, unless it has a
+ * namespace. */
+typedef enum {
+    DATA_SOURCE_OLD = 1 << 0, /* spec.dataSource */
+    DATA_SOURCE_REF = 1 << 1, /* spec.dataSourceRef */
+} DataSourceForm;
+
 /* spec.dataSource or dataSourceRef. */
 typedef struct {
     const char *api_group, *kind, *namespace, *name; /* interned; kind NULL: none */
+    uint32_t forms;                                  /* DataSourceForm */
 } DataSource;
 
 /* The state of a claim's expansion or modification: an item of status.conditions. */
@@ -57,10 +65,13 @@ typedef struct {
     uint32_t volume_mode;  /* VolumeMode */
     uint32_t phase;        /* ClaimPhase */
     uint32_t status_access_modes;
-    int64_t capacity_bytes;      /* status.capacity.storage; 0: none */
-    int64_t allocated_bytes;     /* status.allocatedResources.storage; 0: none */
-    const char *resize_status;   /* status.allocatedResourceStatuses.storage; NULL: none */
-    ClaimConditions *conditions; /* Resizing, FileSystemResizePending, ... */
+    int64_t capacity_bytes;    /* status.capacity.storage; 0: none */
+    int64_t allocated_bytes;   /* status.allocatedResources.storage; 0: none */
+    const char *resize_status; /* status.allocatedResourceStatuses.storage; NULL: none */
+    /* status.currentVolumeAttributesClassName; NULL: none */
+    const char *current_attributes_class;
+    const char *modify_target, *modify_status; /* status.modifyVolumeStatus; NULL: none */
+    ClaimConditions *conditions;               /* Resizing, FileSystemResizePending, ... */
 } Claim;
 
 #define CLAIM(object) ((Claim *)(object))
@@ -78,8 +89,14 @@ typedef struct {
 #define ANNOTATION_BETA_DEFAULT_CLASS "storageclass.beta.kubernetes.io/is-default-class"
 #define FINALIZER_PVC_PROTECTION "kubernetes.io/pvc-protection"
 #define FINALIZER_PV_PROTECTION "kubernetes.io/pv-protection"
+#define FINALIZER_VAC_PROTECTION "kubernetes.io/vac-protection" /* of a VolumeAttributesClass */
 #define FINALIZER_PROVISIONER "external-provisioner.volume.kubernetes.io/finalizer"
 #define PROVISIONER_NONE "kubernetes.io/no-provisioner"
+
+/* API-184: the faults that the API server finds in a claim's status. */
+void claim_check_status(ApiParser *parser, const json_t *manifest);
+/* API-185: appends the warnings (char *) that the API server answers a claim with. */
+void claim_warnings(const json_t *manifest, GPtrArray *warnings);
 
 /* The class: the beta annotation wins over the spec; "" if neither is set. */
 const char *claim_class(const Claim *self);

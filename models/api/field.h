@@ -52,9 +52,11 @@ struct ApiParser {
     Objects *objects;
     void (*report)(ApiParser *self, const json_t *where, const char *message, const char *hint);
     void *data;
-    GString *path;         /* of the value being read: "spec.resources.requests" */
-    SimTime import_offset; /* added to times, so that they keep their distance to the import */
-    const ObjectKey *key;  /* of the object being read; api_parser_object() sets it */
+    GString *path;          /* of the value being read: "spec.resources.requests" */
+    SimTime import_offset;  /* added to times, so that they keep their distance to the import */
+    const ObjectKey *key;   /* of the object being read; api_parser_object() sets it */
+    gboolean any_api_group; /* data sources may have a faulty group, as before 1.27 */
+    gboolean no_attributes_classes; /* names of VolumeAttributesClasses are not looked at */
 };
 
 /* Reports a fault at @where under the current path. */
@@ -64,6 +66,7 @@ api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const c
 /* Enters "name" or "[index]" below the current path; leave with the length returned. */
 gsize api_parser_enter(ApiParser *self, const char *name);
 gsize api_parser_enter_index(ApiParser *self, unsigned index);
+gsize api_parser_enter_member(ApiParser *self, const char *name); /* "[name]" */
 void api_parser_leave(ApiParser *self, gsize length);
 const char *api_parser_intern(ApiParser *self, const char *text);
 /* Returns: (owned): the object; NULL if its kind, name or namespace is faulty. Other faults are

@@ -105,6 +105,13 @@ const char *name_fault_subdomain(const char *text);
 const char *name_fault_dns_label(const char *text);
 const char *name_fault_qualified(const char *text);
 const char *name_fault_label_value(const char *text);
+/* Reports the fault that @fault_of finds in the member @key of @object, which is @name; NULL and ""
+ * have none. */
+void api_parser_check_name(ApiParser *self,
+                           const json_t *object,
+                           const char *key,
+                           const char *name,
+                           const char *(*fault_of)(const char *text));
 /* Returns: (borrowed): the word of @known that is most like @text, NULL if none is similar */
 const char *name_nearest(const char *text, const char *const *known, unsigned n_known);
 

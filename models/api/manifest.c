@@ -28,6 +28,15 @@ api_parser_enter_index(ApiParser *self, unsigned index)
     return length;
 }
 
+gsize
+api_parser_enter_member(ApiParser *self, const char *name)
+{
+    gsize length = self->path->len;
+
+    g_string_append_printf(self->path, "[%s]", name);
+    return length;
+}
+
 void
 api_parser_leave(ApiParser *self, gsize length)
 {
@@ -111,6 +120,23 @@ api_parser_expect(ApiParser *self, const json_t *value, json_type type)
         api_parser_invalid(self, value, is_scalar ? "put it in quotes" : NULL, "must be a string");
     }
     return FALSE;
+}
+
+void
+api_parser_check_name(ApiParser *self,
+                      const json_t *object,
+                      const char *key,
+                      const char *name,
+                      const char *(*fault_of)(const char *text))
+{
+    const char *fault = name == NULL || name[0] == '\0' ? NULL : fault_of(name);
+
+    if (fault == NULL)
+        return;
+    gsize length = api_parser_enter(self, key);
+    api_parser_fault(self, json_path_get(object, key), NULL, "Invalid value: \"%s\": %s", name,
+                     fault);
+    api_parser_leave(self, length);
 }
 
 REF_COUNTED_DEFINE(OwnerReferences, owner_references, g_free)
@@ -503,15 +529,14 @@ api_parser_object(ApiParser *self, const json_t *manifest)
     if (!api_parser_expect(self, manifest, JSON_OBJECT) || !parse_kind(self, manifest, &kind))
         return NULL;
     ObjectKey *key = parse_key(self, manifest, kind);
-    if (key == NULL)
-        return NULL;
+    /* Without a key of its own the rest is only checked. */
+    self->key = key != NULL ? key : objects_key(self->objects, kind, NULL, "-");
 
-    Object *object = object_new(key);
+    g_autoptr(Object) object = object_new((ObjectKey *)self->key);
     object->manifest = json_incref((json_t *)manifest); /* kept as it is */
-    self->key = key;
     object_parse_body(self, manifest, object);
     self->key = NULL;
-    return object;
+    return key == NULL ? NULL : g_steal_pointer(&object);
 }
 
 Object *

@@ -35,6 +35,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_JOB] = &job_kind,
     [KIND_DISRUPTION_BUDGET] = &disruption_budget_kind,
     [KIND_SNAPSHOT_CLASS] = &snapshot_class_kind,
+    [KIND_ATTRIBUTES_CLASS] = &attributes_class_kind,
 };
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */

@@ -35,6 +35,7 @@ typedef enum {
     KIND_JOB,
     KIND_DISRUPTION_BUDGET, /* PodDisruptionBudget */
     KIND_SNAPSHOT_CLASS,    /* VolumeSnapshotClass */
+    KIND_ATTRIBUTES_CLASS,  /* VolumeAttributesClass */
     N_KINDS,
 } ObjectKind;
 

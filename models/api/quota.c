@@ -69,15 +69,6 @@ amount_parse(ApiParser *parser, const json_t *value, ResourceAmount *amount)
     return TRUE;
 }
 
-static gsize
-enter_key(ApiParser *parser, const char *key)
-{
-    gsize length = parser->path->len;
-
-    g_string_append_printf(parser->path, "[%s]", key);
-    return length;
-}
-
 static void
 amounts_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -90,7 +81,7 @@ amounts_parse(ApiParser *parser, const json_t *value, void *field)
     for (void *member = json_first_member(value); member != NULL;
          member = json_next_member(value, member)) {
         const char *name = json_object_iter_key(member);
-        gsize length = enter_key(parser, name);
+        gsize length = api_parser_enter_member(parser, name);
         items[n].name = api_parser_intern(parser, name);
         n += amount_parse(parser, json_object_iter_value(member), &items[n]);
         api_parser_leave(parser, length);
@@ -202,7 +193,7 @@ check_amount(ApiParser *parser, const json_t *value, const ResourceAmount *amoun
     static const unsigned n_standard = G_N_ELEMENTS(standard_resources) - 1;
     const char *fault = resource_name_fault(amount->name);
     g_autofree char *hint = NULL;
-    gsize length = enter_key(parser, amount->name);
+    gsize length = api_parser_enter_member(parser, amount->name);
 
     if (fault != NULL) {
         const char *nearest = name_nearest(amount->name, standard_resources, n_standard);

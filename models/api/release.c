@@ -10,12 +10,14 @@ static const struct {
     const char *name;
     int on_since;
 } gates[] = {
-    {"GenericEphemeralVolume",        21   },
-    {"HonorPVReclaimPolicy",          31   },
-    {"RecoverVolumeExpansionFailure", 32   },
-    {"SchedulerQueueingHints",        32   },
-    {"VolumeAttributesClass",         34   },
-    {"VolumeCapacityPriority",        NEVER},
+    {"AnyVolumeDataSource",            24   },
+    {"CrossNamespaceVolumeDataSource", NEVER},
+    {"GenericEphemeralVolume",         21   },
+    {"HonorPVReclaimPolicy",           31   },
+    {"RecoverVolumeExpansionFailure",  32   },
+    {"SchedulerQueueingHints",         32   },
+    {"VolumeAttributesClass",          34   },
+    {"VolumeCapacityPriority",         NEVER},
 };
 
 gboolean

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "storage.h"
 
+#include <string.h>
+
 #include "fields.h"
 
 static const char *const binding_mode_words[] = {"Immediate", "WaitForFirstConsumer", NULL};
@@ -100,6 +102,60 @@ static const FieldType token_requests_type = {
     FIELD_SHARED(token_requests),
     .parse = token_requests_parse,
     .to_json = token_requests_to_json,
+};
+
+/* ---- VolumeAttributesClass: VAC-1 ---- */
+
+#define PARAMETERS_MAX 512
+#define PARAMETERS_BYTES_MAX (256 * 1024)
+
+static const Field attributes_class_fields[] = {
+    FIELD("parameters", field_string_map, AttributesClass, parameters, FIELD_SPEC),
+    FIELD("driverName", field_string, AttributesClass, driver, FIELD_REQUIRED),
+    FIELDS_END,
+};
+
+static void
+check_parameters(ApiParser *parser, const json_t *manifest, const StringMap *parameters)
+{
+    size_t n_bytes = 0;
+    gsize length = api_parser_enter(parser, "parameters");
+    const json_t *where = json_path_get(manifest, "parameters");
+
+    if (parameters == NULL)
+        api_parser_required(parser, manifest, "must contain at least one key/value pair");
+    if (parameters != NULL && parameters->n_pairs > PARAMETERS_MAX)
+        api_parser_fault(parser, where, NULL, "Too long: may not be more than %d bytes",
+                         PARAMETERS_MAX);
+    for (unsigned i = 0; parameters != NULL && i < parameters->n_pairs; i++) {
+        if (parameters->pairs[i].key[0] == '\0')
+            api_parser_fault(parser, where, NULL, "Invalid value: \"\": field can not be empty.");
+        n_bytes += strlen(parameters->pairs[i].key) + strlen(parameters->pairs[i].value);
+    }
+    if (n_bytes > PARAMETERS_BYTES_MAX)
+        api_parser_fault(parser, where, NULL, "Too long: may not be more than %d bytes",
+                         PARAMETERS_BYTES_MAX);
+    api_parser_leave(parser, length);
+}
+
+static void
+attributes_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const AttributesClass *class = ATTRIBUTES_CLASS_CONST(object);
+    g_autofree char *lower = class->driver == NULL ? NULL : g_ascii_strdown(class->driver, -1);
+
+    api_parser_check_name(parser, manifest, "driverName", lower, name_fault_qualified);
+    check_parameters(parser, manifest, class->parameters);
+}
+
+const KindClass attributes_class_kind = {
+    .kind = "VolumeAttributesClass",
+    .api_version = "storage.k8s.io/v1beta1",
+    .resource = "volumeattributesclasses",
+    .size = sizeof(AttributesClass),
+    .fields = attributes_class_fields,
+    .ignored = always_ignored,
+    .check = attributes_class_check,
 };
 
 static const Field csi_driver_fields[] = {

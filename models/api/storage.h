@@ -4,7 +4,7 @@
 #include "volume.h"
 
 /* The kinds of storage.k8s.io: StorageClass, CSIDriver, CSINode, VolumeAttachment,
- * CSIStorageCapacity. */
+ * VolumeAttributesClass, CSIStorageCapacity. */
 
 typedef enum {
     BINDING_IMMEDIATE,
@@ -34,6 +34,13 @@ typedef struct {
     unsigned n_items;
     TokenRequest items[];
 } TokenRequests;
+
+/* VolumeAttributesClass. */
+typedef struct {
+    Object meta;
+    const char *driver;
+    StringMap *parameters; /* never empty */
+} AttributesClass;
 
 typedef struct {
     Object meta;
@@ -103,10 +110,11 @@ typedef struct {
 extern const FieldType field_volume_error; /* VolumeError; no message: absent */
 
 #define STORAGE_CLASS(object) ((StorageClass *)(object))
+#define ATTRIBUTES_CLASS_CONST(object) ((const AttributesClass *)(object))
 #define CSI_DRIVER_OBJECT(object) ((CsiDriverObject *)(object))
 #define CSI_NODE(object) ((CsiNode *)(object))
 #define ATTACHMENT(object) ((Attachment *)(object))
 #define STORAGE_CAPACITY(object) ((StorageCapacity *)(object))
 
 extern const KindClass storage_class_kind, csi_driver_kind, csi_node_kind, attachment_kind,
-    storage_capacity_kind;
+    storage_capacity_kind, attributes_class_kind;

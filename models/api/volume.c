@@ -470,6 +470,57 @@ check_capacity(ApiParser *parser, const json_t *manifest, const Volume *volume)
     }
 }
 
+/* validatePathNoBacksteps(). */
+static void
+check_path(ApiParser *parser, const json_t *spec, const char *key)
+{
+    const char *path = json_path_string(spec, key);
+    g_auto(GStrv) parts = g_strsplit(path == NULL ? "" : path, "/", -1);
+    gsize length = api_parser_enter(parser, key);
+
+    if (g_strv_contains((const char *const *)parts, ".."))
+        api_parser_invalid(parser, json_path_get(spec, key), NULL, "must not contain '..'");
+    api_parser_leave(parser, length);
+}
+
+static void
+check_host_path(ApiParser *parser, const json_t *spec, const Volume *volume)
+{
+    static const char *const types[] = {
+        "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
+        "File", "FileOrCreate", "Socket",     NULL};
+    const json_t *type = json_path_get(spec, "hostPath.type");
+    const char *path = json_path_string(spec, "hostPath.path");
+    g_autofree char *clean = path == NULL ? NULL : g_canonicalize_filename(path, "/");
+    gsize length = api_parser_enter(parser, "hostPath.type");
+
+    if (json_is_string(type) && !word_is_among(json_string_value(type), types))
+        api_parser_unsupported(parser, type, types);
+    api_parser_leave(parser, length);
+    length = api_parser_enter(parser, "persistentVolumeReclaimPolicy");
+    if (clean != NULL && strcmp(clean, "/") == 0 && volume->reclaim_policy == RECLAIM_RECYCLE)
+        api_parser_fault(parser, json_path_get(spec, "persistentVolumeReclaimPolicy"), NULL,
+                         "Forbidden: may not be 'recycle' for a hostPath mount of '/'");
+    api_parser_leave(parser, length);
+}
+
+/* VAC-3. */
+static void
+check_attributes_class(ApiParser *parser, const json_t *spec, const Volume *volume)
+{
+    const char *name = volume->attributes_class;
+
+    if (name == NULL)
+        return;
+    if (name[0] == '\0')
+        api_parser_required_at(parser, spec, "volumeAttributesClassName",
+                               "an empty string is disallowed");
+    api_parser_check_name(parser, spec, "volumeAttributesClassName", name, name_fault_subdomain);
+    if (volume->source == NULL || strcmp(volume->source->plugin, "csi") != 0)
+        api_parser_required_at(parser, spec, "csi",
+                               "has to be specified when using volumeAttributesClassName");
+}
+
 static void
 volume_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
@@ -488,6 +539,15 @@ volume_check(ApiParser *parser, const json_t *manifest, const Object *object)
                          "Forbidden: may not use ReadWriteOncePod with other access modes");
         api_parser_leave(parser, length);
     }
+    gsize inside = api_parser_enter(parser, "spec");
+    api_parser_check_name(parser, spec, "storageClassName", volume->class_name,
+                          name_fault_subdomain);
+    check_path(parser, spec, "hostPath.path");
+    check_path(parser, spec, "local.path");
+    check_host_path(parser, spec, volume);
+    if (!parser->no_attributes_classes)
+        check_attributes_class(parser, spec, volume);
+    api_parser_leave(parser, inside);
     const json_t *affinity = json_path_get(manifest, "spec.nodeAffinity");
     if (affinity != NULL && json_path_get(affinity, "required") == NULL)
         api_parser_required_at(parser, affinity, "spec.nodeAffinity.required",

@@ -229,12 +229,20 @@ admission_create(Admission *self, Object *object, GString *message)
     switch (object_kind(object)) {
     case KIND_CLAIM:
         reset_status(object);
+        claim_drop_disabled_fields(CLAIM(object), NULL, &self->claim_gates);
+        claim_drop_odd_source(CLAIM(object), NULL);
+        claim_normalize_sources(CLAIM(object), &self->claim_gates);
         return admit_claim(self, CLAIM(object), message);
     case KIND_VOLUME:
         reset_status(object);
         VOLUME(object)->phase_changed_at = object->created_at;
         object_add_finalizer(
             object, strings_intern(objects_strings(self->store->objects), FINALIZER_PV_PROTECTION));
+        break;
+    case KIND_ATTRIBUTES_CLASS: /* VAC-11 */
+        if (self->claim_gates.attributes_classes)
+            object_add_finalizer(object, strings_intern(objects_strings(self->store->objects),
+                                                        FINALIZER_VAC_PROTECTION));
         break;
     case KIND_POD:
         reset_status(object);
@@ -274,50 +282,30 @@ admission_create(Admission *self, Object *object, GString *message)
     return API_OK;
 }
 
+/* The changes that components make: the volume's name, once, and the class, once. */
 static gboolean
-data_source_is_same(const DataSource *a, const DataSource *b)
+is_bind_only(const Claim *before, const Claim *after)
 {
-    return a->api_group == b->api_group && a->kind == b->kind && a->name == b->name &&
-           a->namespace == b->namespace;
+    g_autoptr(Object) bound = object_edit(&before->meta);
+
+    if (claim_volume_name(before)[0] == '\0')
+        CLAIM(bound)->volume_name = after->volume_name;
+    if (before->class_name == NULL &&
+        object_annotation(&before->meta, ANNOTATION_BETA_STORAGE_CLASS) == NULL)
+        CLAIM(bound)->class_name = after->class_name;
+    return object_spec_equal(bound, &after->meta);
 }
 
-/* API-131, PVC-92: a name is set once, a class once from nil, a request only while bound. */
-static gboolean
-claim_change_is_allowed(const Claim *before, const Claim *after)
-{
-    if (before->access_modes != after->access_modes || before->volume_mode != after->volume_mode ||
-        !label_selector_equal(before->selector, after->selector) ||
-        !data_source_is_same(&before->data_source, &after->data_source))
-        return FALSE;
-    if (claim_volume_name(before)[0] != '\0' &&
-        claim_volume_name(before) != claim_volume_name(after))
-        return FALSE;
-    if (before->class_name != NULL && before->class_name != after->class_name)
-        return FALSE;
-    return before->request_bytes == after->request_bytes || before->phase == CLAIM_BOUND;
-}
-
-/* API-124, API-132, RSZ-1. A refusal is 403 with the words of the plugin that forbids it
- * (API-21). */
+/* API-124: a validating plugin, so it comes after validation, which has refused claims that are not
+ * bound. A refusal is 403 with the words of the plugin (API-21). */
 static ApiCode
 check_resize(Admission *self, const Claim *before, const Claim *after, GString *message)
 {
     Objects *objects = self->store->objects;
     const char *name = object_name(&before->meta);
 
-    if (after->request_bytes < before->request_bytes) {
-        gboolean keeps = self->keeps_requests;
-        if (!keeps && after->request_bytes > before->capacity_bytes)
-            return API_OK;
-        g_string_printf(message,
-                        "PersistentVolumeClaim \"%s\" is invalid: spec.resources.requests.storage: "
-                        "Forbidden: field can not be less than %s",
-                        name, keeps ? "previous value" : "status.capacity");
-        return API_INVALID;
-    }
-    if (after->request_bytes == before->request_bytes)
+    if (after->request_bytes <= before->request_bytes)
         return API_OK;
-
     ObjectKey *key = objects_find_key(objects, KIND_STORAGE_CLASS, NULL, claim_class(before));
     const StorageClass *class = key == NULL ? NULL : STORAGE_CLASS(api_store_get(self->store, key));
     if (class != NULL && class->allow_expansion)
@@ -330,25 +318,23 @@ check_resize(Admission *self, const Claim *before, const Claim *after, GString *
     return API_FORBIDDEN;
 }
 
+/* PVC-92. */
 static ApiCode
-check_claim(Admission *self, const Claim *before, const Claim *after, GString *message)
+check_claim(Admission *self, const Claim *before, Claim *after, gboolean status, GString *message)
 {
-    if (before->phase != CLAIM_BOUND && after->request_bytes > before->request_bytes) {
-        g_string_printf(message,
-                        "persistentvolumeclaims \"%s\" is forbidden: Only bound persistent volume "
-                        "claims can be expanded",
-                        object_name(&before->meta));
-        return API_FORBIDDEN;
+    UpdateGates gates = {.recovers = !self->keeps_requests,
+                         .attributes_classes = self->claim_gates.attributes_classes};
+
+    if (status) {
+        claim_drop_disabled_status(after, before, &self->claim_gates);
+        return API_OK;
     }
-    if (!claim_change_is_allowed(before, after)) {
-        g_string_printf(
-            message,
-            "PersistentVolumeClaim \"%s\" is invalid: spec: Forbidden: spec is immutable after "
-            "creation except resources.requests and volumeAttributesClassName for bound claims",
-            object_name(&before->meta));
-        return API_INVALID;
-    }
-    return check_resize(self, before, after, message);
+    if (is_bind_only(before, after))
+        return API_OK;
+    claim_drop_disabled_fields(after, before, &self->claim_gates);
+    claim_drop_odd_source(after, before);
+    ApiCode code = validation_update(&before->meta, &after->meta, &gates, message);
+    return code != API_OK ? code : check_resize(self, before, after, message);
 }
 
 /* API-52: an object that is being deleted gets no new finalizer. */
@@ -369,16 +355,19 @@ check_finalizers(const Object *before, const Object *after, GString *message)
 }
 
 ApiCode
-admission_update(Admission *self, const Object *before, Object *after, GString *message)
+admission_update(
+    Admission *self, const Object *before, Object *after, gboolean status, GString *message)
 {
+    UpdateGates gates = {.attributes_classes = self->claim_gates.attributes_classes};
+
     if (object_is_deleted(before) && before->finalizers != after->finalizers) {
         ApiCode code = check_finalizers(before, after, message);
         if (code != API_OK)
             return code;
     }
     if (object_kind(before) == KIND_CLAIM)
-        return check_claim(self, CLAIM_CONST(before), CLAIM_CONST(after), message);
-    ApiCode code = validation_update(before, after, message);
+        return check_claim(self, CLAIM_CONST(before), CLAIM(after), status, message);
+    ApiCode code = status ? API_OK : validation_update(before, after, &gates, message);
     if (code == API_OK && object_kind(before) == KIND_VOLUME &&
         VOLUME_CONST(before)->phase != VOLUME_CONST(after)->phase) /* API-134 */
         VOLUME(after)->phase_changed_at = sim_now(self->store->sim);

@@ -4,12 +4,15 @@
 ApiServer *
 api_server_new(const ApiServerOptions *options)
 {
+    static const Release default_release = {.minor = RELEASE_DEFAULT_MINOR};
     ApiServer *self = g_new0(ApiServer, 1);
 
     api_latency_init(&self->latency, options->sim, options->timing);
     api_store_init(&self->store, options->sim, options->objects, &self->latency);
     self->admission = (Admission){
         .store = &self->store,
+        .claim_gates =
+            claim_gates_of(options->release == NULL ? &default_release : options->release),
         .keeps_requests = options->keeps_requests,
         .refuses_defaults = options->refuses_defaults,
     };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/api/pod.h"
+#include "models/api/release.h"
 #include "models/timing/timing.h"
 #include "models/timing/waits.h"
 #include "sim/sim.h"
@@ -83,6 +84,9 @@ typedef struct {
     /* requests of claims never shrink: RecoverVolumeExpansionFailure is off (API-132) */
     gboolean keeps_requests;
     gboolean refuses_defaults; /* several default classes are an error: before 1.26 (API-121) */
+    /* Its gates drop fields of claims (API-180). Only read by api_server_new(); NULL: the default
+     * release */
+    const Release *release;
 } ApiServerOptions;
 
 ApiServer *api_server_new(const ApiServerOptions *options);

@@ -2,12 +2,20 @@
 #pragma once
 
 #include "store.h"
+#include "update-checks.h"
 
 /* What admission and the verbs check: validation.c, quota.c, eviction.c. */
 
-/* Whether the immutable fields of @after are the same as in @before (API-134..136). Returns:
+/* Whether the immutable fields of @after are the same as in @before (API-131..136). Returns:
  * API_OK, or API_INVALID with words in @message */
-ApiCode validation_update(const Object *before, const Object *after, GString *message);
+ApiCode validation_update(const Object *before,
+                          const Object *after,
+                          const UpdateGates *gates,
+                          GString *message);
+
+/* Whether quotas look at such a write of a claim: creations and updates, but not of a
+ * sub-resource. */
+gboolean quota_handles(ApiVerb verb);
 
 /**
  * quota_admit_claim:

@@ -194,6 +194,12 @@ charge(ApiStore *self, const ResourceQuota *quota, const Claim *before, const Cl
     api_store_write(self, object);
 }
 
+gboolean
+quota_handles(ApiVerb verb)
+{
+    return verb == API_CREATE || verb == API_UPDATE || verb == API_PATCH;
+}
+
 ApiCode
 quota_admit_claim(ApiStore *self, const Claim *before, const Claim *after, GString *message)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "checks.h"
 
+#include <string.h>
+
 #include "models/api/pod.h"
 
 /* The fields of a spec that never change once they are stored: ValidateUpdate() of the kind. */
@@ -28,24 +30,62 @@ refuse_storage(const Object *object, const char *field, const char *detail, GStr
 
 #define IMMUTABLE "Invalid value: field is immutable"
 
-/* API-134. */
+/* All faults together, as errors.ToAggregate() writes them. */
 static ApiCode
-check_volume(const Volume *before, const Volume *after, GString *message)
+refuse_all(const Object *object, GPtrArray *errors, GString *message)
 {
-    const VolumeSource *was = before->source, *is = after->source;
+    const char *version = strchr(kind_class(object_kind(object))->api_version, '/');
 
-    if (was != is && was != NULL &&
-        (is == NULL || was->handle != is->handle || was->driver != is->driver))
-        return refuse(&before->meta, "", "spec.persistentvolumesource",
-                      "Forbidden: spec.persistentvolumesource is immutable after creation",
-                      message);
-    if (before->volume_mode != after->volume_mode)
-        return refuse(&before->meta, "", "spec.volumeMode", IMMUTABLE, message);
-    if (before->node_affinity != NULL &&
-        !node_selector_equal(before->node_affinity, after->node_affinity))
-        return refuse(&before->meta, "", "nodeAffinity",
-                      IMMUTABLE ", except for updating from beta label to GA", message);
-    return API_OK;
+    g_autofree char *group =
+        version == NULL
+            ? g_strdup("")
+            : g_strdup_printf(".%.*s",
+                              (int)(version - kind_class(object_kind(object))->api_version),
+                              kind_class(object_kind(object))->api_version);
+
+    if (errors->len == 0)
+        return API_OK;
+    g_string_printf(message, "%s%s \"%s\" is invalid: %s", kind_class(object_kind(object))->kind,
+                    group, object_name(object), errors->len > 1 ? "[" : "");
+    for (unsigned i = 0; i < errors->len; i++)
+        g_string_append_printf(message, "%s%s", i == 0 ? "" : ", ", (char *)errors->pdata[i]);
+    if (errors->len > 1)
+        g_string_append_c(message, ']');
+    return API_INVALID;
+}
+
+/* Rules on manifests. */
+static ApiCode
+check_manifests(const Object *before,
+                const Object *after,
+                const UpdateGates *gates,
+                GString *message)
+{
+    g_autoptr(GPtrArray) errors = g_ptr_array_new_with_free_func(g_free);
+    json_t *old = object_to_json(before), *new = object_to_json(after);
+
+    if (object_kind(before) == KIND_CLAIM)
+        check_claim_update(old, new, gates, errors);
+    else if (object_kind(before) == KIND_VOLUME)
+        check_volume_update(old, new, gates, errors);
+    else
+        check_attributes_class_update(old, new, errors);
+    json_decref(old);
+    json_decref(new);
+    return refuse_all(before, errors, message);
+}
+
+/* API-134. Components change only other fields: that is seen without the manifests. */
+static ApiCode
+check_volume(const Volume *before, const Volume *after, const UpdateGates *gates, GString *message)
+{
+    gboolean affinity_is_kept = before->node_affinity == NULL ||
+                                node_selector_equal(before->node_affinity, after->node_affinity);
+
+    if (before->source == after->source && before->volume_mode == after->volume_mode &&
+        before->attributes_class == after->attributes_class && affinity_is_kept)
+        return API_OK;
+    return check_manifests(&before->meta, &after->meta, gates, message);
 }
 
 /* API-135. */
@@ -115,11 +155,17 @@ check_stateful_set(const StatefulSet *before, const StatefulSet *after, GString 
 }
 
 ApiCode
-validation_update(const Object *before, const Object *after, GString *message)
+validation_update(const Object *before,
+                  const Object *after,
+                  const UpdateGates *gates,
+                  GString *message)
 {
     switch ((int)object_kind(before)) {
     case KIND_VOLUME:
-        return check_volume(VOLUME_CONST(before), VOLUME_CONST(after), message);
+        return check_volume(VOLUME_CONST(before), VOLUME_CONST(after), gates, message);
+    case KIND_CLAIM:
+    case KIND_ATTRIBUTES_CLASS:
+        return check_manifests(before, after, gates, message);
     case KIND_STORAGE_CLASS:
         return check_class((const StorageClass *)before, (const StorageClass *)after, message);
     case KIND_ATTACHMENT:
@@ -132,8 +178,7 @@ validation_update(const Object *before, const Object *after, GString *message)
                             message);
     case KIND_STATEFUL_SET:
         return check_stateful_set((const StatefulSet *)before, (const StatefulSet *)after, message);
-    default: /* claims have rules of their own; in other kinds every field that models write may
-                change */
+    default: /* every field that models write may change */
         return API_OK;
     }
 }

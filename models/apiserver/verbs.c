@@ -112,8 +112,9 @@ commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *chang
     g_autoptr(Object) after = changed;
 
     g_string_truncate(self->message, 0);
-    ApiCode code = admission_update(self->admission, before, after, self->message);
-    if (code == API_OK && object_kind(before) == KIND_CLAIM && !is_status_write(call->request.verb))
+    ApiCode code = admission_update(self->admission, before, after,
+                                    is_status_write(call->request.verb), self->message);
+    if (code == API_OK && object_kind(before) == KIND_CLAIM && quota_handles(call->request.verb))
         code =
             quota_admit_claim(self->store, CLAIM_CONST(before), CLAIM_CONST(after), self->message);
     if (code != API_OK) {

@@ -73,6 +73,7 @@ cluster_new(const ClusterOptions *options)
                               .gates = options->feature_gates};
     /* API-R12 */
     api_options.keeps_requests = !release_has_gate(&self->release, "RecoverVolumeExpansionFailure");
+    api_options.release = &self->release;
     api_options.refuses_defaults = self->release.minor < SEVERAL_DEFAULTS_SINCE;
     self->api = api_server_new(&api_options);
     self->kubelet_watchers = g_array_new(FALSE, FALSE, sizeof(KubeletWatcher));

@@ -49,5 +49,6 @@ const ModelClass *const model_classes[] = {
     &ttl_after_finished_class,
     &snapshot_controller_class,
     &external_snapshotter_class,
+    &vac_protection_class,
     NULL,
 };

@@ -3,20 +3,24 @@
 
 #include "models/cluster/model.h"
 
-/* Two controllers of kube-controller-manager that protect what is in use: the finalizer of a claim
- * goes when no pod uses it, that of a volume when it is not Bound. Rules:
+/* Three controllers of kube-controller-manager that protect what is in use: the finalizer of a
+ * claim goes when no pod uses it, that of a volume when it is not Bound, that of a
+ * VolumeAttributesClass when no volume and no claim names it (only with the gate
+ * VolumeAttributesClass). Rules:
  * docs/rules/pvc-pv-protection.md. */
 extern const ModelClass pvc_protection_class;
 extern const ModelClass pv_protection_class;
+extern const ModelClass vac_protection_class;
 
-/* ---- Between the two ---- */
+/* ---- Between them ---- */
 
 /* Facts about a claim or a volume, and what becomes of its finalizer. */
 enum {
     SEEN = 1 << 0,    /* the informer has it */
     GOING = 1 << 1,   /* ... with a deletionTimestamp */
     GUARDED = 1 << 2, /* it has the finalizer */
-    USED = 1 << 3,    /* a volume: it is Bound; a claim: a pod of the informer uses it */
+    USED = 1 << 3,    /* a volume: it is Bound; a claim: a pod of the informer uses it; a class: it
+                         is named */
     VOLUME_FACTS_END = 1 << 4,
     LISTED = 1 << 4,      /* its batch has a list of the pods from the API server */
     LISTED_USED = 1 << 5, /* ... in which one uses the claim */

@@ -56,7 +56,6 @@ static const char *const ignored_kinds[] = {
 static const char *const later_kinds[] = {
     "CronJob",
     "ReplicationController",
-    "VolumeAttributesClass",
     NULL,
 };
 

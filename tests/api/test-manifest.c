@@ -117,7 +117,9 @@ static const BadRow bad[] = {
     {"no name", CLAIM_META(""), "metadata.name: Required value: name or generateName is required\n"},
     {"no metadata",
      CLAIM_HEAD "'spec': {}}",
-     "metadata.name: Required value: name or generateName is required\n"},
+     "metadata.name: Required value: name or generateName is required\n"
+     "spec.accessModes: Required value: at least 1 access mode is required\n"
+     "spec.resources[storage]: Required value\n"},
     {"generateName",
      CLAIM_META("'generateName': 'data-'"),
      "metadata.generateName: Forbidden: an object of a file needs a name of its own [write metadata.name]\n"},
@@ -220,7 +222,24 @@ static const BadRow bad[] = {
      "'DoesNotExist'\n"},
     {"a data source without kind",
      CLAIM_SPEC(RWO ", " GIGABYTE ", 'dataSource': {'name': 'x'}"),
-     "spec.dataSource.kind: Required value\n"},
+     "spec.dataSource.kind: Required value\n"
+     "spec.dataSource: Invalid value: \"\": must be 'PersistentVolumeClaim' when referencing the default apiGroup\n"},
+    /* API-183 */
+    {"a data source of a group that is none",
+     CLAIM_SPEC(RWO ", " GIGABYTE ", 'dataSourceRef': {'apiGroup': '^x', 'kind': 'Foo', 'name': 'x'}"),
+     "spec.dataSourceRef.apiGroup: Invalid value: \"^x\": " SUBDOMAIN "\n"},
+    {"two data sources",
+     CLAIM_SPEC(RWO ", " GIGABYTE ", 'dataSource': {'kind': 'PersistentVolumeClaim', 'name': 'x'}, "
+                "'dataSourceRef': {'kind': 'PersistentVolumeClaim', 'name': 'y'}"),
+     "spec: Invalid value: dataSource: must match dataSourceRef\n"},
+    /* VAC-1 */
+    {"a class without a driver and parameters",
+     "{'apiVersion': 'storage.k8s.io/v1beta1', 'kind': 'VolumeAttributesClass', " META("gold") "}",
+     "driverName: Required value\nparameters: Required value: must contain at least one key/value pair\n"},
+    /* API-184 */
+    {"an allocation of something else",
+     CLAIM_HEAD META("data") ", 'spec': {" RWO ", " GIGABYTE "}, 'status': {'allocatedResources': {'cpu': '1'}}}",
+     "status.allocatedResources: Unsupported value: \"cpu\": supported values: \"storage\"\n"},
     {"all faults at once",
      CLAIM_SPEC("'volumeMode': 7, 'storageClassname': 'x', 'accessModes': 'ReadWriteOnce'"),
      "spec.accessModes: Invalid value: \"ReadWriteOnce\": must be a list\n"
@@ -235,6 +254,15 @@ static const BadRow bad[] = {
     {"two sources",
      VOLUME_SPEC(RWO ", " CAPACITY ", " CSI ", 'hostPath': {'path': '/x'}"),
      "spec.hostPath: Forbidden: may not specify more than 1 volume type\n"},
+    {"a path that goes up",
+     VOLUME_SPEC(RWO ", " CAPACITY ", 'hostPath': {'path': '/a/..'}, 'persistentVolumeReclaimPolicy': 'Recycle'"),
+     "spec.hostPath.path: Invalid value: \"/a/..\": must not contain '..'\n"
+     "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'\n"},
+    /* VAC-3 */
+    {"an attributes class without CSI",
+     VOLUME_SPEC(RWO ", " CAPACITY ", 'hostPath': {'path': '/a'}, 'volumeAttributesClassName': ''"),
+     "spec.volumeAttributesClassName: Required value: an empty string is disallowed\n"
+     "spec.csi: Required value: has to be specified when using volumeAttributesClassName\n"},
     {"no capacity", VOLUME_SPEC(RWO ", " CSI), "spec.capacity: Required value\n"},
     {"capacity of something else",
      VOLUME_SPEC(RWO ", " CSI ", 'capacity': {'memory': '1Gi'}"),

@@ -111,8 +111,10 @@ requests_grow_only_while_bound_and_never_shrink(void **state)
 
     CLAIM(claim)->class_name = world_intern(world, "fast");
     world_create(world, claim);
-    assert_int_equal(world_patch(world, world_claim_key(world), set_request, &two).code,
-                     API_FORBIDDEN);
+    ApiResponse unbound = world_patch(world, world_claim_key(world), set_request, &two);
+    assert_int_equal(unbound.code, API_INVALID);
+    assert_non_null(strstr(unbound.message, "spec: Forbidden: spec is immutable after creation "
+                                            "except resources.requests"));
     world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
                                       .key = world_claim_key(world),
                                       .edit = bind_claim,
@@ -306,7 +308,7 @@ some_fields_never_change(void **state)
         ObjectEdit edit;
         const char *message; /* a part; NULL: allowed */
     } cases[] = {
-        {KIND_VOLUME,           change_mode,            "spec.volumeMode: Invalid value"         },
+        {KIND_VOLUME,           change_mode,            "\"x\" is invalid: volumeMode: Invalid"  },
         {KIND_VOLUME,           change_affinity,
          "nodeAffinity: Invalid value: field is immutable, except for updating from beta label to "
          "GA"                                                                                    },
@@ -348,6 +350,37 @@ some_fields_never_change(void **state)
     }
 }
 
+/* API-180, API-181, API-182: the strategy of claims changes a new claim before it is stored. */
+static void
+the_server_drops_and_copies_fields(void **state)
+{
+    static const struct {
+        const char *group, *kind, *namespace;
+        uint32_t given, stored; /* DataSourceForm */
+    } rows[] = {
+        {NULL,                      "PersistentVolumeClaim", NULL, DATA_SOURCE_OLD, DATA_SOURCE_OLD | DATA_SOURCE_REF},
+        {"snapshot.storage.k8s.io", "VolumeSnapshot",        NULL, DATA_SOURCE_REF,
+         DATA_SOURCE_OLD | DATA_SOURCE_REF                                                                           },
+        {"other.example",           "Other",                 NULL, DATA_SOURCE_OLD, 0                                },
+        {"other.example",           "Other",                 NULL, DATA_SOURCE_REF, DATA_SOURCE_OLD | DATA_SOURCE_REF},
+        {NULL,                      "PersistentVolumeClaim", "ns", DATA_SOURCE_REF, 0                                },
+    };
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *name = g_strdup_printf("c%u", i);
+        Object *claim = object_new(objects_key(world->objects, KIND_CLAIM, "default", name));
+        CLAIM(claim)->attributes_class = world_intern(world, "gold");
+        CLAIM(claim)->data_source = (DataSource){
+            world_intern(world, rows[i].group), world_intern(world, rows[i].kind),
+            world_intern(world, rows[i].namespace), world_intern(world, "x"), rows[i].given};
+        const Claim *stored = CLAIM_CONST(world_create(world, claim).object);
+        assert_null(stored->attributes_class); /* the gate is off */
+        assert_int_equal(stored->data_source.forms, rows[i].stored);
+        assert_int_equal(stored->data_source.kind != NULL, rows[i].stored != 0);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
 
 int
@@ -360,6 +393,7 @@ main(void)
         TEST(requests_grow_only_while_bound_and_never_shrink),
         TEST(requests_shrink_down_to_the_capacity),
         TEST(some_fields_never_change),
+        TEST(the_server_drops_and_copies_fields),
     };
 
     return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

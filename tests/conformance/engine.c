@@ -345,7 +345,8 @@ load_errors(Case *self)
     json_array_foreach(case_get(self, "inject.api_errors"), i, item) {
         const json_t *times = json_object_get(item, "times");
         InjectedError *error = g_new0(InjectedError, 1);
-        const char *name = json_path_string(item, "error");
+        const char *error_name = json_path_string(item, "error");
+        const char *name = error_name != NULL ? error_name : json_path_string(item, "kind");
         *error = (InjectedError){
             .verb = json_path_string(item, "verb"),
             .resource = json_path_string(item, "resource"),

@@ -78,9 +78,10 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
     self->sim = sim_new(&sim_options);
     self->objects = objects_new(seed);
     self->log = g_string_new(NULL);
-    StringPair off = {storage_world_intern(self, options->gate_off),
-                      storage_world_intern(self, "false")};
-    self->gates = options->gate_off == NULL ? NULL : string_map_new(&off, 1);
+    const char *gate = options->gate_on != NULL ? options->gate_on : options->gate_off;
+    StringPair pair = {storage_world_intern(self, gate),
+                       storage_world_intern(self, options->gate_on != NULL ? "true" : "false")};
+    self->gates = gate == NULL ? NULL : string_map_new(&pair, 1);
     ClusterOptions cluster_options = {
         .feature_gates = self->gates,
         .sim = self->sim,

@@ -28,6 +28,7 @@ typedef struct {
     int32_t minor_version;  /* 0: 32 */
     const ModelClass *only; /* the only model that runs; NULL: all of model_classes */
     const char *gate_off;   /* a feature gate; NULL: all default */
+    const char *gate_on;    /* instead of gate_off */
     /* Sets flags of a process that is started: its options struct. NULL: all default */
     void (*set_flags)(const ProcessClass *class, void *flags);
 } StorageWorldOptions;

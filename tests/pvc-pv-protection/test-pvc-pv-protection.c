@@ -9,12 +9,20 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-const ModelClass *const model_classes[] = {&pvc_protection_class, &pv_protection_class, NULL};
+const ModelClass *const model_classes[] = {&pvc_protection_class, &pv_protection_class,
+                                           &vac_protection_class, NULL};
 
 static gboolean
 edit_volume_phase(Object *object, const void *phase)
 {
     VOLUME(object)->phase = *(const VolumePhase *)phase;
+    return TRUE;
+}
+
+static gboolean
+edit_claim_phase(Object *object, const void *phase)
+{
+    CLAIM(object)->phase = *(const ClaimPhase *)phase;
     return TRUE;
 }
 
@@ -352,6 +360,42 @@ a_conflict_is_retried(void **state)
     assert_true(n_refused > 0);
 }
 
+static gboolean
+edit_class(Object *object, const void *name)
+{
+    CLAIM(object)->attributes_class = name;
+    return TRUE;
+}
+
+/* VAC-10 to VAC-13: a class in use outlives its deletion until the claim names another one. */
+static void
+a_class_in_use_stays(void **state)
+{
+    static const ClaimPhase bound = CLAIM_BOUND;
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, &(StorageWorldOptions){.gate_on = "VolumeAttributesClass"});
+    ObjectKey *gold = objects_key(world.objects, KIND_ATTRIBUTES_CLASS, NULL, "gold");
+    Claim *claim = storage_world_claim(&world, "c", 1, "");
+    claim->attributes_class = gold->name;
+    storage_world_start(&world);
+    storage_world_create(&world, object_new(gold));
+    storage_world_create(&world, claim);
+    storage_world_patch_status(&world, storage_world_claim_key(&world, "c"), edit_claim_phase,
+                               &bound);
+    settle(&world);
+    assert_true(object_has_finalizer(api_server_get(world.api, gold), FINALIZER_VAC_PROTECTION));
+    storage_world_delete(&world, gold);
+    settle(&world);
+    assert_non_null(api_server_get(world.api, gold));
+    storage_world_patch(&world, storage_world_claim_key(&world, "c"), edit_class,
+                        storage_world_intern(&world, "silver"));
+    settle(&world);
+    assert_null(api_server_get(world.api, gold));
+    storage_world_clear(&world);
+}
+
 int
 main(void)
 {
@@ -360,6 +404,7 @@ main(void)
         cmocka_unit_test(one_list_serves_a_batch),
         cmocka_unit_test(the_list_knows_more_than_the_cache),
         cmocka_unit_test(a_conflict_is_retried),
+        cmocka_unit_test(a_class_in_use_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

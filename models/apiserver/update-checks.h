@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+
+/* The fields that an update may not change, on manifests: they know more than the models' structs,
+ * such as a field that was not given. The rules of a new object are those of the manifest's parser.
+ * Each appends to @errors (of char *) what the API server says: "spec: Forbidden: ...". */
+
+typedef struct {
+    gboolean recovers;           /* gate RecoverVolumeExpansionFailure (API-132) */
+    gboolean attributes_classes; /* gate VolumeAttributesClass */
+} UpdateGates;
+
+/* API-122, API-131, API-132. */
+void check_claim_update(const json_t *before,
+                        const json_t *after,
+                        const UpdateGates *gates,
+                        GPtrArray *errors);
+/* API-184: a write of the status. */
+void check_claim_status_update(const json_t *before, const json_t *after, GPtrArray *errors);
+/* API-134. */
+void check_volume_update(const json_t *before,
+                         const json_t *after,
+                         const UpdateGates *gates,
+                         GPtrArray *errors);
+/* VAC-2. */
+void check_attributes_class_update(const json_t *before, const json_t *after, GPtrArray *errors);
+/* What holds of all kinds whose strategy asks for it: ValidateObjectMetaUpdate(). */
+void check_metadata_update(const json_t *before, const json_t *after, GPtrArray *errors);

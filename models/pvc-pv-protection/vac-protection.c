@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/pvc-pv-protection/pvc-pv-protection.h"
+
+#include "models/api/storage.h"
+#include "models/cluster/cluster.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
+#include "models/plan/rules.h"
+
+/* The finalizer of a VolumeAttributesClass goes when no volume and no claim names it. */
+
+#define NAMES_MAX 3 /* of a claim: wanted, current, and the target of a change */
+
+typedef struct {
+    Component base;
+    Informer *classes, *volumes, *claims; /* NULL: the gate is off */
+    InformerIndex *volumes_by_class, *claims_by_class;
+    Workers *workers;
+    const char *finalizer; /* interned */
+} VacProtection;
+
+/* The classes that a volume or claim names: VAC-12. */
+static unsigned
+class_names(const Object *object, const char **names)
+{
+    unsigned n = 0;
+    const char *all[NAMES_MAX] = {0};
+
+    if (object == NULL)
+        return 0;
+    if (object_kind(object) == KIND_VOLUME) {
+        all[0] = VOLUME_CONST(object)->attributes_class;
+    } else {
+        const Claim *claim = CLAIM_CONST(object);
+        all[0] = claim->attributes_class;
+        all[1] = claim->current_attributes_class;
+        all[2] = claim->modify_target;
+    }
+    for (unsigned i = 0; i < NAMES_MAX; i++)
+        if (all[i] != NULL && all[i][0] != '\0')
+            names[n++] = all[i];
+    return n;
+}
+
+static void
+index_by_class(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const char *names[NAMES_MAX];
+    unsigned n = class_names(object, names);
+
+    (void)objects;
+    for (unsigned i = 0; i < n; i++)
+        index_emit(index, names[i]);
+}
+
+static gboolean
+is_used(const VacProtection *self, const char *name)
+{
+    unsigned n_volumes, n_claims;
+
+    informer_index_get(self->volumes_by_class, name, &n_volumes);
+    informer_index_get(self->claims_by_class, name, &n_claims);
+    return n_volumes + n_claims > 0;
+}
+
+/* processVAC(). */
+static const Rule class_table[] = {
+    {"VAC-10", 0,                        SEEN,            FINALIZER_STAYS },
+    {"VAC-10", SEEN | GUARDED,           GOING,           FINALIZER_STAYS },
+    {"VAC-10", DELETED,                  GUARDED,         FINALIZER_STAYS },
+    {"VAC-11", SEEN,                     GOING | GUARDED, FINALIZER_ADD   },
+    {"VAC-11", DELETED | GUARDED,        USED,            FINALIZER_REMOVE},
+    {"VAC-12", DELETED | GUARDED | USED, 0,               FINALIZER_STAYS },
+};
+
+static const RuleTable class_rules =
+    RULE_TABLE("finalizers of VolumeAttributesClasses", VOLUME_FACTS_END, class_table);
+
+static void
+decide_class(const void *component, Plan *plan)
+{
+    const VacProtection *self = component;
+    const Object *seen = informer_get(self->classes, plan_key(plan));
+    uint32_t facts = protection_facts(seen, self->finalizer);
+
+    facts |= seen != NULL && is_used(self, object_name(seen)) ? USED : 0;
+    int then = plan_judge(plan, &class_rules, facts);
+    if (then != FINALIZER_STAYS)
+        plan_update(plan, seen, then == FINALIZER_ADD ? edit_add_finalizer : edit_remove_finalizer,
+                    self->finalizer, PLAN_STOP);
+}
+
+static void
+class_event(void *component, const Object *before, const Object *after)
+{
+    VacProtection *self = component;
+
+    (void)before;
+    if (after != NULL && protection_has_work(after, self->finalizer))
+        workers_add(self->workers, after->key);
+}
+
+/* VAC-13: the classes that it no longer names. A new volume or claim queues none. */
+static void
+user_event(void *component, const Object *before, const Object *after)
+{
+    VacProtection *self = component;
+    const char *old[NAMES_MAX], *new[NAMES_MAX];
+    unsigned n_old = class_names(before, old), n_new = class_names(after, new);
+
+    for (unsigned i = 0; i < n_old; i++) {
+        unsigned k = 0;
+        while (k < n_new && new[k] != old[i])
+            k++;
+        if (k == n_new)
+            workers_add(self->workers,
+                        objects_key(self->base.objects, KIND_ATTRIBUTES_CLASS, NULL, old[i]));
+    }
+}
+
+static void
+vac_protection_init(void *component)
+{
+    VacProtection *self = component;
+    Process *process = self->base.process;
+    WorkersOptions options = {
+        .name = "vac_protection",
+        .n_workers = 1,
+        .limit = rate_limit_default,
+        .retry = TRUE,
+        .sync = decide_class,
+    };
+
+    if (!release_has_gate(cluster_release(self->base.cluster), "VolumeAttributesClass"))
+        return;
+    self->finalizer = strings_intern(self->base.strings, FINALIZER_VAC_PROTECTION);
+    self->workers = workers_new(&self->base, &options);
+    self->classes = process_informer(process, KIND_ATTRIBUTES_CLASS, NULL);
+    self->volumes = process_informer(process, KIND_VOLUME, NULL);
+    self->claims = process_informer(process, KIND_CLAIM, NULL);
+    self->volumes_by_class = informer_add_index(self->volumes, index_by_class);
+    self->claims_by_class = informer_add_index(self->claims, index_by_class);
+    informer_add_handler(self->classes, class_event, self);
+    informer_add_handler(self->volumes, user_event, self);
+    informer_add_handler(self->claims, user_event, self);
+}
+
+const ModelClass vac_protection_class = {
+    .name = "vac-protection-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(VacProtection),
+    .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = RULE_TABLES(&class_rules),
+    .init = vac_protection_init,
+};

@@ -290,7 +290,7 @@ run_cases(Runner *self, const json_t *cases)
         if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
             return;
         start = self->counts->current + 1;
-        const json_t *json = json_array_get(cases, self->counts->current);
+        const json_t *json = json_array_get(cases, self->counts->current); /* NULL: at the end */
         self->counts->failed++;
         printf("%s: %s: %s\n", word_of(json, "id"), word_of(json, "title"),
                !WIFSIGNALED(status)          ? "the runner ended, see its messages"

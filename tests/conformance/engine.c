@@ -81,6 +81,22 @@ uid_of_text(const char *text)
     return json_string(object_uid_format(uid, buffer));
 }
 
+/* Requirements need a key: models rely on the API server for that. */
+static void
+adapt_requirements(const char *name, json_t *list)
+{
+    json_t *item;
+    size_t i;
+
+    if (!g_str_has_suffix(name, "Expressions") && !g_str_has_suffix(name, "Fields"))
+        return;
+    json_array_foreach(list, i, item)
+        if (!json_is_object(item))
+            json_array_set_new(list, i, json_pack("{s:s}", "key", ""));
+        else if (!json_is_string(json_object_get(item, "key")))
+            json_object_set_new(item, "key", json_string(""));
+}
+
 /* Makes a manifest of a case one that the parser takes. Changes @value. */
 static void
 adapt(json_t *value)
@@ -94,6 +110,7 @@ adapt(json_t *value)
     json_object_foreach_safe(value, next, key, item)
     {
         adapt(item);
+        adapt_requirements(key, item);
         if (json_is_null(item))
             json_object_del(value, key);
         else if (strcmp(key, "uid") == 0 && json_is_string(item))

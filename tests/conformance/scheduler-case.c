@@ -296,8 +296,8 @@ scheduler_case_expect_hint(Case *self, PluginId plugin, const json_t *old, const
     const Pod *pod = scheduler_case_pod(self, case_get(self, "initial.pod"), 0);
     const char *hint = NULL;
 
-    if (before == NULL && after == NULL) {
-        case_fail(self, "the event has no object");
+    if ((before == NULL && after == NULL) || pod == NULL || pod->spec == NULL) {
+        case_fail(self, "the event has no object, or there is no pod");
         return;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(event_kinds); i++) {

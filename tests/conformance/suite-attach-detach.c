@@ -602,7 +602,10 @@ wanted_pair(const AttachDetachController *controller, const char *node)
 static void
 decide_error(const void *data, Plan *plan)
 {
-    adc_plan_multi_attach_error(data, plan, wanted_pair(data, plan_key(plan)->name));
+    AttachPair *pair = wanted_pair(data, plan_key(plan)->name);
+
+    if (pair != NULL && pair->volume->spec != NULL)
+        adc_plan_multi_attach_error(data, plan, pair);
 }
 
 /* What the event tells: as a case does. (owned) */

@@ -423,7 +423,7 @@ expect_flag(Case *self, const char *path, gboolean found)
 static void
 run_finalizer_name(Case *self)
 {
-    g_autofree char *name = attacher_finalizer(case_string(self, "args.driver"));
+    g_autofree char *name = attacher_finalizer(case_text(self, self->json, "args.driver"));
 
     expect_text(self, "expected.result", name);
 }
@@ -431,7 +431,7 @@ run_finalizer_name(Case *self)
 static void
 run_sanitize(Case *self)
 {
-    g_autofree char *name = attacher_sanitize(case_string(self, "args.driver"));
+    g_autofree char *name = attacher_sanitize(case_text(self, self->json, "args.driver"));
 
     expect_text(self, "expected.result", name);
 }

@@ -405,6 +405,10 @@ make_unready(void *story, char **words, int argument)
 
     (void)words, (void)argument;
     begin_pod(story);
+    if (stored_node(&self->world, self->first_node) == NULL) {
+        case_fail(self->self, "%s is gone", self->first_node);
+        return;
+    }
     storage_world_patch_status(&self->world, key(&self->world, KIND_NODE, self->first_node),
                                edit_not_ready, NULL);
     settle(self, 5 * FORCED_AFTER);
@@ -418,6 +422,10 @@ add_taint(void *story, char **words, int argument)
 
     (void)words, (void)argument;
     begin_pod(story);
+    if (stored_node(&self->world, self->first_node) == NULL) {
+        case_fail(self->self, "%s is gone", self->first_node);
+        return;
+    }
     storage_world_patch(&self->world, key(&self->world, KIND_NODE, self->first_node),
                         edit_out_of_service,
                         word(&self->world, "node.kubernetes.io/out-of-service"));

@@ -186,7 +186,8 @@ scan(void *story, char **words, int argument)
     if (!self->has_begun) {
         begin(self);
         attached_pod(&self->world);
-    } else {
+    } else if (api_server_get(self->world.api, key(&self->world, KIND_CSI_DRIVER, DRIVER)) !=
+               NULL) {
         storage_world_remove(&self->world, key(&self->world, KIND_CSI_DRIVER, DRIVER));
         go_on(&self->world, 3 * SIM_MINUTE + SIM_SECOND);
     }

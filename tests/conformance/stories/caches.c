@@ -220,6 +220,10 @@ delete_one(void *story, char **words, int argument)
     Story *self = story;
 
     (void)argument;
+    if (api_server_get(self->world.api, key_of(self, words[1])) == NULL) {
+        case_fail(self->self, "no such object: %s", words[1]);
+        return;
+    }
     storage_world_remove(&self->world, key_of(self, words[1]));
     let_informers_see(self);
     self->unknown_found |= assume_cache_get(self->cache, key_of(self, words[1])) != NULL;

@@ -107,7 +107,7 @@ decide_no_class(const void *data, Plan *plan)
 enum {
     NAMED = 1 << 0, /* it names a class */
     KNOWN = 1 << 1, /* ... which is there */
-    GIVEN = 1 << 2, /* it names a content, which has a class of its own */
+    GIVEN = 1 << 2, /* it names a content, or is of a group: those have classes of their own */
     CLASS_FACTS_END = 1 << 3,
 };
 
@@ -137,7 +137,7 @@ plan_class(const SnapshotController *self, Plan *plan)
     facts |= name != NULL ? NAMED : 0;
     if (informer_find(self->classes, NULL, name) != NULL)
         facts |= KNOWN;
-    facts |= snapshot->content_name != NULL ? GIVEN : 0;
+    facts |= snapshot->content_name != NULL || snapshot_group(snapshot) != NULL ? GIVEN : 0;
     switch (plan_judge(plan, &snapshot_class_rules, facts)) {
     case BEGIN:
         plan_with_class(self, plan);

@@ -152,7 +152,9 @@ enum {
     FAULTY = 1 << 3,   /* of another one: something is wrong with the content */
     GIVEN = 1 << 4,    /* the snapshot names the content */
     COMPLETE = 1 << 5, /* the content knows the snapshot's uid, and a class */
-    BINDING_FACTS_END = 1 << 6,
+    MEMBER = 1 << 6,   /* a group owns the snapshot */
+    ORPHAN = 1 << 7,   /* no group owns it, though its status names one */
+    BINDING_FACTS_END = 1 << 8,
 };
 
 enum {
@@ -161,6 +163,8 @@ enum {
     TELL_MISBOUND,
     FAIL_FAULT,
     FAIL_MISSING,
+    FAIL_MEMBER,
+    FAIL_ORPHAN,
     BIND,
     TELL_STATUS,
     TELL_STATUS_TWICE,
@@ -169,15 +173,19 @@ enum {
 
 /* syncReadySnapshot() and syncUnreadySnapshot(). Columns: all of these, none of these, then. */
 static const Rule binding_table[] = {
-    {"SNAP-9", READY | PRESENT | MATCHES,  0,                                LEAVE            },
-    {"SNAP-9", READY,                      PRESENT,                          TELL_MISSING     },
-    {"SNAP-9", READY | PRESENT,            MATCHES,                          TELL_MISBOUND    },
-    {"SNAP-5", FAULTY,                     READY,                            FAIL_FAULT       },
-    {"SNAP-7", GIVEN,                      READY | FAULTY | PRESENT,         FAIL_MISSING     },
-    {"SNAP-7", GIVEN | PRESENT,            READY | FAULTY | COMPLETE,        BIND             },
-    {"SNAP-8", GIVEN | PRESENT | COMPLETE, READY | FAULTY,                   TELL_STATUS      },
-    {"SNAP-5", PRESENT,                    READY | FAULTY | GIVEN,           TELL_STATUS_TWICE},
-    {"SNAP-6", 0,                          READY | FAULTY | GIVEN | PRESENT, CREATE           },
+    {"SNAP-9",  READY | PRESENT | MATCHES,          ORPHAN,                                    LEAVE            },
+    {"SNAP-76", READY | PRESENT | MATCHES | ORPHAN, 0,                                         FAIL_ORPHAN      },
+    {"SNAP-9",  READY,                              PRESENT,                                   TELL_MISSING     },
+    {"SNAP-9",  READY | PRESENT,                    MATCHES,                                   TELL_MISBOUND    },
+    {"SNAP-75", MEMBER,                             READY | GIVEN | PRESENT,                   FAIL_MEMBER      },
+    {"SNAP-75", MEMBER | PRESENT,                   READY | GIVEN,                             TELL_STATUS      },
+    {"SNAP-5",  FAULTY | GIVEN,                     READY,                                     FAIL_FAULT       },
+    {"SNAP-5",  FAULTY,                             READY | GIVEN | MEMBER,                    FAIL_FAULT       },
+    {"SNAP-7",  GIVEN,                              READY | FAULTY | PRESENT,                  FAIL_MISSING     },
+    {"SNAP-7",  GIVEN | PRESENT,                    READY | FAULTY | COMPLETE,                 BIND             },
+    {"SNAP-8",  GIVEN | PRESENT | COMPLETE,         READY | FAULTY,                            TELL_STATUS      },
+    {"SNAP-5",  PRESENT,                            READY | FAULTY | GIVEN | MEMBER,           TELL_STATUS_TWICE},
+    {"SNAP-6",  0,                                  READY | FAULTY | GIVEN | PRESENT | MEMBER, CREATE           },
 };
 const RuleTable snapshot_binding_rules =
     RULE_TABLE("bindings of snapshots", BINDING_FACTS_END, binding_table);
@@ -192,6 +200,8 @@ binding_facts(const VolumeSnapshot *snapshot,
 
     facts |= fault->reason != NULL ? FAULTY : 0;
     facts |= snapshot->content_name != NULL ? GIVEN : 0;
+    facts |= snapshot_group(snapshot) != NULL ? MEMBER : 0;
+    facts |= snapshot_lacks_group(snapshot) ? ORPHAN : 0;
     if (content == NULL)
         return facts;
     facts |= PRESENT;
@@ -206,9 +216,11 @@ plan_binding(const SnapshotController *self, Plan *plan)
 {
     const VolumeSnapshot *snapshot = snapshot_of(plan);
     gboolean is_ready = snapshot->readiness == SNAPSHOT_READY && snapshot->bound_content != NULL;
+    gboolean is_member = snapshot->content_name == NULL && snapshot_group(snapshot) != NULL;
     ContentFault fault = {0};
-    const SnapshotContent *content =
-        is_ready ? stored_content(self, snapshot->bound_content) : content_of(self, plan, &fault);
+    const SnapshotContent *content = is_ready || is_member
+                                         ? stored_content(self, snapshot->bound_content)
+                                         : content_of(self, plan, &fault);
     uint32_t facts = binding_facts(snapshot, content, is_ready, &fault);
 
     switch (plan_judge(plan, &snapshot_binding_rules, facts)) {
@@ -229,6 +241,18 @@ plan_binding(const SnapshotController *self, Plan *plan)
         plan_snapshot_error(plan, TRUE, "SnapshotContentMissing", MESSAGE_MISSING);
         plan_fail(plan, "snapshot %s requests an non-existing content %s", plan_key(plan)->text,
                   snapshot->content_name);
+        return;
+    case FAIL_MEMBER:
+        if (snapshot->bound_content == NULL)
+            plan_fail(plan, "detected group snapshot member %s with no content, retrying",
+                      plan_key(plan)->text);
+        else
+            plan_fail(plan, "group snapshot member %s requests an non-existing content %s",
+                      plan_key(plan)->text, snapshot->bound_content);
+        return;
+    case FAIL_ORPHAN: /* groups are not modelled, so there is none of this name */
+        plan_fail(plan, "volumegroupsnapshot.groupsnapshot.storage.k8s.io \"%s\" not found",
+                  snapshot->group_name);
         return;
     case BIND:
         bind_given_content(plan, snapshot, content);

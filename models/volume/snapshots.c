@@ -23,6 +23,24 @@ snapshot_no_class_error(Plan *plan, const char *object_name)
     return plan_internf(plan, "failed to take snapshot %s without a snapshot class", object_name);
 }
 
+const char *
+snapshot_group(const VolumeSnapshot *snapshot)
+{
+    const OwnerReferences *owners = snapshot->meta.owners;
+
+    for (unsigned i = 0; owners != NULL && i < owners->n_items; i++)
+        if (strcmp(owners->items[i].kind, "VolumeGroupSnapshot") == 0 &&
+            strcmp(owners->items[i].api_version, "groupsnapshot.storage.k8s.io/v1beta1") == 0)
+            return owners->items[i].name;
+    return NULL;
+}
+
+gboolean
+snapshot_lacks_group(const VolumeSnapshot *snapshot)
+{
+    return snapshot->group_name != NULL && snapshot_group(snapshot) == NULL;
+}
+
 static gboolean
 annotate(Object *object, const void *data)
 {

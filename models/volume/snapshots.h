@@ -14,6 +14,13 @@ const char *snapshot_update_error(Plan *plan, const char *object_name, const cha
 /* A snapshot or a content that needs a class has none. */
 const char *snapshot_no_class_error(Plan *plan, const char *object_name);
 
+/* SNAP-75: the VolumeGroupSnapshot that owns the snapshot. Returns: (borrowed): its name; NULL:
+ * none
+ */
+const char *snapshot_group(const VolumeSnapshot *snapshot);
+/* SNAP-76: its status names a group, but none owns it. */
+gboolean snapshot_lacks_group(const VolumeSnapshot *snapshot);
+
 /* SNAP-70: the Secrets that a class's parameters can name. */
 typedef enum {
     SNAPSHOT_SECRET,      /* of CreateSnapshot and DeleteSnapshot */

@@ -38,8 +38,8 @@ void world_options_clear(CsiModelledOptions *options);
 const Object *world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (owned): the Node number @i of a group, in @zone (nullable); NULL with @self->error */
 Object *world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone);
-/* The volume that a CSI PersistentVolume names, and the snapshot whose handle a VolumeSnapshotContent
- * is given, exist in the driver from now on. */
+/* The volume that a CSI PersistentVolume names, and the snapshot whose handle a
+ * VolumeSnapshotContent is given, exist in the driver from now on. */
 void world_adopt_source(const Run *self, const Object *object);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader
  * has checked it, so this is a bug */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "models/api/manifest.h"
 #include "models/external-snapshotter/snapshotter.h"
 #include "models/snapshot-controller/snapshot-controller.h"
 #include "tests/sidecar/world-asserts.h"
@@ -598,6 +599,44 @@ members_of_groups_are_left_alone(void **state)
     assert_int_equal(world_count(world, "DeleteSnapshot", NULL, NULL), 0);
 }
 
+static gboolean
+name_content(Object *object, const void *content)
+{
+    VOLUME_SNAPSHOT(object)->bound_content = content;
+    return TRUE;
+}
+
+/* SNAP-75, SNAP-76: a snapshot of a group takes the status of the content that somebody names. */
+static void
+members_wait_for_their_content(void **state)
+{
+    g_autoptr(World) world = world_with_claim(NULL, "Delete");
+    Object *object = object_new(world_key(world, KIND_VOLUME_SNAPSHOT, "member"));
+    const OwnerReference owner = {
+        .api_version = "groupsnapshot.storage.k8s.io/v1beta1",
+        .kind = "VolumeGroupSnapshot",
+        .name = "group",
+        .uid = {1, 1}
+    };
+
+    (void)state;
+    object->owners = owner_references_with(NULL, &owner);
+    VOLUME_SNAPSHOT(object)->claim_name = world_intern(world, "data");
+    VOLUME_SNAPSHOT(object)->group_name = world_intern(world, "group");
+    assert_string_equal(snapshot_group(VOLUME_SNAPSHOT(object)), "group");
+    assert_false(snapshot_lacks_group(VOLUME_SNAPSHOT(object)));
+    world_create(world, object);
+    world_run(world, 5 * SIM_SECOND);
+    assert_null(snapshot(world, "member")->class_name);
+    assert_int_equal(world_count(world, "CREATE VolumeSnapshotContent", NULL, NULL), 0);
+    ask(world, "other", "cuts");
+    world_run(world, 15 * SIM_SECOND);
+    world_edit_status(world, KIND_VOLUME_SNAPSHOT, "member", name_content,
+                      snapshot(world, "other")->bound_content);
+    world_run(world, 20 * SIM_SECOND);
+    assert_int_equal(snapshot(world, "member")->readiness, SNAPSHOT_READY);
+}
+
 /* ---- Parameters of classes ---- */
 
 /* SNAP-70, SNAP-73: what is wrong with a class is told where it is found: the Secret by the
@@ -747,6 +786,7 @@ main(void)
         cmocka_unit_test(binds_what_is_given),
         cmocka_unit_test(an_unknown_handle_is_never_ready),
         cmocka_unit_test(members_of_groups_are_left_alone),
+        cmocka_unit_test(members_wait_for_their_content),
         cmocka_unit_test(unsound_parameters),
         cmocka_unit_test(secrets_of_classes),
         cmocka_unit_test(what_should_be_deleted),

@@ -71,7 +71,7 @@ typedef struct {
     const char *name, *id;
     gboolean exists, busy;
     unsigned n_users; /* volumes that are being made of it */
-    Volume *source; /* NULL: unknown, of a snapshot that was taken by hand */
+    Volume *source;   /* NULL: unknown, of a snapshot that was taken by hand */
     const char *source_id;
     int64_t size_bytes;
     SimTime created_at, ready_at;

@@ -2,7 +2,7 @@
 #include "models/api/fields.h"
 #include "models/snapshot-controller/controller.h"
 #include "tests/conformance/script-driver.h"
-#include "tests/conformance/snapshot-case.h"
+#include "tests/conformance/snapshots/snapshot-case.h"
 
 #include <string.h>
 
@@ -267,6 +267,42 @@ run_parameters(Case *self)
     json_decref(found);
 }
 
+static const VolumeSnapshot *
+told_snapshot(Case *self)
+{
+    const json_t *manifest = case_get(self, "args.snapshot");
+
+    case_known(self, "args", "snapshot");
+    return manifest == NULL ? NULL
+                            : VOLUME_SNAPSHOT(case_object(self, manifest, KIND_VOLUME_SNAPSHOT));
+}
+
+static void
+run_group(Case *self)
+{
+    const VolumeSnapshot *snapshot = told_snapshot(self);
+    const char *group = snapshot == NULL ? NULL : snapshot_group(snapshot);
+    g_autofree char *key = group == NULL
+                               ? g_strdup("")
+                               : g_strdup_printf("%s^%s", snapshot->meta.key->namespace, group);
+
+    case_known(self, "expected", "member", "parent", "index_key");
+    case_expect_flag(self, "expected.member", group != NULL);
+    if (g_strcmp0(case_string(self, "expected.parent"), group == NULL ? "" : group) != 0)
+        case_fail(self, "another group: %s", group == NULL ? "" : group);
+    if (g_strcmp0(case_string(self, "expected.index_key"), key) != 0)
+        case_fail(self, "another key: %s", key);
+}
+
+static void
+run_lacks_group(Case *self)
+{
+    const VolumeSnapshot *snapshot = told_snapshot(self);
+
+    case_known(self, "expected", "needed");
+    case_expect_flag(self, "expected.needed", snapshot != NULL && snapshot_lacks_group(snapshot));
+}
+
 /* The parameters' keys tell which Secret is asked for. */
 static SnapshotSecret
 secret_use(Case *self)
@@ -321,6 +357,8 @@ static const Act external_snapshotter_common_acts[] = {
     {"removeSnapshotFinalizer",     run_remove_finalizers},
     {"updateSnapshotStatus",        run_update_status    },
     {"isDefaultClass",              run_is_default       },
+    {"isGroupMember",               run_group            },
+    {"needGroupOwner",              run_lacks_group      },
     {"RemovePrefixedParameters",    run_parameters       },
     {"GetSecretReference",          run_secret           },
     {NULL,                          NULL                 },

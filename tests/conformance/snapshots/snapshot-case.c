@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/conformance/snapshot-case.h"
+#include "tests/conformance/snapshots/snapshot-case.h"
 
 #include "models/api/fields.h"
 #include "models/api/snapshot.h"

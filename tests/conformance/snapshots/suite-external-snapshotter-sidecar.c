@@ -2,7 +2,7 @@
 #include "models/api/fields.h"
 #include "models/external-snapshotter/snapshotter.h"
 #include "tests/conformance/script-driver.h"
-#include "tests/conformance/snapshot-case.h"
+#include "tests/conformance/snapshots/snapshot-case.h"
 
 #include <string.h>
 

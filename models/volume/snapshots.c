@@ -29,8 +29,8 @@ snapshot_group(const VolumeSnapshot *snapshot)
     const OwnerReferences *owners = snapshot->meta.owners;
 
     for (unsigned i = 0; owners != NULL && i < owners->n_items; i++)
-        if (strcmp(owners->items[i].kind, "VolumeGroupSnapshot") == 0 &&
-            strcmp(owners->items[i].api_version, "groupsnapshot.storage.k8s.io/v1beta1") == 0)
+        if (g_strcmp0(owners->items[i].kind, "VolumeGroupSnapshot") == 0 &&
+            g_strcmp0(owners->items[i].api_version, "groupsnapshot.storage.k8s.io/v1beta1") == 0)
             return owners->items[i].name;
     return NULL;
 }

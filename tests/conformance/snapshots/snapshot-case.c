@@ -157,9 +157,11 @@ has_empty_status(Case *self, const Object *object)
     json_array_foreach(case_get(self, "observed.writes"), i, write) {
         if (g_strcmp0(json_path_string(write, "name"), object_name(object)) != 0)
             continue;
-        json_array_foreach(json_object_get(write, "patch"), k, operation)
-            if (g_str_has_prefix(json_path_string(operation, "path"), "/status/"))
+        json_array_foreach(json_object_get(write, "patch"), k, operation) {
+            const char *path = json_path_string(operation, "path");
+            if (path != NULL && g_str_has_prefix(path, "/status/"))
                 return TRUE;
+        }
     }
     return FALSE;
 }

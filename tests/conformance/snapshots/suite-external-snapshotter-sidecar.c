@@ -214,12 +214,17 @@ static void
 run_sync(Case *self)
 {
     g_auto(SnapshotCase) adapted = snapshot_case_begin(self);
+    const char *driver = case_string(self, "config.driver");
     World world;
 
     (void)adapted;
+    if (driver == NULL) {
+        case_fail(self, "config.driver is missing");
+        return;
+    }
     case_known(self, "args", "object");
     case_known(self, "expected", "error", "events", "csi_calls", "contents", "requeue");
-    world_begin(&world, self, case_string(self, "config.driver"), TRUE, answer_sync);
+    world_begin(&world, self, driver, TRUE, answer_sync);
     Process *process = world.snapshotter->base.process;
     snapshot_case_import(self, "secrets", NULL, NULL);
     snapshot_case_import(self, "snapshot_classes", process, NULL);

@@ -64,6 +64,17 @@ event_call_free(void *data)
     sim_memory_give(call->memory, call, sizeof *call);
 }
 
+/* TIM-4. The write was planned long before its arrival, so its work is added only now. */
+static void
+wait_for_work(EventCall *call, SimTime now)
+{
+    ApiLatency *latency = &call->server->latency;
+    SimTime busy_until = latency->busy_until;
+
+    api_latency_add_work(latency, now, call->responds_at - call->write.arrives_at);
+    call->responds_at = MAX(call->responds_at, busy_until);
+}
+
 static void
 event_call_commit(Sim *sim, void *data)
 {
@@ -77,6 +88,7 @@ event_call_commit(Sim *sim, void *data)
         event_call_free(call);
         return;
     }
+    wait_for_work(call, sim_now(sim));
     self->n_requests[write->index == API_NEW_EVENT ? API_CREATE : API_PATCH]++;
     self->store.revision++;
     write->event.written_at = sim_now(sim);
@@ -117,8 +129,7 @@ api_server_write_event(ApiServer *self, const ApiEventWrite *write)
     SimTime duration = api_latency_scale(api_latency_draw(&self->latency, verb, entity, n),
                                          self->latency.timing->event_factor);
 
-    call->responds_at = write->arrives_at + duration +
-                        api_latency_draw_stall(&self->latency, write->arrives_at, entity, n);
+    call->responds_at = write->arrives_at + duration;
     return sim_at(self->store.sim,
                   api_latency_commits_at(&self->latency, write->arrives_at, call->responds_at),
                   &event_commit_event, call, WAIT_API);

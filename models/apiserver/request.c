@@ -158,11 +158,12 @@ static void
 wait_for_commit(ApiCall *call)
 {
     ApiServer *self = call->server;
+    SimTime now = sim_now(self->store.sim);
+    SimTime busy_until = api_latency_add_work(&self->latency, now, call->responds_at - now);
 
-    sim_at_detail(
-        self->store.sim,
-        api_latency_commits_at(&self->latency, sim_now(self->store.sim), call->responds_at),
-        &commit_event_type, call, WAIT_API, (uint16_t)(call->request.verb + 1));
+    call->responds_at = MAX(call->responds_at, busy_until);
+    sim_at_detail(self->store.sim, api_latency_commits_at(&self->latency, now, call->responds_at),
+                  &commit_event_type, call, WAIT_API, (uint16_t)(call->request.verb + 1));
 }
 
 void
@@ -182,8 +183,7 @@ api_server_request(
         duration = api_latency_scale(duration, self->latency.timing->not_found_factor);
     duration += quota_delay(self, request);
     call->arrived_at = sim_now(self->store.sim);
-    call->responds_at = call->arrived_at + duration +
-                        api_latency_draw_stall(&self->latency, call->arrived_at, entity, call->n);
+    call->responds_at = call->arrived_at + duration;
     if (G_UNLIKELY(self->trouble != NULL) && trouble_meets_arrival(self->trouble, call))
         return;
     wait_for_commit(call);

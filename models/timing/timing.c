@@ -7,7 +7,6 @@ timing_clear(Timing *self)
     g_clear_pointer(&self->write, sim_dist_unref);
     g_clear_pointer(&self->think, sim_dist_unref);
     g_clear_pointer(&self->watch, sim_dist_unref);
-    g_clear_pointer(&self->stall, sim_dist_unref);
     g_clear_pointer(&self->sidecar_start, sim_dist_unref);
     g_clear_pointer(&self->scheduler_start, sim_dist_unref);
     g_clear_pointer(&self->manager_start, sim_dist_unref);
@@ -28,7 +27,6 @@ timing_init_tables(Timing *self, const Timing *exact)
     self->think = tabulate(exact->think);
     self->watch = tabulate(exact->watch);
     /* rarely drawn */
-    self->stall = exact->stall == NULL ? NULL : sim_dist_ref(exact->stall);
     self->sidecar_start = sim_dist_ref(exact->sidecar_start);
     self->scheduler_start = sim_dist_ref(exact->scheduler_start);
     self->manager_start = sim_dist_ref(exact->manager_start);

@@ -17,9 +17,7 @@ typedef struct {
     double read_factor;      /* TIM-6 */
     double not_found_factor; /* TIM-5 */
     double event_factor;     /* of TIM-1, for an Event */
-    double stall_rate;       /* TIM-4: above so many requests a second ... */
-    double stall_chance;     /* ... a request stalls with this probability ... */
-    SimDist *stall;          /* ... for this long; NULL: never */
+    double load;             /* TIM-4: of a request's duration, for which later requests wait */
     /* TIM-90 to TIM-94: from the start of a process to its first work, after a crash */
     SimDist *sidecar_start, *scheduler_start, *manager_start, *kubelet_start;
     double watch_order; /* TIM-9: the probability that a watch event waits for earlier events of

@@ -226,6 +226,7 @@ const SchemaType schema_integer = NUMBER("whole number",
                                          INTEGER_MAX);
 const SchemaType schema_probability =
     REAL("probability", "a probability: more than 0, at most 1", 1e-12, 1);
+const SchemaType schema_part = REAL("part", "a part: from 0 to 1", 0, 1);
 const SchemaType schema_quantile = REAL("quantile", "a quantile: from 0 to 1", 0, 1);
 const SchemaType schema_rate = REAL("number", "a number from 0 to 1000000", 0, COUNT_MAX);
 const SchemaType schema_exponent = REAL("exponent", "an exponent from -4 to 4", -4, 4);

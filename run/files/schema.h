@@ -129,6 +129,7 @@ extern const SchemaType schema_count;       /* unsigned: 1 to a million */
 extern const SchemaType schema_natural;     /* unsigned: 0 to a million */
 extern const SchemaType schema_integer;     /* int64_t: 0 to 2^53 */
 extern const SchemaType schema_probability; /* double: 0 to 1, 0 excluded */
+extern const SchemaType schema_part;        /* double: 0 to 1 */
 extern const SchemaType schema_quantile;    /* double: 0 to 1 */
 extern const SchemaType schema_rate;        /* double: 0 to a million */
 extern const SchemaType schema_exponent;    /* double: -4 to 4 */

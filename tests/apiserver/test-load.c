@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+/* TIM-4: a part of each request's time is work, and requests queue for it. */
+
+#define ALONE (4 * SIM_MS) /* a request that is alone */
+
+static int
+setup(void **state)
+{
+    world_setup(state);
+    World *world = *state;
+
+    sim_dist_unref(world->timing.write);
+    world->timing.write = sim_dist_new_constant(ALONE);
+    world_create(world, world_new_claim(world));
+    return 0;
+}
+
+typedef struct {
+    const World *world;
+    SimTime last_at; /* the latest answer */
+    unsigned n;
+} Answers;
+
+static void
+answered(void *data, const ApiResponse *response)
+{
+    Answers *answers = data;
+
+    (void)response;
+    answers->last_at = sim_now(answers->world->sim);
+    answers->n++;
+}
+
+/* Sends @n requests at once. Returns: the time until the last answer */
+static SimTime
+send_at_once(World *world, unsigned n)
+{
+    const ApiRequest request = {.verb = API_GET, .key = world_claim_key(world), .client = "test"};
+    Answers answers = {.world = world};
+    SimTime sent_at = sim_now(world->sim);
+
+    for (unsigned i = 0; i < n; i++)
+        api_server_request(world->api, &request, answered, NULL, &answers);
+    sim_run_until(world->sim, sent_at + SIM_MINUTE);
+    assert_int_equal(answers.n, n);
+    return answers.last_at - sent_at;
+}
+
+/* All work is done, and none twice: the last of many requests ends with the sum of their work. */
+static void
+the_last_request_ends_with_the_work_of_all(void **state)
+{
+    World *world = *state;
+    static const struct {
+        double load;
+        unsigned n;
+        SimTime last_after;
+    } cases[] = {
+        {0,    100, ALONE       },
+        {0.5,  1,   ALONE       },
+        {0.5,  2,   ALONE       },
+        {0.5,  3,   6 * SIM_MS  },
+        {0.5,  100, 200 * SIM_MS},
+        {0.25, 100, 100 * SIM_MS},
+        {1,    1,   ALONE       },
+        {1,    100, 400 * SIM_MS},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        world->timing.load = cases[i].load;
+        assert_int_equal(send_at_once(world, cases[i].n), cases[i].last_after);
+    }
+}
+
+static void
+more_requests_never_end_sooner(void **state)
+{
+    World *world = *state;
+    SimTime before = 0;
+
+    world->timing.load = 0.3;
+    for (unsigned n = 1; n < 50; n++) {
+        SimTime last_after = send_at_once(world, n);
+        assert_true(last_after >= before);
+        before = last_after;
+    }
+}
+
+/* The same seed with load and without: each draw is the same, and none changes while requests come
+ * one at a time. */
+static void
+one_at_a_time_nothing_waits(void **state)
+{
+    World *world = *state;
+    void *other_state;
+
+    world_setup(&other_state);
+    World *other = other_state;
+    world_create(other, world_new_claim(other));
+    sim_dist_unref(world->timing.write);
+    sim_dist_unref(other->timing.write);
+    world->timing.write = sim_dist_new_lognormal(2500 * SIM_US, 0.75, SIM_MS);
+    other->timing.write = sim_dist_ref(world->timing.write);
+    world->timing.load = 1;
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(send_at_once(world, 1), send_at_once(other, 1));
+    world_teardown(&other_state);
+}
+
+/* API-93: then requests wait for a disk or a network, so that no more of them queue. */
+static void
+a_slow_server_has_no_more_work(void **state)
+{
+    World *world = *state;
+
+    world->timing.load = 0.5;
+    api_server_set_slowness(world->api, 10);
+    assert_int_equal(send_at_once(world, 1), 10 * ALONE);
+    assert_int_equal(send_at_once(world, 20), 10 * ALONE);
+    assert_int_equal(send_at_once(world, 100), 200 * SIM_MS);
+}
+
+static void
+event_written(void *data, unsigned index, SimTime responds_at)
+{
+    Answers *answers = data;
+
+    assert_int_not_equal(index, API_NEW_EVENT);
+    answers->last_at = responds_at;
+    answers->n++;
+}
+
+/* An Event waits for the work of requests, and requests for an Event's. */
+static void
+events_are_work_too(void **state)
+{
+    World *world = *state;
+    Answers answers = {.world = world};
+    ApiEventWrite write = {.event = {.involved = world_claim_key(world)},
+                           .index = API_NEW_EVENT,
+                           .client = "test",
+                           .arrives_at = sim_now(world->sim),
+                           .written = event_written,
+                           .data = &answers};
+
+    world->timing.load = 0.5;
+    for (unsigned i = 0; i < 50; i++)
+        api_server_write_event(world->api, &write);
+    assert_int_equal(send_at_once(world, 50), 100 * SIM_MS);
+    assert_int_equal(answers.n, 50);
+    assert_true(answers.last_at > 190 * SIM_MS); /* 49 Events and 50 requests go before the last */
+
+    write.arrives_at = sim_now(world->sim);
+    for (unsigned i = 0; i < 50; i++)
+        api_server_write_event(world->api, &write);
+    sim_run_until(world->sim, sim_now(world->sim) + ALONE);
+    assert_true(send_at_once(world, 1) > 90 * SIM_MS);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, world_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_last_request_ends_with_the_work_of_all),
+        TEST(more_requests_never_end_sooner),
+        TEST(one_at_a_time_nothing_waits),
+        TEST(a_slow_server_has_no_more_work),
+        TEST(events_are_work_too),
+    };
+
+    return cmocka_run_group_tests_name("load on the API server", tests, NULL, NULL);
+}

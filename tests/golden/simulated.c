@@ -249,12 +249,30 @@ see_content(const Simulated *self, const Object *before, const Object *after)
     see_end(self, "content", label, before, after);
 }
 
+/* Returns: whether the status shows another class of attributes */
+static gboolean
+class_shown_differs(const Object *before, const Object *after)
+{
+    json_auto_t *was = object_to_json(before), *is = object_to_json(after);
+    const char *member = "currentVolumeAttributesClassName";
+
+    return !json_equal(json_object_get(json_object_get(was, "status"), member),
+                       json_object_get(json_object_get(is, "status"), member));
+}
+
 static void
 see_claim(const Simulated *self, const Object *before, const Object *after)
 {
-    if (before != NULL && after != NULL &&
-        g_strcmp0(CLAIM_CONST(before)->attributes_class, CLAIM_CONST(after)->attributes_class) != 0)
-        add_named(self, "claim", object_name(after), "class-asked");
+    if (before == NULL || after == NULL || CLAIM_CONST(after)->attributes_class == NULL)
+        return;
+    const char *name = object_name(after);
+    g_autofree char *asked = g_strdup_printf("claim %s class-asked", name);
+    double asked_at;
+
+    if (g_strcmp0(CLAIM_CONST(before)->attributes_class, CLAIM_CONST(after)->attributes_class) != 0)
+        add_named(self, "claim", name, "class-asked");
+    if (moments_find(self->moments, asked, &asked_at) && class_shown_differs(before, after))
+        add_named(self, "claim", name, "class-shown");
 }
 
 static void

@@ -7,9 +7,9 @@
  * too.
  *
  * Not compared: the end of a pod, which the API server writes twice within one DELETE (grace period
- * 0, then gone) and a run once; times, uids and versions; which node and zone were chosen (a draw);
- * the driver's own words (volume and attachment attributes); of pods, what only the API server's
- * defaults and containers fill in. */
+ * 0, then gone) and a run once; times, uids, versions and hashes of templates; which node and zone
+ * were chosen (a draw); the driver's own words (volume and attachment attributes); of pods, what
+ * only the API server's defaults and containers fill in. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,17 +21,19 @@
 #define SEEDS_MAX 40
 
 /* Members that differ from run to run, at any depth. */
-static const char *const dropped[] = {"creationTimestamp",
-                                      "resourceVersion",
-                                      "uid",
-                                      "lastTransitionTime",
-                                      "lastProbeTime",
-                                      "lastPhaseTransitionTime",
-                                      "time",
-                                      "volumeAttributes",
-                                      "attachmentMetadata",
-                                      "deletionTimestamp",
-                                      "observedGeneration"};
+static const char *const dropped[] = {
+    "creationTimestamp",
+    "resourceVersion",
+    "uid",
+    "lastTransitionTime",
+    "lastProbeTime",
+    "lastPhaseTransitionTime",
+    "time",
+    "volumeAttributes",
+    "attachmentMetadata",
+    "deletionTimestamp",
+    "observedGeneration",
+    "controller-revision-hash"}; /* of a template: not simulated */
 
 static void
 drop_members(json_t *value)

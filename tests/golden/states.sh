@@ -7,7 +7,7 @@ known=tests/golden/known-states.txt
 
 for folder in tests/golden/recorded/[0-9]*; do
     name=${folder##*/}
-    case $name in 07-* | 11-* | 16* | 38-*) continue ;; esac
+    case $name in 07-* | 11-* | 16* | 38-* | 59-*) continue ;; esac
     [ "${KVOLSIM_SANITIZERS:-no}" = yes ] && [ "$name" != 01-immediate-dynamic ] && continue
     "$builddir/tests/golden/states" "$folder" >"$scratch/printed" 2>&1
     tail -n 1 "$scratch/printed" | grep -qE '^[1-9][0-9]* passed, [0-9]+ failed, 0 skipped$' || echo "$name: not compared" >"$scratch/faults"

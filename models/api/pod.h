@@ -135,10 +135,11 @@ typedef struct {
     const char *nominated_node;   /* status.nominatedNodeName; NULL: none */
     const char *reason, *message; /* status.reason, message */
     PodCondition scheduled, initialized, containers_ready, ready,
-        ready_to_start;      /* status.conditions */
-    PodCondition disruption; /* DisruptionTarget */
-    SimTime started_at;      /* status.startTime; TIME_UNSET: the kubelet has not seen it */
-    uint32_t phase;          /* PodPhase */
+        ready_to_start;        /* status.conditions */
+    PodCondition disruption;   /* DisruptionTarget */
+    gboolean disruption_first; /* ... stands before the conditions of the kubelet (WL-95) */
+    SimTime started_at;        /* status.startTime; TIME_UNSET: the kubelet has not seen it */
+    uint32_t phase;            /* PodPhase */
     int32_t restarts;  /* of its containers: the sum of status.containerStatuses[].restartCount */
     int32_t exit_code; /* of its containers, which end together; 0 also before that */
 } Pod;

@@ -96,6 +96,17 @@ set_conditions(Pod *pod, const PodReport *report)
     return changed;
 }
 
+/* WL-95: the kubelet lists the conditions of others first. One that was added since stands last, so
+ * the patch has at least the order of the conditions. */
+static gboolean
+disruption_put_first(Pod *pod)
+{
+    if (pod->disruption.status == CONDITION_ABSENT || pod->disruption_first)
+        return FALSE;
+    pod->disruption_first = TRUE;
+    return TRUE;
+}
+
 static gboolean
 edit_status(Object *object, const void *arg)
 {
@@ -110,6 +121,7 @@ edit_status(Object *object, const void *arg)
         pod->started_at = report->seen_at;
     pod->restarts = report->restarts;
     changed |= phase_set(pod, view_tells[report->view].phase);
+    changed |= disruption_put_first(pod);
     changed |= set_conditions(pod, report);
     if (pod_is_terminal(pod) && report->view != VIEW_FAILED)
         pod->exit_code = report->exit_code;
@@ -371,13 +383,23 @@ current_view(const PodWorker *worker)
     return view == VIEW_NONE ? worker->view : view;
 }
 
+/* WL-95. */
+static gboolean
+has_new_condition(const PodWorker *worker)
+{
+    const Pod *pod = POD_CONST(worker->pod);
+
+    return object_is_deleted(&pod->meta) && pod->disruption.status != CONDITION_ABSENT &&
+           !pod->disruption_first;
+}
+
 void
 pod_status_changed(PodWorker *worker)
 {
     Kubelet *self = worker->kubelet;
     PodView view = current_view(worker);
 
-    if (view == worker->view && worker->step != WORKER_FINISHED)
+    if (view == worker->view && worker->step != WORKER_FINISHED && !has_new_condition(worker))
         return;
     if (view != worker->view)
         worker->viewed_at = sim_now(self->base.sim);

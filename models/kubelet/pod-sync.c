@@ -294,6 +294,10 @@ pod_sync_decide_terminating(const void *data, Plan *plan)
     const PodWorker *worker = plan_operation(plan);
     const Pod *pod = worker_pod(worker);
 
+    if (pod->disruption.status != CONDITION_ABSENT && !pod->disruption_first) {
+        plan_because(plan, "WL-95");
+        kubelet_add_change(plan, CHANGE_STATUS, worker, 0);
+    }
     plan_because(plan, "WL-92");
     if (worker->running) {
         for (unsigned i = 0; i < pod->spec->n_containers && pod->spec->containers != NULL; i++)

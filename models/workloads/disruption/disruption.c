@@ -260,6 +260,8 @@ decide_budget(const void *data, Plan *plan)
     if (status->expected > 0)
         status->allowed = MAX(status->healthy - status->desired, 0);
     plan_because(plan, "WL-114");
+    if (pods->len == 0)
+        plan_event(plan, &budget->meta, "Normal", "NoPods", "No matching pods found");
     plan_update_status(plan, &budget->meta, edit_status, status, PLAN_STOP);
     if (recheck != TIME_UNSET)
         plan_requeue_after(plan, recheck - status->now);

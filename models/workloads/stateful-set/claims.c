@@ -18,7 +18,7 @@ enum {
 /* Columns: all of these hold, none of these, then. */
 static const Rule claim_table[] = {
     {"WL-60", 0,                                             KNOWN,                                        CLAIM_OWNER_LATER},
-    {"WL-66", KNOWN | STALE,                                 0,                                            CLAIM_OWNER_KEPT },
+    {"WL-68", KNOWN | STALE,                                 0,                                            CLAIM_OWNER_KEPT },
     {"WL-63", KNOWN | FOREIGN,                               STALE,                                        CLAIM_OWNER_NONE },
     {"WL-60", KNOWN,                                         STALE | FOREIGN | WHEN_DELETED | WHEN_SCALED, CLAIM_OWNER_NONE },
     {"WL-60", KNOWN | WHEN_DELETED,                          STALE | FOREIGN | WHEN_SCALED,                CLAIM_OWNER_SET  },

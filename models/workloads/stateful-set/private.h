@@ -118,7 +118,7 @@ typedef enum {
     CLAIM_OWNER_NONE, /* neither the set nor the pod */
     CLAIM_OWNER_SET,
     CLAIM_OWNER_POD,
-    CLAIM_OWNER_KEPT,  /* its owners stay as they are (WL-66) */
+    CLAIM_OWNER_KEPT,  /* its owners stay as they are (WL-68) */
     CLAIM_OWNER_LATER, /* the cache does not know the claim yet */
 } ClaimOwner;
 

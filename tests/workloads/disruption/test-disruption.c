@@ -92,6 +92,8 @@ counts(void **state)
         assert_int_equal(stored(&world)->desired_healthy, rows[i].desired);
         assert_int_equal(stored(&world)->current_healthy, rows[i].healthy);
         assert_int_equal(stored(&world)->disruptions_allowed, rows[i].allowed);
+        if (rows[i].replicas == 0)
+            assert_string_equal(world_event_message(&world, "NoPods"), "No matching pods found");
         storage_world_clear(&world);
     }
 }

@@ -424,7 +424,7 @@ adopts_and_releases(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-66: a claim of an older set of the same name keeps its owners, whatever the policy. */
+/* WL-68: a claim of an older set of the same name keeps its owners, whatever the policy. */
 static void
 claims_of_an_older_set_are_left_alone(void **state)
 {

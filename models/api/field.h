@@ -57,6 +57,7 @@ struct ApiParser {
     const ObjectKey *key;   /* of the object being read; api_parser_object() sets it */
     gboolean any_api_group; /* data sources may have a faulty group, as before 1.27 */
     gboolean no_attributes_classes; /* names of VolumeAttributesClasses are not looked at */
+    int minor;                      /* the release of Kubernetes that judges apiVersions; 0: any */
 };
 
 /* Reports a fault at @where under the current path. */

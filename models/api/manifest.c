@@ -503,6 +503,25 @@ report_unknown_kind(ApiParser *parser,
     api_parser_leave(parser, length);
 }
 
+static void
+report_unserved_kind(ApiParser *parser,
+                     const json_t *manifest,
+                     const char *version,
+                     ObjectKind kind)
+{
+    const char *served = kind_served_version(kind, parser->minor);
+    g_autofree char *hint =
+        served == NULL
+            ? g_strdup_printf("Kubernetes 1.%d has no such kind", parser->minor)
+            : g_strdup_printf("Kubernetes 1.%d serves apiVersion \"%s\"", parser->minor, served);
+
+    gsize length = api_parser_enter(parser, "apiVersion");
+    api_parser_fault(parser, json_path_get(manifest, "apiVersion"), hint,
+                     "no matches for kind \"%s\" in version \"%s\"", kind_class(kind)->kind,
+                     version);
+    api_parser_leave(parser, length);
+}
+
 static gboolean
 parse_kind(ApiParser *parser, const json_t *manifest, ObjectKind *kind)
 {
@@ -515,9 +534,12 @@ parse_kind(ApiParser *parser, const json_t *manifest, ObjectKind *kind)
         api_parser_required_at(parser, manifest, "kind", NULL);
     if (version == NULL || name == NULL)
         return FALSE;
-    if (kind_find(version, name, kind))
+    if (!kind_find(version, name, kind))
+        report_unknown_kind(parser, manifest, version, name);
+    else if (!kind_is_served(*kind, version, parser->minor))
+        report_unserved_kind(parser, manifest, version, *kind);
+    else
         return TRUE;
-    report_unknown_kind(parser, manifest, version, name);
     return FALSE;
 }
 

@@ -104,17 +104,51 @@ kind_class(ObjectKind kind)
     return kinds[kind];
 }
 
-/* Old manifests have beta versions with the same meaning. */
-static gboolean
-api_version_is_of(const char *version, const KindClass *class)
-{
-    const char *slash = strrchr(class->api_version, '/');
+/* API-24: versions that not every release since 1.18 serves: with the first and the last
+ * minor release that does; 0: there is none. All have the same fields. Any other kind is served in
+ * its own version only. Source: the Deprecated API Migration Guide of Kubernetes. */
+static const struct {
+    const KindClass *kind;
+    const char *version;
+    int since, until;
+} served_versions[] = {
+    {&storage_class_kind,     "storage.k8s.io/v1beta1",      0,  21},
+    {&csi_driver_kind,        "storage.k8s.io/v1beta1",      0,  21},
+    {&csi_node_kind,          "storage.k8s.io/v1beta1",      0,  21},
+    {&attachment_kind,        "storage.k8s.io/v1beta1",      0,  21},
+    {&storage_capacity_kind,  "storage.k8s.io/v1",           24, 0 },
+    {&storage_capacity_kind,  "storage.k8s.io/v1beta1",      21, 26},
+    {&disruption_budget_kind, "policy/v1",                   21, 0 },
+    {&disruption_budget_kind, "policy/v1beta1",              0,  24},
+    {&lease_kind,             "coordination.k8s.io/v1beta1", 0,  21},
+};
 
-    if (strcmp(version, class->api_version) == 0)
-        return TRUE;
-    return slash != NULL &&
-           strncmp(version, class->api_version, (size_t)(slash + 1 - class->api_version)) == 0 &&
-           strcmp(version + (slash + 1 - class->api_version), "v1beta1") == 0;
+static gboolean
+is_served(unsigned row, int minor)
+{
+    return minor == 0 || (served_versions[row].since <= minor &&
+                          (served_versions[row].until == 0 || minor <= served_versions[row].until));
+}
+
+gboolean
+kind_is_served(ObjectKind kind, const char *api_version, int minor)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(served_versions); i++)
+        if (served_versions[i].kind == kinds[kind] &&
+            strcmp(served_versions[i].version, api_version) == 0)
+            return is_served(i, minor);
+    return strcmp(api_version, kinds[kind]->api_version) == 0;
+}
+
+const char *
+kind_served_version(ObjectKind kind, int minor)
+{
+    if (kind_is_served(kind, kinds[kind]->api_version, minor))
+        return kinds[kind]->api_version;
+    for (unsigned i = 0; i < G_N_ELEMENTS(served_versions); i++)
+        if (served_versions[i].kind == kinds[kind] && is_served(i, minor))
+            return served_versions[i].version;
+    return NULL;
 }
 
 gboolean
@@ -122,7 +156,7 @@ kind_find(const char *api_version, const char *kind, ObjectKind *found)
 {
     for (unsigned i = 0; i < N_KINDS; i++)
         if (strcmp(kinds[i]->kind, kind) == 0 &&
-            (api_version == NULL || api_version_is_of(api_version, kinds[i]))) {
+            (api_version == NULL || kind_is_served((ObjectKind)i, api_version, 0))) {
             *found = (ObjectKind)i;
             return TRUE;
         }

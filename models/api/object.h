@@ -196,7 +196,11 @@ typedef struct {
 } KindClass;
 
 const KindClass *kind_class(ObjectKind kind);
-/* Returns: FALSE if no model knows such a kind. @api_version may be NULL. */
+/* API-24. @minor: of Kubernetes 1.x; 0: some release */
+gboolean kind_is_served(ObjectKind kind, const char *api_version, int minor);
+/* Returns: (borrowed): the version in which that release serves the kind; NULL: it does not */
+const char *kind_served_version(ObjectKind kind, int minor);
+/* Returns: FALSE if no model knows such a kind. @api_version may be NULL, or of any release. */
 gboolean kind_find(const char *api_version, const char *kind, ObjectKind *found);
 
 /* Returns: (owned): an object with defaults, no uid and no version */

@@ -288,6 +288,7 @@ parse_manifests(Loader *self)
         .report = report_manifest,
         .data = self,
         .path = g_string_new(NULL),
+        .minor = self->scenario.minor_version,
     };
 
     for (unsigned i = 0; i < self->manifests->len; i++) {

@@ -38,7 +38,8 @@ world_parse(Run *self, const json_t *manifest)
     ApiParser parser = {.objects = self->objects,
                         .report = parser_report,
                         .data = self,
-                        .path = g_string_new(NULL)};
+                        .path = g_string_new(NULL),
+                        .minor = self->scenario->minor_version};
     Object *object = api_parser_object(&parser, manifest);
 
     g_string_free(parser.path, TRUE);

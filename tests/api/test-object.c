@@ -114,6 +114,7 @@ static const KindRow kind_rows[] = {
     {"VolumeAttachment",      "storage.k8s.io/v1",      TRUE },
     {"VolumeAttachment",      NULL,                     TRUE },
     {"StorageClass",          "v1",                     FALSE},
+    {"StatefulSet",           "apps/v1beta1",           FALSE},
     {"Pod",                   "apps/v1",                FALSE},
     {"pod",                   "v1",                     FALSE},
     {"Deployment",            "apps/v1",                TRUE },
@@ -131,6 +132,53 @@ finds_kind(void **state)
     assert_int_equal(kind_find(row->api_version, row->kind, &kind), row->found);
     if (row->found)
         assert_string_equal(kind_class(kind)->kind, row->kind);
+}
+
+/* API-24: the first and the last release that serves a version, and what 1.32 serves instead. */
+typedef struct {
+    const char *title;
+    ObjectKind kind;
+    const char *version;
+    int first, last;
+} ServedRow;
+
+static const ServedRow served_rows[] = {
+    {"StorageClass v1",        KIND_STORAGE_CLASS,     "storage.k8s.io/v1",               18, 36},
+    {"StorageClass v1beta1",   KIND_STORAGE_CLASS,     "storage.k8s.io/v1beta1",          18, 21},
+    {"CSIDriver v1beta1",      KIND_CSI_DRIVER,        "storage.k8s.io/v1beta1",          18, 21},
+    {"CSINode v1beta1",        KIND_CSI_NODE,          "storage.k8s.io/v1beta1",          18, 21},
+    {"attachment v1beta1",     KIND_ATTACHMENT,        "storage.k8s.io/v1beta1",          18, 21},
+    {"capacity v1",            KIND_STORAGE_CAPACITY,  "storage.k8s.io/v1",               24, 36},
+    {"capacity v1beta1",       KIND_STORAGE_CAPACITY,  "storage.k8s.io/v1beta1",          21, 26},
+    {"budget v1",              KIND_DISRUPTION_BUDGET, "policy/v1",                       21, 36},
+    {"budget v1beta1",         KIND_DISRUPTION_BUDGET, "policy/v1beta1",                  18, 24},
+    {"Lease v1beta1",          KIND_LEASE,             "coordination.k8s.io/v1beta1",     18, 21},
+    {"Deployment v1",          KIND_DEPLOYMENT,        "apps/v1",                         18, 36},
+    {"snapshot v1beta1 never", KIND_VOLUME_SNAPSHOT,   "snapshot.storage.k8s.io/v1beta1", 1,  0 },
+};
+
+static void
+serves_versions(void **state)
+{
+    const ServedRow *row = *state;
+
+    for (int minor = 18; minor <= 36; minor++) {
+        gboolean is_served = row->first <= minor && minor <= row->last;
+        assert_int_equal(kind_is_served(row->kind, row->version, minor), is_served);
+        if (is_served && kind_is_served(row->kind, kind_class(row->kind)->api_version, minor))
+            assert_string_equal(kind_served_version(row->kind, minor),
+                                kind_class(row->kind)->api_version);
+    }
+    assert_string_equal(kind_served_version(row->kind, 32), kind_class(row->kind)->api_version);
+}
+
+static void
+an_old_release_serves_betas(void **state)
+{
+    (void)state;
+    assert_null(kind_served_version(KIND_STORAGE_CAPACITY, 20));
+    assert_string_equal(kind_served_version(KIND_STORAGE_CAPACITY, 22), "storage.k8s.io/v1beta1");
+    assert_string_equal(kind_served_version(KIND_DISRUPTION_BUDGET, 18), "policy/v1beta1");
 }
 
 /* object_edit() walks only over counted fields: they must stand first, and drop their
@@ -290,6 +338,8 @@ main(void)
     TEST(tests, a_uid_is_a_function);
     TEST_ROWS(tests, bad_uids, refuses_uid);
     TEST_ROWS(tests, kind_rows, finds_kind);
+    TEST_ROWS(tests, served_rows, serves_versions);
+    TEST(tests, an_old_release_serves_betas);
     TEST(tests, counted_fields_stand_first);
     TEST(tests, an_edit_leaves_the_original_alone);
     TEST(tests, spec_and_status_are_taken_apart);

@@ -370,13 +370,16 @@ plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
 /* TIM-24: a cycle looks at the pod; unless that refuses it, at nodes; and compares those that would
  * do. */
 static SimTime
-cycle_time(const Scheduler *self, const CycleResult *result)
+cycle_time(const Scheduler *self, const Attempt *attempt, const CycleResult *result)
 {
     const Timing *timing = process_timing(self->base.process);
-    SimTime time = timing->cycle;
+    SimStream stream = sim_stream(self->base.sim, "kube-scheduler/cycle");
+    uint64_t entity = attempt->pod->meta.key->hash, n = 2 * (uint64_t)attempt->number;
+    SimTime time = sim_dist_draw(timing->cycle, stream, entity, n);
 
     if (result->n_examined > 0)
-        time += timing->cycle_filter + result->n_examined * timing->cycle_node;
+        time += sim_dist_draw(timing->cycle_filter, stream, entity, n + 1) +
+                result->n_examined * timing->cycle_node;
     return result->is_scored ? time + timing->cycle_score : time;
 }
 
@@ -405,7 +408,7 @@ decide_node(const void *data, Plan *plan)
     plan_because(plan, result->rule);
     if (result->node_name != NULL)
         plan_choices(self, plan);
-    plan_wait(plan, cycle_time(self, result), WAIT_THINK);
+    plan_wait(plan, cycle_time(self, attempt, result), WAIT_THINK);
     plan_preemption(self, plan, result);
     plan_own(plan, g_steal_pointer(&result->victims), (GDestroyNotify)g_ptr_array_unref);
     plan_change(plan, &(PlanChange){.what = CHANGE_CYCLE_DONE, .pointer = result});

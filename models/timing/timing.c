@@ -7,6 +7,8 @@ timing_clear(Timing *self)
     g_clear_pointer(&self->write, sim_dist_unref);
     g_clear_pointer(&self->think, sim_dist_unref);
     g_clear_pointer(&self->watch, sim_dist_unref);
+    g_clear_pointer(&self->cycle, sim_dist_unref);
+    g_clear_pointer(&self->cycle_filter, sim_dist_unref);
     g_clear_pointer(&self->sidecar_start, sim_dist_unref);
     g_clear_pointer(&self->scheduler_start, sim_dist_unref);
     g_clear_pointer(&self->manager_start, sim_dist_unref);
@@ -26,6 +28,8 @@ timing_init_tables(Timing *self, const Timing *exact)
     self->write = tabulate(exact->write);
     self->think = tabulate(exact->think);
     self->watch = tabulate(exact->watch);
+    self->cycle = tabulate(exact->cycle);
+    self->cycle_filter = tabulate(exact->cycle_filter);
     /* rarely drawn */
     self->sidecar_start = sim_dist_ref(exact->sidecar_start);
     self->scheduler_start = sim_dist_ref(exact->scheduler_start);
@@ -40,6 +44,8 @@ timing_init_instant(Timing *self)
         .write = sim_dist_new_constant(0),
         .think = sim_dist_new_constant(0),
         .watch = sim_dist_new_constant(0),
+        .cycle = sim_dist_new_constant(0),
+        .cycle_filter = sim_dist_new_constant(0),
         .sidecar_start = sim_dist_new_constant(30 * SIM_MS),
         .scheduler_start = sim_dist_new_constant(700 * SIM_MS),
         .manager_start = sim_dist_new_constant(1 * SIM_SECOND),

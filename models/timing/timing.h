@@ -24,13 +24,14 @@ typedef struct {
                            other kinds */
     SimTime watch_lead; /* TIM-7: how long before the end of the response the write is committed at
                            most */
-    SimTime cycle;      /* TIM-24: a scheduling cycle: the pod alone, also if that refuses it */
-    SimTime cycle_filter, cycle_node; /* ... and filters, and each node that they look at */
-    SimTime cycle_score;              /* ... and the choice among several nodes */
-    SimTime loop_pass;                /* TIM-39: SimTickerOptions.cost of loops that only look */
-    SimTime attach_detach_pass;       /* ... of the attach/detach controller's reconciler */
-    SimTime relist_pass;              /* ... of a kubelet's relist, which asks the runtime */
-    SimTime status_pass;              /* ... of a kubelet's report of its Node's status */
+    /* TIM-24: a scheduling cycle: the pod alone, also if that refuses it; and the filters */
+    SimDist *cycle, *cycle_filter;
+    SimTime cycle_node;         /* ... for each node that they look at */
+    SimTime cycle_score;        /* ... and the choice among several nodes */
+    SimTime loop_pass;          /* TIM-39: SimTickerOptions.cost of loops that only look */
+    SimTime attach_detach_pass; /* ... of the attach/detach controller's reconciler */
+    SimTime relist_pass;        /* ... of a kubelet's relist, which asks the runtime */
+    SimTime status_pass;        /* ... of a kubelet's report of its Node's status */
 } Timing;
 
 void timing_clear(Timing *self);

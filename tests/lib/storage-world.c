@@ -74,7 +74,9 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
         timing_init_slow(&self->timing);
     else
         timing_init_instant(&self->timing);
-    self->timing.cycle = 500 * SIM_US; /* so that a cycle's end may find another state */
+    /* so that a cycle's end may find another state */
+    sim_dist_unref(self->timing.cycle);
+    self->timing.cycle = sim_dist_new_constant(500 * SIM_US);
     self->sim = sim_new(&sim_options);
     self->objects = objects_new(seed);
     self->log = g_string_new(NULL);

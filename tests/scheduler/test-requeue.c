@@ -82,11 +82,11 @@ static void
 no_capacity_and_inline(StorageWorld *world)
 {
     Pod *pod = pod_on(world, "p", "c", NULL);
-    const char *driver = storage_world_intern(world, "csi.test");
-    const PodVolume volume = pod->volumes->items[0];
+    const VolumeSource source = {.driver = storage_world_intern(world, "csi.test")};
+    const PodVolume items[] = {pod->volumes->items[0], {.source = volume_source_new(&source)}};
 
     pod_volumes_unref(pod->volumes);
-    pod->volumes = pod_volumes_new_with_inline(&volume, 1, string_list_new(&driver, 1));
+    pod->volumes = pod_volumes_new_with_inline(items, 1, 1);
     start_without_capacity(world, pod);
 }
 
@@ -466,7 +466,8 @@ ticks_drift_past_the_back_off(void **state)
 
     storage_world_init(&world, NULL);
     world.timing.loop_pass = row->pass;
-    world.timing.cycle = row->cycle;
+    sim_dist_unref(world.timing.cycle);
+    world.timing.cycle = sim_dist_new_constant(row->cycle);
     unbound(&world);
     const Scheduler *scheduler = cluster_model(world.cluster, &scheduler_class, NULL);
     for (unsigned n = 1; n <= 2 + G_N_ELEMENTS(row->n_ticks); n++) {

@@ -248,8 +248,8 @@ typedef struct {
     gboolean node_expansion_required; /* ControllerExpand */
     gboolean confirmed;               /* ValidateVolumeCapabilities */
 
-    const char *node_id;      /* NodeGetInfo */
-    int max_volumes_per_node; /* 0: no limit known */
+    const char *node_id;          /* NodeGetInfo */
+    int64_t max_volumes_per_node; /* 0: no limit known */
 
     int64_t available_bytes; /* GetCapacity: of the pool; Stats: in the volume */
     int64_t maximum_volume_bytes, minimum_volume_bytes; /* GetCapacity; 0: unknown */

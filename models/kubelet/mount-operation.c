@@ -63,18 +63,18 @@ add_mapped_events(Plan *plan, const PendingOperation *operation)
 {
     const Object *pod = operation->target->worker->pod;
     const char *name = object_name(operation->volume->pv);
+    Strings *strings = operation->volume->kubelet->base.strings;
     char uid[OBJECT_UID_BUFFER];
 
     if (!operation_is_block(operation))
         return;
+    object_uid_format(operation->target->worker->uid, uid);
     plan_event(plan, pod, "Normal", "SuccessfulMountVolume",
-               "MapVolume.MapPodDevice succeeded for volume \"%s\" globalMapPath \"" KUBELET_DIR
-               "/plugins/kubernetes.io/csi/volumeDevices/%s/dev\"",
-               name, name);
+               "MapVolume.MapPodDevice succeeded for volume \"%s\" globalMapPath \"%s\"", name,
+               csi_spec_global_map_path(strings, name));
     plan_event(plan, pod, "Normal", "SuccessfulMountVolume",
-               "MapVolume.MapPodDevice succeeded for volume \"%s\" volumeMapPath \"" KUBELET_DIR
-               "/pods/%s/volumeDevices/kubernetes.io~csi\"",
-               name, object_uid_format(operation->target->worker->uid, uid));
+               "MapVolume.MapPodDevice succeeded for volume \"%s\" volumeMapPath \"%s\"", name,
+               csi_spec_pod_map_path(strings, uid));
 }
 
 /* ---- The CSI plugin has staged or published, or failed: KVM-15 ---- */

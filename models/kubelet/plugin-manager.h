@@ -59,6 +59,11 @@ void plugin_registration_decide_unregister(const void *self, Plan *plan);
 CsiDriver *plugin_registration_driver(const Kubelet *self, const char *driver);
 void plugin_registration_apply(const PlanChange *change);
 
+/* CSP-15: whether a driver that speaks these versions of CSI may register. @versions: ends with
+ * NULL. @existing: those of the driver of its name that is registered; NULL: none. Returns:
+ * (owned): why not; NULL: it may */
+char *plugin_versions_fault(const char *const *versions, const char *const *existing);
+
 /* ---- plugin-liveness.c ---- */
 
 void plugin_liveness_begin(NodePlugin *plugin); /* if its driver is probed */

@@ -36,7 +36,9 @@ plan_info(const Kubelet *self, Plan *plan, int call)
     info->driver = plugin_name(self, plan_operation(plan));
     info->node_id = response->node_id;
     /* REG-23: 0 leaves it to the cluster. */
-    info->count = response->max_volumes_per_node > 0 ? response->max_volumes_per_node : -1;
+    info->count = response->max_volumes_per_node > 0
+                      ? (int32_t)MIN(response->max_volumes_per_node, INT32_MAX)
+                      : -1;
     info->segments = response->n_accessible_topology > 0 ? response->accessible_topology[0] : NULL;
     return info;
 }
@@ -301,7 +303,14 @@ registrar_of(const Kubelet *self, const NodePlugin *plugin)
 static void
 add_node_info(const Kubelet *self, Plan *plan)
 {
+    static const char *const versions[] = {"1.0.0", NULL}; /* of node-driver-registrar */
     const NodePlugin *plugin = plan_operation(plan);
+    g_autofree char *fault = plugin_versions_fault(versions, NULL);
+
+    if (fault != NULL) {
+        plan_fail(plan, "%s", fault);
+        return;
+    }
     CsiRequest request = {
         .method = CSI_NODE_GET_INFO,
         .served_by = self->base.node_name,

@@ -43,7 +43,7 @@ static const struct {
     FIELD("nodeExpansionRequired", node_expansion_required, TRUTH),
     FIELD("confirmed", confirmed, TRUTH),
     FIELD("nodeId", node_id, TEXT),
-    FIELD("maxVolumesPerNode", max_volumes_per_node, NUMBER),
+    FIELD("maxVolumesPerNode", max_volumes_per_node, WHOLE),
     FIELD("availableBytes", available_bytes, WHOLE),
     FIELD("maximumVolumeBytes", maximum_volume_bytes, WHOLE),
     FIELD("minimumVolumeBytes", minimum_volume_bytes, WHOLE),

@@ -683,7 +683,7 @@ case_find_act(const Act *acts, const json_t *json)
     if (name == NULL)
         name = json_path_string(json, "category");
     for (const Act *act = acts; act->act != NULL; act++)
-        if (g_strcmp0(act->act, name) == 0)
+        if (g_strcmp0(act->act, name) == 0 || strcmp(act->act, "*") == 0)
             return act;
     return NULL;
 }

@@ -22,8 +22,8 @@
  *     case_expect_writes(self, "observed.writes")
  */
 typedef struct {
-    const char
-        *act; /* as in the case, or the category of a case without an act; NULL ends a table */
+    const char *act; /* as in the case, or the category of a case without an act; "*": any, and the
+                        suite fails those that it does not know; NULL ends a table */
     void (*run)(Case *self);
 } Act;
 

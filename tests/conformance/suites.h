@@ -3,11 +3,13 @@
  * table x_suite. Included with different meanings of SUITE, so there is no guard. */
 SUITE(attach_detach)
 SUITE(claim_api)
+SUITE(csi_plugin)
 SUITE(external_attacher)
 SUITE(external_provisioner)
 SUITE(external_resizer)
 SUITE(external_snapshotter_common)
 SUITE(external_snapshotter_sidecar)
+SUITE(kubelet_reconstruct)
 SUITE(kubelet_volumes)
 SUITE(protection)
 SUITE(provisioner_topology)

@@ -35,6 +35,7 @@ csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const ch
 CsiRun *
 csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
 {
+    uint32_t modes = operation_pv(plan_operation(plan))->access_modes;
     CsiRun *run = plan_notes(plan); /* of the function before: a mount stages, then publishes */
 
     if (run == NULL)
@@ -42,6 +43,7 @@ csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
     *run = (CsiRun){
         .then = then,
         .method = method,
+        .modes = modes == 0 ? ACCESS_RWO : modes,
         .deadline = plan_now(plan) + CALLS_TIMEOUT,
         .question = -1,
         .attachment = -1,
@@ -139,17 +141,23 @@ csi_client_answered(Plan *plan)
     return TRUE;
 }
 
+static int64_t
+fs_group_of(const PendingOperation *operation)
+{
+    return operation->target == NULL ? -1
+                                     : POD_CONST(operation->target->worker->pod)->spec->fs_group;
+}
+
 /* CSP-7, KVM-42. Options and the group are for file systems only. */
 static CsiCapability
 make_capability(Plan *plan, const CsiRun *run, const PendingOperation *operation)
 {
     const Volume *volume = operation_pv(operation);
     gboolean is_block = operation_is_block(operation);
-    int64_t fs_group =
-        operation->target == NULL ? -1 : POD_CONST(operation->target->worker->pod)->spec->fs_group;
+    int64_t fs_group = fs_group_of(operation);
     CsiCapability capability = {
-        .mode = csi_spec_access_mode(volume->access_modes,
-                                     (run->can & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0),
+        .mode =
+            csi_spec_access_mode(run->modes, (run->can & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0),
         .type = is_block ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
         .fs_type = is_block ? NULL : volume->source->fs_type,
         .mount_flags = is_block ? NULL : volume->mount_options,
@@ -161,25 +169,16 @@ make_capability(Plan *plan, const CsiRun *run, const PendingOperation *operation
     return capability;
 }
 
-/* CSP-13: a volume that is staged is named by its staging path, too. A file system has one even if
- * the driver does not stage it. */
+/* CSP-13: a file system is published with its staging path only if the driver stages; a block
+ * volume always (KVM-57), and an expansion, too. */
 static const char *
 staging_path_of(const CsiRun *run, const PendingOperation *operation)
 {
-    const NodeVolume *volume = operation->volume;
-    gboolean is_block = operation_is_block(operation);
     gboolean can_stage = (run->can & CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0;
 
-    if (operation_source(operation)->is_inline)
+    if (run->method == CSI_NODE_PUBLISH_VOLUME && !operation_is_block(operation) && !can_stage)
         return NULL;
-    switch ((unsigned)run->method) {
-    case CSI_NODE_PUBLISH_VOLUME:
-        return is_block || can_stage ? volume->staging_path : NULL;
-    case CSI_NODE_EXPAND_VOLUME:
-        return !is_block || can_stage ? volume->staging_path : NULL;
-    default:
-        return volume->staging_path;
-    }
+    return operation->volume->staging_path;
 }
 
 static void
@@ -257,15 +256,44 @@ is_undecided(CsiCode code)
     }
 }
 
+/* CSP-8. A driver that takes the group has done it. */
+static gboolean
+changes_group(const Kubelet *self, Plan *plan)
+{
+    const CsiRun *run = plan_notes(plan);
+    const PendingOperation *operation = plan_operation(plan);
+    const VolumeSource *source = operation_source(operation);
+
+    if (run->method != CSI_NODE_PUBLISH_VOLUME || operation_is_block(operation) ||
+        (run->can & CSI_NODE_VOLUME_MOUNT_GROUP) != 0)
+        return FALSE;
+    return csi_spec_changes_group(operation_pv(operation), source->fs_type, fs_group_of(operation),
+                                  csi_spec_fs_group_policy(csi_steps_driver_object(self, source)),
+                                  operation->target->spec->read_only || source->read_only);
+}
+
+static void
+decide_changed(const void *data, Plan *plan)
+{
+    csi_client_end(data, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
+}
+
 static void
 decide_called(const void *data, Plan *plan)
 {
+    const CsiRun *run = plan_notes(plan);
     CsiCode code = plan_response(plan, plan_last_step(plan))->code;
 
-    if (code == CSI_OK)
+    if (code == CSI_OK && changes_group(data, plan)) {
+        plan_because(plan, "CSP-8");
+        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME); /* of an empty volume: CSP-17 */
+        plan_then(plan, decide_changed);
+    } else if (code == CSI_OK)
         csi_client_end(data, plan, CSI_PLUGIN_DONE, code, NULL);
     else
-        csi_client_end(data, plan, is_undecided(code) ? CSI_PLUGIN_UNCERTAIN : CSI_PLUGIN_FAILED,
+        csi_client_end(data, plan,
+                       !undoes(run->method) && is_undecided(code) ? CSI_PLUGIN_UNCERTAIN
+                                                                  : CSI_PLUGIN_FAILED,
                        code, plan_last_message(plan));
 }
 

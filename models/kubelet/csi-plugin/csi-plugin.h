@@ -46,6 +46,9 @@ Object *csi_spec_inline_volume(const Component *component,
 /* KVM-42, KVM-57. Interned; NULL: not a CSI volume, or one without a handle */
 const char *csi_spec_staging_path(Strings *strings, const Volume *volume);
 const char *csi_spec_target_path(Strings *strings, const Volume *volume, ObjectUid pod);
+/* The folder of a block volume's links, one for each pod; the folder of a pod's links. Interned. */
+const char *csi_spec_global_map_path(Strings *strings, const char *name);
+const char *csi_spec_pod_map_path(Strings *strings, const char *pod_uid);
 /* CSP-9, CSP-11: attributes, the pod's particulars and its tokens. Returns: (owned) (nullable) */
 StringMap *csi_spec_context(Strings *strings,
                             const VolumeSource *source,
@@ -79,6 +82,7 @@ typedef struct {
     CsiMethod method;         /* the call that it leads to */
     SimTime deadline;         /* of all its calls (KVM-5) */
     CsiNodeCapabilities can;  /* as the driver has answered last */
+    uint32_t modes;           /* of the volume; without any it counts as ReadWriteOnce */
     const StringMap *context; /* of the publication; borrowed from the plan */
     int64_t bytes;            /* of NodeExpandVolume */
     int question, attachment; /* numbers of steps; -1: not asked for */

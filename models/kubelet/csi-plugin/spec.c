@@ -29,7 +29,7 @@ csi_spec_access_mode(uint32_t modes, gboolean multi)
     for (unsigned i = 0; i < G_N_ELEMENTS(access_modes); i++)
         if ((modes & access_modes[i].mode) != 0)
             return multi ? access_modes[i].multi : access_modes[i].single;
-    return csi_spec_access_mode(ACCESS_RWO, multi); /* as of an inline volume */
+    return CSI_MODE_UNKNOWN;
 }
 
 /* ---- The driver's own word ---- */
@@ -249,6 +249,19 @@ csi_spec_target_path(Strings *strings, const Volume *volume, ObjectUid pod)
         return strings_internf(strings, CSI_DIR "/volumeDevices/publish/%s/%s", name, uid);
     return strings_internf(strings, KUBELET_DIR "/pods/%s/volumes/kubernetes.io~csi/%s/mount", uid,
                            name);
+}
+
+const char *
+csi_spec_global_map_path(Strings *strings, const char *name)
+{
+    return strings_internf(strings, CSI_DIR "/volumeDevices/%s/dev", name);
+}
+
+const char *
+csi_spec_pod_map_path(Strings *strings, const char *pod_uid)
+{
+    return strings_internf(strings, KUBELET_DIR "/pods/%s/volumeDevices/kubernetes.io~csi",
+                           pod_uid);
 }
 
 /* ---- The volume's context: CSP-9, CSP-11 ---- */

@@ -42,7 +42,6 @@ pair_of(const AttachWorld *world, const char *driver, const char *handle)
     Strings *strings = objects_strings(world->self->objects);
     const char *node = case_string(world->self, "args.node_name");
     AttachPair *pair = adc_pair(
-        world->controller,
         adc_volume(world->controller, strings_intern(strings, driver),
                    strings_intern(strings, handle)),
         adc_node(world->controller, strings_intern(strings, node == NULL ? FAKE_NODE : node)));

@@ -285,6 +285,8 @@ rebuild(World *world)
     const json_t *item;
     size_t i;
 
+    if (case_get(world->self, "given.plugins") == NULL)
+        case_fail(world->self, "no list of plugins");
     json_array_foreach(case_get(world->self, "given.directories_under_pods"), i, item)
         add_directory(world, json_string_value(item));
     reconstruct_volumes(world->kubelet);
@@ -389,7 +391,8 @@ sync_once(World *world, const json_t *step)
             PodMount *mount = &worker->mounts[k];
             if (mount->volume == NULL)
                 continue;
-            gboolean block = VOLUME_CONST(mount->volume->pv)->volume_mode == VOLUME_BLOCK;
+            gboolean block =
+                g_strcmp0(case_string(world->self, "given.volume_mode"), "Block") == 0;
             const Object *pv = add_volume(world, mount->spec->name, block);
             volume_manager_desire(volume_manager_add(world->kubelet, pv, mount), mount);
             node_volume_resolve_attachability(mount->volume, TRUE);

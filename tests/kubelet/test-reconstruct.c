@@ -10,7 +10,7 @@
 #include "node-world.h"
 
 /* A kubelet dies at each moment of a volume's life, and comes back 10 s later: what it finds on its
- * disk, and what it does. */
+ * disk, and what it does; and what a kubelet forgets without dying. */
 
 #define CALL_TIME (100 * SIM_MS) /* of each call of the driver */
 
@@ -260,6 +260,40 @@ dies_twice(void **state)
     assert_string_equal(calls, DOWN);
 }
 
+/* KVM-15b: the original does so, too. A retry whose first question fails takes the volume for not
+ * staged, though an earlier call may have staged it; nobody undoes that. */
+static void
+a_failed_question_forgets_a_device(void **state)
+{
+    static const CsiModelledError stages_late[] = {
+        {.method = CSI_NODE_STAGE_VOLUME,
+         .code = CSI_ABORTED,
+         .probability = 1,
+         .after_effect = TRUE},
+    };
+    static const CsiModelledError is_away[] = {
+        {.method = CSI_NODE_GET_CAPABILITIES, .code = CSI_UNAVAILABLE, .probability = 1},
+    };
+    WorldOptions options = {.seed = 1, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+    const char *name = world_intern(world, "v"), *node = world_intern(world, "a");
+
+    (void)state;
+    node_world_add_volume(world, "v", "csi");
+    node_world_attach(world, "v", "a");
+    node_world_start(world);
+    csi_modelled_driver_set_errors(world->driver, stages_late, G_N_ELEMENTS(stages_late));
+    node_world_add_pod(world, "p", "a", "v");
+    for (unsigned i = 0; i < 600 && !csi_modelled_driver_is_staged(world->driver, name, node); i++)
+        node_world_run_for(world, 100 * SIM_MS);
+    csi_modelled_driver_set_errors(world->driver, is_away, G_N_ELEMENTS(is_away));
+    node_world_run_for(world, 10 * SIM_SECOND);
+    node_world_delete_pod(world, "p", FALSE);
+    node_world_run_for(world, SIM_MINUTE);
+    assert_null(node_world_pod(world, "p"));
+    assert_true(csi_modelled_driver_is_staged(world->driver, name, node));
+}
+
 int
 main(void)
 {
@@ -268,6 +302,7 @@ main(void)
         cmocka_unit_test(refused_but_there),
         cmocka_unit_test(waits_for_its_node),
         cmocka_unit_test(dies_twice),
+        cmocka_unit_test(a_failed_question_forgets_a_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -391,8 +391,7 @@ sync_once(World *world, const json_t *step)
             PodMount *mount = &worker->mounts[k];
             if (mount->volume == NULL)
                 continue;
-            gboolean block =
-                g_strcmp0(case_string(world->self, "given.volume_mode"), "Block") == 0;
+            gboolean block = g_strcmp0(case_string(world->self, "given.volume_mode"), "Block") == 0;
             const Object *pv = add_volume(world, mount->spec->name, block);
             volume_manager_desire(volume_manager_add(world->kubelet, pv, mount), mount);
             node_volume_resolve_attachability(mount->volume, TRUE);

@@ -420,6 +420,8 @@ start_working(void *data)
                          sidecar_feature_gate(self->options->feature_gates, "Topology", TRUE);
     self->keeps_volumes =
         sidecar_feature_gate(self->options->feature_gates, "HonorPVReclaimPolicy", TRUE);
+    self->attributes_classes =
+        sidecar_feature_gate(self->options->feature_gates, "VolumeAttributesClass", FALSE);
     self->multi_writer = (capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0;
 
     make_queues(self);
@@ -521,7 +523,7 @@ static const ProcessFlag flags[] = {
     {"controller-publish-readonly",       FLAG_BOOL,       AT(controller_publish_readonly),       "false",
        "ReadOnlyMany volumes are attached read-only (PROV-25)"                                                                                   },
     {"feature-gates",                     FLAG_STRING,     AT(feature_gates),                     "",
-       "Topology=true,HonorPVReclaimPolicy=true"                                                                                                 },
+       "Topology=true,HonorPVReclaimPolicy=true,VolumeAttributesClass=false"                                                                     },
     {"enable-capacity",                   FLAG_BOOL,       AT(enable_capacity),                   "false",
        "Publish CSIStorageCapacity objects (CAP-1)"                                                                                              },
     {"capacity-for-immediate-binding",    FLAG_BOOL,       AT(capacity_for_immediate_binding),    "false",

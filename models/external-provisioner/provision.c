@@ -128,6 +128,14 @@ make_annotations(const ExternalProvisioner *self, const Plan *plan, const Attemp
                            secret.namespace);
 }
 
+/* Returns: NULL: none, or the gate VolumeAttributesClass is off */
+static const char *
+attributes_class(const ExternalProvisioner *self, const Claim *claim)
+{
+    return self->attributes_classes && is_set(claim->attributes_class) ? claim->attributes_class
+                                                                       : NULL;
+}
+
 /* PROV-25. Returns: (owned) */
 static Volume *
 make_volume(const ExternalProvisioner *self,
@@ -154,6 +162,7 @@ make_volume(const ExternalProvisioner *self,
         (ClaimReference){claim->meta.key, claim->meta.uid, claim->meta.resource_version};
     volume->access_modes = claim->access_modes;
     volume->volume_mode = claim->volume_mode;
+    volume->attributes_class = attributes_class(self, claim);
     volume->reclaim_policy = class->reclaim_policy;
     return volume;
 }
@@ -390,6 +399,42 @@ provision_prepare_capacity(const ExternalProvisioner *self,
     return TRUE;
 }
 
+/* PROV-20.11: the claim's class of attributes is known. */
+static void
+decide_with_attributes(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    const Claim *claim = attempt->claim;
+    int step = plan_last_step(plan);
+    CsiRequest request = {0};
+
+    plan_because(plan, "PROV-20.11");
+    if (plan_has_failed(plan)) {
+        provision_failed(self, plan, claim, PROVISION_NO_CHANGE, plan_message(plan, step));
+        return;
+    }
+    const AttributesClass *class = ATTRIBUTES_CLASS_CONST(plan_object(plan, step));
+    if (class->driver != self->base.driver_name) {
+        provision_failed(self, plan, claim, PROVISION_FINISHED,
+                         plan_internf(plan,
+                                      "VAC %s referenced in PVC is for driver %s which does not "
+                                      "match driver name %s",
+                                      claim->attributes_class, class->driver,
+                                      self->base.driver_name));
+        return;
+    }
+    const char *error = self->has_topology ? require_topology(self, plan, claim, attempt->class,
+                                                              node_of(claim), &request)
+                                           : NULL;
+    if (error != NULL) {
+        provision_failed(self, plan, claim, PROVISION_NO_CHANGE, error);
+        return;
+    }
+    request.mutable_parameters = class->parameters;
+    plan_create_volume(self, plan, claim, attempt->class, &request);
+}
+
 /* The secret of CreateVolume was read, or there is none. */
 static void
 provision_with_secret(const ExternalProvisioner *self,
@@ -406,7 +451,14 @@ provision_with_secret(const ExternalProvisioner *self,
         provision_failed(self, plan, claim, PROVISION_NO_CHANGE, plan_internf(plan, "%s", error));
     else if (class->parameter_error != NULL)
         provision_failed(self, plan, claim, PROVISION_FINISHED, class->parameter_error);
-    else
+    else if (attributes_class(self, claim) != NULL) {
+        plan_because(plan, "PROV-20.11");
+        plan_get(plan,
+                 objects_key(self->base.objects, KIND_ATTRIBUTES_CLASS, NULL,
+                             attributes_class(self, claim)),
+                 PLAN_DECIDE);
+        plan_then(plan, decide_with_attributes);
+    } else
         plan_create_volume(self, plan, claim, class, request);
 }
 
@@ -498,10 +550,11 @@ enum {
     NO_CREATION = 1 << 4,   /* ... does not create volumes, ... */
     NO_RESTORE = 1 << 5,    /* ... takes no snapshots, and the source is one, ... */
     NO_CLONE = 1 << 6,      /* ... does not copy volumes, and the source is a claim */
-    SELECTS = 1 << 7,       /* the claim has a selector */
-    TWO_FS_TYPES = 1 << 8,  /* the class names two file systems */
-    SOURCE = 1 << 9,
-    CHECK_FACTS_END = 1 << 10,
+    NO_CHANGE = 1 << 7,     /* ... does not change them, and the claim asks for attributes */
+    SELECTS = 1 << 8,       /* the claim has a selector */
+    TWO_FS_TYPES = 1 << 9,  /* the class names two file systems */
+    SOURCE = 1 << 10,
+    CHECK_FACTS_END = 1 << 11,
 };
 
 enum {
@@ -511,6 +564,7 @@ enum {
     FAIL_NO_CREATION,
     FAIL_NO_RESTORE,
     FAIL_NO_CLONE,
+    FAIL_NO_CHANGE,
     FAIL_SELECTS,
     FAIL_FS_TYPES,
     LEAVE_TO_POPULATOR,
@@ -519,7 +573,7 @@ enum {
 };
 
 #define BARRED (POPULATED | NO_CLASS | FAR)
-#define UNABLE (NO_CONTROLLER | NO_CREATION | NO_RESTORE | NO_CLONE)
+#define UNABLE (NO_CONTROLLER | NO_CREATION | NO_RESTORE | NO_CLONE | NO_CHANGE)
 
 /* Provision() of external-provisioner's controller.go, up to the first request. Columns: all of
  * these hold, none of these, then. */
@@ -531,6 +585,7 @@ static const Rule check_table[] = {
     {"PROV-20.4", NO_CREATION,   BARRED | NO_CONTROLLER,                            FAIL_NO_CREATION  },
     {"PROV-20.4", NO_RESTORE,    BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_RESTORE   },
     {"PROV-20.4", NO_CLONE,      BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_CLONE     },
+    {"PROV-20.4", NO_CHANGE,     BARRED | (UNABLE & ~NO_CHANGE),                    FAIL_NO_CHANGE    },
     {"PROV-20.5", SELECTS,       BARRED | UNABLE,                                   FAIL_SELECTS      },
     {"PROV-20.6", TWO_FS_TYPES,  BARRED | UNABLE | SELECTS,                         FAIL_FS_TYPES     },
     {"PROV-20.7", SOURCE,        BARRED | UNABLE | SELECTS | TWO_FS_TYPES,          FIND_SOURCE       },
@@ -569,6 +624,8 @@ check_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo
         facts |= controller & CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT ? 0 : NO_RESTORE;
     if (g_strcmp0(source->kind, "PersistentVolumeClaim") == 0)
         facts |= controller & CSI_CONTROLLER_CLONE_VOLUME ? 0 : NO_CLONE;
+    if (attributes_class(self, claim) != NULL)
+        facts |= controller & CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY ? 0 : NO_CHANGE;
     facts |= claim->selector != NULL ? SELECTS : 0;
     facts |= class != NULL && class->fs_type_error != NULL ? TWO_FS_TYPES : 0;
     facts |= source->kind != NULL ? SOURCE : 0;
@@ -593,6 +650,8 @@ plan_provision(const ExternalProvisioner *self,
                             "CREATE_DELETE_SNAPSHOT capability is not reported",
         [FAIL_NO_CLONE] = "CSI driver does not support clone operations: controller CLONE_VOLUME "
                           "capability is not reported",
+        [FAIL_NO_CHANGE] = "CSI driver does not support VolumeAttributesClass: controller "
+                           "MODIFY_VOLUME capability is not reported",
         [FAIL_SELECTS] = "claim Selector is not supported",
     };
     const Rule *rule = rules_find(&provisioner_check_rules, check_facts(self, claim, class), NULL);

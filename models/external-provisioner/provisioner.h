@@ -51,10 +51,11 @@ typedef struct {
     Component base;
     const ExternalProvisionerOptions *options; /* borrowed, of the process */
     Sidecar *sidecar;
-    gboolean has_topology;  /* VOLUME_ACCESSIBILITY_CONSTRAINTS and the gate Topology */
-    gboolean keeps_volumes; /* gate HonorPVReclaimPolicy: the finalizer */
-    gboolean has_own_names; /* a flag changes the names of volumes */
-    gboolean multi_writer;  /* SINGLE_NODE_MULTI_WRITER */
+    gboolean has_topology;       /* VOLUME_ACCESSIBILITY_CONSTRAINTS and the gate Topology */
+    gboolean keeps_volumes;      /* gate HonorPVReclaimPolicy: the finalizer */
+    gboolean attributes_classes; /* gate VolumeAttributesClass */
+    gboolean has_own_names;      /* a flag changes the names of volumes */
+    gboolean multi_writer;       /* SINGLE_NODE_MULTI_WRITER */
 
     Informer *claims, *volumes, *classes;
     Informer *attachments;       /* NULL: the driver does not attach (PROV-2) */

@@ -15,6 +15,8 @@ typedef struct {
     uint64_t claim_version;
     uint32_t access_modes;  /* the volume's */
     int64_t capacity_bytes; /* that the claim's status shall tell */
+    gboolean tells_class;   /* gate VolumeAttributesClass: it tells the volume's class, too */
+    const char *attributes_class;
 } Pair;
 
 typedef struct {
@@ -97,16 +99,19 @@ edit_name_volume(Object *object, const void *arg)
     return TRUE;
 }
 
-/* W4. The capacity is copied only with the change of phase; after that the expansion writes it
- * (PVC-56). */
+/* W4. Capacity and class are copied only with the change of phase; after that the resizer writes
+ * them (PVC-56, PVC-59). */
 static gboolean
 edit_claim_bound(Object *object, const void *arg)
 {
     const Pair *pair = arg;
     Claim *claim = CLAIM(object);
 
-    if (claim->phase != CLAIM_BOUND)
+    if (claim->phase != CLAIM_BOUND) {
         claim->capacity_bytes = pair->capacity_bytes;
+        if (pair->tells_class)
+            claim->current_attributes_class = pair->attributes_class;
+    }
     claim->phase = CLAIM_BOUND;
     claim->status_access_modes = pair->access_modes;
     return TRUE;
@@ -137,6 +142,8 @@ pair_arg(const PvController *self, Plan *plan, const Volume *volume, const Claim
         .claim_version = claim->meta.resource_version,
         .access_modes = volume->access_modes,
         .capacity_bytes = capacity_to_tell(volume),
+        .tells_class = self->attributes_classes,
+        .attributes_class = volume->attributes_class,
     };
     return pair;
 }

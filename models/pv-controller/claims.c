@@ -70,18 +70,26 @@ find_default_class(const PvController *self, const Claim *claim)
 
 /* ---- Phases without a volume ---- */
 
-/* PVC-56 without a volume. */
+/* PVC-56, PVC-59 without a volume. */
+static gboolean
+tells_no_volume(const Claim *claim)
+{
+    return claim->status_access_modes == 0 && claim->capacity_bytes == 0 &&
+           claim->current_attributes_class == NULL;
+}
+
 static gboolean
 edit_claim_without_volume(Object *object, const void *arg)
 {
     const ClaimPhase *phase = arg;
     Claim *claim = CLAIM(object);
 
-    if (claim->phase == *phase && claim->status_access_modes == 0 && claim->capacity_bytes == 0)
+    if (claim->phase == *phase && tells_no_volume(claim))
         return FALSE;
     claim->phase = *phase;
     claim->status_access_modes = 0;
     claim->capacity_bytes = 0;
+    claim->current_attributes_class = NULL;
     return TRUE;
 }
 
@@ -90,8 +98,7 @@ static const ClaimPhase phase_pending = CLAIM_PENDING, phase_lost = CLAIM_LOST;
 static void
 plan_claim_pending(Plan *plan, const Claim *claim)
 {
-    if (claim->phase == CLAIM_PENDING && claim->status_access_modes == 0 &&
-        claim->capacity_bytes == 0)
+    if (claim->phase == CLAIM_PENDING && tells_no_volume(claim))
         return;
     pv_plan_kept(plan, plan_update_status(plan, &claim->meta, edit_claim_without_volume,
                                           &phase_pending, PLAN_STOP));

@@ -168,6 +168,7 @@ request_json(const CsiRequest *request)
         json_array_append_new(modes, capability_json(&request->capabilities[i]));
     set_object(message, "volumeCapabilities", modes);
     set_object(message, "parameters", script_map_json(request->parameters));
+    set_object(message, "mutableParameters", script_map_json(request->mutable_parameters));
     set_object(message, "volumeContext", script_map_json(request->volume_context));
     set_object(places, "requisite", segments_json(request->requisite, request->n_requisite));
     set_object(places, "preferred", segments_json(request->preferred, request->n_preferred));

@@ -98,6 +98,8 @@ options_of(void *data, const ProcessClass *class)
     options->strict_topology = case_flag(self, "config.strictTopology");
     options->immediate_topology = case_flag(self, "config.immediateTopology");
     options->prevent_volume_mode_conversion = case_flag(self, "config.preventVolumeModeConversion");
+    if (case_gate(self, "VolumeAttributesClass", FALSE))
+        options->feature_gates = strings_intern(strings, "VolumeAttributesClass=true");
     if (case_string(self, "config.volumeNamePrefix") != NULL)
         options->volume_name_prefix =
             strings_intern(strings, case_string(self, "config.volumeNamePrefix"));
@@ -123,6 +125,7 @@ import_initial(Case *self)
     case_import(self, "initial.nodes", KIND_NODE, CASE_API);
     case_import(self, "initial.csinodes", KIND_CSI_NODE, CASE_API);
     case_import(self, "initial.secrets", KIND_SECRET, CASE_API);
+    case_import(self, "initial.vacs", KIND_ATTRIBUTES_CLASS, CASE_API);
     import_one(self, "initial.snapshot", KIND_VOLUME_SNAPSHOT);
     import_one(self, "initial.snapshot_content", KIND_SNAPSHOT_CONTENT);
     import_one(self, "initial.source_claim", KIND_CLAIM);

@@ -152,6 +152,34 @@ need_a_secret(World *world, Claim *claim, StorageClass *class)
     class->parameters = string_map_new(pairs, G_N_ELEMENTS(pairs));
 }
 
+/* API-180: without the gate the API server drops the field. */
+static void
+want_attributes(World *world, Claim *claim, StorageClass *class)
+{
+    (void)class;
+    claim->attributes_class = world_intern(world, "gold");
+}
+
+static void
+have_attributes(World *world, Claim *claim, StorageClass *class)
+{
+    want_attributes(world, claim, class);
+    world_create(world, world_attributes_class(world, "gold", WORLD_DRIVER, "iops"));
+}
+
+static void
+have_attributes_of_another(World *world, Claim *claim, StorageClass *class)
+{
+    want_attributes(world, claim, class);
+    world_create(world, world_attributes_class(world, "gold", "other.example", "iops"));
+}
+
+static void
+change_volumes(World *world, CsiModelledOptions *options)
+{
+    world_allow_changes(world, options, "iops");
+}
+
 static void
 create_nothing(World *world, CsiModelledOptions *options)
 {
@@ -164,27 +192,35 @@ create_nothing(World *world, CsiModelledOptions *options)
 
 /* Until 500 ms: one attempt. */
 static const ClaimCase claim_cases[] = {
-    {"PROV-14: all is well",                         NULL,                      NULL,           MADE,             "ProvisioningSucceeded x1"             },
-    {"PROV-13.1: has a volume",                      name_a_volume,             NULL,           "",               NULL                                   },
-    {"PROV-13.2: another provisioner",               want_another_provisioner,  NULL,           "",               NULL                                   },
-    {"PROV-13.2: the old annotation",                have_the_old_key_only,     NULL,           MADE,             NULL                                   },
-    {"PROV-13.3: no annotation",                     have_no_annotation,        NULL,           "",               NULL                                   },
-    {"PROV-14.2: a class of another provisioner",    have_a_class_of_another,   NULL,           "",               NULL                                   },
-    {"PROV-13.5: no node yet",                       wait_for_a_node,           NULL,           "",               NULL                                   },
-    {"PROV-13.5: a node",                            have_a_node,               NULL,           MADE,             NULL                                   },
-    {"PROV-13.5: an empty node is none",             have_an_empty_node,        NULL,           "",               NULL                                   },
-    {"PROV-13: bound once, PVC-43",                  be_bound_already,          NULL,           MADE,             NULL                                   },
-    {"PROV-20.3: for a populator",                   be_for_a_populator,        NULL,           "",
-     "Assuming an external populator will provision the volume"                                                                                          },
-    {"PROV-20.4: the driver makes no volumes",       NULL,                      create_nothing, "",
-     ERROR "CSI driver does not support dynamic provisioning"                                                                                            },
-    {"PROV-20.4: ... no clones",                     be_a_clone,                NULL,           "",
-     ERROR "CSI driver does not support clone operations"                                                                                                },
-    {"PROV-20.5: a selector",                        select_labels,             NULL,           "",               ERROR "claim Selector is not supported"},
-    {"PROV-20.9, SEC-3: a secret that is not there", need_a_secret,             NULL,           "GET Secret 404",
-     ERROR "error getting secret"                                                                                                                        },
-    {"PROV-20.10: a parameter of ours that is none", name_an_unknown_parameter, NULL,           "",
-     ERROR "failed to strip CSI Parameters of prefixed keys"                                                                                             },
+    {"PROV-14: all is well",                         NULL,                       NULL,           MADE,             "ProvisioningSucceeded x1"                                    },
+    {"PROV-13.1: has a volume",                      name_a_volume,              NULL,           "",               NULL                                                          },
+    {"PROV-13.2: another provisioner",               want_another_provisioner,   NULL,           "",               NULL                                                          },
+    {"PROV-13.2: the old annotation",                have_the_old_key_only,      NULL,           MADE,             NULL                                                          },
+    {"PROV-13.3: no annotation",                     have_no_annotation,         NULL,           "",               NULL                                                          },
+    {"PROV-14.2: a class of another provisioner",    have_a_class_of_another,    NULL,           "",               NULL                                                          },
+    {"PROV-13.5: no node yet",                       wait_for_a_node,            NULL,           "",               NULL                                                          },
+    {"PROV-13.5: a node",                            have_a_node,                NULL,           MADE,             NULL                                                          },
+    {"PROV-13.5: an empty node is none",             have_an_empty_node,         NULL,           "",               NULL                                                          },
+    {"PROV-13: bound once, PVC-43",                  be_bound_already,           NULL,           MADE,             NULL                                                          },
+    {"PROV-20.3: for a populator",                   be_for_a_populator,         NULL,           "",
+     "Assuming an external populator will provision the volume"                                                                                                                  },
+    {"PROV-20.4: the driver makes no volumes",       NULL,                       create_nothing, "",
+     ERROR "CSI driver does not support dynamic provisioning"                                                                                                                    },
+    {"PROV-20.4: ... no clones",                     be_a_clone,                 NULL,           "",
+     ERROR "CSI driver does not support clone operations"                                                                                                                        },
+    {"PROV-20.5: a selector",                        select_labels,              NULL,           "",               ERROR "claim Selector is not supported"                       },
+    {"PROV-20.9, SEC-3: a secret that is not there", need_a_secret,              NULL,           "GET Secret 404",
+     ERROR "error getting secret"                                                                                                                                                },
+    {"PROV-20.10: a parameter of ours that is none", name_an_unknown_parameter,  NULL,           "",
+     ERROR "failed to strip CSI Parameters of prefixed keys"                                                                                                                     },
+    {"PROV-20.4: ... the driver changes no volumes", have_attributes,            NULL,           "",
+     ERROR "CSI driver does not support VolumeAttributesClass"                                                                                                                   },
+    {"PROV-20.11: a class of attributes",            have_attributes,            change_volumes,
+     "GET VolumeAttributesClass, " MADE,                                                                           "ProvisioningSucceeded x1"                                    },
+    {"PROV-20.11: ... that is not there",            want_attributes,            change_volumes,
+     "GET VolumeAttributesClass 404",                                                                              ERROR "volumeattributesclasses \"gold\" not found"            },
+    {"PROV-20.11: ... of another driver",            have_attributes_of_another, change_volumes,
+     "GET VolumeAttributesClass",                                                                                  ERROR "VAC gold referenced in PVC is for driver other.example"},
 };
 
 static void
@@ -200,7 +236,12 @@ fast(World *world, CsiModelledOptions *options)
 static void
 try_claim(const ClaimCase *row)
 {
-    WorldOptions options = {.seed = 1, .driver = fast, .driver_arg = &row->driver};
+    WorldOptions options = {.seed = 1,
+                            .driver = fast,
+                            .driver_arg = &row->driver,
+                            .flag = "feature-gates",
+                            .value = "VolumeAttributesClass=true",
+                            .gate_on = "VolumeAttributesClass"};
     g_autoptr(World) world = world_new(&options);
     StorageClass *class = world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE);
     Claim *claim = world_claim(world, "data", "class", NULL);

@@ -658,6 +658,47 @@ asks_for_no_volume_if_told_so(void **state)
     storage_world_clear(&world);
 }
 
+static gboolean
+edit_attributes_class(Object *object, const void *name)
+{
+    VOLUME(object)->attributes_class = name;
+    return TRUE;
+}
+
+/* PVC-59: with the gate only a volume of the same class will do, and the claim then tells that
+ * class. It is copied once: the resizer writes it from then on. A lost claim tells none. */
+static void
+a_bound_claim_tells_its_class(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, &(StorageWorldOptions){.gate_on = "VolumeAttributesClass"});
+    const char *gold = storage_world_intern(&world, "gold");
+    Volume *volume = storage_world_volume(&world, "v", 5, "");
+    Claim *claim = storage_world_claim(&world, "c", 5, "");
+    volume->attributes_class = claim->attributes_class = gold;
+    storage_world_start(&world);
+    storage_world_create(&world, storage_world_volume(&world, "plain", 5, ""));
+    storage_world_create(&world, volume);
+    storage_world_run(&world, 1 * SIM_SECOND);
+    storage_world_create(&world, claim);
+    storage_world_run(&world, 2 * SIM_SECOND);
+    assert_string_equal(storage_world_stored_claim(&world, "c")->volume_name, "v");
+    assert_string_equal(storage_world_stored_claim(&world, "c")->current_attributes_class, "gold");
+    storage_world_log(&world);
+
+    storage_world_patch(&world, storage_world_volume_key(&world, "v"), edit_attributes_class,
+                        storage_world_intern(&world, "silver"));
+    storage_world_run(&world, 100 * SIM_SECOND);
+    assert_string_equal(storage_world_log(&world), "");
+    storage_world_remove(&world, storage_world_volume_key(&world, "v"));
+    storage_world_run(&world, 200 * SIM_SECOND);
+    assert_int_equal(storage_world_stored_claim(&world, "c")->phase, CLAIM_LOST);
+    assert_null(storage_world_stored_claim(&world, "c")->current_attributes_class);
+    storage_world_clear(&world);
+}
+
 int
 main(void)
 {
@@ -666,6 +707,7 @@ main(void)
         cmocka_unit_test(restarts_where_it_was),
         cmocka_unit_test(sleeps_when_all_is_settled),
         cmocka_unit_test(binds_one_claim_after_the_other),
+        cmocka_unit_test(a_bound_claim_tells_its_class),
         {"pvctrl-ProvisioningDisabled-01", asks_for_no_volume_if_told_so, NULL, NULL, NULL},
     };
 

@@ -161,11 +161,15 @@ world_new(const WorldOptions *options)
     else
         timing_init_instant(&self->timing);
     make_driver(self);
+    if (options->gate_on != NULL)
+        self->gates =
+            string_map_with(NULL, world_intern(self, options->gate_on), world_intern(self, "true"));
 
     ClusterOptions cluster_options = {.sim = self->sim,
                                       .objects = self->objects,
                                       .timing = &self->timing,
                                       .minor_version = 32,
+                                      .feature_gates = self->gates,
                                       .only = options->only};
     NodePluginOptions plugin = {.preregistered = TRUE};
     CsiObserver observer = {.answered = call_seen, .data = self};
@@ -192,6 +196,8 @@ world_free(World *self)
     sim_free(self->sim);
     timing_clear(&self->timing);
     g_ptr_array_unref(self->dists);
+    string_map_unref(self->gates);
+    string_list_unref(self->mutable_keys);
     objects_free(self->objects);
     g_free(self);
 }
@@ -209,6 +215,27 @@ const char *
 world_intern(World *self, const char *text)
 {
     return strings_intern(self->strings, text);
+}
+
+void
+world_allow_changes(World *self, CsiModelledOptions *options, const char *key)
+{
+    const char *interned = world_intern(self, key);
+
+    self->mutable_keys = string_list_new(&interned, 1);
+    options->mutable_keys = self->mutable_keys;
+    options->controller_capabilities |= CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY;
+}
+
+Object *
+world_attributes_class(World *self, const char *name, const char *driver, const char *key)
+{
+    AttributesClass *class =
+        (AttributesClass *)object_new(world_key(self, KIND_ATTRIBUTES_CLASS, name));
+
+    class->driver = world_intern(self, driver);
+    class->parameters = string_map_with(NULL, world_intern(self, key), world_intern(self, name));
+    return &class->meta;
 }
 
 ObjectKey *

@@ -32,6 +32,7 @@ typedef struct {
     const void *driver_arg;   /* for it: world->options.driver_arg */
     const char *flag, *value; /* one flag to set; NULL: none */
     const char *flag2, *value2;
+    const char *gate_on; /* a feature gate of Kubernetes; NULL: all default */
 } WorldOptions;
 
 struct World {
@@ -41,6 +42,8 @@ struct World {
     Timing timing;
     WorldOptions options;
     GPtrArray *dists;           /* of world_constant() */
+    StringMap *gates;           /* of options.gate_on */
+    StringList *mutable_keys;   /* of world_allow_changes() */
     CsiModelledError errors[1]; /* for options->driver() */
     CsiModelledDriver *driver;
     Cluster *cluster;
@@ -55,6 +58,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(World, world_free)
 /* Returns: (borrowed): a latency that is always the same */
 const SimDist *world_constant(World *self, SimTime time);
 const char *world_intern(World *self, const char *text);
+/* For options->driver(): the driver takes ControllerModifyVolume with this one parameter. */
+void world_allow_changes(World *self, CsiModelledOptions *options, const char *key);
+/* A VolumeAttributesClass of @driver with that parameter. Returns: (owned) */
+Object *world_attributes_class(World *self, const char *name, const char *driver, const char *key);
 ObjectKey *world_key(World *self,
                      ObjectKind kind,
                      const char *name); /* of the namespace "default" where there is one */

@@ -337,16 +337,8 @@ make_parameters(const ExternalProvisioner *self,
 {
     if (!self->options->extra_create_metadata)
         return string_map_ref(class->parameters);
-
-    Strings *strings = self->base.strings;
-    g_autoptr(StringMap) with_claim =
-        string_map_with(class->parameters, strings_intern(strings, "csi.storage.k8s.io/pvc/name"),
-                        object_name(&claim->meta));
-    g_autoptr(StringMap) with_namespace =
-        string_map_with(with_claim, strings_intern(strings, "csi.storage.k8s.io/pvc/namespace"),
-                        claim->meta.key->namespace);
-    return string_map_with(with_namespace, strings_intern(strings, "csi.storage.k8s.io/pv/name"),
-                           volume_name);
+    return sidecar_metadata_parameters(class->parameters, claim->meta.key, volume_name,
+                                       self->base.strings);
 }
 
 /* PROV-20.10, PROV-21: CreateVolume. */

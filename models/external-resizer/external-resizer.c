@@ -33,6 +33,14 @@ resizer_slow_until(const ExternalResizer *self, const ObjectKey *claim)
 }
 
 gboolean
+resizer_modify_is_slow(const ExternalResizer *self, const ObjectKey *claim)
+{
+    const SimTime *until = g_hash_table_lookup(self->modify_slow, claim);
+
+    return until != NULL && *until > sim_now(self->base.sim);
+}
+
+gboolean
 resizer_has_final_error(const ExternalResizer *self, const ObjectKey *claim)
 {
     return g_hash_table_contains(self->final_errors, claim);
@@ -101,6 +109,16 @@ remember_slow(ExternalResizer *self, const ObjectKey *claim)
         g_hash_table_insert(self->slow, (void *)claim, g_memdup2(&until, sizeof until));
 }
 
+/* RSZ-63: only the first insertion counts. */
+static void
+remember_infeasible(ExternalResizer *self, const ObjectKey *claim)
+{
+    SimTime until = sim_now(self->base.sim) + self->options->common.retry_interval_max;
+
+    if (!resizer_modify_is_slow(self, claim))
+        g_hash_table_insert(self->modify_slow, (void *)claim, g_memdup2(&until, sizeof until));
+}
+
 static void
 apply_change(void *data, const PlanChange *change)
 {
@@ -133,6 +151,15 @@ apply_change(void *data, const PlanChange *change)
             remember_in_use(self, change->object);
         else
             g_hash_table_remove(self->in_use_errors, key);
+        return;
+    case CHANGE_MODIFY_SLOW:
+        if (change->number)
+            remember_infeasible(self, key);
+        else
+            g_hash_table_remove(self->modify_slow, key);
+        return;
+    case CHANGE_MODIFY_UNCERTAIN:
+        g_hash_table_remove(self->uncertain, key);
         return;
     }
     g_assert_not_reached();
@@ -186,6 +213,18 @@ claim_changed(void *data, const Object *before, const Object *after)
     workers_add(self->workers, after->key);
 }
 
+static void
+class_of_claim_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalResizer *self = data;
+
+    if (after == NULL)
+        work_queue_forget(workers_queue(self->modify_workers), (ObjectKey *)before->key);
+    else if (resizer_modify_is_queued(self, before == NULL ? NULL : CLAIM_CONST(before),
+                                      CLAIM_CONST(after)))
+        workers_add(self->modify_workers, after->key);
+}
+
 /* ---- Start and end ---- */
 
 static gboolean
@@ -194,6 +233,43 @@ expands_on_nodes(const ExternalResizer *self)
     CsiNodeCapabilities node = sidecar_node_capabilities(self->sidecar);
 
     return (node & CSI_NODE_EXPAND_VOLUME_CAPABILITY) != 0;
+}
+
+/* RSZ-69. */
+static void
+find_uncertain_claims(ExternalResizer *self)
+{
+    const Object *object;
+    InformerIter iter;
+
+    informer_iter_init(&iter, self->claims);
+    while ((object = informer_iter_next(&iter)) != NULL) {
+        const char *status = CLAIM_CONST(object)->modify_status;
+        if (g_strcmp0(status, "InProgress") == 0 || g_strcmp0(status, "Infeasible") == 0)
+            g_hash_table_add(self->uncertain, (void *)object->key);
+    }
+}
+
+/* RSZ-60. */
+static void
+start_modifying(ExternalResizer *self)
+{
+    const SidecarFlags *flags = &self->options->common;
+    const WorkersOptions workers = {
+        .name = "pvc-modify", /* both queues have one name in the original */
+        .n_workers = (unsigned)flags->n_workers,
+        .limit = sidecar_rate_limit(flags),
+        .retry = TRUE,
+        .sync = resizer_modify,
+    };
+
+    self->uncertain = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->modify_slow = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    self->attributes_classes = process_informer(self->base.process, KIND_ATTRIBUTES_CLASS, NULL);
+    resizer_watch_volumes(self);
+    find_uncertain_claims(self);
+    self->modify_workers = workers_new(&self->base, &workers);
+    informer_add_handler(self->claims, class_of_claim_changed, self);
 }
 
 /* The driver's capabilities are known, and the informers are synced. If the driver cannot expand,
@@ -221,6 +297,8 @@ start_working(void *data)
     self->workers = workers_new(&self->base, &workers);
     self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
     informer_add_handler(self->claims, claim_changed, self);
+    if (sidecar_feature_gate(options->feature_gates, "VolumeAttributesClass", FALSE))
+        start_modifying(self);
 }
 
 static void
@@ -253,6 +331,8 @@ external_resizer_clear(void *data)
     g_hash_table_unref(self->final_errors);
     g_hash_table_unref(self->slow);
     g_hash_table_unref(self->in_use_errors);
+    g_clear_pointer(&self->uncertain, g_hash_table_unref);
+    g_clear_pointer(&self->modify_slow, g_hash_table_unref);
 }
 
 #define AT(member) offsetof(ExternalResizerOptions, member)
@@ -268,7 +348,7 @@ static const ProcessFlag flags[] = {
     {"resync-period",             FLAG_DURATION, AT(resync_period),             "10m",
                                                                                     "Time between two checks of all objects"                                                },
     {"feature-gates",             FLAG_STRING,   AT(feature_gates),             "",
-                                                                                    "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false"                             },
+                                                                                    "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false,VolumeAttributesClass=false" },
     SIDECAR_ELECTION_FLAGS(ExternalResizerOptions),
     {NULL,                        FLAG_BOOL,     0,                             NULL,    NULL},
 };
@@ -292,7 +372,7 @@ const ModelClass external_resizer_class = {
     .event_style = EVENTS_CORE,
     .event_source_names_driver = TRUE,
     .client_qps = sidecar_client_qps,
-    .rule_tables = RULE_TABLES(&resizer_expand_rules, &resizer_size_rules),
+    .rule_tables = RULE_TABLES(&resizer_expand_rules, &resizer_size_rules, &resizer_modify_rules),
     .init = external_resizer_init,
     .clear = external_resizer_clear,
     .apply_change = apply_change,

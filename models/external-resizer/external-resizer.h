@@ -3,14 +3,15 @@
 
 #include "models/volume/sidecar.h"
 
-/* The sidecar that makes volumes larger: external-resizer v1.13. One per driver. */
+/* The sidecar that makes volumes larger and changes their attributes: external-resizer v1.13. One
+ * per driver. */
 
 /* Its flags, under their own names. Flags that are not modelled are stored and ignored. */
 typedef struct {
     SidecarFlags common;
     gboolean handle_volume_inuse_error;
-    gboolean extra_modify_metadata; /* not modelled, as resync_period */
-    SimTime resync_period;
+    gboolean extra_modify_metadata;
+    SimTime resync_period; /* not modelled */
     const char *feature_gates;
     LeaderElectionOptions election;
 } ExternalResizerOptions;

@@ -8,7 +8,8 @@
 #include "models/volume/sidecar.h"
 
 /* Within the resizer: external-resizer.c holds its state and hears of changes, expand.c syncs
- * claims, new-size.c chooses the size to ask for. */
+ * claims, new-size.c chooses the size to ask for. modify.c is a second controller in the same
+ * process: it changes the attributes of volumes. */
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
 #define ANNOTATION_STORAGE_RESIZER "volume.kubernetes.io/storage-resizer"
@@ -31,17 +32,24 @@ typedef struct {
     GHashTable *final_errors;  /* a set: the last call for it failed for good */
     GHashTable *slow;          /* -> SimTime *: infeasible; when it may be tried again (RSZ-36) */
     GHashTable *in_use_errors; /* -> ObjectUid *: expands only while no pod uses it (RSZ-32) */
+    /* The second controller; all NULL with the gate VolumeAttributesClass off (RSZ-60). */
+    Informer *attributes_classes;
+    Workers *modify_workers;
+    GHashTable *uncertain;     /* a set: a change was under way at the start (RSZ-69) */
+    GHashTable *modify_slow;   /* -> SimTime *: infeasible; until when it waits (RSZ-63) */
     SimTime sweeps_from;       /* the sweep of the slow set counts from here */
     const char *delay_message; /* interned: why a plan fails for a claim in the slow set (RSZ-24) */
 } ExternalResizer;
 
 /* Changes of private state by plans. key: the claim's; number: whether the set has it then. */
 typedef enum {
-    CHANGE_CLAIM_WRITTEN,  /* object */
-    CHANGE_VOLUME_WRITTEN, /* object */
-    CHANGE_FINAL_ERROR,    /* key, number */
-    CHANGE_SLOW,           /* key, number */
-    CHANGE_IN_USE_ERROR,   /* key, number, object: the claim */
+    CHANGE_CLAIM_WRITTEN,    /* object */
+    CHANGE_VOLUME_WRITTEN,   /* object */
+    CHANGE_FINAL_ERROR,      /* key, number */
+    CHANGE_SLOW,             /* key, number */
+    CHANGE_IN_USE_ERROR,     /* key, number, object: the claim */
+    CHANGE_MODIFY_SLOW,      /* key, number */
+    CHANGE_MODIFY_UNCERTAIN, /* key, number: FALSE */
 } ResizerChange;
 
 /* ---- new-size.c: what size to ask for (RSZ-3.1) ---- */
@@ -82,6 +90,43 @@ void resizer_plan_resize(const void *self, Plan *plan);
 /* The capability of a volume in a request. @error: (out): why there is none; NULL: there is one */
 CsiCapability resizer_capability(const Volume *volume, gboolean multi_writer, const char **error);
 
+/* ---- modify.c ---- */
+
+extern const RuleTable resizer_modify_rules; /* RSZ-62 to RSZ-66, RSZ-69 */
+
+void resizer_modify(const void *self, Plan *plan); /* a PlanDecide */
+/* RSZ-61. @before: NULL: the claim is new */
+gboolean
+resizer_modify_is_queued(const ExternalResizer *self, const Claim *before, const Claim *after);
+
+/* The stations of a change, as the claim's status tells them (RSZ-65 to RSZ-68). */
+typedef enum {
+    MODIFY_PENDING,
+    MODIFY_IN_PROGRESS,
+    MODIFY_INFEASIBLE,
+    MODIFY_FAILED, /* only a condition */
+    MODIFY_COMPLETED,
+} ModifyStep;
+
+/* A change of a claim's status, the argument of the edit below. */
+typedef struct {
+    ModifyStep step;
+    const char *status;       /* interned; NULL: stays */
+    const char *target;       /* the class */
+    ClaimCondition condition; /* the only one of its kind then; type NULL: none */
+} ModifyMark;
+
+gboolean modify_mark_apply(Object *claim, const void *mark); /* an ObjectEdit */
+/* @target: the class, for MODIFY_IN_PROGRESS and MODIFY_COMPLETED. @error: of the driver; NULL:
+ * none
+ */
+void modify_mark_init(ModifyMark *self,
+                      ModifyStep step,
+                      const char *target,
+                      const char *error,
+                      SimTime now,
+                      Strings *strings);
+
 /* ---- external-resizer.c ---- */
 
 const Claim *resizer_find_claim(const ExternalResizer *self, const Plan *plan);
@@ -89,6 +134,7 @@ void resizer_watch_volumes(ExternalResizer *self); /* before the first sync */
 const Volume *resizer_find_volume(const ExternalResizer *self, const char *name);
 /* Returns: when the claim leaves the slow set, 0: it is not in it */
 SimTime resizer_slow_until(const ExternalResizer *self, const ObjectKey *claim);
+gboolean resizer_modify_is_slow(const ExternalResizer *self, const ObjectKey *claim);
 gboolean resizer_has_final_error(const ExternalResizer *self, const ObjectKey *claim);
 /* RSZ-32: an expansion failed because the volume was in use, and it still is. */
 gboolean resizer_is_in_use(const ExternalResizer *self, const Claim *claim);

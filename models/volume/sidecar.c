@@ -311,3 +311,18 @@ index_attachments_by_volume(InformerIndex *index, const Object *object, Objects 
     if (attachment->volume_name != NULL)
         index_emit(index, attachment->volume_name);
 }
+
+StringMap *
+sidecar_metadata_parameters(const StringMap *parameters,
+                            const ObjectKey *claim,
+                            const char *volume_name,
+                            Strings *strings)
+{
+    g_autoptr(StringMap) with_claim = string_map_with(
+        parameters, strings_intern(strings, "csi.storage.k8s.io/pvc/name"), claim->name);
+    g_autoptr(StringMap) with_namespace = string_map_with(
+        with_claim, strings_intern(strings, "csi.storage.k8s.io/pvc/namespace"), claim->namespace);
+
+    return string_map_with(with_namespace, strings_intern(strings, "csi.storage.k8s.io/pv/name"),
+                           volume_name);
+}

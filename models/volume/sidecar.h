@@ -73,5 +73,12 @@ RateLimit sidecar_rate_limit(const SidecarFlags *flags);
 /* A gate of --feature-gates: "Topology=true,Other=false". */
 gboolean sidecar_feature_gate(const char *gates, const char *name, gboolean default_value);
 
+/* --extra-create-metadata, --extra-modify-metadata: @parameters with the names of claim and volume.
+ * Returns: (owned) */
+StringMap *sidecar_metadata_parameters(const StringMap *parameters,
+                                       const ObjectKey *claim,
+                                       const char *volume_name,
+                                       Strings *strings);
+
 /* VolumeAttachments by spec.source.persistentVolumeName; value: the interned name. */
 void index_attachments_by_volume(InformerIndex *index, const Object *object, Objects *objects);

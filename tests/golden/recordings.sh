@@ -27,7 +27,7 @@ unknown()
 for folder in "$recorded"/[0-9]*; do
     name=${folder##*/}
     more=3000
-    case $name in 59-* | 6* | 7*) more=1000 ;; esac
+    case $name in 59-* | 6* | 7[0-2]-*) more=1000 ;; esac
     "$golden" --more $more "$folder" >"$scratch/printed" 2>&1
     {
         unknown "$scratch/printed"

@@ -111,22 +111,11 @@ put_in_namespace(json_t *object)
 static gboolean
 is_modelled(const json_t *object)
 {
-    static const char *const refused[] = {"VolumeAttributesClass", "CronJob",
-                                          "ReplicationController", NULL};
+    static const char *const refused[] = {"CronJob", "ReplicationController", NULL};
     const char *kind = text_at(object, NULL, "kind");
     ObjectKind found;
 
     return kind == NULL || !g_strv_contains(refused, kind) || kind_find(NULL, kind, &found);
-}
-
-/* Without classes of attributes, a claim has none. */
-static void
-drop_attributes_class(json_t *object)
-{
-    ObjectKind found;
-
-    if (!kind_find(NULL, "VolumeAttributesClass", &found))
-        json_object_del(json_object_get(object, "spec"), "volumeAttributesClassName");
 }
 
 json_t *
@@ -143,7 +132,6 @@ timeline_objects(const json_t *list)
         }
         json_t *copy = json_deep_copy(object);
         put_in_namespace(copy);
-        drop_attributes_class(copy);
         json_array_append_new(objects, copy);
     }
     return objects;

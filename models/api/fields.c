@@ -125,7 +125,7 @@ json_path_delete(json_t *object, const char *path)
     const char *rest = path_step(path, &step);
     json_t *value = step_get(object, &step);
 
-    if (value == NULL)
+    if (value == NULL || (rest != NULL && json_is_empty(value))) /* {} as it was given stays */
         return;
     if (rest != NULL) {
         json_path_delete(value, rest);

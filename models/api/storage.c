@@ -56,8 +56,9 @@ const KindClass storage_class_kind = {
     .check = storage_class_check,
 };
 
+/* An empty audience is that of the API server. */
 static const Field token_request_fields[] = {
-    FIELD("audience", field_string, TokenRequest, audience, FIELD_REQUIRED),
+    FIELD("audience", field_string, TokenRequest, audience, FIELD_SPEC),
     FIELD("expirationSeconds", field_int64, TokenRequest, expiration_s, FIELD_SPEC),
     FIELDS_END,
 };

@@ -10,7 +10,7 @@ static const ProcessClass test_process = {
     .scope = PER_CLUSTER,
     .options_size = sizeof(int),
     .flags = no_flags,
-    .startup = SIM_SECOND,
+    .startup = offsetof(Timing, manager_start), /* a second */
 };
 
 PlanDecide tester_decides;

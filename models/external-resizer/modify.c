@@ -173,8 +173,8 @@ decide_volume_modified(const void *data, Plan *plan)
     plan_then(plan, decide_modified);
 }
 
-static gboolean
-set_class(Object *volume, const void *class)
+gboolean
+modify_volume_apply(Object *volume, const void *class)
 {
     gboolean is_new = VOLUME(volume)->attributes_class != class;
 
@@ -193,7 +193,7 @@ plan_modified(const ExternalResizer *self, Plan *plan)
         return;
     }
     plan_patch(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
-               set_class, claim->modify_target, PLAN_DECIDE);
+               modify_volume_apply, claim->modify_target, PLAN_DECIDE);
     plan_then(plan, decide_volume_modified);
 }
 

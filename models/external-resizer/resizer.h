@@ -116,7 +116,9 @@ typedef struct {
     ClaimCondition condition; /* the only one of its kind then; type NULL: none */
 } ModifyMark;
 
-gboolean modify_mark_apply(Object *claim, const void *mark); /* an ObjectEdit */
+/* ObjectEdits. @class: interned */
+gboolean modify_mark_apply(Object *claim, const void *mark);
+gboolean modify_volume_apply(Object *volume, const void *class);
 /* @target: the class, for MODIFY_IN_PROGRESS and MODIFY_COMPLETED. @error: of the driver; NULL:
  * none
  */

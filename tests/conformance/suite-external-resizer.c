@@ -4,6 +4,7 @@
 #include "models/external-resizer/resizer.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/resizer-acts.h"
 #include "tests/conformance/script-driver.h"
 
 #include <string.h>
@@ -167,8 +168,8 @@ expect_number(Case *self, const char *path, int64_t found)
         case_fail(self, "%s: %" G_GINT64_FORMAT, path, found);
 }
 
-static void
-expect_flag(Case *self, const char *path, gboolean found)
+void
+resizer_expect_flag(Case *self, const char *path, gboolean found)
 {
     if (case_get(self, path) != NULL && case_flag(self, path) != found)
         case_fail(self, "%s: %s", path, found ? "true" : "false");
@@ -184,8 +185,8 @@ typed_part(Case *self, const Object *object)
     return case_comparable(self, bare);
 }
 
-static void
-expect_objects(Case *self, const char *path, ObjectKind kind)
+void
+resizer_expect_objects(Case *self, const char *path, ObjectKind kind)
 {
     g_autoptr(GPtrArray) expected = case_objects(self, path, kind);
 
@@ -206,14 +207,14 @@ expect_outcome(World *world)
     Case *self = world->self;
 
     expect_number(self, "observed.expand_calls", n_expand_calls(world));
-    expect_objects(self, "observed.claims", KIND_CLAIM);
-    expect_objects(self, "observed.volumes", KIND_VOLUME);
+    resizer_expect_objects(self, "observed.claims", KIND_CLAIM);
+    resizer_expect_objects(self, "observed.volumes", KIND_VOLUME);
 }
 
 /* Without the patches: what they come to is seen in the objects. A run that goes on failing repeats
  * its writes until it is stopped. */
-static void
-expect_writes(Case *self)
+void
+resizer_expect_writes(Case *self)
 {
     json_t *expected = json_deep_copy(case_get(self, "observed.writes")), *item;
     json_t *found = json_array();
@@ -287,8 +288,8 @@ undo_name(Case *self, ObjectKey *key, const char *told)
     api_server_import(self->api, claim);
 }
 
-static ApiCode
-refuse_volumes(void *data, const ApiRequest *request, GString *message)
+ApiCode
+resizer_refuse_volumes(void *data, const ApiRequest *request, GString *message)
 {
     Case *self = data;
 
@@ -321,13 +322,13 @@ run_single(World *world, PlanDecide decide)
         g_hash_table_add(world->resizer->final_errors,
                          case_key(self, KIND_CLAIM, json_string_value(name)));
     if (fails_like_the_api(self))
-        api_server_set_fault(self->api, refuse_volumes, self);
+        api_server_set_fault(self->api, resizer_refuse_volumes, self);
     ObjectKey *key = (ObjectKey *)case_object(self, first_claim(self), KIND_CLAIM)->key;
     case_forget(self);
     case_run_plan(self, world->resizer, decide, key);
     undo_name(self, key, told);
     case_expect_error(self, "expected.error");
-    expect_writes(self);
+    resizer_expect_writes(self);
     case_expect_events(self, "observed.events", TRUE);
     case_expect_events(self, "expected.events", TRUE);
     expect_outcome(world);
@@ -362,7 +363,7 @@ run_expand_and_recover(Case *self)
 
     world_start(&world, self);
     run_single(&world, resizer_plan_expand);
-    expect_flag(self, "expected.resize_called", saw_event(self, "Resizing"));
+    resizer_expect_flag(self, "expected.resize_called", saw_event(self, "Resizing"));
     const Object *claim =
         api_server_get(self->api, case_object(self, first_claim(self), KIND_CLAIM)->key);
     expect_quantity(self, "expected.allocated", CLAIM_CONST(claim)->allocated_bytes);
@@ -424,8 +425,8 @@ expect_annotation(World *world, ObjectKey *claim)
     case_wait(self, 3 * SIM_SECOND);
     for (unsigned i = 0; i < volumes->len; i++) {
         const Object *volume = api_server_get(self->api, ((const Object *)volumes->pdata[i])->key);
-        expect_flag(self, "expected.pre_resize_annotation_removed_after_finish",
-                    object_annotation(volume, ANNOTATION_PRE_RESIZE_CAPACITY) == NULL);
+        resizer_expect_flag(self, "expected.pre_resize_annotation_removed_after_finish",
+                            object_annotation(volume, ANNOTATION_PRE_RESIZE_CAPACITY) == NULL);
     }
 }
 
@@ -446,14 +447,14 @@ run_controller(Case *self)
     if (case_flag(self, "initial.pod_uses_claim"))
         api_server_import(self->api, pod_of_claim(self, claim->key));
     case_wait(self, 3 * SIM_SECOND);
-    expect_flag(self, "expected.csi_expand_called", n_expand_calls(&world) > 0);
+    resizer_expect_flag(self, "expected.csi_expand_called", n_expand_calls(&world) > 0);
     if (last_expand_call(&world) != NULL) {
         const json_t *capabilities =
             json_path_get(last_expand_call(&world), "request.volumeCapabilities");
-        expect_flag(self, "expected.block_capability",
-                    json_object_get(json_array_get(capabilities, 0), "block") != NULL);
+        resizer_expect_flag(self, "expected.block_capability",
+                            json_object_get(json_array_get(capabilities, 0), "block") != NULL);
     }
-    expect_writes(self);
+    resizer_expect_writes(self);
     expect_outcome(&world);
     expect_annotation(&world, (ObjectKey *)claim->key);
     world_end(&world);
@@ -467,9 +468,9 @@ run_new_resizer(Case *self)
 
     world_start(&world, self);
     case_wait(self, SIM_SECOND);
-    expect_flag(self, "expected.error", world.resizer->workers == NULL);
+    resizer_expect_flag(self, "expected.error", world.resizer->workers == NULL);
     if (world.resizer->workers != NULL)
-        expect_flag(self, "expected.trivial", !world.resizer->asks_controller);
+        resizer_expect_flag(self, "expected.trivial", !world.resizer->asks_controller);
     world_end(&world);
 }
 
@@ -502,8 +503,8 @@ run_resize(Case *self)
     if (n_expand_calls(&world) == 0)
         case_fail(self, "no call");
     else
-        expect_flag(self, "expected.secrets_passed",
-                    json_path_get(last_expand_call(&world), "request.secrets") != NULL);
+        resizer_expect_flag(self, "expected.secrets_passed",
+                            json_path_get(last_expand_call(&world), "request.secrets") != NULL);
     world_end(&world);
     json_decref(volume);
     json_decref(claim);
@@ -588,7 +589,7 @@ run_capability(Case *self)
     const Volume *object = VOLUME_CONST(case_object(self, volume, KIND_VOLUME));
     CsiCapability capability = resizer_capability(
         object, case_flag(self, "args.single_node_multi_writer_capability"), &error);
-    expect_flag(self, "expected.error", error != NULL);
+    resizer_expect_flag(self, "expected.error", error != NULL);
     if (error == NULL) {
         json_t *found = json_pack("{s:{s:s}, s:{}}", "accessMode", "mode",
                                   csi_access_mode_name(capability.mode),
@@ -719,6 +720,12 @@ static const Act acts[] = {
     {"markControllerResizeFailed",     run_mark_failed       },
     {"markControllerResizeInProgress", run_mark_in_progress  },
     {"markResizeFinished",             run_mark_finished     },
+    {"modify",                         run_modify            },
+    {"syncPVC",                        run_modify            },
+    {"syncPVC, syncPVC",               run_modify            },
+    {"markModifyVolumeStatus",         run_mark_modify_status},
+    {"updateConditionOnError",         run_mark_modify_error },
+    {"markModifyVolumeCompleted",      run_mark_modify_over  },
     {NULL,                             NULL                  },
 };
 

@@ -106,6 +106,7 @@ typedef enum {
 typedef struct {
     CheckType type;
     gboolean is_settled;   /* it agreed: no more runs for it */
+    unsigned n_needed;     /* so many runs, if more than the first ones; else 0 */
     const char *what;      /* (borrowed) */
     char *of;              /* (owned) */
     char *to, *from[2];    /* VALUE: names of moments (owned) */
@@ -117,6 +118,8 @@ typedef struct {
     double nearest;        /* ... largest distance of the nearest simulated curve */
     char *objects[6];      /* ORDER: ends with NULL (owned) */
     GArray *steps, *pairs; /* ... OrderStep, OrderPair (owned) */
+    gboolean is_noise;     /* VALUE: missed, but stalls of the recording machine cover it */
+    char *stall;           /* ... the worst of them, in words (owned) */
 } Check;
 
 struct Checks {
@@ -124,6 +127,7 @@ struct Checks {
     GPtrArray *checks;  /* of Check (owned) */
     GHashTable *values; /* keys of the values that are checked: a claim has several pairs */
     unsigned n_seen;
+    unsigned n_first; /* runs before the first checks_settle() */
 };
 
 static void
@@ -136,6 +140,7 @@ check_free(void *data)
     g_free(check->from[0]);
     g_free(check->from[1]);
     g_free(check->ranges);
+    g_free(check->stall);
     for (unsigned i = 0; i < G_N_ELEMENTS(check->objects); i++)
         g_free(check->objects[i]);
     g_clear_pointer(&check->steps, g_array_unref);
@@ -176,17 +181,30 @@ fill(const char *pattern, const GoldenPair *pair)
     return g_string_free(text, FALSE);
 }
 
+/* Returns: the instant of the last cause; negative: none was seen */
+static double
+cause_of(const Check *check, const Moments *moments, const char **cause)
+{
+    double from, latest = -1;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(check->from) && check->from[i] != NULL; i++) {
+        if (!moments_find(moments, check->from[i], &from) || from <= latest)
+            continue;
+        latest = from;
+        if (cause != NULL)
+            *cause = check->from[i];
+    }
+    return latest;
+}
+
 /* Returns: FALSE if one end was not seen */
 static gboolean
 value_of(const Check *check, const Moments *moments, double *value)
 {
-    double to, from, latest = -1;
+    double to, latest = cause_of(check, moments, NULL);
 
     if (!moments_find(moments, check->to, &to))
         return FALSE;
-    for (unsigned i = 0; i < G_N_ELEMENTS(check->from) && check->from[i] != NULL; i++)
-        if (moments_find(moments, check->from[i], &from))
-            latest = MAX(latest, from);
     *value = to - latest;
     return latest >= 0;
 }
@@ -416,11 +434,97 @@ checks_settle(Checks *self)
 
     for (unsigned i = 0; i < self->checks->len; i++) {
         Check *check = self->checks->pdata[i];
+        gboolean was_settled = check->is_settled;
         check->is_settled = !is_missed(check);
         n += !check->is_settled;
+        if (self->n_first > 0 && check->is_settled && !was_settled)
+            check->n_needed = self->n_seen;
+    }
+    self->n_first = self->n_first == 0 ? self->n_seen : self->n_first;
+    return n;
+}
+
+/* ---- Noise of the recording machine ---- */
+
+/* Returns: by how much @value lies outside of what is tolerated; negative: too short, 0: it does
+ * not */
+static double
+distance(const Check *check, double value)
+{
+    if (check->range.n == 0)
+        return 0;
+    return MAX(0, value - check->range.max - TOLERANCE_S) +
+           MIN(0, value - check->range.min + TOLERANCE_S);
+}
+
+/* Returns: the check whose value ends with the moment @name, of several the shortest; NULL: an
+ * action from outside */
+static const Check *
+check_ending(const Checks *self, const char *name)
+{
+    const Check *found = NULL;
+
+    for (unsigned i = 0; i < self->checks->len; i++) {
+        const Check *check = self->checks->pdata[i];
+        if (check->type == CHECK_VALUE && g_str_equal(check->to, name) &&
+            (found == NULL || check->value < found->value))
+            found = check;
+    }
+    return found;
+}
+
+/* Stalls make a value longer, and the value shorter that begins after them but ends with a loop:
+ * the steps before it then count, back to the action from outside. Returns: whether stalls cover
+ * @off, the distance of the value; @stall: as for stalls_between() */
+static gboolean
+is_noise(const Checks *self, const Check *check, double off, const Stalls *stalls, char **stall)
+{
+    const char *cause = NULL;
+    double from = cause_of(check, self->recorded, &cause), until = from + check->value;
+
+    if (off == 0)
+        return FALSE;
+    if (off < 0) {
+        until = from;
+        for (const Check *before = check_ending(self, cause); before != NULL;
+             before = check_ending(self, cause))
+            from = cause_of(before, self->recorded, &cause);
+    }
+    return stalls_between(stalls, from, until, stall) >= ABS(off);
+}
+
+unsigned
+checks_explain(Checks *self, const Stalls *stalls)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < self->checks->len; i++) {
+        Check *check = self->checks->pdata[i];
+        if (check->type == CHECK_VALUE && is_missed(check))
+            check->is_noise =
+                is_noise(self, check, distance(check, check->value), stalls, &check->stall);
+        n += check->is_noise;
     }
     return n;
 }
+
+void
+checks_shift(
+    const Checks *self, double by, const Stalls *stalls, unsigned *n_missed, unsigned *n_noise)
+{
+    for (unsigned i = 0; i < self->checks->len; i++) {
+        const Check *check = self->checks->pdata[i];
+        if (check->type != CHECK_VALUE || is_missed(check))
+            continue;
+        for (int sign = -1; sign <= 1; sign += 2) {
+            double off = distance(check, check->value + sign * by);
+            *n_missed += off != 0;
+            *n_noise += is_noise(self, check, off, stalls, NULL);
+        }
+    }
+}
+
+/* ---- Lines ---- */
 
 unsigned
 checks_count(const Checks *self)
@@ -464,6 +568,16 @@ print_result(const Check *check)
     }
 }
 
+static const char *
+word_of(const Check *check)
+{
+    if (check->is_noise)
+        return "NOISE";
+    if (check->n_needed > 0)
+        return "RARE";
+    return is_missed(check) ? "MISS" : "OK";
+}
+
 void
 checks_print(const Checks *self, const char *recording, const char *run, gboolean is_verbose)
 {
@@ -471,12 +585,16 @@ checks_print(const Checks *self, const char *recording, const char *run, gboolea
 
     for (unsigned i = 0; i < self->checks->len; i++) {
         const Check *check = self->checks->pdata[i];
-        gboolean missed = is_missed(check);
-        if (!missed && !is_verbose)
+        const char *word = word_of(check);
+        if (g_str_equal(word, "OK") && !is_verbose)
             continue;
-        printf("%s\t%s\t%s\t%s\t%s\t%s\t", missed ? "MISS" : "OK", recording, run,
-               types[check->type], check->what, check->of);
+        printf("%s\t%s\t%s\t%s\t%s\t%s\t", word, recording, run, types[check->type], check->what,
+               check->of);
         print_result(check);
+        if (check->is_noise)
+            printf("\tstall: %s", check->stall);
+        if (check->n_needed > 0)
+            printf("\tmet by seed %u", check->n_needed);
         printf("\n");
     }
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The recordings in tests/golden/recorded agree with what 200 seeds produce, or 3,000 (1,000 for the longer ones of the second set) if it takes
-# so many to meet one of some thousand values; but for what known-misses.txt lists with its cause. Then: a recording that is not
+# so many to meet one of some thousand values, or the log of requests tells that the machine stalled (NOISE); but for what
+# known-misses.txt lists with its cause. Then: a recording that is not
 # what happened does not agree. With sanitizers a few seeds of each must run without a fault.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 golden=$builddir/tests/golden/golden
@@ -65,6 +66,24 @@ spoil "a call that was never made" csi.jsonl '"NodeUnstageVolume"' d
 spoil "a write too many" api.jsonl '"resource":"volumeattachments".*"verb":"create"' 'p'
 spoil "a write before its cause" api.jsonl '"resource":"persistentvolumes".*"subresource":"".*"verb":"create"' 's/"t":[0-9.]+/"t":11.015/'
 spoil "a value out of range" csi.jsonl '"NodeStageVolume"' 's/"t_end":[0-9.]+/"t_end":24.5/'
+
+# late TITLE WORD T_END: a call that came 0.1 s late, after a request that ended at T_END, is found and told with WORD.
+late()
+{
+    rm -rf "$scratch/spoilt"
+    cp -r "$recorded/02-wffc-dynamic" "$scratch/spoilt"
+    rm -r "$scratch/spoilt/run2" "$scratch/spoilt/run3"
+    gunzip "$scratch/spoilt/run1"/*.gz
+    sed -i -E '/"ControllerPublishVolume"/s/"t":13\.07[0-9]*/"t":13.176/' "$scratch/spoilt/run1/csi.jsonl"
+    sed -i -E "/\"csi-attacher\".*\"volumeattachments\"/s/\"t_end\":13\\.07[0-9]*/\"t_end\":$3/" "$scratch/spoilt/run1/api.jsonl"
+    "$golden" "$scratch/spoilt" >"$scratch/printed"
+    : >"$scratch/faults"
+    grep -q "^$2.*VolumeAttachment -> ControllerPublish" "$scratch/printed" || cat "$scratch/printed" >"$scratch/faults"
+    case_result "$1" "$scratch/faults"
+}
+
+late "a late call is missed" MISS 13.0739
+late "a late call after a stall is noise" NOISE 13.172
 
 # refuse TITLE SED WORDS: a recording that the runner does not understand is told, not left out.
 refuse()

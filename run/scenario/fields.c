@@ -285,7 +285,8 @@ read_until(SchemaReader *reader, const SchemaType *type, const json_t *value, vo
 static void
 spec_init(void *target)
 {
-    *(SpecFields *)target = (SpecFields){.seed = 1, .idle_for = 10 * SIM_MINUTE};
+    *(SpecFields *)target =
+        (SpecFields){.seed = 1, .idle_for = 10 * SIM_MINUTE, .kubernetes.api_server_load = -1};
 }
 
 /* ==== The tables: a row for each field ==== */
@@ -627,6 +628,8 @@ static const SchemaField kubernetes_fields[] = {
     {"featureGates", &schema_bool_map, KUBERNETES_AT(feature_gates), 0, "the version's defaults",
      "Feature gates by name"},
     {"unlimitedQPS", &schema_bool, KUBERNETES_AT(unlimited_qps), 0, "false", "No client throttling anywhere"},
+    {"apiServerLoad", &schema_part, KUBERNETES_AT(api_server_load), 0, "the timing's (0.5)",
+     "Part of a request's duration for which later requests wait; the more cores the API server has, the less. 0: none wait"},
     END,
 };
 static const SchemaType kubernetes_type = SCHEMA_STRUCT("kubernetes", kubernetes_fields,

@@ -145,6 +145,7 @@ typedef struct {
         const char *version;
         const json_t *feature_gates;
         gboolean unlimited_qps;
+        double api_server_load; /* below 0: that of the timing */
     } kubernetes;
     const char *timing;
     SchemaList nodes;    /* of NodeFields */

@@ -126,6 +126,8 @@ read_timing(Loader *self, const json_t *spec)
     SchemaJump jump = schema_go_file(&self->reader, profile);
     Timing exact = {0};
     schema_read(&self->reader, &scenario_timing_type, profile, &exact);
+    if (self->fields.spec.kubernetes.api_server_load >= 0)
+        exact.load = self->fields.spec.kubernetes.api_server_load;
     timing_init_tables(&self->scenario.timing, &exact);
     schema_come_back(&self->reader, jump);
 }

@@ -396,6 +396,7 @@ sets_change_what_they_name(void **state)
         "spec.drivers[0].attachLimit=3",
         "spec.drivers[0].latency.CreateVolume={constant: 7s}",
         "spec.kubernetes.unlimitedQPS=true",
+        "spec.kubernetes.apiServerLoad=0.1",
         "spec.drivers[0].sidecars.external-attacher.kube-api-qps=100",
         "spec.components.kube-controller-manager.kube-api-qps=50",
         "StatefulSet/postgres.spec.replicas=20",
@@ -413,6 +414,7 @@ sets_change_what_they_name(void **state)
     assert_true(sim_dist_quantile(scenario->drivers[0].model.latency[CSI_CREATE_VOLUME], 0.9) ==
                 7 * SIM_SECOND);
     assert_true(scenario->unlimited_qps);
+    assert_true(scenario->timing.load == 0.1 && plain->timing.load == 0.5);
     assert_string_equal(g_hash_table_lookup(attacher, "kube-api-qps"), "100");
     assert_string_equal(g_hash_table_lookup(attacher, "timeout"),
                         "60s"); /* the profile's others stay */

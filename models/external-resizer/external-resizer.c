@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "resizer.h"
 
+#include "models/cluster/cluster.h"
+
 #define SWEEP_PERIOD (100 * SIM_MS) /* of the slow set */
 
 /* ---- For expand.c ---- */
@@ -160,6 +162,9 @@ apply_change(void *data, const PlanChange *change)
         return;
     case CHANGE_MODIFY_UNCERTAIN:
         g_hash_table_remove(self->uncertain, key);
+        return;
+    case CHANGE_PANIC:
+        cluster_exit(self->base.cluster, &self->base);
         return;
     }
     g_assert_not_reached();

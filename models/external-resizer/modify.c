@@ -188,8 +188,9 @@ plan_modified(const ExternalResizer *self, Plan *plan)
     const Claim *claim = claim_in_hand(self, plan);
 
     plan_because(plan, "RSZ-67");
-    if (claim->modify_target == NULL) { /* RSZ-69 */
-        plan_fail(plan, "pvc %s has no modifyVolumeStatus", claim->meta.key->text);
+    if (claim->modify_status == NULL && claim->modify_target == NULL) { /* RSZ-69 */
+        plan_change(plan, &(PlanChange){.what = CHANGE_PANIC});
+        plan_fail(plan, "invalid memory address or nil pointer dereference");
         return;
     }
     plan_patch(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),

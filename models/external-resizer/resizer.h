@@ -50,6 +50,7 @@ typedef enum {
     CHANGE_IN_USE_ERROR,     /* key, number, object: the claim */
     CHANGE_MODIFY_SLOW,      /* key, number */
     CHANGE_MODIFY_UNCERTAIN, /* key, number: FALSE */
+    CHANGE_PANIC,            /* the process ends, and starts again (RSZ-69) */
 } ResizerChange;
 
 /* ---- new-size.c: what size to ask for (RSZ-3.1) ---- */

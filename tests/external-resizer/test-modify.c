@@ -292,6 +292,12 @@ a_restart_goes_on(void **state)
     assert_log(world, CALL ", " WRITE ", " MARK);
     assert_status(world, " none, has gold:");
     assert_events_of(world, the_claim(world)->meta.key, CHANGED("gold"));
+
+    /* The next change meets a nil pointer after the call; the successor begins again. */
+    ask_for(world, "silver");
+    world_run(world, 2 * SIM_MINUTE);
+    assert_log(world, CALL ", " MARK ", " CALL ", " WRITE ", " MARK);
+    assert_status(world, " none, has silver:");
 }
 
 int

@@ -248,6 +248,8 @@ static void
 init_view(Scheduler *self)
 {
     cycle_view_init(&self->view, self->base.process, self->base.sim, self->base.objects);
+    self->view.attributes_classes =
+        release_has_gate(cluster_release(self->base.cluster), "VolumeAttributesClass");
     self->view.percentage_of_nodes_to_score = options_of(self)->percentage_of_nodes_to_score;
     self->view.binder = &self->binder;
     init_shape(self);

@@ -220,6 +220,39 @@ claims_are_matched(void **state)
     }
 }
 
+/* VB-40, PVC-32.5: with the gate VolumeAttributesClass a volume of the same class; without it the
+ * claim has none. */
+static void
+attributes_are_matched(void **state)
+{
+    (void)state;
+    for (unsigned on = 0; on <= 1; on++) {
+        CycleWorld world;
+
+        cycle_world_init(&world);
+        add_node(&world, "n", "a");
+        storage_world_class(&world.base, "late", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER);
+        Volume *gold = storage_world_volume(&world.base, "gold", 10, "late");
+        Claim *claim = storage_world_claim(&world.base, "c1", 4, "late");
+        gold->phase = VOLUME_AVAILABLE;
+        gold->attributes_class = storage_world_intern(&world.base, "gold");
+        claim->attributes_class = gold->attributes_class;
+        storage_world_import(&world.base, gold);
+        add_available_volume(&world, "plain", 5);
+        storage_world_import(&world.base, claim);
+        cycle_world_start(&world);
+        world.view.attributes_classes = on;
+        Pod *pod = new_pod(&world, "p", "c1");
+        g_autofree char *text = outcome(&world, pod);
+        if (on)
+            assert_string_equal(text, "c1=gold");
+        else
+            assert_non_null(strstr(text, "unsupported volumeAttributesClassName is set on claim"));
+        object_unref(&pod->meta);
+        cycle_world_clear(&world);
+    }
+}
+
 typedef struct {
     const char *title;
     int gib;
@@ -502,11 +535,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(enough_nodes),        cmocka_unit_test(reasons_are_sorted_as_text),
-        cmocka_unit_test(resource_scores),     cmocka_unit_test(claims_are_matched),
-        cmocka_unit_test(capacity_is_checked), cmocka_unit_test(zones_of_volumes),
-        cmocka_unit_test(sets_are_spread),     cmocka_unit_test(who_is_spread_by_default),
-        cmocka_unit_test(zones_take_turns),    cmocka_unit_test(ties_are_drawn),
+        cmocka_unit_test(enough_nodes),
+        cmocka_unit_test(reasons_are_sorted_as_text),
+        cmocka_unit_test(resource_scores),
+        cmocka_unit_test(claims_are_matched),
+        cmocka_unit_test(attributes_are_matched),
+        cmocka_unit_test(capacity_is_checked),
+        cmocka_unit_test(zones_of_volumes),
+        cmocka_unit_test(sets_are_spread),
+        cmocka_unit_test(who_is_spread_by_default),
+        cmocka_unit_test(zones_take_turns),
+        cmocka_unit_test(ties_are_drawn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,7 @@ typedef struct {
     InformerIndex *free_volumes;     /* by class: volumes without a claimRef */
     InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
     InformerIndex *capacities_by_class;
+    gboolean attributes_classes; /* gate VolumeAttributesClass */
     int32_t percentage_of_nodes_to_score;
     const ShapePoint *shape;                 /* of VolumeBinding's score */
     unsigned n_shape;                        /* 0: it does not score */

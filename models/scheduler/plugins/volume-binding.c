@@ -179,8 +179,9 @@ offer_volume(Cycle *cycle, CycleClaim *claim, const MatchQuery *query, const Obj
 static void
 find_candidates(Cycle *cycle, CycleClaim *claim)
 {
-    const MatchQuery query = {.claim = claim->claim};
     const CycleView *view = cycle->view;
+    const MatchQuery query = {.claim = claim->claim,
+                              .attributes_classes = view->attributes_classes};
     gboolean goes_on = TRUE;
     unsigned n;
 

@@ -184,6 +184,7 @@ entry_new(const SeriesKey *key, const GString *labels)
     self->key = *key;
     self->key.values = memcpy(self->text, key->values, key->length);
     self->series.family = family;
+    self->series.sum = family->untold;
     self->series.labels = memcpy(self->text + key->length, labels->str, labels->len + 1);
     if (family->type == SIM_HISTOGRAM) {
         while (family->bounds[self->series.n_bounds] != 0)
@@ -262,7 +263,7 @@ sim_metrics_clear(SimMetrics *self, const SimFamily *family)
     const Family *known = self == NULL ? NULL : g_hash_table_lookup(self->families, family);
 
     for (unsigned i = 0; known != NULL && i < known->series->len; i++)
-        ((SimSeries *)known->series->pdata[i])->sum = 0;
+        ((SimSeries *)known->series->pdata[i])->sum = family->untold;
 }
 
 void

@@ -10,8 +10,8 @@
 typedef enum {
     SIM_COUNTER,
     SIM_GAUGE,
-    SIM_COLLECTED, /* a gauge that is counted at each scrape; while it is 0, the scrape has no
-                      sample of it */
+    SIM_COLLECTED, /* a gauge that is counted at each scrape; while it has its family's untold
+                      value, the scrape has no sample of it */
     SIM_HISTOGRAM,
 } SimMetricType;
 
@@ -22,6 +22,7 @@ typedef struct {
     double unit;          /* the printed value of the integer 1: 1e-9 for times in seconds */
     const char *labels;   /* "name,verb": in order of the alphabet, without le; "": none */
     const double *bounds; /* of a histogram, as printed, ascending; ends with 0 */
+    int64_t untold;       /* of SIM_COLLECTED: no value; a series begins with it. Of others: 0 */
 } SimFamily;
 
 /* One series of a family: one value for each label. */
@@ -59,7 +60,7 @@ SimSeries *sim_metrics_series(SimMetrics *self,
 void sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data);
 void sim_metrics_remove_collector(SimMetrics *self, const void *data);
 void sim_metrics_collect(SimMetrics *self);
-/* Sets all gauges of a family to 0, before the collector sets the current ones. */
+/* Sets all gauges of a family to 0 (or untold), before the collector sets the current ones. */
 void sim_metrics_clear(SimMetrics *self, const SimFamily *family);
 
 static inline void
@@ -94,7 +95,7 @@ const GArray *sim_metrics_spans(const SimMetrics *self);
 static inline gboolean
 sim_series_is_told(const SimSeries *self, int64_t sum)
 {
-    return self->family->type != SIM_COLLECTED || sum != 0;
+    return self->family->type != SIM_COLLECTED || sum != self->family->untold;
 }
 
 /* (borrowed): of SimSeries, in the order in which they were made. */

@@ -31,6 +31,7 @@ typedef struct PendingOperation PendingOperation;
 typedef struct PodMount PodMount;
 typedef struct PodRun PodRun;
 typedef struct PodWorker PodWorker;
+typedef struct VolumeStats VolumeStats;
 
 struct Kubelet {
     Component base;
@@ -83,6 +84,7 @@ struct Kubelet {
     SimTicker *relist;
     SimTicker *populator;
     SimTicker *reconciler;
+    SimTicker *stats_analyzer;                             /* NULL: it asks for no statistics */
     uint16_t status_label, reconciler_label, relist_label; /* of loops, in the log of causes */
     /* MET-64: the series of the driver that was counted last. */
     const char *counted_driver;
@@ -127,6 +129,8 @@ typedef enum {
     CHANGE_REGISTRATION_TRIED,  /* number: tries of the write at hand */
     CHANGE_REGISTRATION_FAILED, /* text: why */
     CHANGE_PROBED,              /* number: whether the driver is well */
+    /* volume-stats.c; number: the instant of the question */
+    CHANGE_VOLUME_TOLD,
 } KubeletChange;
 
 /* Adds a change without an object. */
@@ -148,6 +152,7 @@ enum {
     LOOP_PLUGINS,
     LOOP_EVICTION, /* no ticker, nor has: */
     LOOP_SYNC,
+    LOOP_VOLUME_STATS, /* a ticker */
 };
 
 /* A loop whose period counts from the end of a pass. A loop that is made late ticks where it would
@@ -171,6 +176,14 @@ void kubelet_count_desired(const PodMount *mount, int n);
 void kubelet_count_actual(const PodMount *mount, int n);
 /* The operation's mount is done for the first time. */
 void kubelet_measure_mount(const Kubelet *self, const PendingOperation *operation);
+/* What a driver said of a claim's volume, of which one pod counts (KVM-74); NULL: nothing more. */
+typedef struct {
+    int64_t bytes, available_bytes, used_bytes;
+    int64_t inodes, free_inodes, used_inodes;
+} VolumeUsage;
+void kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeUsage *usage);
+/* It took so long to ask this driver about a volume. */
+void kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took);
 /* One more of a family without labels. */
 void kubelet_count(const Kubelet *self, MetricFamily family);
 /* Sets a family without labels to now, in Unix time. */

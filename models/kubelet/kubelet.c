@@ -35,6 +35,9 @@ static const ProcessFlag flags[] = {
      "a restarted kubelet finds its containers running; false: the runtime dies with it"                                                                              },
     {"evictionPressureTransitionPeriod", FLAG_DURATION, AT(eviction_pressure_transition_period),
      "5m",                                                                                               "time for which the Node still reports past pressure (NL-25)"},
+    {"volumeStatsAggPeriod",             FLAG_DURATION, AT(volume_stats_agg_period),             "0s",
+     "time between two questions how full a pod's volumes are, and up to as much more; 0s: none; "
+     "Kubernetes has 1m (KVM-9)"                                                                                                                                      },
     {NULL,                               FLAG_BOOL,     0,                                       NULL,   NULL                                                         },
 };
 
@@ -73,8 +76,9 @@ kubelet_sync_tick(const Kubelet *self, SimTime due)
     return due + (phase - due % SIM_SECOND + SIM_SECOND) % SIM_SECOND;
 }
 
-/* After a restart the plugin manager's first pass comes at once: its phase is the kubelet's start.
- * With the cluster's start its phase is random, as that of all loops. */
+/* After a restart the plugin manager's first pass comes at once, and the analyzer's of volumes:
+ * their phase is the kubelet's start. With the cluster's start its phase is random, as that of all
+ * loops. */
 SimTicker *
 kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))
@@ -82,9 +86,9 @@ kubelet_make_loop(
     const Timing *timing = process_timing(self->base.process);
     SimTime cost = number == LOOP_RELIST ? timing->relist_pass : timing->loop_pass;
     SimTime step = period + cost;
-    SimTime phase = number == LOOP_PLUGINS && self->base.started_late
-                        ? self->born_at % step
-                        : kubelet_draw_phase(self, number, step);
+    gboolean from_start = number == LOOP_PLUGINS || number == LOOP_VOLUME_STATS;
+    SimTime phase = from_start && self->base.started_late ? self->born_at % step
+                                                          : kubelet_draw_phase(self, number, step);
     SimTime passed = sim_now(self->base.sim) % step;
     SimTickerOptions options = {
         .name = name,
@@ -252,6 +256,7 @@ kubelet_clear(void *data)
     sim_ticker_free(self->relist);
     sim_ticker_free(self->populator);
     sim_ticker_free(self->reconciler);
+    sim_ticker_free(self->stats_analyzer);
     free_all(self->volumes, node_volume_free);
     free_all(self->workers, pod_worker_free);
     g_ptr_array_unref(self->awaiting);
@@ -292,6 +297,9 @@ apply_change(void *data, const PlanChange *change)
         return;
     case CHANGE_CONNECTED ... CHANGE_PROBED:
         plugin_registration_apply(change);
+        return;
+    case CHANGE_VOLUME_TOLD:
+        volume_stats_apply(self, change);
         return;
     }
     g_assert_not_reached();

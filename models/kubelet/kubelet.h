@@ -20,6 +20,7 @@ typedef struct {
     SimTime shutdown_grace_period, shutdown_grace_period_critical_pods;
     gboolean containers_outlive_kubelet;
     SimTime eviction_pressure_transition_period;
+    SimTime volume_stats_agg_period; /* 0: nobody asks how full volumes are */
 } KubeletOptions;
 
 extern const ProcessClass kubelet_process;

@@ -95,6 +95,42 @@ count_plugin(const Kubelet *self, NodePlugin *plugin)
     sim_series_add(plugin->actual_count, plugin->actual != 0);
 }
 
+/* KVM-73 */
+void
+kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeUsage *usage)
+{
+    static const struct {
+        MetricFamily family;
+        gsize at;
+    } gauges[] = {
+        {METRIC_KUBELET_CAPACITY,    offsetof(VolumeUsage, bytes)          },
+        {METRIC_KUBELET_AVAILABLE,   offsetof(VolumeUsage, available_bytes)},
+        {METRIC_KUBELET_USED,        offsetof(VolumeUsage, used_bytes)     },
+        {METRIC_KUBELET_INODES,      offsetof(VolumeUsage, inodes)         },
+        {METRIC_KUBELET_INODES_FREE, offsetof(VolumeUsage, free_inodes)    },
+        {METRIC_KUBELET_INODES_USED, offsetof(VolumeUsage, used_inodes)    },
+    };
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+
+    for (unsigned i = 0; metrics != NULL && i < G_N_ELEMENTS(gauges); i++)
+        sim_series_set(metric_series(metrics, gauges[i].family, process_job(self->base.process),
+                                     claim->namespace, claim->name),
+                       usage != NULL ? G_STRUCT_MEMBER(int64_t, usage, gauges[i].at)
+                                     : metric_families[gauges[i].family].untold);
+}
+
+/* MET-10: also if the driver said nothing. */
+void
+kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took)
+{
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+
+    if (metrics != NULL)
+        sim_series_observe(metric_series(metrics, METRIC_KUBELET_QUESTION,
+                                         process_job(self->base.process), driver),
+                           took);
+}
+
 /* Before a scrape: of all kubelets together. */
 static void
 measure(void *data)
@@ -103,6 +139,8 @@ measure(void *data)
 
     for (unsigned i = 0; i < self->n_plugins; i++)
         count_plugin(self, &self->plugins[i]);
+    for (unsigned i = 0; self->stats_analyzer != NULL && i < self->workers->len; i++)
+        volume_stats_measure(self->workers->pdata[i]);
 }
 
 /* MET-161: families without labels are there from the start. */

@@ -406,6 +406,7 @@ worker_new(Kubelet *kubelet, const Object *pod)
     }
     g_ptr_array_add(kubelet->workers, self);
     pod_run_prepare(self);
+    volume_stats_pod_added(kubelet);
     return self;
 }
 
@@ -416,6 +417,7 @@ pod_worker_free(void *worker)
 
     sim_cancel(self->kubelet->base.sim, self->retry);
     pod_run_free(self->run);
+    volume_stats_free(self->stats);
     pod_worker_clear_errors(self);
     if (self->volumes != NULL)
         pod_volumes_unref(self->volumes);

@@ -45,6 +45,7 @@ struct PodWorker {
     gboolean wants_step;    /* as soon as the pod cache is new enough */
     gboolean awaits_relist; /* in kubelet->awaiting */
     SimCauseId awaits_by;   /* what made it wait there */
+    VolumeStats *stats;     /* (owned): NULL: nobody asks about its volumes */
     PodRun *run;            /* (owned): how its containers end by themselves; NULL: they do not */
     gboolean running;       /* its containers */
     gboolean was_running;
@@ -113,6 +114,14 @@ int32_t pod_run_exit_code(const PodWorker *worker); /* of the last run, once it 
 /* KVM-87: not to be started again yet; and the next time later. */
 gboolean pod_run_is_backed_off(const PodWorker *worker);
 void pod_run_back_off(PodWorker *worker);
+
+/* ---- volume-stats.c: how full its volumes are ---- */
+
+void volume_stats_pod_added(Kubelet *kubelet);
+void volume_stats_free(VolumeStats *self); /* of a pod; NULL is fine */
+/* Before a scrape: sets the gauges of its volumes (KVM-73). */
+void volume_stats_measure(const PodWorker *worker);
+void volume_stats_apply(const Kubelet *kubelet, const PlanChange *change);
 
 /* ---- pod-sync.c: PlanDecides of a worker's steps ---- */
 

@@ -56,7 +56,10 @@ static const double victim_bounds[] = {
 #define GAUGE(id, unit, name, labels, help)                                                        \
     [METRIC_##id] = {name, help, SIM_GAUGE, unit, labels, NULL}
 #define COLLECTED(id, name, labels, help)                                                          \
-    [METRIC_##id] = {name, help, SIM_COLLECTED, 1, labels, NULL}
+    [METRIC_##id] = {name, help, SIM_COLLECTED, 1, labels, NULL, 0}
+/* A claim's: 0 is a value as any. */
+#define USAGE(id, name, help)                                                                      \
+    [METRIC_##id] = {name, help, SIM_COLLECTED, 1, "namespace,persistentvolumeclaim", NULL, -1}
 #define HISTOGRAM(id, unit, bounds, name, labels, help)                                            \
     [METRIC_##id] = {name, help, SIM_HISTOGRAM, unit, labels, bounds}
 
@@ -259,6 +262,18 @@ const SimFamily metric_families[N_METRICS] = {
     COLLECTED(KUBELET_CAPACITY, "kubelet_volume_stats_capacity_bytes",
               "namespace,persistentvolumeclaim",
               "[ALPHA] Capacity in bytes of the volume"),
+    USAGE(KUBELET_AVAILABLE, "kubelet_volume_stats_available_bytes",
+          "[ALPHA] Number of available bytes in the volume"),
+    USAGE(KUBELET_USED, "kubelet_volume_stats_used_bytes",
+          "[ALPHA] Number of used bytes in the volume"),
+    USAGE(KUBELET_INODES, "kubelet_volume_stats_inodes",
+          "[ALPHA] Maximum number of inodes in the volume"),
+    USAGE(KUBELET_INODES_FREE, "kubelet_volume_stats_inodes_free",
+          "[ALPHA] Number of free inodes in the volume"),
+    USAGE(KUBELET_INODES_USED, "kubelet_volume_stats_inodes_used",
+          "[ALPHA] Number of used inodes in the volume"),
+    HISTOGRAM(KUBELET_QUESTION, TIME, def_bounds, "kubelet_volume_metric_collection_duration_seconds",
+              "metric_source", "[ALPHA] Duration in seconds to calculate volume stats"),
     HISTOGRAM(POD_START, TIME, podstart_bounds, "kubelet_pod_start_duration_seconds", "",
               "[ALPHA] Duration in seconds from kubelet seeing a pod for the first time to the "
               "pod starting to run"),

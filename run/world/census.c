@@ -47,6 +47,7 @@ struct Census {
     uint32_t count;            /* the number of the count to come, from 1 */
     GArray *parts[N_KINDS];    /* of Part, by slot; NULL: this kind is not counted */
     GPtrArray *plugins;        /* of Plugin (owned) */
+    GHashTable *told_nodes;    /* set of interned names: their kubelets tell the capacity */
     gboolean uses_changed;     /* a pod, claim or volume was written since the last count */
     gboolean attached_changed; /* attachments of nodes */
 };
@@ -79,6 +80,7 @@ census_new(const Cluster *cluster, Objects *objects, SimMetrics *metrics)
     self->metrics = metrics;
     self->count = 1;
     self->plugins = g_ptr_array_new_with_free_func(plugin_free);
+    self->told_nodes = g_hash_table_new(NULL, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(remembered); i++) {
         GArray *parts = g_array_new(FALSE, TRUE, sizeof(Part));
         g_array_set_clear_func(parts, part_clear);
@@ -95,7 +97,14 @@ census_free(Census *self)
     for (unsigned i = 0; i < N_KINDS; i++)
         g_clear_pointer(&self->parts[i], g_array_unref);
     g_ptr_array_unref(self->plugins);
+    g_hash_table_unref(self->told_nodes);
     g_free(self);
+}
+
+void
+census_leave_usage(Census *self, const char *node)
+{
+    g_hash_table_add(self->told_nodes, (void *)node);
 }
 
 static Part *
@@ -349,7 +358,7 @@ count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
         metric_series(self->metrics, METRIC_VOLUMES_IN_USE, manager, pod->node_name, plugin->name);
     sim_series_add(use->desired, 1);
     sim_series_add(use->in_use, 1);
-    if (!runs(pod))
+    if (!runs(pod) || g_hash_table_contains(self->told_nodes, pod->node_name))
         return;
     use->capacity = metric_series(self->metrics, METRIC_KUBELET_CAPACITY, kubelet,
                                   use->claim->namespace, use->claim->name);

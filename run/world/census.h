@@ -19,6 +19,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Census, census_free)
  * Lease has only the driver's name. */
 const ProcessClass *census_lease_process(const ObjectKey *lease);
 
+/* The node's kubelet tells of volumes what drivers say: their capacity is not the census's to tell.
+ * @node: interned; again is fine */
+void census_leave_usage(Census *self, const char *node);
+
 /* An ApiObserver. */
 void census_object_written(Census *self, const Object *before, const Object *after);
 /* Before a scrape: updates counts that depend on several objects. */

@@ -485,6 +485,13 @@ telemetry_watch_driver(Telemetry *self, CsiDriver *driver)
 
 /* ---- What is counted before a scrape ---- */
 
+void
+telemetry_leave_usage(Telemetry *self, const char *node)
+{
+    if (self != NULL)
+        census_leave_usage(self->census, node);
+}
+
 static void
 collect(void *data)
 {

@@ -16,6 +16,8 @@ Telemetry *telemetry_new(Cluster *cluster, Sim *sim, Objects *objects);
 void telemetry_free(Telemetry *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Telemetry, telemetry_free)
 void telemetry_watch_driver(Telemetry *self, CsiDriver *driver);
+/* See census_leave_usage(). NULL is fine. */
+void telemetry_leave_usage(Telemetry *self, const char *node);
 
 /* The time of the next scrape: scrapes come at every interval, which doubles when there are too
  * many. */

@@ -3,6 +3,7 @@
 #include "models/api/quota.h"
 #include "models/api/snapshot.h"
 #include "models/external-snapshotter/external-snapshotter.h"
+#include "models/kubelet/kubelet.h"
 #include "models/snapshot-controller/snapshot-controller.h"
 #include "run-private.h"
 
@@ -265,6 +266,12 @@ start_kubelet(Run *self, const Object *node, GHashTable *flags)
     ProcessSettings settings = {.run = self, .flags_of = flags};
 
     add_node_to_drivers(self, node);
+    if (flags != NULL && g_hash_table_contains(flags, "volumeStatsAggPeriod")) {
+        g_autofree KubeletOptions *options = options_from_flags(self, &kubelet_process, flags);
+        if (options->volume_stats_agg_period > 0)
+            telemetry_leave_usage(self->telemetry,
+                                  strings_intern(run_strings(self), object_name(node)));
+    }
     cluster_add_node(self->cluster, object_name(node), kubelet_settings, &settings);
 }
 

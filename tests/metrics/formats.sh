@@ -123,6 +123,22 @@ grep -q '^plugin_manager_total_plugins{.*} 3$' "$scratch/gone/metrics.prom" || e
 test ! -s "$scratch/out"
 result $? "of volumes that are gone nothing is told"
 
+# KVM-73: what drivers say of a volume is told from the first answer on, 0 too, and as long as its pod is there.
+sed 's/until: 40s/until: 6m/; s/{name: node-\(.\)1,/{name: node-\11, kubelet: {volumeStatsAggPeriod: 1m},/; s/at: 22s/at: 300s/; s/at: 36s/at: 330s/; /at: [0-9]*s, [pvca]/d' \
+    "$scenarios/immediate.yaml" >"$scratch/asked.yaml"
+"$kvolsim" run "$scratch/asked.yaml" --out "$scratch/asked" >"$scratch/out" 2>&1 || cat "$scratch/out"
+"$KVOLSIM_BUILDDIR/tests/metrics/metrics" "$scratch/asked" "$scratch"/*.prom >"$scratch/out" || cat "$scratch/out"
+: >"$scratch/out"
+for row in capacity_bytes:1.073741824e+09 available_bytes:1.073741824e+09 used_bytes:0 inodes:65536 inodes_free:65525 inodes_used:11; do
+    awk -v family="kubelet_volume_stats_${row%:*}{" -v wanted="${row#*:}" '
+        index($1, family) == 1 { n++; at = $NF - 1767225600; if ($(NF - 1) != wanted || at < 20 || at > 315) bad = 1 }
+        END { if (bad || n < 8) print family " " n " samples, not all of them " wanted " or in their time" }' \
+        "$scratch/asked/metrics.openmetrics.txt" >>"$scratch/out"
+done
+grep '^kubelet_volume_stats' "$scratch/asked/metrics.prom" >>"$scratch/out"
+test ! -s "$scratch/out"
+result $? "what drivers say of volumes is told while their pods are there"
+
 # An arrow for each volume of each pod: from its creation through the claim, CreateVolume, ControllerPublishVolume, and on its node
 # NodeStageVolume and NodePublishVolume, to Ready. Here three volumes each for two pods; of burst-100 one each.
 cat >"$scratch/three.yaml" <<'END'

@@ -7,8 +7,6 @@
 
 /* The plugin's side of a CSI call: csi_client.go, and getCredentialsFromSecret() of csi_util.go. */
 
-#define CALLS_TIMEOUT (120 * SIM_SECOND) /* KVM-5 */
-
 CsiDriver *
 csi_steps_driver(const Kubelet *self, const PendingOperation *operation)
 {
@@ -44,7 +42,7 @@ csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
         .then = then,
         .method = method,
         .modes = modes == 0 ? ACCESS_RWO : modes,
-        .deadline = plan_now(plan) + CALLS_TIMEOUT,
+        .deadline = plan_now(plan) + CSI_CALLS_TIMEOUT,
         .question = -1,
         .attachment = -1,
     };

@@ -58,6 +58,8 @@ StringMap *csi_spec_context(Strings *strings,
 
 /* ---- client.c: calls, and questions before them ---- */
 
+#define CSI_CALLS_TIMEOUT (120 * SIM_SECOND) /* KVM-5: of all calls of a function */
+
 /* How a function of the plugin ended: pkg/volume/util/types. */
 typedef enum {
     CSI_PLUGIN_DONE,
@@ -126,6 +128,29 @@ const char *csi_mounter_attachment_fault(Plan *plan,
                                          const char *name,
                                          const Attachment *attachment,
                                          const char *message);
+
+/* ---- metrics.c ---- */
+
+/* A volume that is mounted. All strings interned. */
+typedef struct {
+    const char *driver, *handle;
+    const char *path; /* csi_metrics_path() */
+} CsiMetricsOf;
+
+/* The end of csi_metrics_get(), as a PlanDecide. @usage: (nullable): with bytes or inodes; until
+ * the plan's next step. @error: interned: why there is none; %NULL with @usage */
+typedef void (*CsiMetricsThen)(const Kubelet *self,
+                               Plan *plan,
+                               const CsiMetricsOf *of,
+                               const CsiResponse *usage,
+                               const char *error);
+
+/* CSP-19: metricsCsi.GetMetrics. Takes the notes of the plan. @of: outlives the plan */
+void csi_metrics_get(const Kubelet *self, Plan *plan, const CsiMetricsOf *of, CsiMetricsThen then);
+SimTime csi_metrics_began(Plan *plan); /* for CsiMetricsThen: the instant of csi_metrics_get() */
+/* Returns: interned: where a driver is asked for a mount's usage: its target path; of a block
+ * volume the pod's link to the device */
+const char *csi_metrics_path(const Kubelet *self, const PodMount *mount);
 
 /* ---- saved-data.c: vol_data.json, which a kubelet leaves on its disk (CSP-14) ---- */
 

@@ -232,10 +232,63 @@ node_get_info(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
     json_decref(on);
 }
 
+/* ---- Statistics ---- */
+
+static void
+metrics_ended(const Kubelet *self,
+              Plan *plan,
+              const CsiMetricsOf *of,
+              const CsiResponse *usage,
+              const char *error)
+{
+    CsiTry *try = (CsiTry *)plan_operation(plan);
+
+    (void)self, (void)of;
+    try->result = (CsiPluginResult){
+        .end = usage != NULL ? CSI_PLUGIN_DONE : CSI_PLUGIN_FAILED,
+        .error = error,
+    };
+    if (usage != NULL)
+        try->told = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "capacity", usage->total_bytes,
+                              "available", usage->available_bytes, "used", usage->used_bytes,
+                              "inodes", usage->total_inodes, "inodes_free", usage->available_inodes,
+                              "inodes_used", usage->used_inodes);
+}
+
+static void
+begin_metrics(const Kubelet *self, Plan *plan, CsiPluginThen then)
+{
+    const CsiTry *try = plan_operation(plan);
+    const VolumeSource *source = operation_source(&try->operation);
+    CsiMetricsOf *of = plan_new_arg(plan, CsiMetricsOf);
+
+    (void)then;
+    *of = (CsiMetricsOf){source->driver, source->handle, try->operation.target->target_path};
+    csi_metrics_get(self, plan, of, metrics_ended);
+}
+
+static void
+get_metrics(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
+{
+    const NodePlugin *plugin = &world->kubelet->plugins[0];
+    const char *driver = csi_driver_name(cluster_driver(world->self->cluster, plugin->driver));
+    json_t *on = json_pack("{s:{s:{s:{s:s}, s:{s:{s:s, s:s}}}}}", "spec", "persistent_volume",
+                           "metadata", "name", "pv", "spec", "csi", "driver", driver,
+                           "volumeHandle", json_path_string(call->on, "volume_id"));
+    g_autofree CsiTry *try = csi_try_new(world, on, NULL, FALSE);
+
+    json_decref(on);
+    try->operation.target->target_path =
+        csi_world_word(world, json_path_string(call->on, "target_path"));
+    outcome->error = csi_try_run(world, try, begin_metrics);
+    outcome->returns = try->told;
+}
+
 const CsiCallRow csi_node_calls[] = {
     {"node_info.install_csi_driver",       change_node    },
     {"node_info.uninstall_csi_driver",     change_node    },
     {"driver_client.node_get_info",        node_get_info  },
+    {"metrics.get_metrics",                get_metrics    },
     {"util.load_volume_data",              load_data      },
     {"util.save_volume_data",              save_data      },
     {"plugin.construct_volume_spec",       construct      },

@@ -243,6 +243,32 @@ a_pod_goes(void **state)
     questions_clear(&questions);
 }
 
+/* A kubelet that dies takes its questions with it, even one under way. The next one asks from its
+ * own start on: its first pass, at once, knows no pod yet. */
+static void
+a_kubelet_dies(void **state)
+{
+    WorldOptions options = {
+        .seed = 7, .driver = takes_ten_seconds, .flag = "volumeStatsAggPeriod", .value = "1m"};
+    Questions questions;
+    g_autoptr(World) world = new_world(&options, &questions);
+
+    (void)state;
+    node_world_add_pod(world, "p", "a", "v");
+    while (questions.n_begun < 2)
+        node_world_run_for(world, SIM_SECOND);
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    node_world_run_for(world, SIM_HOUR);
+    assert_int_equal(questions.n_begun, 2);
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    node_world_run_for(world, SIM_SECOND);
+    SimTime born_at = node_world_kubelet(world)->born_at;
+    while (questions.n_begun < 3)
+        node_world_run_for(world, SECONDS(1));
+    assert_in_range(sim_now(world->sim) - born_at, PERIOD, PERIOD + SECONDS(2));
+    questions_clear(&questions);
+}
+
 static char *
 life(gboolean polling, uint64_t seed)
 {
@@ -285,6 +311,7 @@ main(void)
         cmocka_unit_test(the_analyzer_finds_new_pods),
         cmocka_unit_test(volumes_that_are_asked_about),
         cmocka_unit_test(a_pod_goes),
+        cmocka_unit_test(a_kubelet_dies),
         cmocka_unit_test(sleeping_equals_polling),
     };
 

@@ -544,6 +544,10 @@ static const SchemaField expected_claims[] = {
     {"capacity", &schema_quantity, AT(ExpectedFields, capacity), 0, "any", "status.capacity.storage"},
     {"resizeStatus", &schema_string, AT(ExpectedFields, resize_status), 0, "any",
      "status.allocatedResourceStatuses.storage; none: not set"},
+    {"attributesClass", &schema_string, AT(ExpectedFields, attributes_class), 0, "any",
+     "status.currentVolumeAttributesClassName; none: not set"},
+    {"modifyStatus", &schema_string, AT(ExpectedFields, modify_status), 0, "any",
+     "status.modifyVolumeStatus.status; none: not set"},
     END,
 };
 static const SchemaField expected_volumes[] = {

@@ -114,7 +114,8 @@ typedef struct {
 
 /* The conditions of one expectation for one kind. */
 typedef struct {
-    const char *phase, *reason, *name, *node, *zone, *driver, *resize_status;
+    const char *phase, *reason, *name, *node, *zone, *driver, *resize_status, *attributes_class,
+        *modify_status;
     int64_t capacity; /* -1: any */
     int ready;        /* -1: any */
     CountFields count;

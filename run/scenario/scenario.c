@@ -252,6 +252,8 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
         .in_zone = (char *)expected->zone,
         .ready = expected->ready,
         .resize_status = (char *)expected->resize_status,
+        .attributes_class = (char *)expected->attributes_class,
+        .modify_status = (char *)expected->modify_status,
         .capacity_bytes = expected->capacity,
         .count_min = expected->count.min,
         .count_max = expected->count.max,

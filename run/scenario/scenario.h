@@ -175,8 +175,9 @@ typedef struct {
     char *name;   /* glob; NULL: any */
     char *on_node, *in_zone; /* of pods and, on_node only, of attachments; NULL: any */
     int ready;               /* of pods: 1 ready, 0 not ready, -1 any; of attachments: attached */
-    char *resize_status;     /* of claims; NULL: any, "none": not set */
-    int64_t capacity_bytes;  /* of claims (status) and volumes; -1: any */
+    /* Of the status of claims; NULL: any, "none": not set. */
+    char *resize_status, *attributes_class, *modify_status;
+    int64_t capacity_bytes; /* of claims (status) and volumes; -1: any */
     int64_t count_min, count_max;
     char *driver; /* counts volumes in this driver's back end; NULL: objects */
     char *text;   /* in the file's words, for messages */

@@ -59,14 +59,21 @@ pod_meets(const Run *self, const ScenarioExpect *expect, const Pod *pod)
     return expect->ready < 0 || pod_is_ready(pod) == (expect->ready == 1);
 }
 
+/* @expected: NULL: any, "none": not set */
+static gboolean
+is_expected(const char *expected, const char *found)
+{
+    return expected == NULL || g_str_equal(expected, found == NULL ? "none" : found);
+}
+
 static gboolean
 claim_meets(const ScenarioExpect *expect, const Claim *claim)
 {
     if (expect->capacity_bytes >= 0 && claim->capacity_bytes != expect->capacity_bytes)
         return FALSE;
-    return expect->resize_status == NULL ||
-           g_str_equal(expect->resize_status,
-                       claim->resize_status == NULL ? "none" : claim->resize_status);
+    return is_expected(expect->resize_status, claim->resize_status) &&
+           is_expected(expect->attributes_class, claim->current_attributes_class) &&
+           is_expected(expect->modify_status, claim->modify_status);
 }
 
 static gboolean

@@ -19,6 +19,7 @@ typedef struct {
     int shift_ms;        /* see checks_shift(); 0: not wanted */
     gboolean is_verbose; /* prints what agrees, too */
     gboolean is_table;   /* a row of the table in docs/fidelity.md for each folder */
+    char *data_dir;      /* NULL: the sources; see timeline_read() */
 } Golden;
 
 typedef struct {
@@ -95,7 +96,7 @@ compare_run(const Golden *self,
 static gboolean
 compare_folder(const Golden *self, const char *folder, Table *table, Total *total, GError **error)
 {
-    g_autoptr(Timeline) timeline = timeline_read(folder, error);
+    g_autoptr(Timeline) timeline = timeline_read(folder, self->data_dir, error);
 
     if (timeline == NULL)
         return FALSE;
@@ -178,11 +179,13 @@ main(int argc, char **argv)
 {
     Golden self = {.n_seeds = 200};
     const GOptionEntry entries[] = {
-        {"seeds",   0,   0, G_OPTION_ARG_INT,  &self.n_seeds,    "Simulated runs that make the range", "N" },
-        {"more",    0,   0, G_OPTION_ARG_INT,  &self.n_more,     "So many where a value is missed",    "N" },
-        {"shift",   0,   0, G_OPTION_ARG_INT,  &self.shift_ms,   "Tell what stalls explain wrongly",   "MS"},
-        {"verbose", 'v', 0, G_OPTION_ARG_NONE, &self.is_verbose, "Also print what agrees",             NULL},
-        {"table",   0,   0, G_OPTION_ARG_NONE, &self.is_table,   "A table in Markdown instead",        NULL},
+        {"seeds",   0,   0, G_OPTION_ARG_INT,      &self.n_seeds,    "Simulated runs that make the range",  "N" },
+        {"more",    0,   0, G_OPTION_ARG_INT,      &self.n_more,     "So many where a value is missed",     "N" },
+        {"shift",   0,   0, G_OPTION_ARG_INT,      &self.shift_ms,   "Tell what stalls explain wrongly",    "MS"},
+        {"data",    0,   0, G_OPTION_ARG_FILENAME, &self.data_dir,   "The folder that has models/profiles",
+         "DIR"                                                                                                  },
+        {"verbose", 'v', 0, G_OPTION_ARG_NONE,     &self.is_verbose, "Also print what agrees",              NULL},
+        {"table",   0,   0, G_OPTION_ARG_NONE,     &self.is_table,   "A table in Markdown instead",         NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_autoptr(GOptionContext) context =

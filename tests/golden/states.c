@@ -211,7 +211,7 @@ static gboolean
 compare_folder(const char *folder, unsigned *n_passed, unsigned *n_failed)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(Timeline) timeline = timeline_read(folder, &error);
+    g_autoptr(Timeline) timeline = timeline_read(folder, NULL, &error);
     g_autoptr(Scenario) scenario =
         timeline == NULL ? NULL : timeline_scenario(timeline, NULL, &error);
     g_autoptr(GPtrArray) recorded = recorded_states(folder);

@@ -10,6 +10,7 @@
 struct Timeline {
     json_t *root; /* (owned): scenario.yaml */
     char *folder;
+    const char *data_dir;
 };
 
 /* A YamlReport of faults into a GString. */

@@ -21,7 +21,7 @@ timeline_report_yaml(
 }
 
 Timeline *
-timeline_read(const char *folder, GError **error)
+timeline_read(const char *folder, const char *data_dir, GError **error)
 {
     g_autofree char *path = g_build_filename(folder, "scenario.yaml", NULL);
     g_autofree char *text = NULL;
@@ -42,6 +42,7 @@ timeline_read(const char *folder, GError **error)
     Timeline *self = g_new0(Timeline, 1);
     self->root = json_incref(documents->pdata[0]);
     self->folder = g_strdup(folder);
+    self->data_dir = data_dir != NULL ? data_dir : KVOLSIM_SRCDIR;
     return self;
 }
 
@@ -345,9 +346,9 @@ scenario_text(const Timeline *self, const Replay *replay, json_t *scenario)
 }
 
 static Scenario *
-load(const char *file, GError **error)
+load(const Timeline *self, const char *file, GError **error)
 {
-    const ScenarioOptions options = {.data_dir = KVOLSIM_SRCDIR, .by_hand = TRUE};
+    const ScenarioOptions options = {.data_dir = self->data_dir, .by_hand = TRUE};
     g_autoptr(GPtrArray) faults = NULL;
     Scenario *scenario = scenario_load(file, &options, &faults);
 
@@ -374,7 +375,8 @@ timeline_scenario(const Timeline *self, const char *run, GError **error)
     if (descriptor < 0)
         return NULL;
     close(descriptor);
-    Scenario *scenario = g_file_set_contents(file, text, -1, error) ? load(file, error) : NULL;
+    Scenario *scenario =
+        g_file_set_contents(file, text, -1, error) ? load(self, file, error) : NULL;
     if (g_getenv("GOLDEN_KEEP") == NULL)
         g_unlink(file);
     return scenario;

@@ -10,8 +10,9 @@ typedef struct Timeline Timeline;
  * them until then. */
 #define TIMELINE_LEAD (2500 * SIM_MS)
 
-/* Returns: (owned): %NULL with an error if the file can't be read */
-Timeline *timeline_read(const char *folder, GError **error);
+/* @data_dir: (borrowed): the folder that has models/profiles; NULL: that of the sources. Returns:
+ * (owned): %NULL with an error if the file can't be read */
+Timeline *timeline_read(const char *folder, const char *data_dir, GError **error);
 void timeline_free(Timeline *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Timeline, timeline_free)
 /* @run: the folder of a recorded run, whose input is repeated with its own instants; NULL: the

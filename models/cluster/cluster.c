@@ -68,6 +68,8 @@ cluster_new(const ClusterOptions *options)
     Cluster *self = g_new0(Cluster, 1);
 
     self->options = *options;
+    if (options->feature_gates != NULL)
+        string_map_ref(options->feature_gates);
     self->release = (Release){.minor = options->minor_version == 0 ? RELEASE_DEFAULT_MINOR
                                                                    : options->minor_version,
                               .gates = options->feature_gates};
@@ -94,6 +96,7 @@ cluster_free(Cluster *self)
     g_clear_pointer(&self->plugin_pods, g_hash_table_unref);
     g_ptr_array_unref(self->drivers);
     api_server_free(self->api);
+    string_map_unref(self->options.feature_gates);
     g_free(self);
 }
 

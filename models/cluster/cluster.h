@@ -8,7 +8,7 @@ typedef struct {
     Sim *sim;                 /* borrowed */
     Objects *objects;         /* borrowed */
     const Timing *timing;     /* borrowed */
-    StringMap *feature_gates; /* name -> "true"/"false"; NULL: all default */
+    StringMap *feature_gates; /* referenced: name -> "true"/"false"; NULL: all default */
     int32_t minor_version;    /* of Kubernetes 1.x; 0: RELEASE_DEFAULT_MINOR */
     gboolean unlimited_qps;   /* no client throttling anywhere */
     const ModelClass *only;   /* for tests: the only model of its process that runs; NULL: all */

@@ -414,6 +414,7 @@ new_cluster(Run *self)
         options.feature_gates = gates;
     }
     self->cluster = cluster_new(&options);
+    string_map_unref(options.feature_gates);
     self->milestones = milestones_new(self->cluster, self->sim, self->objects);
     if (!self->options.untraced)
         self->load = api_load_new(self->cluster, self->sim);

@@ -19,7 +19,7 @@ static const WorldOptions options = {.only = &attach_detach_controller_class};
 typedef struct {
     Case *self;
     AttachDetachController *controller;
-    AttachPair *pair;
+    const ObjectKey *attachment; /* of the pair in question */
 } AttachWorld;
 
 static void
@@ -50,6 +50,13 @@ pair_of(const AttachWorld *world, const char *driver, const char *handle)
     return pair;
 }
 
+/* Returns: (nullable): the controller forgets a pair that is detached */
+static const AttachPair *
+pair_now(const AttachWorld *world)
+{
+    return g_hash_table_lookup(world->controller->pairs_by_attachment, world->attachment);
+}
+
 /* The status that somebody else sets; nothing if there is no such attachment. */
 static void
 set_status(const AttachWorld *world, const json_t *step)
@@ -71,21 +78,24 @@ set_status(const AttachWorld *world, const json_t *step)
 }
 
 static void
-run_operation(AttachWorld *world, PlanDecide decide)
+run_operation(AttachWorld *world, AttachPair *pair, PlanDecide decide)
 {
     const json_t *step;
     size_t i;
 
+    world->attachment = pair->attachment;
     plan_start(&(PlanStart){.component = (Component *)&world->controller->base,
                             .decide = decide,
-                            .key = world->pair->attachment,
-                            .operation = world->pair});
+                            .key = pair->attachment,
+                            .operation = pair});
     case_wait(world->self, ENVIRONMENT_AT - LOOK);
     json_array_foreach(case_get(world->self, "environment"), i, step)
         set_status(world, step);
-    for (SimTime waited = 0; waited < LONG_ENOUGH && world->pair->operation.volume != NULL;
-         waited += LOOK)
+    for (SimTime waited = 0; waited < LONG_ENOUGH; waited += LOOK) {
+        if (pair_now(world) == NULL || pair_now(world)->operation.volume == NULL)
+            return;
         case_wait(world->self, LOOK);
+    }
 }
 
 static void
@@ -165,13 +175,14 @@ attach(AttachWorld *world)
         return;
     }
     Object *volume = case_object(world->self, manifest, KIND_VOLUME);
-    world->pair = pair_of(world, driver, json_path_string(manifest, "spec.csi.volumeHandle"));
-    world->pair->volume->spec = volume->key;
-    run_operation(world, decide_attach);
-    expect(world, world->pair->state != ADC_ATTACHED);
-    case_expect_json(
-        world->self, "device path", case_get(world->self, "expected.returns"),
-        case_get(world->self, "expected.returns") == NULL ? NULL : json_string(CSI_DEVICE_PATH));
+    AttachPair *pair = pair_of(world, driver, json_path_string(manifest, "spec.csi.volumeHandle"));
+    pair->volume->spec = volume->key;
+    run_operation(world, pair, decide_attach);
+    expect(world, pair_now(world) == NULL || pair_now(world)->state != ADC_ATTACHED);
+    const json_t *wanted = case_get(world->self, "expected.returns");
+    json_t *path = wanted == NULL ? NULL : json_string(CSI_DEVICE_PATH);
+    case_expect_json(world->self, "device path", wanted, path);
+    json_decref(path);
 }
 
 static void
@@ -184,10 +195,10 @@ detach(AttachWorld *world)
         expect(world, TRUE);
         return;
     }
-    world->pair = pair_of(world, parts[0], parts[1]);
-    adc_set_attached(world->controller, world->pair, TRUE, CSI_DEVICE_PATH, TRUE);
-    run_operation(world, decide_detach);
-    expect(world, world->pair->state != ADC_DETACHED);
+    AttachPair *pair = pair_of(world, parts[0], parts[1]);
+    adc_set_attached(world->controller, pair, TRUE, CSI_DEVICE_PATH, TRUE);
+    run_operation(world, pair, decide_detach);
+    expect(world, pair_now(world) != NULL && pair_now(world)->state != ADC_DETACHED);
 }
 
 /* Whether each volume is attached: a table from handle to flag, in the order of the specs. */

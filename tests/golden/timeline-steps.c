@@ -248,8 +248,8 @@ add_process_death(Steps *self, const json_t *step, GError **error)
     const char *driver = member(json_object_get(self->timeline->root, "driver"), "name");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(processes); i++) {
-        if (is_leader ? name == NULL || !g_str_has_prefix(name, processes[i].lease)
-                      : g_strcmp0(name, processes[i].recorded) != 0)
+        if (name == NULL || (!g_str_equal(name, processes[i].recorded) &&
+                             !(is_leader && g_str_has_prefix(name, processes[i].lease))))
             continue;
         json_t *fault = json_pack("{s:s, s:s*}", "component", processes[i].process, "driver",
                                   processes[i].is_sidecar ? driver : NULL);

@@ -367,8 +367,8 @@ plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
     }
 }
 
-/* TIM-24: a cycle looks at the pod; unless that refuses it, at nodes; and compares those that would
- * do. */
+/* TIM-24: each cycle looks at the pod. If no plugin refuses the pod, the cycle filters nodes, and
+ * scores them if several fit. */
 static SimTime
 cycle_time(const Scheduler *self, const Attempt *attempt, const CycleResult *result)
 {

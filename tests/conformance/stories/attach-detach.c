@@ -398,17 +398,25 @@ wait_until_gone(void *story, char **words, int argument)
     look(self, "left");
 }
 
+/* Returns: FALSE: the node is gone, and the case fails */
+static gboolean
+begin_pod_on_node(Story *self)
+{
+    begin_pod(self);
+    if (stored_node(&self->world, self->first_node) != NULL)
+        return TRUE;
+    case_fail(self->self, "%s is gone", self->first_node);
+    return FALSE;
+}
+
 static void
 make_unready(void *story, char **words, int argument)
 {
     Story *self = story;
 
     (void)words, (void)argument;
-    begin_pod(story);
-    if (stored_node(&self->world, self->first_node) == NULL) {
-        case_fail(self->self, "%s is gone", self->first_node);
+    if (!begin_pod_on_node(self))
         return;
-    }
     storage_world_patch_status(&self->world, key(&self->world, KIND_NODE, self->first_node),
                                edit_not_ready, NULL);
     settle(self, 5 * FORCED_AFTER);
@@ -421,11 +429,8 @@ add_taint(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
-    begin_pod(story);
-    if (stored_node(&self->world, self->first_node) == NULL) {
-        case_fail(self->self, "%s is gone", self->first_node);
+    if (!begin_pod_on_node(self))
         return;
-    }
     storage_world_patch(&self->world, key(&self->world, KIND_NODE, self->first_node),
                         edit_out_of_service,
                         word(&self->world, "node.kubernetes.io/out-of-service"));
@@ -434,19 +439,12 @@ add_taint(void *story, char **words, int argument)
 }
 
 static void
-expect(Story *self, const char *what, unsigned found, const char *expected)
-{
-    if (found != (unsigned)atoi(expected))
-        case_fail(self->self, "%s: %u", what, found);
-}
-
-static void
 now_attached(void *story, char **words, int argument)
 {
     Story *self = story;
 
     (void)argument;
-    expect(self, "attaches", self->n_attach, words[1]);
+    story_expect_count(self->self, "attaches", self->n_attach, words[1]);
 }
 
 static void
@@ -455,7 +453,7 @@ now_detached(void *story, char **words, int argument)
     Story *self = story;
 
     (void)argument;
-    expect(self, "detaches", self->n_detach, words[1]);
+    story_expect_count(self->self, "detaches", self->n_detach, words[1]);
 }
 
 static void
@@ -509,7 +507,8 @@ then_metric(void *story, char **words, int reason)
 {
     Story *self = story;
 
-    expect(self, "metric", (unsigned)controller_of(&self->world)->n_detaches[reason], words[1]);
+    story_expect_count(self->self, "metric",
+                       (unsigned)controller_of(&self->world)->n_detaches[reason], words[1]);
 }
 
 static void
@@ -518,7 +517,7 @@ then_nodes(void *story, char **words, int argument)
     Story *self = story;
 
     (void)argument;
-    expect(self, "nodes", look_at(self, "run")->n_attached_nodes, words[1]);
+    story_expect_count(self->self, "nodes", look_at(self, "run")->n_attached_nodes, words[1]);
 }
 
 /* @words: how many; @argument: the label of the look */
@@ -529,7 +528,8 @@ then_detached_at(void *story, char **words, int moment)
 {
     Story *self = story;
 
-    expect(self, moments[moment], look_at(self, moments[moment])->n_detach, words[1]);
+    story_expect_count(self->self, moments[moment], look_at(self, moments[moment])->n_detach,
+                       words[1]);
 }
 
 static void

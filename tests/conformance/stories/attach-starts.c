@@ -265,19 +265,12 @@ static const Phrase steps[] = {
 /* ---- Then ---- */
 
 static void
-expect(Story *self, const char *what, unsigned found, const char *expected)
-{
-    if (found != (unsigned)atoi(expected))
-        case_fail(self->self, "%s: %u", what, found);
-}
-
-static void
 now_attached(void *story, char **words, int argument)
 {
     Story *self = story;
 
     (void)argument;
-    expect(self, "attaches", self->n_attach, words[1]);
+    story_expect_count(self->self, "attaches", self->n_attach, words[1]);
 }
 
 static void
@@ -286,7 +279,7 @@ now_detached(void *story, char **words, int argument)
     Story *self = story;
 
     (void)argument;
-    expect(self, "detaches", self->n_detach, words[1]);
+    story_expect_count(self->self, "detaches", self->n_detach, words[1]);
 }
 
 /* The results stand in the order of the steps. */
@@ -336,7 +329,7 @@ then_detached(void *story, char **words, int argument)
         case_fail(self->self, "state %d at the start on %s", (int)self->state_at_start, self->node);
     if (pair != NULL && pair->state != ADC_DETACHED)
         case_fail(self->self, "state %d at the end", (int)pair->state);
-    expect(self, "detaches", self->n_detach, "1");
+    story_expect_count(self->self, "detaches", self->n_detach, "1");
 }
 
 /* clang-format off */

@@ -115,3 +115,10 @@ story_tell(Case *self, const char *path, const Phrase *phrases, void *story)
     }
     tell_members(self, path, told, phrases, story);
 }
+
+void
+story_expect_count(Case *self, const char *what, unsigned found, const char *expected)
+{
+    if (found != (unsigned)atoi(expected))
+        case_fail(self, "%s: %u", what, found);
+}

@@ -22,6 +22,9 @@ void story_tell(Case *self, const char *path, const Phrase *phrases, void *story
 /* For phrases that change nothing. */
 void story_nothing(void *story, char **words, int argument);
 
+/* The case fails if @found is not the number that @expected has in digits. */
+void story_expect_count(Case *self, const char *what, unsigned found, const char *expected);
+
 /* The categories that are told so. */
 void story_kubelet_reconciler(Case *self);
 void story_kubelet_reconstruct(Case *self);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "metric-samples.h"
 #include "models/csi/modelled/modelled-driver.h"
 
 /* Histograms of storage operations as clusters export them: csi_sidecar_operations_seconds of the
@@ -27,3 +28,22 @@ unsigned histograms_get(const Histograms *self,
 double histograms_mean(const Histograms *self, CsiLatency kind);
 /* The name of its metric. */
 const char *histograms_metric(const Histograms *self, CsiLatency kind);
+
+/* ---- One sample ---- */
+
+/* The names of the metrics, the one nearest to the driver first; ends with NULL. */
+extern const char *const storage_metrics[];
+
+/* A bucket or the sum of one of these histograms; strings are the sample's. */
+typedef struct {
+    unsigned metric; /* its place in storage_metrics */
+    CsiLatency kind;
+    const char *driver; /* as the metric has it; NULL: not told */
+    const char *result; /* "OK" for a success, else the metric's own word */
+    const char *bound;  /* of a bucket, in seconds; NULL: the sum */
+} StorageSample;
+
+/* Returns: FALSE: it is no bucket or sum of such a histogram, or its operation is none of CSI's */
+gboolean storage_sample_of(const MetricSample *sample, StorageSample *storage);
+/* Of "0.25" or "+Inf"; FALSE: no number. */
+gboolean storage_bound_parse(const char *text, double *bound);

@@ -62,6 +62,9 @@ result $? "all in one bucket: anything within"
 echo "csi_sidecar_operations_seconds_sum{$labels,grpc_status_code=\"OK\"} 0.016" >>"$scratch/one.prom"
 "$kvolsim" fit "$scratch/one.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: 2000000ns' "$scratch/out"
 result $? "all in one bucket, with a sum: the mean"
+printf 'node_collector_evictions_total{zone="r:\000:z"} 0\n' | cat - "$scratch/one.prom" >"$scratch/nul.prom"
+"$kvolsim" fit "$scratch/nul.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: 2000000ns' "$scratch/out"
+result $? "a zone's name with a NUL, as kube-controller-manager writes it"
 
 # Each is bad input; the error says why.
 broken() # WORDS NAME; of $scratch/broken

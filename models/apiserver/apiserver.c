@@ -74,10 +74,18 @@ api_server_import(ApiServer *self, Object *object)
     ApiStore *store = &self->store;
     ObjectKey *key = (ObjectKey *)object->key;
 
-    if (!object_uid_is_set(object->uid))
+    store->is_importing = object_uid_is_set(object->uid);
+    if (!store->is_importing)
         object->uid = objects_uid(store->objects, key, ++key->incarnation);
     object_unref(
         api_store_commit(store, WATCH_ADDED, object, sim_now(store->sim), key->n_requests++));
+    store->is_importing = FALSE;
+}
+
+gboolean
+api_server_is_importing(const ApiServer *self)
+{
+    return self->store.is_importing;
 }
 
 /* ---- Watches ---- */

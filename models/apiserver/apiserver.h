@@ -110,6 +110,9 @@ void api_server_request(
 void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response);
 /* Stores an imported object as it is, with uid and status, and without admission. Takes @object. */
 void api_server_import(ApiServer *self, Object *object);
+/* For observers: whether the write that they see is the import of an object with a uid, which is
+ * older than the run. */
+gboolean api_server_is_importing(const ApiServer *self);
 
 /* Returns: (nullable) (borrowed): the stored version: for tests, results, and answers to GET and
  * LIST in a plan */

@@ -506,7 +506,8 @@ milestones_jsonl(const Run *run, const Stages *stages, ResultFile *file)
     results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone milestone = milestones_at(log, i);
-        append_milestone(file, &milestone);
+        if (milestone.at != TIME_UNSET)
+            append_milestone(file, &milestone);
     }
 }
 

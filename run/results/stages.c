@@ -108,8 +108,15 @@ add_record(Walk *walk, const StageRecord *value)
         g_array_append_vals(walk->records, value, 1);
 }
 
-/* A milestone that never came. */
+/* A milestone that never came: it has no object. */
 static const Milestone never = {.at = TIME_UNSET};
+
+/* Whether the object passed the milestone before the run, so that its time is unknown. */
+static gboolean
+is_past(const Milestone *milestone)
+{
+    return milestone->at == TIME_UNSET && milestone->object != NULL;
+}
 
 /* The first milestone of each kind of an object's incarnation. */
 typedef struct {
@@ -151,7 +158,8 @@ last_on_node(
 }
 
 /* Returns: when the last volume of a pod reached a point of the pod's start, but not before the
- * point before; TIME_UNSET if one never did. @optional: skip volumes whose driver has no such step.
+ * point before (TIME_UNSET: before the run); TIME_UNSET if one never did, or all did so before the
+ * run. @optional: skip volumes whose driver has no such step.
  * @cause: (out): of the last volume */
 static SimTime
 volumes_reached(Walk *walk,
@@ -174,7 +182,7 @@ volumes_reached(Walk *walk,
             claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
         const Milestone milestone =
             target == NULL ? never : last_on_node(walk, target, times->node, kind, limit);
-        if (milestone.at == TIME_UNSET && !optional)
+        if (milestone.at == TIME_UNSET && !optional && !is_past(&milestone))
             return TIME_UNSET;
         if (milestone.at != TIME_UNSET && milestone.at > reached) {
             reached = milestone.at;
@@ -189,14 +197,14 @@ volumes_reached(Walk *walk,
 static void
 find_volume_times(Walk *walk, const PodRecord *record, PodTimes *times)
 {
-    gboolean is_ready = times->ready != TIME_UNSET;
+    gboolean is_ready = times->ready != TIME_UNSET, is_old = times->scheduled == TIME_UNSET;
 
     times->attached = volumes_reached(walk, record, times, MILESTONE_VOLUME_ATTACHED,
                                       times->scheduled, is_ready, &times->causes[STAGE_ATTACH]);
-    if (times->attached != TIME_UNSET)
+    if (times->attached != TIME_UNSET || is_old)
         times->staged = volumes_reached(walk, record, times, MILESTONE_VOLUME_STAGED,
                                         times->attached, is_ready, &times->causes[STAGE_STAGE]);
-    if (times->staged != TIME_UNSET)
+    if (times->staged != TIME_UNSET || is_old)
         times->published = volumes_reached(walk, record, times, MILESTONE_VOLUME_PUBLISHED,
                                            times->staged, is_ready, &times->causes[STAGE_PUBLISH]);
 }
@@ -246,7 +254,7 @@ add_pod(Walk *walk, const PodRecord *record)
     times.causes[STAGE_SCHEDULE] = scheduled->cause;
     times.causes[STAGE_START] = times.causes[STAGE_POD_START] = ready->cause;
     times.causes[STAGE_STOP] = gone->cause;
-    if (times.scheduled != TIME_UNSET && record->volumes != NULL)
+    if (scheduled->object != NULL && !is_past(ready) && record->volumes != NULL)
         find_volume_times(walk, record, &times);
     if (walk->times != NULL)
         g_array_append_val(walk->times->pods, times);
@@ -278,7 +286,8 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
         .gone = firsts.of[MILESTONE_CLAIM_GONE].at,
     };
 
-    times.volume = times.bound == TIME_UNSET ? NULL : milestones_volume_of(log, claim);
+    times.volume =
+        firsts.of[MILESTONE_CLAIM_BOUND].object == NULL ? NULL : milestones_volume_of(log, claim);
     if (times.volume != NULL)
         find_firsts(walk, times.volume, times.volume->incarnation, volume_kinds,
                     G_N_ELEMENTS(volume_kinds), &firsts);

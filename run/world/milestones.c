@@ -23,6 +23,7 @@ typedef struct {
 
 struct Milestones {
     Sim *sim;
+    const ApiServer *api;
     Objects *objects;
     GPtrArray *blocks; /* the log: of Block (owned) */
     unsigned n_milestones;
@@ -151,7 +152,10 @@ add_with_code(Milestones *self,
 static void
 add(Milestones *self, MilestoneKind kind, const ObjectKey *object, const char *node)
 {
-    add_with_code(self, kind, object, node, sim_now(self->sim), sim_cause(self->sim), CSI_OK);
+    gboolean is_old = api_server_is_importing(self->api);
+
+    add_with_code(self, kind, object, node, is_old ? TIME_UNSET : sim_now(self->sim),
+                  sim_cause(self->sim), CSI_OK);
 }
 
 /* ---- At the API server ---- */
@@ -506,6 +510,7 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     Milestones *self = g_new0(Milestones, 1);
 
     self->sim = sim;
+    self->api = cluster_api(cluster);
     self->objects = objects;
     self->blocks = g_ptr_array_new_with_free_func(block_free);
     self->nodes = g_ptr_array_new();

@@ -5,7 +5,8 @@
 #include "models/csi/csi.h"
 
 /* The milestones of each object with their times: observed at the API server and the drivers, never
- * asked of a model. */
+ * asked of a model. An object that is imported with a uid passed those that its state shows before
+ * the run: a time stamp of a cluster has whole seconds, and only some milestones have one. */
 
 #define MILESTONES(X)                                                                              \
     X(CLAIM_CREATED, "created")                                                                    \
@@ -70,13 +71,13 @@ typedef enum {
 
 const char *milestone_name(MilestoneKind kind);
 
-/* A milestone. The log is in order of time, and the milestones of one object are chained. This is a
- * copy: the log itself is packed. */
+/* A milestone. The log begins with those before the run; then it is in order of time, and the
+ * milestones of one object are chained. This is a copy: the log itself is packed. */
 typedef struct {
     const ObjectKey *object;
     const char
         *node; /* interned: of milestones of a volume on a node, and of POD_SCHEDULED; NULL: none */
-    SimTime at;
+    SimTime at;           /* TIME_UNSET: at an unknown time before the run */
     uint32_t previous;    /* the previous milestone of the same object: index + 1; 0: none */
     SimCauseId cause;     /* its cause, for attribution */
     uint16_t incarnation; /* of the object */

@@ -299,6 +299,13 @@ event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
 
 /* ---- Writes ---- */
 
+/* Objects that are older than the run: no component of this run has made them. */
+static gboolean
+is_importing(const Telemetry *self)
+{
+    return api_server_is_importing(cluster_api(self->cluster));
+}
+
 static void
 claim_written(Telemetry *self, const Claim *before, const Claim *after)
 {
@@ -315,9 +322,10 @@ claim_written(Telemetry *self, const Claim *before, const Claim *after)
     if (after->phase != CLAIM_BOUND || past->asked_at == TIME_UNSET ||
         (before != NULL && before->phase == CLAIM_BOUND))
         return;
-    sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "provision",
-                                     or_empty(driver)),
-                       sim_now(self->sim) - past->asked_at);
+    if (!is_importing(self))
+        sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager,
+                                         "provision", or_empty(driver)),
+                           sim_now(self->sim) - past->asked_at);
     past->asked_at = TIME_UNSET;
 }
 
@@ -328,7 +336,8 @@ volume_provisioned(Telemetry *self, const Volume *volume)
     const char *class = or_empty(volume_class(volume));
     const SimTime *started = g_hash_table_lookup(self->started, volume->meta.key->name);
 
-    sim_series_add(metric_series(self->metrics, METRIC_PROVISIONED, provisioner, class, ""), 1);
+    if (!is_importing(self))
+        sim_series_add(metric_series(self->metrics, METRIC_PROVISIONED, provisioner, class, ""), 1);
     if (started != NULL)
         sim_series_observe(
             metric_series(self->metrics, METRIC_PROVISION_DURATION, provisioner, class, ""),

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/results/results.h"
+#include "run/results/snapshot.h"
+
+/* Runs that begin with the objects of a running cluster: what counts as a stage, and what does not.
+ */
+
+#define HEAD                                                                                       \
+    "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: start}\nspec:\n"                  \
+    "  nodes: [{name: 'n-%d', count: 3, zones: [a]}]\n"                                            \
+    "  drivers: [{name: d.example.com, profile: aws-ebs-gp3}]\n"
+
+#define PLAIN                                                                                      \
+    "---\n"                                                                                        \
+    "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: plain, namespace: default}\n"        \
+    "spec:\n"                                                                                      \
+    "  replicas: 1\n  selector: {matchLabels: {app: plain}}\n"                                     \
+    "  template:\n"                                                                                \
+    "    metadata: {labels: {app: plain}}\n"                                                       \
+    "    spec: {containers: [{name: c, image: i}]}\n"
+
+/* The cluster that is dumped: StatefulSets that have started, or are starting. */
+static const char origin[] = HEAD "  until: 2m\n"
+                                  "---\n"
+                                  "apiVersion: storage.k8s.io/v1\nkind: StorageClass\n"
+                                  "metadata: {name: disks}\nprovisioner: d.example.com\n"
+                                  "volumeBindingMode: WaitForFirstConsumer\n"
+                                  "---\n"
+                                  "apiVersion: apps/v1\nkind: StatefulSet\n"
+                                  "metadata: {name: web, namespace: default}\n"
+                                  "spec:\n"
+                                  "  serviceName: web\n  replicas: 3\n"
+                                  "  podManagementPolicy: Parallel\n"
+                                  "  selector: {matchLabels: {app: web}}\n"
+                                  "  template:\n"
+                                  "    metadata: {labels: {app: web}}\n"
+                                  "    spec:\n"
+                                  "      containers: [{name: c, image: i, volumeMounts: "
+                                  "[{name: data, mountPath: /d}]}]\n"
+                                  "  volumeClaimTemplates:\n"
+                                  "    - metadata: {name: data}\n"
+                                  "      spec:\n"
+                                  "        accessModes: [ReadWriteOnce]\n"
+                                  "        storageClassName: disks\n"
+                                  "        resources: {requests: {storage: 1Gi}}\n" PLAIN;
+
+/* The same cluster goes on from the dump, and grows by a pod; another pod starts anew. */
+static const char successor[] =
+    "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: start}\nspec:\n"
+    "  drivers: [{name: d.example.com, profile: aws-ebs-gp3}]\n"
+    "  until: 5m\n"
+    "  manifests: dump.json\n"
+    "  workload:\n"
+    "    - {at: 60s, scale: {name: web, replicas: 4}}\n"
+    "    - {at: 90s, delete: {kind: Pod, name: plain-0}}\n";
+
+typedef struct {
+    char *folder;
+    Scenario *scenario;
+    Run *run;
+} World;
+
+static World
+world_new(const char *text, json_t *dump /* taken */)
+{
+    World self = {.folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL)};
+    g_autofree char *file = g_build_filename(self.folder, "scenario.yaml", NULL);
+    g_autofree char *objects = g_build_filename(self.folder, "dump.json", NULL);
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(GError) error = NULL;
+
+    assert_true(g_file_set_contents(file, text, -1, NULL));
+    if (dump != NULL) {
+        json_t *list =
+            json_pack("{s:s, s:s, s:o}", "apiVersion", "v1", "kind", "List", "items", dump);
+        assert_int_equal(json_dump_file(list, objects, 0), 0);
+        json_decref(list);
+    }
+    self.scenario = scenario_load(file, &options, &faults);
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *message = file_fault_text(faults->pdata[i]);
+        print_message("%s\n", message);
+    }
+    assert_non_null(self.scenario);
+    self.run = run_new(self.scenario, &(RunOptions){.seed = 7}, &error);
+    assert_null(error);
+    remove(objects);
+    remove(file);
+    rmdir(self.folder);
+    return self;
+}
+
+static void
+world_clear(World *self)
+{
+    run_free(self->run);
+    scenario_free(self->scenario);
+    g_free(self->folder);
+}
+
+static json_t *
+dump_at(SimTime at)
+{
+    World world = world_new(origin, NULL);
+
+    assert_int_equal(run_advance(world.run, at), RUN_DONE);
+    json_t *dump = snapshot_take(world.run);
+    world_clear(&world);
+    return dump;
+}
+
+static unsigned
+count(const Stages *stages, Stage stage)
+{
+    return stages->samples[stage].values->len;
+}
+
+static void
+objects_of_the_start_have_no_stages(void **state)
+{
+    (void)state;
+    World world = world_new(successor, dump_at(SIM_MINUTE));
+    assert_int_equal(run_execute(world.run), RUN_DONE);
+    g_autoptr(Stages) stages = stages_new(world.run);
+
+    /* Four pods were Ready. web-3 is new, and plain-0 is made anew. */
+    assert_int_equal(stages_pods(stages)->len, 6);
+    assert_int_equal(count(stages, STAGE_POD_START), 2);
+    assert_int_equal(count(stages, STAGE_SCHEDULE), 2);
+    assert_int_equal(count(stages, STAGE_STOP), 1);
+    assert_int_equal(count(stages, STAGE_BIND), 1);
+    assert_int_equal(count(stages, STAGE_PROVISION), 1);
+    world_clear(&world);
+}
+
+/* The files of a run show no time for what happened before it. */
+static void
+files_have_no_times_before_the_start(void **state)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL), *text = NULL, *pods = NULL;
+    const RunOptions measured = {.seed = 7, .measured = TRUE};
+
+    (void)state;
+    World world = world_new(successor, dump_at(SIM_MINUTE));
+    run_free(world.run);
+    world.run = run_new(world.scenario, &measured, &error);
+    assert_int_equal(run_execute(world.run), RUN_DONE);
+    g_autoptr(Stages) stages = stages_new(world.run);
+    assert_true(results_write_run(world.run, stages, folder, &error));
+    g_autofree char *milestones = g_build_filename(folder, "milestones.jsonl", NULL);
+    g_autofree char *objects = g_build_filename(folder, "objects.csv", NULL);
+    assert_true(g_file_get_contents(milestones, &text, NULL, NULL));
+    assert_null(strstr(text, "\"t\":-"));
+    assert_null(strstr(text, "\"name\":\"web-1\""));
+    assert_non_null(strstr(text, "\"name\":\"web-3\""));
+    assert_true(g_file_get_contents(objects, &pods, NULL, NULL));
+    assert_non_null(strstr(pods, "\npod,default,web-1,0,n-"));
+    assert_null(strstr(pods, ",-"));
+    results_remove_run(folder);
+    rmdir(folder);
+    world_clear(&world);
+}
+
+/* The milestone at the end of a stage, if the object passed it before the run. */
+static gboolean
+is_of_start(const Milestones *log, const StageRecord *record, MilestoneKind created)
+{
+    for (uint32_t i = milestones_last(log, record->object); i != 0;) {
+        const Milestone milestone = milestones_at(log, i - 1);
+        if (milestone.kind == created && milestone.incarnation == record->incarnation)
+            return milestone.at == TIME_UNSET;
+        i = milestone.previous;
+    }
+    return FALSE;
+}
+
+/* Property: whenever the dump was taken, both ends of each stage lie in the run, and no stage that
+ * begins with an object's creation is of an object of the start. */
+static void
+stages_lie_in_the_run(void **state)
+{
+    unsigned n_mid_start = 0;
+
+    (void)state;
+    for (SimTime at = SIM_SECOND; at < 30 * SIM_SECOND; at += 1700 * SIM_MS) {
+        World world = world_new(successor, dump_at(at));
+        assert_int_equal(run_execute(world.run), RUN_DONE);
+        g_autoptr(Stages) stages = stages_new(world.run);
+        const GArray *records = stages_records(stages);
+        assert_true(records->len > 0);
+        for (unsigned i = 0; i < records->len; i++) {
+            const StageRecord *record = &g_array_index(records, StageRecord, i);
+            const Milestones *log = run_milestones(world.run);
+            Stage stage = record->stage;
+            assert_true(record->from >= 0 && record->to >= record->from);
+            gboolean pod_is_old =
+                record->object->kind == KIND_POD && is_of_start(log, record, MILESTONE_POD_CREATED);
+            gboolean claim_is_old = record->object->kind == KIND_CLAIM &&
+                                    is_of_start(log, record, MILESTONE_CLAIM_CREATED);
+            assert_false(pod_is_old && (stage == STAGE_SCHEDULE || stage == STAGE_POD_START));
+            assert_false(claim_is_old && stage == STAGE_BIND);
+            n_mid_start += pod_is_old && stage == STAGE_START;
+        }
+        assert_true(count(stages, STAGE_POD_START) >= 2);
+        world_clear(&world);
+    }
+    assert_true(n_mid_start > 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objects_of_the_start_have_no_stages),
+        cmocka_unit_test(files_have_no_times_before_the_start),
+        cmocka_unit_test(stages_lie_in_the_run),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

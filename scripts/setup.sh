@@ -3,7 +3,7 @@
 # Everything goes into build/; what the tools say goes into a log there, and what matters of it is shown if one fails.
 
 build_packages='autoconf automake libtool pkg-config gcc libc6-dev make libglib2.0-dev libglib2.0-dev-bin libjansson-dev
-    libyaml-dev libgsl-dev libsqlite3-dev libmount-dev libblkid-dev libcmocka-dev libreadline-dev liblzma-dev gettext
+    libyaml-dev libgsl-dev libsqlite3-dev libmount-dev libblkid-dev libcmocka-dev libreadline-dev libarchive-dev gettext
     gnuplot-nox'
 check_packages="$build_packages clang clang-format git xz-utils e2fsprogs xfsprogs valgrind"
 

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "packed.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES ((gsize)256 * 1024) /* of one read */
+
+struct PackedFile {
+    char *path;
+    int fd;
+    struct archive *archive;
+    gboolean is_empty; /* libarchive finds no entry in a file without a byte */
+    /* Of packed_file_line(): */
+    const char *rest; /* borrowed from the archive */
+    gsize n_rest;
+    GString *line; /* of two blocks or more */
+    guint64 n_lines;
+};
+
+static gboolean
+fail(const char *path, int code, const char *why, GError **error)
+{
+    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path, why);
+    return FALSE;
+}
+
+/* libarchive says "truncated gzip input" and the like. */
+static gboolean
+fail_reading(PackedFile *self, GError **error)
+{
+    const char *why = archive_error_string(self->archive);
+    int code = archive_errno(self->archive);
+
+    if (why == NULL)
+        why = "cannot be read";
+    if (code > 0) /* of the system; else of libarchive */
+        return fail(self->path, code, why, error);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: damaged: %s", self->path, why);
+    return FALSE;
+}
+
+static gboolean
+begin(PackedFile *self, GError **error)
+{
+    struct archive_entry *entry;
+
+    self->archive = archive_read_new();
+    archive_read_support_filter_gzip(self->archive);
+    archive_read_support_filter_xz(self->archive);
+    archive_read_support_filter_zstd(self->archive);
+    archive_read_support_format_raw(self->archive);
+    archive_read_support_format_empty(self->archive);
+    if (archive_read_open_fd(self->archive, self->fd, BLOCK_BYTES) != ARCHIVE_OK)
+        return fail_reading(self, error);
+    int result = archive_read_next_header(self->archive, &entry);
+    self->is_empty = result == ARCHIVE_EOF;
+    return result == ARCHIVE_OK || self->is_empty || fail_reading(self, error);
+}
+
+PackedFile *
+packed_file_open(const char *path, GError **error)
+{
+    g_autoptr(PackedFile) self = g_new0(PackedFile, 1);
+
+    self->path = g_strdup(path);
+    self->line = g_string_new(NULL);
+    self->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (self->fd < 0) {
+        int code = errno;
+        fail(path, code, g_strerror(code), error);
+        return NULL;
+    }
+    return begin(self, error) ? g_steal_pointer(&self) : NULL;
+}
+
+void
+packed_file_free(PackedFile *self)
+{
+    if (self == NULL)
+        return;
+    if (self->archive != NULL)
+        archive_read_free(self->archive);
+    if (self->fd >= 0)
+        close(self->fd);
+    g_string_free(self->line, TRUE);
+    g_free(self->path);
+    g_free(self);
+}
+
+gssize
+packed_file_next(PackedFile *self, const char **data, GError **error)
+{
+    const void *block;
+    size_t n = 0;
+    la_int64_t offset;
+
+    while (!self->is_empty) {
+        int result = archive_read_data_block(self->archive, &block, &n, &offset);
+        if (result == ARCHIVE_EOF)
+            break;
+        if (result != ARCHIVE_OK)
+            return fail_reading(self, error) ? 0 : -1;
+        *data = block;
+        if (n > 0)
+            return (gssize)n;
+    }
+    return 0;
+}
+
+/* Returns: FALSE: the line is too long */
+static gboolean
+keep(PackedFile *self, gsize n, gsize length_max)
+{
+    if (self->line->len + n > length_max)
+        return FALSE;
+    g_string_append_len(self->line, self->rest, (gssize)n);
+    return TRUE;
+}
+
+static int
+fail_long(PackedFile *self, gsize length_max, GError **error)
+{
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                "%s:%" G_GUINT64_FORMAT ": the line is longer than %" G_GSIZE_FORMAT " bytes",
+                self->path, self->n_lines + 1, length_max);
+    return -1;
+}
+
+int
+packed_file_line(
+    PackedFile *self, const char **line, gsize *length, gsize length_max, GError **error)
+{
+    g_string_truncate(self->line, 0);
+    for (;;) {
+        const char *end = self->n_rest > 0 ? memchr(self->rest, '\n', self->n_rest) : NULL;
+        gsize n = end != NULL ? (gsize)(end - self->rest) : self->n_rest;
+        gboolean is_whole = end != NULL && self->line->len == 0 && n <= length_max;
+        if (!is_whole && !keep(self, n, length_max))
+            return fail_long(self, length_max, error);
+        *line = is_whole ? self->rest : self->line->str;
+        *length = is_whole ? n : self->line->len;
+        if (end != NULL) {
+            self->rest = end + 1;
+            self->n_rest -= n + 1;
+            self->n_lines++;
+            return 1;
+        }
+        gssize n_next = packed_file_next(self, &self->rest, error);
+        self->n_rest = n_next > 0 ? (gsize)n_next : 0;
+        if (n_next < 0)
+            return -1;
+        if (n_next == 0) {
+            self->n_lines += *length > 0;
+            return *length > 0 ? 1 : 0; /* the last line may lack its line feed */
+        }
+    }
+}
+
+guint64
+packed_file_n_lines(const PackedFile *self)
+{
+    return self->n_lines;
+}
+
+/* Returns: whether the file begins as a packed one; a pipe is not looked into */
+static gboolean
+looks_packed(const char *path)
+{
+    static const struct {
+        const char *bytes;
+        gsize n;
+    } magics[] = {
+        {"\x1f\x8b",         2},
+        {"\xfd\x37zXZ",      5},
+        {"\x28\xb5\x2f\xfd", 4},
+    };
+    char head[8] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, head, sizeof head, 0) : 0;
+
+    if (fd >= 0)
+        close(fd);
+    for (unsigned i = 0; i < G_N_ELEMENTS(magics); i++)
+        if (n >= (ssize_t)magics[i].n && memcmp(head, magics[i].bytes, magics[i].n) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+gboolean
+packed_get_contents(const char *path, char **contents, gsize *length, GError **error)
+{
+    const char *data;
+    gssize n;
+
+    if (!looks_packed(path)) /* one allocation of the right size */
+        return g_file_get_contents(path, contents, length, error);
+    g_autoptr(PackedFile) file = packed_file_open(path, error);
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (file == NULL)
+        return FALSE;
+    while ((n = packed_file_next(file, &data, error)) > 0)
+        g_string_append_len(text, data, n);
+    if (n < 0)
+        return FALSE;
+    if (length != NULL)
+        *length = text->len;
+    *contents = g_string_free(g_steal_pointer(&text), FALSE);
+    return TRUE;
+}
+
+static la_ssize_t
+gather(struct archive *archive, void *data, const void *bytes, size_t n)
+{
+    (void)archive;
+    g_byte_array_append(data, bytes, (guint)n);
+    return (la_ssize_t)n;
+}
+
+GBytes *
+packed_xz(const char *text, gsize length, GError **error)
+{
+    GByteArray *packed = g_byte_array_new();
+    struct archive *archive = archive_write_new();
+    struct archive_entry *entry = archive_entry_new();
+    gboolean done;
+
+    archive_write_add_filter_xz(archive);
+    archive_write_set_format_raw(archive);
+    archive_write_set_options(archive, "xz:compression-level=3");
+    archive_write_set_bytes_in_last_block(archive, 1);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    done = archive_write_open(archive, packed, NULL, gather, NULL) == ARCHIVE_OK &&
+           archive_write_header(archive, entry) == ARCHIVE_OK &&
+           archive_write_data(archive, text, length) == (la_ssize_t)length &&
+           archive_write_close(archive) == ARCHIVE_OK;
+    if (!done)
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "xz: %s",
+                    archive_error_string(archive));
+    archive_entry_free(entry);
+    archive_write_free(archive);
+    GBytes *bytes = g_byte_array_free_to_bytes(packed);
+    if (done)
+        return bytes;
+    g_bytes_unref(bytes);
+    return NULL;
+}

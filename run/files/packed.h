@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* Reads files that may be packed with gzip, xz or zstd: the contents tell, not the name. The whole
+ * file is never in memory. */
+typedef struct PackedFile PackedFile;
+
+/**
+ * packed_file_open:
+ * @path: may be a pipe
+ * @error: %G_FILE_ERROR, with the path
+ * Returns: (owned)
+ */
+PackedFile *packed_file_open(const char *path, GError **error);
+void packed_file_free(PackedFile *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PackedFile, packed_file_free)
+
+/**
+ * packed_file_next:
+ * @data: (out) (borrowed): the next bytes, until the next call
+ * @error: %G_FILE_ERROR, with the path: it cannot be read, or is damaged or cut off
+ * Returns: their number, at least 1; 0 at the end; -1 with @error
+ */
+gssize packed_file_next(PackedFile *self, const char **data, GError **error);
+
+/**
+ * packed_file_line:
+ * @line: (out) (borrowed): the next line without its line feed, until the next call; not terminated
+ * @length_max: in bytes; a longer line is an error
+ * Returns: 1; 0 at the end; -1 with @error, %G_FILE_ERROR with the path and, if it is too long, the
+ * line's number. Not to be mixed with packed_file_next()
+ */
+int packed_file_line(
+    PackedFile *self, const char **line, gsize *length, gsize length_max, GError **error);
+/* The number of lines that packed_file_line() has returned. */
+guint64 packed_file_n_lines(const PackedFile *self);
+
+/* The same as g_file_get_contents(). */
+gboolean packed_get_contents(const char *path, char **contents, gsize *length, GError **error);
+/* Packs @text with xz. (owned) */
+GBytes *packed_xz(const char *text, gsize length, GError **error);

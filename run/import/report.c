@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report.h"
+
+#include <stdarg.h>
+
+#define N_EXAMPLES 3
+
+typedef struct {
+    char *text;
+    guint64 n; /* 0: a sentence, which is not counted */
+    GPtrArray *examples;
+} Line;
+
+struct ImportReport {
+    GPtrArray *lines[REPORT_N_PARTS];  /* of Line */
+    GHashTable *found[REPORT_N_PARTS]; /* text -> Line (borrowed) */
+};
+
+static void
+line_free(void *data)
+{
+    Line *line = data;
+
+    g_free(line->text);
+    g_ptr_array_unref(line->examples);
+    g_free(line);
+}
+
+ImportReport *
+import_report_new(void)
+{
+    ImportReport *self = g_new0(ImportReport, 1);
+
+    for (unsigned i = 0; i < REPORT_N_PARTS; i++) {
+        self->lines[i] = g_ptr_array_new_with_free_func(line_free);
+        self->found[i] = g_hash_table_new(g_str_hash, g_str_equal);
+    }
+    return self;
+}
+
+void
+import_report_free(ImportReport *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < REPORT_N_PARTS; i++) {
+        g_hash_table_unref(self->found[i]);
+        g_ptr_array_unref(self->lines[i]);
+    }
+    g_free(self);
+}
+
+static Line *
+get_line(ImportReport *self, ReportPart part, const char *text)
+{
+    Line *line = g_hash_table_lookup(self->found[part], text);
+
+    if (line == NULL) {
+        line = g_new0(Line, 1);
+        line->text = g_strdup(text);
+        line->examples = g_ptr_array_new_with_free_func(g_free);
+        g_ptr_array_add(self->lines[part], line);
+        g_hash_table_insert(self->found[part], line->text, line);
+    }
+    return line;
+}
+
+void
+import_report_say(ImportReport *self, ReportPart part, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    get_line(self, part, text);
+}
+
+void
+import_report_count(ImportReport *self, ReportPart part, const char *reason, const char *example)
+{
+    Line *line = get_line(self, part, reason);
+
+    line->n++;
+    if (example != NULL && line->examples->len < N_EXAMPLES)
+        g_ptr_array_add(line->examples, g_strdup(example));
+}
+
+guint64
+import_report_counted(const ImportReport *self, ReportPart part, const char *reason)
+{
+    const Line *line = g_hash_table_lookup(self->found[part], reason);
+
+    return line != NULL ? line->n : 0;
+}
+
+static void
+print_line(GString *text, const Line *line)
+{
+    g_string_append_printf(text, "- %s", line->text);
+    if (line->n > 0)
+        g_string_append_printf(text, ": %" G_GUINT64_FORMAT, line->n);
+    for (unsigned i = 0; i < line->examples->len; i++)
+        g_string_append_printf(text, "%s`%s`", i == 0 ? " (" : ", ",
+                               (const char *)line->examples->pdata[i]);
+    if (line->examples->len > 0)
+        g_string_append(text, line->n > line->examples->len ? ", …)" : ")");
+    g_string_append_c(text, '\n');
+}
+
+char *
+import_report_text(const ImportReport *self)
+{
+    static const char *const titles[] = {"Taken", "Guessed", "Left out"};
+    GString *text = g_string_new("# Import\n");
+
+    for (unsigned part = 0; part < REPORT_N_PARTS; part++) {
+        g_string_append_printf(text, "\n## %s\n\n", titles[part]);
+        for (unsigned i = 0; i < self->lines[part]->len; i++)
+            print_line(text, self->lines[part]->pdata[i]);
+        if (self->lines[part]->len == 0)
+            g_string_append(text, "Nothing.\n");
+    }
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* The report of an import, import.md: what was taken, what was guessed, and what was left out. */
+typedef struct ImportReport ImportReport;
+
+typedef enum {
+    REPORT_TAKEN,
+    REPORT_GUESSED, /* with the reason */
+    REPORT_LEFT_OUT,
+    REPORT_N_PARTS,
+} ReportPart;
+
+ImportReport *import_report_new(void);
+void import_report_free(ImportReport *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportReport, import_report_free)
+
+/* Adds a line, a whole sentence. A line that is there already is not added again. */
+void import_report_say(ImportReport *self, ReportPart part, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+/* Counts one more of @reason ("Secrets: only their names"), and keeps the first three examples.
+ * @example: (nullable) */
+void
+import_report_count(ImportReport *self, ReportPart part, const char *reason, const char *example);
+/* How often that reason was counted. */
+guint64 import_report_counted(const ImportReport *self, ReportPart part, const char *reason);
+/* The report in Markdown, in the order in which lines and reasons came. (owned) */
+char *import_report_text(const ImportReport *self);

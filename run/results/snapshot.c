@@ -140,31 +140,60 @@ container_state(const Pod *pod, json_t *started_at)
     return json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
 }
 
+/* Returns: (owned): a container's status as of now. @known: the status in the initial state
+ * (nullable): what it says stays as long as the container is in the same state */
+static json_t *
+container_status(const Pod *pod, json_t *container, json_t *known, json_t *started_at)
+{
+    /* the kubelet's report stays even while the node, and so the pod, is not ready */
+    gboolean is_ready = pod->phase == POD_RUNNING && pod->containers_ready.status == CONDITION_TRUE;
+    json_t *status = known != NULL
+                         ? json_copy(known)
+                         : json_pack("{s:O, s:O*}", "name", json_object_get(container, "name"),
+                                     "image", json_object_get(container, "image"));
+    json_auto_t *state = container_state(pod, started_at);
+    const char *word = json_object_iter_key(json_object_iter(state));
+
+    json_object_set_new(status, "ready", json_boolean(is_ready));
+    json_object_set_new(
+        status, "restartCount",
+        json_integer(json_integer_value(json_object_get(known, "restartCount")) + pod->restarts));
+    if (json_object_get(json_object_get(known, "state"), word) == NULL)
+        json_object_set(status, "state", state);
+    return status;
+}
+
+static json_t *
+find_by_name(json_t *items, json_t *name)
+{
+    json_t *item;
+    gsize i;
+
+    json_array_foreach(items, i, item)
+        if (json_equal(json_object_get(item, "name"), name))
+            return item;
+    return NULL;
+}
+
 /* Adds the states of containers, as a container runtime would report them. Containers start and
- * stop together here, so the pod's phase and conditions tell them. A pod of the initial state may
- * have them already. */
+ * stop together here, so the pod's phase and conditions tell them. */
 static void
 complete_pod(json_t *json, const Pod *pod)
 {
-    json_t *status = json_object_get(json, "status"), *container, *statuses;
+    json_t *status = json_object_get(json, "status"), *container;
     json_t *containers = json_object_get(json_object_get(json, "spec"), "containers");
-    /* the kubelet's report stays even while the node, and so the pod, is not ready */
-    gboolean are_ready = pod->containers_ready.status == CONDITION_TRUE;
+    json_t *started_at = json_object_get(status, "startTime");
+    json_t *known = json_object_get(status, "containerStatuses");
     gsize i;
 
-    if (json_object_get(status, "startTime") == NULL ||
-        json_object_get(status, "containerStatuses") != NULL)
+    if (started_at == NULL)
         return;
-    statuses = json_array();
-    json_array_foreach(containers, i, container) {
-        json_t *state = container_state(pod, json_object_get(status, "startTime"));
-
-        json_array_append_new(statuses, json_pack("{s:O, s:O*, s:b, s:i, s:o}", "name",
-                                                  json_object_get(container, "name"), "image",
-                                                  json_object_get(container, "image"), "ready",
-                                                  pod->phase == POD_RUNNING && are_ready,
-                                                  "restartCount", pod->restarts, "state", state));
-    }
+    json_t *statuses = json_array();
+    json_array_foreach(containers, i, container)
+        json_array_append_new(
+            statuses,
+            container_status(pod, container,
+                             find_by_name(known, json_object_get(container, "name")), started_at));
     json_object_set_new(status, "containerStatuses", statuses);
 }
 

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "stories.h"
+
+#include <string.h>
+
+#include "models/api/pod.h"
+#include "models/api/snapshot.h"
+#include "models/api/volume.h"
+#include "models/csi/csi.h"
+
+typedef struct {
+    const char *teller; /* interned: who wrote, or a group of calls */
+    char *name;         /* as the run has it */
+    char *text;
+} Line;
+
+struct Stories {
+    Run *run;
+    const char *writer;     /* of the write that is being carried out */
+    GArray *instants;       /* of SimTime */
+    GPtrArray *lines;       /* of Line */
+    GHashTable *plain_of;   /* name or uid of the run -> word without draws */
+    GHashTable *last_calls; /* name -> text, of char *: before stories_begin() */
+    GRegex *words, *times;
+};
+
+static void
+line_free(void *data)
+{
+    Line *self = data;
+
+    g_free(self->name);
+    g_free(self->text);
+    g_free(self);
+}
+
+static void
+add_line(Stories *self, const char *teller, char *name, char *text)
+{
+    Line *line = g_new(Line, 1);
+
+    *line = (Line){g_intern_string(teller), name, text};
+    g_ptr_array_add(self->lines, line);
+}
+
+/* ---- Names ---- */
+
+static void
+call_it(Stories *self, const char *name, char *plain)
+{
+    g_hash_table_replace(self->plain_of, g_strdup(name), plain);
+}
+
+static char *
+plain_volume(const Volume *volume)
+{
+    if (!g_str_has_prefix(object_name(&volume->meta), "pvc-") || volume->claim_ref.claim == NULL)
+        return NULL;
+    return g_strdup_printf("pv-of-%s", volume->claim_ref.claim->name);
+}
+
+static char *
+plain_pod(const Object *pod)
+{
+    for (unsigned i = 0; pod->owners != NULL && i < pod->owners->n_items; i++)
+        if (!g_str_equal(pod->owners->items[i].kind, "StatefulSet"))
+            return g_strdup_printf("pod-of-%s", pod->owners->items[i].name);
+    return NULL;
+}
+
+/* What to call an object whose name is drawn or made from a uid. Returns: (owned): NULL: its name
+ * is its own */
+static char *
+plain_name(const Object *object)
+{
+    ObjectKind kind = object_kind(object);
+
+    if (kind == KIND_VOLUME)
+        return plain_volume(VOLUME_CONST(object));
+    if (kind == KIND_POD)
+        return plain_pod(object);
+    if (kind == KIND_SNAPSHOT_CONTENT)
+        return g_str_has_prefix(object_name(object), "snapcontent-") ? g_strdup("content") : NULL;
+    return kind == KIND_ATTACHMENT                      ? g_strdup("attachment")
+           : kind == KIND_STORAGE_CAPACITY              ? g_strdup("capacity")
+           : kind == KIND_NODE || kind == KIND_CSI_NODE ? g_strdup("node")
+                                                        : NULL;
+}
+
+static void
+learn(Stories *self, const Object *object)
+{
+    char uid[OBJECT_UID_BUFFER];
+    char *plain = plain_name(object);
+
+    call_it(self, object_uid_format(object->uid, uid), g_strdup("uid"));
+    if (plain != NULL)
+        call_it(self, object_name(object), plain);
+    if (object_kind(object) == KIND_VOLUME && VOLUME_CONST(object)->source != NULL &&
+        VOLUME_CONST(object)->source->handle != NULL && plain != NULL)
+        call_it(self, VOLUME_CONST(object)->source->handle, g_strdup(plain));
+}
+
+static gboolean
+put_plain(const GMatchInfo *match, GString *result, void *data)
+{
+    const Stories *self = data;
+    g_autofree char *word = g_match_info_fetch(match, 0);
+    const char *plain = g_hash_table_lookup(self->plain_of, word);
+
+    g_string_append(result, plain != NULL ? plain : word);
+    return FALSE;
+}
+
+char *
+stories_plain(Stories *self, const char *text)
+{
+    g_autofree char *timeless = g_regex_replace_literal(self->times, text, -1, 0, "TIME", 0, NULL);
+
+    return g_regex_replace_eval(self->words, timeless, -1, 0, 0, put_plain, self, NULL);
+}
+
+/* ---- Writes ---- */
+
+static gboolean
+is_left_out(const char *path, const char *before, const char *after)
+{
+    static const char *const left_out[] = {"metadata.uid",
+                                           "metadata.creationTimestamp",
+                                           "metadata.finalizers", /* see add_finalizers() */
+                                           "spec.claimRef.resourceVersion",
+                                           "status.lastPhaseTransitionTime",
+                                           NULL};
+
+    return g_strv_contains(left_out, path) ||
+           /* whether a time stamp changes between two writes depends on a full second */
+           (before != NULL && after != NULL && g_str_has_suffix(path, "ime"));
+}
+
+static void
+add_change(void *data, const char *path, const char *before, const char *after)
+{
+    if (!is_left_out(path, before, after))
+        g_string_append_printf(data, "    %s = %s\n", path, after == NULL ? "(gone)" : after);
+}
+
+/* Several writers remove their finalizers in any order: what counts is who comes and who goes. */
+static void
+add_finalizers(GString *text, const StringList *some, const StringList *others, char mark)
+{
+    for (unsigned i = 0; some != NULL && i < some->n_items; i++)
+        if (!string_list_has(others, some->items[i]))
+            g_string_append_printf(text, "    finalizer %c %s\n", mark, some->items[i]);
+}
+
+/* Lists whose order means nothing become objects by @key. */
+static void
+key_list(json_t *object, const char *list, const char *key)
+{
+    json_t *status = json_object_get(object, "status");
+    json_t *items = json_object_get(status, list), *item;
+    gsize i;
+
+    if (!json_is_array(items))
+        return;
+    json_t *keyed = json_object();
+    json_array_foreach(items, i, item) {
+        json_t *copy = json_copy(item);
+        json_object_del(copy, "lastHeartbeatTime");
+        json_object_del(copy, "lastTransitionTime");
+        json_object_del(copy, "lastProbeTime");
+        json_object_set_new(keyed, json_string_value(json_object_get(item, key)), copy);
+    }
+    json_object_set_new(status, list, keyed);
+}
+
+/* Takes @object. Returns: (owned): what is compared of it */
+static json_t *
+simplify(json_t *object)
+{
+    key_list(object, "conditions", "type");
+    /* see add_volumes() */
+    json_object_del(json_object_get(object, "status"), "volumesAttached");
+    json_object_del(json_object_get(object, "status"), "volumesInUse");
+    return object;
+}
+
+static const StringList *
+volumes_in_use(const Object *node)
+{
+    return node == NULL ? NULL : ((const Node *)node)->volumes_in_use;
+}
+
+static const StringList *
+volumes_attached(const Object *node)
+{
+    return node == NULL ? NULL : ((const Node *)node)->volumes_attached;
+}
+
+/* How many volumes one write of a node brings depends on the phases of loops: each volume has its
+ * own story. */
+static void
+add_volumes(Stories *self, const StringList *some, const StringList *others, const char *text)
+{
+    for (unsigned i = 0; some != NULL && i < some->n_items; i++)
+        if (!string_list_has(others, some->items[i]))
+            add_line(self, "nodes", g_strdup(some->items[i]), g_strdup(text));
+}
+
+static void
+see_node(Stories *self, const Object *before, const Object *after)
+{
+    add_volumes(self, volumes_in_use(after), volumes_in_use(before), "    in use\n");
+    add_volumes(self, volumes_in_use(before), volumes_in_use(after), "    not in use\n");
+    add_volumes(self, volumes_attached(after), volumes_attached(before), "    attached\n");
+    add_volumes(self, volumes_attached(before), volumes_attached(after), "    not attached\n");
+}
+
+static char *
+story_name(const Object *object)
+{
+    return g_strdup_printf("%s %s", kind_class(object_kind(object))->kind, object->key->text);
+}
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    Stories *self = data;
+    const Object *object = after != NULL ? after : before;
+    json_auto_t *old = before == NULL ? json_object() : simplify(object_to_json(before));
+    json_auto_t *new = after == NULL ? json_object() : simplify(object_to_json(after));
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    learn(self, object);
+    if (object_kind(object) == KIND_LEASE)
+        return;
+    if (object_kind(object) == KIND_NODE)
+        see_node(self, before, after);
+    if (after != NULL)
+        snapshot_compare_fields(old, new, add_change, text);
+    add_finalizers(text, before == NULL ? NULL : before->finalizers,
+                   after == NULL ? NULL : after->finalizers, '-');
+    add_finalizers(text, after == NULL ? NULL : after->finalizers,
+                   before == NULL ? NULL : before->finalizers, '+');
+    if (after == NULL) /* whoever wrote last */
+        add_line(self, "server", story_name(object), g_strdup("    removed\n"));
+    if (text->len == 0)
+        return;
+    SimTime now = sim_now(run_sim(self->run));
+    g_array_append_val(self->instants, now);
+    add_line(self, self->writer == NULL ? "?" : self->writer, story_name(object),
+             g_string_free(g_steal_pointer(&text), FALSE));
+}
+
+/* No fault: only looks who writes. */
+static ApiCode
+see_request(void *data, const ApiRequest *request, GString *message)
+{
+    Stories *self = data;
+
+    (void)message;
+    self->writer = request->client;
+    return API_OK;
+}
+
+/* ---- Calls ---- */
+
+static void
+see_call(void *data, const CsiCallRecord *record)
+{
+    Stories *self = data;
+    const CsiRequest *request = record->request;
+    const char *volume = request->volume_id != NULL ? request->volume_id : request->name;
+
+    if (volume == NULL || request->method == CSI_VALIDATE_VOLUME_CAPABILITIES ||
+        request->method == CSI_NODE_GET_VOLUME_STATS || record->answer != CSI_OK)
+        return; /* how often something fails depends on back-off, which no object holds */
+    add_line(self, "calls",
+             request->served_by == NULL
+                 ? g_strdup_printf("volume %s", volume)
+                 : g_strdup_printf("volume %s on %s", volume, request->served_by),
+             g_strdup_printf("    %s %s\n", csi_method_name(request->method),
+                             request->target_path != NULL ? request->target_path : ""));
+}
+
+Stories *
+stories_new(Run *run)
+{
+    Stories *self = g_new0(Stories, 1);
+    Cluster *cluster = run_cluster(run);
+
+    self->run = run;
+    self->instants = g_array_new(FALSE, FALSE, sizeof(SimTime));
+    self->lines = g_ptr_array_new_with_free_func(line_free);
+    self->plain_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->last_calls = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->words = g_regex_new("[A-Za-z0-9][A-Za-z0-9.-]*", G_REGEX_OPTIMIZE, 0, NULL);
+    self->times = g_regex_new("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z",
+                              G_REGEX_OPTIMIZE, 0, NULL);
+    api_server_observe(cluster_api(cluster), see_write, self);
+    api_server_set_fault(cluster_api(cluster), see_request, self);
+    for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++) {
+        const CsiObserver observer = {.answered = see_call, .data = self};
+        csi_driver_add_observer(cluster_find_driver(cluster, run_scenario(run)->drivers[i].name),
+                                &observer);
+    }
+    Objects *objects = run_objects(run);
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
+            const Object *object = api_server_get(cluster_api(cluster),
+                                                  objects_key_at(objects, (ObjectKind)kind, slot));
+            if (object != NULL)
+                learn(self, object);
+        }
+    return self;
+}
+
+void
+stories_free(Stories *self)
+{
+    if (self == NULL)
+        return;
+    g_array_unref(self->instants);
+    g_ptr_array_unref(self->lines);
+    g_hash_table_unref(self->plain_of);
+    g_hash_table_unref(self->last_calls);
+    g_regex_unref(self->words);
+    g_regex_unref(self->times);
+    g_free(self);
+}
+
+void
+stories_share_names(Stories *self, const Stories *other)
+{
+    GHashTableIter i;
+    void *name, *plain;
+
+    g_hash_table_iter_init(&i, other->plain_of);
+    while (g_hash_table_iter_next(&i, &name, &plain))
+        if (!g_hash_table_contains(self->plain_of, name))
+            call_it(self, name, g_strdup(plain));
+}
+
+const GArray *
+stories_instants(const Stories *self)
+{
+    return self->instants;
+}
+
+/* The last answer of a call may not be in any object yet: then the call is made again. */
+static void
+keep_last_calls(Stories *self)
+{
+    g_hash_table_remove_all(self->last_calls);
+    for (unsigned i = 0; i < self->lines->len; i++) {
+        const Line *line = self->lines->pdata[i];
+        if (g_str_equal(line->teller, "calls"))
+            g_hash_table_replace(self->last_calls, stories_plain(self, line->name),
+                                 stories_plain(self, line->text));
+    }
+}
+
+void
+stories_begin(Stories *self)
+{
+    keep_last_calls(self);
+    g_ptr_array_set_size(self->lines, 0);
+}
+
+const char *
+stories_last_call(const Stories *self, const char *name)
+{
+    return g_hash_table_lookup(self->last_calls, name);
+}
+
+/* ---- Tables ---- */
+
+static int
+compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Joins the stories (of GString by name) of objects with one plain name, sorted. */
+static GHashTable *
+join(Stories *self, GHashTable *by_name)
+{
+    g_autoptr(GHashTable) groups =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+    GHashTable *result = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    GHashTableIter i;
+    void *name, *value;
+
+    g_hash_table_iter_init(&i, by_name);
+    while (g_hash_table_iter_next(&i, &name, &value)) {
+        char *plain = stories_plain(self, name);
+        GPtrArray *group = g_hash_table_lookup(groups, plain);
+        if (group == NULL) {
+            group = g_ptr_array_new_with_free_func(g_free);
+            g_hash_table_insert(groups, g_strdup(plain), group);
+        }
+        g_ptr_array_add(group, stories_plain(self, ((GString *)value)->str));
+        g_free(plain);
+    }
+    g_hash_table_iter_init(&i, groups);
+    while (g_hash_table_iter_next(&i, &name, &value)) {
+        GPtrArray *group = value;
+        GString *text = g_string_new(NULL);
+        g_ptr_array_sort(group, compare_texts);
+        for (unsigned k = 0; k < group->len; k++)
+            g_string_append_printf(text, "%s%s", k == 0 ? "" : "    --\n", (char *)group->pdata[k]);
+        g_hash_table_insert(result, g_strdup(name), g_string_free(text, FALSE));
+    }
+    return result;
+}
+
+static void
+free_text(void *data)
+{
+    g_string_free(data, TRUE);
+}
+
+GHashTable *
+stories_table(Stories *self)
+{
+    g_autoptr(GHashTable) by_name =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_text);
+
+    for (unsigned i = 0; i < self->lines->len; i++) {
+        const Line *line = self->lines->pdata[i];
+        char *name = g_strdup_printf("%s | %s", line->name, line->teller);
+        GString *text = g_hash_table_lookup(by_name, name);
+        if (text == NULL) {
+            text = g_string_new(NULL);
+            g_hash_table_insert(by_name, g_strdup(name), text);
+        }
+        g_string_append_printf(text, "  -\n%s", line->text);
+        g_free(name);
+    }
+    return join(self, by_name);
+}
+
+/* Volumes of nodes, whichever nodes these are. */
+static void
+add_in_use(GHashTable *by_name, const Object *object)
+{
+    const StringList *volumes =
+        object_kind(object) == KIND_NODE ? ((const Node *)object)->volumes_in_use : NULL;
+
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        g_hash_table_insert(by_name, g_strdup_printf("in use %s", volumes->items[i]),
+                            g_string_new("in use\n"));
+}
+
+GHashTable *
+stories_state(Stories *self)
+{
+    g_autoptr(GHashTable) by_name =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_text);
+    Objects *objects = run_objects(self->run);
+
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
+            const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
+            const Object *object = api_server_get(cluster_api(run_cluster(self->run)), key);
+            if (object == NULL || kind == KIND_LEASE)
+                continue;
+            json_auto_t *json = simplify(snapshot_object(self->run, object));
+            json_auto_t *nothing = json_object();
+            GString *text = g_string_new(NULL);
+            snapshot_compare_fields(nothing, json, add_change, text);
+            add_in_use(by_name, object);
+            g_hash_table_insert(
+                by_name, g_strdup_printf("%s %s", kind_class((ObjectKind)kind)->kind, key->text),
+                text);
+        }
+    return join(self, by_name);
+}

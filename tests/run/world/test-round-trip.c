@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "continue.h"
+#include "sim/random.h"
+#include "stories.h"
+
+/* Stops scenarios in mid-flight, takes what kubectl would print as the start state of a second
+ * scenario, and lets both go on: the rest must be the same, object by object and writer by writer.
+ * Not compared are, because no API object holds it:
+ * - times, and the order of writes of different writers: phases of loops and latencies are drawn
+ *   anew;
+ * - which one of equal nodes the scheduler takes;
+ * - failed calls: how often something is tried again depends on back-off;
+ * - a call whose answer came, but was not written yet: it is made again.
+ *
+ *   test-round-trip [--seed N] [--instants M] [-v] [SCENARIO...]    default: the table, one instant
+ */
+
+/* Scenarios in scenarios/. */
+static const struct {
+    const char *name;
+    const char *differs; /* what is known to be different; NULL: nothing, so it is checked */
+} cases[] = {
+    {"api-server-outage",             "the driver does not know what was attached at the start"},
+    {"autoscaler-and-limits",         "the driver does not know what was attached at the start"},
+    {"bind-timeout",                  NULL                                                     },
+    {"burst-100",                     "the driver does not know what was attached at the start"},
+    {"capacity-exhausted-reschedule", "the driver does not know what was attached at the start"},
+    {"cassandra",                     "the driver does not know what was attached at the start"},
+    {"change-of-class",               NULL                                                     },
+    {"claim-lost",                    NULL                                                     },
+    {"controller-restart-mid-bind",   NULL                                                     },
+    {"csi-errors",                    "the driver does not know what was attached at the start"},
+    {"daemons-on-all-nodes",          NULL                                                     },
+    {"default-class-retroactive",     NULL                                                     },
+    {"delete-in-use",                 "the driver does not know what was attached at the start"},
+    {"drain-a-node",                  "the driver does not know what was attached at the start"},
+    {"driver-on-some-nodes",          NULL                                                     },
+    {"driver-restart",                NULL                                                     },
+    {"elasticsearch",                 "the driver does not know what was attached at the start"},
+    {"etcd",                          "the driver does not know what was attached at the start"},
+    {"expand-failed-recovery",        "the driver does not know what was attached at the start"},
+    {"expand-online",                 "the driver does not know what was attached at the start"},
+    {"file-storage",                  NULL                                                     },
+    {"immediate",                     "the driver does not know what was attached at the start"},
+    {"inline-volumes",                NULL                                                     },
+    {"job-policies",                  "the driver does not know what was attached at the start"},
+    {"job-with-volumes",              "the driver does not know what was attached at the start"},
+    {"kafka",                         "the driver does not know what was attached at the start"},
+    {"leader-election",               "the driver does not know what was attached at the start"},
+    {"local-volumes",                 NULL                                                     },
+    {"minio",                         "the driver does not know what was attached at the start"},
+    {"multi-attach",                  "the driver does not know what was attached at the start"},
+    {"mysql",                         "the driver does not know what was attached at the start"},
+    {"node-deployment",               "the driver does not know what was attached at the start"},
+    {"node-power-off",                "the driver does not know what was attached at the start"},
+    {"node-power-off-out-of-service", NULL                                                     },
+    {"node-with-own-attach",          "the driver does not know what was attached at the start"},
+    {"nodes-under-pressure",          "the driver does not know what was attached at the start"},
+    {"postgresql",                    "the driver does not know what was attached at the start"},
+    {"prometheus",                    "the driver does not know what was attached at the start"},
+    {"provision-retry",               NULL                                                     },
+    {"quickstart",                    "the driver does not know what was attached at the start"},
+    {"quota",                         "the driver does not know what was attached at the start"},
+    {"read-write-once-pod",           NULL                                                     },
+    {"reclaim-delete",                "the driver does not know what was attached at the start"},
+    {"reclaim-retain",                NULL                                                     },
+    {"redis",                         "the driver does not know what was attached at the start"},
+    {"rolling-reboot",                "the driver does not know what was attached at the start"},
+    {"secrets",                       "the driver does not know what was attached at the start"},
+    {"six-minute-detach",             "the driver does not know what was attached at the start"},
+    {"slow-detach",                   "the driver does not know what was attached at the start"},
+    {"snapshot-and-restore",          NULL                                                     },
+    {"statefulset-rollout",           "the driver does not know what was attached at the start"},
+    {"static-binding",                "the driver does not know what was attached at the start"},
+    {"storage-capacity",              "the driver does not know what was attached at the start"},
+    {"validate-statefulset",          "the driver does not know what was attached at the start"},
+    {"wait-for-first-consumer",       "the driver does not know what was attached at the start"},
+    {"wffc-vs-immediate",             "the driver does not know what was attached at the start"},
+    {"zone-mismatch",                 "the driver does not know what was attached at the start"},
+    {"zone-outage",                   "the driver does not know what was attached at the start"},
+    {"zookeeper",                     "the driver does not know what was attached at the start"},
+};
+
+static uint64_t hunt_seed = 1;
+static gboolean verbose;
+
+/* ---- The instant ---- */
+
+/* Copies of a CREATE that are still to come are in no dump. */
+static gboolean
+is_creating(const Scenario *scenario, SimTime at)
+{
+    for (unsigned i = 0; i < scenario->n_actions; i++) {
+        const ScenarioAction *action = &scenario->actions[i];
+        gboolean is_long =
+            action->interarrival != NULL || action->lifetime != NULL || action->keep > 0;
+        SimTime lasts = SIM_SECOND / 2 + action->count * action->n_manifests * SIM_SECOND / 20;
+        if (action->type == ACTION_CREATE && at >= action->at &&
+            (is_long || at < action->at + lasts))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* While a machine starts, its objects still show what ran on it before. */
+static gboolean
+is_rebooting(const Scenario *scenario, SimTime at)
+{
+    for (unsigned i = 0; i < scenario->n_actions; i++) {
+        const ScenarioAction *action = &scenario->actions[i];
+        SimTime over = action->at + MAX(action->lasts, 0);
+        if (action->type == ACTION_FAULT && action->fault >= FAULT_POWER_OFF &&
+            action->fault <= FAULT_STOP_KUBELET && at >= over && at < over + 3 * SIM_MINUTE)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Returns: some instant after a write; SIM_TIME_MAX: none is good */
+static SimTime
+choose_instant(const Scenario *scenario, uint64_t seed, unsigned number)
+{
+    const RunOptions options = {.seed = seed};
+    g_autoptr(Run) run = run_new(scenario, &options, NULL);
+    g_autoptr(Stories) stories = stories_new(run);
+    g_autoptr(GRand) random =
+        g_rand_new_with_seed(g_str_hash(scenario->name) + hunt_seed * 7919 + number);
+
+    run_execute(run);
+    const GArray *instants = stories_instants(stories);
+    for (unsigned i = 0; i < 200 && instants->len > 0; i++) {
+        SimTime at = g_array_index(instants, SimTime, g_rand_int_range(random, 0, instants->len));
+        at += (SimTime)(g_rand_double(random) * SIM_SECOND / 2);
+        if (at > SIM_SECOND && at < scenario->until && !is_creating(scenario, at) &&
+            !is_rebooting(scenario, at))
+            return at;
+    }
+    return SIM_TIME_MAX;
+}
+
+/* Lets the run go to @at; notes on the way which nodes the actions mean. */
+static void
+go_to(Run *run, SimTime at, const char **nodes_of_pods)
+{
+    const Scenario *scenario = run_scenario(run);
+
+    for (;;) {
+        SimTime next = at;
+        for (unsigned i = 0; i < scenario->n_actions; i++) {
+            const ScenarioAction *action = &scenario->actions[i];
+            if (action->at > sim_now(run_sim(run)) && action->at < next)
+                next = action->at;
+        }
+        run_advance(run, next - 1);
+        for (unsigned i = 0; i < scenario->n_actions; i++) {
+            const ScenarioAction *action = &scenario->actions[i];
+            const char *pod =
+                action->type == ACTION_FAULT ? action->pod_of_instance : action->node_of_pod;
+            g_autoptr(GPatternSpec) pattern = pod == NULL ? NULL : g_pattern_spec_new(pod);
+            Objects *objects = run_objects(run);
+            for (uint32_t slot = 0;
+                 pattern != NULL && action->at == next && nodes_of_pods[i] == NULL &&
+                 slot < objects_n_keys(objects, KIND_POD);
+                 slot++) {
+                const ObjectKey *key = objects_key_at(objects, KIND_POD, slot);
+                const Object *object = api_server_get(cluster_api(run_cluster(run)), key);
+                if (object != NULL && POD_CONST(object)->node_name != NULL &&
+                    g_pattern_spec_match_string(pattern, key->name))
+                    nodes_of_pods[i] = g_intern_string(POD_CONST(object)->node_name);
+            }
+        }
+        run_advance(run, next);
+        if (next == at)
+            return;
+    }
+}
+
+/* ---- Comparison ---- */
+
+/* Prints the lines of @a that @b has not. */
+static void
+print_lines(const char *mark, const char *a, const char *b)
+{
+    g_auto(GStrv) lines = g_strsplit(a == NULL ? "" : a, "\n", -1);
+    g_auto(GStrv) others = g_strsplit(b == NULL ? "" : b, "\n", -1);
+
+    for (char **line = lines; *line != NULL; line++) {
+        char **other = others;
+        while (*other != NULL && !g_str_equal(*line, *other))
+            other++;
+        if (*other == NULL)
+            g_print("  %s %s\n", mark, *line);
+        else
+            (*other)[0] = '\0'; /* each line is used once */
+    }
+}
+
+/* Whether @b begins with a repeat of the last call before the instant. */
+static gboolean
+repeats_call(const Stories *stories, const char *name, const char *a, const char *b)
+{
+    g_auto(GStrv) words = g_strsplit(name, " | ", 2);
+    const char *last =
+        g_strcmp0(words[1], "calls") != 0 ? NULL : stories_last_call(stories, words[0]);
+    g_autofree char *longer = last == NULL ? NULL : g_strconcat("  -\n", last, a, NULL);
+
+    return longer != NULL && g_strcmp0(longer, b) == 0;
+}
+
+static unsigned
+compare_tables(const Stories *stories, const char *what, GHashTable *expected, GHashTable *got)
+{
+    g_autoptr(GHashTable) all = g_hash_table_new(g_str_hash, g_str_equal);
+    GHashTableIter iter;
+    void *name;
+    unsigned n = 0;
+
+    g_hash_table_iter_init(&iter, expected);
+    while (g_hash_table_iter_next(&iter, &name, NULL))
+        g_hash_table_add(all, name);
+    g_hash_table_iter_init(&iter, got);
+    while (g_hash_table_iter_next(&iter, &name, NULL))
+        g_hash_table_add(all, name);
+    g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(all), (GCompareFunc)strcmp);
+    for (GList *i = names; i != NULL; i = i->next) {
+        const char *a = g_hash_table_lookup(expected, i->data);
+        const char *b = g_hash_table_lookup(got, i->data);
+        if (g_strcmp0(a, b) == 0 || repeats_call(stories, i->data, a, b))
+            continue;
+        n++;
+        if (!verbose)
+            continue;
+        g_print("%s of %s%s\n", what, (char *)i->data,
+                a == NULL   ? ": only in the rest"
+                : b == NULL ? ": only in the original"
+                            : "");
+        print_lines("-", a, b);
+        print_lines("+", b, a);
+    }
+    return n;
+}
+
+static unsigned
+go_on(const char *file, const Scenario *scenario, SimTime at, uint64_t seed)
+{
+    const RunOptions options = {.seed = seed};
+    g_autofree const char **nodes_of_pods = g_new0(const char *, scenario->n_actions + 1);
+    g_autoptr(Run) run = run_new(scenario, &options, NULL);
+    g_autoptr(Stories) stories = stories_new(run);
+    g_autoptr(GError) error = NULL;
+
+    go_to(run, at, nodes_of_pods);
+    stories_begin(stories);
+    g_autoptr(Rest) rest = rest_new(file, run, nodes_of_pods);
+    if (rest == NULL)
+        return 1;
+    run_execute(run);
+
+    g_autoptr(Run) second = run_new(rest->scenario, &options, &error);
+    if (second == NULL) {
+        g_print("no world: %s\n", error->message);
+        return 1;
+    }
+    g_autoptr(Stories) others = stories_new(second);
+    run_execute(second);
+    stories_share_names(others, stories);
+    g_autoptr(GHashTable) writes = stories_table(stories), writes_again = stories_table(others);
+    g_autoptr(GHashTable) state = stories_state(stories), state_again = stories_state(others);
+    return compare_tables(stories, "Writes", writes, writes_again) +
+           compare_tables(stories, "State", state, state_again);
+}
+
+/* Returns: the number of differences */
+static unsigned
+try(const char *file, unsigned n_instants)
+{
+    g_autoptr(Scenario) scenario = load_scenario(file);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < n_instants; i++) {
+        SimTime at = choose_instant(scenario, 1, i);
+        unsigned n_here = at == SIM_TIME_MAX ? 0 : go_on(file, scenario, at, 1);
+        if (at == SIM_TIME_MAX)
+            g_print("%s: no good instant\n", file);
+        else if (n_here > 0 || verbose)
+            g_print("%s at %.3f s: %u differences\n", file, (double)at / SIM_SECOND, n_here);
+        n += n_here;
+    }
+    return n;
+}
+
+int
+main(int argc, char **argv)
+{
+    int seed = 1, n_instants = 1;
+    unsigned n = 0;
+    const GOptionEntry entries[] = {
+        {"seed",     0,   0, G_OPTION_ARG_INT,  &seed,       "Of the instants",   "N" },
+        {"instants", 0,   0, G_OPTION_ARG_INT,  &n_instants, "Of each scenario",  "N" },
+        {"verbose",  'v', 0, G_OPTION_ARG_NONE, &verbose,    "Print differences", NULL},
+        {NULL,       0,   0, G_OPTION_ARG_NONE, NULL,        NULL,                NULL}
+    };
+    g_autoptr(GOptionContext) context = g_option_context_new("[SCENARIO...]");
+
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, NULL))
+        return 2;
+    hunt_seed = (uint64_t)seed;
+    for (int i = 1; i < argc; i++)
+        n += try(argv[i], (unsigned)n_instants);
+    for (unsigned i = 0; argc == 1 && i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *file =
+            g_strdup_printf("%s/scenarios/%s.yaml", g_getenv("KVOLSIM_SRCDIR"), cases[i].name);
+        if (cases[i].differs == NULL)
+            n += try(file, (unsigned)n_instants);
+    }
+    return n > 0;
+}

@@ -145,15 +145,14 @@ adc_volume(AttachDetachController *self, const char *driver, const char *handle)
 AttachVolume *
 adc_volume_by_name(AttachDetachController *self, const char *unique_name)
 {
-    const char *driver = unique_name + strlen(CSI_PREFIX);
-    const char *caret = g_str_has_prefix(unique_name, CSI_PREFIX) ? strchr(driver, '^') : NULL;
+    g_autofree char *driver = NULL;
+    const char *handle = volume_unique_name_parse(unique_name, &driver);
 
-    if (caret == NULL || strchr(caret + 1, '^') != NULL) /* ADC-61: exactly two parts */
+    if (handle == NULL)
         return NULL;
-    g_autofree char *driver_name = g_strndup(driver, (gsize)(caret - driver));
     return adc_volume_named(self, strings_intern(self->base.strings, unique_name),
-                            strings_intern(self->base.strings, driver_name),
-                            strings_intern(self->base.strings, caret + 1));
+                            strings_intern(self->base.strings, driver),
+                            strings_intern(self->base.strings, handle));
 }
 
 AttachPair *

@@ -32,6 +32,8 @@ typedef struct {
     void (*free)(CsiDriver *driver); /* frees the driver's own members; calls are cleared already */
     /* csi_driver_foresee_node_info(); may be NULL */
     gboolean (*foresee_node_info)(CsiDriver *driver, const char *node_name, CsiResponse *response);
+    /* csi_driver_adopt(); may be NULL */
+    gboolean (*adopt)(CsiDriver *driver, const CsiRequest *request);
     /* csi_driver_add_node() */
     void (*add_node)(CsiDriver *driver,
                      const char *name,

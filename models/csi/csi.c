@@ -432,6 +432,12 @@ csi_driver_foresee_node_info(CsiDriver *self, const char *node_name, CsiResponse
            self->class->foresee_node_info(self, node_name, response);
 }
 
+gboolean
+csi_driver_adopt(CsiDriver *self, const CsiRequest *request)
+{
+    return self->class->adopt != NULL && self->class->adopt(self, request);
+}
+
 void
 csi_driver_add_node(CsiDriver *self,
                     const char *name,

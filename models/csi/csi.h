@@ -295,11 +295,15 @@ CsiCallId csi_driver_call(CsiDriver *driver, const CsiRequest *request, CsiReply
  * ended. */
 void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
 
-/* The answer of NodeGetInfo on @node_name, at once and without a call: for the state that a cluster
- * starts with. @response: (out): borrowed from the driver. Returns: FALSE if the back end cannot
- * know it beforehand */
+/* The answers of NodeGetInfo and NodeGetCapabilities on @node_name, at once and without a call: for
+ * the state that a cluster starts with. @response: (out): borrowed from the driver. Returns: FALSE
+ * if the back end cannot know them beforehand */
 gboolean
 csi_driver_foresee_node_info(CsiDriver *driver, const char *node_name, CsiResponse *response);
+/* For the state that a cluster starts with: a ControllerPublish, NodeStage or NodePublish with this
+ * request has been answered before. There is no call. Returns: FALSE if there is no such volume or
+ * node, or if the back end is real: it knows what it has */
+gboolean csi_driver_adopt(CsiDriver *driver, const CsiRequest *request);
 /* The node plugin runs on node @name, which the driver calls @node_id; or it has moved or has new
  * segments. Strings are interned. */
 void csi_driver_add_node(CsiDriver *driver,

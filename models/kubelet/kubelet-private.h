@@ -65,6 +65,8 @@ struct Kubelet {
     gboolean has_unreadable;               /* it found broken directories of volumes (KVM-62) */
     unsigned n_cleaned_up;                 /* tries to unmount these (KVM-75) */
 
+    StringList *told_in_use; /* volumesInUse as the cluster starts, until the first own report */
+
     /* From here on NULL or empty until the first pod arrives. */
     Informer *drivers;       /* CSIDriver objects */
     GPtrArray *workers;      /* of PodWorker, in the order of arrival (owned) */
@@ -112,7 +114,9 @@ typedef enum {
     CHANGE_DEVICE,    /* number: MountState */
     CHANGE_MOUNT,     /* number: MountState */
     CHANGE_DIRECTORY, /* the mount has a directory on the disk */
-    CHANGE_ADOPTED,   /* pointer: PodMount; object: its volume; number: its claim's size */
+    /* adopt.c; pointer: PodMount, NULL: only the device; object: its volume; number: its claim's
+       size */
+    CHANGE_ADOPTED,
     /* volume-expansion.c; pointer: PendingOperation */
     CHANGE_EXPANDED,
     CHANGE_EXPANSION_FAILED, /* with a final error */

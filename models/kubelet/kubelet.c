@@ -224,10 +224,12 @@ kubelet_init(void *data)
     kubelet_measure_begin(self);
     reconstruct_volumes(self);
     informer_add_handler(self->nodes, volume_reconciler_on_node, self);
-    if (self->base.started_late)
+    if (self->base.started_late) {
         start_again(self);
-    else
+    } else {
         look_at_pods(self);
+        volume_manager_adopt_devices(self);
+    }
 }
 
 static void
@@ -251,6 +253,7 @@ kubelet_clear(void *data)
     plugin_registration_clear(self);
     sim_ticker_free(self->status_loop);
     api_client_free(self->heartbeats);
+    g_clear_pointer(&self->told_in_use, string_list_unref);
     if (self->workers == NULL)
         return;
     sim_ticker_free(self->relist);

@@ -53,6 +53,7 @@ mark_reported(Kubelet *self, const StringList *reported)
         }
         volume->reported_in_use = is_reported;
     }
+    g_clear_pointer(&self->told_in_use, string_list_unref);
     sim_set_cause(sim, cause);
 }
 
@@ -239,6 +240,8 @@ node_changed(void *data, const Object *before, const Object *after)
         return;
     if (before == NULL && !self->base.started_late && sim_now(self->base.sim) == 0) {
         self->told_unschedulable = node->unschedulable != FALSE;
+        self->told_in_use =
+            node->volumes_in_use == NULL ? NULL : string_list_ref(node->volumes_in_use);
         pressure_imported(self, node);
     }
     if (is_told_wrong(self, node) || (node->unschedulable != FALSE) != self->told_unschedulable)

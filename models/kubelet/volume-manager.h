@@ -80,6 +80,9 @@ void volume_populator_apply(Kubelet *self, const PlanChange *change);
  * Returns: (borrowed): the entry of the mount's volume, made if it is new
  */
 NodeVolume *volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount);
+/* The same without a mount. Returns: (borrowed): a new entry; NULL: there is one already, or no
+ * plugin takes the volume */
+NodeVolume *volume_manager_add_device(Kubelet *self, const Object *pv);
 void volume_manager_desire(NodeVolume *volume, PodMount *mount);
 void volume_manager_undesire(PodMount *mount);
 /* A pass must look at it. */
@@ -105,12 +108,16 @@ void node_volume_resolve_attachability(NodeVolume *self, gboolean attachable);
 /* One of the two states has the mount from now on. */
 void node_volume_link_mount(NodeVolume *volume, PodMount *mount);
 void node_volume_mount_changed(PodMount *mount, MountState state);
-/* With the cluster's start the volumes of a pod that runs are in both states; of a pod that was
- * stopped, perhaps. */
-void volume_manager_adopt(PodWorker *worker);
-void volume_manager_apply_adopted(Kubelet *self, const PlanChange *change);
 /* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
 void volume_manager_rebuild(PodMount *mount, const Object *pv);
+
+/* ---- adopt.c: with the cluster's start ---- */
+
+/* The volumes of a pod that runs are in both states; of a pod that was stopped, perhaps. */
+void volume_manager_adopt(PodWorker *worker);
+/* After all pods: volumes that the Node has in use, and that no pod of it wants, are staged. */
+void volume_manager_adopt_devices(Kubelet *self);
+void volume_manager_apply_adopted(Kubelet *self, const PlanChange *change);
 
 /* ---- volume-reconciler.c: from desired to actual state ---- */
 

@@ -98,6 +98,21 @@ volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount)
     return volume;
 }
 
+NodeVolume *
+volume_manager_add_device(Kubelet *self, const Object *pv)
+{
+    const VolumeSource *source = VOLUME_CONST(pv)->source;
+    const VolumePlugin *plugin = volume_plugin_find(source);
+    const char *name = plugin == NULL ? NULL : volume_name(self, plugin, pv, NULL);
+
+    if (name == NULL || node_volume_find(self, name) != NULL)
+        return NULL;
+    NodeVolume *volume = new_volume(self, name, plugin);
+    volume->pv = object_ref(pv);
+    volume->attachable = volume_plugin_is_attachable(plugin, driver_object(self, source->driver));
+    return volume;
+}
+
 void
 node_volume_free(void *data)
 {
@@ -178,7 +193,7 @@ volume_manager_desire(NodeVolume *volume, PodMount *mount)
     if (mount->desired)
         return;
     if (volume->n_desired++ == 0)
-        volume->reported_in_use = FALSE;
+        volume->reported_in_use = string_list_has(volume->kubelet->told_in_use, volume->name);
     mount->desired = TRUE;
     kubelet_count_desired(mount, 1);
     mount->desired_at = sim_now(volume->kubelet->base.sim);
@@ -316,84 +331,6 @@ volume_manager_released(PodMount *mount)
         unlink_mount(mount);
     if (mount->volume == NULL)
         pod_worker_maybe_free(worker);
-}
-
-/* ---- A cluster that runs already ---- */
-
-/* The volumes of a pod that was stopped before may still be mounted. */
-void
-volume_manager_apply_adopted(Kubelet *self, const PlanChange *change)
-{
-    PodMount *mount = (PodMount *)change->pointer;
-    MountState state = mount->worker->running ? MOUNT_DONE : MOUNT_UNCERTAIN;
-    NodeVolume *volume = volume_manager_add(self, change->object, mount);
-
-    volume_manager_desire(volume, mount);
-    kubelet_count_actual(mount, state == MOUNT_DONE);
-    mount->state = state;
-    volume->in_actual = volume->size_known = TRUE;
-    volume->actual_bytes = change->number;
-    volume_expansion_desire(volume, mount);
-    if (volume->plugin->device_mountable)
-        volume->device = state;
-    reconstruct_add_directory(self, mount);
-}
-
-static void
-decide_adopt_volume(const void *self, Plan *plan)
-{
-    int step = plan_last_step(plan);
-    const Object *claim = plan_object(plan, step - 1), *pv = plan_object(plan, step);
-
-    (void)self;
-    if (volume_plugin_find(VOLUME_CONST(pv)->source) != NULL)
-        plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
-                                        .pointer = plan_operation(plan),
-                                        .object = pv,
-                                        .number = CLAIM_CONST(claim)->capacity_bytes});
-}
-
-static void
-decide_adopt_claim(const void *data, Plan *plan)
-{
-    const Kubelet *self = data;
-    const Claim *claim = CLAIM_CONST(plan_object(plan, plan_last_step(plan)));
-
-    if (*claim_volume_name(claim) == '\0')
-        return;
-    plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
-             PLAN_STOP);
-    plan_then(plan, decide_adopt_volume);
-}
-
-static void
-decide_adopt(const void *data, Plan *plan)
-{
-    const Kubelet *self = data;
-    const PodMount *mount = plan_operation(plan);
-
-    if (mount->spec->source != NULL) {
-        Object *volume = csi_spec_inline_volume(&self->base, mount->worker->pod, mount->spec);
-        plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
-                                        .pointer = mount,
-                                        .object = plan_keep(plan, volume)});
-        object_unref(volume);
-        return;
-    }
-    plan_get(plan, pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec),
-             PLAN_STOP);
-    plan_then(plan, decide_adopt_claim);
-}
-
-void
-volume_manager_adopt(PodWorker *worker)
-{
-    for (unsigned i = 0; i < worker->n_mounts; i++)
-        plan_start(&(PlanStart){.component = &worker->kubelet->base,
-                                .decide = decide_adopt,
-                                .key = worker->key,
-                                .operation = &worker->mounts[i],
-                                .at_once = TRUE});
 }
 
 /* ---- After a restart of the kubelet ---- */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#define CSI_PREFIX "kubernetes.io/csi/"
 #define ANNOTATION_MOUNT_OPTIONS "volume.beta.kubernetes.io/mount-options"
 
 static const VolumePlugin plugins[] = {
@@ -92,6 +93,18 @@ volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *v
     if (strcmp(plugin->source, "local") == 0 || source->handle == NULL)
         return strings_internf(strings, "%s/%s", plugin->name, volume->meta.key->name);
     return strings_internf(strings, "%s/%s", plugin->name, source->handle);
+}
+
+const char *
+volume_unique_name_parse(const char *name, char **driver)
+{
+    const char *rest = name + strlen(CSI_PREFIX);
+    const char *caret = g_str_has_prefix(name, CSI_PREFIX) ? strchr(rest, '^') : NULL;
+
+    if (caret == NULL || strchr(caret + 1, '^') != NULL) /* ADC-61: exactly two parts */
+        return NULL;
+    *driver = g_strndup(rest, (gsize)(caret - rest));
+    return caret + 1;
 }
 
 ObjectKey *

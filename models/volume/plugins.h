@@ -35,6 +35,9 @@ StringList *volume_mount_options(Strings *strings, const Volume *volume, const S
 /* The unique name of a volume that is attachable or device-mountable (KVM-12), as Node status lists
  * it: "kubernetes.io/csi/DRIVER^HANDLE". Interned. */
 const char *volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *volume);
+/* @driver: (out) (owned). Returns: the handle in the unique name of a CSI volume; NULL: it is none
+ */
+const char *volume_unique_name_parse(const char *name, char **driver);
 /* The VolumeAttachment of a CSI volume and a node: "csi-" and the SHA-256 of handle, driver and
  * node (ADC-59). */
 ObjectKey *

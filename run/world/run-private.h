@@ -38,9 +38,14 @@ void world_options_clear(CsiModelledOptions *options);
 const Object *world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (owned): the Node number @i of a group, in @zone (nullable); NULL with @self->error */
 Object *world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone);
-/* The volume that a CSI PersistentVolume names, and the snapshot whose handle a
- * VolumeSnapshotContent is given, exist in the driver from now on. */
+/* adopt.c. The volume that a CSI PersistentVolume names, and the snapshot whose handle a
+ * VolumeSnapshotContent has, exist in the driver from now on. */
 void world_adopt_source(const Run *self, const Object *object);
+/* The same of all objects there are, and what is attached is so for the drivers. Once, before the
+ * cluster starts. */
+void world_adopt(const Run *self);
+/* After its start: kubelets that the node controller has lost do not run. */
+void world_adopt_silence(const Run *self);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader
  * has checked it, so this is a bug */
 Object *world_parse(Run *self, const json_t *manifest);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 #include "models/api/quota.h"
-#include "models/api/snapshot.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/kubelet/kubelet.h"
 #include "models/snapshot-controller/snapshot-controller.h"
@@ -345,26 +344,6 @@ add_node_group(Run *self, const ScenarioNodes *group)
 
 /* ---- The initial state ---- */
 
-void
-world_adopt_source(const Run *self, const Object *object)
-{
-    const Volume *volume = VOLUME_CONST(object);
-    const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(object);
-    gboolean is_volume = object_kind(object) == KIND_VOLUME && volume->source != NULL;
-    gboolean is_snapshot =
-        object_kind(object) == KIND_SNAPSHOT_CONTENT && content->given_handle != NULL;
-    const char *name = is_volume ? volume->source->driver : is_snapshot ? content->driver : NULL;
-    CsiModelledDriver *driver =
-        name == NULL ? NULL : csi_modelled_driver_cast(cluster_find_driver(self->cluster, name));
-
-    if (driver != NULL && is_volume)
-        csi_modelled_driver_add_volume(driver, volume->source->handle, volume->capacity_bytes, NULL,
-                                       0);
-    if (driver != NULL && is_snapshot)
-        csi_modelled_driver_add_snapshot(driver, content->given_handle,
-                                         MAX(content->restore_bytes, 0));
-}
-
 /* Creates an object of a user as the API server does; an object that a cluster printed (it has a
  * uid) is imported unchanged. */
 static gboolean
@@ -378,7 +357,6 @@ add_initial_object(Run *self, const json_t *manifest)
         import_node(self, object, NULL);
         return TRUE;
     }
-    world_adopt_source(self, object);
     if (object_uid_is_set(object->uid)) {
         api_server_import(cluster_api(self->cluster), object);
         return TRUE;
@@ -489,7 +467,9 @@ world_build(Run *self)
             return FALSE;
     }
     settle_quotas(self);
+    world_adopt(self);
     cluster_start(self->cluster, process_settings, &settings);
+    world_adopt_silence(self);
     return self->error == NULL;
 }
 

@@ -195,8 +195,13 @@ node_world_attach(World *self, const char *name, const char *node)
     world_create(self, &attachment->meta);
     world_edit_status(self, KIND_ATTACHMENT, key->name, set_attached, NULL);
     world_edit_status(self, KIND_NODE, node, list_attached, unique);
-    if (!csi_modelled_driver_add_attachment(self->driver, volume->source->handle,
-                                            world_intern(self, node)))
+    if (!csi_driver_adopt(
+            csi_modelled_driver_base(self->driver),
+            &(CsiRequest){.method = CSI_CONTROLLER_PUBLISH_VOLUME,
+                          .volume_id = volume->source->handle,
+                          .node_id = world_intern(self, node),
+                          .capabilities = &(CsiCapability){.mode = CSI_SINGLE_NODE_WRITER},
+                          .n_capabilities = 1}))
         g_error("%s cannot be attached to %s", name, node);
 }
 

@@ -358,7 +358,9 @@ world_volume(World *self, const char *name)
     volume->capacity_bytes = INT64_C(1) << 30;
     volume->access_modes = ACCESS_RWO;
     volume->source = volume_source_new(&source);
-    csi_modelled_driver_add_volume(self->driver, source.handle, volume->capacity_bytes, NULL, 0);
+    csi_modelled_driver_add_volume(
+        self->driver,
+        &(CsiModelledVolume){.id = source.handle, .capacity_bytes = volume->capacity_bytes});
     return volume;
 }
 

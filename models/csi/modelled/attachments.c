@@ -43,14 +43,11 @@ is_accessible(const Volume *volume, const Node *node)
     return volume->n_topologies == 0;
 }
 
-/* An imported attachment has no capability: every capability counts as the same. */
 static gboolean
 is_same_publication(const VolumeNode *on, const CsiRequest *request)
 {
-    if (on->published.mode == CSI_MODE_UNKNOWN)
-        return TRUE;
-    return on->readonly == request->readonly &&
-           csi_capability_equal(&on->published, &request->capabilities[0]);
+    return on->is_adopted || (on->readonly == request->readonly &&
+                              csi_capability_equal(&on->published, &request->capabilities[0]));
 }
 
 static Verdict

@@ -145,7 +145,9 @@ find_volume(CsiModelledDriver *self, ModelledCall *call, gboolean adopts)
     call->volume = modelled_volume_by_id(self, request->volume_id);
     if (adopts && self->options.adopts_unknown_volumes &&
         !modelled_volume_is(call->volume, request->volume_id))
-        csi_modelled_driver_add_volume(self, request->volume_id, request->required_bytes, NULL, 0);
+        csi_modelled_driver_add_volume(
+            self, &(CsiModelledVolume){.id = request->volume_id,
+                                       .capacity_bytes = request->required_bytes});
     call->subject = &call->volume->subject;
 }
 

@@ -83,6 +83,8 @@ Verdict modelled_check_size(const CsiModelledDriver *driver, ModelledCall *call,
 gboolean modelled_has_topology(const CsiModelledDriver *driver);
 gboolean modelled_expands_offline_only(const CsiModelledDriver *driver);
 int modelled_attach_limit(const CsiModelledDriver *driver, const Node *node);
+/* NodePublish of an inline volume of a pod: the mount makes it, and its end deletes it. */
+gboolean modelled_is_ephemeral(const CsiRequest *request);
 /* Adds an entry to the answer of a list. */
 CsiEntry modelled_snapshot_entry(const CsiModelledDriver *driver, const Snapshot *snapshot);
 void modelled_add_entry(ModelledCall *call, CsiEntry entry, CsiResponse *response);

@@ -67,6 +67,7 @@ modelled_foresee_node_info(CsiDriver *base, const char *node_name, CsiResponse *
         return FALSE;
     *response = (CsiResponse){.code = CSI_OK};
     modelled_node_info(self, node, response);
+    response->node_capabilities = self->options.node_capabilities;
     return TRUE;
 }
 
@@ -85,6 +86,7 @@ static const CsiDriverClass modelled_class = {
     .close = modelled_close,
     .free = modelled_free,
     .foresee_node_info = modelled_foresee_node_info,
+    .adopt = modelled_adopt,
     .add_node = modelled_add_node,
 };
 

@@ -173,22 +173,34 @@ void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean kee
  * the options' limit. */
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 
-/* Adds a snapshot that was taken by hand, of an unknown volume, ready to use, unless it exists. */
-void csi_modelled_driver_add_snapshot(CsiModelledDriver *self,
-                                      const char *snapshot_id,
-                                      int64_t size_bytes);
-/* Adds a volume that was made by hand, in the places @topologies (NULL entries: everywhere), unless
- * it exists. */
-void csi_modelled_driver_add_volume(CsiModelledDriver *self,
-                                    const char *volume_id,
-                                    int64_t capacity_bytes,
-                                    const StringMap *const *topologies,
-                                    unsigned n_topologies);
-/* For the import of a running cluster: the volume is attached to this node already. Returns: FALSE
- * if there is no such volume or node */
-gboolean csi_modelled_driver_add_attachment(CsiModelledDriver *self,
-                                            const char *volume_id,
-                                            const char *node_name);
+/* A volume of the back end. */
+typedef struct {
+    const char *id, *name; /* name: NULL if CreateVolume did not make it */
+    int64_t capacity_bytes;
+    int64_t filesystem_bytes; /* its file system may have to grow yet */
+    SimTime created_at;
+    const StringMap *const *topologies; /* none: everywhere */
+    unsigned n_topologies;
+    unsigned n_published; /* nodes it is attached to */
+    CsiSourceKind source_kind;
+    const char *source_id;
+} CsiModelledVolume;
+
+/* Adds a volume that was made before, perhaps by hand, unless it exists. It is not attached.
+ * @filesystem_bytes 0: all of it */
+void csi_modelled_driver_add_volume(CsiModelledDriver *self, const CsiModelledVolume *volume);
+
+/* A snapshot that was taken before. */
+typedef struct {
+    const char *id, *name; /* name: NULL: by hand, not by CreateSnapshot */
+    const char *source_id; /* of its volume; NULL: unknown */
+    int64_t size_bytes;
+    gboolean is_ready; /* else it is from the time that the driver takes, beginning now */
+} CsiModelledSnapshot;
+
+/* Adds the snapshot, unless it exists. */
+void csi_modelled_driver_add_snapshot(CsiModelledDriver *self, const CsiModelledSnapshot *snapshot);
+
 /* Sets the condition that ListVolumes and NodeGetVolumeStats report (CSI-72). Returns: FALSE if
  * there is no such volume */
 gboolean csi_modelled_driver_set_condition(CsiModelledDriver *self,
@@ -212,16 +224,6 @@ void csi_modelled_driver_set_limits(CsiModelledDriver *self,
 void csi_modelled_driver_set_attach_limit(CsiModelledDriver *self, int limit);
 /* Changes all of these, the sizes of volumes and @ready_at; the other options stay. */
 void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
-
-/* A volume of the back end. */
-typedef struct {
-    const char *id, *name; /* name: NULL if CreateVolume did not make it */
-    int64_t capacity_bytes;
-    SimTime created_at;
-    const StringMap *const *topologies; /* none: everywhere */
-    unsigned n_topologies;
-    unsigned n_published; /* nodes it is attached to */
-} CsiModelledVolume;
 
 unsigned csi_modelled_driver_n_volumes(const CsiModelledDriver *self);
 unsigned csi_modelled_driver_n_snapshots(const CsiModelledDriver *self);

@@ -140,9 +140,8 @@ check_second_publish(const CsiModelledDriver *driver, ModelledCall *call)
                            call->volume->id, call->node->id);
 }
 
-/* An inline volume of a pod: the mount makes it, and its end deletes it. */
-static gboolean
-is_ephemeral(const CsiRequest *request)
+gboolean
+modelled_is_ephemeral(const CsiRequest *request)
 {
     const char *value = string_map_get(request->volume_context, "csi.storage.k8s.io/ephemeral");
 
@@ -155,7 +154,7 @@ check_node_publish(const CsiModelledDriver *driver, ModelledCall *call)
     const CsiRequest *request = call->base.request;
     const VolumeNode *here = call->volume_node;
 
-    if (is_ephemeral(request))
+    if (modelled_is_ephemeral(request))
         return check_second_publish(driver, call);
     if (!modelled_volume_is_there(call))
         return modelled_refuse_unknown_volume(call);
@@ -183,8 +182,8 @@ apply_node_publish(CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
 
-    if (is_ephemeral(request) && !call->volume->exists) {
-        csi_modelled_driver_add_volume(driver, request->volume_id, 0, NULL, 0);
+    if (modelled_is_ephemeral(request) && !call->volume->exists) {
+        csi_modelled_driver_add_volume(driver, &(CsiModelledVolume){.id = request->volume_id});
         call->volume->is_ephemeral = TRUE;
     }
     modelled_target_add(call->volume_node, request);

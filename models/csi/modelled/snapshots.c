@@ -28,18 +28,29 @@ check_create_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
     return VERDICT_GO;
 }
 
+SimTime
+modelled_snapshot_takes(const CsiModelledDriver *self, const Snapshot *snapshot)
+{
+    const SimDist *until_ready = self->options.latency[CSI_LATENCY_SNAPSHOT_READY];
+
+    if (until_ready == NULL)
+        return 0;
+    return MAX(sim_dist_draw(until_ready, self->latency_streams[CSI_LATENCY_SNAPSHOT_READY],
+                             snapshot->subject.hash, snapshot->n_creations),
+               0);
+}
+
 static void
 apply_create_snapshot(CsiModelledDriver *driver, ModelledCall *call)
 {
-    const SimDist *until_ready = driver->options.latency[CSI_LATENCY_SNAPSHOT_READY];
-    SimTime delay = 0;
+    Snapshot *snapshot = call->snapshot;
 
-    if (until_ready != NULL)
-        delay = sim_dist_draw(until_ready, driver->latency_streams[CSI_LATENCY_SNAPSHOT_READY],
-                              call->entity, call->snapshot->n_creations);
-    call->snapshot->source = call->volume;
-    call->snapshot->ready_at = sim_time_add(sim_now(driver->base.sim), MAX(delay, 0));
-    modelled_snapshot_begin(driver, call->snapshot);
+    snapshot->source = call->volume;
+    snapshot->source_id = call->volume->id;
+    snapshot->size_bytes = call->volume->capacity_bytes;
+    snapshot->ready_at =
+        sim_time_add(sim_now(driver->base.sim), modelled_snapshot_takes(driver, snapshot));
+    modelled_snapshot_begin(driver, snapshot, NULL);
 }
 
 static void

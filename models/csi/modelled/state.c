@@ -257,6 +257,7 @@ modelled_publish(Volume *volume, VolumeNode *on, const CsiCapability *capability
 {
     modelled_capability_set(&on->published, capability);
     on->readonly = readonly;
+    on->is_adopted = FALSE;
     if (on->is_published)
         return;
     on->is_published = TRUE;
@@ -541,24 +542,26 @@ modelled_volume_end(CsiModelledDriver *self, Volume *volume)
 }
 
 void
-modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot)
+modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot, const char *id)
 {
-    const Volume *source = snapshot->source;
+    Volume *source = snapshot->source;
 
-    snapshot->id = make_id(self, "snap", snapshot->name, &snapshot->subject, snapshot->n_creations);
+    if (id == NULL)
+        id = make_id(self, "snap", snapshot->name, &snapshot->subject, snapshot->n_creations);
+    snapshot->id = id;
     snapshot->exists = TRUE;
-    snapshot->source_id = source->id;
-    snapshot->size_bytes = source->capacity_bytes;
     snapshot->created_at = sim_now(self->base.sim);
     snapshot->sequence = ++self->last_sequence;
     snapshot->n_creations++;
-    snapshot->source->n_snapshots++;
+    g_hash_table_insert(self->snapshots_by_id, (void *)snapshot->id, snapshot);
+    g_queue_push_tail_link(&self->snapshots, &snapshot->link);
+    if (source == NULL)
+        return;
+    source->n_snapshots++;
     snapshot->n_room = source->n_topologies;
     snapshot->room = source->n_topologies == 0 ? NULL : g_new0(StringMap *, source->n_topologies);
     for (unsigned i = 0; i < source->n_topologies; i++)
         snapshot->room[i] = string_map_ref(source->topologies[i]);
-    g_hash_table_insert(self->snapshots_by_id, (void *)snapshot->id, snapshot);
-    g_queue_push_tail_link(&self->snapshots, &snapshot->link);
     if (self->options.snapshots_take_room)
         modelled_take_room(self, snapshot->room, snapshot->n_room, snapshot->size_bytes);
 }
@@ -573,62 +576,6 @@ modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot)
         snapshot->source->n_snapshots--;
     snapshot->exists = FALSE;
     free_topologies(&snapshot->room, &snapshot->n_room);
-}
-
-void
-csi_modelled_driver_add_snapshot(CsiModelledDriver *self,
-                                 const char *snapshot_id,
-                                 int64_t size_bytes)
-{
-    Snapshot *snapshot = modelled_snapshot_by_id(self, snapshot_id);
-
-    if (snapshot->exists)
-        return;
-    snapshot->id = snapshot_id;
-    snapshot->exists = TRUE;
-    snapshot->source = NULL;
-    snapshot->source_id = NULL;
-    snapshot->size_bytes = size_bytes;
-    snapshot->created_at = snapshot->ready_at = sim_now(self->base.sim);
-    snapshot->sequence = ++self->last_sequence;
-    snapshot->n_creations++;
-    g_queue_push_tail_link(&self->snapshots, &snapshot->link);
-}
-
-void
-csi_modelled_driver_add_volume(CsiModelledDriver *self,
-                               const char *volume_id,
-                               int64_t capacity_bytes,
-                               const StringMap *const *topologies,
-                               unsigned n_topologies)
-{
-    Volume *volume = modelled_volume_by_id(self, volume_id);
-
-    if (volume->exists)
-        return;
-    volume->capacity_bytes = capacity_bytes;
-    volume->modes = volume->types = 0;
-    volume->n_topologies = n_topologies;
-    volume->topologies = n_topologies == 0 ? NULL : g_new0(StringMap *, n_topologies);
-    for (unsigned i = 0; i < n_topologies; i++)
-        volume->topologies[i] = string_map_ref(topologies[i]);
-    modelled_volume_begin(self, volume, volume_id);
-    volume->is_formatted = TRUE; /* it may have data */
-}
-
-gboolean
-csi_modelled_driver_add_attachment(CsiModelledDriver *self,
-                                   const char *volume_id,
-                                   const char *node_name)
-{
-    static const CsiCapability any = {.mode = CSI_MODE_UNKNOWN};
-    Volume *volume = modelled_find_volume(self, volume_id);
-    Node *node = modelled_node_by_name(self, node_name);
-
-    if (volume == NULL || node == NULL)
-        return FALSE;
-    modelled_publish(volume, modelled_volume_node(volume, node), &any, FALSE);
-    return TRUE;
 }
 
 gboolean
@@ -672,6 +619,9 @@ volume_view(const Volume *volume)
     return (CsiModelledVolume){.id = volume->id,
                                .name = volume->name,
                                .capacity_bytes = volume->capacity_bytes,
+                               .filesystem_bytes = volume->filesystem_bytes,
+                               .source_kind = volume->source_kind,
+                               .source_id = volume->source_id,
                                .created_at = volume->created_at,
                                .topologies = (const StringMap *const *)volume->topologies,
                                .n_topologies = volume->n_topologies,

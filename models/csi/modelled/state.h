@@ -35,6 +35,7 @@ struct VolumeNode {
     VolumeNode *next;
     Node *node;
     gboolean is_published, readonly;
+    gboolean is_adopted; /* published before the start: perhaps with other words than known here */
     CsiCapability published;
     const char *staging_path; /* NULL: not staged */
     CsiCapability staged;
@@ -115,7 +116,12 @@ void modelled_take_room(CsiModelledDriver *self,
 /* The volume exists from now on; the caller has set its properties. */
 void modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id);
 void modelled_volume_end(CsiModelledDriver *self, Volume *volume);
-void modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot);
+/* @id: NULL: the driver makes one up */
+void modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot, const char *id);
+/* Returns: the time from the cut of this snapshot until it is ready */
+SimTime modelled_snapshot_takes(const CsiModelledDriver *self, const Snapshot *snapshot);
+/* See csi_driver_adopt(). */
+gboolean modelled_adopt(CsiDriver *driver, const CsiRequest *request);
 void modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot);
 void modelled_publish(Volume *volume,
                       VolumeNode *on,

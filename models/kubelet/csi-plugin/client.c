@@ -33,7 +33,6 @@ csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const ch
 CsiRun *
 csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
 {
-    uint32_t modes = operation_pv(plan_operation(plan))->access_modes;
     CsiRun *run = plan_notes(plan); /* of the function before: a mount stages, then publishes */
 
     if (run == NULL)
@@ -41,7 +40,6 @@ csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
     *run = (CsiRun){
         .then = then,
         .method = method,
-        .modes = modes == 0 ? ACCESS_RWO : modes,
         .deadline = plan_now(plan) + CSI_CALLS_TIMEOUT,
         .question = -1,
         .attachment = -1,
@@ -146,25 +144,12 @@ fs_group_of(const PendingOperation *operation)
                                      : POD_CONST(operation->target->worker->pod)->spec->fs_group;
 }
 
-/* CSP-7, KVM-42. Options and the group are for file systems only. */
 static CsiCapability
-make_capability(Plan *plan, const CsiRun *run, const PendingOperation *operation)
+make_capability(const Kubelet *self, const CsiRun *run, const PendingOperation *operation)
 {
-    const Volume *volume = operation_pv(operation);
-    gboolean is_block = operation_is_block(operation);
-    int64_t fs_group = fs_group_of(operation);
-    CsiCapability capability = {
-        .mode =
-            csi_spec_access_mode(run->modes, (run->can & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0),
-        .type = is_block ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
-        .fs_type = is_block ? NULL : volume->source->fs_type,
-        .mount_flags = is_block ? NULL : volume->mount_options,
-    };
+    int64_t fs_group = run->method == CSI_NODE_EXPAND_VOLUME ? -1 : fs_group_of(operation);
 
-    if (!is_block && fs_group >= 0 && run->method != CSI_NODE_EXPAND_VOLUME &&
-        (run->can & CSI_NODE_VOLUME_MOUNT_GROUP) != 0)
-        capability.volume_mount_group = plan_internf(plan, "%" G_GINT64_FORMAT, fs_group);
-    return capability;
+    return csi_spec_capability(self->base.strings, operation_pv(operation), run->can, fs_group);
 }
 
 /* CSP-13: a file system is published with its staging path only if the driver stages; a block
@@ -227,7 +212,7 @@ make_request(const Kubelet *self, Plan *plan, const CsiRun *run)
     request.publish_context = run->context;
     if (!undoes(run->method)) {
         CsiCapability *capability = plan_new_arg(plan, CsiCapability);
-        *capability = make_capability(plan, run, operation);
+        *capability = make_capability(self, run, operation);
         request.capabilities = capability;
         request.n_capabilities = 1;
     }

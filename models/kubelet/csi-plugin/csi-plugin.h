@@ -33,6 +33,12 @@ gboolean csi_spec_skips_attach(const CsiDriverObject *driver);
 /* KVM-44: the first of @modes, in the order in which they are kept. @multi: the driver has
  * SINGLE_NODE_MULTI_WRITER */
 CsiAccessMode csi_spec_access_mode(uint32_t modes, gboolean multi);
+/* CSP-7, KVM-42: as the driver is told; options and the group are for file systems only. A
+ * volume without modes counts as ReadWriteOnce. @fs_group: -1: none */
+CsiCapability csi_spec_capability(Strings *strings,
+                                  const Volume *volume,
+                                  CsiNodeCapabilities can,
+                                  int64_t fs_group);
 
 /* CSP-10: the handle of an inline volume, of the pod's uid and the volume's name in it. Interned.
  */
@@ -84,7 +90,6 @@ typedef struct {
     CsiMethod method;         /* the call that it leads to */
     SimTime deadline;         /* of all its calls (KVM-5) */
     CsiNodeCapabilities can;  /* as the driver has answered last */
-    uint32_t modes;           /* of the volume; without any it counts as ReadWriteOnce */
     const StringMap *context; /* of the publication; borrowed from the plan */
     int64_t bytes;            /* of NodeExpandVolume */
     int question, attachment; /* numbers of steps; -1: not asked for */

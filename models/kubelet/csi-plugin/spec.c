@@ -32,6 +32,26 @@ csi_spec_access_mode(uint32_t modes, gboolean multi)
     return CSI_MODE_UNKNOWN;
 }
 
+CsiCapability
+csi_spec_capability(Strings *strings,
+                    const Volume *volume,
+                    CsiNodeCapabilities can,
+                    int64_t fs_group)
+{
+    uint32_t modes = volume->access_modes == 0 ? ACCESS_RWO : volume->access_modes;
+    gboolean is_block = volume->volume_mode == VOLUME_BLOCK;
+    CsiCapability capability = {
+        .mode = csi_spec_access_mode(modes, (can & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0),
+        .type = is_block ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
+        .fs_type = is_block ? NULL : volume->source->fs_type,
+        .mount_flags = is_block ? NULL : volume->mount_options,
+    };
+
+    if (!is_block && fs_group >= 0 && (can & CSI_NODE_VOLUME_MOUNT_GROUP) != 0)
+        capability.volume_mount_group = strings_internf(strings, "%" G_GINT64_FORMAT, fs_group);
+    return capability;
+}
+
 /* ---- The driver's own word ---- */
 
 gboolean

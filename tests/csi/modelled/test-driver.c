@@ -450,17 +450,24 @@ static void
 imported_attachments_hold(void **state)
 {
     g_autoptr(Story) story = story_new("attach-limit=1");
-    CsiModelledDriver *driver = story_driver(story);
+    CsiDriver *driver = csi_modelled_driver_base(story_driver(story));
     const char *volume = strings_intern(story_strings(story), "v");
-    const char *node = strings_intern(story_strings(story), "n1");
+    const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER, .fs_type = "other"};
+    const CsiRequest attach = {.method = CSI_CONTROLLER_PUBLISH_VOLUME,
+                               .volume_id = volume,
+                               .node_id = strings_intern(story_strings(story), "id-n1"),
+                               .capabilities = &capability,
+                               .n_capabilities = 1};
 
     (void)state;
-    assert_false(csi_modelled_driver_add_attachment(driver, volume, node));
-    csi_modelled_driver_add_volume(driver, volume, INT64_C(1) << 30, NULL, 0);
-    assert_true(csi_modelled_driver_add_attachment(driver, volume, node));
+    assert_false(csi_driver_adopt(driver, &attach));
+    csi_modelled_driver_add_volume(
+        story_driver(story),
+        &(CsiModelledVolume){.id = volume, .capacity_bytes = INT64_C(1) << 30});
+    assert_true(csi_driver_adopt(driver, &attach));
     story_tell(story, "import",
                "volumes 1; used 1Gi; published n1 1; create w; attach w n1 >RESOURCE_EXHAUSTED; "
-               "attach v n1; detach v n1");
+               "attach v n2 >FAILED_PRECONDITION; attach v n1; detach v n1");
 }
 
 static void

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
+
+/* A kubelet that runs already as the simulation begins: the volumes of its pods are mounted, and
+ * the driver has them. No call is made for them. */
+
+/* KVM-30: an attachable volume that the Node does not list has been torn down. */
+static gboolean
+is_torn_down(const Kubelet *self, const NodeVolume *volume)
+{
+    return volume->attachable && !string_list_has(self->told_in_use, volume->name);
+}
+
+/* ---- What the driver knows of it ---- */
+
+static void
+adopt_in_driver(Kubelet *self, const NodeVolume *volume, const PodMount *mount)
+{
+    const Volume *pv = VOLUME_CONST(volume->pv);
+    const VolumeSource *source = pv->source;
+    const Pod *pod = mount == NULL ? NULL : POD_CONST(mount->worker->pod);
+    CsiDriver *driver = cluster_find_driver(self->base.cluster, source->driver);
+    g_autoptr(StringMap) context = NULL;
+    CsiResponse answer;
+
+    if (driver == NULL || !csi_driver_foresee_node_info(driver, self->base.node_name, &answer))
+        return;
+    const CsiCapability capability = csi_spec_capability(
+        self->base.strings, pv, answer.node_capabilities, pod == NULL ? -1 : pod->spec->fs_group);
+    CsiRequest request = {.method = CSI_NODE_STAGE_VOLUME,
+                          .served_by = self->base.node_name,
+                          .volume_id = source->handle,
+                          .staging_path = volume->staging_path,
+                          .capabilities = &capability,
+                          .n_capabilities = 1};
+    if (volume->device == MOUNT_NONE)
+        request.staging_path = NULL;
+    else if ((answer.node_capabilities & CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0)
+        csi_driver_adopt(driver, &request);
+    if (mount == NULL)
+        return;
+    request.method = CSI_NODE_PUBLISH_VOLUME;
+    request.target_path = mount->target_path;
+    request.readonly = mount->spec->read_only || source->read_only;
+    request.volume_context = context =
+        csi_spec_context(self->base.strings, source, csi_steps_driver_object(self, source), pod,
+                         sim_now(self->base.sim));
+    csi_driver_adopt(driver, &request);
+}
+
+static void
+is_attached(NodeVolume *volume, MountState device)
+{
+    volume->in_actual = volume->size_known = TRUE;
+    if (volume->plugin->device_mountable)
+        volume->device = device;
+}
+
+/* ---- The volumes of its pods ---- */
+
+/* The volumes of a pod that was stopped before may still be mounted. */
+static void
+adopt_mount(Kubelet *self, PodMount *mount, const Object *pv, int64_t claim_bytes)
+{
+    MountState state = mount->worker->running ? MOUNT_DONE : MOUNT_UNCERTAIN;
+    NodeVolume *volume = volume_manager_add(self, pv, mount);
+
+    if (!mount->worker->running && is_torn_down(self, volume)) {
+        volume_manager_maybe_free(volume);
+        return;
+    }
+    volume_manager_desire(volume, mount);
+    kubelet_count_actual(mount, state == MOUNT_DONE);
+    mount->state = state;
+    is_attached(volume, state);
+    volume->actual_bytes = claim_bytes;
+    volume_expansion_desire(volume, mount);
+    reconstruct_add_directory(self, mount);
+    if (!volume_plugin_is_csi(volume->plugin))
+        return;
+    csi_steps_prepare_mount(self, volume, mount);
+    adopt_in_driver(self, volume, mount);
+}
+
+static void
+decide_volume(const void *self, Plan *plan)
+{
+    int step = plan_last_step(plan);
+    const Object *claim = plan_object(plan, step - 1), *pv = plan_object(plan, step);
+
+    (void)self;
+    if (volume_plugin_find(VOLUME_CONST(pv)->source) != NULL)
+        plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
+                                        .pointer = plan_operation(plan),
+                                        .object = pv,
+                                        .number = CLAIM_CONST(claim)->capacity_bytes});
+}
+
+static void
+decide_claim(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const Claim *claim = CLAIM_CONST(plan_object(plan, plan_last_step(plan)));
+
+    if (*claim_volume_name(claim) == '\0')
+        return;
+    plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
+             PLAN_STOP);
+    plan_then(plan, decide_volume);
+}
+
+static void
+decide_mount(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const PodMount *mount = plan_operation(plan);
+
+    if (mount->spec->source != NULL) {
+        Object *volume = csi_spec_inline_volume(&self->base, mount->worker->pod, mount->spec);
+        plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
+                                        .pointer = mount,
+                                        .object = plan_keep(plan, volume)});
+        object_unref(volume);
+        return;
+    }
+    plan_get(plan, pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec),
+             PLAN_STOP);
+    plan_then(plan, decide_claim);
+}
+
+static void
+adopt_at_once(Kubelet *self, PlanDecide decide, ObjectKey *key, void *what)
+{
+    plan_start(&(PlanStart){.component = &self->base,
+                            .decide = decide,
+                            .key = key,
+                            .operation = what,
+                            .at_once = TRUE});
+}
+
+void
+volume_manager_adopt(PodWorker *worker)
+{
+    for (unsigned i = 0; i < worker->n_mounts; i++)
+        adopt_at_once(worker->kubelet, decide_mount, worker->key, &worker->mounts[i]);
+}
+
+/* ---- The volumes whose pods are gone: they are still to be unstaged ---- */
+
+/* A pod that waits for its volumes begins with them. */
+static gboolean
+is_awaited(const Kubelet *self, const Volume *pv)
+{
+    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+        const PodWorker *worker = self->workers->pdata[i];
+        for (unsigned j = 0; j < worker->n_mounts; j++)
+            if (worker->mounts[j].spec->source == NULL &&
+                pod_claim_key(self->base.objects, POD_CONST(worker->pod), worker->mounts[j].spec) ==
+                    pv->claim_ref.claim)
+                return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+adopt_device(Kubelet *self, const Object *pv)
+{
+    if (is_awaited(self, VOLUME_CONST(pv)))
+        return;
+    kubelet_ensure_loops(self);
+    NodeVolume *volume = volume_manager_add_device(self, pv);
+    if (volume == NULL)
+        return;
+    is_attached(volume, MOUNT_DONE);
+    csi_steps_prepare_device(self, volume);
+    adopt_in_driver(self, volume, NULL);
+    volume_manager_due(volume);
+}
+
+static void
+decide_device_volume(const void *self, Plan *plan)
+{
+    (void)self;
+    plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
+                                    .object = plan_object(plan, plan_last_step(plan))});
+}
+
+static void
+decide_device(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const Attachment *attachment = (const Attachment *)plan_object(plan, plan_last_step(plan));
+
+    if (attachment->volume_name == NULL || !attachment->attached)
+        return;
+    plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, attachment->volume_name),
+             PLAN_STOP);
+    plan_then(plan, decide_device_volume);
+}
+
+static void
+decide_attachment(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    g_autofree char *driver = NULL;
+    const char *handle = volume_unique_name_parse(plan_operation(plan), &driver);
+
+    if (handle == NULL)
+        return;
+    plan_get(plan, volume_attachment_key(self->base.objects, driver, handle, self->base.node_name),
+             PLAN_STOP);
+    plan_then(plan, decide_device);
+}
+
+void
+volume_manager_adopt_devices(Kubelet *self)
+{
+    const StringList *names = self->told_in_use;
+
+    for (unsigned i = 0; names != NULL && i < names->n_items; i++)
+        adopt_at_once(self, decide_attachment, self->node_key, (void *)names->items[i]);
+}
+
+void
+volume_manager_apply_adopted(Kubelet *self, const PlanChange *change)
+{
+    PodMount *mount = (PodMount *)change->pointer;
+
+    if (mount == NULL)
+        adopt_device(self, change->object);
+    else
+        adopt_mount(self, mount, change->object, change->number);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/snapshot.h"
+#include "models/volume/access-mode.h"
+#include "run-private.h"
+
+/* The start from a running cluster's objects: the drivers have the volumes and snapshots that
+ * objects tell of, and have attached what is attached. What is staged and published on a node its
+ * kubelet tells (models/kubelet/adopt.c). */
+
+/* Calls @visit for each object of a kind. */
+static void
+each_object(const Run *self, ObjectKind kind, void (*visit)(const Run *self, const Object *object))
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, kind); i++) {
+        const Object *object =
+            api_server_get(cluster_api(self->cluster), objects_key_at(self->objects, kind, i));
+        if (object != NULL)
+            visit(self, object);
+    }
+}
+
+/* Returns: NULL: no such driver, or it has another back end */
+static CsiModelledDriver *
+find_driver(const Run *self, const char *name)
+{
+    CsiDriver *driver = name == NULL ? NULL : cluster_find_driver(self->cluster, name);
+
+    return driver == NULL ? NULL : csi_modelled_driver_cast(driver);
+}
+
+/* ---- The places of a volume ---- */
+
+/* Whether a node of the driver reports this key. */
+static gboolean
+is_topology_key(const Run *self, CsiModelledDriver *driver, const char *key)
+{
+    CsiResponse info;
+
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++)
+        if (csi_driver_foresee_node_info(csi_modelled_driver_base(driver),
+                                         objects_key_at(self->objects, KIND_NODE, i)->name,
+                                         &info) &&
+            info.n_accessible_topology > 0 &&
+            string_map_get(info.accessible_topology[0], key) != NULL)
+            return TRUE;
+    return FALSE;
+}
+
+static void
+map_free(void *map)
+{
+    string_map_unref(map);
+}
+
+/* Each place of @places, once with each of the values. Returns: (owned) */
+static GPtrArray *
+multiply(const GPtrArray *places, const char *key, const StringList *values)
+{
+    GPtrArray *products = g_ptr_array_new_with_free_func(map_free);
+
+    for (unsigned i = 0; i < places->len; i++)
+        for (unsigned j = 0; j < values->n_items; j++)
+            g_ptr_array_add(products, string_map_with(places->pdata[i], key, values->items[j]));
+    return products;
+}
+
+/* Adds the places of one term; other labels than the driver's say nothing about the back end. */
+static void
+add_places(const Run *self,
+           CsiModelledDriver *driver,
+           const NodeSelectorTerm *term,
+           GPtrArray *places)
+{
+    const LabelSelector *labels = term->expressions;
+    g_autoptr(GPtrArray) of_term = g_ptr_array_new_with_free_func(map_free);
+
+    g_ptr_array_add(of_term, NULL);
+    for (unsigned i = 0; labels != NULL && i < labels->n_requirements; i++) {
+        const SelectRequirement *needs = &labels->requirements[i];
+        if (needs->operator!= SELECT_IN || !is_topology_key(self, driver, needs->key))
+            continue;
+        GPtrArray *products = multiply(of_term, needs->key, needs->values);
+        g_ptr_array_unref(of_term);
+        of_term = products;
+    }
+    for (unsigned i = 0; i < of_term->len; i++)
+        if (of_term->pdata[i] != NULL)
+            g_ptr_array_add(places, string_map_ref(of_term->pdata[i]));
+}
+
+/* ---- Volumes and snapshots ---- */
+
+static const Claim *
+claim_of(const Run *self, const Volume *volume)
+{
+    const ObjectKey *key = volume->claim_ref.claim;
+    const Object *claim = key == NULL ? NULL : api_server_get(cluster_api(self->cluster), key);
+
+    return claim != NULL && volume_is_bound_to(volume, CLAIM_CONST(claim)) ? CLAIM_CONST(claim)
+                                                                           : NULL;
+}
+
+/* What the volume is a copy of, as far as that is still there. */
+static void
+find_source(const Run *self, const Claim *claim, CsiModelledVolume *past)
+{
+    const DataSource *source = &claim->data_source;
+    const char *namespace =
+        source->namespace != NULL ? source->namespace : claim->meta.key->namespace;
+
+    if (g_strcmp0(source->kind, "VolumeSnapshot") == 0) {
+        const Object *snapshot = world_find(self, KIND_VOLUME_SNAPSHOT, namespace, source->name);
+        const Object *content = snapshot == NULL
+                                    ? NULL
+                                    : world_find(self, KIND_SNAPSHOT_CONTENT, NULL,
+                                                 VOLUME_SNAPSHOT_CONST(snapshot)->bound_content);
+        past->source_id = content == NULL ? NULL : SNAPSHOT_CONTENT_CONST(content)->handle;
+        past->source_kind = past->source_id == NULL ? CSI_SOURCE_NONE : CSI_SOURCE_SNAPSHOT;
+    } else if (g_strcmp0(source->kind, "PersistentVolumeClaim") == 0) {
+        const Object *other = world_find(self, KIND_CLAIM, namespace, source->name);
+        const Object *pv = other == NULL ? NULL
+                                         : world_find(self, KIND_VOLUME, NULL,
+                                                      claim_volume_name(CLAIM_CONST(other)));
+        past->source_id = pv == NULL || VOLUME_CONST(pv)->source == NULL
+                              ? NULL
+                              : VOLUME_CONST(pv)->source->handle;
+        past->source_kind = past->source_id == NULL ? CSI_SOURCE_NONE : CSI_SOURCE_VOLUME;
+    }
+}
+
+static void
+adopt_volume(const Run *self, const Object *object)
+{
+    const Volume *volume = VOLUME_CONST(object);
+    CsiModelledDriver *driver =
+        volume->source == NULL ? NULL : find_driver(self, volume->source->driver);
+    const NodeSelector *affinity = volume->node_affinity;
+    const Claim *claim = claim_of(self, volume);
+    g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(map_free);
+
+    if (driver == NULL)
+        return;
+    for (unsigned i = 0; affinity != NULL && i < affinity->n_terms; i++)
+        add_places(self, driver, &affinity->terms[i], places);
+    CsiModelledVolume past = {
+        .id = volume->source->handle,
+        .capacity_bytes = volume->capacity_bytes,
+        .topologies = (const StringMap *const *)places->pdata,
+        .n_topologies = places->len,
+    };
+    if (claim != NULL) { /* the node's part of an expansion is still to come */
+        past.filesystem_bytes = MIN(claim->capacity_bytes, volume->capacity_bytes);
+        find_source(self, claim, &past);
+    }
+    csi_modelled_driver_add_volume(driver, &past);
+}
+
+/* CreateSnapshot has been answered, or the snapshot was taken by hand. */
+static void
+adopt_snapshot(const Run *self, const Object *object)
+{
+    const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(object);
+    CsiModelledDriver *driver = find_driver(self, content->driver);
+    const char *handle = content->given_handle != NULL ? content->given_handle : content->handle;
+    char uid[OBJECT_UID_BUFFER];
+
+    if (driver == NULL || handle == NULL)
+        return;
+    csi_modelled_driver_add_snapshot(
+        driver, &(CsiModelledSnapshot){
+                    .id = handle,
+                    .name = content->volume_handle == NULL
+                                ? NULL
+                                : strings_internf(objects_strings(self->objects), "snapshot-%s",
+                                                  object_uid_format(content->snapshot.uid, uid)),
+                    .source_id = content->volume_handle,
+                    .size_bytes = MAX(content->restore_bytes, 0),
+                    .is_ready = content->readiness != SNAPSHOT_NOT_READY,
+                });
+}
+
+void
+world_adopt_source(const Run *self, const Object *object)
+{
+    if (object_kind(object) == KIND_VOLUME)
+        adopt_volume(self, object);
+    if (object_kind(object) == KIND_SNAPSHOT_CONTENT)
+        adopt_snapshot(self, object);
+}
+
+/* ---- What is attached ---- */
+
+static void
+adopt_attachment(const Run *self, const Object *object)
+{
+    const Attachment *attachment = (const Attachment *)object;
+    CsiModelledDriver *driver = find_driver(self, attachment->attacher);
+    const Object *pv = attachment->inline_volume != NULL
+                           ? attachment->inline_volume
+                           : world_find(self, KIND_VOLUME, NULL, attachment->volume_name);
+    const Volume *volume = VOLUME_CONST(pv);
+    const char *error = NULL;
+    CsiResponse info;
+
+    if (!attachment->attached || driver == NULL || pv == NULL || volume->source == NULL ||
+        !csi_driver_foresee_node_info(csi_modelled_driver_base(driver), attachment->node_name,
+                                      &info))
+        return;
+    const CsiCapability capability = {
+        .mode = sidecar_access_mode(volume->access_modes, FALSE, &error),
+        .type = volume->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
+    };
+    csi_driver_adopt(csi_modelled_driver_base(driver),
+                     &(CsiRequest){.method = CSI_CONTROLLER_PUBLISH_VOLUME,
+                                   .volume_id = volume->source->handle,
+                                   .node_id = info.node_id,
+                                   .capabilities = &capability,
+                                   .n_capabilities = 1,
+                                   .readonly = volume->source->read_only});
+}
+
+void
+world_adopt(const Run *self)
+{
+    each_object(self, KIND_VOLUME, adopt_volume);
+    each_object(self, KIND_SNAPSHOT_CONTENT, adopt_snapshot);
+    each_object(self, KIND_ATTACHMENT, adopt_attachment);
+}
+
+/* ---- Nodes that are silent ---- */
+
+/* The node controller has lost the kubelet (NL-22). Why is not known: it stays away until a fault
+ * of the scenario ends. Its containers and mounts are taken for untouched. */
+static void
+silence(const Run *self, const Object *node)
+{
+    if (((const Node *)node)->ready.status == CONDITION_UNKNOWN)
+        cluster_crash(self->cluster, "kubelet", object_name(node));
+}
+
+void
+world_adopt_silence(const Run *self)
+{
+    each_object(self, KIND_NODE, silence);
+}

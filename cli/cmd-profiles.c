@@ -115,11 +115,14 @@ static void
 print_rest(char **lines, const ScenarioDriver *driver)
 {
     gboolean is_shown = FALSE;
+    g_autoptr(GString) keys = g_string_new(NULL);
 
+    for (unsigned i = 0; i < driver->n_topology; i++)
+        g_string_append_printf(keys, "%s%s", i > 0 ? ", " : "", driver->topology[i].key);
     printf("\nattach required: %s; topology: %s; volumes per node: ",
            driver->model.controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME ? "yes"
                                                                                            : "no",
-           driver->topology_key != NULL ? driver->topology_key : "none");
+           keys->len > 0 ? keys->str : "none");
     if (driver->model.attach_limit > 0)
         printf("%d\n", driver->model.attach_limit);
     else

@@ -451,10 +451,13 @@ cluster_add_driver(Cluster *self,
 gboolean
 cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node)
 {
-    const StringMap *selector = cluster_node_plugin(self, driver)->node_selector;
+    const NodePluginOptions *plugin = cluster_node_plugin(self, driver);
+    const StringMap *selector = plugin->node_selector;
     const ObjectKey *key = objects_key(self->options.objects, KIND_NODE, NULL, node);
     const Object *object = api_server_get(self->api, key);
 
+    if (plugin->absent_on != NULL && g_hash_table_contains(plugin->absent_on, node))
+        return FALSE;
     return selector == NULL || (object != NULL && string_map_contains(object->labels, selector));
 }
 

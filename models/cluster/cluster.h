@@ -26,6 +26,7 @@ gboolean cluster_has_unlimited_qps(const Cluster *self);
 /* On which nodes a driver's plugin runs and when it registers. */
 typedef struct {
     StringMap *node_selector; /* NULL: all nodes */
+    GHashTable *absent_on; /* set of names of nodes that it does not run on, borrowed; NULL: none */
     const SimDist
         *registers_after;   /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
     gboolean preregistered; /* CSINode is in the initial state already */
@@ -52,7 +53,7 @@ unsigned cluster_n_drivers(const Cluster *self);
 CsiDriver *cluster_driver(const Cluster *self, unsigned i);
 const char *cluster_driver_name(const Cluster *self, unsigned i);
 const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
-/* Whether the node selector of the driver's DaemonSet matches this node's present labels. */
+/* Whether the driver's plugin may run on this node: its options, by the node's present labels. */
 gboolean cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node);
 /* Returns: (borrowed): NULL: no such driver */
 CsiDriver *cluster_find_driver(const Cluster *self, const char *name);

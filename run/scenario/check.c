@@ -125,6 +125,7 @@ loader_check_references(Loader *loader)
         if (g_array_index(loader->manifests, ManifestInfo, i).object != NULL)
             checker_check_manifest(&self, &g_array_index(loader->manifests, ManifestInfo, i));
     checker_check_drivers(&self);
+    loader_check_topology(loader);
     checker_check_actions(&self);
     checker_check_expects(&self);
     checker_clear(&self);

@@ -549,8 +549,12 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
     {"attachRequired", &schema_tristate, AT(DriverFields, attach_required), 0, \
      "as its CSIDriver says, else true", \
      "Whether volumes are attached to nodes; file storage usually needs no attach"}, \
-    {"topology", &schema_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", \
-     "Key of the driver's topology segments; false: every node reaches every volume"}, \
+    {"topology", &scenario_topology_type, AT(DriverFields, topology), 0, \
+     "the keys of the CSINodes in the manifests, else topology.<driver>/zone if nodes have zones", \
+     "Key of the driver's topology segments, a list of keys, or a mapping from keys to labels of nodes; " \
+     "false: every node reaches every volume"}, \
+    {"volumeTopology", &schema_strings, AT(DriverFields, volume_topology), 0, "all keys of topology", \
+     "The keys in the places of volumes, if the driver reports more keys for its nodes"}, \
     {"topologiesPerVolume", &schema_count, AT(DriverFields, topologies_per_volume), 0, "1", \
      "Number of zones of each volume"}, \
     {"controllerCapabilities", &controller_capabilities_type, AT(DriverFields, controller_capabilities), 0, \

@@ -192,16 +192,6 @@ string_map_from_json(SchemaReader *reader, const json_t *object)
     return map;
 }
 
-static const StringMap *
-zone_map(SchemaReader *reader, const char *key, const char *zone)
-{
-    StringPair pair = {schema_intern(reader, key), zone};
-    StringMap *map = string_map_new(&pair, 1);
-
-    g_ptr_array_add(reader->maps, map);
-    return map;
-}
-
 static void
 set_limits(SchemaReader *reader, const SchemaList *list, CsiModelledOptions *options)
 {
@@ -233,19 +223,30 @@ fault_pool_zone(Loader *self, const DriverFields *fields, unsigned i, const char
     schema_leave(&self->reader, outer);
 }
 
+static const StringMap *
+zone_map(SchemaReader *reader, const char *key, const char *zone)
+{
+    StringPair pair = {schema_intern(reader, key), zone};
+    StringMap *map = string_map_new(&pair, 1);
+
+    g_ptr_array_add(reader->maps, map);
+    return map;
+}
+
 static void
 set_pools(Loader *self,
           const DriverFields *fields,
-          const char *topology_key,
+          const ScenarioDriver *driver,
           CsiModelledOptions *options)
 {
+    const char *zone_key = loader_zone_key(driver);
     const PoolFields *pool = fields->pools.items;
     CsiModelledPool *pools = schema_alloc(&self->reader, fields->pools.n * sizeof *pools);
 
     for (unsigned i = 0; i < fields->pools.n; i++) {
         pools[i].bytes = pool[i].capacity;
-        if (pool[i].zone != NULL && topology_key != NULL)
-            pools[i].segments = zone_map(&self->reader, topology_key, pool[i].zone);
+        if (pool[i].zone != NULL && zone_key != NULL)
+            pools[i].segments = zone_map(&self->reader, zone_key, pool[i].zone);
         else if (pool[i].zone != NULL)
             fault_pool_zone(self, fields, i, pool[i].zone);
         else
@@ -259,7 +260,7 @@ set_pools(Loader *self,
 static void
 set_run_time_options(Loader *self,
                      const DriverFields *fields,
-                     const char *topology_key,
+                     const ScenarioDriver *driver,
                      CsiModelledOptions *options)
 {
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
@@ -267,7 +268,7 @@ set_run_time_options(Loader *self,
     options->errors = fields->errors.items;
     options->n_errors = fields->errors.n;
     set_limits(&self->reader, &fields->limits, options);
-    set_pools(self, fields, topology_key, options);
+    set_pools(self, fields, driver, options);
     options->attach_limit = (int)fields->attach_limit;
     options->volume_bytes_min = fields->volume_size.min;
     options->volume_bytes_max = fields->volume_size.max;
@@ -376,21 +377,6 @@ driver_attaches(Loader *self, const DriverFields *fields)
            (fields->controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) != 0;
 }
 
-/* Returns: NULL: the driver has none */
-static const char *
-driver_topology_key(Loader *self, const DriverFields *fields)
-{
-    if (json_is_string(fields->topology))
-        return schema_intern(&self->reader, json_string_value(fields->topology));
-    if (json_is_false(fields->topology))
-        return NULL;
-    if (fields->topology != NULL && !json_is_true(fields->topology))
-        schema_fault_member(&self->reader, fields->source, "topology", NULL,
-                            "must be the key of the driver's topology, or false");
-    g_autofree char *key = g_strdup_printf("topology.%s/zone", fields->name);
-    return schema_intern(&self->reader, key);
-}
-
 static void
 read_profile(Loader *self, DriverFields *fields)
 {
@@ -471,16 +457,18 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
 
     gboolean attaches = driver_attaches(self, fields);
     driver->name = (char *)fields->name;
-    driver->topology_key = (char *)driver_topology_key(self, fields);
     csi_modelled_options_init(&driver->model);
     set_fixed_options(self, fields, &driver->model);
-    set_run_time_options(self, fields, driver->topology_key, &driver->model);
-    set_capabilities(fields, attaches, driver->topology_key != NULL, &driver->model);
+    loader_build_topology(self, fields, driver);
+    driver->model.volume_keys = string_list_of(&self->reader, fields->volume_topology);
+    set_run_time_options(self, fields, driver, &driver->model);
+    set_capabilities(fields, attaches, driver->n_topology > 0, &driver->model);
     driver->attach_limit = (int)fields->attach_limit;
     driver->node_plugin = (NodePluginOptions){
         .registers_after = fields->node_plugin.registers_after,
         .preregistered = fields->node_plugin.preregistered,
         .liveness_period = fields->node_plugin.liveness_period,
+        .absent_on = driver->absent_on,
     };
     driver->node_selector = (json_t *)fields->node_plugin.node_selector;
     driver->manifest = driver_manifest(self, fields->name, attaches);
@@ -587,7 +575,7 @@ loader_change_driver(Loader *self, const ActionFields *action, const char **driv
         schema_read_fields(&self->reader, scenario_set_driver_type.fields, change, fields, TRUE);
         options = schema_alloc(&self->reader, sizeof *options);
         *options = self->scenario.drivers[which].model;
-        set_run_time_options(self, fields, self->scenario.drivers[which].topology_key, options);
+        set_run_time_options(self, fields, &self->scenario.drivers[which], options);
         try_options(self, options, n_faults);
         fields->source = source;
     }

@@ -10,9 +10,16 @@
 #define CAPABILITIES_GIVEN 1u
 
 typedef struct {
+    ScenarioTopologyKey *keys; /* NULL: not given */
+    unsigned n;                /* 0: none */
+    gboolean is_default;       /* true */
+} TopologyFields;
+
+typedef struct {
     int attach_required; /* -1: from the CSIDriver, else from the capabilities */
     const char *name, *profile, *from_manifest, *vendor_version;
-    const json_t *topology; /* false: none; text: the key */
+    TopologyFields topology;
+    char **volume_topology;
     SimDist *latency[CSI_N_LATENCIES];
     CsiSlowdown slowdown[CSI_N_LATENCIES];
     SchemaList errors; /* of CsiModelledError */
@@ -182,6 +189,9 @@ extern const SchemaType scenario_timing_type;
 /* driver-fields.c */
 extern const SchemaType scenario_driver_type, scenario_set_driver_type, scenario_profile_type;
 void scenario_driver_fields_init(void *target);
+
+/* topology.c */
+extern const SchemaType scenario_topology_type;
 
 /* nodes.c */
 extern const SchemaType scenario_taint_type, scenario_cordon_type, scenario_uncordon_type;

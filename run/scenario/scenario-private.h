@@ -55,6 +55,13 @@ const json_t *loader_read_profile(Loader *self, const char *name);
 
 /* driver.c */
 void loader_build_drivers(Loader *self);
+
+/* topology.c: the keys of a driver's topology and what CSINodes say about it */
+void loader_build_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver);
+/* Returns: (borrowed): the key for the zone of a pool; NULL: the driver has no topology */
+const char *loader_zone_key(const ScenarioDriver *driver);
+/* Checks that the nodes have values for the keys of all drivers. */
+void loader_check_topology(Loader *self);
 /* faults.c: builds the loader's current fault */
 void loader_build_fault(Loader *self, ScenarioAction *action);
 

@@ -12,7 +12,10 @@
 typedef struct Scenario Scenario;
 
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
+#define LABEL_OS "kubernetes.io/os"
+#define LABEL_ARCH "kubernetes.io/arch"
 #define LABEL_ZONE "topology.kubernetes.io/zone"
+#define LABEL_REGION "topology.kubernetes.io/region"
 
 /* spec.nodes[]: a group of nodes. Node i (counted over all groups) is named by the pattern. */
 typedef struct {
@@ -34,13 +37,34 @@ typedef struct {
     } autoscaler;
 } ScenarioNodes;
 
+/* A key of a driver's topology. The value on a node is the node's label of that key; a node without
+ * it has the value of the label @label. */
+typedef struct {
+    char *key;
+    char *label; /* TOPOLOGY_NODE_NAME: the node's name; NULL: no other label */
+} ScenarioTopologyKey;
+#define TOPOLOGY_NODE_NAME "metadata.name"
+
+/* What a CSINode of the manifests says about a driver. */
+typedef struct {
+    char *node_id; /* NULL: the driver is not on this node */
+    char **keys;   /* topologyKeys, NULL-terminated; NULL: none */
+    int limit;     /* allocatable.count; -1: none */
+} ScenarioNodeInfo;
+
 typedef struct {
     char *name;
     json_t *manifest; /* of its CSIDriver, made from the fields if no manifest has it; (owned) */
     CsiModelledOptions model; /* name, latencies, errors, limits, topology keys, ... complete */
     int attach_limit;         /* maxVolumesPerNode of NodeGetInfo; 0: none */
-    char *topology_key; /* key of its topology, e.g. "topology.<driver>/zone", with the node's zone
-                           as value; NULL: none */
+    ScenarioTopologyKey
+        *topology; /* (array of n_topology): none: every node reaches every volume */
+    unsigned n_topology;
+    GHashTable *node_infos; /* node -> ScenarioNodeInfo, of CSINodes in the manifests; NULL: these
+                               do not know the driver */
+    GHashTable *absent_on;  /* set of names of nodes; NULL: it may run on all */
+    /* the scenario itself gives topology, attachLimit: stronger than the CSINodes */
+    gboolean says_topology, says_limit;
     NodePluginOptions node_plugin;
     json_t *node_selector;  /* of the node plugin; NULL: all nodes */
     GHashTable *sidecars;   /* process name -> GHashTable of flag -> text */

@@ -121,6 +121,7 @@ world_driver_options(Run *self, const CsiModelledOptions *options)
     result.pools = pools;
     result.name = strings_intern(run_strings(self), options->name);
     result.vendor_version = strings_intern(run_strings(self), options->vendor_version);
+    result.volume_keys = list_in_run(self, options->volume_keys);
     result.mutable_keys = list_in_run(self, options->mutable_keys);
     result.volume_context = map_in_run(self, options->volume_context);
     result.publish_context = map_in_run(self, options->publish_context);
@@ -135,6 +136,7 @@ world_options_clear(CsiModelledOptions *options)
         string_map_unref((StringMap *)options->pools[i].segments);
     g_free((void *)options->pools);
     g_free((void *)options->errors);
+    string_list_unref((StringList *)options->volume_keys);
     string_list_unref((StringList *)options->mutable_keys);
     string_map_unref((StringMap *)options->volume_context);
     string_map_unref((StringMap *)options->publish_context);
@@ -231,29 +233,67 @@ add_driver(Run *self, const ScenarioDriver *driver)
     return TRUE;
 }
 
-/* The topology value of a node: the node's label with the driver's key (kubernetes.io/hostname),
- * else its zone. */
+/* Returns: (borrowed): the value of a topology key on a node; NULL: it has none */
 static const char *
-node_place(const Object *node, const char *topology_key)
+node_place(const Object *node, const ScenarioTopologyKey *key)
 {
-    const char *place = topology_key == NULL ? NULL : object_label(node, topology_key);
+    const char *value = object_label(node, key->key);
 
-    return place != NULL ? place : object_label(node, LABEL_ZONE);
+    if (value != NULL || key->label == NULL)
+        return value;
+    return g_str_equal(key->label, TOPOLOGY_NODE_NAME) ? object_name(node)
+                                                       : object_label(node, key->label);
+}
+
+/* @info: what the node's CSINode says; NULL: nothing, or the scenario is stronger. Returns:
+ * (owned): NULL: none */
+static StringMap *
+node_segments(Run *self,
+              const ScenarioDriver *driver,
+              const ScenarioNodeInfo *info,
+              const Object *node)
+{
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+
+    for (unsigned i = 0; i < driver->n_topology; i++) {
+        const ScenarioTopologyKey *key = &driver->topology[i];
+        StringPair pair = {strings_intern(run_strings(self), key->key), node_place(node, key)};
+        if (pair.value != NULL &&
+            (info == NULL || g_strv_contains((const char *const *)info->keys, key->key)))
+            g_array_append_val(pairs, pair);
+    }
+    return string_map_new((const StringPair *)(void *)pairs->data, pairs->len);
+}
+
+static void
+set_node_limit(Run *self, unsigned number, const ScenarioNodeInfo *info, const char *node)
+{
+    const ScenarioDriver *driver = &self->scenario->drivers[number];
+    CsiModelledDriver *model = csi_modelled_driver_cast(self->drivers->pdata[number]);
+    int of_most = driver->model.attach_limit_reported > 0 ? driver->model.attach_limit_reported
+                                                          : driver->model.attach_limit;
+
+    if (model != NULL && !driver->says_limit && MAX(info->limit, 0) != of_most)
+        csi_modelled_driver_set_node_limit(model, node, info->limit > 0 ? info->limit : -1);
 }
 
 /* The machines of a driver's plugin, and their topology. */
 static void
 add_node_to_drivers(Run *self, const Object *node)
 {
+    const char *name = object_name(node);
+
     for (unsigned i = 0; i < self->scenario->n_drivers; i++) {
         const ScenarioDriver *driver = &self->scenario->drivers[i];
-        const char *place = node_place(node, driver->topology_key);
-        g_autoptr(StringMap) segments = NULL;
-        if (driver->topology_key != NULL && place != NULL)
-            segments = string_map_with(
-                NULL, strings_intern(run_strings(self), driver->topology_key), place);
-        csi_driver_add_node(self->drivers->pdata[i], object_name(node), object_name(node),
+        const ScenarioNodeInfo *info =
+            driver->node_infos == NULL ? NULL : g_hash_table_lookup(driver->node_infos, name);
+        g_autoptr(StringMap) segments =
+            node_segments(self, driver, driver->says_topology ? NULL : info, node);
+        csi_driver_add_node(self->drivers->pdata[i], name,
+                            info == NULL ? name : strings_intern(run_strings(self), info->node_id),
                             segments);
+        if (info != NULL)
+            set_node_limit(self, i, info, name);
     }
 }
 

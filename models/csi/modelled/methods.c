@@ -145,7 +145,7 @@ modelled_expands_offline_only(const CsiModelledDriver *driver)
 int
 modelled_attach_limit(const CsiModelledDriver *driver, const Node *node)
 {
-    return node->attach_limit > 0 ? node->attach_limit : driver->options.attach_limit;
+    return node->attach_limit != 0 ? MAX(node->attach_limit, 0) : driver->options.attach_limit;
 }
 
 /* Identity */

@@ -46,6 +46,7 @@ modelled_free(CsiDriver *driver)
     modelled_sharing_free(self->sharing);
     modelled_state_clear(self);
     csi_modelled_driver_set_pools(self, NULL, 0);
+    string_list_unref((StringList *)self->options.volume_keys);
     string_list_unref((StringList *)self->options.mutable_keys);
     string_map_unref((StringMap *)self->options.volume_context);
     string_map_unref((StringMap *)self->options.publish_context);
@@ -224,6 +225,7 @@ csi_modelled_driver_new(Sim *sim,
     self->options.name = self->base.name;
     self->options.vendor_version = strings_intern(
         strings, options->vendor_version != NULL ? options->vendor_version : "1.0.0");
+    string_list_ref(options->volume_keys);
     string_list_ref(options->mutable_keys);
     string_map_ref(options->volume_context);
     string_map_ref(options->publish_context);

@@ -108,6 +108,7 @@ typedef struct {
     unsigned topologies_per_volume;
     int attach_limit; /* the most volumes of a node, also max_volumes_per_node; 0: no limit */
     int attach_limit_reported;      /* max_volumes_per_node if that differs; 0: the same */
+    const StringList *volume_keys;  /* of a volume's place; NULL: all keys of the wanted place */
     const StringList *mutable_keys; /* of mutable parameters */
     const StringMap *volume_context, *publish_context; /* given to the callers */
 
@@ -170,7 +171,7 @@ gboolean csi_modelled_driver_lose_volume(CsiModelledDriver *self, const char *vo
 /* DeleteVolume reports success and keeps the volume. */
 void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean keeps);
 /* This node takes @limit volumes instead of the options' limit, and NodeGetInfo reports that. 0:
- * the options' limit. */
+ * the options' limit; negative: no limit. */
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 
 /* A volume of the back end. */

@@ -22,6 +22,7 @@ struct CsiModelledDriver {
     Subject subject; /* of calls without another subject */
     SimStream latency_streams[CSI_N_LATENCIES], error_streams[CSI_N_METHODS], id_stream;
     PointerMap nodes_by_name, nodes_by_id; /* interned -> Node; the first owns */
+    GPtrArray *all_nodes;                  /* the same, in the order of appearance */
     /* interned -> Volume, owned by @all_volumes; one table if ids are names */
     PointerMap volumes_by_id, volumes_with_name;
     PointerMap *volumes_by_name; /* one of the two */

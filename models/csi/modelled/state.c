@@ -99,6 +99,7 @@ modelled_state_init(CsiModelledDriver *self)
     self->snapshots_by_id = g_hash_table_new(NULL, NULL);
     self->snapshots_by_name =
         random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->snapshots_by_id);
+    self->all_nodes = g_ptr_array_new();
     self->all_volumes = g_ptr_array_new_with_free_func(volume_free);
     self->all_snapshots = g_ptr_array_new_with_free_func(snapshot_free);
 }
@@ -112,6 +113,7 @@ modelled_state_clear(CsiModelledDriver *self)
     pointer_map_clear(&self->volumes_with_name, NULL);
     g_clear_pointer(&self->snapshots_by_id, g_hash_table_unref);
     g_clear_pointer(&self->snapshots_by_name, g_hash_table_unref);
+    g_clear_pointer(&self->all_nodes, g_ptr_array_unref);
     pointer_map_clear(&self->nodes_by_id, NULL);
     pointer_map_clear(&self->nodes_by_name, node_free);
 }
@@ -147,6 +149,7 @@ csi_modelled_driver_add_node(CsiModelledDriver *self,
         node->name = name;
         node->subject.hash = sim_hash_string(name);
         pointer_map_set(&self->nodes_by_name, name, node);
+        g_ptr_array_add(self->all_nodes, node);
     }
     node->id = node_id;
     node->exists = TRUE;

@@ -15,7 +15,7 @@ typedef struct {
     Subject subject;
     const char *name, *id;
     StringMap *segments;
-    int attach_limit; /* 0: the driver's */
+    int attach_limit; /* 0: the driver's; negative: none */
     unsigned n_published;
     gboolean exists;
 } Node;

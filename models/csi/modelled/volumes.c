@@ -93,12 +93,44 @@ candidate(const CsiRequest *request, unsigned i)
                                     : request->requisite[i - request->n_preferred];
 }
 
-/* Whether the candidate was tried already: preferred places are also requisite ones (CSI-67). */
-static gboolean
-is_repeated(const CsiRequest *request, unsigned i)
+/* Returns: (borrowed): the value of @key in a place. A wanted place may lack it (allowedTopologies
+ * has fewer keys); then it is that of the first node there. NULL: no such node */
+static const char *
+value_in(const CsiModelledDriver *driver, const StringMap *wanted, const char *key)
 {
-    for (unsigned j = 0; j < i; j++)
-        if (string_map_equal(candidate(request, j), candidate(request, i)))
+    const char *value = string_map_get(wanted, key);
+
+    for (unsigned i = 0; value == NULL && i < driver->all_nodes->len; i++) {
+        const Node *node = driver->all_nodes->pdata[i];
+        if (node->exists && string_map_contains(node->segments, wanted))
+            value = string_map_get(node->segments, key);
+    }
+    return value;
+}
+
+/* The driver's own keys of a wanted place. Returns: (owned) */
+static StringMap *
+own_place(const CsiModelledDriver *driver, const StringMap *wanted)
+{
+    const StringList *keys = driver->options.volume_keys;
+    StringMap *place = NULL;
+
+    if (keys == NULL)
+        return string_map_ref(wanted);
+    for (unsigned i = 0; i < keys->n_items; i++) {
+        const char *key = keys->items[i];
+        StringMap *longer = string_map_with(place, key, value_in(driver, wanted, key));
+        string_map_unref(place);
+        place = longer;
+    }
+    return place != NULL ? place : string_map_ref(wanted);
+}
+
+static gboolean
+is_among(const StringMap *place, StringMap *const *places, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (string_map_equal(places[i], place))
             return TRUE;
     return FALSE;
 }
@@ -108,30 +140,29 @@ static unsigned
 choose_places(const CsiModelledDriver *driver,
               const CsiRequest *request,
               int64_t bytes,
-              const StringMap **places,
+              StringMap **places,
               unsigned n_wanted)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < n_candidates(request) && n < n_wanted; i++)
-        if (!is_repeated(request, i) && modelled_room(driver, candidate(request, i)) >= bytes)
-            places[n++] = candidate(request, i);
+    for (unsigned i = 0; i < n_candidates(request) && n < n_wanted; i++) {
+        g_autoptr(StringMap) place = own_place(driver, candidate(request, i));
+        if (!is_among(place, places, n) && modelled_room(driver, place) >= bytes)
+            places[n++] = g_steal_pointer(&place);
+    }
     return n;
 }
 
 /* Without a topology requirement: the first of the driver's own places that have room. */
 static unsigned
-choose_pools(const CsiModelledDriver *driver,
-             int64_t bytes,
-             const StringMap **places,
-             unsigned n_wanted)
+choose_pools(const CsiModelledDriver *driver, int64_t bytes, StringMap **places, unsigned n_wanted)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < driver->n_pools && n < n_wanted; i++) {
         const StringMap *segments = driver->pools[i].segments;
         if (segments != NULL && modelled_room(driver, segments) >= bytes)
-            places[n++] = segments;
+            places[n++] = string_map_ref(segments);
     }
     return n;
 }
@@ -145,12 +176,13 @@ has_segmented_pools(const CsiModelledDriver *driver)
     return FALSE;
 }
 
-/* Finds a place. Returns: FALSE if there is no room; no @places: everywhere */
+/* Finds places, which the caller unrefs. Returns: FALSE if there is no room; no @places:
+ * everywhere */
 static gboolean
 place_volume(const CsiModelledDriver *driver,
              const CsiRequest *request,
              int64_t bytes,
-             const StringMap **places,
+             StringMap **places,
              unsigned *n_places)
 {
     unsigned n_wanted = driver->options.topologies_per_volume;
@@ -174,7 +206,8 @@ place_is_wanted(const CsiModelledDriver *driver, const Volume *volume, const Csi
         return TRUE;
     for (unsigned i = 0; i < volume->n_topologies; i++)
         for (unsigned j = 0; j < request->n_requisite; j++)
-            if (string_map_contains(volume->topologies[i], request->requisite[j]))
+            if (string_map_contains(volume->topologies[i], request->requisite[j]) ||
+                string_map_contains(request->requisite[j], volume->topologies[i]))
                 return TRUE;
     return FALSE;
 }
@@ -237,13 +270,22 @@ check_source(const CsiModelledDriver *driver, ModelledCall *call)
     return VERDICT_GO;
 }
 
+static gboolean
+has_place(const CsiModelledDriver *driver, const CsiRequest *request, int64_t bytes)
+{
+    g_autofree StringMap **places = g_new(StringMap *, driver->options.topologies_per_volume);
+    unsigned n_places;
+    gboolean found = place_volume(driver, request, bytes, places, &n_places);
+
+    for (unsigned i = 0; i < n_places; i++)
+        string_map_unref(places[i]);
+    return found;
+}
+
 static Verdict
 check_create_volume(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    g_autofree const StringMap **places =
-        g_new(const StringMap *, driver->options.topologies_per_volume);
-    unsigned n_places;
 
     if (check_mutable_parameters(driver, call) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
@@ -254,7 +296,7 @@ check_create_volume(const CsiModelledDriver *driver, ModelledCall *call)
     int64_t bytes = size_for(driver, request, source_bytes(call));
     if (modelled_check_size(driver, call, bytes) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
-    if (!place_volume(driver, request, bytes, places, &n_places))
+    if (!has_place(driver, request, bytes))
         return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED,
                                "no room for %" G_GINT64_FORMAT " bytes in the wanted topology",
                                bytes);
@@ -266,15 +308,12 @@ apply_create_volume(CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
     Volume *volume = call->volume;
-    g_autofree const StringMap **places =
-        g_new(const StringMap *, driver->options.topologies_per_volume);
 
     volume->name = request->name;
     volume->capacity_bytes = size_for(driver, request, source_bytes(call));
-    place_volume(driver, request, volume->capacity_bytes, places, &volume->n_topologies);
-    volume->topologies = g_new(StringMap *, volume->n_topologies);
-    for (unsigned i = 0; i < volume->n_topologies; i++)
-        volume->topologies[i] = string_map_ref(places[i]);
+    volume->topologies = g_new(StringMap *, driver->options.topologies_per_volume);
+    place_volume(driver, request, volume->capacity_bytes, volume->topologies,
+                 &volume->n_topologies);
     volume->parameters = string_map_ref(request->parameters);
     volume->mutable_parameters = string_map_ref(request->mutable_parameters);
     volume->source_kind = request->source_kind;

@@ -81,7 +81,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Files, files_clear)
 
 #define HEAD                                                                                       \
     "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  until: 60s\n"     \
-    "  nodes: [{name: node-1}]\n"
+    "  nodes: [{name: node-1, zones: [a]}]\n"
 
 /* ---- What a scenario says ---- */
 
@@ -102,7 +102,8 @@ quickstart_is_read(void **state)
     assert_string_equal(nodes->zones[2], "eu-central-1c");
     assert_null(nodes->zones[3]);
     assert_int_equal(driver->attach_limit, 27); /* of the profile */
-    assert_string_equal(driver->topology_key, "topology.ebs.csi.aws.com/zone");
+    assert_int_equal(driver->n_topology, 1);
+    assert_string_equal(driver->topology[0].key, "topology.ebs.csi.aws.com/zone");
     assert_string_equal(g_hash_table_lookup(flags, "kube-api-qps"), "20"); /* of its sidecars */
     assert_non_null(driver->model.latency[CSI_CREATE_VOLUME]);
     assert_int_equal(driver->model.n_limits, 7);

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outside the model: fits what was measured; nothing of a run comes here */
+#include <math.h>
+#include <string.h>
+
+#include "models/api/field.h"
+#include "run/measure/fit.h"
+#include "scrapes-private.h"
+
+/* What the counted calls of a driver say about its latencies and errors. */
+
+/* A smaller spread is that of the machinery around the call: kubelets of a busy machine measured
+ * constant latencies of 50 ms with up to 0.09. */
+#define CV_OF_CONSTANT 0.1
+/* Means of so few intervals say nothing about the spread of the calls. */
+#define INTERVALS_MIN 4
+/* A distribution is refused if a distance as large as this comes by chance less often. */
+#define GOOD_P 0.01
+/* Short calls that every driver answers without its back end. */
+#define IDLE_CALL_S 0.05
+/* Scrapes of several processes this close together are one round of them. */
+#define SCRAPED_TOGETHER (2 * SIM_SECOND)
+#define ENTRIES_MAX 8
+
+/* "2.504s", "53.1ms": four digits, as a mean of some tens of calls has no more. */
+static char *
+duration_text(double seconds)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    double factor = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
+    double scaled = seconds * factor;
+    int digits = scaled >= 1000 ? 0 : scaled >= 100 ? 1 : scaled >= 10 ? 2 : 3;
+    g_autofree char *format = g_strdup_printf("%%.%df", digits);
+
+    g_ascii_formatd(number, sizeof number, format, scaled);
+    if (strchr(number, '.') != NULL) {
+        char *end = number + strlen(number);
+        while (end[-1] == '0')
+            *--end = '\0';
+        if (end[-1] == '.')
+            end[-1] = '\0';
+    }
+    return g_strconcat(number, factor == 1 ? "s" : factor == 1e3 ? "ms" : "us", NULL);
+}
+
+static json_t *
+duration_json(double seconds)
+{
+    g_autofree char *text = duration_text(seconds);
+
+    return json_string(text);
+}
+
+/* ---- Buckets ---- */
+
+typedef struct {
+    double *upper, *cumulative; /* owned */
+    unsigned n;
+    double count, mean; /* seconds; 0: not told */
+    int first, last;    /* the buckets that have calls */
+} Buckets;
+
+static void
+buckets_clear(Buckets *self)
+{
+    g_free(self->upper);
+    g_free(self->cumulative);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Buckets, buckets_clear)
+
+static Buckets
+buckets_of(const ScrapedCalls *calls)
+{
+    Buckets self = {.n = calls->buckets->len, .count = scraped_count(calls), .first = -1};
+    double below = 0;
+
+    self.upper = g_new(double, self.n);
+    self.cumulative = g_new(double, self.n);
+    for (unsigned i = 0; i < self.n; i++) {
+        const ScrapedBucket *bucket = &g_array_index(calls->buckets, ScrapedBucket, i);
+        self.upper[i] = bucket->upper;
+        self.cumulative[i] = bucket->count;
+        if (bucket->count > below) {
+            self.first = self.first < 0 ? (int)i : self.first;
+            self.last = (int)i;
+        }
+        below = bucket->count;
+    }
+    self.mean = self.count > 0 ? calls->sum / self.count : 0;
+    return self;
+}
+
+static double
+lower_bound(const Buckets *self, int i)
+{
+    return i > 0 ? self->upper[i - 1] : 0;
+}
+
+/* The bucket without an end is taken as twice its begin, or as what the mean needs. */
+static double
+upper_bound(const Buckets *self, int i)
+{
+    return isfinite(self->upper[i]) ? self->upper[i] : MAX(2 * lower_bound(self, i), self->mean);
+}
+
+/* The standard deviation of one call by its mean, out of the means between scrapes: these spread
+ * less, by the root of the calls between them. Returns: FALSE: there are too few */
+static gboolean
+spread_of_means(const ScrapedCalls *calls, double mean, double *cv)
+{
+    double squares = 0;
+
+    for (unsigned i = 0; i < calls->means->len; i++) {
+        const ScrapedMean *part = &g_array_index(calls->means, ScrapedMean, i);
+        double distance = part->seconds / part->n - mean;
+        squares += part->n * distance * distance;
+    }
+    if (calls->means->len < INTERVALS_MIN || mean <= 0)
+        return FALSE;
+    *cv = sqrt(squares / (calls->means->len - 1)) / mean;
+    return TRUE;
+}
+
+/* ---- Distributions ---- */
+
+static json_t *
+lognormal_json(double mean, double cv)
+{
+    return json_pack("{s:{s:o, s:f}}", "lognormal", "mean", duration_json(mean), "cv",
+                     round(cv * 1000) / 1000);
+}
+
+/* A lognormal of the measured mean, with the spread that suits the buckets best. Returns: FALSE:
+ * none suits */
+static gboolean
+fit_lognormal(const Buckets *self, double *cv)
+{
+    double distance = 0;
+    Fit fit;
+
+    fit_histogram(self->upper, self->cumulative, self->n, self->mean, &fit);
+    const FitResult *found = &fit.families[FIT_LOGNORMAL];
+    if (!found->is_possible || self->mean <= 0)
+        return FALSE;
+    double sigma = found->b, mu = log(self->mean) - sigma * sigma / 2;
+    for (unsigned i = 0; i < self->n; i++) {
+        double p = isfinite(self->upper[i])
+                       ? erfc(-(log(self->upper[i]) - mu) / (sigma * G_SQRT2)) / 2
+                       : 1;
+        distance = MAX(distance, fabs(p - self->cumulative[i] / self->count));
+    }
+    *cv = sqrt(exp(sigma * sigma) - 1);
+    return fit_ks_probability(distance, self->count) >= GOOD_P;
+}
+
+/* Straight lines within the buckets. They lie at the lower or upper end of each, so that the mean
+ * is the measured one. */
+static json_t *
+empirical_json(const Buckets *self)
+{
+    double low = 0, width = 0, q = 0;
+    json_t *quantiles = json_array();
+
+    for (int i = self->first; i <= self->last; i++) {
+        double share = (self->cumulative[i] - (i > 0 ? self->cumulative[i - 1] : 0)) / self->count;
+        low += share * lower_bound(self, i);
+        width += share * (upper_bound(self, i) - lower_bound(self, i));
+    }
+    double part = self->mean > 0 && width > 0 ? CLAMP((self->mean - low) / width, 0, 1) : 0.5;
+    for (int i = self->first; i <= self->last; i++) {
+        double begin = lower_bound(self, i), end = upper_bound(self, i);
+        double next = self->cumulative[i] / self->count;
+        if (next <= q)
+            continue;
+        double from = part <= 0.5 ? begin : end - 2 * (1 - part) * (end - begin);
+        double to = part <= 0.5 ? begin + 2 * part * (end - begin) : end;
+        json_array_append_new(quantiles, json_pack("[f, o]", q == 0 ? 0 : q + 1e-6 * (next - q),
+                                                   duration_json(from)));
+        json_array_append_new(quantiles, json_pack("[f, o]", next, duration_json(to)));
+        q = next;
+    }
+    return json_pack("{s:{s:o}}", "empirical", "quantiles", quantiles);
+}
+
+static json_t *
+one_bucket_json(const ScrapedCalls *calls, const Buckets *buckets, const char **how)
+{
+    double begin = lower_bound(buckets, buckets->first), cv;
+
+    if (buckets->mean <= 0) {
+        *how = "anything within one bucket, as there is no sum";
+        return json_pack("{s:{s:o, s:o}}", "uniform", "min", duration_json(begin), "max",
+                         duration_json(upper_bound(buckets, buckets->first)));
+    }
+    if (spread_of_means(calls, buckets->mean, &cv) && cv > CV_OF_CONSTANT) {
+        *how = "one bucket; the spread is that of the means between scrapes";
+        return lognormal_json(buckets->mean, cv);
+    }
+    *how = "one bucket: the mean, without a spread";
+    return duration_json(buckets->mean);
+}
+
+/* (owned): a distribution as in a scenario; @how: the reason, for the report */
+static json_t *
+distribution_of(const ScrapedCalls *calls, const Buckets *buckets, const char **how)
+{
+    double cv;
+
+    if (buckets->first == buckets->last)
+        return one_bucket_json(calls, buckets, how);
+    if (!fit_lognormal(buckets, &cv)) {
+        *how = "the buckets' quantiles, as no lognormal suits them";
+        return empirical_json(buckets);
+    }
+    if (cv <= CV_OF_CONSTANT) {
+        *how = "nearly constant";
+        return duration_json(buckets->mean);
+    }
+    *how = "a lognormal suits the buckets";
+    return lognormal_json(buckets->mean, cv);
+}
+
+/* ---- Latencies ---- */
+
+/* Calls of the machinery say nothing about the back end, unless a driver is slow. */
+static gboolean
+is_idle_call(CsiLatency kind, double mean)
+{
+    return mean < IDLE_CALL_S &&
+           (csi_method_service((CsiMethod)kind) == CSI_IDENTITY || kind == (CsiLatency)CSI_PROBE ||
+            kind == (CsiLatency)CSI_CONTROLLER_GET_CAPABILITIES ||
+            kind == (CsiLatency)CSI_NODE_GET_CAPABILITIES || kind == (CsiLatency)CSI_NODE_GET_INFO);
+}
+
+/* The operation volume_mount counts as NodeStageVolume, but a kubelet that counts
+ * NodePublishVolume has counted NodeStageVolume, too, if the driver has it. */
+static gboolean
+is_counted_elsewhere(const Scrapes *self, const char *driver, const ScrapedCalls *calls)
+{
+    const ScrapedCalls *publish =
+        scrapes_find(self, driver, (CsiLatency)CSI_NODE_PUBLISH_VOLUME, CSI_OK);
+
+    return calls->metric == 2 && calls->kind == (CsiLatency)CSI_NODE_STAGE_VOLUME &&
+           publish != NULL && publish->metric < 2;
+}
+
+json_t *
+scrapes_latency(const Scrapes *self, const char *driver, ImportReport *report)
+{
+    json_t *latency = json_object();
+
+    for (CsiLatency kind = 0; kind < (CsiLatency)CSI_N_METHODS; kind++) {
+        const ScrapedCalls *calls = scrapes_find(self, driver, kind, CSI_OK);
+        const char *how;
+        if (calls == NULL || is_counted_elsewhere(self, driver, calls))
+            continue;
+        g_auto(Buckets) buckets = buckets_of(calls);
+        if (buckets.first < 0 || is_idle_call(kind, buckets.mean))
+            continue;
+        json_object_set_new(latency, csi_latency_name(kind),
+                            distribution_of(calls, &buckets, &how));
+        g_autofree char *mean = duration_text(buckets.mean);
+        import_report_say(report, calls->metric == 2 ? REPORT_GUESSED : REPORT_TAKEN,
+                          "%s: latency of %s from %.0f call%s in `%s`, mean %s: %s%s.", driver,
+                          csi_latency_name(kind), buckets.count, buckets.count == 1 ? "" : "s",
+                          storage_metrics[calls->metric], mean, how,
+                          calls->metric == 2 ? "; the operation lasts longer than the call" : "");
+    }
+    if (json_object_size(latency) > 0)
+        return latency;
+    json_decref(latency);
+    return NULL;
+}
+
+/* ---- Errors ---- */
+
+/* Codes that the model makes itself: the caller's time-out, or a lock of the driver. */
+static gboolean
+is_made_by_model(CsiCode code)
+{
+    return code == CSI_CANCELLED || code == CSI_DEADLINE_EXCEEDED || code == CSI_ABORTED;
+}
+
+/* (owned): one entry of "errors"; NULL: most of the time between the scrapes is before @start */
+static json_t *
+error_json(const ScrapedCalls *calls, const ScrapedMean *span, SimTime start)
+{
+    char from[SIM_TIME_BUFFER], until[SIM_TIME_BUFFER];
+
+    if (span->from == TIME_UNSET || span->to == TIME_UNSET || span->to <= start ||
+        span->to - start < start - span->from)
+        return NULL;
+    sim_time_format(MAX(span->from - start, 0), from);
+    sim_time_format(span->to - start, until);
+    return json_pack("{s:s, s:s, s:i, s:s, s:s}", "method", csi_latency_name(calls->kind), "code",
+                     csi_code_name(calls->code), "count", (int)span->n, "from", from, "until",
+                     until);
+}
+
+static int
+by_begin(const void *a, const void *b)
+{
+    const ScrapedMean *x = a, *y = b;
+
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* One entry for each interval between scrapes; processes that are scraped together share theirs.
+ * Many intervals without a pause between them are one entry: a scenario is to be edited. */
+static void
+append_errors(json_t *errors,
+              const ScrapedCalls *calls,
+              const char *driver,
+              SimTime start,
+              ImportReport *report)
+{
+    SimTime gap = calls->means->len > ENTRIES_MAX ? SCRAPED_TOGETHER : -SCRAPED_TOGETHER;
+
+    g_array_sort(calls->means, by_begin);
+    for (unsigned i = 0, next; i < calls->means->len; i = next) {
+        ScrapedMean span = g_array_index(calls->means, ScrapedMean, i);
+        for (next = i + 1; next < calls->means->len; next++) {
+            const ScrapedMean *more = &g_array_index(calls->means, ScrapedMean, next);
+            if (span.from == TIME_UNSET || span.to == TIME_UNSET || more->from > span.to + gap)
+                break;
+            span.to = MAX(span.to, more->to);
+            span.n += more->n;
+        }
+        json_t *error = error_json(calls, &span, start);
+        if (error == NULL)
+            import_report_say(report, REPORT_LEFT_OUT,
+                              "%s: %.0f calls of %s failed with %s, but it is not known when.",
+                              driver, span.n, csi_latency_name(calls->kind),
+                              csi_code_name(calls->code));
+        else
+            json_array_append_new(errors, error);
+        if (error != NULL)
+            import_report_say(report, REPORT_TAKEN,
+                              "%s: calls of %s that failed with %s, as errors between the scrapes "
+                              "before and after them.",
+                              driver, csi_latency_name(calls->kind), csi_code_name(calls->code));
+    }
+}
+
+json_t *
+scrapes_errors(const Scrapes *self, const char *driver, SimTime start, ImportReport *report)
+{
+    json_t *errors = json_array();
+
+    for (CsiLatency kind = 0; kind < (CsiLatency)CSI_N_METHODS; kind++)
+        for (CsiCode code = CSI_OK + 1; code < CSI_N_CODES; code++) {
+            const ScrapedCalls *calls = scrapes_find(self, driver, kind, code);
+            if (calls == NULL)
+                continue;
+            if (is_made_by_model(code))
+                import_report_say(report, REPORT_LEFT_OUT,
+                                  "%s: %.0f calls of %s ended with %s, which the simulation "
+                                  "makes itself where a call is too long or a volume is busy.",
+                                  driver, scraped_count(calls), csi_latency_name(kind),
+                                  csi_code_name(code));
+            else
+                append_errors(errors, calls, driver, start, report);
+        }
+    if (json_array_size(errors) > 0)
+        return errors;
+    json_decref(errors);
+    return NULL;
+}

@@ -359,6 +359,16 @@ recorded_text(Recorded *self, const char *text)
     return text == NULL ? NULL : schema_intern(&self->memory, text);
 }
 
+const char **
+recorded_texts(Recorded *self, const char *const *texts, unsigned n)
+{
+    const char **copy = schema_alloc(&self->memory, (n + 1) * sizeof *copy);
+
+    for (unsigned i = 0; i < n; i++)
+        copy[i] = recorded_text(self, texts[i]);
+    return copy;
+}
+
 RecordedObject *
 recorded_add(Recorded *self, RecordedKind kind, const char *namespace, const char *name)
 {
@@ -366,7 +376,8 @@ recorded_add(Recorded *self, RecordedKind kind, const char *namespace, const cha
 
     init_object(object);
     object->kind = (int)kind;
-    object->namespace = recorded_text(self, namespace);
+    object->namespace =
+        namespace == NULL || *namespace == '\0' ? NULL : recorded_text(self, namespace);
     object->name = recorded_text(self, name);
     g_ptr_array_add(self->objects, object);
     return object;

@@ -89,6 +89,8 @@ gboolean recorded_write(const Recorded *self, const char *folder, GError **error
 
 /* The copy of @text that lives as long as the recording; NULL for NULL. */
 const char *recorded_text(Recorded *self, const char *text);
+/* The same of @n texts, NULL at the end. */
+const char **recorded_texts(Recorded *self, const char *const *texts, unsigned n);
 /* Appends an object without times. @namespace: nullable. Returns: (borrowed): to be filled in */
 RecordedObject *
 recorded_add(Recorded *self, RecordedKind kind, const char *namespace, const char *name);

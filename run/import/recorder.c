@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recorder.h"
+
+#include "models/api/storage.h"
+
+#include <string.h>
+
+struct Recorder {
+    Run *run;
+    Recorded *recorded;
+    GPtrArray *sources;  /* of RecordedSource (owned), in the order of the recorded objects */
+    GHashTable *current; /* ObjectKey -> RecordedSource: its present incarnation */
+};
+
+static const int recorded_kinds[N_KINDS] = {
+    [KIND_POD] = RECORDED_POD + 1,
+    [KIND_CLAIM] = RECORDED_CLAIM + 1,
+    [KIND_VOLUME] = RECORDED_VOLUME + 1,
+    [KIND_ATTACHMENT] = RECORDED_ATTACHMENT + 1,
+};
+
+static const Object *
+stored(const Recorder *self, const ObjectKey *key)
+{
+    return key == NULL ? NULL : api_server_get(cluster_api(run_cluster(self->run)), key);
+}
+
+/* "StatefulSet/cache": of a ReplicaSet that a Deployment made, the Deployment. Returns: (borrowed):
+ * NULL: nobody controls the pod */
+static const char *
+workload_of(const Recorder *self, const Object *pod)
+{
+    const OwnerReference *owner = object_controller(pod), *above = NULL;
+
+    if (owner == NULL)
+        return NULL;
+    const Object *set = stored(self, owner->key);
+    if (set != NULL)
+        above = object_controller(set);
+    if (above != NULL)
+        owner = above;
+    g_autofree char *text = g_strdup_printf("%s/%s", owner->kind, owner->name);
+    return recorded_text(self->recorded, text);
+}
+
+static const char **
+claims_of(const Recorder *self, const Pod *pod)
+{
+    if (pod->volumes == NULL || pod->volumes->n_items == 0)
+        return NULL;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (unsigned i = 0; i < pod->volumes->n_items; i++)
+        g_ptr_array_add(
+            names,
+            (char *)pod_claim_key(run_objects(self->run), pod, &pod->volumes->items[i])->name);
+    return recorded_texts(self->recorded, (const char *const *)names->pdata, names->len);
+}
+
+static const char *
+claim_text(const Recorder *self, const ObjectKey *claim)
+{
+    if (claim == NULL)
+        return NULL;
+    g_autofree char *text = g_strdup_printf("%s/%s", claim->namespace, claim->name);
+    return recorded_text(self->recorded, text);
+}
+
+/* What does not change in an object's life, and what comes with time. */
+static void
+describe(Recorder *self, RecordedObject *record, const Object *object)
+{
+    switch (record->kind) {
+    case RECORDED_POD:
+        if (record->node == NULL)
+            record->node = recorded_text(self->recorded, POD_CONST(object)->node_name);
+        break;
+    case RECORDED_CLAIM:
+        if (record->volume == NULL && claim_volume_name(CLAIM_CONST(object))[0] != '\0')
+            record->volume = recorded_text(self->recorded, claim_volume_name(CLAIM_CONST(object)));
+        break;
+    case RECORDED_VOLUME:
+        if (record->claim == NULL)
+            record->claim = claim_text(self, VOLUME_CONST(object)->claim_ref.claim);
+        break;
+    }
+}
+
+static void
+describe_first(Recorder *self, RecordedObject *record, const Object *object)
+{
+    if (record->kind == RECORDED_POD) {
+        record->workload = workload_of(self, object);
+        record->claims = claims_of(self, POD_CONST(object));
+    } else if (record->kind == RECORDED_ATTACHMENT) {
+        const Attachment *attachment = ((const Attachment *)object);
+        const ObjectKey *key = attachment->volume_name == NULL
+                                   ? NULL
+                                   : objects_find_key(run_objects(self->run), KIND_VOLUME, NULL,
+                                                      attachment->volume_name);
+        const Volume *volume = VOLUME_CONST(stored(self, key));
+        record->node = recorded_text(self->recorded, attachment->node_name);
+        record->volume = recorded_text(self->recorded, attachment->volume_name);
+        record->claim = volume == NULL ? NULL : claim_text(self, volume->claim_ref.claim);
+    }
+}
+
+static RecordedSource *
+find_source(Recorder *self, const Object *object, gboolean is_new)
+{
+    RecordedSource *source = is_new ? NULL : g_hash_table_lookup(self->current, object->key);
+
+    if (source != NULL)
+        return source;
+    source = g_new0(RecordedSource, 1);
+    source->key = object->key;
+    source->record =
+        recorded_add(self->recorded, (RecordedKind)(recorded_kinds[object_kind(object)] - 1),
+                     object->key->namespace, object_name(object));
+    describe_first(self, source->record, object);
+    g_ptr_array_add(self->sources, source);
+    g_hash_table_insert(self->current, (void *)object->key, source);
+    return source;
+}
+
+/* A time of an object, if it was not so before and is so now. */
+static void
+see(Recorder *self, RecordedSource *source, RecordedTime time, gboolean before, gboolean after)
+{
+    if (before || !after || source->record->at[time] != TIME_UNSET)
+        return;
+    source->record->at[time] = sim_now(run_sim(self->run));
+    source->causes[time] = sim_cause(run_sim(self->run));
+}
+
+static void
+see_pod(Recorder *self, RecordedSource *source, const Pod *old, const Pod *new)
+{
+    see(self, source, RECORDED_UNSCHEDULABLE,
+        old != NULL && old->scheduled.status == CONDITION_FALSE,
+        new->scheduled.status == CONDITION_FALSE);
+    see(self, source, RECORDED_SCHEDULED, old != NULL && old->node_name != NULL,
+        new->node_name != NULL);
+    see(self, source, RECORDED_RUNNING, old != NULL && old->phase == POD_RUNNING,
+        new->phase == POD_RUNNING);
+    see(self, source, RECORDED_READY, old != NULL && pod_is_ready(old), pod_is_ready(new));
+    see(self, source, RECORDED_STOPPED, old != NULL && pod_is_terminal(old), pod_is_terminal(new));
+}
+
+static void
+see_claim(Recorder *self, RecordedSource *source, const Claim *old, const Claim *new)
+{
+    see(self, source, RECORDED_SELECTED,
+        old != NULL && object_annotation(&old->meta, ANNOTATION_SELECTED_NODE) != NULL,
+        object_annotation(&new->meta, ANNOTATION_SELECTED_NODE) != NULL);
+    see(self, source, RECORDED_ASKED,
+        old != NULL && object_annotation(&old->meta, ANNOTATION_STORAGE_PROVISIONER) != NULL,
+        object_annotation(&new->meta, ANNOTATION_STORAGE_PROVISIONER) != NULL);
+    see(self, source, RECORDED_BOUND, old != NULL && old->phase == CLAIM_BOUND,
+        new->phase == CLAIM_BOUND);
+    see(self, source, RECORDED_LOST, old != NULL && old->phase == CLAIM_LOST,
+        new->phase == CLAIM_LOST);
+    if (old == NULL || old->phase != CLAIM_BOUND)
+        return;
+    see(self, source, RECORDED_EXPANSION_ASKED, FALSE, new->request_bytes > old->request_bytes);
+    see(self, source, RECORDED_NODE_AWAITED,
+        g_strcmp0(old->resize_status, "NodeResizePending") == 0,
+        g_strcmp0(new->resize_status, "NodeResizePending") == 0);
+    see(self, source, RECORDED_EXPANDED, FALSE, new->capacity_bytes > old->capacity_bytes);
+}
+
+static void
+see_volume(Recorder *self, RecordedSource *source, const Volume *old, const Volume *new)
+{
+    see(self, source, RECORDED_BOUND, old != NULL && old->phase == VOLUME_BOUND,
+        new->phase == VOLUME_BOUND);
+    see(self, source, RECORDED_RELEASED, old != NULL && old->phase == VOLUME_RELEASED,
+        new->phase == VOLUME_RELEASED);
+    see(self, source, RECORDED_GROWN, FALSE,
+        old != NULL && new->capacity_bytes > old->capacity_bytes);
+}
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    Recorder *self = data;
+    const Object *any = after != NULL ? after : before;
+
+    if (recorded_kinds[object_kind(any)] == 0)
+        return;
+    RecordedSource *source = find_source(self, any, before == NULL);
+    gboolean is_attachment = source->record->kind == RECORDED_ATTACHMENT;
+    describe(self, source->record, any);
+    see(self, source, is_attachment ? RECORDED_ATTACH_REQUESTED : RECORDED_CREATED, before != NULL,
+        TRUE);
+    if (after != NULL)
+        switch (source->record->kind) {
+        case RECORDED_POD:
+            see_pod(self, source, (const Pod *)before, (const Pod *)after);
+            break;
+        case RECORDED_CLAIM:
+            see_claim(self, source, (const Claim *)before, (const Claim *)after);
+            break;
+        case RECORDED_VOLUME:
+            see_volume(self, source, (const Volume *)before, (const Volume *)after);
+            break;
+        case RECORDED_ATTACHMENT:
+            see(self, source, RECORDED_ATTACHED,
+                before != NULL && ((const Attachment *)before)->attached,
+                ((const Attachment *)after)->attached);
+            break;
+        }
+    see(self, source, is_attachment ? RECORDED_DETACH_REQUESTED : RECORDED_DELETED,
+        before != NULL && object_is_deleted(before), after == NULL || object_is_deleted(after));
+    see(self, source, is_attachment ? RECORDED_DETACHED : RECORDED_GONE, FALSE, after == NULL);
+}
+
+/* ---- Requests ---- */
+
+static const struct {
+    const char *verb, *subresource;
+} verb_words[N_API_VERBS] = {
+    [API_GET] = {"get",    ""         },
+    [API_LIST] = {"list",   ""         },
+    [API_CREATE] = {"create", ""         },
+    [API_UPDATE] = {"update", ""         },
+    [API_UPDATE_STATUS] = {"update", "/status"  },
+    [API_PATCH] = {"patch",  ""         },
+    [API_PATCH_STATUS] = {"patch",  "/status"  },
+    [API_DELETE] = {"delete", ""         },
+    [API_BIND] = {"create", "/binding" },
+    [API_EVICT] = {"create", "/eviction"},
+};
+
+/* Clients of the simulation that are connections of one program, and sources of Events, by the name
+ * of the program or controller as an audit log has it. */
+static const char *
+program_of(const char *client)
+{
+    static const struct {
+        const char *client, *program;
+    } rows[] = {
+        {"default-scheduler",           "kube-scheduler"          },
+        {"kubelet-heartbeat",           "kubelet"                 },
+        {"persistentvolume-controller", "persistent-volume-binder"},
+        {"taint-eviction-controller",   "node-controller"         },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (g_str_equal(rows[i].client, client))
+            return rows[i].program;
+    return client;
+}
+
+static void
+see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+{
+    Recorder *self = data;
+    g_autofree char *resource = g_strconcat(kind_class(request->key->kind)->resource,
+                                            verb_words[request->verb].subresource, NULL);
+
+    (void)arrived_at;
+    recorded_count_request(self->recorded, program_of(request->client),
+                           verb_words[request->verb].verb, resource, code != API_OK);
+}
+
+static void
+see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
+{
+    Recorder *self = data;
+    gboolean has_own_client = strcmp(write->client, "events") == 0;
+
+    (void)responds_at;
+    recorded_count_request(self->recorded,
+                           program_of(has_own_client ? write->event.source : write->client),
+                           write->index == API_NEW_EVENT ? "create" : "patch", "events", FALSE);
+}
+
+Recorder *
+recorder_new(Run *run)
+{
+    Recorder *self = g_new0(Recorder, 1);
+    ApiServer *api = cluster_api(run_cluster(run));
+
+    self->run = run;
+    self->recorded = recorded_new();
+    self->sources = g_ptr_array_new_with_free_func(g_free);
+    self->current = g_hash_table_new(NULL, NULL);
+    api_server_observe(api, see_write, self);
+    api_server_observe_requests(api, see_request, self);
+    api_server_observe_events(api, see_event, self);
+    return self;
+}
+
+void
+recorder_free(Recorder *self)
+{
+    if (self == NULL)
+        return;
+    recorded_free(self->recorded);
+    g_ptr_array_unref(self->sources);
+    g_hash_table_unref(self->current);
+    g_free(self);
+}
+
+Recorded *
+recorder_recorded(const Recorder *self)
+{
+    return self->recorded;
+}
+
+const RecordedSource *
+recorder_source(const Recorder *self, unsigned i)
+{
+    return self->sources->pdata[i];
+}

@@ -30,6 +30,7 @@ static const Command commands[] = {
      "Run a scenario with real loop devices, and compare it with its model"                                         },
     {"plot",      cmd_plot,      "RUN",              "Draw pictures of a run's results"                             },
     {"report",    cmd_report,    "RUN",              "Make one HTML page of a run"                                  },
+    {"import",    cmd_import,    "FILE…",          "Make a scenario of your cluster: dumps, audit log, metrics"   },
     {"get",       cmd_get,       "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"         },
     {"describe",  cmd_describe,  "KIND [NAME] FILE",
      "Describe objects at an instant of a run, as kubectl does"                                                     },

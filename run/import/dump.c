@@ -427,6 +427,8 @@ read_text(Reading *self, PackedFile *file, GError **error)
     gssize n;
 
     while ((n = packed_file_next(file, &text, error)) > 0) {
+        if (!import_report_go_on(self->report, self->file, error))
+            return FALSE;
         if (first == '\0')
             first = first_character(text, n);
         if (first != '{' && first != '[')

@@ -14,8 +14,9 @@ typedef struct {
     const char *start;                   /* RFC 3339: t = 0; NULL: newest time stamp of the dump */
     const char *data_dir;                /* the folder of models/profiles/ */
     gboolean anonymize;
-    /* Tells what is done now. Returns: FALSE: the import ends with G_FILE_ERROR_INTR. NULL: none */
-    gboolean (*progress)(void *data, const char *doing);
+    /* Is told what is done now. Returns: FALSE: the import ends with G_FILE_ERROR_INTR. NULL: none
+     */
+    gboolean (*go_on)(void *data, const char *doing);
     void *data;
 } ImportOptions;
 

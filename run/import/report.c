@@ -14,6 +14,8 @@ typedef struct {
 struct ImportReport {
     GPtrArray *lines[REPORT_N_PARTS];  /* of Line */
     GHashTable *found[REPORT_N_PARTS]; /* text -> Line (borrowed) */
+    gboolean (*go_on)(void *data, const char *doing);
+    void *data;
 };
 
 static void
@@ -48,6 +50,24 @@ import_report_free(ImportReport *self)
         g_ptr_array_unref(self->lines[i]);
     }
     g_free(self);
+}
+
+void
+import_report_watch(ImportReport *self,
+                    gboolean (*go_on)(void *data, const char *doing),
+                    void *data)
+{
+    self->go_on = go_on;
+    self->data = data;
+}
+
+gboolean
+import_report_go_on(ImportReport *self, const char *doing, GError **error)
+{
+    if (self->go_on == NULL || self->go_on(self->data, doing))
+        return TRUE;
+    g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_INTR, "interrupted");
+    return FALSE;
 }
 
 static Line *

@@ -17,6 +17,13 @@ ImportReport *import_report_new(void);
 void import_report_free(ImportReport *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportReport, import_report_free)
 
+/* @go_on is told what is done, now and then; %FALSE: the import is to end. */
+void import_report_watch(ImportReport *self,
+                         gboolean (*go_on)(void *data, const char *doing),
+                         void *data);
+/* Tells it. Returns: %FALSE with %G_FILE_ERROR_INTR: the import is to end */
+gboolean import_report_go_on(ImportReport *self, const char *doing, GError **error);
+
 /* Adds a line, a whole sentence. A line that is there already is not added again. */
 void import_report_say(ImportReport *self, ReportPart part, const char *format, ...)
     G_GNUC_PRINTF(3, 4);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "run/files/packed.h"
 #include "scenario-private.h"
 
 /* Reads the files of a scenario, each once. */
@@ -68,7 +69,7 @@ get_text(Loader *self, const char *path, GError **error)
     char *text;
     gsize length;
 
-    if (bytes == NULL && g_file_get_contents(path, &text, &length, error)) {
+    if (bytes == NULL && packed_get_contents(path, &text, &length, error)) {
         bytes = g_bytes_new_take(text, length);
         g_hash_table_insert(self->texts, g_strdup(path), bytes);
     }

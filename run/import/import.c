@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "drivers.h"
+#include "import-private.h"
+#include "models/api/field.h"
+#include "models/api/fields.h"
+#include "run/files/packed.h"
+#include "run/files/result-file.h"
+#include "yaml-print.h"
+
+#define OBJECTS_FILE "objects.json.xz"
+
+/* Without an audit log nobody says how long the recording is: 10 min show what is under way. */
+#define UNTIL_DEFAULT (10 * SIM_MINUTE)
+
+static void
+import_clear(Import *self)
+{
+    g_clear_pointer(&self->report, import_report_free);
+    g_clear_pointer(&self->pruner, pruner_free);
+    g_clear_pointer(&self->dumps, g_ptr_array_unref);
+    json_decref(self->spec);
+    json_decref(self->workload);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Import, import_clear)
+
+/* ---- Steps ---- */
+
+static gboolean
+find_start(Import *self, GError **error)
+{
+    const char *text = self->options->start;
+    char buffer[API_TIME_BUFFER];
+
+    self->until = UNTIL_DEFAULT;
+    if (text != NULL && !api_time_parse(text, &self->start)) {
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                    "--start: \"%s\" is not a time as in 2026-01-31T12:00:00Z", text);
+        return FALSE;
+    }
+    if (text != NULL)
+        return TRUE;
+    self->start = self->first->newest != TIME_UNSET ? self->first->newest : 0;
+    import_report_say(self->report, REPORT_GUESSED,
+                      "t = 0 is %s, the newest time stamp of the dump; --start sets another.",
+                      api_time_format(self->start, FALSE, buffer));
+    return TRUE;
+}
+
+static gboolean
+read_dumps(Import *self, GError **error)
+{
+    self->dumps = dumps_read(self->options->dumps, self->report, error);
+    if (self->dumps == NULL)
+        return FALSE;
+    self->first = self->dumps->pdata[0];
+    for (unsigned i = 0; i < self->dumps->len; i++) {
+        const Dump *dump = self->dumps->pdata[i];
+        char buffer[API_TIME_BUFFER];
+        g_autofree char *base = g_path_get_basename(dump->files->pdata[0]);
+        import_report_say(
+            self->report, REPORT_TAKEN, "Dump %u of %u (%s%s): %u objects, newest time stamp %s%s.",
+            i + 1, self->dumps->len, base, dump->files->len > 1 ? ", …" : "", dump->objects->len,
+            dump->newest != TIME_UNSET ? api_time_format(dump->newest, FALSE, buffer) : "none",
+            i == 0 ? ": the start state" : "");
+    }
+    if (self->first->objects->len > 0)
+        return find_start(self, error);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: no object that matters for storage",
+                self->options->dumps[0]);
+    return FALSE;
+}
+
+/* Of the kubelets: that of most nodes is usually the API server's. */
+static void
+find_version(Import *self)
+{
+    const json_t *node;
+    guint i = 0;
+    const char *version = NULL;
+
+    while (version == NULL && (node = dump_next(self->first, "Node", &i)) != NULL)
+        version = json_string_value(json_path_get(node, "status.nodeInfo.kubeletVersion"));
+    if (version == NULL)
+        return;
+    g_auto(GStrv) parts = g_strsplit(version + (*version == 'v'), ".", 3);
+    if (g_strv_length(parts) < 2)
+        return;
+    g_autofree char *minor = g_strconcat(parts[0], ".", parts[1], NULL);
+    json_object_set_new(self->spec, "kubernetes", json_pack("{s:s}", "version", minor));
+    import_report_say(self->report, REPORT_TAKEN, "Kubernetes %s, as the nodes say.", minor);
+}
+
+static json_t *
+time_text(SimTime time)
+{
+    char buffer[API_TIME_BUFFER];
+
+    return json_string(api_time_format(time, time % SIM_SECOND != 0, buffer));
+}
+
+static json_t *
+duration_text(SimTime duration)
+{
+    char buffer[SIM_TIME_BUFFER];
+
+    return json_string(sim_time_format(duration, buffer));
+}
+
+/* The members in the order in which they are printed. */
+static void
+make_spec(Import *self)
+{
+    self->spec = json_object();
+    json_object_set_new(self->spec, "start", time_text(self->start));
+    json_object_set_new(self->spec, "until", duration_text(self->until));
+    find_version(self);
+    json_object_set_new(self->spec, "manifests", json_string(OBJECTS_FILE));
+    self->drivers = drivers_of_dump(self->first, self->report);
+    if (json_array_size(self->drivers) > 0)
+        json_object_set_new(self->spec, "drivers", self->drivers);
+    else
+        json_decref(self->drivers);
+}
+
+/* ---- Files ---- */
+
+static gboolean
+write_scenario(const Import *self, const char *folder, GError **error)
+{
+    g_autoptr(GString) text = g_string_new(
+        "# Made by kvolsim import; import.md tells what was taken, guessed and left out.\n"
+        "# Change what you like: flags, limits, latencies, the workload.\n"
+        "apiVersion: kvolsim.io/v1\n"
+        "kind: Scenario\n"
+        "metadata: {name: imported}\n"
+        "spec:\n");
+
+    yaml_print_members(text, self->spec, 2);
+    return result_file_write(folder, "scenario.yaml", text->str, error);
+}
+
+static int
+append(const char *buffer, size_t size, void *data)
+{
+    g_string_append_len(data, buffer, (gssize)size);
+    return 0;
+}
+
+/* One object a line. */
+static gboolean
+write_objects(const Import *self, const char *folder, GError **error)
+{
+    g_autoptr(GString) text =
+        g_string_new("{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n");
+    g_autoptr(GBytes) packed = NULL;
+    g_autofree char *path = g_build_filename(folder, OBJECTS_FILE, NULL);
+    gsize length;
+
+    for (unsigned i = 0; i < self->first->objects->len; i++) {
+        json_t *object = self->first->objects->pdata[i];
+        pruner_object(self->pruner, object);
+        if (i > 0)
+            g_string_append(text, ",\n");
+        json_dump_callback(object, append, text, JSON_COMPACT);
+    }
+    g_string_append(text, "\n]}\n");
+    if (!import_report_go_on(self->report, OBJECTS_FILE, error))
+        return FALSE;
+    packed = packed_xz(text->str, text->len, error);
+    if (packed == NULL)
+        return FALSE;
+    const char *bytes = g_bytes_get_data(packed, &length);
+    return g_file_set_contents(path, bytes, (gssize)length, error);
+}
+
+gboolean
+import_make(const char *folder, const ImportOptions *options, GError **error)
+{
+    g_auto(Import) self = {.options = options, .report = import_report_new()};
+
+    import_report_watch(self.report, options->go_on, options->data);
+    self.pruner = pruner_new(self.report);
+    if (!read_dumps(&self, error))
+        return FALSE;
+    make_spec(&self);
+    if (!write_objects(&self, folder, error) || !write_scenario(&self, folder, error))
+        return FALSE;
+    g_autofree char *report = import_report_text(self.report);
+    return result_file_write(folder, "import.md", report, error);
+}

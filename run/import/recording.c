@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recording.h"
+
+#include <string.h>
+
+#include "body-facts.h"
+#include "models/api/field.h"
+
+/* One object at a time by its name: an incarnation ends when it is gone or made anew. */
+typedef struct {
+    RecordedObject *object;
+    const char *uid;             /* NULL: not known */
+    int64_t requested, capacity; /* of claims and volumes; -1: not known */
+    unsigned before;             /* facts that hold already: no milestones */
+    unsigned n_reports;          /* of pods: status writes of its kubelet since it was scheduled */
+    gboolean is_settled;         /* without bodies: Ready, Expanded, ... do not move any more */
+    SimTime asked_to_grow;       /* of claims: the last change from outside; TIME_UNSET: none */
+} Live;
+
+typedef struct {
+    Recorded *recorded;
+    const Writes *writes;
+    const GPtrArray *dumps;
+    const Dump *first;
+    SimTime start;
+    ImportReport *report;
+    GHashTable *live; /* "kind namespace/name" -> Live (owned) */
+    GHashTable *sets; /* "namespace/name" of ReplicaSets that a Deployment made */
+    GString *key;
+} Recording;
+
+/* ---- Objects ---- */
+
+static const char *
+key_of(Recording *self, RecordedKind kind, const char *namespace, const char *name)
+{
+    g_string_printf(self->key, "%d %s/%s", (int)kind, namespace != NULL ? namespace : "", name);
+    return self->key->str;
+}
+
+static Live *
+find_live(Recording *self, RecordedKind kind, const char *namespace, const char *name)
+{
+    return g_hash_table_lookup(self->live, key_of(self, kind, namespace, name));
+}
+
+static const char *
+claim_text(Recording *self, const char *namespace, const char *name)
+{
+    g_autofree char *text = g_strdup_printf("%s/%s", namespace, name);
+
+    return recorded_text(self->recorded, text);
+}
+
+/* "Deployment/web" for a ReplicaSet of it, else the controller itself. */
+static const char *
+top_controller(Recording *self, const char *namespace, const char *owner)
+{
+    const char *name = strchr(owner, '/') + 1, *dash = strrchr(name, '-');
+    const json_t *set;
+
+    if (!g_str_has_prefix(owner, "ReplicaSet/") || dash == NULL)
+        return recorded_text(self->recorded, owner);
+    g_autofree char *text = g_strdup_printf("%s/%s", namespace, name);
+    gboolean is_of_deployment = g_hash_table_contains(self->sets, text);
+    for (unsigned i = 0; !is_of_deployment && i < self->dumps->len; i++) {
+        set = dump_find(self->dumps->pdata[i], "ReplicaSet", namespace, name);
+        is_of_deployment =
+            set != NULL && json_array_size(json_object_get(json_object_get(set, "metadata"),
+                                                           "ownerReferences")) > 0;
+    }
+    g_autofree char *top = is_of_deployment
+                               ? g_strdup_printf("Deployment/%.*s", (int)(dash - name), name)
+                               : g_strdup(owner);
+    return recorded_text(self->recorded, top);
+}
+
+static Live *
+begin(Recording *self, RecordedKind kind, const char *namespace, const char *name, const char *uid)
+{
+    Live *live = g_new0(Live, 1);
+
+    live->object = recorded_add(self->recorded, kind, namespace, name);
+    live->uid = uid;
+    live->requested = live->capacity = -1;
+    live->asked_to_grow = TIME_UNSET;
+    g_hash_table_insert(self->live, g_strdup(key_of(self, kind, namespace, name)), live);
+    return live;
+}
+
+static void
+set_text(Recording *self, const char **member, const char *text)
+{
+    if (*member == NULL && text != NULL)
+        *member = recorded_text(self->recorded, text);
+}
+
+/* What an object's state tells, whether it is the answer's body or from a dump. */
+static void
+take_links(Recording *self, Live *live, const BodyFacts *body, const char **claims)
+{
+    RecordedObject *object = live->object;
+
+    if (object->kind != RECORDED_CLAIM)
+        set_text(self, &object->node, body->node);
+    if (object->kind != RECORDED_VOLUME)
+        set_text(self, &object->volume, body->volume);
+    if (object->kind == RECORDED_VOLUME)
+        set_text(self, &object->claim, body->claim);
+    if (object->kind == RECORDED_POD && body->owner != NULL && object->workload == NULL)
+        object->workload = top_controller(self, object->namespace, body->owner);
+    if (claims != NULL && object->claims == NULL)
+        recorded_set_claims(self->recorded, object, claims);
+    if (body->requested_bytes >= 0)
+        live->requested = body->requested_bytes;
+    if (body->capacity_bytes >= 0)
+        live->capacity = body->capacity_bytes;
+}
+
+/* Whether a dump has this very object: by uid, or by the second of its creation. */
+static gboolean
+is_dumped(const Live *live, const json_t *dumped, SimTime created)
+{
+    const char *text = dump_meta(dumped, "creationTimestamp");
+    SimTime time;
+
+    if (live->uid != NULL)
+        return g_strcmp0(dump_meta(dumped, "uid"), live->uid) == 0;
+    if (created == TIME_UNSET || text == NULL || !api_time_parse(text, &time))
+        return created == TIME_UNSET;
+    return ABS(time - created) <= 2 * SIM_SECOND;
+}
+
+/* @created: TIME_UNSET: before the log */
+static void
+take_dumped(Recording *self, Live *live, const Dump *dump, SimTime created)
+{
+    const RecordedObject *object = live->object;
+    const char *kind_name = recorded_kind_name((RecordedKind)object->kind);
+    json_t *dumped = dump_find(dump, kind_name, object->namespace, object->name);
+    g_autofree const char **claims = NULL;
+    BodyFacts body;
+
+    if (dumped == NULL || !is_dumped(live, dumped, created))
+        return;
+    char *text = json_dumps(dumped, JSON_COMPACT);
+    const JsonPart part = JSON_PART(text);
+    body_facts_read(&body, write_kind_named(kind_name), part, self->writes->strings);
+    if (object->kind == RECORDED_POD)
+        claims = body_claims_of_pod(part, self->writes->strings);
+    if (dump == self->first)
+        live->before = body.facts;
+    else /* a later size is no fact of now */
+        body.requested_bytes = body.capacity_bytes = -1;
+    if (live->uid == NULL)
+        live->uid = strings_intern(self->writes->strings, dump_meta(dumped, "uid"));
+    take_links(self, live, &body, claims);
+    free(text);
+}
+
+static void
+take_dumps(Recording *self, Live *live, SimTime created)
+{
+    for (unsigned i = 0; i < self->dumps->len; i++)
+        take_dumped(self, live, self->dumps->pdata[i], created);
+}
+
+/* The object that a write is about. A name stands for another object after a deletion. */
+static Live *
+live_of(Recording *self, const Write *write)
+{
+    RecordedKind kind = (RecordedKind)write->kind->recorded;
+    gboolean creates = g_str_equal(write->verb, "create") && *write->subresource == '\0';
+    Live *live = find_live(self, kind, write->namespace, write->name);
+
+    if (live != NULL && !creates &&
+        (write->uid == NULL || live->uid == NULL || g_str_equal(write->uid, live->uid))) {
+        if (live->uid == NULL)
+            live->uid = write->uid;
+        return live;
+    }
+    live = begin(self, kind, write->namespace, write->name, write->uid);
+    take_dumps(self, live, creates ? write->at : TIME_UNSET);
+    /* Made before the log, and in no dump of the start: nobody knows what held before. */
+    if (!creates && live->before == 0 && write->has_body)
+        live->before = write->body.facts;
+    return live;
+}
+
+/* ---- Milestones ---- */
+
+static void
+see(Recording *self, Live *live, RecordedTime time, SimTime at)
+{
+    if (at >= self->start)
+        recorded_see(live->object, time, at - self->start);
+}
+
+/* Moves a milestone: of several writes that may be it, the last one is. */
+static void
+move(Recording *self, Live *live, RecordedTime time, SimTime at)
+{
+    if (at >= self->start)
+        live->object->at[time] = at - self->start;
+}
+
+static gboolean
+is_seen(const Live *live, RecordedTime time)
+{
+    return live->object->at[time] != TIME_UNSET;
+}
+
+typedef struct {
+    unsigned fact;
+    RecordedTime time;
+} FactTime;
+
+static const FactTime pod_times[] = {
+    {FACT_UNSCHEDULABLE, RECORDED_UNSCHEDULABLE},
+    {FACT_RUNNING,       RECORDED_RUNNING      },
+    {FACT_READY,         RECORDED_READY        },
+    {FACT_STOPPED,       RECORDED_STOPPED      },
+    {FACT_DELETED,       RECORDED_DELETED      },
+    {FACT_GONE,          RECORDED_GONE         },
+    {0,                  N_RECORDED_TIMES      },
+};
+static const FactTime claim_times[] = {
+    {FACT_SELECTED,     RECORDED_SELECTED    },
+    {FACT_ASKED,        RECORDED_ASKED       },
+    {FACT_BOUND,        RECORDED_BOUND       },
+    {FACT_LOST,         RECORDED_LOST        },
+    {FACT_NODE_AWAITED, RECORDED_NODE_AWAITED},
+    {FACT_DELETED,      RECORDED_DELETED     },
+    {FACT_GONE,         RECORDED_GONE        },
+    {0,                 N_RECORDED_TIMES     },
+};
+static const FactTime volume_times[] = {
+    {FACT_BOUND,    RECORDED_BOUND   },
+    {FACT_RELEASED, RECORDED_RELEASED},
+    {FACT_DELETED,  RECORDED_DELETED },
+    {FACT_GONE,     RECORDED_GONE    },
+    {0,             N_RECORDED_TIMES },
+};
+static const FactTime attachment_times[] = {
+    {FACT_ATTACHED, RECORDED_ATTACHED        },
+    {FACT_DELETED,  RECORDED_DETACH_REQUESTED},
+    {FACT_GONE,     RECORDED_DETACHED        },
+    {0,             N_RECORDED_TIMES         },
+};
+static const FactTime *const times_of[N_RECORDED_KINDS] = {
+    [RECORDED_POD] = pod_times,
+    [RECORDED_CLAIM] = claim_times,
+    [RECORDED_VOLUME] = volume_times,
+    [RECORDED_ATTACHMENT] = attachment_times,
+};
+
+static void
+see_facts(Recording *self, Live *live, const Write *write)
+{
+    const BodyFacts *body = &write->body;
+    int kind = live->object->kind;
+
+    for (const FactTime *row = times_of[kind]; row->fact != 0; row++)
+        if ((body->facts & row->fact & ~live->before) != 0)
+            see(self, live, row->time, write->at);
+    live->before |= body->facts;
+    if (kind == RECORDED_CLAIM && live->requested >= 0 && body->requested_bytes > live->requested)
+        see(self, live, RECORDED_EXPANSION_ASKED, write->at);
+    if (kind == RECORDED_CLAIM && live->capacity >= 0 && body->capacity_bytes > live->capacity)
+        see(self, live, RECORDED_EXPANDED, write->at);
+    if (kind == RECORDED_VOLUME && live->capacity >= 0 && body->capacity_bytes > live->capacity)
+        see(self, live, RECORDED_GROWN, write->at);
+    take_links(self, live, body, write->claims);
+}
+
+/* ---- Without bodies ---- */
+
+static gboolean
+is_sender(const Write *write, const char *name)
+{
+    return g_str_equal(write->sender->name, name);
+}
+
+static gboolean
+is_on(const Write *write, const char *verb, const char *subresource)
+{
+    return g_str_equal(write->verb, verb) && g_str_equal(write->subresource, subresource);
+}
+
+/* The kubelet reports a pod as it begins (Pending), and again when its containers run: that it is
+ * Ready then is the last report before the pod is deleted, or before somebody else changes its
+ * status. */
+static void
+guess_pod(Recording *self, Live *live, const Write *write)
+{
+    gboolean is_report = write->sender->node != NULL && is_on(write, "patch", "status");
+
+    if (is_on(write, "delete", "") || is_on(write, "create", "eviction")) {
+        live->is_settled = TRUE;
+        gboolean ends = write->sender->node != NULL || is_sender(write, "pod-garbage-collector") ||
+                        !is_seen(live, RECORDED_SCHEDULED);
+        see(self, live, RECORDED_DELETED, write->at);
+        if (ends && (live->before & FACT_BOUND) == 0)
+            see(self, live, RECORDED_GONE, write->at);
+    } else if (is_sender(write, "kube-scheduler") && is_on(write, "patch", "status")) {
+        see(self, live, RECORDED_UNSCHEDULABLE, write->at);
+    } else if (is_report && is_seen(live, RECORDED_DELETED)) {
+        move(self, live, RECORDED_STOPPED, write->at);
+    } else if (is_report) {
+        set_text(self, &live->object->node, write->sender->node);
+        if (++live->n_reports > 1 && !live->is_settled) {
+            see(self, live, RECORDED_RUNNING, write->at);
+            move(self, live, RECORDED_READY, write->at);
+        }
+    } else if (*write->subresource != '\0') {
+        live->is_settled |= is_seen(live, RECORDED_READY);
+    }
+}
+
+static void
+guess_claim(Recording *self, Live *live, const Write *write)
+{
+    gboolean resizes = is_sender(write, "external-resizer") || write->sender->node != NULL;
+
+    if (is_on(write, "delete", "")) {
+        see(self, live, RECORDED_DELETED, write->at);
+    } else if (is_sender(write, "pvc-protection-controller")) {
+        if (is_seen(live, RECORDED_DELETED))
+            see(self, live, RECORDED_GONE, write->at);
+    } else if (is_sender(write, "kube-scheduler")) {
+        see(self, live, RECORDED_SELECTED, write->at);
+    } else if (is_sender(write, "persistent-volume-binder") && is_on(write, "update", "status")) {
+        see(self, live, RECORDED_BOUND, write->at);
+    } else if (is_sender(write, "persistent-volume-binder")) {
+        g_autofree char *volume = g_strconcat("pvc-", write->uid, NULL);
+        if (find_live(self, RECORDED_VOLUME, NULL, volume) == NULL)
+            see(self, live, RECORDED_ASKED, write->at); /* else it binds the two */
+        else
+            set_text(self, &live->object->volume, volume);
+    } else if (resizes && is_on(write, "patch", "status")) {
+        if (live->asked_to_grow != TIME_UNSET)
+            see(self, live, RECORDED_EXPANSION_ASKED, live->asked_to_grow);
+        move(self, live, RECORDED_EXPANDED, write->at);
+    } else if (write->sender->side == SENDER_OUTSIDE) {
+        live->asked_to_grow = write->at;
+    }
+}
+
+static void
+guess_volume(Recording *self, Live *live, const Write *write)
+{
+    gboolean is_status = g_str_equal(write->subresource, "status");
+
+    if (is_on(write, "delete", ""))
+        see(self, live, RECORDED_DELETED, write->at);
+    else if (is_seen(live, RECORDED_DELETED))
+        move(self, live, RECORDED_GONE, write->at);
+    else if (is_sender(write, "external-resizer"))
+        see(self, live, RECORDED_GROWN, write->at);
+    else if (is_sender(write, "persistent-volume-binder") && is_status)
+        see(self, live, live->is_settled ? RECORDED_RELEASED : RECORDED_BOUND, write->at);
+    live->is_settled |= is_status;
+}
+
+static void
+guess_attachment(Recording *self, Live *live, const Write *write)
+{
+    if (is_on(write, "get", ""))
+        set_text(self, &live->object->node, write->sender->node);
+    else if (is_on(write, "delete", ""))
+        see(self, live, RECORDED_DETACH_REQUESTED, write->at);
+    else if (!is_sender(write, "external-attacher"))
+        return;
+    else if (is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource == '\0')
+        move(self, live, RECORDED_DETACHED, write->at);
+    else if (!is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource != '\0')
+        move(self, live, RECORDED_ATTACHED, write->at);
+}
+
+static void (*const guesses[N_RECORDED_KINDS])(Recording *self, Live *live, const Write *write) = {
+    [RECORDED_POD] = guess_pod,
+    [RECORDED_CLAIM] = guess_claim,
+    [RECORDED_VOLUME] = guess_volume,
+    [RECORDED_ATTACHMENT] = guess_attachment,
+};
+
+/* ---- All writes ---- */
+
+static const RecordedTime created_time[N_RECORDED_KINDS] = {
+    [RECORDED_POD] = RECORDED_CREATED,
+    [RECORDED_CLAIM] = RECORDED_CREATED,
+    [RECORDED_VOLUME] = RECORDED_CREATED,
+    [RECORDED_ATTACHMENT] = RECORDED_ATTACH_REQUESTED,
+};
+
+/* The controller that made a pod, by the pod's name: "ReplicaSet/web-5f85df69d4". (owned) */
+static char *
+guess_owner(const Write *write)
+{
+    static const char *const makers[][2] = {
+        {"statefulset-controller", "StatefulSet"},
+        {"replicaset-controller",  "ReplicaSet" },
+        {"daemonset-controller",   "DaemonSet"  },
+        {"job-controller",         "Job"        },
+    };
+    const char *dash = strrchr(write->name, '-');
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(makers) && dash != NULL; i++)
+        if (is_sender(write, makers[i][0]))
+            return g_strdup_printf("%s/%.*s", makers[i][1], (int)(dash - write->name), write->name);
+    return NULL;
+}
+
+static void
+see_write(Recording *self, const Write *write)
+{
+    int kind = write->kind->recorded;
+    gboolean creates = is_on(write, "create", "");
+
+    if (kind < 0) {
+        if (creates && write->kind->model == KIND_REPLICA_SET && write->name != NULL &&
+            is_sender(write, "deployment-controller"))
+            g_hash_table_add(self->sets, g_strdup_printf("%s/%s", write->namespace, write->name));
+        return;
+    }
+    if (write->code >= 400 || write->name == NULL || g_str_equal(write->verb, "deletecollection"))
+        return;
+    Live *live = live_of(self, write);
+    if (creates)
+        see(self, live, created_time[kind], write->at);
+    if (creates && kind == RECORDED_POD && !write->has_body && live->object->workload == NULL) {
+        g_autofree char *owner = guess_owner(write);
+        if (owner != NULL)
+            live->object->workload = top_controller(self, live->object->namespace, owner);
+    }
+    if (is_on(write, "create", "binding")) {
+        set_text(self, &live->object->node, write->body.node);
+        see(self, live, RECORDED_SCHEDULED, write->at);
+    } else if (is_on(write, "create", "eviction")) {
+        see(self, live, RECORDED_DELETED, write->at);
+    }
+    if (write->has_body)
+        see_facts(self, live, write);
+    else
+        guesses[kind](self, live, write);
+}
+
+/* Volumes know their claims, attachments their volumes: fills in what is missing of either. */
+static void
+link_objects(Recording *self)
+{
+    const GPtrArray *objects = recorded_objects(self->recorded);
+    g_autoptr(GHashTable) claims = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (unsigned i = 0; i < objects->len; i++) {
+        const RecordedObject *object = objects->pdata[i];
+        if (object->kind == RECORDED_CLAIM && object->volume != NULL)
+            g_hash_table_insert(claims, (char *)object->volume,
+                                (char *)claim_text(self, object->namespace, object->name));
+        if (object->kind == RECORDED_VOLUME && object->claim != NULL)
+            g_hash_table_insert(claims, (char *)object->name, (char *)object->claim);
+    }
+    for (unsigned i = 0; i < objects->len; i++) {
+        RecordedObject *object = objects->pdata[i];
+        const char *volume = object->kind == RECORDED_VOLUME       ? object->name
+                             : object->kind == RECORDED_ATTACHMENT ? object->volume
+                                                                   : NULL;
+        if (volume != NULL && object->claim == NULL)
+            object->claim = g_hash_table_lookup(claims, volume);
+        for (unsigned k = 0; volume != NULL && object->claim == NULL && k < self->dumps->len; k++) {
+            const json_t *dumped =
+                dump_find(self->dumps->pdata[k], "PersistentVolume", NULL, volume);
+            const json_t *ref = json_object_get(json_object_get(dumped, "spec"), "claimRef");
+            const char *name = json_string_value(json_object_get(ref, "name"));
+            if (name != NULL)
+                object->claim =
+                    claim_text(self, json_string_value(json_object_get(ref, "namespace")), name);
+        }
+    }
+}
+
+void
+recording_make(Recorded *recorded,
+               const Writes *writes,
+               const GPtrArray *dumps,
+               SimTime start,
+               ImportReport *report)
+{
+    Recording self = {
+        .recorded = recorded,
+        .writes = writes,
+        .dumps = dumps,
+        .first = dumps->len > 0 ? dumps->pdata[0] : NULL,
+        .start = start,
+        .report = report,
+        .live = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+        .sets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .key = g_string_new(NULL),
+    };
+
+    for (unsigned i = 0; i < writes->writes->len; i++)
+        see_write(&self, writes->writes->pdata[i]);
+    link_objects(&self);
+    g_hash_table_unref(self.live);
+    g_hash_table_unref(self.sets);
+    g_string_free(self.key, TRUE);
+}

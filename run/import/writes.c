@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "writes.h"
+
+#include <string.h>
+
+#include "body-facts.h"
+
+/* The kinds whose writes matter, by resource. */
+static const WriteKind kinds[] = {
+    {"pods",                    "Pod",                   KIND_POD,               RECORDED_POD       },
+    {"persistentvolumeclaims",  "PersistentVolumeClaim", KIND_CLAIM,             RECORDED_CLAIM     },
+    {"persistentvolumes",       "PersistentVolume",      KIND_VOLUME,            RECORDED_VOLUME    },
+    {"volumeattachments",       "VolumeAttachment",      KIND_ATTACHMENT,        RECORDED_ATTACHMENT},
+    {"nodes",                   "Node",                  KIND_NODE,              -1                 },
+    {"storageclasses",          "StorageClass",          KIND_STORAGE_CLASS,     -1                 },
+    {"csidrivers",              "CSIDriver",             KIND_CSI_DRIVER,        -1                 },
+    {"statefulsets",            "StatefulSet",           KIND_STATEFUL_SET,      -1                 },
+    {"deployments",             "Deployment",            KIND_DEPLOYMENT,        -1                 },
+    {"replicasets",             "ReplicaSet",            KIND_REPLICA_SET,       -1                 },
+    {"daemonsets",              "DaemonSet",             KIND_DAEMON_SET,        -1                 },
+    {"jobs",                    "Job",                   KIND_JOB,               -1                 },
+    {"poddisruptionbudgets",    "PodDisruptionBudget",   KIND_DISRUPTION_BUDGET, -1                 },
+    {"resourcequotas",          "ResourceQuota",         KIND_RESOURCE_QUOTA,    -1                 },
+    {"limitranges",             "LimitRange",            KIND_LIMIT_RANGE,       -1                 },
+    {"volumesnapshots",         "VolumeSnapshot",        KIND_VOLUME_SNAPSHOT,   -1                 },
+    {"volumesnapshotcontents",  "VolumeSnapshotContent", KIND_SNAPSHOT_CONTENT,  -1                 },
+    {"volumesnapshotclasses",   "VolumeSnapshotClass",   KIND_SNAPSHOT_CLASS,    -1                 },
+    {"volumeattributesclasses", "VolumeAttributesClass", KIND_ATTRIBUTES_CLASS,  -1                 },
+};
+
+const WriteKind *
+write_kind_find(const char *resource)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        if (g_str_equal(kinds[i].resource, resource))
+            return &kinds[i];
+    return NULL;
+}
+
+const WriteKind *
+write_kind_named(const char *kind)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        if (g_str_equal(kinds[i].kind, kind))
+            return &kinds[i];
+    return NULL;
+}
+
+typedef struct {
+    Writes *writes;
+    SimTime start;
+    Recorded *recorded;
+    ImportReport *report;
+    GString *text;
+} Collector;
+
+static void
+write_free(void *data)
+{
+    Write *self = data;
+
+    g_free(self->claims);
+    g_free(self->request);
+    g_free(self->response);
+    g_free(self);
+}
+
+static void
+kubelet_seen_free(void *data)
+{
+    KubeletSeen *self = data;
+
+    g_array_unref(self->requests);
+    g_free(self);
+}
+
+void
+writes_free(Writes *self)
+{
+    if (self == NULL)
+        return;
+    g_ptr_array_unref(self->writes);
+    g_array_unref(self->failures);
+    g_ptr_array_unref(self->kubelets);
+    senders_free(self->senders);
+    strings_free(self->strings);
+    audit_summary_clear(&self->summary);
+    g_free(self);
+}
+
+static gboolean
+is_text(JsonPart part, const char *text)
+{
+    return part.length == strlen(text) && memcmp(part.at, text, part.length) == 0;
+}
+
+/* ---- Kubelets ---- */
+
+static void
+see_kubelet(Collector *self, const char *node, SimTime at)
+{
+    GPtrArray *kubelets = self->writes->kubelets;
+    KubeletSeen *seen = NULL;
+
+    for (unsigned i = 0; seen == NULL && i < kubelets->len; i++)
+        if (((KubeletSeen *)kubelets->pdata[i])->node == node)
+            seen = kubelets->pdata[i];
+    if (seen == NULL) {
+        seen = g_new0(KubeletSeen, 1);
+        seen->node = node;
+        seen->requests = g_array_new(FALSE, FALSE, sizeof(SimTime));
+        g_ptr_array_add(kubelets, seen);
+    }
+    g_array_append_val(seen->requests, at);
+}
+
+/* ---- Failures of drivers ---- */
+
+/* The reason of an Event, the words in its message, and the call that failed (csi's own names). */
+typedef struct {
+    const char *reason, *words, *method;
+} FailureWords;
+
+static const FailureWords failure_words[] = {
+    {"ProvisioningFailed", "",                        "CreateVolume"           },
+    {"VolumeFailedDelete", "",                        "DeleteVolume"           },
+    {"FailedAttachVolume", "AttachVolume.Attach",     "ControllerPublishVolume"},
+    {"FailedMount",        "MountVolume.MountDevice", "NodeStageVolume"        },
+    {"FailedMount",        "MountVolume.SetUp",       "NodePublishVolume"      },
+    {"VolumeResizeFailed", "NodeExpand",              "NodeExpandVolume"       },
+    {"VolumeResizeFailed", "",                        "ControllerExpandVolume" },
+};
+
+/* Answers that are no fault of the driver: the caller gave up, or asks while a call is under way.
+ */
+static const char *const no_faults[] = {"DeadlineExceeded", "Aborted", "Canceled", NULL};
+
+/* "rpc error: code = Internal desc = ...". Returns: (owned): NULL: it has no code */
+static char *
+code_of(const char *message)
+{
+    const char *code = strstr(message, "rpc error: code = ");
+
+    if (code == NULL)
+        return NULL;
+    code += strlen("rpc error: code = ");
+    return g_strndup(code, strcspn(code, " "));
+}
+
+/* Events name their source "csi.example.com_host_uid". */
+static const char *
+driver_of(Strings *strings, JsonPart event)
+{
+    JsonPart component = json_part_string(json_part_get(event, "reportingComponent"));
+    const char *under;
+
+    if (component.length == 0)
+        component = json_part_string(json_part_path(event, "source", "component", NULL));
+    if (component.length == 0 || (under = memchr(component.at, '_', component.length)) == NULL)
+        return NULL;
+    component.length = (gsize)(under - component.at);
+    return body_intern(strings, component);
+}
+
+static void
+see_failure(Collector *self, const AuditEvent *event, SimTime at)
+{
+    Strings *strings = self->writes->strings;
+    JsonPart reason = json_part_get(event->response, "reason"), body = event->response;
+    const FailureWords *words = NULL;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(failure_words) && words == NULL; i++)
+        if (json_part_is(reason, failure_words[i].reason))
+            words = &failure_words[i];
+    if (words == NULL)
+        return;
+    JsonPart text = json_part_get(body, "message");
+    g_autofree char *message = json_part_text(text.at != NULL ? text : json_part_get(body, "note"));
+    g_autofree char *code = message == NULL ? NULL : code_of(message);
+    if (code == NULL || g_strv_contains(no_faults, code))
+        return;
+    while (words < failure_words + G_N_ELEMENTS(failure_words) &&
+           (!json_part_is(reason, words->reason) || strstr(message, words->words) == NULL))
+        words++;
+    if (words == failure_words + G_N_ELEMENTS(failure_words))
+        return;
+    JsonPart object = json_part_get(body, "involvedObject");
+    if (object.at == NULL)
+        object = json_part_get(body, "regarding");
+    const DriverFailure failure = {
+        .at = at,
+        .driver = driver_of(strings, body),
+        .method = words->method,
+        .code = strings_intern(strings, code),
+        .namespace = body_intern(strings, json_part_string(json_part_get(object, "namespace"))),
+        .name = body_intern(strings, json_part_string(json_part_get(object, "name"))),
+    };
+    g_array_append_val(self->writes->failures, failure);
+}
+
+/* ---- Writes ---- */
+
+static gboolean
+is_write(JsonPart verb)
+{
+    static const char *const verbs[] = {"create", "update", "patch", "delete", "deletecollection"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++)
+        if (is_text(verb, verbs[i]))
+            return TRUE;
+    return FALSE;
+}
+
+/* Most of a write's time passes before its commit: it waits for admission and for etcd, and then
+ * only its answer is written. */
+static SimTime
+commit_time(const AuditEvent *event)
+{
+    return event->received + (event->done - event->received) / 4 * 3;
+}
+
+static void
+take_body(Write *self, const AuditEvent *event, Strings *strings)
+{
+    JsonPart response = event->response;
+
+    self->body = (BodyFacts){.requested_bytes = -1, .capacity_bytes = -1};
+    if (response.at != NULL && self->code < 400) {
+        /* An object that is gone at once is answered by a Status. */
+        if (json_part_is(json_part_get(response, "kind"), self->kind->kind)) {
+            self->has_body = TRUE;
+            body_facts_read(&self->body, self->kind, response, strings);
+            JsonPart metadata = json_part_get(response, "metadata");
+            g_autofree char *text = json_part_text(json_part_get(metadata, "resourceVersion"));
+            self->resource_version = text != NULL ? g_ascii_strtoull(text, NULL, 10) : 0;
+            if (self->name == NULL)
+                self->name =
+                    body_intern(strings, json_part_string(json_part_get(metadata, "name")));
+            if (self->uid == NULL)
+                self->uid = body_intern(strings, json_part_string(json_part_get(metadata, "uid")));
+            if (self->kind->model == KIND_POD && g_str_equal(self->verb, "create"))
+                self->claims = body_claims_of_pod(response, strings);
+        } else if (g_str_equal(self->verb, "delete")) {
+            self->has_body = TRUE;
+            self->body.facts = FACT_DELETED | FACT_GONE;
+        }
+    }
+    if (self->uid == NULL)
+        self->uid = body_intern(strings, json_part_string(json_part_get(event->details, "uid")));
+}
+
+static gboolean
+is_kept_whole(const Write *self)
+{
+    return self->sender->side == SENDER_OUTSIDE ||
+           (self->sender->node != NULL && self->kind->model == KIND_NODE &&
+            g_str_equal(self->verb, "create"));
+}
+
+static void
+add_write(Collector *self, const AuditEvent *event, const WriteKind *kind, const Sender *sender)
+{
+    Strings *strings = self->writes->strings;
+    Write *write = g_new0(Write, 1);
+    const char *query =
+        event->uri.at == NULL ? NULL : memchr(event->uri.at, '?', event->uri.length);
+    const char *subresource = body_intern(strings, event->subresource);
+
+    *write = (Write){
+        .received = event->received,
+        .done = event->done,
+        .at = commit_time(event),
+        .sender = sender,
+        .kind = kind,
+        .verb = body_intern(strings, event->verb),
+        .subresource = subresource != NULL ? subresource : "",
+        .namespace = body_intern(strings, event->namespace),
+        .name = body_intern(strings, event->name),
+        .uid = body_intern(strings, event->uid),
+        .query = "",
+        .code = event->code,
+    };
+    if (kind->model == KIND_NODE)
+        write->namespace = NULL;
+    take_body(write, event, strings);
+    if (is_kept_whole(write)) {
+        write->request = body_copy(event->request);
+        write->response = body_copy(event->response);
+        if (query != NULL)
+            write->query = body_intern(
+                strings,
+                (JsonPart){query + 1, (gsize)(event->uri.at + event->uri.length - query - 1)});
+        if (write->query == NULL)
+            write->query = "";
+    } else if (g_str_equal(write->subresource, "binding")) {
+        JsonPart node = json_part_path(event->request, "target", "name", NULL);
+        write->body.node = body_intern(strings, json_part_string(node));
+    }
+    g_ptr_array_add(self->writes->writes, write);
+}
+
+static void
+count_request(Collector *self, const AuditEvent *event, const Sender *sender)
+{
+    Strings *strings = self->writes->strings;
+    const char *verb = body_intern(strings, event->verb);
+
+    g_string_truncate(self->text, 0);
+    g_string_append_len(self->text, event->resource.at, (gssize)event->resource.length);
+    if (event->subresource.length > 0) {
+        g_string_append_c(self->text, '/');
+        g_string_append_len(self->text, event->subresource.at, (gssize)event->subresource.length);
+    }
+    recorded_count_request(self->recorded, sender->name, verb, self->text->str, event->code >= 400);
+}
+
+static void
+see_event(const AuditEvent *event, void *data)
+{
+    Collector *self = data;
+    Strings *strings = self->writes->strings;
+    const Sender *sender = senders_find(self->writes->senders, event->user.at, event->user.length,
+                                        event->agent.at, event->agent.length);
+
+    if (sender->node != NULL)
+        see_kubelet(self, sender->node, event->received);
+    if (event->resource.length == 0)
+        return;
+    if (event->received >= self->start)
+        count_request(self, event, sender);
+    /* A kubelet asks for the attachment of its node by name: the only place where a log without
+     * bodies has both. */
+    gboolean is_look = sender->node != NULL && is_text(event->resource, "volumeattachments") &&
+                       is_text(event->verb, "get");
+    if (!is_look && !is_write(event->verb))
+        return;
+    if (is_text(event->resource, "events")) {
+        if (event->code < 400 && event->received >= self->start)
+            see_failure(self, event, commit_time(event));
+        return;
+    }
+    const char *resource = body_intern(strings, event->resource);
+    const WriteKind *kind = write_kind_find(resource);
+    if (kind != NULL)
+        add_write(self, event, kind, sender);
+    else if (sender->side == SENDER_OUTSIDE && event->received >= self->start)
+        import_report_count(self->report, REPORT_LEFT_OUT,
+                            "Writes of people and tools to kinds that no model knows", resource);
+}
+
+static int
+compare_writes(const void *a, const void *b)
+{
+    const Write *first = *(const Write *const *)a, *second = *(const Write *const *)b;
+
+    if (first->at != second->at)
+        return first->at < second->at ? -1 : 1;
+    return first->done < second->done ? -1 : first->done > second->done;
+}
+
+static int
+compare_failures(const void *a, const void *b)
+{
+    const DriverFailure *first = a, *second = b;
+
+    return first->at < second->at ? -1 : first->at > second->at;
+}
+
+static void
+report_summary(const AuditSummary *summary, ImportReport *report)
+{
+    import_report_say(report, REPORT_TAKEN,
+                      "Audit log: %" G_GUINT64_FORMAT " requests, %" G_GUINT64_FORMAT
+                      " of them with the answer's body.",
+                      summary->n_seen, summary->n_bodies);
+    for (unsigned i = 0; i < N_AUDIT_SKIPS; i++)
+        if (summary->skipped[i].count > 0)
+            import_report_say(
+                report, REPORT_LEFT_OUT, "Audit log: %" G_GUINT64_FORMAT " %s (the first: %s).",
+                summary->skipped[i].count, audit_skip_text(i), summary->skipped[i].first);
+    if (summary->n_back > 0)
+        import_report_say(report, REPORT_GUESSED,
+                          "Audit log: the clock ran back by more than a second %" G_GUINT64_FORMAT
+                          " times (the first: %s); requests are in the order of their time stamps.",
+                          summary->n_back, summary->first_back);
+}
+
+Writes *
+writes_read(const char *const *files,
+            SimTime start,
+            Recorded *recorded,
+            ImportReport *report,
+            GError **error)
+{
+    g_autoptr(Writes) self = g_new0(Writes, 1);
+    Collector collector = {self, start, recorded, report, g_string_new(NULL)};
+
+    self->strings = strings_new();
+    self->senders = senders_new();
+    self->writes = g_ptr_array_new_with_free_func(write_free);
+    self->failures = g_array_new(FALSE, FALSE, sizeof(DriverFailure));
+    self->kubelets = g_ptr_array_new_with_free_func(kubelet_seen_free);
+    gboolean ok = audit_read(files, see_event, &collector, &self->summary, error);
+    g_string_free(collector.text, TRUE);
+    if (!ok)
+        return NULL;
+    g_ptr_array_sort(self->writes, compare_writes);
+    g_array_sort(self->failures, compare_failures);
+    report_summary(&self->summary, report);
+    return g_steal_pointer(&self);
+}

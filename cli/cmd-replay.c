@@ -14,6 +14,7 @@ typedef struct {
     int replications, jobs;
     double tolerance;
     gboolean is_json, has_plot;
+    const char *folder;
     /* While it runs. */
     Progress *progress;
     GMutex lock; /* of the progress */
@@ -38,6 +39,25 @@ go_on(void *data, SimTime now, uint64_t n_events)
 }
 
 static ExitCode
+draw(const ReplayCommand *self, const Replay *replay)
+{
+    static const char *const pictures[] = {"timeline", "quantiles"};
+    const char *terminal = gnuplot_format("png")->terminal;
+    g_autofree char *data = replay_plot_data(replay);
+    g_autofree char *title = g_path_get_basename(self->folder);
+    ExitCode code = EXIT_DONE;
+
+    for (unsigned i = 0; code == EXIT_DONE && i < G_N_ELEMENTS(pictures); i++) {
+        g_autofree char *name = g_strdup_printf("replay-%s.png", pictures[i]);
+        g_autofree char *output = g_build_filename(self->out, name, NULL);
+        g_autofree char *settings =
+            g_strdup_printf("what = '%s'; tolerance = %g", pictures[i], self->tolerance);
+        code = gnuplot_draw_text("replay", data, title, terminal, settings, output);
+    }
+    return code;
+}
+
+static ExitCode
 write_files(const ReplayCommand *self, const Replay *replay)
 {
     g_autoptr(GError) error = NULL;
@@ -49,7 +69,7 @@ write_files(const ReplayCommand *self, const Replay *replay)
         return EXIT_ERROR;
     if (!replay_write_csv(replay, self->out, &error))
         return cli_fail("%s", error->message);
-    return EXIT_DONE;
+    return self->has_plot ? draw(self, replay) : EXIT_DONE;
 }
 
 static void
@@ -102,6 +122,7 @@ replay_folder(ReplayCommand *self, const char *folder)
     g_autoptr(GError) error = NULL;
     uint64_t seed;
 
+    self->folder = folder;
     if (!g_file_test(path, G_FILE_TEST_EXISTS))
         return cli_bad_input("replay: %s: there is no such file; kvolsim import --audit writes it",
                              path);

@@ -6,12 +6,10 @@
 
 #include "replay.h"
 #include "run/files/rows.h"
-#include "run/measure/fit.h"
 
 #define PAIRS_SHOWN 10
 #define NAMES_SHOWN 5
 #define NOTES_SHOWN 10
-#define POINTS_MAX 200 /* of a curve: more would cover each other */
 
 static const char *const quantile_names[N_REPLAY_QUANTILES] = {"p50", "p90", "p99"};
 static const char *const side_names[N_REPLAY_SIDES] = {"recorded", "simulated"};

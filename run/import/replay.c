@@ -523,6 +523,18 @@ replay_side(const Replay *self, ReplaySide side)
     return side == REPLAY_RECORDED ? self->recorded : recorder_recorded(self->recorder);
 }
 
+const GArray *
+replay_values(const Replay *self, ReplaySide side)
+{
+    return side == REPLAY_RECORDED ? self->real_values : self->values->pdata[0];
+}
+
+unsigned
+replay_match_of(const Replay *self, unsigned object)
+{
+    return self->match[object];
+}
+
 const ReplayOptions *
 replay_options(const Replay *self)
 {

@@ -99,6 +99,11 @@ char *replay_waits(const Replay *self, const ReplayPair *pair);
  * (owned): of const RecordedObject *; a simulation makes and ends others, so these are told, not
  * judged */
 GPtrArray *replay_only(const Replay *self, ReplaySide side, RecordedKind kind);
+/* Returns: (borrowed): of ReplayValue: the stages of one side, simulated: of the first replication
+ */
+const GArray *replay_values(const Replay *self, ReplaySide side);
+/* The object of the first replication for a recorded one: index + 1; 0: none. */
+unsigned replay_match_of(const Replay *self, unsigned object);
 const Recorded *replay_side(const Replay *self, ReplaySide side);
 const ReplayOptions *replay_options(const Replay *self);
 /* Failed or differently answered actions of the workload, of the first replication. */
@@ -109,7 +114,10 @@ const GPtrArray *replay_notes(const Replay *self);
 /* For people; for programs. (owned) */
 char *replay_table(const Replay *self);
 json_t *replay_json(const Replay *self);
-/* stages.csv and pairs.csv in @folder, which exists. */
+/* replay-stages.csv, replay-objects.csv and replay-requests.csv in @folder, which exists. */
 gboolean replay_write_csv(const Replay *self, const char *folder, GError **error);
-/* For plots/replay.gp: blocks of quantiles and timelines. (owned) */
+
+/* ---- replay-plot.c ---- */
+
+/* For plots/replay.gp: timelines of pods, then blocks of quantiles. (owned) */
 char *replay_plot_data(const Replay *self);

@@ -137,7 +137,7 @@ run_command(int argc,
 
     if (!cli_parse(&argc, &argv, entries, arguments, summary,
                    "Columns, words and options are kubectl's own. Times are virtual: 0s is "
-                   "2026-01-01T00:00:00Z."))
+                   "spec.start of the scenario."))
         return EXIT_BAD_INPUT;
     if (argc < n_min + 1)
         return cli_bad_input("%s: %s (see kvolsim %s --help)", name,

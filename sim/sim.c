@@ -83,6 +83,12 @@ sim_now(const Sim *self)
     return self->now;
 }
 
+SimTime
+sim_start(const Sim *self)
+{
+    return self->options.start;
+}
+
 uint64_t
 sim_seed(const Sim *self)
 {

@@ -25,6 +25,7 @@ typedef struct {
     gboolean polling;  /* tickers never sleep: for tests that compare both ways */
     gboolean untraced; /* keep no log of causes */
     gboolean measured; /* keep metrics */
+    SimTime start;     /* for sim_start() */
 } SimOptions;
 
 /* Returns: (owned): an engine at time 0 */
@@ -40,6 +41,8 @@ SimMemory *sim_memory(const Sim *self);
 SimMetrics *sim_metrics(const Sim *self);
 
 SimTime sim_now(const Sim *self);
+/* Returns: what the calendar of the models shows at time 0, in ns; the engine only keeps it */
+SimTime sim_start(const Sim *self);
 uint64_t sim_seed(const Sim *self);
 uint32_t sim_replication(const Sim *self);
 gboolean sim_is_polling(const Sim *self);

@@ -205,7 +205,7 @@ find_condition(const json_t *array, const char *type)
 }
 
 static json_t *
-conditions_over(const void *field, const json_t *manifest)
+conditions_print(const void *field, const json_t *manifest, SimTime start)
 {
     const ClaimConditions *conditions = *(ClaimConditions *const *)field;
 
@@ -214,16 +214,10 @@ conditions_over(const void *field, const json_t *manifest)
     json_t *array = json_array();
     for (unsigned i = 0; i < conditions->n_items; i++) {
         const ClaimCondition *condition = &conditions->items[i];
-        json_array_append_new(array, fields_to_json(condition_fields, condition,
-                                                    find_condition(manifest, condition->type)));
+        const json_t *old = find_condition(manifest, condition->type);
+        json_array_append_new(array, fields_to_json_at(condition_fields, condition, old, start));
     }
     return array;
-}
-
-static json_t *
-conditions_to_json(const void *field)
-{
-    return conditions_over(field, NULL);
 }
 
 static gboolean
@@ -239,8 +233,7 @@ static const FieldType conditions_type = {
     .name = "conditions",
     FIELD_SHARED(claim_conditions),
     .parse = conditions_parse,
-    .to_json = conditions_to_json,
-    .over = conditions_over,
+    .print = conditions_print,
 };
 
 static const Field claim_fields[] = {

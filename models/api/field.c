@@ -355,19 +355,20 @@ time_parse(ApiParser *parser, const json_t *value, void *field)
     if (!api_parser_expect(parser, value, JSON_STRING))
         return;
     if (api_time_parse(json_string_value(value), &time))
-        *(SimTime *)field = sim_time_add(time, parser->import_offset);
+        *(SimTime *)field = sim_time_add(time, -parser->start);
     else
         api_parser_invalid(parser, value, "write it as in \"2026-01-01T00:00:00Z\"",
                            "must be a time as in RFC 3339");
 }
 
 static json_t *
-time_to_json(const void *field)
+time_print(const void *field, const json_t *manifest, SimTime start)
 {
     char buffer[API_TIME_BUFFER];
     SimTime time = *(const SimTime *)field;
 
-    return time == TIME_UNSET ? NULL : json_string(api_time_format(time, FALSE, buffer));
+    (void)manifest;
+    return time == TIME_UNSET ? NULL : json_string(api_time_format(start + time, FALSE, buffer));
 }
 
 const FieldType field_time = {
@@ -375,16 +376,17 @@ const FieldType field_time = {
     .size = sizeof(SimTime),
     .equal = int64_equal,
     .parse = time_parse,
-    .to_json = time_to_json,
+    .print = time_print,
 };
 
 static json_t *
-micro_time_to_json(const void *field)
+micro_time_print(const void *field, const json_t *manifest, SimTime start)
 {
     char buffer[API_TIME_BUFFER];
     SimTime time = *(const SimTime *)field;
 
-    return time == TIME_UNSET ? NULL : json_string(api_time_format(time, TRUE, buffer));
+    (void)manifest;
+    return time == TIME_UNSET ? NULL : json_string(api_time_format(start + time, TRUE, buffer));
 }
 
 const FieldType field_micro_time = {
@@ -392,7 +394,7 @@ const FieldType field_micro_time = {
     .size = sizeof(SimTime),
     .equal = int64_equal,
     .parse = time_parse,
-    .to_json = micro_time_to_json,
+    .print = micro_time_print,
 };
 
 FIELD_SHARED_DEFINE(StringMap, string_map)

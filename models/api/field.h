@@ -16,12 +16,20 @@ extern const FieldType field_string_map;  /* StringMap * */
 extern const FieldType field_string_list; /* StringList * */
 extern const FieldType field_uid;         /* ObjectUid */
 
-/* t = 0 of every run: 2026-01-01T00:00:00Z, in seconds since 1970. */
+/* The calendar's time 0: 2026-01-01T00:00:00Z, in seconds since 1970. A run begins then, unless its
+ * scenario says otherwise: sim_start() is the beginning in the calendar. Fields of objects have
+ * times since the beginning of the run; only parsing and printing convert them. */
 #define API_EPOCH_S INT64_C(1767225600)
+/* Returns: @at of a run that begins at @start, in ns since 1970 */
+static inline int64_t
+api_time_unix(SimTime start, SimTime at)
+{
+    return API_EPOCH_S * SIM_SECOND + start + at;
+}
 
 #define API_TIME_BUFFER 32
-/* Returns: %FALSE if @text is not RFC 3339: "2026-01-01T00:00:00Z", "2026-01-01T01:00:00.5+01:00"
- */
+/* @time: (out): in the calendar. Returns: %FALSE if @text is not RFC 3339: "2026-01-01T00:00:00Z",
+ * "2026-01-01T01:00:00.5+01:00" */
 gboolean api_time_parse(const char *text, SimTime *time);
 /* RFC 3339 in UTC; whole seconds as Kubernetes prints metav1.Time, or with microseconds
  * (metav1.MicroTime). Returns: @buffer */
@@ -52,10 +60,10 @@ struct ApiParser {
     Objects *objects;
     void (*report)(ApiParser *self, const json_t *where, const char *message, const char *hint);
     void *data;
-    GString *path;          /* of the value being read: "spec.resources.requests" */
-    SimTime import_offset;  /* added to times, so that they keep their distance to the import */
-    const ObjectKey *key;   /* of the object being read; api_parser_object() sets it */
-    gboolean any_api_group; /* data sources may have a faulty group, as before 1.27 */
+    GString *path;                  /* of the value being read: "spec.resources.requests" */
+    SimTime start;                  /* of the run, in the calendar: times become times since then */
+    const ObjectKey *key;           /* of the object being read; api_parser_object() sets it */
+    gboolean any_api_group;         /* data sources may have a faulty group, as before 1.27 */
     gboolean no_attributes_classes; /* names of VolumeAttributesClasses are not looked at */
     int minor;                      /* the release of Kubernetes that judges apiVersions; 0: any */
 };

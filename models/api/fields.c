@@ -265,8 +265,10 @@ field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, 
 }
 
 json_t *
-field_type_to_json(const FieldType *type, const void *field, const json_t *manifest)
+field_type_to_json(const FieldType *type, const void *field, const json_t *manifest, SimTime start)
 {
+    if (type->print != NULL)
+        return type->print(field, manifest, start);
     if (type->over != NULL)
         return type->over(field, manifest);
     if (type->words != NULL)
@@ -481,13 +483,13 @@ fields_check_keys(ApiParser *parser, const json_t *object, const char *const *kn
 }
 
 void
-fields_print(const Field *fields, const void *from, json_t *into)
+fields_print(const Field *fields, const void *from, json_t *into, SimTime start)
 {
     for (const Field *field = fields; field->path != NULL; field++) {
         if ((field->flags & FIELD_INTERNAL) != 0)
             continue;
         const json_t *old = json_path_get(into, field->path);
-        json_t *value = field_type_to_json(field->type, field_of(field, from), old);
+        json_t *value = field_type_to_json(field->type, field_of(field, from), old, start);
         if (value != NULL)
             json_path_set_new(into, field->path, value);
         else
@@ -496,14 +498,20 @@ fields_print(const Field *fields, const void *from, json_t *into)
 }
 
 json_t *
-fields_to_json(const Field *fields, const void *from, const json_t *manifest)
+fields_to_json_at(const Field *fields, const void *from, const json_t *manifest, SimTime start)
 {
     json_t *object = json_is_object(manifest) ? json_deep_copy(manifest) : json_object();
 
-    fields_print(fields, from, object);
+    fields_print(fields, from, object, start);
     if (json_object_size(object) == 0)
         g_clear_pointer(&object, json_decref);
     return object;
+}
+
+json_t *
+fields_to_json(const Field *fields, const void *from, const json_t *manifest)
+{
+    return fields_to_json_at(fields, from, manifest, 0);
 }
 
 void *

@@ -35,16 +35,20 @@ void fields_parse(ApiParser *parser,
                   void *target);
 /* Reports members of @object that @known, which ends with NULL, does not name. */
 void fields_check_keys(ApiParser *parser, const json_t *object, const char *const *known);
-/* Writes the fields of @from into @into, over existing members. */
-void fields_print(const Field *fields, const void *from, json_t *into);
+/* Writes the fields of @from into @into, over existing members. @start: as in FieldType.print */
+void fields_print(const Field *fields, const void *from, json_t *into, SimTime start);
 /* Returns: (owned): a copy of @manifest (nullable) with the fields of @from over it; NULL if that
  * is empty */
+json_t *
+fields_to_json_at(const Field *fields, const void *from, const json_t *manifest, SimTime start);
+/* The same for fields without times. */
 json_t *fields_to_json(const Field *fields, const void *from, const json_t *manifest);
 
 /* The value of an enumeration is an index into the type's words. */
 void field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field);
 /* Returns: (owned): the value, over @manifest's value (nullable); NULL: absent */
-json_t *field_type_to_json(const FieldType *type, const void *field, const json_t *manifest);
+json_t *
+field_type_to_json(const FieldType *type, const void *field, const json_t *manifest, SimTime start);
 
 /* Lists of structs. Returns: (owned): @n items of @size, free with g_free() */
 void *items_parse(ApiParser *parser,

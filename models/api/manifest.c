@@ -576,7 +576,7 @@ api_parser_template(ApiParser *self, const json_t *manifest, ObjectKey *key)
 }
 
 static json_t *
-metadata_to_json(const Object *self)
+metadata_to_json(const Object *self, SimTime start)
 {
     const json_t *old = json_path_get(self->manifest, "metadata");
     json_t *metadata = json_object();
@@ -587,22 +587,28 @@ metadata_to_json(const Object *self)
     json_object_set_new(metadata, "name", json_string(self->key->name));
     if (self->key->namespace[0] != '\0')
         json_object_set_new(metadata, "namespace", json_string(self->key->namespace));
-    fields_print(metadata_fields, self, metadata);
+    fields_print(metadata_fields, self, metadata, start);
     return metadata;
 }
 
 json_t *
-object_to_json(const Object *self)
+object_to_json_at(const Object *self, SimTime start)
 {
     const KindClass *class = kind_class(object_kind(self));
-    json_t *object = fields_to_json(class->fields, self, self->manifest);
+    json_t *object = fields_to_json_at(class->fields, self, self->manifest, start);
 
     if (object == NULL)
         object = json_object();
     json_object_set_new(object, "apiVersion", json_string(class->api_version));
     json_object_set_new(object, "kind", json_string(class->kind));
-    json_object_set_new(object, "metadata", metadata_to_json(self));
+    json_object_set_new(object, "metadata", metadata_to_json(self, start));
     json_t *sorted = json_sorted(object);
     json_decref(object);
     return sorted;
+}
+
+json_t *
+object_to_json(const Object *self)
+{
+    return object_to_json_at(self, 0);
 }

@@ -158,6 +158,9 @@ typedef struct {
     /* (owned): like to_json, over the manifest's value (nullable), so that members stay that no
      * model reads. NULL: to_json is used */
     json_t *(*over)(const void *field, const json_t *manifest);
+    /* (owned): the same for a type with times; @start is the run's beginning in the calendar. NULL:
+     * it has none */
+    json_t *(*print)(const void *field, const json_t *manifest, SimTime start);
 } FieldType;
 
 typedef enum {
@@ -219,7 +222,10 @@ gboolean object_spec_equal(const Object *a, const Object *b);
 /* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left
  * alone. */
 void object_take_fields(Object *to, const Object *from, gboolean status);
-/* Returns: (owned): the object as the API prints it: typed fields over the manifest */
+/* Returns: (owned): the object as the API prints it: typed fields over the manifest. @start: of the
+ * run, see sim_start() */
+json_t *object_to_json_at(const Object *self, SimTime start);
+/* The same for a run that begins at the calendar's time 0, or where times do not matter. */
 json_t *object_to_json(const Object *self);
 
 static inline ObjectKind

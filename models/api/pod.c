@@ -157,13 +157,13 @@ condition_equal(const void *a, const void *b)
 
 /* @also: a time that is not written; Kubernetes prints it as null. */
 static json_t *
-condition_over(const void *field, const json_t *manifest, const char *also)
+condition_json(const void *field, const json_t *manifest, SimTime start, const char *also)
 {
     const char *const times[] = {"lastTransitionTime", also};
 
     if (((const PodCondition *)field)->status == CONDITION_ABSENT)
         return NULL;
-    json_t *condition = fields_to_json(condition_fields, field, manifest);
+    json_t *condition = fields_to_json_at(condition_fields, field, manifest, start);
     for (unsigned i = 0; i < G_N_ELEMENTS(times); i++)
         if (json_object_get(condition, times[i]) == NULL)
             json_object_set_new(condition, times[i], json_null());
@@ -171,27 +171,15 @@ condition_over(const void *field, const json_t *manifest, const char *also)
 }
 
 static json_t *
-node_condition_over(const void *field, const json_t *manifest)
+node_condition_print(const void *field, const json_t *manifest, SimTime start)
 {
-    return condition_over(field, manifest, "lastHeartbeatTime");
+    return condition_json(field, manifest, start, "lastHeartbeatTime");
 }
 
 static json_t *
-pod_condition_over(const void *field, const json_t *manifest)
+pod_condition_print(const void *field, const json_t *manifest, SimTime start)
 {
-    return condition_over(field, manifest, "lastProbeTime");
-}
-
-static json_t *
-node_condition_to_json(const void *field)
-{
-    return node_condition_over(field, NULL);
-}
-
-static json_t *
-pod_condition_to_json(const void *field)
-{
-    return pod_condition_over(field, NULL);
+    return condition_json(field, manifest, start, "lastProbeTime");
 }
 
 const FieldType field_node_condition = {
@@ -199,8 +187,7 @@ const FieldType field_node_condition = {
     .size = sizeof(PodCondition),
     .equal = condition_equal,
     .parse = condition_parse,
-    .to_json = node_condition_to_json,
-    .over = node_condition_over,
+    .print = node_condition_print,
 };
 
 static const FieldType field_pod_condition = {
@@ -208,8 +195,7 @@ static const FieldType field_pod_condition = {
     .size = sizeof(PodCondition),
     .equal = condition_equal,
     .parse = condition_parse,
-    .to_json = pod_condition_to_json,
-    .over = pod_condition_over,
+    .print = pod_condition_print,
 };
 
 static const FieldType pod_phase_type = {

@@ -414,7 +414,7 @@ const char *
 object_format_quantity(const Object *self, const char *path, int64_t value, char *buffer)
 {
     const json_t *written = self->manifest == NULL ? NULL : json_path_get(self->manifest, path);
-    json_t *text = field_type_to_json(&field_quantity, &value, written);
+    json_t *text = field_type_to_json(&field_quantity, &value, written, 0);
 
     g_strlcpy(buffer, json_string_value(text), QUANTITY_BUFFER);
     json_decref(text);

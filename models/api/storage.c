@@ -402,17 +402,11 @@ error_equal(const void *a, const void *b)
 }
 
 static json_t *
-error_over(const void *field, const json_t *manifest)
+error_print(const void *field, const json_t *manifest, SimTime start)
 {
     return ((const VolumeError *)field)->message == NULL
                ? NULL
-               : fields_to_json(error_fields, field, manifest);
-}
-
-static json_t *
-error_to_json(const void *field)
-{
-    return error_over(field, NULL);
+               : fields_to_json_at(error_fields, field, manifest, start);
 }
 
 const FieldType field_volume_error = {
@@ -420,8 +414,7 @@ const FieldType field_volume_error = {
     .size = sizeof(VolumeError),
     .equal = error_equal,
     .parse = error_parse,
-    .to_json = error_to_json,
-    .over = error_over,
+    .print = error_print,
 };
 
 /* A volume without an object: only a spec. */

@@ -57,13 +57,18 @@ taints_parse(ApiParser *parser, const json_t *value, void *field)
 }
 
 static json_t *
-taints_to_json(const void *field)
+taints_print(const void *field, const json_t *manifest, SimTime start)
 {
     const Taints *taints = *(Taints *const *)field;
 
-    return taints == NULL ? NULL
-                          : items_to_json(taint_fields, taints->items, taints->n_items,
-                                          sizeof taints->items[0], NULL);
+    (void)manifest;
+    if (taints == NULL)
+        return NULL;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < taints->n_items; i++)
+        json_array_append_new(array,
+                              fields_to_json_at(taint_fields, &taints->items[i], NULL, start));
+    return array;
 }
 
 FIELD_SHARED_DEFINE(Taints, taints)
@@ -72,7 +77,7 @@ const FieldType field_taints = {
     .name = "taints",
     FIELD_SHARED(taints),
     .parse = taints_parse,
-    .to_json = taints_to_json,
+    .print = taints_print,
 };
 
 /* Toleration.exists: "Equal" is the default, and printed only if the manifest has it. */

@@ -142,17 +142,11 @@ condition_equal(const void *a, const void *b)
 }
 
 static json_t *
-condition_over(const void *field, const json_t *manifest)
+condition_print(const void *field, const json_t *manifest, SimTime start)
 {
     return ((const WorkloadCondition *)field)->status == CONDITION_ABSENT
                ? NULL
-               : fields_to_json(condition_fields, field, manifest);
-}
-
-static json_t *
-condition_to_json(const void *field)
-{
-    return condition_over(field, NULL);
+               : fields_to_json_at(condition_fields, field, manifest, start);
 }
 
 const FieldType field_workload_condition = {
@@ -160,8 +154,7 @@ const FieldType field_workload_condition = {
     .size = sizeof(WorkloadCondition),
     .equal = condition_equal,
     .parse = condition_parse,
-    .to_json = condition_to_json,
-    .over = condition_over,
+    .print = condition_print,
 };
 
 /* ---- Templates ---- */

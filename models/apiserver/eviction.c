@@ -70,7 +70,8 @@ charge(ApiStore *self, const DisruptionBudget *budget, const Pod *pod)
     charged->disruptions_allowed--;
     charged->disrupted = string_map_with(
         before, object_name(&pod->meta),
-        strings_intern(strings, api_time_format(sim_now(self->sim), FALSE, buffer)));
+        strings_intern(strings,
+                       api_time_format(sim_start(self->sim) + sim_now(self->sim), FALSE, buffer)));
     api_store_write(self, after);
 }
 

@@ -256,7 +256,7 @@ make_names(ExternalProvisioner *self)
     uint64_t driver = sim_hash_string(is_only ? self->base.driver_name
                                               : process_name(self->base.process)),
              start = (uint64_t)sim_now(self->base.sim);
-    int64_t started_ms = API_EPOCH_S * 1000 + sim_now(self->base.sim) / SIM_MS;
+    int64_t started_ms = api_time_unix(sim_start(self->base.sim), sim_now(self->base.sim)) / SIM_MS;
     ObjectUid host = {sim_random_bits(stream, driver, 2 * start + 1),
                       sim_random_bits(stream, driver, 2 * start)};
     char uid[OBJECT_UID_BUFFER];

@@ -59,13 +59,12 @@ decide_taken(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "SNAP-44");
-    snapshotter_take_answer(plan,
-                            &(SnapshotAnswer){
-                                .handle = response->snapshot_id,
-                                .is_ready = response->ready_to_use,
-                                .created_ns = API_EPOCH_S * SIM_SECOND + response->creation_time,
-                                .bytes = response->size_bytes,
-                            });
+    snapshotter_take_answer(plan, &(SnapshotAnswer){
+                                      .handle = response->snapshot_id,
+                                      .is_ready = response->ready_to_use,
+                                      .created_at = response->creation_time,
+                                      .bytes = response->size_bytes,
+                                  });
 }
 
 /* The class's parameters without those for the sidecar. Returns: (owned): NULL: none, or @error */

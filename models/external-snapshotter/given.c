@@ -48,7 +48,7 @@ decide_listed(const void *data, Plan *plan)
                                       .handle = own_handle(sync->content),
                                       .is_ready = entry->ready_to_use,
                                       .is_listed = TRUE,
-                                      .created_ns = API_EPOCH_S * SIM_SECOND + entry->creation_time,
+                                      .created_at = entry->creation_time,
                                       .bytes = entry->capacity_bytes,
                                   });
 }
@@ -71,7 +71,7 @@ decide_list(const void *data, Plan *plan)
         snapshotter_take_answer(plan, &(SnapshotAnswer){.handle = own_handle(sync->content),
                                                         .is_ready = TRUE,
                                                         .is_listed = TRUE,
-                                                        .created_ns = -1});
+                                                        .created_at = TIME_UNSET});
         return;
     }
     plan_call(plan, self->base.driver,

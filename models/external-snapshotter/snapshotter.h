@@ -30,7 +30,7 @@ typedef enum {
 typedef struct {
     const char *handle;
     gboolean is_ready, is_listed; /* is_listed: the answer is about a snapshot that was there */
-    int64_t created_ns;           /* since 1970; negative: unknown, so it was cut now */
+    SimTime created_at;           /* TIME_UNSET: unknown, so it was cut now */
     int64_t bytes;                /* 0: unknown */
 } SnapshotAnswer;
 

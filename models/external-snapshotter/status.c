@@ -89,14 +89,18 @@ set_status(Object *object, const void *data)
 
 /* A value once written stays, but for the readiness. Returns: whether anything changes */
 static gboolean
-status_from(const SnapshotAnswer *answer, const SnapshotContent *now, StatusEdit *edit)
+status_from(const SnapshotAnswer *answer,
+            const SnapshotContent *now,
+            SimTime start,
+            StatusEdit *edit)
 {
+    int64_t cut_ns = api_time_unix(start, answer->created_at);
     uint32_t readiness = answer->is_ready ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
 
     *edit = (StatusEdit){
         .handle = now->handle != NULL ? now->handle : answer->handle,
         .readiness = readiness,
-        .created_ns = now->created_ns >= 0 ? now->created_ns : answer->created_ns,
+        .created_ns = now->created_ns >= 0 ? now->created_ns : cut_ns,
         .restore_bytes =
             now->restore_bytes >= 0 || answer->bytes <= 0 ? now->restore_bytes : answer->bytes,
         .clears_error = now->readiness != readiness && answer->is_ready,
@@ -192,7 +196,7 @@ decide_status(const void *data, Plan *plan)
         return;
     }
     const Object *now = plan_object(plan, plan_last_step(plan));
-    if (!status_from(&sync->answer, SNAPSHOT_CONTENT_CONST(now), edit)) {
+    if (!status_from(&sync->answer, SNAPSHOT_CONTENT_CONST(now), plan_run_start(plan), edit)) {
         snapshotter_keep_result(plan);
         plan_told(plan);
         return;
@@ -207,8 +211,8 @@ snapshotter_take_answer(Plan *plan, const SnapshotAnswer *answer)
     SnapshotterSync *sync = plan_notes(plan);
 
     sync->answer = *answer;
-    if (answer->created_ns < 0)
-        sync->answer.created_ns = API_EPOCH_S * SIM_SECOND + plan_now(plan);
+    if (answer->created_at == TIME_UNSET)
+        sync->answer.created_at = plan_now(plan);
     plan_get(plan, plan_key(plan), PLAN_DECIDE);
     plan_then(plan, decide_status);
 }

@@ -197,5 +197,5 @@ kubelet_measure_shutdown(const Kubelet *self, MetricFamily family)
 {
     sim_series_set(
         metric_series(sim_metrics(self->base.sim), family, process_job(self->base.process), NULL),
-        sim_now(self->base.sim) + API_EPOCH_S * SIM_SECOND);
+        api_time_unix(sim_start(self->base.sim), sim_now(self->base.sim)));
 }

@@ -172,6 +172,12 @@ plan_now(const Plan *self)
     return sim_now(self->start.component->sim);
 }
 
+SimTime
+plan_run_start(const Plan *self)
+{
+    return sim_start(self->start.component->sim);
+}
+
 void *
 plan_alloc(Plan *self, size_t size)
 {

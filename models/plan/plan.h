@@ -209,6 +209,7 @@ unsigned plan_gathered(const Plan *self, int step);
 gboolean plan_gathered_well(const Plan *self, int step, unsigned i);
 SimTime plan_started_at(const Plan *self);
 SimTime plan_now(const Plan *self);
+SimTime plan_run_start(const Plan *self); /* sim_start(), for texts with times */
 
 /* ---- Starting plans ---- */
 

@@ -67,14 +67,17 @@ set_status(Object *object, const void *data)
 }
 
 static SimTime
-cut_at(const SnapshotContent *content)
+cut_at(const SnapshotContent *content, SimTime start)
 {
-    return content->created_ns < 0 ? TIME_UNSET : content->created_ns - API_EPOCH_S * SIM_SECOND;
+    return content->created_ns < 0 ? TIME_UNSET : content->created_ns - api_time_unix(start, 0);
 }
 
 /* Returns: whether anything changes. An error on either side is always copied. */
 static gboolean
-status_from(const SnapshotContent *content, const VolumeSnapshot *now, StatusEdit *edit)
+status_from(const SnapshotContent *content,
+            const VolumeSnapshot *now,
+            SimTime start,
+            StatusEdit *edit)
 {
     uint32_t readiness = content->readiness == SNAPSHOT_READY ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
     gboolean changes = FALSE;
@@ -86,7 +89,7 @@ status_from(const SnapshotContent *content, const VolumeSnapshot *now, StatusEdi
         changes = TRUE;
     }
     if (edit->created_at == TIME_UNSET && content->created_ns >= 0) {
-        edit->created_at = cut_at(content);
+        edit->created_at = cut_at(content, start);
         changes = TRUE;
     }
     if (edit->readiness != readiness) {
@@ -136,7 +139,7 @@ decide_status(const void *data, Plan *plan)
         plan_fail(plan, "error get snapshot %s from api server: %s", key, plan_message(plan, step));
         return;
     }
-    if (!status_from(sync->content, now, edit)) {
+    if (!status_from(sync->content, now, plan_run_start(plan), edit)) {
         plan_store_result(plan, step);
         return;
     }

@@ -19,12 +19,25 @@ namespace_of(const ApiEvent *event)
     return namespace[0] == '\0' ? "default" : namespace;
 }
 
+/* An Event with its times in the calendar. */
+static ApiEvent
+event_at(const Run *run, unsigned i)
+{
+    ApiEvent event = *api_server_event(cluster_api(run_cluster(run)), i);
+    SimTime start = sim_start(run_sim(run));
+
+    event.first_at += start;
+    event.last_at += start;
+    event.written_at += start;
+    return event;
+}
+
 static void
 append_event_name(GString *text, const ApiEvent *event)
 {
     append_text(text, event->involved->name);
     append_literal(text, ".");
-    append_hex(text, (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at));
+    append_hex(text, (uint64_t)api_time_unix(0, event->first_at));
 }
 
 static void
@@ -98,9 +111,9 @@ events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
     (void)stages;
     results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
-        if (api_server_event(api, i)->count == 0) /* recorded, but never written */
-            continue;
-        append_row(file, api_server_event(api, i));
+        const ApiEvent event = event_at(run, i);
+        if (event.count > 0) /* else recorded, but never written */
+            append_row(file, &event);
     }
 }
 
@@ -164,17 +177,15 @@ compare_rows(const void *a, const void *b)
 static int
 compare_rows_by_name(const void *a, const void *b, void *data)
 {
-    const ApiServer *api = data;
     const Row *one = a, *other = b;
-    const ApiEvent *event = api_server_event(api, one->index);
-    const ApiEvent *other_event = api_server_event(api, other->index);
-    int by_namespace = strcmp(namespace_of(event), namespace_of(other_event));
+    const ApiEvent event = event_at(data, one->index), other_event = event_at(data, other->index);
+    int by_namespace = strcmp(namespace_of(&event), namespace_of(&other_event));
     g_autoptr(GString) name = g_string_new(NULL), other_name = g_string_new(NULL);
 
     if (by_namespace != 0)
         return by_namespace;
-    append_event_name(name, event);
-    append_event_name(other_name, other_event);
+    append_event_name(name, &event);
+    append_event_name(other_name, &other_event);
     int by_name = strcmp(name->str, other_name->str);
     return by_name != 0 ? by_name : compare_rows(a, b);
 }
@@ -247,7 +258,7 @@ order_events(const Run *run)
         row->rank = ranks[row->rank];
     }
     if (nested)
-        g_array_sort_with_data(rows, compare_rows_by_name, (void *)api);
+        g_array_sort_with_data(rows, compare_rows_by_name, (void *)run);
     else
         g_array_sort(rows, compare_rows);
     for (unsigned kind = 0; kind < N_KINDS; kind++)
@@ -377,7 +388,6 @@ append_item(ResultFile *file, const ApiEvent *event, GString *name)
 void
 event_list(const Run *run, const Stages *stages, ResultFile *file)
 {
-    const ApiServer *api = cluster_api(run_cluster(run));
     g_autoptr(GArray) rows = order_events(run);
     g_autoptr(GString) name = g_string_new(NULL);
 
@@ -388,7 +398,8 @@ event_list(const Run *run, const Stages *stages, ResultFile *file)
     row_key(file, "items");
     row_open(file, '[');
     for (unsigned i = 0; i < rows->len; i++) {
-        append_item(file, api_server_event(api, g_array_index(rows, Row, i).index), name);
+        const ApiEvent event = event_at(run, g_array_index(rows, Row, i).index);
+        append_item(file, &event, name);
         result_file_end_row(file);
     }
     row_close(file, ']');

@@ -6,17 +6,18 @@
 #include "snapshot.h"
 
 static void
-set_time(json_t *object, const char *name, SimTime time, gboolean micro)
+set_time(const Run *run, json_t *object, const char *name, SimTime time, gboolean micro)
 {
     char buffer[API_TIME_BUFFER];
 
+    time += sim_start(run_sim(run));
     json_object_set_new(object, name, json_string(api_time_format(time, micro, buffer)));
 }
 
 int64_t
 snapshot_now(const Run *run)
 {
-    return API_EPOCH_S * SIM_SECOND + sim_now(run_sim(run));
+    return api_time_unix(sim_start(run_sim(run)), sim_now(run_sim(run)));
 }
 
 static json_t *
@@ -41,9 +42,9 @@ involved_object(const ApiEvent *event)
 /* API-171: the scheduler's Events are of events.k8s.io, with a time in microseconds, and a series
  * instead of a count. */
 static void
-set_new_style(json_t *json, const ApiEvent *event)
+set_new_style(const Run *run, json_t *json, const ApiEvent *event)
 {
-    set_time(json, "eventTime", event->first_at, TRUE);
+    set_time(run, json, "eventTime", event->first_at, TRUE);
     json_object_set_new(json, "firstTimestamp", json_null());
     json_object_set_new(json, "lastTimestamp", json_null());
     json_object_set_new(
@@ -54,12 +55,12 @@ set_new_style(json_t *json, const ApiEvent *event)
     if (event->count < 2)
         return;
     json_t *series = json_pack("{s:i}", "count", (int)event->count);
-    set_time(series, "lastObservedTime", event->last_at, TRUE);
+    set_time(run, series, "lastObservedTime", event->last_at, TRUE);
     json_object_set_new(json, "series", series);
 }
 
 static void
-set_core_style(json_t *json, const ApiEvent *event, const char *host)
+set_core_style(const Run *run, json_t *json, const ApiEvent *event, const char *host)
 {
     json_t *source = json_pack("{s:s}", "component", event->source);
 
@@ -67,8 +68,8 @@ set_core_style(json_t *json, const ApiEvent *event, const char *host)
         json_object_set_new(source, "host", json_string(host));
     json_object_set_new(json, "source", source);
     json_object_set_new(json, "reportingComponent", json_string(event->source));
-    set_time(json, "firstTimestamp", event->first_at, FALSE);
-    set_time(json, "lastTimestamp", event->last_at, FALSE);
+    set_time(run, json, "firstTimestamp", event->first_at, FALSE);
+    set_time(run, json, "lastTimestamp", event->last_at, FALSE);
     json_object_set_new(json, "count", json_integer(event->count));
 }
 
@@ -91,19 +92,20 @@ snapshot_event(const Run *run, unsigned index)
 {
     const ApiEvent *event = api_server_event(cluster_api(run_cluster(run)), index);
     const char *namespace = event->involved->namespace;
-    g_autofree char *name = g_strdup_printf("%s.%" PRIx64, event->involved->name,
-                                            (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at));
+    int64_t unix_ns = api_time_unix(sim_start(run_sim(run)), event->first_at);
+    g_autofree char *name =
+        g_strdup_printf("%s.%" PRIx64, event->involved->name, (uint64_t)unix_ns);
     json_t *json = json_pack("{s:s, s:s, s:{s:s, s:s}, s:o, s:s, s:s, s:s}", "apiVersion", "v1",
                              "kind", "Event", "metadata", "name", name, "namespace",
                              *namespace == '\0' ? "default" : namespace, "involvedObject",
                              involved_object(event), "type", event->type, "reason", event->reason,
                              "message", event->message);
 
-    set_time(json_object_get(json, "metadata"), "creationTimestamp", event->written_at, FALSE);
+    set_time(run, json_object_get(json, "metadata"), "creationTimestamp", event->written_at, FALSE);
     if (event->involved_version != 0)
-        set_new_style(json, event);
+        set_new_style(run, json, event);
     else
-        set_core_style(json, event, host_of(run, event));
+        set_core_style(run, json, event, host_of(run, event));
     return json;
 }
 
@@ -117,7 +119,7 @@ node_lease(const Run *run, const char *node)
                   "kind", "Lease", "metadata", "name", node, "namespace", "kube-node-lease", "spec",
                   "holderIdentity", node, "leaseDurationSeconds", 40);
 
-    set_time(json_object_get(lease, "spec"), "renewTime", renewed_at, TRUE);
+    set_time(run, json_object_get(lease, "spec"), "renewTime", renewed_at, TRUE);
     return lease;
 }
 
@@ -205,7 +207,7 @@ complete_node(json_t *json, const Run *run)
     g_autofree char *version = g_strdup_printf("v1.%d.0", cluster_release(run_cluster(run))->minor);
 
     if (json_object_get(metadata, "creationTimestamp") == NULL)
-        set_time(metadata, "creationTimestamp", 0, FALSE);
+        set_time(run, metadata, "creationTimestamp", 0, FALSE);
     if (json_is_object(status) && json_object_get(status, "nodeInfo") == NULL)
         json_object_set_new(status, "nodeInfo", json_pack("{s:s}", "kubeletVersion", version));
 }
@@ -213,7 +215,7 @@ complete_node(json_t *json, const Run *run)
 json_t *
 snapshot_object(const Run *run, const Object *object)
 {
-    json_t *json = object_to_json(object);
+    json_t *json = object_to_json_at(object, sim_start(run_sim(run)));
 
     if (object_kind(object) == KIND_POD)
         complete_pod(json, POD_CONST(object));

@@ -648,6 +648,8 @@ static const SchemaField spec_fields[] = {
     {"until", &until_type, AT(SpecFields, until), 0, "idle",
      "End of the run, in virtual time; idle: when only Events and heartbeats have changed for idleFor"},
     {"idleFor", &schema_duration, AT(SpecFields, idle_for), 0, "10m", "Length of that idle time"},
+    {"start", &schema_text, AT(SpecFields, start), 0, "newest time of objects with a uid",
+     "Time of the cluster's clocks at t = 0, as in 2026-01-01T00:00:00Z"},
     {"kubernetes", &kubernetes_type, AT(SpecFields, kubernetes), 0, NULL, "The cluster's version"},
     {"timing", &schema_string, AT(SpecFields, timing), 0, "timing-1.32",
      "Profile with the durations of requests and loops"},

@@ -149,6 +149,7 @@ typedef struct {
     int64_t seed;
     const json_t *until;
     SimTime idle_for;
+    const char *start;
     struct {
         const char *version;
         const json_t *feature_gates;

@@ -175,6 +175,8 @@ collect(Loader *self, const json_t *manifest, int action)
                      schema_value_words(manifest));
         return;
     }
+    if (action < 0 && kind != NULL && !g_str_has_suffix(kind, "List"))
+        loader_see_times(self, manifest);
     gboolean is_readable = kind != NULL && version != NULL;
     if (!is_readable || kind_find(version, kind, &known) || !is_left_out(kind, version)) {
         add_manifest(self, manifest, action); /* the parser reports a missing kind */

@@ -7,7 +7,8 @@
 /* Loading a scenario, by file: loader.c reads files into documents; scenario.c goes through the
  * steps; fields.c, driver-fields.c, nodes.c and flags.c have the tables of fields; driver.c builds
  * the drivers from fields and profiles; faults.c builds the faults; objects.c reads the manifests;
- * check*.c checks that names refer to something; set.c applies --set. */
+ * check*.c checks that names refer to something; set.c applies --set; start.c finds the time of t =
+ * 0. */
 
 /* A manifest and the data for its checks. */
 typedef struct {
@@ -37,6 +38,7 @@ typedef struct {
     ScenarioFields fields;
     GArray *manifests; /* of ManifestInfo */
     Objects *objects;  /* for the checks */
+    SimTime newest;    /* time stamp of objects with a uid; TIME_UNSET: none */
     /* Current work: */
     const ManifestInfo *parsing;
     const ActionFields *acting;
@@ -78,6 +80,12 @@ char *loader_driver_hint(Loader *self, const char *name);
  * after a fault */
 CsiModelledOptions *
 loader_change_driver(Loader *self, const ActionFields *action, const char **driver);
+
+/* start.c */
+/* Looks for the newest time stamp in an object of the start. */
+void loader_see_times(Loader *self, const json_t *manifest);
+/* The time of t = 0: from spec.start, else the newest time stamp seen, else the calendar's 0. */
+void loader_read_start(Loader *self, const json_t *document);
 
 /* objects.c */
 /* Collects the manifests of a file without a scenario, to check them. */

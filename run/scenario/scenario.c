@@ -339,6 +339,7 @@ loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, 
     self->manifests = g_array_new(FALSE, FALSE, sizeof(ManifestInfo));
     g_array_set_clear_func(self->manifests, manifest_info_clear);
     self->objects = objects_new(1);
+    self->newest = TIME_UNSET;
     self->scenario.ignored = g_ptr_array_new_with_free_func(g_free);
     self->scenario.file = (char *)schema_intern(&self->reader, file);
     return self;
@@ -351,6 +352,7 @@ load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
     schema_read(&self->reader, &scenario_file_type, document, &self->fields);
     copy_spec(self, document);
     loader_collect_manifests(self, documents);
+    loader_read_start(self, document);
     loader_build_drivers(self);
     loader_build_actions(self);
     build_expects(self);

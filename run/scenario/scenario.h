@@ -215,6 +215,7 @@ struct Scenario {
     SimTime until;       /* SIM_TIME_MAX with until_idle */
     gboolean until_idle; /* no object but Events changed for @idle_for */
     SimTime idle_for;    /* 10 min */
+    SimTime start;       /* t = 0, as of api_time_parse() */
     int32_t minor_version;
     json_t *feature_gates;  /* object of booleans; NULL: none */
     gboolean unlimited_qps; /* spec.kubernetes.unlimitedQPS: no client throttling */
@@ -256,6 +257,9 @@ Scenario *scenario_load(const char *file, const ScenarioOptions *options, GPtrAr
  * Returns: (owned): the scenario, with or without faults; scenario_free() takes time if it is large
  */
 Scenario *scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults);
+/* @newest: (out): the newest time stamp in an object that a cluster printed; of its
+ * deletionTimestamp, when the deletion was asked for. Returns: FALSE: it has none */
+gboolean scenario_newest_time(const json_t *object, SimTime *newest);
 /* A Node of the group as a manifest. @zone: NULL: none. (owned) */
 json_t *scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone);
 void scenario_free(Scenario *self);

@@ -257,7 +257,9 @@ object_changed(void *data, const Object *before, const Object *after)
     if (after != NULL)
         find_relations(self, after);
     if (before != NULL && after != NULL) {
-        json_t *old_json = object_to_json(before), *new_json = object_to_json(after);
+        SimTime start = sim_start(run_sim(self->run));
+        json_t *old_json = object_to_json_at(before, start);
+        json_t *new_json = object_to_json_at(after, start);
 
         snapshot_compare_fields(old_json, new_json, list_field, &fields);
         json_decref(old_json);

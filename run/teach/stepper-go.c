@@ -57,7 +57,9 @@ append_change(Stepper *self, const Object *before, const Object *after)
                                                    : " changes\n");
     if (before == NULL || after == NULL)
         return;
-    json_auto_t *old_json = object_to_json(before), *new_json = object_to_json(after);
+    SimTime start = sim_start(run_sim(self->run));
+    json_auto_t *old_json = object_to_json_at(before, start);
+    json_auto_t *new_json = object_to_json_at(after, start);
     snapshot_compare_fields(old_json, new_json, append_field, self);
 }
 

@@ -25,6 +25,7 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
         .polling = options->polling,
         .untraced = options->untraced,
         .measured = options->measured,
+        .start = scenario->start,
     };
 
     self->scenario = scenario;

@@ -593,7 +593,8 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
     name_resources(self);
     /* MET-163: the start of the run, in virtual time. */
     for (unsigned i = 0; i < G_N_ELEMENTS(jobs); i++)
-        sim_series_set(metric_series(metrics, METRIC_PROCESS_START, jobs[i], NULL), API_EPOCH_S);
+        sim_series_set(metric_series(metrics, METRIC_PROCESS_START, jobs[i], NULL),
+                       api_time_unix(sim_start(sim), 0) / SIM_SECOND);
     for (unsigned i = 0; i < G_N_ELEMENTS(scalars); i++)
         (void)metric_series(metrics, scalars[i], manager, NULL);
     sim_metrics_add_collector(metrics, collect, self);
@@ -643,5 +644,5 @@ telemetry_append_text(Telemetry *self, ResultFile *file)
 void
 telemetry_append_open_metrics(Telemetry *self, ResultFile *file)
 {
-    metric_history_append(self->history, API_EPOCH_S, file);
+    metric_history_append(self->history, api_time_unix(sim_start(self->sim), 0) / SIM_SECOND, file);
 }

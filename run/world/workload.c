@@ -383,7 +383,7 @@ static gboolean
 merge_patch(Object *object, const void *data)
 {
     const Performer *self = data;
-    json_t *merged = object_to_json(object);
+    json_t *merged = object_to_json_at(object, sim_start(self->run->sim));
 
     json_merge_patch(merged, self->action->patch);
     g_autoptr(Object) parsed = world_parse(self->run, merged);

@@ -39,7 +39,8 @@ world_parse(Run *self, const json_t *manifest)
                         .report = parser_report,
                         .data = self,
                         .path = g_string_new(NULL),
-                        .minor = self->scenario->minor_version};
+                        .minor = self->scenario->minor_version,
+                        .start = self->scenario->start};
     Object *object = api_parser_object(&parser, manifest);
 
     g_string_free(parser.path, TRUE);

@@ -484,7 +484,7 @@ imports_keep_their_distance(void **state)
     g_autoptr(ApiTest) test = api_test_new();
 
     (void)state;
-    test->parser.import_offset = -SIM_HOUR;
+    test->parser.start = SIM_HOUR;
     g_autoptr(Object) claim = api_test_read(
         test,
         CLAIM_META(

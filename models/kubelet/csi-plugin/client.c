@@ -172,7 +172,7 @@ fill_publish(const Kubelet *self, Plan *plan, CsiRequest *request)
     const VolumeSource *source = operation_source(operation);
     StringMap *context =
         csi_spec_context(self->base.strings, source, csi_steps_driver_object(self, source),
-                         POD_CONST(mount->worker->pod), plan_now(plan));
+                         POD_CONST(mount->worker->pod), plan_run_start(plan) + plan_now(plan));
 
     plan_own(plan, context, (GDestroyNotify)string_map_unref);
     request->volume_context = context;

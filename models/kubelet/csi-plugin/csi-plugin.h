@@ -55,7 +55,8 @@ const char *csi_spec_target_path(Strings *strings, const Volume *volume, ObjectU
 /* The folder of a block volume's links, one for each pod; the folder of a pod's links. Interned. */
 const char *csi_spec_global_map_path(Strings *strings, const char *name);
 const char *csi_spec_pod_map_path(Strings *strings, const char *pod_uid);
-/* CSP-9, CSP-11: attributes, the pod's particulars and its tokens. Returns: (owned) (nullable) */
+/* CSP-9, CSP-11: attributes, the pod's particulars and its tokens. @now: in the calendar. Returns:
+ * (owned) (nullable) */
 StringMap *csi_spec_context(Strings *strings,
                             const VolumeSource *source,
                             const CsiDriverObject *driver,

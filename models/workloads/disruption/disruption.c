@@ -159,12 +159,12 @@ static const RuleTable count_rules = RULE_TABLE(
 
 /* @expires_at: (out): of EVICTED */
 static unsigned
-count_facts(const char *evicted_at, const Pod *pod, SimTime now, SimTime *expires_at)
+count_facts(const char *evicted_at, const Pod *pod, SimTime start, SimTime now, SimTime *expires_at)
 {
     unsigned facts = (object_is_deleted(&pod->meta) ? GOING : 0) | (pod_is_ready(pod) ? READY : 0);
 
     if (evicted_at != NULL && api_time_parse(evicted_at, expires_at)) {
-        *expires_at += EVICTION_TIMEOUT;
+        *expires_at += EVICTION_TIMEOUT - start;
         facts |= EVICTED | (*expires_at <= now ? EXPIRED : 0);
     }
     return facts;
@@ -174,6 +174,7 @@ count_facts(const char *evicted_at, const Pod *pod, SimTime now, SimTime *expire
 static SimTime
 count_healthy(const DisruptionBudget *budget,
               const GPtrArray *pods,
+              SimTime start,
               SimTime now,
               BudgetStatus *status)
 {
@@ -183,7 +184,7 @@ count_healthy(const DisruptionBudget *budget,
         const Pod *pod = pods->pdata[i];
         const char *name = object_name(&pod->meta);
         const char *evicted_at = string_map_get(budget->disrupted, name);
-        unsigned facts = count_facts(evicted_at, pod, now, &expires_at);
+        unsigned facts = count_facts(evicted_at, pod, start, now, &expires_at);
         StringMap *before = status->disrupted;
         switch ((CountAction)rules_find(&count_rules, facts, NULL)->then) {
         case COUNT_NOT:
@@ -256,7 +257,7 @@ decide_budget(const void *data, Plan *plan)
     status->now = plan_now(plan);
     status->generation = (int32_t)budget->meta.generation;
     count_expected(self, budget, pods, status);
-    SimTime recheck = count_healthy(budget, pods, status->now, status);
+    SimTime recheck = count_healthy(budget, pods, plan_run_start(plan), status->now, status);
     if (status->expected > 0)
         status->allowed = MAX(status->healthy - status->desired, 0);
     plan_because(plan, "WL-114");

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "models/api/field.h"
 #include "run/results/results.h"
 #include "run/results/snapshot.h"
 
@@ -217,6 +218,135 @@ stages_lie_in_the_run(void **state)
     assert_true(n_mid_start > 0);
 }
 
+/* ---- spec.start ---- */
+
+static json_t *
+find(json_t *objects, const char *kind, const char *name)
+{
+    json_t *object;
+    size_t i;
+
+    json_array_foreach(objects, i, object) {
+        json_t *metadata = json_object_get(object, "metadata");
+        if (strcmp(json_string_value(json_object_get(object, "kind")), kind) == 0 &&
+            strcmp(json_string_value(json_object_get(metadata, "name")), name) == 0)
+            return object;
+    }
+    fail_msg("there is no %s %s", kind, name);
+    return NULL;
+}
+
+static SimTime
+created_at(json_t *object)
+{
+    SimTime time;
+
+    assert_true(api_time_parse(json_string_value(json_object_get(
+                                   json_object_get(object, "metadata"), "creationTimestamp")),
+                               &time));
+    return time;
+}
+
+/* The dump is a minute old, its newest time stamp a few seconds less. */
+static void
+time_goes_on_from_the_newest_stamp(void **state)
+{
+    json_t *dump = dump_at(SIM_MINUTE), *object;
+    SimTime newest = TIME_UNSET, time;
+    size_t i;
+
+    (void)state;
+    json_array_foreach(dump, i, object)
+        if (json_object_get(json_object_get(object, "metadata"), "uid") != NULL &&
+            scenario_newest_time(object, &time))
+            newest = MAX(newest, time);
+    SimTime web_created = created_at(find(dump, "Pod", "web-1"));
+    World world = world_new(successor, dump);
+    assert_true(newest > 0 && newest <= SIM_MINUTE);
+    assert_int_equal(world.scenario->start, newest);
+    assert_int_equal(snapshot_now(world.run), api_time_unix(newest, 0));
+    assert_int_equal(run_execute(world.run), RUN_DONE);
+    json_t *after = snapshot_take(world.run);
+    assert_int_equal(created_at(find(after, "Pod", "web-1")), web_created);
+    /* made 60 s and 90 s after the start */
+    SimTime scaled = created_at(find(after, "Pod", "web-3")) - newest;
+    SimTime made_anew = created_at(find(after, "Pod", "plain-0")) - newest;
+    assert_in_range(scaled, 60 * SIM_SECOND - SIM_SECOND, 62 * SIM_SECOND);
+    assert_in_range(made_anew, 90 * SIM_SECOND - SIM_SECOND, 93 * SIM_SECOND);
+    json_decref(after);
+    world_clear(&world);
+}
+
+/* A member of an object that has the time at which the model wrote it, in every kind of field. */
+static void
+add_times(json_t *value, GString *text, SimTime start)
+{
+    const char *key;
+    json_t *member;
+    SimTime time;
+    size_t i;
+
+    json_array_foreach(value, i, member)
+        add_times(member, text, start);
+    json_object_foreach(value, key, member) {
+        if (json_is_string(member) && api_time_parse(json_string_value(member), &time))
+            g_string_append_printf(text, "%s %" G_GINT64_FORMAT "\n", key, time - start);
+        else
+            add_times(member, text, start);
+    }
+}
+
+/* Property: the start moves time stamps and nothing else. */
+static void
+the_start_only_moves_time_stamps(void **state)
+{
+    static const char *const starts[] = {"2026-01-01T00:00:00Z", "1999-12-31T23:59:58Z",
+                                         "2026-11-22T17:58:54+02:00"};
+    g_autofree char *first_times = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(starts); i++) {
+        g_autofree char *line = g_strdup_printf("  start: %s\n  until: 2m\n", starts[i]);
+        g_auto(GStrv) parts = g_strsplit(origin, "  until: 2m\n", 2);
+        g_autofree char *text = g_strjoinv(line, parts);
+        World world = world_new(text, NULL);
+        GString *times = g_string_new(NULL);
+        SimTime start;
+        assert_true(api_time_parse(starts[i], &start));
+        assert_int_equal(world.scenario->start, start);
+        assert_int_equal(run_execute(world.run), RUN_DONE);
+        json_t *objects = snapshot_take(world.run);
+        add_times(objects, times, start);
+        json_decref(objects);
+        world_clear(&world);
+        g_autofree char *own_times = g_string_free(times, FALSE);
+        if (first_times == NULL)
+            first_times = g_steal_pointer(&own_times);
+        else
+            assert_string_equal(own_times, first_times);
+    }
+    assert_true(strlen(first_times) > 2000);
+}
+
+static void
+a_start_must_be_a_time(void **state)
+{
+    g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    g_autoptr(GPtrArray) faults = NULL;
+
+    (void)state;
+    assert_true(g_file_set_contents(file, HEAD "  start: yesterday\n", -1, NULL));
+    assert_null(scenario_load(file, &options, &faults));
+    remove(file);
+    rmdir(folder);
+    assert_int_equal(faults->len, 1);
+    g_autofree char *text = file_fault_text(faults->pdata[0]);
+    assert_non_null(strstr(text, ":7:3: spec.start: must be a time as in RFC 3339 (write it as in "
+                                 "\"2026-01-01T00:00:00Z\")"));
+}
+
 int
 main(void)
 {
@@ -224,6 +354,9 @@ main(void)
         cmocka_unit_test(objects_of_the_start_have_no_stages),
         cmocka_unit_test(files_have_no_times_before_the_start),
         cmocka_unit_test(stages_lie_in_the_run),
+        cmocka_unit_test(time_goes_on_from_the_newest_stamp),
+        cmocka_unit_test(the_start_only_moves_time_stamps),
+        cmocka_unit_test(a_start_must_be_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

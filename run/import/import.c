@@ -7,6 +7,7 @@
 #include "models/api/fields.h"
 #include "run/files/packed.h"
 #include "run/files/result-file.h"
+#include "scrapes.h"
 #include "yaml-print.h"
 
 #define OBJECTS_FILE "objects.json.xz"
@@ -108,9 +109,37 @@ duration_text(SimTime duration)
     return json_string(sim_time_format(duration, buffer));
 }
 
-/* The members in the order in which they are printed. */
 static void
-make_spec(Import *self)
+set_measured(json_t *driver, const char *member, json_t *value)
+{
+    if (value != NULL)
+        json_object_set_new(driver, member, value);
+}
+
+/* What was measured takes the place of what a profile says. */
+static gboolean
+add_scrapes(Import *self, GError **error)
+{
+    g_autoptr(Scrapes) scrapes = NULL;
+    json_t *driver;
+    gsize i;
+
+    if (*self->options->metrics == NULL)
+        return TRUE;
+    scrapes = scrapes_read(self->options->metrics, self->report, error);
+    if (scrapes == NULL)
+        return FALSE;
+    json_array_foreach(self->drivers, i, driver) {
+        const char *name = json_string_value(json_object_get(driver, "name"));
+        set_measured(driver, "latency", scrapes_latency(scrapes, name, self->report));
+        set_measured(driver, "errors", scrapes_errors(scrapes, name, self->start, self->report));
+    }
+    return TRUE;
+}
+
+/* The members in the order in which they are printed. */
+static gboolean
+make_spec(Import *self, GError **error)
 {
     self->spec = json_object();
     json_object_set_new(self->spec, "start", time_text(self->start));
@@ -118,10 +147,8 @@ make_spec(Import *self)
     find_version(self);
     json_object_set_new(self->spec, "manifests", json_string(OBJECTS_FILE));
     self->drivers = drivers_of_dump(self->first, self->report);
-    if (json_array_size(self->drivers) > 0)
-        json_object_set_new(self->spec, "drivers", self->drivers);
-    else
-        json_decref(self->drivers);
+    json_object_set_new(self->spec, "drivers", self->drivers);
+    return add_scrapes(self, error);
 }
 
 /* ---- Files ---- */
@@ -184,7 +211,8 @@ import_make(const char *folder, const ImportOptions *options, GError **error)
     self.pruner = pruner_new(self.report);
     if (!read_dumps(&self, error))
         return FALSE;
-    make_spec(&self);
+    if (!make_spec(&self, error))
+        return FALSE;
     if (!write_objects(&self, folder, error) || !write_scenario(&self, folder, error))
         return FALSE;
     g_autofree char *report = import_report_text(self.report);

@@ -143,7 +143,7 @@ is_named(const char *name, const char *known)
 static void
 find_profile(Finding *self)
 {
-    const char *profile = self->has_attach ? "generic" : "nfs";
+    const char *profile = "generic";
 
     for (unsigned i = 0; i < G_N_ELEMENTS(profiles) && !self->is_known; i++) {
         self->is_known = is_named(self->name, profiles[i].driver);
@@ -151,14 +151,10 @@ find_profile(Finding *self)
             profile = profiles[i].profile;
     }
     json_object_set_new(self->driver, "profile", json_string(profile));
-    if (self->is_known)
-        import_report_say(self->report, REPORT_TAKEN, "Driver %s: latencies of the profile %s.",
-                          self->name, profile);
-    else
-        import_report_say(self->report, REPORT_GUESSED,
-                          "Driver %s: latencies of the profile %s, because no profile fits its "
-                          "name. Scrapes of its sidecars (`--metrics`) would give its own.",
-                          self->name, profile);
+    import_report_say(self->report, self->is_known ? REPORT_TAKEN : REPORT_GUESSED,
+                      "Driver %s: latencies of the profile %s%s, where no scrape measured them.",
+                      self->name, profile,
+                      self->is_known ? "" : ", because no profile fits its name");
 }
 
 /* The driver's entry in a CSINode. */

@@ -4,6 +4,7 @@
 #include "dump.h"
 #include "import.h"
 #include "prune.h"
+#include "recorded.h"
 #include "report.h"
 
 /* The import, by file: dump.c reads the dumps; prune.c drops what is not needed; drivers.c finds
@@ -20,5 +21,6 @@ typedef struct {
     SimTime until;        /* length of the run */
     json_t *spec;         /* (owned): of the scenario; see yaml-print.h for comments */
     json_t *drivers;      /* of spec (borrowed) */
+    Recorded *recorded;   /* (owned): NULL: no audit log */
     json_t *workload;     /* (owned): of workload.json; NULL: no audit log */
 } Import;

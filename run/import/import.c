@@ -5,6 +5,7 @@
 #include "import-private.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
+#include "recording.h"
 #include "run/files/packed.h"
 #include "run/files/result-file.h"
 #include "scrapes.h"
@@ -21,6 +22,7 @@ import_clear(Import *self)
     g_clear_pointer(&self->report, import_report_free);
     g_clear_pointer(&self->pruner, pruner_free);
     g_clear_pointer(&self->dumps, g_ptr_array_unref);
+    g_clear_pointer(&self->recorded, recorded_free);
     json_decref(self->spec);
     json_decref(self->workload);
 }
@@ -93,6 +95,33 @@ find_version(Import *self)
     import_report_say(self->report, REPORT_TAKEN, "Kubernetes %s, as the nodes say.", minor);
 }
 
+/* ---- The audit log ---- */
+
+/* The run ends with the log. */
+static gboolean
+add_audit(Import *self, GError **error)
+{
+    g_autoptr(Writes) writes = NULL;
+    char buffer[API_TIME_BUFFER];
+
+    if (*self->options->audit == NULL)
+        return TRUE;
+    self->recorded = recorded_new();
+    writes = writes_read(self->options->audit, self->start, self->recorded, self->report, error);
+    if (writes == NULL)
+        return FALSE;
+    if (writes->summary.last <= self->start) {
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                    "the audit log ends before the dump begins, at %s: it is not of this dump",
+                    api_time_format(writes->summary.last, FALSE, buffer));
+        return FALSE;
+    }
+    self->until = writes->summary.last - self->start;
+    recording_make(self->recorded, writes, self->dumps, self->start, self->report);
+    recorded_set_span(self->recorded, api_time_format(self->start, TRUE, buffer), self->until);
+    return TRUE;
+}
+
 static json_t *
 time_text(SimTime time)
 {
@@ -141,6 +170,8 @@ add_scrapes(Import *self, GError **error)
 static gboolean
 make_spec(Import *self, GError **error)
 {
+    if (!add_audit(self, error))
+        return FALSE;
     self->spec = json_object();
     json_object_set_new(self->spec, "start", time_text(self->start));
     json_object_set_new(self->spec, "until", duration_text(self->until));
@@ -213,7 +244,8 @@ import_make(const char *folder, const ImportOptions *options, GError **error)
         return FALSE;
     if (!make_spec(&self, error))
         return FALSE;
-    if (!write_objects(&self, folder, error) || !write_scenario(&self, folder, error))
+    if (!write_objects(&self, folder, error) || !write_scenario(&self, folder, error) ||
+        (self.recorded != NULL && !recorded_write(self.recorded, folder, error)))
         return FALSE;
     g_autofree char *report = import_report_text(self.report);
     return result_file_write(folder, "import.md", report, error);

@@ -233,6 +233,11 @@ collect_value(Loader *self, const json_t *value, int action, gboolean files_only
 
 /* ---- Nodes of spec.nodes ---- */
 
+const char *const scenario_kubelet_labels[] = {
+    LABEL_OS,           "linux", LABEL_ARCH, "amd64", "beta." LABEL_OS, "linux",
+    "beta." LABEL_ARCH, "amd64", NULL,
+};
+
 json_t *
 scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone)
 {
@@ -240,6 +245,9 @@ scenario_node_manifest(const ScenarioNodes *group, const char *name, const char 
     json_t *annotations =
         group->annotations == NULL ? json_object() : json_deep_copy(group->annotations);
 
+    for (const char *const *label = scenario_kubelet_labels; *label != NULL; label += 2)
+        if (json_object_get(labels, label[0]) == NULL)
+            json_object_set_new(labels, label[0], json_string(label[1]));
     json_object_set_new(labels, LABEL_HOSTNAME, json_string(name));
     if (zone != NULL && json_object_get(labels, LABEL_ZONE) == NULL)
         json_object_set_new(labels, LABEL_ZONE, json_string(zone));

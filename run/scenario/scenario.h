@@ -260,6 +260,9 @@ Scenario *scenario_check(const char *file, const ScenarioOptions *options, GPtrA
 /* @newest: (out): the newest time stamp in an object that a cluster printed; of its
  * deletionTimestamp, when the deletion was asked for. Returns: FALSE: it has none */
 gboolean scenario_newest_time(const json_t *object, SimTime *newest);
+/* Labels and values that each kubelet sets, besides kubernetes.io/hostname; the list ends with NULL
+ * (pkg/kubelet/kubelet_node_status.go: initialNode). */
+extern const char *const scenario_kubelet_labels[];
 /* A Node of the group as a manifest. @zone: NULL: none. (owned) */
 json_t *scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone);
 void scenario_free(Scenario *self);

@@ -266,15 +266,21 @@ node_segments(Run *self,
     return string_map_new((const StringPair *)(void *)pairs->data, pairs->len);
 }
 
+/* Returns: max_volumes_per_node; 0: none */
+static int
+reported_limit(const ScenarioDriver *driver)
+{
+    return driver->model.attach_limit_reported > 0 ? driver->model.attach_limit_reported
+                                                   : driver->model.attach_limit;
+}
+
 static void
 set_node_limit(Run *self, unsigned number, const ScenarioNodeInfo *info, const char *node)
 {
     const ScenarioDriver *driver = &self->scenario->drivers[number];
     CsiModelledDriver *model = csi_modelled_driver_cast(self->drivers->pdata[number]);
-    int of_most = driver->model.attach_limit_reported > 0 ? driver->model.attach_limit_reported
-                                                          : driver->model.attach_limit;
 
-    if (model != NULL && !driver->says_limit && MAX(info->limit, 0) != of_most)
+    if (model != NULL && !driver->says_limit && MAX(info->limit, 0) != reported_limit(driver))
         csi_modelled_driver_set_node_limit(model, node, info->limit > 0 ? info->limit : -1);
 }
 
@@ -298,6 +304,36 @@ add_node_to_drivers(Run *self, const Object *node)
     }
 }
 
+static StringList *
+sorted_keys(Run *self, const ScenarioDriver *driver)
+{
+    g_autofree const char **keys = g_new(const char *, driver->n_topology + 1);
+
+    for (unsigned i = 0; i < driver->n_topology; i++)
+        keys[i] = strings_intern(run_strings(self), driver->topology[i].key);
+    qsort(keys, driver->n_topology, sizeof *keys, strings_compare);
+    return driver->n_topology == 0 ? NULL : string_list_new(keys, driver->n_topology);
+}
+
+/* An imported CSINode says what its drivers were asked last. Where the scenario says something
+ * else, the drivers were restarted with it. */
+static void
+renew_csi_node(Run *self, CsiNode *csi_node)
+{
+    for (unsigned i = 0; i < self->scenario->n_drivers; i++) {
+        const ScenarioDriver *driver = &self->scenario->drivers[i];
+        const CsiNodeDriver *entry = csi_node_find_driver(csi_node, driver->name);
+        if (entry == NULL)
+            continue;
+        CsiNodeDriver renewed = *entry;
+        if (driver->says_limit)
+            renewed.allocatable_count = reported_limit(driver) > 0 ? reported_limit(driver) : -1;
+        renewed.topology_keys = driver->says_topology ? sorted_keys(self, driver)
+                                                      : string_list_ref(entry->topology_keys);
+        csi_node_set_driver(csi_node, entry->name, &renewed);
+    }
+}
+
 /* ---- Nodes ---- */
 
 static void
@@ -315,6 +351,21 @@ start_kubelet(Run *self, const Object *node, GHashTable *flags)
     cluster_add_node(self->cluster, object_name(node), kubelet_settings, &settings);
 }
 
+/* A kubelet sets its labels as it registers its Node; a Node that a cluster printed has them. */
+static void
+set_kubelet_labels(Run *self, Object *node)
+{
+    if (object_uid_is_set(node->uid))
+        return;
+    if (object_label(node, LABEL_HOSTNAME) == NULL)
+        object_set_label(node, strings_intern(run_strings(self), LABEL_HOSTNAME),
+                         object_name(node));
+    for (const char *const *label = scenario_kubelet_labels; *label != NULL; label += 2)
+        if (object_label(node, label[0]) == NULL)
+            object_set_label(node, strings_intern(run_strings(self), label[0]),
+                             strings_intern(run_strings(self), label[1]));
+}
+
 /* A kubelet with controller attach writes that to its node (ADC-9). Takes @object. */
 static void
 import_node(Run *self, Object *object, GHashTable *flags)
@@ -323,6 +374,7 @@ import_node(Run *self, Object *object, GHashTable *flags)
         flags == NULL ? NULL : g_hash_table_lookup(flags, "enableControllerAttachDetach");
     g_autoptr(Object) node = object_ref(object);
 
+    set_kubelet_labels(self, object);
     if (g_strcmp0(by_controller, "false") != 0)
         object_set_annotation(object, strings_intern(run_strings(self), ANNOTATION_MANAGED),
                               strings_intern(run_strings(self), "true"));
@@ -334,9 +386,6 @@ void
 world_join_node(Run *self, Object *node, GHashTable *kubelet)
 {
     node->created_at = sim_now(self->sim);
-    if (object_label(node, LABEL_HOSTNAME) == NULL)
-        object_set_label(node, strings_intern(run_strings(self), LABEL_HOSTNAME),
-                         object_name(node));
     import_node(self, node, kubelet);
 }
 
@@ -398,6 +447,8 @@ add_initial_object(Run *self, const json_t *manifest)
         import_node(self, object, NULL);
         return TRUE;
     }
+    if (object_kind(object) == KIND_CSI_NODE)
+        renew_csi_node(self, CSI_NODE(object));
     if (object_uid_is_set(object->uid)) {
         api_server_import(cluster_api(self->cluster), object);
         return TRUE;

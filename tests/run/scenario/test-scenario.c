@@ -102,8 +102,9 @@ quickstart_is_read(void **state)
     assert_string_equal(nodes->zones[2], "eu-central-1c");
     assert_null(nodes->zones[3]);
     assert_int_equal(driver->attach_limit, 27); /* of the profile */
-    assert_int_equal(driver->n_topology, 1);
-    assert_string_equal(driver->topology[0].key, "topology.ebs.csi.aws.com/zone");
+    assert_int_equal(driver->n_topology, 3);
+    assert_string_equal(driver->topology[1].key, "topology.ebs.csi.aws.com/zone");
+    assert_string_equal(driver->model.volume_keys->items[0], "topology.kubernetes.io/zone");
     assert_string_equal(g_hash_table_lookup(flags, "kube-api-qps"), "20"); /* of its sidecars */
     assert_non_null(driver->model.latency[CSI_CREATE_VOLUME]);
     assert_int_equal(driver->model.n_limits, 7);

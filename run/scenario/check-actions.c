@@ -40,17 +40,21 @@ is_named_by_controllers(ObjectKind kind)
 static const char *
 action_member(ActionType type)
 {
-    return type == ACTION_DELETE ? "delete" : type == ACTION_PATCH ? "patch" : "scale";
+    return type == ACTION_DELETE  ? "delete"
+           : type == ACTION_PATCH ? "patch"
+           : type == ACTION_EVICT ? "evict"
+                                  : "scale";
 }
 
 static void
 check_target(Checker *self, const ScenarioAction *action, const ActionFields *fields)
 {
     Loader *loader = self->loader;
-    gboolean is_glob =
-        action->name != NULL && action->type == ACTION_DELETE && is_pattern(action->name);
+    gboolean is_glob = action->name != NULL &&
+                       (action->type == ACTION_DELETE || action->type == ACTION_EVICT) &&
+                       is_pattern(action->name);
 
-    if (action->name == NULL || is_named_by_controllers(action->kind))
+    if (action->name == NULL || is_named_by_controllers(action->kind) || action->code != 0)
         return;
     if (is_glob ? pattern_finds(self, action)
                 : checker_has(self, action->kind, action->namespace, action->name, NULL))
@@ -204,7 +208,7 @@ check_action(Checker *self, const ScenarioAction *action, const ActionFields *fi
     if (fields->source == NULL)
         return;
     if (action->type == ACTION_DELETE || action->type == ACTION_PATCH ||
-        action->type == ACTION_SCALE)
+        action->type == ACTION_SCALE || action->type == ACTION_EVICT)
         check_target(self, action, fields);
     if (action->type == ACTION_PATCH)
         checker_check_patch(self, action, fields);

@@ -159,8 +159,8 @@ action_check(SchemaReader *reader, const json_t *value, void *target)
 static void
 workload_check(SchemaReader *reader, const json_t *value, void *target)
 {
-    static const char *const actions[] = {"create", "delete", "patch",    "scale",    "drain",
-                                          "taint",  "cordon", "uncordon", "setDriver"};
+    static const char *const actions[] = {"create", "delete",   "patch", "scale", "drain",    "taint",
+                                          "cordon", "uncordon", "evict", "from",  "setDriver"};
     unsigned n = 0;
 
     action_check(reader, value, target);
@@ -169,7 +169,7 @@ workload_check(SchemaReader *reader, const json_t *value, void *target)
     if (n != 1)
         schema_fault(
             reader,
-            "one of create, delete, patch, scale, drain, taint, cordon, uncordon, setDriver",
+            "one of create, delete, patch, scale, evict, drain, taint, cordon, uncordon, setDriver, from",
             n == 0 ? "nothing is to be done here" : "does %u things at once: make an item of each",
             n);
 }
@@ -378,8 +378,22 @@ static const SchemaField delete_fields[] = {
      "For kind PersistentVolume: name of the claim of the volume"},
     {"gracePeriodSeconds", &grace_type, AT(TargetFields, grace_s), 0, "the object's",
      "As kubectl delete --grace-period"},
+    {"node", &schema_string, AT(TargetFields, node), 0, "any", "For kind Pod: only pods on this node"},
+    {"one", &schema_bool, AT(TargetFields, one), 0, "false",
+     "Only the first object that matches and is not being deleted"},
     END,
 };
+static const SchemaField evict_fields[] = {
+    {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Namespace of the pod"},
+    {"name", &schema_string, AT(TargetFields, name), SCHEMA_REQUIRED, NULL,
+     "Name of the pod; with * and ? the first pod that matches and is not being deleted"},
+    {"node", &schema_string, AT(TargetFields, node), 0, "any", "Only pods on this node"},
+    {"gracePeriodSeconds", &grace_type, AT(TargetFields, grace_s), 0, "the pod's",
+     "As kubectl drain --grace-period"},
+    END,
+};
+static const SchemaType evict_type = SCHEMA_STRUCT("evict", evict_fields, TargetFields,
+    .init = target_init);
 static const SchemaType delete_type = SCHEMA_STRUCT("delete", delete_fields, TargetFields,
     .init = target_init);
 
@@ -432,6 +446,8 @@ static const SchemaField workload_fields[] = {
     {"patch", &patch_type, AT(ActionFields, patch), 0, NULL, "Change an object"},
     {"scale", &scale_type, AT(ActionFields, scale), 0, NULL,
      "Scale a StatefulSet, Deployment or ReplicaSet"},
+    {"evict", &evict_type, AT(ActionFields, evict), 0, NULL,
+     "Ask once for the eviction of a pod; a budget may refuse it"},
     {"drain", &drain_type, AT(ActionFields, drain), 0, NULL,
      "Evict the pods of a node, like kubectl drain"},
     {"taint", &scenario_taint_type, AT(ActionFields, taint), 0, NULL,
@@ -442,6 +458,10 @@ static const SchemaField workload_fields[] = {
      "Open a node for new pods again"},
     {"setDriver", &scenario_set_driver_type, AT(ActionFields, set_driver), 0, NULL,
      "Change the behaviour of a driver"},
+    {"from", &schema_string, AT(ActionFields, from), 0, NULL,
+     "File with a list of such items, which take this item's place"},
+    {"code", &schema_natural, AT(ActionFields, code), 0, "any success",
+     "HTTP code of a request that failed in a recording: noted if it ends otherwise in the run"},
     END,
 };
 static const SchemaType action_type = SCHEMA_STRUCT("action", workload_fields, ActionFields,

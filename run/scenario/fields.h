@@ -93,14 +93,18 @@ typedef struct {
     int64_t grace_s; /* -1: not given */
     const char *node_of_pod;
     const char *volume_of_claim;
+    const char *node; /* of pods: only those on it */
     const json_t *patch;
     unsigned replicas;
+    gboolean one;
 } TargetFields;
 
 typedef struct {
     SimTime at;
     CreateFields create;
-    TargetFields delete, patch, scale;
+    const char *from;
+    unsigned code;
+    TargetFields delete, patch, scale, evict;
     DrainFields drain;
     MarkFields taint, cordon, uncordon;
     const json_t *set_driver;

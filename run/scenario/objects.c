@@ -402,6 +402,8 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     action->grace_s = (int32_t)target->grace_s;
     action->patch = (json_t *)target->patch;
     action->replicas = (int32_t)target->replicas;
+    action->on_node = (char *)target->node;
+    action->one = target->one;
     schema_leave(&self->reader, place);
     return ok;
 }
@@ -443,6 +445,17 @@ build_patch(Loader *self, ScenarioAction *action)
                      "say by name, or of a Node by nodeOfPod, what is patched");
     schema_leave(&self->reader, place);
     action->node_of_pod = (char *)target->node_of_pod;
+}
+
+static void
+build_evict(Loader *self, ScenarioAction *action)
+{
+    TargetFields target = self->acting->evict;
+
+    target.kind = "Pod";
+    target.one = TRUE;
+    action->type = ACTION_EVICT;
+    build_target(self, &target, "evict", action);
 }
 
 static void
@@ -509,6 +522,8 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
         build_patch(self, action);
     } else if (json_object_get(fields->source, "scale") != NULL) {
         build_scale(self, action);
+    } else if (json_object_get(fields->source, "evict") != NULL) {
+        build_evict(self, action);
     } else if (json_object_get(fields->source, "drain") != NULL) {
         build_drain(self, action);
     } else if (json_object_get(fields->source, "taint") != NULL) {
@@ -535,6 +550,7 @@ build_action(Loader *self, const ActionFields *fields, int number, ScenarioActio
     action->line = fields->place.line;
     action->lasts = -1;
     action->grace_s = -1;
+    action->code = fields->code;
     if (number >= 0)
         build_workload_action(self, number, action);
     else

@@ -93,6 +93,10 @@ void loader_collect_file(Loader *self, const GPtrArray *documents);
 void loader_collect_manifests(Loader *self, const GPtrArray *documents);
 void loader_build_actions(Loader *self);
 
+/* include.c: puts the items of files that spec.workload names into the document, before it is read.
+ */
+void loader_include_workload(Loader *self, const json_t *document);
+
 /* check.c */
 void loader_check_references(Loader *self);
 /* For manifests without a scenario: the objects that they name may be elsewhere. */

@@ -348,6 +348,7 @@ loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, 
 static void
 load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
 {
+    loader_include_workload(self, document);
     yaml_positions_find(self->positions, document, &self->reader.at);
     schema_read(&self->reader, &scenario_file_type, document, &self->fields);
     copy_spec(self, document);

@@ -81,6 +81,7 @@ typedef enum {
     ACTION_CORDON, /* no new pods for it */
     ACTION_UNCORDON,
     ACTION_SCALE,      /* the replicas of a StatefulSet, Deployment or ReplicaSet */
+    ACTION_EVICT,      /* one request for the eviction of one pod */
     ACTION_SET_DRIVER, /* new latencies, errors, limits of a driver */
     ACTION_FAULT,      /* something breaks, and is repaired after a while or never */
 } ActionType;
@@ -147,10 +148,13 @@ typedef struct {
     SimTime
         lasts_arriving; /* the last copy arrives at most this long after @at; negative: no limit */
     unsigned keep;      /* the oldest copy is deleted when there are more; 0: all stay */
-    /* DELETE, PATCH, SCALE */
+    /* DELETE, PATCH, SCALE, EVICT */
     ObjectKind kind;
     char *namespace, *name; /* name may be a glob pattern ("web-*") for DELETE, and for claims with
                                lost volumes */
+    char *on_node;          /* DELETE and EVICT of pods: only those on it; NULL: any */
+    gboolean one;           /* DELETE and EVICT: only the first that is not being deleted */
+    unsigned code;          /* the answer of the recording if the request failed; 0: it did not */
     int32_t grace_s;        /* -1: the object's */
     char *volume_of_claim;  /* DELETE of a PersistentVolume: the volume of this claim in @namespace;
                                NULL: @name */

@@ -50,6 +50,8 @@ word_for(ActionType type)
         return "patched";
     case ACTION_SCALE:
         return "scaled";
+    case ACTION_EVICT:
+        return "evicted";
     case ACTION_TAINT:
         return "tainted";
     case ACTION_CORDON:

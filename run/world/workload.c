@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-#include "models/api/workload.h"
+#include <string.h>
+
 #include "models/api/fields.h"
+#include "models/api/workload.h"
 #include "run-private.h"
 #include "sim/random.h"
 
@@ -38,10 +40,25 @@ performer_strings(const Performer *self)
     return objects_strings(self->run->objects);
 }
 
-/* Notes a refusal of the server. For DELETE, 404 is fine. */
+/* HTTP's code. */
+static unsigned
+http_code(ApiCode code)
+{
+    return code == API_EXISTS ? API_CONFLICT : code;
+}
+
+/* Notes a refusal of the server. For DELETE, 404 is fine; a request that failed in a recording is
+ * to fail in the same way. */
 static void
 note_refusal(const Performer *self, const ApiResponse *response)
 {
+    if (self->action->code != 0 && http_code(response->code) == self->action->code)
+        return;
+    if (self->action->code != 0 && response->code == API_OK) {
+        run_note(self->run, self->action, "succeeded; the recording has code %u",
+                 self->action->code);
+        return;
+    }
     if (response->code == API_OK ||
         (response->code == API_NOT_FOUND && self->action->type == ACTION_DELETE))
         return;
@@ -307,7 +324,7 @@ create_next(Performer *self)
                              .object = self->sending});
 }
 
-/* ---- DELETE, PATCH, SCALE, TAINT, CORDON, UNCORDON ---- */
+/* ---- DELETE, PATCH, SCALE, EVICT, TAINT, CORDON, UNCORDON ---- */
 
 /* Returns: NULL: it has none */
 static const char *
@@ -330,6 +347,15 @@ target_name(const Performer *self)
                                            : action->name;
 }
 
+static gboolean
+is_wanted(const ScenarioAction *action, const Object *object)
+{
+    if (action->one && strpbrk(action->name, "*?") != NULL && object_is_deleted(object))
+        return FALSE;
+    return action->on_node == NULL || object_kind(object) != KIND_POD ||
+           g_strcmp0(POD_CONST(object)->node_name, action->on_node) == 0;
+}
+
 static GPtrArray *
 find_targets(const Performer *self)
 {
@@ -347,9 +373,16 @@ find_targets(const Performer *self)
         if (api_server_get(api, key) != NULL &&
             (!kind_class(action->kind)->namespaced ||
              g_strcmp0(key->namespace, action->namespace) == 0) &&
-            g_pattern_spec_match_string(pattern, key->name))
+            g_pattern_spec_match_string(pattern, key->name) &&
+            is_wanted(action, api_server_get(api, key)))
             g_ptr_array_add(targets, key);
+        if (action->one && targets->len == 1)
+            break;
     }
+    if (targets->len == 0 && action->one && action->code != API_NOT_FOUND)
+        run_note(self->run, action, "there is no %s like %s%s%s", kind_class(action->kind)->kind,
+                 name, action->on_node != NULL ? " on node " : "",
+                 action->on_node != NULL ? action->on_node : "");
     return targets;
 }
 
@@ -430,6 +463,8 @@ target_next(Performer *self)
         request.verb = API_PATCH;
         request.edit = merge_patch;
         request.arg = self;
+    } else if (action->type == ACTION_EVICT) {
+        request.verb = API_EVICT;
     } else if (action->type != ACTION_DELETE) {
         request.verb = API_PATCH;
         request.edit = mark;
@@ -468,6 +503,7 @@ perform_next(Performer *self)
     case ACTION_DELETE:
     case ACTION_PATCH:
     case ACTION_SCALE:
+    case ACTION_EVICT:
     case ACTION_TAINT:
     case ACTION_CORDON:
     case ACTION_UNCORDON:

@@ -300,7 +300,7 @@ build_volume_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver
 {
     if (is_said(fields, "volumeTopology")) {
         for (unsigned i = 0; fields->volume_topology[i] != NULL; i++)
-            if (!has_key(driver, fields->volume_topology[i]))
+            if (*fields->volume_topology[i] != '\0' && !has_key(driver, fields->volume_topology[i]))
                 schema_fault_member(&self->reader, fields->source, "volumeTopology", NULL,
                                     "\"%s\" is no key of the driver's topology",
                                     fields->volume_topology[i]);

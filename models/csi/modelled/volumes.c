@@ -108,7 +108,7 @@ value_in(const CsiModelledDriver *driver, const StringMap *wanted, const char *k
     return value;
 }
 
-/* The driver's own keys of a wanted place. Returns: (owned) */
+/* The driver's own keys of a wanted place (CSI-82). Returns: (owned) */
 static StringMap *
 own_place(const CsiModelledDriver *driver, const StringMap *wanted)
 {

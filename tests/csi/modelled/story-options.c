@@ -101,10 +101,23 @@ story_parse_pair(Story *self, const char *text)
     return story_pair_map(self, parts[0], parts[1]);
 }
 
+/* "a": zone a; "a+linux": also the operating system; "+linux": that alone */
 const StringMap *
-story_zone_map(Story *self, const char *zone)
+story_zone_map(Story *self, const char *place)
 {
-    return story_pair_map(self, "zone", zone);
+    g_auto(GStrv) values = g_strsplit(place, "+", 2);
+    StringPair pairs[2];
+    unsigned n = 0;
+
+    if (*values[0] != '\0')
+        pairs[n++] = (StringPair){strings_intern(self->strings, "zone"),
+                                  strings_intern(self->strings, values[0])};
+    if (values[1] != NULL)
+        pairs[n++] = (StringPair){strings_intern(self->strings, "os"),
+                                  strings_intern(self->strings, values[1])};
+    StringMap *map = string_map_new(pairs, n);
+    g_ptr_array_add(self->maps, map);
+    return map;
 }
 
 /* Options */
@@ -239,6 +252,14 @@ option_mutable(Story *self, CsiModelledOptions *options, const char *value)
 }
 
 static void
+option_keys(Story *self, CsiModelledOptions *options, const char *value)
+{
+    const char *key = strings_intern(self->strings, value);
+
+    options->volume_keys = string_list_new(&key, 1);
+}
+
+static void
 option_number(CsiModelledOptions *options, const char *key, const char *value)
 {
     if (strcmp(key, "attach-limit") == 0)
@@ -325,6 +346,7 @@ static const struct {
     {"pool",     option_pool    },
     {"lock",     option_lock    },
     {"mutable",  option_mutable },
+    {"keys",     option_keys    },
 };
 
 void

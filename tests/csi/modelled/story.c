@@ -63,13 +63,14 @@ story_new(const char *options)
     driver_options.pools = (const CsiModelledPool *)self->pools->data;
     driver_options.n_pools = self->pools->len;
     self->driver = csi_modelled_driver_new(self->sim, self->strings, &driver_options, &error);
+    string_list_unref((StringList *)driver_options.volume_keys);
     string_list_unref((StringList *)driver_options.mutable_keys);
     if (self->driver == NULL)
         fail_msg("%s", error->message);
     csi_modelled_driver_add_node(self->driver, story_intern(self, "n1"),
-                                 story_intern(self, "id-n1"), story_zone_map(self, "a"));
+                                 story_intern(self, "id-n1"), story_zone_map(self, "a+linux"));
     csi_modelled_driver_add_node(self->driver, story_intern(self, "n2"),
-                                 story_intern(self, "id-n2"), story_zone_map(self, "b"));
+                                 story_intern(self, "id-n2"), story_zone_map(self, "b+linux"));
     return self;
 }
 

@@ -9,13 +9,15 @@
 /* cmocka wants the four above. */
 #include <cmocka.h>
 
-/* A driver, two nodes (n1 in zone a, n2 in zone b), and calls told in a few words:
+/* A driver, two nodes (n1 in zone a, n2 in zone b, both with linux), and calls told in a few words:
  *
  *     "create v 5Gi; attach v n1; attach v n2 >FAILED_PRECONDITION; volumes 1"
  *
  * Steps are separated by ";". A call is expected to end with the code after ">", OK without one;
  * "&" before it starts it without waiting for its end, "join" waits for all. "-" is a missing
  * argument.
+ *
+ * A place is a zone, or a zone and an operating system: "a", "a+linux", "+linux".
  *
  * Calls: create NAME [SIZE], delete ID, attach ID NODE, detach ID [NODE], stage ID NODE, unstage ID
  * NODE, mount ID NODE, unmount ID NODE, expand ID SIZE, grow ID NODE SIZE (NodeExpandVolume), stats

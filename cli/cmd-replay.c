@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/gnuplot.h"
 #include "cli/common/progress.h"
 #include "commands.h"
-#include "run/import/replay.h"
+#include "run/import/replay-fit.h"
 
 typedef struct {
     /* As given. */
-    char *seed, *out, *format;
+    char *seed, *out, *format, *fit_out;
     char **set;
     int replications, jobs;
     double tolerance;
-    gboolean is_json, has_plot;
+    gboolean is_json, has_plot, fits;
     const char *folder;
     /* While it runs. */
     Progress *progress;
@@ -72,23 +73,87 @@ write_files(const ReplayCommand *self, const Replay *replay)
     return self->has_plot ? draw(self, replay) : EXIT_DONE;
 }
 
+/* @fit: NULL: not asked for */
 static void
-print_replay(const ReplayCommand *self, const Replay *replay)
+print_replay(const ReplayCommand *self, const Replay *replay, const ReplayFit *fit)
 {
     if (self->is_json) {
         json_auto_t *json = replay_json(replay);
+        if (fit != NULL)
+            json_object_set_new(json, "fit", replay_fit_json(fit));
         cli_print_json(json);
         return;
     }
+    g_autofree char *fitted = fit == NULL ? NULL : replay_fit_table(fit);
     g_autofree char *table = replay_table(replay);
-    fputs(table, stdout);
+    printf("%s%s", fitted != NULL ? fitted : "", table);
 }
 
-/* @recorded: (owned) */
 static ExitCode
-compare(ReplayCommand *self, Recorded *recorded, const char *file, uint64_t seed)
+fail(ReplayCommand *self, const char *file, const GError *error)
 {
+    progress_hide(self->progress);
+    if (g_error_matches(error, RUN_ERROR, RUN_ERROR_INTERRUPTED))
+        return EXIT_INTERRUPTED;
+    return cli_bad_input("%s: %s", file, error->message);
+}
+
+static ExitCode
+finish(ReplayCommand *self, const Replay *replay, const ReplayFit *fit)
+{
+    progress_hide(self->progress);
+    ExitCode code = write_files(self, replay);
+    if (code != EXIT_DONE)
+        return code;
+    print_replay(self, replay, fit);
+    return replay_is_good(replay) ? EXIT_DONE : EXIT_NOT_MET;
+}
+
+static ExitCode
+compare(ReplayCommand *self, const char *path, const ReplayOptions *options)
+{
+    g_autoptr(GError) error = NULL;
+    Recorded *recorded = recorded_read(path, &error);
+
+    if (recorded == NULL)
+        return cli_bad_input("%s", error->message);
+    g_autoptr(Replay) replay = replay_new(recorded, options, &error);
+    return replay == NULL ? fail(self, options->file, error) : finish(self, replay, NULL);
+}
+
+static ExitCode
+fit(ReplayCommand *self, const char *path, const ReplayOptions *options)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ReplayFit) fit = replay_fit_new(path, options, &error);
+
+    if (fit == NULL)
+        return fail(self, options->file, error);
+    if (self->fit_out != NULL) {
+        g_autofree char *text = replay_fit_scenario(fit, &error);
+        if (text == NULL)
+            return cli_fail("%s", error->message);
+        if (!cli_write_file(self->folder, self->fit_out, text))
+            return EXIT_ERROR;
+    }
+    return finish(self, replay_fit_replay(fit), fit);
+}
+
+static ExitCode
+replay_folder(ReplayCommand *self, const char *folder)
+{
+    g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
+    g_autofree char *path = g_build_filename(folder, "recorded.json", NULL);
     g_autofree char *data_dir = cli_data_dir();
+    uint64_t seed;
+
+    self->folder = folder;
+    if (!g_file_test(path, G_FILE_TEST_EXISTS))
+        return cli_bad_input("replay: %s: there is no such file; kvolsim import --audit writes it",
+                             path);
+    g_autoptr(Scenario) scenario = cli_load_scenario(file, self->set);
+    if (scenario == NULL || !cli_parse_seed(self->seed, scenario, &seed))
+        return EXIT_BAD_INPUT;
     const ReplayOptions options = {.file = file,
                                    .data_dir = data_dir,
                                    .set = (const char *const *)self->set,
@@ -99,39 +164,7 @@ compare(ReplayCommand *self, Recorded *recorded, const char *file, uint64_t seed
                                    .tolerance = self->tolerance,
                                    .progress = go_on,
                                    .progress_data = self};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(Replay) replay = replay_new(recorded, &options, &error);
-
-    progress_hide(self->progress);
-    if (g_error_matches(error, RUN_ERROR, RUN_ERROR_INTERRUPTED))
-        return EXIT_INTERRUPTED;
-    if (replay == NULL)
-        return cli_bad_input("%s: %s", file, error->message);
-    ExitCode code = write_files(self, replay);
-    if (code != EXIT_DONE)
-        return code;
-    print_replay(self, replay);
-    return replay_is_good(replay) ? EXIT_DONE : EXIT_NOT_MET;
-}
-
-static ExitCode
-replay_folder(ReplayCommand *self, const char *folder)
-{
-    g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
-    g_autofree char *path = g_build_filename(folder, "recorded.json", NULL);
-    g_autoptr(GError) error = NULL;
-    uint64_t seed;
-
-    self->folder = folder;
-    if (!g_file_test(path, G_FILE_TEST_EXISTS))
-        return cli_bad_input("replay: %s: there is no such file; kvolsim import --audit writes it",
-                             path);
-    g_autoptr(Scenario) scenario = cli_load_scenario(file, self->set);
-    if (scenario == NULL || !cli_parse_seed(self->seed, scenario, &seed))
-        return EXIT_BAD_INPUT;
-    Recorded *recorded = recorded_read(path, &error);
-    return recorded == NULL ? cli_bad_input("%s", error->message)
-                            : compare(self, recorded, file, seed);
+    return self->fits ? fit(self, path, &options) : compare(self, path, &options);
 }
 
 static gboolean
@@ -146,6 +179,9 @@ arguments_are_good(ReplayCommand *self, int argc)
         cli_error("replay: --tolerance: must be a ratio from 1 to 1000");
     else if (self->has_plot && self->out == NULL)
         cli_error("replay: --plot: needs --out, the folder of the pictures");
+    else if (self->fit_out != NULL &&
+             (self->fit_out[0] == '\0' || strchr(self->fit_out, '/') != NULL))
+        cli_error("replay: --fit-out: must be the name of a file in the folder");
     else
         return TRUE;
     return FALSE;
@@ -168,6 +204,10 @@ cmd_replay(int argc, char **argv)
         CLI_OPTION("out", FILENAME, &self.out,
                    "Write replay.json and tables of stages, objects and requests into this folder",
                    "DIR"),
+        CLI_OPTION("fit", NONE, &self.fits,
+                   "Fit the latencies of the drivers to one half of the objects first", NULL),
+        CLI_OPTION("fit-out", STRING, &self.fit_out,
+                   "Write the scenario with these latencies into the file NAME of FOLDER", "NAME"),
         CLI_OPTION("plot", NONE, &self.has_plot, "Draw pictures into the folder of --out", NULL),
         CLI_FORMAT_OPTION(&self.format),
         G_OPTION_ENTRY_NULL,
@@ -182,6 +222,7 @@ cmd_replay(int argc, char **argv)
                   "Exit status: 0 done, 1 I/O error, 2 bad input, 3 a stage differs, 130 "
                   "interrupted.") &&
         arguments_are_good(&self, argc)) {
+        self.fits = self.fits || self.fit_out != NULL;
         self.progress = progress_new();
         g_mutex_init(&self.lock);
         code = replay_folder(&self, argv[1]);

@@ -112,6 +112,7 @@ static const SchemaField object_fields[] = {
     {"node", &schema_string, AT(node), 0, NULL, NULL},
     {"volume", &schema_string, AT(volume), 0, NULL, NULL},
     {"claim", &schema_string, AT(claim), 0, NULL, NULL},
+    {"driver", &schema_string, AT(driver), 0, NULL, NULL},
     {"claims", &schema_strings, AT(claims), 0, NULL, NULL},
     {"milestones", &times_type, AT(at), SCHEMA_REQUIRED, NULL, NULL},
     END,
@@ -254,6 +255,7 @@ write_object(ResultFile *file, const RecordedObject *object)
     write_text(file, ",\"node\": ", object->node);
     write_text(file, ",\"volume\": ", object->volume);
     write_text(file, ",\"claim\": ", object->claim);
+    write_text(file, ",\"driver\": ", object->driver);
     if (object->claims != NULL) {
         row_key(file, "claims");
         row_open(file, '[');

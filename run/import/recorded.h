@@ -58,6 +58,7 @@ typedef struct {
     const char *node;     /* of pods and attachments; NULL: not known */
     const char *volume;   /* of claims and attachments: the volume's name; NULL: not known */
     const char *claim;    /* of volumes and attachments: "shop/data-cache-0"; NULL: not known */
+    const char *driver;   /* of volumes: the CSI driver; NULL: not known */
     const char **claims;  /* of pods: claims' names, NULL at the end; NULL: not known */
     SimTime at[N_RECORDED_TIMES]; /* the first of each; TIME_UNSET: not seen */
 } RecordedObject;

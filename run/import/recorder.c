@@ -88,6 +88,8 @@ describe(Recorder *self, RecordedObject *record, const Object *object)
 static void
 describe_first(Recorder *self, RecordedObject *record, const Object *object)
 {
+    if (record->kind == RECORDED_VOLUME && VOLUME_CONST(object)->source != NULL)
+        record->driver = recorded_text(self->recorded, VOLUME_CONST(object)->source->driver);
     if (record->kind == RECORDED_POD) {
         record->workload = workload_of(self, object);
         record->claims = claims_of(self, POD_CONST(object));

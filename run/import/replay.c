@@ -17,11 +17,13 @@ struct Replay {
     Scenario *scenario; /* of the first replication, which is kept for its causes */
     Run *run;
     Recorder *recorder;
-    unsigned *match;     /* of the first replication */
+    GHashTable *drivers; /* "namespace/claim" (owned) -> name of the driver, the run's */
     GArray *real_values; /* of ReplayValue */
     GPtrArray *values;   /* by replication: GArray of ReplayValue; objects only of the first */
+    GPtrArray *matches;  /* by replication: of replay_match() */
     GPtrArray *rows;     /* of ReplayRow (owned) */
-    GArray *pairs;       /* of ReplayPair */
+    GArray *pairs;       /* of ReplayPair, of the first replication, the largest difference first */
+    GArray *all_pairs;   /* of ReplayPair, of all replications */
     /* While the simulations run: */
     GMutex lock; /* of the following and of texts */
     unsigned next;
@@ -85,6 +87,31 @@ load(const Replay *self, GError **error)
     return scenario;
 }
 
+/* Which claims' volumes are whose: of volumes that were written, and of those that are there. */
+static void
+find_drivers(Replay *self)
+{
+    const GPtrArray *objects = recorded_objects(recorder_recorded(self->recorder));
+    const Objects *keys = run_objects(self->run);
+    const ApiServer *api = cluster_api(run_cluster(self->run));
+
+    self->drivers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (unsigned i = 0; i < objects->len; i++) {
+        const RecordedObject *volume = objects->pdata[i];
+        if (volume->kind == RECORDED_VOLUME && volume->claim != NULL && volume->driver != NULL)
+            g_hash_table_insert(self->drivers, g_strdup(volume->claim), (char *)volume->driver);
+    }
+    for (uint32_t i = 0; i < objects_n_keys(keys, KIND_VOLUME); i++) {
+        const Volume *volume =
+            VOLUME_CONST(api_server_get(api, objects_key_at(keys, KIND_VOLUME, i)));
+        const ObjectKey *claim = volume == NULL ? NULL : volume->claim_ref.claim;
+        if (claim != NULL && volume->source != NULL && volume->source->driver != NULL)
+            g_hash_table_insert(self->drivers,
+                                g_strdup_printf("%s/%s", claim->namespace, claim->name),
+                                (char *)volume->source->driver);
+    }
+}
+
 static gboolean
 simulate_first(Replay *self, GError **error)
 {
@@ -93,8 +120,9 @@ simulate_first(Replay *self, GError **error)
         self->scenario == NULL ? NULL : simulate(self, self->scenario, 0, &self->recorder, error);
     if (self->run == NULL)
         return FALSE;
+    find_drivers(self);
     const Recorded *simulated = recorder_recorded(self->recorder);
-    self->match = replay_match(self->recorded, simulated); /* completes the claims of pods */
+    self->matches->pdata[0] = replay_match(self->recorded, simulated);
     self->workloads = replay_workloads_new(self->recorded);
     replay_workloads_add(self->workloads, simulated);
     self->real_values = replay_stages(self->recorded, self->workloads);
@@ -133,6 +161,8 @@ work(void *data)
         replay_workloads_add(self->workloads, recorder_recorded(recorder));
         self->values->pdata[replication] =
             replay_stages(recorder_recorded(recorder), self->workloads);
+        self->matches->pdata[replication] =
+            replay_match(self->recorded, recorder_recorded(recorder));
         g_mutex_unlock(&self->lock);
     }
     g_mutex_lock(&self->lock);
@@ -266,8 +296,11 @@ judge(const ReplayRow *row, double tolerance)
 {
     gboolean is_within = TRUE, is_near = TRUE;
 
-    if (row->n[REPLAY_RECORDED] < REPLAY_SAMPLES_MIN ||
-        row->n[REPLAY_SIMULATED] < REPLAY_SAMPLES_MIN)
+    if (MAX(row->n[REPLAY_RECORDED], row->n[REPLAY_SIMULATED]) < REPLAY_SAMPLES_MIN)
+        return REPLAY_FEW;
+    if (MIN(row->n[REPLAY_RECORDED], row->n[REPLAY_SIMULATED]) == 0)
+        return REPLAY_DIFFERS;
+    if (row->n[REPLAY_RECORDED] < REPLAY_SAMPLES_MIN)
         return REPLAY_FEW;
     for (unsigned i = 0; i <= REPLAY_P90; i++) {
         double recorded = row->q[REPLAY_RECORDED][i];
@@ -331,22 +364,22 @@ compare_pairs(const void *a, const void *b)
 static void
 note_largest(ReplayRow *row, const ReplayPair *pair)
 {
-    if (row == NULL ||
-        (row->largest_of != NULL && fabs(row->largest) >= fabs(pair_difference(pair))))
+    if (row->largest_of != NULL) /* the largest comes first */
         return;
     row->largest = pair_difference(pair);
     row->largest_of = pair->object;
 }
 
 static void
-pair_stage(Replay *self, GHashTable *rows, ReplayStage stage)
+pair_stage(Replay *self, unsigned replication, ReplayStage stage)
 {
-    const GArray *model = self->values->pdata[0];
+    const GArray *model = self->values->pdata[replication];
+    const unsigned *matches = self->matches->pdata[replication];
     g_autoptr(GHashTable) by_object = values_by_object(model, stage);
 
     for (unsigned i = 0; i < self->real_values->len; i++) {
         const ReplayValue *value = &g_array_index(self->real_values, ReplayValue, i);
-        unsigned match = self->match[value->object];
+        unsigned match = matches[value->object];
         if (value->stage != stage || match == 0)
             continue;
         unsigned place = GPOINTER_TO_UINT(g_hash_table_lookup(by_object, GUINT_TO_POINTER(match)));
@@ -362,9 +395,9 @@ pair_stage(Replay *self, GHashTable *rows, ReplayStage stage)
             .simulated = match - 1,
             .value = place - 1
         };
-        note_largest(find_row(self, rows, stage, NULL), &pair);
-        note_largest(find_row(self, rows, stage, value->workload), &pair);
-        g_array_append_val(self->pairs, pair);
+        g_array_append_val(self->all_pairs, pair);
+        if (replication == 0)
+            g_array_append_val(self->pairs, pair);
     }
 }
 
@@ -385,9 +418,15 @@ make_rows(Replay *self)
     collect_values(self, rows, self->real_values, REPLAY_RECORDED);
     for (unsigned i = 0; i < self->values->len; i++)
         collect_values(self, rows, self->values->pdata[i], REPLAY_SIMULATED);
-    for (ReplayStage stage = 0; stage < N_REPLAY_STAGES; stage++)
-        pair_stage(self, rows, stage);
+    for (unsigned i = 0; i < self->values->len; i++)
+        for (ReplayStage stage = 0; stage < N_REPLAY_STAGES; stage++)
+            pair_stage(self, i, stage);
     g_array_sort(self->pairs, compare_pairs);
+    for (unsigned i = 0; i < self->pairs->len; i++) {
+        const ReplayPair *pair = &g_array_index(self->pairs, ReplayPair, i);
+        note_largest(find_row(self, rows, pair->stage, NULL), pair);
+        note_largest(find_row(self, rows, pair->stage, pair->workload), pair);
+    }
     for (unsigned i = 0; i < self->rows->len; i++)
         finish_row(self->rows->pdata[i], &self->options);
     g_ptr_array_sort(self->rows, compare_rows);
@@ -405,7 +444,10 @@ replay_new(Recorded *recorded, const ReplayOptions *options, GError **error)
     self->values = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     g_ptr_array_set_size(self->values, (int)options->replications);
     self->rows = g_ptr_array_new_with_free_func(row_free);
+    self->matches = g_ptr_array_new_with_free_func(g_free);
+    g_ptr_array_set_size(self->matches, (int)options->replications);
     self->pairs = g_array_new(FALSE, FALSE, sizeof(ReplayPair));
+    self->all_pairs = g_array_new(FALSE, FALSE, sizeof(ReplayPair));
     g_mutex_init(&self->lock);
     if (!simulate_first(self, error) || !simulate_others(self, error))
         return NULL;
@@ -425,7 +467,9 @@ replay_free(Replay *self)
     g_clear_pointer(&self->real_values, g_array_unref);
     g_ptr_array_unref(self->rows);
     g_array_unref(self->pairs);
-    g_free(self->match);
+    g_array_unref(self->all_pairs);
+    g_ptr_array_unref(self->matches);
+    g_clear_pointer(&self->drivers, g_hash_table_unref);
     run_free(self->run);
     recorder_free(self->recorder);
     scenario_free(self->scenario);
@@ -446,6 +490,18 @@ const GArray *
 replay_pairs(const Replay *self)
 {
     return self->pairs;
+}
+
+const GArray *
+replay_all_pairs(const Replay *self)
+{
+    return self->all_pairs;
+}
+
+static unsigned
+match_of(const Replay *self, unsigned object)
+{
+    return ((const unsigned *)self->matches->pdata[0])[object];
 }
 
 gboolean
@@ -501,6 +557,27 @@ replay_waits(const Replay *self, const ReplayPair *pair)
     return g_string_free(text, FALSE);
 }
 
+const char *
+replay_driver(const Replay *self, const RecordedObject *object)
+{
+    const char *driver = NULL;
+
+    if (object->kind == RECORDED_VOLUME || object->kind == RECORDED_ATTACHMENT)
+        return object->claim == NULL ? NULL : g_hash_table_lookup(self->drivers, object->claim);
+    if (object->kind == RECORDED_CLAIM) {
+        g_autofree char *claim = g_strdup_printf("%s/%s", object->namespace, object->name);
+        return g_hash_table_lookup(self->drivers, claim);
+    }
+    for (unsigned i = 0; object->claims != NULL && object->claims[i] != NULL; i++) {
+        g_autofree char *claim = g_strdup_printf("%s/%s", object->namespace, object->claims[i]);
+        const char *next = g_hash_table_lookup(self->drivers, claim);
+        if (driver != NULL && g_strcmp0(next, driver) != 0)
+            return NULL;
+        driver = next;
+    }
+    return driver;
+}
+
 GPtrArray *
 replay_only(const Replay *self, ReplaySide side, RecordedKind kind)
 {
@@ -509,8 +586,8 @@ replay_only(const Replay *self, ReplaySide side, RecordedKind kind)
     GPtrArray *only = g_ptr_array_new();
 
     for (unsigned i = 0; i < recorded_objects(self->recorded)->len; i++)
-        if (self->match[i] != 0)
-            is_matched[side == REPLAY_RECORDED ? i : self->match[i] - 1] = TRUE;
+        if (match_of(self, i) != 0)
+            is_matched[side == REPLAY_RECORDED ? i : match_of(self, i) - 1] = TRUE;
     for (unsigned i = 0; i < objects->len; i++)
         if (!is_matched[i] && ((const RecordedObject *)objects->pdata[i])->kind == (int)kind)
             g_ptr_array_add(only, objects->pdata[i]);
@@ -532,7 +609,7 @@ replay_values(const Replay *self, ReplaySide side)
 unsigned
 replay_match_of(const Replay *self, unsigned object)
 {
-    return self->match[object];
+    return match_of(self, object);
 }
 
 const ReplayOptions *

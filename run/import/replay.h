@@ -91,10 +91,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Replay, replay_free)
 const GPtrArray *replay_rows(const Replay *self);
 /* Returns: (borrowed): of ReplayPair: all pairs, those that differ most first */
 const GArray *replay_pairs(const Replay *self);
+/* The same of all replications, one after the other; `simulated` and `value` are of each. */
+const GArray *replay_all_pairs(const Replay *self);
 /* Whether no stage of all objects differs. */
 gboolean replay_is_good(const Replay *self);
 /* What a stage waited for in the first replication: "driver latency 3.2 s, ...". (owned) */
 char *replay_waits(const Replay *self, const ReplayPair *pair);
+/* The CSI driver of a recorded object's volumes, by their claims in the first replication; NULL:
+ * none, several or not known. */
+const char *replay_driver(const Replay *self, const RecordedObject *object);
 /* Objects of one kind that only one side has; of the simulated, the first replication's. Returns:
  * (owned): of const RecordedObject *; a simulation makes and ends others, so these are told, not
  * judged */

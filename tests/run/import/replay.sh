@@ -83,7 +83,28 @@ grep -q '^Only' "$scratch/out"
 [ $? -eq 1 ]
 result $? "... each of them"
 
+# ---- The fit finds the latencies that made the recording ----
+slow() # COMMAND…: with other latencies in the scenario
+{
+    "$kvolsim" replay "$@" --set 'spec.drivers[0].latency.ControllerPublishVolume=3s' --set 'spec.drivers[0].latency.NodeStageVolume=2s' \
+        --set 'spec.drivers[0].latency.CreateVolume=200ms' --replications 4 >"$scratch/out" 2>"$scratch/err"
+}
+few=$scratch/few.yaml
+sed 's/count: 100/count: 12/' "$burst" >"$few"
+record few "$few" 5
+slow "$scratch/few"
+[ $? -eq 3 ]
+result $? "other latencies are told"
+slow "$scratch/few" --fit --fit-out fitted.yaml
+result $? "... and fitted"
+awk -v bad=0 '/^    [A-Z]/ && $2 ~ /^[0-9.]*ms$/ { v[$1] = $2 + 0 }
+    END { exit v["CreateVolume:"] < 950 || v["CreateVolume:"] > 1050 || v["ControllerPublishVolume:"] < 680 || v["ControllerPublishVolume:"] > 920 }' "$scratch/out"
+result $? "... to the true ones"
+"$kvolsim" run "$scratch/few/fitted.yaml" >"$scratch/out" 2>"$scratch/err"
+result $? "the fitted scenario runs"
+
 # ---- What is wrong is told ----
+refused 'fit-out: must be the name' replay "$scratch/same" --fit-out a/b
 refused 'other/none: no such folder\|none/recorded.json: there is no such file' replay "$scratch/none"
 mkdir "$scratch/half"
 head -c 2000 "$scratch/same/recorded.json" >"$scratch/half/recorded.json"

@@ -249,6 +249,25 @@ volumes_reach_their_own_segments(void **state)
     }
 }
 
+/* Nodes without zones and a driver without anything: a first scenario. */
+static void
+volumes_need_no_zones(void **state)
+{
+    static const char *const modes[] = {"Immediate", "WaitForFirstConsumer"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(modes); i++) {
+        g_autofree char *text = g_strdup_printf(reach_text, "attachRequired: true", modes[i]);
+        g_auto(GStrv) parts = g_strsplit(text, "zones: [a, b], ", -1);
+        g_autofree char *without = g_strjoinv("", parts);
+        g_autoptr(Scenario) scenario = load_well(without);
+        g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
+        assert_true(pod_runs(run, 4 * SIM_MINUTE));
+        assert_null(VOLUME_CONST(first_object(run, KIND_VOLUME))->node_affinity);
+        assert_true(pod_runs(run, 14 * SIM_MINUTE));
+    }
+}
+
 /* ---- What CSINodes of a dump say ---- */
 
 static const char dump[] =
@@ -384,6 +403,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenarios_give_keys),
         cmocka_unit_test(volumes_reach_their_own_segments),
+        cmocka_unit_test(volumes_need_no_zones),
         cmocka_unit_test(csi_nodes_give_keys_and_limits),
         cmocka_unit_test(registration_leaves_a_dump_alone),
     };

@@ -32,3 +32,13 @@ release_has_gate(const Release *self, const char *gate)
             return self->minor >= gates[i].on_since;
     g_assert_not_reached();
 }
+
+gboolean
+release_knows_gate(const char *gate)
+{
+    gboolean known = FALSE;
+
+    for (unsigned i = 0; !known && i < G_N_ELEMENTS(gates); i++)
+        known = strcmp(gates[i].name, gate) == 0;
+    return known;
+}

@@ -17,3 +17,5 @@ typedef struct {
  * Returns: the user's setting of the feature gate, or its default in this release
  */
 gboolean release_has_gate(const Release *self, const char *gate);
+/* Whether some model depends on the feature gate. */
+gboolean release_knows_gate(const char *gate);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "process-args.h"
 #include "scenario-private.h"
 #include "sim/sim.h"
 
@@ -50,71 +51,35 @@ read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *
 
 /* ---- Flags from the driver's own manifests ---- */
 
-/* Containers without a model: some real sidecars, and the driver itself. */
 static const ProcessClass *
 sidecar_of_container(const json_t *container)
 {
-    const char *name = json_string_value(json_object_get(container, "name"));
-    const char *image = json_string_value(json_object_get(container, "image"));
-    g_autofree char *base = g_path_get_basename(image != NULL ? image : "");
-    g_auto(GStrv) parts = g_strsplit_set(base, ":@", 2);
-    const char *candidates[] = {parts[0] != NULL ? parts[0] : "", name != NULL ? name : ""};
+    const ProcessClass *class = process_of_container(container);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(candidates); i++) {
-        const char *candidate = candidates[i];
-        /* "csi-provisioner", the name of images, becomes "external-provisioner", the name of the
-         * project */
-        g_autofree char *external = g_str_has_prefix(candidate, "csi-")
-                                        ? g_strdup_printf("external-%s", candidate + strlen("csi-"))
-                                        : g_strdup(candidate);
-        const ProcessClass *class = process_class_find(external);
-        if (class != NULL && class->scope == PER_DRIVER)
-            return class;
-    }
-    return NULL;
+    return class == NULL || class->scope != PER_DRIVER ? NULL : class;
 }
 
-/* Flags about the process in its pod, which no model has. */
-static gboolean
-is_deployment_flag(const char *name)
-{
-    static const char *const names[] = {
-        "csi-address",
-        "v",
-        "logtostderr",
-        "stderrthreshold",
-        "kubeconfig",
-        "metrics-address",
-        "http-endpoint",
-        "metrics-path",
-        "leader-election-namespace",
-        "log_dir",
-        "alsologtostderr",
-        "enable-leader-election",
-        NULL,
-    };
-
-    return g_strv_contains(names, name);
-}
-
-/* "--worker-threads=100"; a flag without a value is true. */
+/* A flag without a value is true. */
 static void
 read_argument(Loader *self, const ProcessClass *class, const char *argument, json_t *flags)
 {
-    const char *name = argument + strspn(argument, "-");
-    const char *equals = strchr(name, '=');
-    g_autofree char *key =
-        equals != NULL ? g_strndup(name, (gsize)(equals - name)) : g_strdup(name);
+    g_autofree char *name = NULL;
+    const char *value;
 
-    if (name == argument || is_deployment_flag(key))
+    switch (process_argument(class, argument, &name, &value)) {
+    case ARGUMENT_FLAG:
+        json_object_set_new(flags, name, json_string(value != NULL ? value : "true"));
         return;
-    if (process_class_flag(class, key) == NULL) {
-        char *text = g_strdup_printf("%s --%s (%s:%u)", class->name, key, self->reader.at.file,
-                                     self->reader.at.line);
-        g_ptr_array_add(self->scenario.ignored, text);
+    case ARGUMENT_UNKNOWN:
+        g_ptr_array_add(self->scenario.ignored,
+                        g_strdup_printf("%s --%s (%s:%u)", class->name, name, self->reader.at.file,
+                                        self->reader.at.line));
+        return;
+    case ARGUMENT_OF_POD:
+    case ARGUMENT_NO_FLAG:
         return;
     }
-    json_object_set_new(flags, key, json_string(equals != NULL ? equals + 1 : "true"));
+    g_assert_not_reached();
 }
 
 /* @replicas: of the Deployment; NULL: not given */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "process-args.h"
+
+#include <string.h>
+
+/* "registry.k8s.io/sig-storage/csi-provisioner:v5.2.0@sha256:..." -> "csi-provisioner" (owned) */
+static char *
+program_of(const char *path)
+{
+    g_autofree char *base = g_path_get_basename(path != NULL ? path : "");
+    g_auto(GStrv) parts = g_strsplit_set(base, ":@", 2);
+
+    return g_strdup(parts[0] != NULL ? parts[0] : "");
+}
+
+/* "csi-provisioner", the name of images, and "origin-csi-external-provisioner", that of builds of
+ * vendors, are "external-provisioner", the name of the project. Other provisioners are called
+ * external, too: the names before that word are few. */
+static const ProcessClass *
+process_named(const char *name)
+{
+    static const char *const prefixes[] = {"origin-csi-external-", "ose-csi-external-",
+                                           "csi-external-", "mirrored-longhornio-csi-", "csi-"};
+    const ProcessClass *class = process_class_find(name);
+
+    for (unsigned i = 0; class == NULL && i < G_N_ELEMENTS(prefixes); i++) {
+        if (!g_str_has_prefix(name, prefixes[i]))
+            continue;
+        g_autofree char *external = g_strconcat("external-", name + strlen(prefixes[i]), NULL);
+        class = process_class_find(external);
+    }
+    return class == NULL || class->scope == PER_NODE ? NULL : class;
+}
+
+const ProcessClass *
+process_of_container(const json_t *container)
+{
+    const json_t *command = json_array_get(json_object_get(container, "command"), 0);
+    const char *members[] = {json_string_value(json_object_get(container, "image")),
+                             json_string_value(command),
+                             json_string_value(json_object_get(container, "name"))};
+    const ProcessClass *class = NULL;
+
+    for (unsigned i = 0; class == NULL && i < G_N_ELEMENTS(members); i++) {
+        g_autofree char *program = program_of(members[i]);
+        class = process_named(program);
+    }
+    return class;
+}
+
+static gboolean
+is_of_pod(const char *name)
+{
+    static const char *const names[] = {
+        "csi-address",
+        "v",
+        "vmodule",
+        "logtostderr",
+        "stderrthreshold",
+        "log_dir",
+        "alsologtostderr",
+        "logging-format",
+        "kubeconfig",
+        "kubeconfig-path",
+        "metrics-address",
+        "http-endpoint",
+        "metrics-path",
+        "leader-election-namespace",
+        "leader-election-labels",
+        "enable-leader-election",
+        "leader-elect-resource-namespace",
+        NULL,
+    };
+
+    return g_strv_contains(names, name);
+}
+
+ArgumentKind
+process_argument(const ProcessClass *class, const char *argument, char **name, const char **value)
+{
+    const char *bare = argument + strspn(argument, "-");
+    const char *equals = strchr(bare, '=');
+
+    *name = NULL;
+    *value = NULL;
+    if (bare == argument || *bare == '\0')
+        return ARGUMENT_NO_FLAG;
+    *name = equals != NULL ? g_strndup(bare, (gsize)(equals - bare)) : g_strdup(bare);
+    *value = equals != NULL ? equals + 1 : NULL;
+    if (is_of_pod(*name))
+        return ARGUMENT_OF_POD;
+    return process_class_flag(class, *name) != NULL ? ARGUMENT_FLAG : ARGUMENT_UNKNOWN;
+}

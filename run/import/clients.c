@@ -157,3 +157,15 @@ senders_find(Senders *self, const char *user, gsize n_user, const char *agent, g
     g_hash_table_insert(self->by_words, g_strdup(self->words->str), sender);
     return sender;
 }
+
+gboolean
+sender_name_is_known(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(controllers); i++)
+        if (g_strcmp0(name, controllers[i].name) == 0)
+            return TRUE;
+    for (unsigned i = 0; i < G_N_ELEMENTS(programs); i++)
+        if (g_strcmp0(name, programs[i].name) == 0)
+            return TRUE;
+    return g_strcmp0(name, "kubectl") == 0;
+}

@@ -26,3 +26,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Senders, senders_free)
 /* Returns: (borrowed): lives as long as @self */
 const Sender *
 senders_find(Senders *self, const char *user, gsize n_user, const char *agent, gsize n_agent);
+/* Whether @name is that of a component of Kubernetes or a sidecar, which every cluster has. */
+gboolean sender_name_is_known(const char *name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "anonymize.h"
 #include "dump.h"
 #include "import.h"
 #include "prune.h"
@@ -13,14 +14,16 @@
  * replaces names; import.c goes through the steps. */
 typedef struct {
     const ImportOptions *options;
-    ImportReport *report; /* (owned) */
-    Pruner *pruner;       /* (owned) */
-    GPtrArray *dumps;     /* (owned): of Dump, the oldest first */
-    const Dump *first;    /* the start state (borrowed) */
-    SimTime start;        /* t = 0, as api_time_parse() gives it */
-    SimTime until;        /* length of the run */
-    json_t *spec;         /* (owned): of the scenario; see yaml-print.h for comments */
-    json_t *drivers;      /* of spec (borrowed) */
-    Recorded *recorded;   /* (owned): NULL: no audit log */
-    json_t *workload;     /* (owned): of workload.json; NULL: no audit log */
+    ImportReport *report;   /* (owned) */
+    Pruner *pruner;         /* (owned) */
+    GPtrArray *dumps;       /* (owned): of Dump, the oldest first */
+    const Dump *first;      /* the start state (borrowed) */
+    SimTime start;          /* t = 0, as api_time_parse() gives it */
+    SimTime until;          /* length of the run */
+    json_t *spec;           /* (owned): of the scenario; see yaml-print.h for comments */
+    json_t *drivers;        /* of spec (borrowed) */
+    json_t *objects;        /* (owned): an array: the start state, pruned */
+    Anonymizer *anonymizer; /* (owned): NULL: names stay */
+    Recorded *recorded;     /* (owned): NULL: no audit log */
+    json_t *workload;       /* (owned): of workload.json; NULL: no audit log */
 } Import;

@@ -12,6 +12,7 @@
 #include "yaml-print.h"
 
 #define OBJECTS_FILE "objects.json.xz"
+#define RECORDED_FILE "recorded.json"
 
 /* Without an audit log nobody says how long the recording is: 10 min show what is under way. */
 #define UNTIL_DEFAULT (10 * SIM_MINUTE)
@@ -25,6 +26,8 @@ import_clear(Import *self)
     g_clear_pointer(&self->recorded, recorded_free);
     json_decref(self->spec);
     json_decref(self->workload);
+    json_decref(self->objects);
+    g_clear_pointer(&self->anonymizer, anonymizer_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Import, import_clear)
 
@@ -61,7 +64,9 @@ read_dumps(Import *self, GError **error)
     for (unsigned i = 0; i < self->dumps->len; i++) {
         const Dump *dump = self->dumps->pdata[i];
         char buffer[API_TIME_BUFFER];
-        g_autofree char *base = g_path_get_basename(dump->files->pdata[0]);
+        g_autofree char *base = self->options->anonymize
+                                    ? g_strdup("a file")
+                                    : g_path_get_basename(dump->files->pdata[0]);
         import_report_say(
             self->report, REPORT_TAKEN, "Dump %u of %u (%s%s): %u objects, newest time stamp %s%s.",
             i + 1, self->dumps->len, base, dump->files->len > 1 ? ", …" : "", dump->objects->len,
@@ -216,12 +221,9 @@ write_objects(const Import *self, const char *folder, GError **error)
     g_autofree char *path = g_build_filename(folder, OBJECTS_FILE, NULL);
     gsize length;
 
-    for (unsigned i = 0; i < self->first->objects->len; i++) {
-        json_t *object = self->first->objects->pdata[i];
-        pruner_object(self->pruner, object);
-        if (i > 0)
-            g_string_append(text, ",\n");
-        json_dump_callback(object, append, text, JSON_COMPACT);
+    for (gsize i = 0; i < json_array_size(self->objects); i++) {
+        g_string_append(text, i > 0 ? ",\n" : "");
+        json_dump_callback(json_array_get(self->objects, i), append, text, JSON_COMPACT);
     }
     g_string_append(text, "\n]}\n");
     if (!import_report_go_on(self->report, OBJECTS_FILE, error))
@@ -233,6 +235,106 @@ write_objects(const Import *self, const char *folder, GError **error)
     return g_file_set_contents(path, bytes, (gssize)length, error);
 }
 
+/* ---- Names ---- */
+
+static void
+replace_in_place(Anonymizer *anonymizer, json_t **value)
+{
+    json_t *replaced = *value != NULL ? anonymizer_replace(anonymizer, *value) : NULL;
+
+    json_decref(*value);
+    *value = replaced;
+}
+
+static void
+see_attachments(Anonymizer *anonymizer, const Dump *dump)
+{
+    const json_t *attachment;
+    guint i = 0;
+
+    while ((attachment = dump_next(dump, "VolumeAttachment", &i)) != NULL) {
+        const char *volume =
+            json_string_value(json_path_get(attachment, "spec.source.persistentVolumeName"));
+        const json_t *found =
+            volume != NULL ? dump_find(dump, "PersistentVolume", NULL, volume) : NULL;
+        const char *handle = json_string_value(json_path_get(found, "spec.csi.volumeHandle"));
+        const char *driver = json_string_value(json_path_get(attachment, "spec.attacher"));
+        const char *node = json_string_value(json_path_get(attachment, "spec.nodeName"));
+        if (handle != NULL && driver != NULL && node != NULL)
+            anonymizer_see_attachment(anonymizer, dump_meta(attachment, "name"), handle, driver,
+                                      node);
+    }
+}
+
+/* Drivers that anybody may have keep their names. */
+static void
+keep_drivers(const Import *self)
+{
+    const json_t *driver;
+    gsize i;
+
+    json_array_foreach(self->drivers, i, driver) {
+        const char *profile = json_string_value(json_object_get(driver, "profile"));
+        if (g_strcmp0(profile, "generic") != 0)
+            anonymizer_keep(self->anonymizer, json_string_value(json_object_get(driver, "name")));
+    }
+}
+
+/* @recording: (inout): the contents of recorded.json; NULL: none */
+static void
+anonymize(Import *self, json_t **recording)
+{
+    self->anonymizer = anonymizer_new();
+    keep_drivers(self);
+    anonymizer_see(self->anonymizer, self->objects);
+    anonymizer_see(self->anonymizer, self->spec);
+    anonymizer_see(self->anonymizer, self->workload);
+    anonymizer_see(self->anonymizer, *recording);
+    for (unsigned i = 0; i < self->dumps->len; i++)
+        see_attachments(self->anonymizer, self->dumps->pdata[i]);
+    replace_in_place(self->anonymizer, &self->objects);
+    replace_in_place(self->anonymizer, &self->spec);
+    replace_in_place(self->anonymizer, &self->workload);
+    replace_in_place(self->anonymizer, recording);
+}
+
+static void
+prune_objects(Import *self)
+{
+    self->objects = json_array();
+    for (unsigned i = 0; i < self->first->objects->len; i++) {
+        pruner_object(self->pruner, self->first->objects->pdata[i]);
+        json_array_append(self->objects, self->first->objects->pdata[i]);
+    }
+}
+
+/* Replaces the names in recorded.json, too, which stands in the folder already. */
+static gboolean
+anonymize_all(Import *self, const char *folder, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, RECORDED_FILE, NULL);
+    json_t *recording = self->recorded != NULL ? json_load_file(path, 0, NULL) : NULL;
+    gboolean done = TRUE;
+
+    anonymize(self, &recording);
+    if (recording != NULL) {
+        g_autofree char *text = json_dumps(recording, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+        done = result_file_write(folder, RECORDED_FILE, text, error);
+    }
+    json_decref(recording);
+    return done;
+}
+
+static gboolean
+write_report(const Import *self, const char *folder, GError **error)
+{
+    g_autofree char *report = import_report_text(self->report, self->anonymizer == NULL);
+    g_autofree char *plain =
+        self->anonymizer != NULL ? anonymizer_sentence(self->anonymizer, report) : NULL;
+
+    return result_file_write(folder, "import.md", plain != NULL ? plain : report, error);
+}
+
 gboolean
 import_make(const char *folder, const ImportOptions *options, GError **error)
 {
@@ -240,13 +342,13 @@ import_make(const char *folder, const ImportOptions *options, GError **error)
 
     import_report_watch(self.report, options->go_on, options->data);
     self.pruner = pruner_new(self.report);
-    if (!read_dumps(&self, error))
+    if (!read_dumps(&self, error) || !make_spec(&self, error))
         return FALSE;
-    if (!make_spec(&self, error))
+    prune_objects(&self);
+    if (self.recorded != NULL && !recorded_write(self.recorded, folder, error))
         return FALSE;
-    if (!write_objects(&self, folder, error) || !write_scenario(&self, folder, error) ||
-        (self.recorded != NULL && !recorded_write(self.recorded, folder, error)))
+    if (options->anonymize && !anonymize_all(&self, folder, error))
         return FALSE;
-    g_autofree char *report = import_report_text(self.report);
-    return result_file_write(folder, "import.md", report, error);
+    return write_objects(&self, folder, error) && write_scenario(&self, folder, error) &&
+           write_report(&self, folder, error);
 }

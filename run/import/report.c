@@ -115,21 +115,23 @@ import_report_counted(const ImportReport *self, ReportPart part, const char *rea
 }
 
 static void
-print_line(GString *text, const Line *line)
+print_line(GString *text, const Line *line, gboolean with_examples)
 {
+    unsigned n = with_examples ? line->examples->len : 0;
+
     g_string_append_printf(text, "- %s", line->text);
     if (line->n > 0)
         g_string_append_printf(text, ": %" G_GUINT64_FORMAT, line->n);
-    for (unsigned i = 0; i < line->examples->len; i++)
+    for (unsigned i = 0; i < n; i++)
         g_string_append_printf(text, "%s`%s`", i == 0 ? " (" : ", ",
                                (const char *)line->examples->pdata[i]);
-    if (line->examples->len > 0)
-        g_string_append(text, line->n > line->examples->len ? ", …)" : ")");
+    if (n > 0)
+        g_string_append(text, line->n > n ? ", …)" : ")");
     g_string_append_c(text, '\n');
 }
 
 char *
-import_report_text(const ImportReport *self)
+import_report_text(const ImportReport *self, gboolean with_examples)
 {
     static const char *const titles[] = {"Taken", "Guessed", "Left out"};
     GString *text = g_string_new("# Import\n");
@@ -137,7 +139,7 @@ import_report_text(const ImportReport *self)
     for (unsigned part = 0; part < REPORT_N_PARTS; part++) {
         g_string_append_printf(text, "\n## %s\n\n", titles[part]);
         for (unsigned i = 0; i < self->lines[part]->len; i++)
-            print_line(text, self->lines[part]->pdata[i]);
+            print_line(text, self->lines[part]->pdata[i], with_examples);
         if (self->lines[part]->len == 0)
             g_string_append(text, "Nothing.\n");
     }

@@ -34,4 +34,4 @@ import_report_count(ImportReport *self, ReportPart part, const char *reason, con
 /* How often that reason was counted. */
 guint64 import_report_counted(const ImportReport *self, ReportPart part, const char *reason);
 /* The report in Markdown, in the order in which lines and reasons came. (owned) */
-char *import_report_text(const ImportReport *self);
+char *import_report_text(const ImportReport *self, gboolean with_examples);

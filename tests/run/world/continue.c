@@ -27,8 +27,7 @@ load_scenario(const char *file)
     return scenario;
 }
 
-/* The first document of a file: the Scenario. Returns: (owned) */
-static json_t *
+json_t *
 read_scenario(const char *file)
 {
     g_autoptr(YamlPositions) positions = yaml_positions_new();

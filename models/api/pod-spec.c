@@ -41,6 +41,7 @@ pod_spec_free(PodSpec *self)
     g_free(self->spread);
     string_list_unref(self->mounts);
     string_list_unref(self->devices);
+    json_decref(self->manifest);
     g_free(self);
 }
 
@@ -67,6 +68,7 @@ pod_spec_for_nodes(const PodSpec *self,
     string_list_ref(copy->scheduling_gates);
     string_list_ref(copy->mounts);
     string_list_ref(copy->devices);
+    json_incref(copy->manifest);
     copy->containers = g_memdup2(self->containers, self->n_containers * sizeof *self->containers);
     copy->pod_terms = g_memdup2(self->pod_terms, self->n_pod_terms * sizeof *self->pod_terms);
     for (unsigned i = 0; i < copy->n_pod_terms; i++) {
@@ -253,6 +255,7 @@ pod_spec_parse(ApiParser *parser, const json_t *value, void *field)
         pod_containers_parse(parser, value, spec);
         read_priority_class(value, spec);
         spec->has_empty_dir = has_empty_dir(value);
+        spec->manifest = json_incref((json_t *)value); /* kept as it is */
     }
     pod_spec_unref(*slot);
     *slot = spec;
@@ -273,7 +276,8 @@ pod_spec_over(const void *field, const json_t *manifest)
 
     if (spec == NULL)
         return json_incref((json_t *)manifest); /* only counted */
-    json_t *object = fields_to_json(pod_spec_fields, spec, manifest);
+    json_t *object = fields_to_json(pod_spec_fields, spec,
+                                    manifest != NULL ? manifest : spec->manifest);
     if (spec->containers != NULL && json_object_get(object, "containers") == NULL)
         json_object_set_new(object, "containers", pod_containers_to_json(spec));
     return object;

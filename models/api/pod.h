@@ -100,6 +100,7 @@ typedef struct {
     int64_t fs_group;             /* securityContext.fsGroup; -1: none */
     gboolean has_empty_dir;       /* some volume is an emptyDir */
     StringList *mounts, *devices; /* names in the containers' volumeMounts and volumeDevices */
+    json_t *manifest; /* (owned): as it was read, for the output of a template's pods; NULL: none */
 } PodSpec;
 
 PodSpec *pod_spec_new(void); /* with defaults */

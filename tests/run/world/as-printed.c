@@ -4,50 +4,6 @@
 #include <glib.h>
 #include <string.h>
 
-#define TEMPLATE_DEFAULTS                                                                          \
-    "\"dnsPolicy\": \"ClusterFirst\", \"restartPolicy\": \"Always\", \"securityContext\": {}, "    \
-    "\"schedulerName\": \"default-scheduler\""
-#define TEMPLATE                                                                                   \
-    "\"template\": {\"metadata\": {\"creationTimestamp\": null}, \"spec\": {" TEMPLATE_DEFAULTS "}}"
-
-/* What real objects have more than a run's, by kind; shaped after dumps of Kubernetes 1.32. */
-static const struct {
-    const char *kind, *more;
-} printed[] = {
-    {"Node",
-     "{\"metadata\": {\"annotations\": {\"node.alpha.kubernetes.io/ttl\": \"0\"}, \"labels\": "
-     "{\"beta.kubernetes.io/arch\": \"amd64\", \"kubernetes.io/os\": \"linux\"}}, \"spec\": "
-     "{\"podCIDR\": \"10.244.1.0/24\", \"podCIDRs\": [\"10.244.1.0/24\"], \"providerID\": "
-     "\"cloud://node\"}, \"status\": {\"addresses\": [{\"address\": \"192.0.2.2\", \"type\": "
-     "\"InternalIP\"}], \"daemonEndpoints\": {\"kubeletEndpoint\": {\"Port\": 10250}}, \"images\": "
-     "[{\"names\": [\"big.example/db:1\"], \"sizeBytes\": 700000}], \"nodeInfo\": "
-     "{\"architecture\": \"amd64\", \"bootID\": \"b\", \"containerRuntimeVersion\": "
-     "\"containerd://1.7.27\", \"kernelVersion\": \"6.1.0\", \"kubeProxyVersion\": \"v1.32.13\", "
-     "\"kubeletVersion\": \"v1.32.13\", \"machineID\": \"m\", \"operatingSystem\": \"linux\", "
-     "\"osImage\": \"Debian GNU/Linux 12\", \"systemUUID\": \"s\"}, \"runtimeHandlers\": "
-     "[{\"features\": {\"userNamespaces\": false}, \"name\": \"\"}]}}"                                   },
-    {"CSINode",     "{\"metadata\": {\"annotations\": {\"storage.alpha.kubernetes.io/"
-                "migrated-plugins\": \"kubernetes.io/aws-ebs,kubernetes.io/gce-pd\"}}}"   },
-    {"CSIDriver",   "{\"spec\": {\"requiresRepublish\": false, \"seLinuxMount\": false, "
-                  "\"storageCapacity\": false}}"                                        },
-    {"Pod",         "{\"spec\": {\"dnsPolicy\": \"ClusterFirst\", \"enableServiceLinks\": true, "
-            "\"preemptionPolicy\": \"PreemptLowerPriority\", \"priority\": 0, \"securityContext\": "
-            "{}, \"serviceAccount\": \"default\", \"serviceAccountName\": \"default\"}, "
-            "\"status\": {\"hostIP\": \"192.0.2.2\", \"hostIPs\": [{\"ip\": \"192.0.2.2\"}], "
-            "\"podIP\": \"10.244.1.7\", \"podIPs\": [{\"ip\": \"10.244.1.7\"}], \"qosClass\": "
-            "\"BestEffort\"}}"                                                                },
-    {"StatefulSet",
-     "{\"spec\": {" TEMPLATE
-     ", \"persistentVolumeClaimRetentionPolicy\": {\"whenDeleted\": \"Retain\", \"whenScaled\": "
-     "\"Retain\"}, \"revisionHistoryLimit\": 10}, \"status\": {\"collisionCount\": 0}}"                  },
-    {"DaemonSet",   "{\"metadata\": {\"annotations\": {\"deprecated.daemonset.template.generation\": "
-                  "\"1\"}}, \"spec\": {" TEMPLATE ", \"revisionHistoryLimit\": 10}}"    },
-    {"Deployment",  "{\"metadata\": {\"annotations\": {\"kubectl.kubernetes.io/"
-                   "last-applied-configuration\": \"{}\\n\"}}, \"spec\": {" TEMPLATE
-                   ", \"progressDeadlineSeconds\": 600, \"revisionHistoryLimit\": 10}}"},
-    {"ReplicaSet",  "{\"spec\": {" TEMPLATE "}}"                                                         },
-};
-
 static const char *const not_dumped[] = {"ControllerRevision", "Lease", NULL};
 
 static const char *
@@ -176,16 +132,13 @@ add_managed_fields(json_t *metadata, const char *manager, const char *subresourc
 }
 
 static void
-complete(json_t *object, const char *now)
+complete(json_t *object, json_t *more, const char *now)
 {
     json_t *spec = json_object_get(object, "spec"), *status = json_object_get(object, "status");
     const char *kind = text_of(object, "kind");
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(printed); i++)
-        if (g_str_equal(printed[i].kind, kind)) {
-            json_auto_t *more = json_loads(printed[i].more, 0, NULL);
-            g_assert(json_object_update_recursive(object, more) == 0);
-        }
+    if (json_object_get(more, kind) != NULL)
+        g_assert(json_object_update_recursive(object, json_object_get(more, kind)) == 0);
     if (g_str_equal(kind, "Node"))
         complete_conditions(status, now);
     if (g_str_equal(kind, "Pod")) {
@@ -198,7 +151,7 @@ complete(json_t *object, const char *now)
 }
 
 json_t *
-as_printed(json_t *list)
+as_printed(json_t *list, json_t *more)
 {
     json_t *items = with_other_hashes(json_incref(list)), *object;
     const char *now = "";
@@ -211,7 +164,7 @@ as_printed(json_t *list)
     }
     json_t *kept = json_array();
     json_array_foreach(items, i, object) {
-        complete(object, now);
+        complete(object, more, now);
         if (!g_strv_contains(not_dumped, text_of(object, "kind")))
             json_array_append(kept, object);
     }

@@ -27,17 +27,25 @@ load_scenario(const char *file)
     return scenario;
 }
 
-json_t *
-read_scenario(const char *file)
+GPtrArray *
+read_yaml(const char *file)
 {
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autofree char *text = NULL;
     const YamlReport report = {0};
     gsize length;
 
     g_assert(g_file_get_contents(file, &text, &length, NULL));
     g_assert(yaml_read(positions, file, text, length, &report, documents));
+    return documents;
+}
+
+json_t *
+read_scenario(const char *file)
+{
+    g_autoptr(GPtrArray) documents = read_yaml(file);
+
     for (unsigned i = 0; i < documents->len; i++)
         if (g_strcmp0(json_string_value(json_object_get(documents->pdata[i], "kind")),
                       "Scenario") == 0)

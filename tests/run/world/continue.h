@@ -13,6 +13,8 @@ typedef struct {
 
 /* Returns: (owned): %NULL if @file is no scenario; prints its faults */
 Scenario *load_scenario(const char *file);
+/* Returns: (owned): of json_t: the documents of a file */
+GPtrArray *read_yaml(const char *file);
 /* Returns: (owned): the document of kind Scenario of a file */
 json_t *read_scenario(const char *file);
 

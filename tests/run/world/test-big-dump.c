@@ -16,61 +16,21 @@
 
 #define DUMPED_AT (9 * SIM_MINUTE) /* the big cluster is at rest */
 
-/* TOUCH: a rolling update; GROW: an expansion. */
-#define TOUCH(kind, namespace, name)                                                               \
-    "{\"at\": \"1m\", \"patch\": {\"kind\": \"" kind "\", \"namespace\": \"" namespace             \
-    "\", \"name\": \"" name "\", \"patch\": {\"spec\": {\"template\": {\"metadata\": "             \
-    "{\"annotations\": {\"kubectl.kubernetes.io/restartedAt\": \"now\"}}}}}}}"
-#define GROW(namespace, name)                                                                      \
-    "{\"at\": \"1m\", \"patch\": {\"kind\": \"PersistentVolumeClaim\", \"namespace\": \"" namespace \
-    "\", \"name\": \"" name                                                                        \
-    "\", \"patch\": {\"spec\": {\"resources\": {\"requests\": {\"storage\": \"30Gi\"}}}}}}"
-
-static const struct {
-    const char *name;
-    const char *items; /* of the workload; NULL: made by drain_all() */
-    const char *until;
-} cases[] = {
-    {"rolling restart of all",
-     TOUCH("StatefulSet", "shop", "orders") ", " TOUCH("StatefulSet", "shop", "queue") ", " TOUCH(
-         "StatefulSet", "logs", "search") ", " TOUCH("Deployment", "shop",
-                                                     "web") ", " TOUCH("DaemonSet", "logs",
-                                                                       "collector"),
-     "2h"},
-    {"each node is drained in turn", NULL, "3h"},
-    {"a node loses power for ten minutes",
-     "{\"at\": \"1m\", \"fault\": {\"node\": \"node-3\", \"do\": \"power-off\", "
-     "\"restartAfter\": \"10m\"}}",
-     "1h"},
-    {"a node loses power for good, and is taken out of service",
-     "{\"at\": \"1m\", \"fault\": {\"node\": \"node-3\", \"do\": \"power-off\"}}, "
-     "{\"at\": \"5m\", \"patch\": {\"kind\": \"Node\", \"name\": \"node-3\", \"patch\": "
-     "{\"spec\": {\"taints\": [{\"key\": \"node.kubernetes.io/out-of-service\", \"effect\": "
-     "\"NoExecute\"}]}}}}",
-     "1h"},
-    {"a node restarts", "{\"at\": \"1m\", \"fault\": {\"node\": \"node-5\", \"do\": \"reboot\"}}",
-     "30m"},
-    {"volumes in use grow", GROW("shop", "data-orders-0") ", " GROW("shop", "log-orders-7") ", " GROW(
-                                "shop", "data-queue-3") ", " GROW("logs", "index-search-11"),
-     "30m"},
-};
-
-/* Returns: (owned): drain, and uncordon after three minutes, of each node */
 static char *
-drain_all(void)
+path_of(const char *name)
 {
-    GString *text = g_string_new(NULL);
-
-    for (unsigned i = 0; i < 24; i++)
-        g_string_append_printf(text,
-                               "%s{\"at\": \"%us\", \"drain\": {\"node\": \"node-%u\", "
-                               "\"ignoreDaemonSets\": true, \"timeout\": \"5m\"}}, {\"at\": "
-                               "\"%us\", \"uncordon\": {\"node\": \"node-%u\"}}",
-                               i == 0 ? "" : ", ", 60 + 360 * i, i, 60 + 360 * i + 310, i);
-    return g_string_free(text, FALSE);
+    return g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests/run/world", name, NULL);
 }
 
-/* ---- The dump ---- */
+/* Returns: (owned): the one document of a file */
+static json_t *
+read_document(const char *name)
+{
+    g_autofree char *file = path_of(name);
+    g_autoptr(GPtrArray) documents = read_yaml(file);
+
+    return json_incref(documents->pdata[0]);
+}
 
 static json_t *
 make_dump(const char *file)
@@ -78,35 +38,49 @@ make_dump(const char *file)
     const RunOptions options = {.seed = 1};
     g_autoptr(Scenario) scenario = load_scenario(file);
     g_autoptr(Run) run = run_new(scenario, &options, NULL);
+    json_auto_t *more = read_document("as-printed.yaml");
 
     run_advance(run, DUMPED_AT);
     json_auto_t *list = snapshot_take(run);
-    return as_printed(list);
+    return as_printed(list, more);
 }
 
-/* Returns: (owned): the scenario with the dump as its start */
+/* Returns: (owned): drain of @n nodes, one after the other, each uncordoned five minutes later */
+static json_t *
+drain_each(unsigned n)
+{
+    json_t *items = json_array();
+
+    for (unsigned i = 0; i < n; i++) {
+        g_autofree char *node = g_strdup_printf("node-%u", i);
+        g_autofree char *at = g_strdup_printf("%us", 60 + 360 * i);
+        g_autofree char *later = g_strdup_printf("%us", 60 + 360 * i + 300);
+        json_array_append_new(items,
+                              json_pack("{s:s, s:{s:s, s:b, s:s}}", "at", at, "drain", "node", node,
+                                        "ignoreDaemonSets", TRUE, "timeout", "5m"));
+        json_array_append_new(items,
+                              json_pack("{s:s, s:{s:s}}", "at", later, "uncordon", "node", node));
+    }
+    return items;
+}
+
+/* Returns: (owned): the scenario of @file with the dump as its start, and the workload of @action
+ */
 static Scenario *
-load_with(const char *folder, const char *file, const char *items, const char *until)
+load_with(const char *folder, const char *file, json_t *action)
 {
     g_autofree char *scenario_file = g_build_filename(folder, "scenario.json", NULL);
-    g_autofree char *list = g_strdup_printf("[%s]", items);
     json_auto_t *json = read_scenario(file);
-    json_t *spec = json_object_get(json, "spec");
+    json_t *spec = json_object_get(json, "spec"), *drains = json_object_get(action, "drains");
 
     json_object_del(spec, "nodes");
-    json_object_set_new(spec, "until", json_string(until));
+    json_object_del(spec, "workload");
     json_object_set_new(spec, "manifests", json_pack("[s]", "objects.json"));
-    json_t *workload = json_loads(list, 0, NULL);
-    json_t *faults = json_array();
-    for (gsize i = json_array_size(workload); i-- > 0;)
-        if (json_object_get(json_array_get(workload, i), "fault") != NULL) {
-            json_t *fault = json_object_get(json_array_get(workload, i), "fault");
-            json_object_set(fault, "at", json_object_get(json_array_get(workload, i), "at"));
-            json_array_append(faults, fault);
-            json_array_remove(workload, i);
-        }
-    json_object_set_new(spec, "workload", workload);
-    json_object_set_new(spec, "faults", faults);
+    if (drains != NULL)
+        json_object_set_new(spec, "workload", drain_each((unsigned)json_integer_value(drains)));
+    json_object_update(spec, action);
+    json_object_del(spec, "name");
+    json_object_del(spec, "drains");
     g_assert(json_dump_file(json, scenario_file, 0) == 0);
     Scenario *scenario = load_scenario(scenario_file);
     g_unlink(scenario_file);
@@ -163,29 +137,32 @@ check_case(const Scenario *scenario, const char *name)
     return tell(name, faults->str);
 }
 
+static gboolean
+check(const char *folder, const char *file, json_t *action)
+{
+    const char *name = json_string_value(json_object_get(action, "name"));
+    g_autoptr(Scenario) scenario = load_with(folder, file, action);
+
+    return scenario != NULL && (name == NULL ? check_quiet(scenario) : check_case(scenario, name));
+}
+
+/* test-big-dump [WORD]: only what has this word in its name */
 int
 main(int argc, char **argv)
 {
-    g_autofree char *file =
-        g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests/run/world/big-cluster.yaml", NULL);
+    g_autofree char *file = path_of("big-cluster.yaml");
     g_autofree char *folder = g_dir_make_tmp("dump-XXXXXX", NULL);
     g_autofree char *objects_file = g_build_filename(folder, "objects.json", NULL);
-    json_auto_t *dump = make_dump(file);
-    gboolean good = TRUE;
+    json_auto_t *dump = make_dump(file), *actions = read_document("big-dump.yaml");
+    json_auto_t *nothing = json_pack("{s:s}", "until", "15m");
+    json_t *action;
+    gsize i;
 
     g_assert(json_dump_file(dump, objects_file, JSON_INDENT(4)) == 0);
-    {
-        g_autoptr(Scenario) scenario = load_with(folder, file, "", "15m");
-        good = scenario != NULL && check_quiet(scenario);
-    }
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        if (argc > 1 && strstr(cases[i].name, argv[1]) == NULL)
-            continue;
-        g_autofree char *items = cases[i].items == NULL ? drain_all() : g_strdup(cases[i].items);
-        g_autoptr(Scenario) scenario = load_with(folder, file, items, cases[i].until);
-        if (scenario == NULL || !check_case(scenario, cases[i].name))
-            good = FALSE;
-    }
+    gboolean good = check(folder, file, nothing);
+    json_array_foreach(actions, i, action)
+        if (argc < 2 || strstr(json_string_value(json_object_get(action, "name")), argv[1]) != NULL)
+            good &= check(folder, file, action);
     if (g_getenv("KEEP") == NULL) {
         g_unlink(objects_file);
         g_rmdir(folder);

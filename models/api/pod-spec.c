@@ -276,8 +276,8 @@ pod_spec_over(const void *field, const json_t *manifest)
 
     if (spec == NULL)
         return json_incref((json_t *)manifest); /* only counted */
-    json_t *object = fields_to_json(pod_spec_fields, spec,
-                                    manifest != NULL ? manifest : spec->manifest);
+    json_t *object =
+        fields_to_json(pod_spec_fields, spec, manifest != NULL ? manifest : spec->manifest);
     if (spec->containers != NULL && json_object_get(object, "containers") == NULL)
         json_object_set_new(object, "containers", pod_containers_to_json(spec));
     return object;

@@ -6,6 +6,7 @@
 #include "models/api/pod.h"
 #include "models/api/snapshot.h"
 #include "models/api/volume.h"
+#include "models/api/workload.h"
 #include "models/csi/csi.h"
 
 typedef struct {
@@ -133,6 +134,9 @@ is_left_out(const char *path, const char *before, const char *after)
                                            NULL};
 
     return g_strv_contains(left_out, path) ||
+           /* how often something fails depends on back-off */
+           g_str_has_prefix(path, "status.attachError.") ||
+           g_str_has_prefix(path, "status.detachError.") ||
            /* whether a time stamp changes between two writes depends on a full second */
            (before != NULL && after != NULL && g_str_has_suffix(path, "ime"));
 }
@@ -200,20 +204,28 @@ volumes_attached(const Object *node)
 /* How many volumes one write of a node brings depends on the phases of loops: each volume has its
  * own story. */
 static void
-add_volumes(Stories *self, const StringList *some, const StringList *others, const char *text)
+add_volumes(Stories *self,
+            const char *teller,
+            const StringList *some,
+            const StringList *others,
+            const char *text)
 {
     for (unsigned i = 0; some != NULL && i < some->n_items; i++)
         if (!string_list_has(others, some->items[i]))
-            add_line(self, "nodes", g_strdup(some->items[i]), g_strdup(text));
+            add_line(self, teller, g_strdup(some->items[i]), g_strdup(text));
 }
 
 static void
 see_node(Stories *self, const Object *before, const Object *after)
 {
-    add_volumes(self, volumes_in_use(after), volumes_in_use(before), "    in use\n");
-    add_volumes(self, volumes_in_use(before), volumes_in_use(after), "    not in use\n");
-    add_volumes(self, volumes_attached(after), volumes_attached(before), "    attached\n");
-    add_volumes(self, volumes_attached(before), volumes_attached(after), "    not attached\n");
+    const StringList *used = volumes_in_use(after), *used_before = volumes_in_use(before);
+    const StringList *attached = volumes_attached(after);
+    const StringList *attached_before = volumes_attached(before);
+
+    add_volumes(self, "in use", used, used_before, "    begins\n");
+    add_volumes(self, "in use", used_before, used, "    ends\n");
+    add_volumes(self, "attached", attached, attached_before, "    begins\n");
+    add_volumes(self, "attached", attached_before, attached, "    ends\n");
 }
 
 static char *
@@ -236,6 +248,12 @@ see_write(void *data, const Object *before, const Object *after)
         return;
     if (object_kind(object) == KIND_NODE)
         see_node(self, before, after);
+    /* One write tells of all pods that changed since the last one: how many depends on latencies.
+     * The last status is compared as state. */
+    if (workload_template(object) != NULL || object_kind(object) == KIND_DISRUPTION_BUDGET) {
+        json_object_del(old, "status");
+        json_object_del(new, "status");
+    }
     if (after != NULL)
         snapshot_compare_fields(old, new, add_change, text);
     add_finalizers(text, before == NULL ? NULL : before->finalizers,
@@ -295,7 +313,8 @@ stories_new(Run *run)
     self->plain_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->last_calls = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->words = g_regex_new("[A-Za-z0-9][A-Za-z0-9.-]*", G_REGEX_OPTIMIZE, 0, NULL);
-    self->times = g_regex_new("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z",
+    /* also the identity that a provisioner gives itself when it starts */
+    self->times = g_regex_new("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z|\\d{13}-\\d+-",
                               G_REGEX_OPTIMIZE, 0, NULL);
     api_server_observe(cluster_api(cluster), see_write, self);
     api_server_set_fault(cluster_api(cluster), see_request, self);
@@ -420,22 +439,48 @@ free_text(void *data)
     g_string_free(data, TRUE);
 }
 
+/* Appends a line, but no repeat of the last one or of the last two: a loop of retries turns more
+ * often or less. */
+static void
+append(GPtrArray *story, const char *text)
+{
+    unsigned n = story->len;
+
+    g_ptr_array_add(story, (char *)text);
+    for (unsigned period = 1; period <= 2; period++) {
+        gboolean repeats = n + 1 >= 2 * period;
+        for (unsigned i = 0; repeats && i < period; i++)
+            repeats = g_str_equal(story->pdata[n - i], story->pdata[n - i - period]);
+        if (repeats) {
+            g_ptr_array_set_size(story, (int)(n + 1 - period));
+            return;
+        }
+    }
+}
+
 GHashTable *
 stories_table(Stories *self)
 {
+    g_autoptr(GHashTable) stories =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
     g_autoptr(GHashTable) by_name =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_text);
+    GHashTableIter iter;
+    void *name, *story;
 
     for (unsigned i = 0; i < self->lines->len; i++) {
         const Line *line = self->lines->pdata[i];
-        char *name = g_strdup_printf("%s | %s", line->name, line->teller);
-        GString *text = g_hash_table_lookup(by_name, name);
-        if (text == NULL) {
-            text = g_string_new(NULL);
-            g_hash_table_insert(by_name, g_strdup(name), text);
-        }
-        g_string_append_printf(text, "  -\n%s", line->text);
-        g_free(name);
+        g_autofree char *key = g_strdup_printf("%s | %s", line->name, line->teller);
+        if (g_hash_table_lookup(stories, key) == NULL)
+            g_hash_table_insert(stories, g_strdup(key), g_ptr_array_new());
+        append(g_hash_table_lookup(stories, key), line->text);
+    }
+    g_hash_table_iter_init(&iter, stories);
+    while (g_hash_table_iter_next(&iter, &name, &story)) {
+        GString *text = g_string_new(NULL);
+        for (unsigned i = 0; i < ((GPtrArray *)story)->len; i++)
+            g_string_append_printf(text, "  -\n%s", (char *)((GPtrArray *)story)->pdata[i]);
+        g_hash_table_insert(by_name, g_strdup(name), text);
     }
     return join(self, by_name);
 }

@@ -136,6 +136,11 @@ gboolean job_is_finished(const Job *self);
 
 #define LABEL_POD_TEMPLATE_HASH "pod-template-hash"
 
+/* DS-32: the API server counts the changes of a DaemonSet's template, and pods have the count that
+ * they were made with. */
+#define ANNOTATION_TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+#define LABEL_TEMPLATE_GENERATION "pod-template-generation"
+
 /* WL-23, WL-70: how many replicas more or fewer a rolling update of a Deployment may have. If both
  * are 0, which would stop it, one replica may be missing. */
 int32_t deployment_max_surge(const Deployment *self);

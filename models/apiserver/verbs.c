@@ -3,6 +3,7 @@
 
 #include "checks.h"
 #include "models/api/manifest.h"
+#include "models/api/workload.h"
 
 static void
 answer(ApiCall *call, const Object *object /* taken */)
@@ -72,6 +73,26 @@ admission_refuses_again(ApiVerbs *self, ApiCall *call)
     return code != API_OK;
 }
 
+/* DS-32: the generation of the template only, in an annotation. @before: NULL: of a new set */
+static void
+count_template_generation(const ApiVerbs *self, const Object *before, Object *after)
+{
+    Strings *strings = objects_strings(self->store->objects);
+    int64_t number = 0;
+
+    if (object_kind(after) != KIND_DAEMON_SET)
+        return;
+    if (before != NULL) {
+        const PodTemplate *old = workload_template(before), *new = workload_template(after);
+        const char *text = object_annotation(before, ANNOTATION_TEMPLATE_GENERATION);
+        number = text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10);
+        if (field_pod_template.equal(&old, &new))
+            return;
+    }
+    object_set_annotation(after, strings_intern(strings, ANNOTATION_TEMPLATE_GENERATION),
+                          strings_internf(strings, "%" G_GINT64_FORMAT, number + 1));
+}
+
 static void
 commit_create(ApiVerbs *self, ApiCall *call)
 {
@@ -89,6 +110,7 @@ commit_create(ApiVerbs *self, ApiCall *call)
     object->uid = objects_uid(self->store->objects, key, ++key->incarnation);
     object->created_at = sim_now(self->store->sim);
     object->generation = kind_class(key->kind)->has_generation ? 1 : 0;
+    count_template_generation(self, NULL, object);
     g_string_truncate(self->message, 0);
     ApiCode code = admission_create(self->admission, object, self->message);
     if (code != API_OK) {
@@ -150,10 +172,11 @@ take_metadata(Object *to, const Object *from)
 
 /* API-3: changes of metadata or status do not count. */
 static void
-count_generation(const Object *before, Object *after)
+count_generation(const ApiVerbs *self, const Object *before, Object *after)
 {
     if (kind_class(object_kind(after))->has_generation && !object_spec_equal(before, after))
         after->generation++;
+    count_template_generation(self, before, after);
 }
 
 static void
@@ -178,7 +201,7 @@ commit_update(ApiVerbs *self, ApiCall *call, gboolean status)
     object_take_fields(after, request->object, status);
     take_metadata(after, request->object); /* writes of the status take it, too (CGO-44) */
     if (!status)
-        count_generation(before, after);
+        count_generation(self, before, after);
     commit_change(self, call, before, after);
 }
 
@@ -210,7 +233,7 @@ commit_patch(ApiVerbs *self, ApiCall *call, gboolean status)
     Object *after = object_edit(before);
     call->request.edit(after, call->request.arg);
     if (!status)
-        count_generation(before, after);
+        count_generation(self, before, after);
     commit_change(self, call, before, after);
 }
 

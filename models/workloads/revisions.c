@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/revisions.h"
 
+#include <string.h>
+
 #include "models/workloads/pods.h"
 
 static int64_t
@@ -10,18 +12,34 @@ number_of(const Object *revision)
 }
 
 void
-revisions_init(Revisions *self, Component *component, const char *hash_label)
+revisions_init(Revisions *self, Component *component)
 {
     self->objects = component->objects;
     self->informer = process_informer(component->process, KIND_CONTROLLER_REVISION, NULL);
     self->by_owner = informer_add_index(self->informer, index_by_controller);
-    self->hash_label = strings_intern(component->strings, hash_label);
 }
 
 const Object *const *
 revisions_of(const Revisions *self, const ObjectKey *owner, unsigned *n)
 {
     return informer_index_get(self->by_owner, owner, n);
+}
+
+const Object *
+revisions_find(const Revisions *self, const Object *owner, const PodTemplate *template)
+{
+    unsigned n;
+    const Object *const *all = revisions_of(self, owner->key, &n);
+    const Object *found = NULL;
+
+    for (unsigned i = 0; i < n; i++) {
+        const PodTemplate *own = CONTROLLER_REVISION(all[i])->template;
+        if (object_is_controlled_by(all[i], owner) && own != NULL &&
+            field_pod_template.equal(&own, &template) &&
+            (found == NULL || number_of(all[i]) > number_of(found)))
+            found = all[i];
+    }
+    return found;
 }
 
 ObjectKey *
@@ -32,21 +50,25 @@ revision_key(Objects *objects, const ObjectKey *owner, const PodTemplate *templa
                                        pod_template_hash(template)));
 }
 
-static Object *
-revision_new(const Revisions *self,
+Object *
+revision_new(Objects *objects,
              const Object *owner,
              const PodTemplate *template,
              ObjectKey *key,
              int64_t number)
 {
+    const char *label =
+        object_kind(owner) == KIND_DAEMON_SET ? LABEL_REVISION : LABEL_STATEFUL_HASH;
+    const char *dash = strrchr(key->name, '-');
     Object *object = object_new(key);
 
     CONTROLLER_REVISION(object)->revision = number;
-    CONTROLLER_REVISION(object)->template = pod_template_ref(template);
-    object->labels = string_map_ref(template->labels);
-    object_set_label(
-        object, self->hash_label,
-        strings_internf(objects_strings(self->objects), "%08x", pod_template_hash(template)));
+    if (template != NULL) {
+        CONTROLLER_REVISION(object)->template = pod_template_ref(template);
+        object->labels = string_map_ref(template->labels);
+    }
+    object_set_label(object, strings_intern(objects_strings(objects), label),
+                     strings_intern(objects_strings(objects), dash == NULL ? "" : dash + 1));
     object_set_owner(object, owner, TRUE, TRUE);
     return object;
 }
@@ -75,7 +97,8 @@ revisions_plan_newest(const Revisions *self,
         if (all[i]->key != key)
             *number = MAX(*number, number_of(all[i]) + 1);
     if (own == NULL)
-        plan_create(plan, revision_new(self, owner, template, key, *number), PLAN_EXISTS_IS_FINE);
+        plan_create(plan, revision_new(self->objects, owner, template, key, *number),
+                    PLAN_EXISTS_IS_FINE);
     else if (number_of(own) < *number) /* an older template has come back */
         plan_update(plan, own, edit_number, number, PLAN_STOP);
     else

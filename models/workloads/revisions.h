@@ -7,22 +7,32 @@
 /* ControllerRevisions: the history of a StatefulSet's or DaemonSet's templates, of which the newest
  * has the highest number. */
 
-/* Of a pod: the revision that it was made of. */
+/* Of a pod: the revision that it was made of. Of a DaemonSet's revision: its hash. */
 #define LABEL_REVISION "controller-revision-hash"
+#define LABEL_STATEFUL_HASH "controller.kubernetes.io/hash" /* of a StatefulSet's revision */
 
 /* A controller's view of revisions. */
 typedef struct {
     Objects *objects;
     Informer *informer;
     InformerIndex *by_owner;
-    const char *hash_label; /* of a revision: the hash of its template; interned */
 } Revisions;
 
-void revisions_init(Revisions *self, Component *component, const char *hash_label);
+void revisions_init(Revisions *self, Component *component);
 /* The revisions of @owner. */
 const Object *const *revisions_of(const Revisions *self, const ObjectKey *owner, unsigned *n);
+/* The newest revision of @owner with this template; NULL: none. */
+const Object *
+revisions_find(const Revisions *self, const Object *owner, const PodTemplate *template);
 /* The name of the revision of @template: it has the template's hash. */
 ObjectKey *revision_key(Objects *objects, const ObjectKey *owner, const PodTemplate *template);
+/* Returns: (owned): the revision @key of @owner, named after the owner and the template's hash.
+ * @template: NULL: unknown */
+Object *revision_new(Objects *objects,
+                     const Object *owner,
+                     const PodTemplate *template,
+                     ObjectKey *key,
+                     int64_t number);
 /* Steps that make @key, the revision of @template, the newest of @owner. Returns: whether there are
  * any */
 gboolean revisions_plan_newest(const Revisions *self,

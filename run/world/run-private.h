@@ -38,6 +38,8 @@ void world_options_clear(CsiModelledOptions *options);
 const Object *world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (owned): the Node number @i of a group, in @zone (nullable); NULL with @self->error */
 Object *world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone);
+/* histories.c: adds the ControllerRevisions of imported sets that are in no manifest. */
+void world_add_histories(Run *run);
 /* adopt.c. The volume that a CSI PersistentVolume names, and the snapshot whose handle a
  * VolumeSnapshotContent has, exist in the driver from now on. */
 void world_adopt_source(const Run *self, const Object *object);

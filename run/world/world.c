@@ -559,6 +559,7 @@ world_build(Run *self)
             return FALSE;
     }
     settle_quotas(self);
+    world_add_histories(self);
     world_adopt(self);
     cluster_start(self->cluster, process_settings, &settings);
     world_adopt_silence(self);

@@ -153,7 +153,11 @@ daemon_look(const DaemonSetController *self, DaemonSync *sync)
 gboolean
 daemon_pod_is_updated(const DaemonSync *sync, const Pod *pod)
 {
-    return g_strcmp0(object_label(&pod->meta, LABEL_REVISION), sync->hash) == 0;
+    const char *generation = object_annotation(&sync->set->meta, ANNOTATION_TEMPLATE_GENERATION);
+
+    return g_strcmp0(object_label(&pod->meta, LABEL_REVISION), sync->hash) == 0 ||
+           (generation != NULL &&
+            g_strcmp0(object_label(&pod->meta, LABEL_TEMPLATE_GENERATION), generation) == 0);
 }
 
 /* ---- The sync ---- */
@@ -169,8 +173,7 @@ decide_set(const void *data, Plan *plan)
     DaemonSync *sync = plan_new_notes(plan, DaemonSync, sync_clear);
     sync->set = DAEMON_SET_CONST(object_ref(set));
     sync->tolerations = daemon_tolerations(sync->set, self->head.base.strings);
-    sync->hash =
-        strings_internf(self->head.base.strings, "%08x", pod_template_hash(sync->set->template));
+    daemon_find_revision(self, sync);
     daemon_look(self, sync);
     daemon_plan_revision(self, plan, sync);
     if (!claimed_is_settled(&sync->claimed)) {
@@ -189,7 +192,7 @@ init(void *data)
 
     owner_controller_init(&self->head, KIND_DAEMON_SET, sizeof(DaemonState), set_state_free);
     self->nodes = process_informer(process, KIND_NODE, NULL);
-    revisions_init(&self->revisions, &self->head.base, LABEL_REVISION);
+    revisions_init(&self->revisions, &self->head.base);
     self->head.workers =
         owner_workers_new(&self->head.base, "daemonset", options->concurrent_daemonset_syncs,
                           rate_limit_default, decide_set);

@@ -4,16 +4,31 @@
 /* History: ControllerRevisions, named after the template's hash. constructHistory() and
  * cleanupHistory() of update.go. */
 
+/* The revision of an imported set has the hash that Kubernetes gave it. */
+void
+daemon_find_revision(const DaemonSetController *self, DaemonSync *sync)
+{
+    const DaemonSet *set = sync->set;
+    const Object *found = revisions_find(&self->revisions, &set->meta, set->template);
+    const char *hash = found == NULL ? NULL : object_label(found, LABEL_REVISION);
+
+    sync->revision = hash != NULL
+                         ? (ObjectKey *)found->key
+                         : revision_key(self->head.base.objects, set->meta.key, set->template);
+    sync->hash = hash != NULL ? hash
+                              : strings_internf(self->head.base.strings, "%08x",
+                                                pod_template_hash(set->template));
+}
+
 /* DS-30: makes the template's revision, or numbers it as the newest if an older template has come
  * back. */
 void
 daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync)
 {
     const DaemonSet *set = sync->set;
-    ObjectKey *key = revision_key(self->head.base.objects, set->meta.key, set->template);
 
     plan_because(plan, "DS-30");
-    revisions_plan_newest(&self->revisions, plan, &set->meta, set->template, key);
+    revisions_plan_newest(&self->revisions, plan, &set->meta, set->template, sync->revision);
 }
 
 static gboolean

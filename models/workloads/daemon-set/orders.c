@@ -27,6 +27,8 @@ daemon_pod_new(const DaemonSetController *self, const Item *item)
     pod_spec_unref(spec);
     object_set_label(object, strings_intern(self->head.base.strings, LABEL_REVISION),
                      item->sync->hash);
+    object_set_label(object, strings_intern(self->head.base.strings, LABEL_TEMPLATE_GENERATION),
+                     object_annotation(&set->meta, ANNOTATION_TEMPLATE_GENERATION));
     return object;
 }
 

@@ -53,12 +53,13 @@ typedef struct {
     GHashTable *on_node; /* node name -> GPtrArray of const Pod (borrowed from @claimed), the oldest
                             first */
     Tolerations *tolerations;
-    GPtrArray *wanting; /* names of the nodes that get a pod */
-    GPtrArray *deletes; /* ObjectKeys of pods */
-    const char *hash;   /* the template's, interned */
-    const char *error;  /* interned: the error of a pod's creation or deletion; NULL: none */
-    PlanDecide next;    /* called once the pods are ordered */
-    const char *rule;   /* the rule that they follow; static */
+    GPtrArray *wanting;  /* names of the nodes that get a pod */
+    GPtrArray *deletes;  /* ObjectKeys of pods */
+    const char *hash;    /* the template's, interned */
+    ObjectKey *revision; /* the template's */
+    const char *error;   /* interned: the error of a pod's creation or deletion; NULL: none */
+    PlanDecide next;     /* called once the pods are ordered */
+    const char *rule;    /* the rule that they follow; static */
     PodOrders orders;
     gboolean is_held; /* it waits for earlier orders, so no generation is observed */
     DaemonStatus status;
@@ -68,10 +69,13 @@ typedef struct {
 
 /* Finds the set's pods, and sorts them by the node that they are bound to or made for. */
 void daemon_look(const DaemonSetController *self, DaemonSync *sync);
+/* DS-32: whether the pod has the set's template. */
 gboolean daemon_pod_is_updated(const DaemonSync *sync, const Pod *pod);
 
 /* ---- One sync, in this order; each function goes on with the next ---- */
 
+/* Finds the revision of the set's template, or the name of a new one. */
+void daemon_find_revision(const DaemonSetController *self, DaemonSync *sync);
 void daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync);
 void daemon_decide_nodes(const void *self, Plan *plan);
 void daemon_decide_update(const void *self, Plan *plan);

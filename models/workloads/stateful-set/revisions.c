@@ -4,37 +4,14 @@
 /* The history of a StatefulSet's templates: ControllerRevisions, of which the newest has the
  * highest number. */
 
-static gboolean
-is_of_template(const Object *revision, const StatefulSet *set)
-{
-    const PodTemplate *template = CONTROLLER_REVISION(revision)->template;
-
-    return object_is_controlled_by(revision, &set->meta) && template != NULL &&
-           field_pod_template.equal(&template, &set->template);
-}
-
 ObjectKey *
 stateful_update_revision(const StatefulSetController *self,
                          const StatefulSet *set,
                          const SetState *state)
 {
-    unsigned n;
-    const Object *const *revisions = revisions_of(&self->revisions, set->meta.key, &n);
-    const Object *found = NULL;
+    const Object *found = revisions_find(&self->revisions, &set->meta, set->template);
 
-    for (unsigned i = 0; i < n; i++)
-        if (is_of_template(revisions[i], set) &&
-            (found == NULL ||
-             CONTROLLER_REVISION(revisions[i])->revision > CONTROLLER_REVISION(found)->revision))
-            found = revisions[i];
-    if (found != NULL)
-        return (ObjectKey *)found->key;
-    /* A set that was created without its history has at least the name of its revision. */
-    if (n == 0 && set->update_revision != NULL &&
-        set->observed_generation == (int32_t)set->meta.generation)
-        return objects_key(self->head.base.objects, KIND_CONTROLLER_REVISION,
-                           set->meta.key->namespace, set->update_revision);
-    return state->revision;
+    return found != NULL ? (ObjectKey *)found->key : state->revision;
 }
 
 const char *

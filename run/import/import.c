@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "drivers.h"
+#include "flags.h"
 #include "import-private.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
@@ -80,6 +81,13 @@ read_dumps(Import *self, GError **error)
     return FALSE;
 }
 
+static void
+set_found(json_t *object, const char *member, json_t *value)
+{
+    if (value != NULL)
+        json_object_set_new(object, member, value);
+}
+
 /* Of the kubelets: that of most nodes is usually the API server's. */
 static void
 find_version(Import *self)
@@ -96,7 +104,9 @@ find_version(Import *self)
     if (g_strv_length(parts) < 2)
         return;
     g_autofree char *minor = g_strconcat(parts[0], ".", parts[1], NULL);
-    json_object_set_new(self->spec, "kubernetes", json_pack("{s:s}", "version", minor));
+    json_t *kubernetes = json_pack("{s:s}", "version", minor);
+    set_found(kubernetes, "featureGates", flags_feature_gates(self->first));
+    json_object_set_new(self->spec, "kubernetes", kubernetes);
     import_report_say(self->report, REPORT_TAKEN, "Kubernetes %s, as the nodes say.", minor);
 }
 
@@ -143,13 +153,6 @@ duration_text(SimTime duration)
     return json_string(sim_time_format(duration, buffer));
 }
 
-static void
-set_measured(json_t *driver, const char *member, json_t *value)
-{
-    if (value != NULL)
-        json_object_set_new(driver, member, value);
-}
-
 /* What was measured takes the place of what a profile says. */
 static gboolean
 add_scrapes(Import *self, GError **error)
@@ -165,8 +168,8 @@ add_scrapes(Import *self, GError **error)
         return FALSE;
     json_array_foreach(self->drivers, i, driver) {
         const char *name = json_string_value(json_object_get(driver, "name"));
-        set_measured(driver, "latency", scrapes_latency(scrapes, name, self->report));
-        set_measured(driver, "errors", scrapes_errors(scrapes, name, self->start, self->report));
+        set_found(driver, "latency", scrapes_latency(scrapes, name, self->report));
+        set_found(driver, "errors", scrapes_errors(scrapes, name, self->start, self->report));
     }
     return TRUE;
 }
@@ -184,7 +187,10 @@ make_spec(Import *self, GError **error)
     json_object_set_new(self->spec, "manifests", json_string(OBJECTS_FILE));
     self->drivers = drivers_of_dump(self->first, self->report);
     json_object_set_new(self->spec, "drivers", self->drivers);
-    return add_scrapes(self, error);
+    set_found(self->spec, "components", flags_of_components(self->first, self->report));
+    return flags_of_drivers(self->drivers, self->first, self->options->driver_manifests,
+                            self->report, error) &&
+           add_scrapes(self, error);
 }
 
 /* ---- Files ---- */

@@ -413,18 +413,19 @@ add_processes(Scrapes *self, GPtrArray *processes, SimTime first, ImportReport *
             add_between(self, process->pdata[k - 1], process->pdata[k], report);
     }
     if (n_between > 0)
-        import_report_say(report, REPORT_TAKEN,
-                          "Scrapes: the calls of %u processes between their first and last scrape.",
-                          n_between);
+        import_report_say(
+            report, REPORT_TAKEN,
+            "Scrapes: the calls of %u process%s between the first and the last scrape.", n_between,
+            n_between == 1 ? "" : "es");
     if (n_new > 0)
         import_report_say(report, REPORT_TAKEN,
-                          "Scrapes: %u processes started between the scrapes: all of their calls.",
-                          n_new);
+                          "Scrapes: %u process%s started between the scrapes: all calls.", n_new,
+                          n_new == 1 ? "" : "es");
     if (n_since_start > 0)
         import_report_say(report, REPORT_TAKEN,
-                          "Scrapes: the calls of %u processes since they started, as there is a "
-                          "single scrape of each.",
-                          n_since_start);
+                          "Scrapes: the calls of %u process%s since the start, as there is a "
+                          "single scrape.",
+                          n_since_start, n_since_start == 1 ? "" : "es");
 }
 
 Scrapes *

@@ -128,6 +128,22 @@ key_by_place(const Match *self, const RecordedObject *object, gboolean is_real)
                                                  : g_strdup_printf("%s %s", claim, object->node);
 }
 
+/* Whether the recording has the claims of a simulated pod: none is named after the pod. */
+static gboolean
+has_claims(const Match *self, const RecordedObject *pod)
+{
+    const GPtrArray *real = recorded_objects(self->sides[0]);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < real->len; i++) {
+        const RecordedObject *claim = real->pdata[i];
+        if (claim->kind == RECORDED_CLAIM && g_strcmp0(claim->namespace, pod->namespace) == 0 &&
+            g_strv_contains(pod->claims, claim->name))
+            n++;
+    }
+    return n >= g_strv_length((char **)pod->claims);
+}
+
 /* Claims whose names have the name of a pod that its controller made up. */
 static void
 match_claims_of_pods(Match *self)
@@ -141,7 +157,7 @@ match_claims_of_pods(Match *self)
                                 : recorded_objects(self->sides[1])->pdata[self->match[i] - 1];
         if (pod->kind != RECORDED_POD || other == NULL || other->claims == NULL)
             continue;
-        if (pod->claims == NULL && g_str_equal(pod->name, other->name))
+        if (pod->claims == NULL && (g_str_equal(pod->name, other->name) || has_claims(self, other)))
             pod->claims = recorded_texts((Recorded *)self->sides[0], other->claims,
                                          g_strv_length((char **)other->claims));
         for (unsigned k = 0;
@@ -150,6 +166,63 @@ match_claims_of_pods(Match *self)
                 g_hash_table_insert(self->claims,
                                     g_strdup_printf("%s/%s", other->namespace, other->claims[k]),
                                     g_strdup_printf("%s/%s", pod->namespace, pod->claims[k]));
+    }
+}
+
+static gboolean
+is_attached_to(const GPtrArray *real, const char *claim, const char *node)
+{
+    for (unsigned i = 0; i < real->len; i++) {
+        const RecordedObject *other = real->pdata[i];
+        if (other->kind == RECORDED_ATTACHMENT && g_strcmp0(other->claim, claim) == 0 &&
+            g_strcmp0(other->node, node) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The claim of a pod on the attachment's node that has no attachment there yet: of the last pod
+ * that was bound to the node before. Returns: (owned): NULL: there is none */
+static char *
+guess_claim(const GPtrArray *real, const RecordedObject *attachment)
+{
+    SimTime latest = TIME_UNSET;
+    char *found = NULL;
+
+    for (unsigned i = 0; i < real->len; i++) {
+        const RecordedObject *pod = real->pdata[i];
+        if (pod->kind != RECORDED_POD || pod->claims == NULL ||
+            g_strcmp0(pod->node, attachment->node) != 0 ||
+            pod->at[RECORDED_SCHEDULED] > attachment->at[RECORDED_ATTACH_REQUESTED] ||
+            pod->at[RECORDED_SCHEDULED] <= latest)
+            continue;
+        for (unsigned k = 0; pod->claims[k] != NULL; k++) {
+            g_autofree char *claim = g_strdup_printf("%s/%s", pod->namespace, pod->claims[k]);
+            if (is_attached_to(real, claim, attachment->node))
+                continue;
+            g_free(found);
+            found = g_steal_pointer(&claim);
+            latest = pod->at[RECORDED_SCHEDULED];
+            break;
+        }
+    }
+    return found;
+}
+
+/* A log without bodies does not say which volume an attachment of a short life was of. */
+static void
+complete_attachments(Match *self)
+{
+    const GPtrArray *real = recorded_objects(self->sides[0]);
+
+    for (unsigned i = 0; i < real->len; i++) {
+        RecordedObject *attachment = real->pdata[i];
+        if (attachment->kind != RECORDED_ATTACHMENT || attachment->claim != NULL ||
+            attachment->volume != NULL || attachment->node == NULL ||
+            attachment->at[RECORDED_ATTACH_REQUESTED] == TIME_UNSET)
+            continue;
+        g_autofree char *claim = guess_claim(real, attachment);
+        attachment->claim = recorded_text((Recorded *)self->sides[0], claim);
     }
 }
 
@@ -178,6 +251,7 @@ replay_match(Recorded *recorded, const Recorded *simulated)
     match_by(&self, RECORDED_CLAIM, key_by_pod);
     match_by(&self, RECORDED_VOLUME, key_by_name);
     match_by(&self, RECORDED_VOLUME, key_by_claim);
+    complete_attachments(&self);
     match_by(&self, RECORDED_ATTACHMENT, key_by_place);
     match_by(&self, RECORDED_ATTACHMENT, key_by_claim);
     g_free(self.is_taken);

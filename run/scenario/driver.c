@@ -393,11 +393,16 @@ build_sidecars(Loader *self,
 }
 
 static json_t *
-driver_manifest(Loader *self, const char *name, gboolean attaches)
+driver_manifest(Loader *self, const ScenarioDriver *driver, gboolean attaches)
 {
-    json_t *manifest =
-        json_pack("{s:s, s:s, s:{s:s}, s:{s:b}}", "apiVersion", "storage.k8s.io/v1", "kind",
-                  "CSIDriver", "metadata", "name", name, "spec", "attachRequired", attaches);
+    GHashTable *flags = g_hash_table_lookup(driver->sidecars, "external-provisioner");
+    const char *capacity = flags == NULL ? NULL : g_hash_table_lookup(flags, "enable-capacity");
+    json_t *manifest = json_pack("{s:s, s:s, s:{s:s}, s:{s:b}}", "apiVersion", "storage.k8s.io/v1",
+                                 "kind", "CSIDriver", "metadata", "name", driver->name, "spec",
+                                 "attachRequired", attaches);
+
+    if (g_strcmp0(capacity, "true") == 0) /* else nobody would read what the sidecar writes */
+        json_object_set_new(json_object_get(manifest, "spec"), "storageCapacity", json_true());
     g_ptr_array_add(self->made, manifest);
     return manifest;
 }
@@ -436,8 +441,8 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
         .absent_on = driver->absent_on,
     };
     driver->node_selector = (json_t *)fields->node_plugin.node_selector;
-    driver->manifest = driver_manifest(self, fields->name, attaches);
     build_sidecars(self, fields, of_profile, attaches, driver);
+    driver->manifest = driver_manifest(self, driver, attaches);
     try_options(self, &driver->model, n_faults);
 }
 

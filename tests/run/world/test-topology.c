@@ -18,9 +18,9 @@
 
 /* Returns: (owned): NULL if there are faults; @faults: (out): (owned) */
 static Scenario *
-load(const char *text, char **faults)
+load(const char *text, const char *const *sets, char **faults)
 {
-    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .set = sets};
     g_autofree char *file = NULL;
     g_autoptr(GPtrArray) found = NULL;
     g_autoptr(GString) all = g_string_new(NULL);
@@ -43,7 +43,7 @@ static Scenario *
 load_well(const char *text)
 {
     g_autofree char *faults = NULL;
-    Scenario *scenario = load(text, &faults);
+    Scenario *scenario = load(text, NULL, &faults);
 
     assert_string_equal(faults, "");
     return scenario;
@@ -109,7 +109,7 @@ scenarios_give_keys(void **state)
             *read_cases[i].nodes == '\0' ? "" : ", ", read_cases[i].nodes,
             *read_cases[i].driver == '\0' ? "" : ", ", read_cases[i].driver);
         g_autofree char *faults = NULL;
-        g_autoptr(Scenario) scenario = load(text, &faults);
+        g_autoptr(Scenario) scenario = load(text, NULL, &faults);
         g_autofree char *found =
             scenario == NULL ? g_strdup(faults) : topology_text(&scenario->drivers[0]);
         if (*expected == '!' ? scenario != NULL || strstr(found, expected + 1) == NULL
@@ -246,6 +246,49 @@ volumes_reach_their_own_segments(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(reach_cases); i++) {
         check_reach(i, "WaitForFirstConsumer");
         check_reach(i, "Immediate");
+    }
+}
+
+/* Two nodes with room for one volume each, and three pods: the scheduler knows the room. */
+static void
+local_volumes_fill_their_nodes(void **state)
+{
+    static const char *const drivers[][2] = {
+        {"topolvm",             "topology.topolvm.io/node"},
+        {"openebs-lvm-localpv", "openebs.io/nodename"     },
+        {"openebs-zfs-localpv", "openebs.io/nodeid"       },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(drivers); i++) {
+        const char *key = drivers[i][1];
+        g_autofree char *driver = g_strdup_printf(
+            "profile: %s, pools: [{topology: {%s: r1-0}, capacity: 1500Mi}, {topology: {%s: r2-0}, "
+            "capacity: 1500Mi}]",
+            drivers[i][0], key, key);
+        const char *const sets[] = {"spec.nodes[0].count=1",
+                                    "spec.nodes[1].count=1",
+                                    "spec.workload=[]",
+                                    "StatefulSet/web.spec.replicas=3",
+                                    "StatefulSet/web.spec.podManagementPolicy=Parallel",
+                                    NULL};
+        g_autofree char *text = g_strdup_printf(reach_text, driver, "WaitForFirstConsumer");
+        g_autofree char *faults = NULL;
+        g_autoptr(Scenario) scenario = load(text, sets, &faults);
+        assert_string_equal(faults, "");
+        g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
+        assert_int_equal(run_execute(run), RUN_DONE);
+        assert_int_equal(run_driver_volumes(run, 0), 2);
+        const Object *refused = NULL;
+        for (uint32_t k = 0; k < objects_n_keys(run_objects(run), KIND_POD); k++) {
+            const Object *pod = api_server_get(cluster_api(run_cluster(run)),
+                                               objects_key_at(run_objects(run), KIND_POD, k));
+            if (!pod_is_ready(POD_CONST(pod))) {
+                assert_null(refused);
+                refused = pod;
+            }
+        }
+        assert_non_null(refused);
     }
 }
 
@@ -403,6 +446,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenarios_give_keys),
         cmocka_unit_test(volumes_reach_their_own_segments),
+        cmocka_unit_test(local_volumes_fill_their_nodes),
         cmocka_unit_test(volumes_need_no_zones),
         cmocka_unit_test(csi_nodes_give_keys_and_limits),
         cmocka_unit_test(registration_leaves_a_dump_alone),

@@ -123,7 +123,8 @@ read_parts(JsonPart object, const PartField *fields, unsigned n_fields, Parsed *
 static gboolean
 is_text(JsonPart part, const char *text)
 {
-    return part.length == strlen(text) && memcmp(part.at, text, part.length) == 0;
+    return part.length == strlen(text) &&
+           (part.length == 0 || memcmp(part.at, text, part.length) == 0);
 }
 
 static gboolean

@@ -251,6 +251,7 @@ body_copy(JsonPart body)
     if (*body.at != '{') /* a JSON patch is a list */
         return g_strndup(body.at, body.length);
     copy = g_string_new(NULL);
-    copy_without(copy, body, (const char *const[]){"status", NULL});
+    gboolean is_node = json_part_is(json_part_get(body, "kind"), "Node");
+    copy_without(copy, body, (const char *const[]){is_node ? "" : "status", NULL});
     return g_string_free(copy, FALSE);
 }

@@ -7,7 +7,8 @@
 void body_facts_read(BodyFacts *self, const WriteKind *kind, JsonPart body, Strings *strings);
 /* The names of a pod's claims, NULL at the end; g_free() them. NULL: none */
 const char **body_claims_of_pod(JsonPart body, Strings *strings);
-/* The text of a body without status, managedFields and the uid. (owned) */
+/* The text of a body without managedFields, and without status but for Nodes, whose size is in it.
+ * Returns: (owned): NULL for none */
 char *body_copy(JsonPart body);
 /* The interned text of a string; NULL for none. */
 const char *body_intern(Strings *strings, JsonPart string);

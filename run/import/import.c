@@ -10,10 +10,12 @@
 #include "run/files/packed.h"
 #include "run/files/result-file.h"
 #include "scrapes.h"
+#include "workload.h"
 #include "yaml-print.h"
 
 #define OBJECTS_FILE "objects.json.xz"
 #define RECORDED_FILE "recorded.json"
+#define WORKLOAD_FILE "workload.json"
 
 /* Without an audit log nobody says how long the recording is: 10 min show what is under way. */
 #define UNTIL_DEFAULT (10 * SIM_MINUTE)
@@ -133,6 +135,7 @@ add_audit(Import *self, GError **error)
     }
     self->until = writes->summary.last - self->start;
     recording_make(self->recorded, writes, self->dumps, self->start, self->report);
+    self->workload = workload_make(writes, self->dumps, self->start, self->pruner, self->report);
     recorded_set_span(self->recorded, api_time_format(self->start, TRUE, buffer), self->until);
     return TRUE;
 }
@@ -187,6 +190,8 @@ make_spec(Import *self, GError **error)
     json_object_set_new(self->spec, "manifests", json_string(OBJECTS_FILE));
     self->drivers = drivers_of_dump(self->first, self->report);
     json_object_set_new(self->spec, "drivers", self->drivers);
+    if (self->workload != NULL)
+        json_object_set_new(self->spec, "workload", json_pack("[{s:s}]", "from", WORKLOAD_FILE));
     set_found(self->spec, "components", flags_of_components(self->first, self->report));
     return flags_of_drivers(self->drivers, self->first, self->options->driver_manifests,
                             self->report, error) &&
@@ -341,6 +346,22 @@ write_report(const Import *self, const char *folder, GError **error)
     return result_file_write(folder, "import.md", plain != NULL ? plain : report, error);
 }
 
+/* One item a line. */
+static gboolean
+write_workload(const Import *self, const char *folder, GError **error)
+{
+    g_autoptr(GString) text = g_string_new("[");
+    const json_t *item;
+    gsize i;
+
+    json_array_foreach(self->workload, i, item) {
+        g_string_append(text, i == 0 ? "\n" : ",\n");
+        json_dump_callback(item, append, text, JSON_COMPACT);
+    }
+    g_string_append(text, "\n]\n");
+    return result_file_write(folder, WORKLOAD_FILE, text->str, error);
+}
+
 gboolean
 import_make(const char *folder, const ImportOptions *options, GError **error)
 {
@@ -356,5 +377,6 @@ import_make(const char *folder, const ImportOptions *options, GError **error)
     if (options->anonymize && !anonymize_all(&self, folder, error))
         return FALSE;
     return write_objects(&self, folder, error) && write_scenario(&self, folder, error) &&
+           (self.workload == NULL || write_workload(&self, folder, error)) &&
            write_report(&self, folder, error);
 }

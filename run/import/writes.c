@@ -7,35 +7,30 @@
 
 /* The kinds whose writes matter, by resource. */
 static const WriteKind kinds[] = {
-    {"pods",                    "Pod",                   KIND_POD,               RECORDED_POD       },
-    {"persistentvolumeclaims",  "PersistentVolumeClaim", KIND_CLAIM,             RECORDED_CLAIM     },
-    {"persistentvolumes",       "PersistentVolume",      KIND_VOLUME,            RECORDED_VOLUME    },
-    {"volumeattachments",       "VolumeAttachment",      KIND_ATTACHMENT,        RECORDED_ATTACHMENT},
-    {"nodes",                   "Node",                  KIND_NODE,              -1                 },
-    {"storageclasses",          "StorageClass",          KIND_STORAGE_CLASS,     -1                 },
-    {"csidrivers",              "CSIDriver",             KIND_CSI_DRIVER,        -1                 },
-    {"statefulsets",            "StatefulSet",           KIND_STATEFUL_SET,      -1                 },
-    {"deployments",             "Deployment",            KIND_DEPLOYMENT,        -1                 },
-    {"replicasets",             "ReplicaSet",            KIND_REPLICA_SET,       -1                 },
-    {"daemonsets",              "DaemonSet",             KIND_DAEMON_SET,        -1                 },
-    {"jobs",                    "Job",                   KIND_JOB,               -1                 },
-    {"poddisruptionbudgets",    "PodDisruptionBudget",   KIND_DISRUPTION_BUDGET, -1                 },
-    {"resourcequotas",          "ResourceQuota",         KIND_RESOURCE_QUOTA,    -1                 },
-    {"limitranges",             "LimitRange",            KIND_LIMIT_RANGE,       -1                 },
-    {"volumesnapshots",         "VolumeSnapshot",        KIND_VOLUME_SNAPSHOT,   -1                 },
-    {"volumesnapshotcontents",  "VolumeSnapshotContent", KIND_SNAPSHOT_CONTENT,  -1                 },
-    {"volumesnapshotclasses",   "VolumeSnapshotClass",   KIND_SNAPSHOT_CLASS,    -1                 },
-    {"volumeattributesclasses", "VolumeAttributesClass", KIND_ATTRIBUTES_CLASS,  -1                 },
+    {"pods",                    "",                        "Pod",                   KIND_POD,               RECORDED_POD   },
+    {"persistentvolumeclaims",  "",                        "PersistentVolumeClaim", KIND_CLAIM,             RECORDED_CLAIM },
+    {"persistentvolumes",       "",                        "PersistentVolume",      KIND_VOLUME,            RECORDED_VOLUME},
+    {"volumeattachments",       "storage.k8s.io",          "VolumeAttachment",      KIND_ATTACHMENT,
+     RECORDED_ATTACHMENT                                                                                                   },
+    {"nodes",                   "",                        "Node",                  KIND_NODE,              -1             },
+    {"storageclasses",          "storage.k8s.io",          "StorageClass",          KIND_STORAGE_CLASS,     -1             },
+    {"csidrivers",              "storage.k8s.io",          "CSIDriver",             KIND_CSI_DRIVER,        -1             },
+    {"statefulsets",            "apps",                    "StatefulSet",           KIND_STATEFUL_SET,      -1             },
+    {"deployments",             "apps",                    "Deployment",            KIND_DEPLOYMENT,        -1             },
+    {"replicasets",             "apps",                    "ReplicaSet",            KIND_REPLICA_SET,       -1             },
+    {"daemonsets",              "apps",                    "DaemonSet",             KIND_DAEMON_SET,        -1             },
+    {"jobs",                    "batch",                   "Job",                   KIND_JOB,               -1             },
+    {"poddisruptionbudgets",    "policy",                  "PodDisruptionBudget",   KIND_DISRUPTION_BUDGET, -1             },
+    {"resourcequotas",          "",                        "ResourceQuota",         KIND_RESOURCE_QUOTA,    -1             },
+    {"limitranges",             "",                        "LimitRange",            KIND_LIMIT_RANGE,       -1             },
+    {"volumesnapshots",         "snapshot.storage.k8s.io", "VolumeSnapshot",        KIND_VOLUME_SNAPSHOT,   -1             },
+    {"volumesnapshotcontents",  "snapshot.storage.k8s.io", "VolumeSnapshotContent",
+     KIND_SNAPSHOT_CONTENT,                                                                                 -1             },
+    {"volumesnapshotclasses",   "snapshot.storage.k8s.io", "VolumeSnapshotClass",   KIND_SNAPSHOT_CLASS,
+     -1                                                                                                                    },
+    {"volumeattributesclasses", "storage.k8s.io",          "VolumeAttributesClass", KIND_ATTRIBUTES_CLASS,
+     -1                                                                                                                    },
 };
-
-const WriteKind *
-write_kind_find(const char *resource)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
-        if (g_str_equal(kinds[i].resource, resource))
-            return &kinds[i];
-    return NULL;
-}
 
 const WriteKind *
 write_kind_named(const char *kind)
@@ -91,7 +86,8 @@ writes_free(Writes *self)
 static gboolean
 is_text(JsonPart part, const char *text)
 {
-    return part.length == strlen(text) && memcmp(part.at, text, part.length) == 0;
+    return part.length == strlen(text) &&
+           (part.length == 0 || memcmp(part.at, text, part.length) == 0);
 }
 
 /* ---- Kubelets ---- */
@@ -249,6 +245,15 @@ take_body(Write *self, const AuditEvent *event, Strings *strings)
         self->uid = body_intern(strings, json_part_string(json_part_get(event->details, "uid")));
 }
 
+static const WriteKind *
+find_kind(const AuditEvent *event)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        if (is_text(event->resource, kinds[i].resource) && is_text(event->group, kinds[i].group))
+            return &kinds[i];
+    return NULL;
+}
+
 static gboolean
 is_kept_whole(const Write *self)
 {
@@ -339,13 +344,13 @@ see_event(const AuditEvent *event, void *data)
             see_failure(self, event, commit_time(event));
         return;
     }
-    const char *resource = body_intern(strings, event->resource);
-    const WriteKind *kind = write_kind_find(resource);
+    const WriteKind *kind = find_kind(event);
     if (kind != NULL)
         add_write(self, event, kind, sender);
     else if (sender->side == SENDER_OUTSIDE && event->received >= self->start)
         import_report_count(self->report, REPORT_LEFT_OUT,
-                            "Writes of people and tools to kinds that no model knows", resource);
+                            "Writes of people and tools to kinds that no model knows",
+                            body_intern(strings, event->resource));
 }
 
 static int

@@ -38,7 +38,7 @@ typedef struct {
 
 /* A kind whose writes matter. */
 typedef struct {
-    const char *resource, *kind;
+    const char *resource, *group, *kind;
     ObjectKind model;
     int recorded; /* RecordedKind; -1: its objects have no recording */
 } WriteKind;
@@ -96,6 +96,5 @@ Writes *writes_read(const char *const *files,
                     GError **error);
 void writes_free(Writes *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Writes, writes_free)
-/* Returns: NULL: no model knows the resource */
-const WriteKind *write_kind_find(const char *resource);
+/* Returns: NULL: its writes do not matter */
 const WriteKind *write_kind_named(const char *kind);

@@ -159,19 +159,21 @@ action_check(SchemaReader *reader, const json_t *value, void *target)
 static void
 workload_check(SchemaReader *reader, const json_t *value, void *target)
 {
-    static const char *const actions[] = {"create", "delete",   "patch", "scale", "drain",    "taint",
-                                          "cordon", "uncordon", "evict", "from",  "setDriver"};
+    static const char *const actions[] = {"create", "delete", "patch",    "scale",
+                                          "drain",  "taint",  "cordon",   "uncordon",
+                                          "evict",  "from",   "setDriver"};
     unsigned n = 0;
 
     action_check(reader, value, target);
     for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++)
         n += json_object_get(value, actions[i]) != NULL;
     if (n != 1)
-        schema_fault(
-            reader,
-            "one of create, delete, patch, scale, evict, drain, taint, cordon, uncordon, setDriver, from",
-            n == 0 ? "nothing is to be done here" : "does %u things at once: make an item of each",
-            n);
+        schema_fault(reader,
+                     "one of create, delete, patch, scale, evict, drain, taint, cordon, uncordon, "
+                     "setDriver, from",
+                     n == 0 ? "nothing is to be done here"
+                            : "does %u things at once: make an item of each",
+                     n);
 }
 
 /* ---- What is expected ---- */

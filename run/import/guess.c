@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "guess.h"
+
+#include <string.h>
+
+#include "models/api/field.h"
+
+/* A dump is taken over some seconds, and its newest time stamp is a little older than itself. */
+#define CREATION_SLACK (2 * SIM_SECOND)
+
+static const Dump *
+dump_at(const Guess *self, unsigned i)
+{
+    return self->dumps->pdata[i];
+}
+
+static gboolean
+was_made_by(const json_t *object, const Write *write)
+{
+    const char *text = dump_meta(object, "creationTimestamp");
+    SimTime time;
+
+    return text != NULL && api_time_parse(text, &time) && ABS(time - write->at) <= CREATION_SLACK;
+}
+
+static void
+say(const Guess *self, const char *reason, const Write *write)
+{
+    g_autofree char *example = g_strdup_printf("%s %s%s%s", write->kind->kind,
+                                               write->namespace != NULL ? write->namespace : "",
+                                               write->namespace != NULL ? "/" : "", write->name);
+
+    import_report_count(self->report, REPORT_GUESSED, reason, example);
+}
+
+/* ---- Objects ---- */
+
+/* The name with "#" for each row of digits: "batch-#". (owned) */
+static char *
+name_pattern(const char *name)
+{
+    GString *pattern = g_string_new(NULL);
+
+    for (; *name != '\0'; name++)
+        if (!g_ascii_isdigit(*name))
+            g_string_append_c(pattern, *name);
+        else if (pattern->len == 0 || pattern->str[pattern->len - 1] != '#')
+            g_string_append_c(pattern, '#');
+    return g_string_free(pattern, FALSE);
+}
+
+/* An object of the same kind and namespace, and of a name that differs in its numbers only. */
+static const json_t *
+find_sibling(const Guess *self, const Write *write)
+{
+    g_autofree char *wanted = name_pattern(write->name);
+    const json_t *object;
+
+    if (strchr(wanted, '#') == NULL)
+        return NULL;
+    for (unsigned i = 0; i < self->dumps->len; i++)
+        for (guint k = 0; (object = dump_next(dump_at(self, i), write->kind->kind, &k)) != NULL;) {
+            g_autofree char *pattern = name_pattern(dump_meta(object, "name"));
+            if (g_str_equal(pattern, wanted) &&
+                g_strcmp0(dump_meta(object, "namespace"), write->namespace) == 0)
+                return object;
+        }
+    return NULL;
+}
+
+/* Replaces @from by @to in all texts of @value. Returns: (owned) */
+static json_t *
+renamed(const json_t *value, const char *from, const char *to)
+{
+    const char *key;
+    json_t *member, *copy;
+    gsize i;
+
+    if (json_is_string(value)) {
+        g_auto(GStrv) parts = g_strsplit(json_string_value(value), from, -1);
+        g_autofree char *text = g_strjoinv(to, parts);
+        return json_string(text);
+    }
+    if (json_is_array(value)) {
+        copy = json_array();
+        json_array_foreach((json_t *)value, i, member)
+            json_array_append_new(copy, renamed(member, from, to));
+        return copy;
+    }
+    if (!json_is_object(value))
+        return json_copy((json_t *)value);
+    copy = json_object();
+    json_object_foreach((json_t *)value, key, member)
+        json_object_set_new(copy, key, renamed(member, from, to));
+    return copy;
+}
+
+/* Drops what controllers added after the creation. */
+static void
+make_new(json_t *object, const Write *write)
+{
+    static const char *const marks[] = {
+        "pv.kubernetes.io/bind-completed",
+        "pv.kubernetes.io/bound-by-controller",
+        "volume.beta.kubernetes.io/storage-provisioner",
+        "volume.kubernetes.io/storage-provisioner",
+        "volume.kubernetes.io/selected-node",
+        "deployment.kubernetes.io/revision",
+        "kubectl.kubernetes.io/restartedAt",
+    };
+    json_t *metadata = json_object_get(object, "metadata");
+    json_t *spec = json_object_get(object, "spec");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(marks); i++)
+        json_object_del(json_object_get(metadata, "annotations"), marks[i]);
+    if (write->kind->model == KIND_CLAIM)
+        json_object_del(spec, "volumeName");
+    else if (write->kind->model == KIND_VOLUME)
+        json_object_del(spec, "claimRef");
+    else if (write->kind->model == KIND_POD)
+        json_object_del(spec, "nodeName");
+    if (write->kind->model == KIND_NODE) {
+        json_object_del(spec, "taints");
+        json_object_del(spec, "unschedulable");
+    }
+}
+
+/* Whether @other is about the same object as @write. */
+static gboolean
+is_same_object(const Write *write, const Write *other)
+{
+    return other->kind == write->kind && other->name == write->name &&
+           other->namespace == write->namespace;
+}
+
+static gboolean
+is_scaling(const Write *write)
+{
+    return write->sender->side == SENDER_OUTSIDE && write->code < 400 &&
+           g_str_equal(write->subresource, "scale");
+}
+
+/* The next scaling of the same workload after @write; SIM_TIME_MAX: there is none. */
+static SimTime
+next_scaling(const Guess *self, const Write *write)
+{
+    const GPtrArray *writes = self->writes->writes;
+
+    for (unsigned i = 0; i < writes->len; i++) {
+        const Write *other = writes->pdata[i];
+        if (other->at > write->at && is_scaling(other) && is_same_object(write, other))
+            return other->at;
+    }
+    return SIM_TIME_MAX;
+}
+
+/* The greatest number that a pod of a StatefulSet had that was created between two times, plus 1.
+ * Of other workloads: how many pods were created. -1: none. @deleted: (out): the least number of a
+ * pod that the StatefulSet deleted, or how many; -1: none */
+static int
+pods_made(const Guess *self, const Write *write, SimTime from, SimTime until, int *deleted)
+{
+    const GPtrArray *writes = self->writes->writes;
+    gboolean is_set = write->kind->model == KIND_STATEFUL_SET;
+    g_autofree char *prefix = g_strconcat(write->name, "-", NULL);
+    int made = -1;
+
+    *deleted = -1;
+    for (unsigned i = 0; i < writes->len; i++) {
+        const Write *pod = writes->pdata[i];
+        gint64 number = 0;
+        if (pod->kind->model != KIND_POD || pod->at < from || pod->at >= until ||
+            pod->code >= 400 || pod->name == NULL || pod->namespace != write->namespace ||
+            *pod->subresource != '\0' || !g_str_has_prefix(pod->name, prefix) ||
+            !g_str_has_suffix(pod->sender->name,
+                              is_set ? "statefulset-controller" : "set-controller"))
+            continue;
+        if (is_set &&
+            !g_ascii_string_to_signed(pod->name + strlen(prefix), 10, 0, 100000, &number, NULL))
+            continue;
+        if (g_str_equal(pod->verb, "create"))
+            made = is_set ? MAX(made, (int)number + 1) : MAX(made, 0) + 1;
+        else if (g_str_equal(pod->verb, "delete"))
+            *deleted = !is_set || *deleted < 0 ? (is_set ? (int)number : MAX(*deleted, 0) + 1)
+                                               : MIN(*deleted, (int)number);
+    }
+    return made;
+}
+
+/* A dump that is younger than a scaling has the later number: count the pods before. */
+static void
+set_first_replicas(const Guess *self, const Write *write, json_t *object, const Dump *dump)
+{
+    SimTime scaled = next_scaling(self, write);
+    json_t *spec = json_object_get(object, "spec");
+    int deleted, made;
+
+    if (json_object_get(spec, "replicas") == NULL || scaled == SIM_TIME_MAX ||
+        scaled > dump->newest)
+        return;
+    made = pods_made(self, write, write->at, scaled, &deleted);
+    if (made >= 0)
+        json_object_set_new(spec, "replicas", json_integer(made));
+    say(self, "Replicas at the creation: as many as there were pods before the first scaling",
+        write);
+}
+
+json_t *
+guess_object(const Guess *self, const Write *write)
+{
+    const json_t *found = NULL;
+    const Dump *dump = NULL;
+    json_t *object;
+
+    for (unsigned i = 0; i < self->dumps->len && dump == NULL; i++) {
+        const json_t *same =
+            dump_find(dump_at(self, i), write->kind->kind, write->namespace, write->name);
+        if (same != NULL && was_made_by(same, write))
+            dump = dump_at(self, i);
+        found = same != NULL ? same : found;
+    }
+    if (dump != NULL) {
+        object = json_deep_copy(found);
+        set_first_replicas(self, write, object, dump);
+        say(self, "Created objects as a later dump has them", write);
+    } else if (found != NULL) {
+        object = json_deep_copy(found);
+        say(self, "Created objects as another one of the same name in a dump", write);
+    } else {
+        found = find_sibling(self, write);
+        if (found == NULL)
+            return NULL;
+        object = renamed(found, dump_meta(found, "name"), write->name);
+        say(self, "Created objects as one of a like name in a dump", write);
+    }
+    make_new(object, write);
+    return object;
+}
+
+/* ---- Scaling ---- */
+
+/* The first dump from @from on that has the object. */
+static const json_t *
+object_after(const Guess *self, const Write *write, SimTime from, SimTime *time)
+{
+    for (unsigned i = 0; i < self->dumps->len; i++) {
+        const json_t *object =
+            dump_find(dump_at(self, i), write->kind->kind, write->namespace, write->name);
+        *time = dump_at(self, i)->newest;
+        if (object != NULL && *time >= from)
+            return object;
+    }
+    *time = SIM_TIME_MAX;
+    return NULL;
+}
+
+/* The last dump before @until that has the object. */
+static const json_t *
+object_before(const Guess *self, const Write *write, SimTime until)
+{
+    const json_t *found = NULL;
+
+    for (unsigned i = 0; i < self->dumps->len && dump_at(self, i)->newest < until; i++) {
+        const json_t *object =
+            dump_find(dump_at(self, i), write->kind->kind, write->namespace, write->name);
+        found = object != NULL ? object : found;
+    }
+    return found;
+}
+
+int
+guess_replicas(const Guess *self, const Write *write)
+{
+    SimTime again = next_scaling(self, write), dumped;
+    const json_t *after = object_after(self, write, write->at, &dumped);
+    const json_t *number = json_object_get(json_object_get(after, "spec"), "replicas");
+    int deleted, made;
+
+    if (json_is_integer(number) && dumped < again) {
+        say(self, "Replicas of a scaling as the next dump has them", write);
+        return (int)json_integer_value(number);
+    }
+    made = pods_made(self, write, write->at, again, &deleted);
+    if (write->kind->model != KIND_STATEFUL_SET || (made < 0 && deleted < 0))
+        return -1;
+    say(self, "Replicas of a scaling by the pods that came or went after it", write);
+    return made >= 0 ? made : deleted;
+}
+
+/* ---- Patches ---- */
+
+/* A merge patch that makes @after of @before. Returns: (owned): NULL: they are equal */
+static json_t *
+difference(const json_t *before, const json_t *after)
+{
+    json_t *patch, *value;
+    const char *key;
+
+    if (json_equal(before, after))
+        return NULL;
+    if (!json_is_object(before) || !json_is_object(after))
+        return after == NULL ? json_null() : json_deep_copy(after);
+    patch = json_object();
+    json_object_foreach((json_t *)after, key, value) {
+        json_t *changed = difference(json_object_get(before, key), value);
+        if (changed != NULL)
+            json_object_set_new(patch, key, changed);
+    }
+    json_object_foreach((json_t *)before, key, value) {
+        if (json_object_get(after, key) == NULL)
+            json_object_set_new(patch, key, json_null());
+    }
+    return patch;
+}
+
+/* Fields of spec that people set; of workloads all but the replicas are theirs. */
+static void
+keep_own_fields(json_t *spec, ObjectKind kind)
+{
+    static const char *const of_claims[] = {"resources", "volumeAttributesClassName", NULL};
+    static const char *const of_nodes[] = {"unschedulable", NULL};
+    const char *const *own = kind == KIND_CLAIM ? of_claims : kind == KIND_NODE ? of_nodes : NULL;
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_del(spec, "replicas");
+    json_object_foreach_safe(spec, next, key, value)
+    {
+        if (own != NULL && !g_strv_contains(own, key))
+            json_object_del(spec, key);
+    }
+}
+
+/* How often somebody outside had changed the node's mark before: kubectl turns it on and off. */
+static gboolean
+is_cordoned_before(const Guess *self, const Write *write)
+{
+    const GPtrArray *writes = self->writes->writes;
+    const json_t *first = dump_find(dump_at(self, 0), "Node", NULL, write->name);
+    gboolean is_cordoned =
+        json_is_true(json_object_get(json_object_get(first, "spec"), "unschedulable"));
+
+    for (unsigned i = 0; i < writes->len && writes->pdata[i] != write; i++) {
+        const Write *other = writes->pdata[i];
+        if (is_same_object(write, other) && other->at >= dump_at(self, 0)->newest &&
+            other->sender == write->sender && g_str_equal(other->verb, "patch") &&
+            *other->subresource == '\0' && other->code < 400 && *other->query == '\0')
+            is_cordoned = !is_cordoned;
+    }
+    return is_cordoned;
+}
+
+static json_t *
+guess_restart(const Guess *self, const Write *write)
+{
+    char buffer[API_TIME_BUFFER];
+
+    say(self, "Changes by kubectl rollout: taken for a restart", write);
+    return json_pack("{s:{s:{s:{s:{s:s}}}}}", "spec", "template", "metadata", "annotations",
+                     "kubectl.kubernetes.io/restartedAt",
+                     api_time_format(write->received, FALSE, buffer));
+}
+
+json_t *
+guess_patch(const Guess *self, const Write *write)
+{
+    SimTime time;
+    const json_t *before = object_before(self, write, write->at);
+    const json_t *after = object_after(self, write, write->at, &time);
+    gboolean is_kubectl = g_str_equal(write->sender->name, "kubectl");
+    json_t *spec;
+
+    if (strstr(write->query, "fieldManager=kubectl-rollout") != NULL)
+        return guess_restart(self, write);
+    /* Only cordon and uncordon name no field manager. */
+    if (write->kind->model == KIND_NODE && is_kubectl && *write->query == '\0') {
+        say(self, "Changes of nodes by kubectl: taken for cordon and uncordon in turn", write);
+        return json_pack("{s:{s:b}}", "spec", "unschedulable", !is_cordoned_before(self, write));
+    }
+    if (before == NULL || after == NULL)
+        return NULL;
+    spec = difference(json_object_get(before, "spec"), json_object_get(after, "spec"));
+    if (spec == NULL)
+        return NULL;
+    keep_own_fields(spec, write->kind->model);
+    if (json_object_size(spec) == 0) {
+        json_decref(spec);
+        return NULL;
+    }
+    say(self, "Changes as the difference between the dumps before and after", write);
+    return json_pack("{s:o}", "spec", spec);
+}

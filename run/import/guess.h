@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "dump.h"
+#include "writes.h"
+
+/* What a request of an audit log without bodies had in it: from dumps before and after it, and from
+ * what the controllers did then. */
+
+typedef struct {
+    const Writes *writes;
+    const GPtrArray *dumps; /* of Dump, the oldest first */
+    ImportReport *report;
+} Guess;
+
+/* The object that a request created. Returns: (owned): NULL: no dump knows it or one like it */
+json_t *guess_object(const Guess *self, const Write *write);
+/* The replicas that a workload was scaled to. Returns: -1: nothing tells */
+int guess_replicas(const Guess *self, const Write *write);
+/* The merge patch that a request was. Returns: (owned): NULL: nothing tells */
+json_t *guess_patch(const Guess *self, const Write *write);

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload.h"
+
+#include <string.h>
+
+#include "guess.h"
+#include "models/api/field.h"
+
+typedef struct {
+    Guess guess;
+    const Writes *writes;
+    const GPtrArray *dumps;
+    const Dump *first;
+    SimTime start;
+    Pruner *pruner;
+    ImportReport *report;
+    json_t *items;
+    GHashTable
+        *pods; /* "namespace/name" -> Made (owned): pods with a drawn name, made in the log */
+    GHashTable *known; /* "Kind namespace/name" of objects that exist in the scenario */
+} Workload;
+
+/* A pod of a controller that draws its name: in a run it has another one. */
+typedef struct {
+    char *pattern;
+    const char *node; /* NULL: not known */
+} Made;
+
+static void
+made_free(void *data)
+{
+    Made *self = data;
+
+    g_free(self->pattern);
+    g_free(self);
+}
+
+static void
+count(Workload *self, ReportPart part, const char *reason, const Write *write)
+{
+    g_autofree char *example = g_strdup_printf(
+        "%s %s/%s%s%s%s%s by %s", write->verb, write->kind->resource,
+        write->name != NULL ? write->name : "?", *write->subresource != '\0' ? "/" : "",
+        write->subresource, write->namespace != NULL ? " in " : "",
+        write->namespace != NULL ? write->namespace : "", write->sender->name);
+
+    import_report_count(self->report, part, reason, example);
+}
+
+static void
+leave_out(Workload *self, const char *reason, const Write *write)
+{
+    count(self, REPORT_LEFT_OUT, reason, write);
+}
+
+/* ---- Items ---- */
+
+static json_t *
+target_of(const Write *write)
+{
+    json_t *target = json_pack("{s:s}", "kind", write->kind->kind);
+
+    if (write->namespace != NULL)
+        json_object_set_new(target, "namespace", json_string(write->namespace));
+    if (write->name != NULL)
+        json_object_set_new(target, "name", json_string(write->name));
+    return target;
+}
+
+/* Takes @what. */
+static void
+add_item(Workload *self, const Write *write, const char *action, json_t *what)
+{
+    char text[48];
+    json_t *item = json_object();
+    SimTime since = write->received - self->start;
+
+    g_snprintf(text, sizeof text, "%" G_GINT64_FORMAT ".%06" G_GINT64_FORMAT "s",
+               MAX(since, 0) / SIM_SECOND, MAX(since, 0) % SIM_SECOND / 1000);
+    json_object_set_new(item, "at", json_string(text));
+    json_object_set_new(item, action, what);
+    if (write->code >= 400)
+        json_object_set_new(item, "code", json_integer(write->code));
+    json_array_append_new(self->items, item);
+}
+
+static char *
+known_key(const char *kind, const char *namespace, const char *name)
+{
+    return g_strdup_printf("%s %s/%s", kind, namespace != NULL ? namespace : "", name);
+}
+
+static void
+know(Workload *self, const char *kind, const char *namespace, const char *name)
+{
+    g_hash_table_add(self->known, known_key(kind, namespace, name));
+}
+
+static gboolean
+is_known(Workload *self, const Write *write)
+{
+    g_autofree char *key = known_key(write->kind->kind, write->namespace, write->name);
+
+    return g_hash_table_contains(self->known, key);
+}
+
+/* ---- Creates ---- */
+
+/* Owners are objects of the real cluster, or of kinds without a model: a garbage collector would
+ * delete the new object at once. */
+static void
+clean_object(Workload *self, json_t *object, const Write *write)
+{
+    static const char *const drops[] = {"uid",          "resourceVersion", "creationTimestamp",
+                                        "generation",   "generateName",    "deletionTimestamp",
+                                        "managedFields"};
+    json_t *metadata = json_object_get(object, "metadata");
+    json_t *ref = json_object_get(json_object_get(object, "spec"), "claimRef");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(drops); i++)
+        json_object_del(metadata, drops[i]);
+    json_object_del(ref, "uid");
+    json_object_del(ref, "resourceVersion");
+    if (json_object_get(metadata, "ownerReferences") != NULL) {
+        json_object_del(metadata, "ownerReferences");
+        count(self, REPORT_GUESSED,
+              "Created objects have lost their owners, which the run does not have", write);
+    }
+    if (write->kind->model != KIND_NODE)
+        json_object_del(object, "status");
+    pruner_object(self->pruner, object);
+}
+
+static json_t *
+body_of(const char *text)
+{
+    return text == NULL ? NULL : json_part_parse(JSON_PART(text));
+}
+
+static void
+take_create(Workload *self, const Write *write)
+{
+    json_t *object = body_of(write->code < 400 ? write->response : NULL);
+
+    if (object == NULL || json_object_get(object, "spec") == NULL) {
+        json_t *asked = body_of(write->request);
+        if (asked != NULL && json_object_get(json_object_get(asked, "metadata"), "name") != NULL) {
+            json_decref(object);
+            object = asked;
+        } else {
+            json_decref(asked);
+        }
+    }
+    if (object == NULL && write->name != NULL)
+        object = guess_object(&self->guess, write);
+    if (object == NULL || write->name == NULL) {
+        leave_out(self, "Created objects that no dump knows, and that the log has no body of",
+                  write);
+        json_decref(object);
+        return;
+    }
+    if (json_object_get(object, "kind") == NULL)
+        json_object_set_new(object, "kind", json_string(write->kind->kind));
+    if (json_object_get(object, "apiVersion") == NULL)
+        json_object_set_new(object, "apiVersion",
+                            json_string(kind_class(write->kind->model)->api_version));
+    clean_object(self, object, write);
+    know(self, write->kind->kind, write->namespace, write->name);
+    add_item(self, write, "create", json_pack("{s:o}", "manifest", object));
+}
+
+/* ---- Deletes and evictions ---- */
+
+/* A parameter of the request's URI. Returns: (owned): NULL: it has none */
+static char *
+query_value(const Write *write, const char *name)
+{
+    g_autoptr(GHashTable) all = g_uri_parse_params(write->query, -1, "&", G_URI_PARAMS_NONE, NULL);
+
+    return all == NULL ? NULL : g_strdup(g_hash_table_lookup(all, name));
+}
+
+static void
+set_grace(const Write *write, json_t *what)
+{
+    json_t *options = body_of(write->request);
+    const json_t *inner = json_object_get(options, "deleteOptions");
+    const json_t *grace = json_object_get(inner != NULL ? inner : options, "gracePeriodSeconds");
+    g_autofree char *text = query_value(write, "gracePeriodSeconds");
+
+    if (json_is_integer(grace))
+        json_object_set_new(what, "gracePeriodSeconds", json_integer(json_integer_value(grace)));
+    else if (text != NULL)
+        json_object_set_new(what, "gracePeriodSeconds",
+                            json_integer(g_ascii_strtoll(text, NULL, 10)));
+    json_decref(options);
+}
+
+/* The name that a pod of the recording has in a run. */
+static void
+set_pod_name(Workload *self, const Write *write, json_t *what, gboolean wants_one)
+{
+    g_autofree char *key = g_strdup_printf("%s/%s", write->namespace, write->name);
+    const Made *made = write->kind->model == KIND_POD ? g_hash_table_lookup(self->pods, key) : NULL;
+
+    if (made == NULL)
+        return;
+    json_object_set_new(what, "name", json_string(made->pattern));
+    if (made->node != NULL)
+        json_object_set_new(what, "node", json_string(made->node));
+    if (wants_one)
+        json_object_set_new(what, "one", json_true());
+    count(self, REPORT_GUESSED,
+          "Pods whose name a controller draws: a pod of the same controller on the same node",
+          write);
+}
+
+static gboolean
+orphans(const Write *write)
+{
+    json_t *options = body_of(write->request);
+    g_autofree char *text = query_value(write, "propagationPolicy");
+    const char *policy = json_string_value(json_object_get(options, "propagationPolicy"));
+    gboolean does = g_strcmp0(policy != NULL ? policy : text, "Orphan") == 0;
+
+    json_decref(options);
+    return does;
+}
+
+static void
+take_delete(Workload *self, const Write *write)
+{
+    json_t *what;
+
+    if (orphans(write)) {
+        leave_out(self, "Deletes that keep what the object owns (Orphan)", write);
+        return;
+    }
+    what = target_of(write);
+    set_grace(write, what);
+    set_pod_name(self, write, what, TRUE);
+    add_item(self, write, "delete", what);
+}
+
+static void
+take_collection(Workload *self, const Write *write)
+{
+    g_autofree char *selector = query_value(write, "labelSelector");
+    json_t *what;
+
+    if (selector != NULL && *selector != '\0') {
+        leave_out(self, "Deletes by label, of which the log does not tell the objects", write);
+        return;
+    }
+    what = target_of(write);
+    json_object_set_new(what, "name", json_string("*"));
+    set_grace(write, what);
+    add_item(self, write, "delete", what);
+}
+
+static void
+take_eviction(Workload *self, const Write *write)
+{
+    json_t *what = json_pack("{s:s, s:s}", "namespace", write->namespace, "name", write->name);
+
+    set_grace(write, what);
+    set_pod_name(self, write, what, FALSE);
+    add_item(self, write, "evict", what);
+}
+
+/* ---- Changes ---- */
+
+/* What the object has now where the patch changed it. Lists are taken as a whole, and so are not
+ * merged by their keys. */
+static json_t *
+merge_patch_of(const json_t *patch, const json_t *now)
+{
+    json_t *merged, *value;
+    const char *key;
+
+    if (!json_is_object(patch) || !json_is_object(now))
+        return now == NULL ? json_null() : json_deep_copy(now);
+    merged = json_object();
+    json_object_foreach((json_t *)patch, key, value) {
+        if (*key != '$') /* directives of strategic merge patches */
+            json_object_set_new(merged, key, merge_patch_of(value, json_object_get(now, key)));
+    }
+    return merged;
+}
+
+/* Of a JSON patch: what the object has now at a path, up to the first index of a list. */
+static void
+add_path(json_t *merged, const char *path, const json_t *now)
+{
+    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+    json_t *place = merged;
+
+    for (unsigned i = 1; parts[0] != NULL && parts[i] != NULL; i++) {
+        g_autofree char *slash = g_strjoinv("/", g_strsplit(parts[i], "~1", -1));
+        const json_t *next = json_object_get(now, slash);
+        if (parts[i + 1] == NULL || !json_is_object(next)) {
+            json_object_set_new(place, slash, next == NULL ? json_null() : json_deep_copy(next));
+            return;
+        }
+        if (json_object_get(place, slash) == NULL)
+            json_object_set_new(place, slash, json_object());
+        place = json_object_get(place, slash);
+        now = next;
+    }
+}
+
+static json_t *
+patch_from_operations(const json_t *operations, const json_t *now)
+{
+    json_t *merged = json_object(), *operation;
+    gsize i;
+
+    json_array_foreach((json_t *)operations, i, operation) {
+        const char *path = json_string_value(json_object_get(operation, "path"));
+        const char *from = json_string_value(json_object_get(operation, "from"));
+        if (path != NULL)
+            add_path(merged, path, now);
+        if (from != NULL)
+            add_path(merged, from, now);
+    }
+    return merged;
+}
+
+/* Keys that the object of a dump had and that are gone after an update. */
+static void
+add_removed(json_t *patch, const json_t *before, const json_t *now)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)before, key, value) {
+        if (json_object_get(now, key) == NULL)
+            json_object_set_new(patch, key, json_null());
+    }
+}
+
+static json_t *
+patch_from_update(Workload *self, const Write *write, const json_t *now)
+{
+    json_t *patch = json_pack("{s:{}, s:O?}", "metadata", "spec", json_object_get(now, "spec"));
+    json_t *metadata = json_object_get(patch, "metadata");
+    const json_t *before = dump_find(self->first, write->kind->kind, write->namespace, write->name);
+    static const char *const maps[] = {"labels", "annotations"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(maps); i++) {
+        const json_t *map = json_object_get(json_object_get(now, "metadata"), maps[i]);
+        json_t *changed = map == NULL ? json_object() : json_deep_copy(map);
+        add_removed(changed, json_object_get(json_object_get(before, "metadata"), maps[i]), map);
+        json_object_set_new(metadata, maps[i], changed);
+    }
+    json_t *spec = json_deep_copy(json_object_get(patch, "spec"));
+    add_removed(spec, json_object_get(before, "spec"), json_object_get(now, "spec"));
+    json_object_set_new(patch, "spec", spec);
+    return patch;
+}
+
+/* Members that the API server and the controllers set. */
+static void
+clean_patch(Workload *self, json_t *patch)
+{
+    static const char *const drops[] = {"uid",        "resourceVersion", "creationTimestamp",
+                                        "generation", "ownerReferences", "managedFields",
+                                        "name",       "namespace"};
+    static const char *const sections[] = {"labels", "annotations"};
+    json_t *metadata = json_object_get(patch, "metadata");
+
+    json_object_del(patch, "status");
+    json_object_del(patch, "apiVersion");
+    json_object_del(patch, "kind");
+    for (unsigned i = 0; i < G_N_ELEMENTS(drops); i++)
+        json_object_del(metadata, drops[i]);
+    pruner_object(self->pruner, patch);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sections); i++)
+        if (json_object_size(json_object_get(metadata, sections[i])) == 0 &&
+            !json_is_null(json_object_get(metadata, sections[i])))
+            json_object_del(metadata, sections[i]);
+    if (metadata != NULL && json_object_size(metadata) == 0)
+        json_object_del(patch, "metadata");
+}
+
+/* Returns: (owned): NULL: nothing tells */
+static json_t *
+patch_of(Workload *self, const Write *write)
+{
+    json_t *asked = body_of(write->request), *now = body_of(write->response), *patch;
+
+    if (write->response == NULL && asked == NULL)
+        return guess_patch(&self->guess, write);
+    if (g_str_equal(write->verb, "update"))
+        patch = patch_from_update(self, write, now != NULL ? now : asked);
+    else if (now == NULL)
+        patch = json_is_array(asked) ? NULL : json_incref(asked);
+    else if (json_is_array(asked))
+        patch = patch_from_operations(asked, now);
+    else
+        patch = asked == NULL ? patch_from_update(self, write, now) : merge_patch_of(asked, now);
+    json_decref(asked);
+    json_decref(now);
+    return patch;
+}
+
+/* kubectl cordon and uncordon. */
+static gboolean
+take_cordon(Workload *self, const Write *write, const json_t *patch)
+{
+    const json_t *spec = json_object_get(patch, "spec");
+    const json_t *mark = json_object_get(spec, "unschedulable");
+
+    if (write->kind->model != KIND_NODE || mark == NULL || json_object_size(spec) != 1 ||
+        json_object_size(patch) != 1)
+        return FALSE;
+    add_item(self, write, json_is_true(mark) ? "cordon" : "uncordon",
+             json_pack("{s:s}", "node", write->name));
+    return TRUE;
+}
+
+static void
+take_change(Workload *self, const Write *write)
+{
+    if (write->code == 201) { /* server-side apply of a new object */
+        take_create(self, write);
+        return;
+    }
+    json_t *patch = patch_of(self, write);
+    if (patch == NULL) {
+        leave_out(self, "Changes that neither the log nor a dump tells", write);
+        return;
+    }
+    clean_patch(self, patch);
+    if (json_object_size(patch) == 0) {
+        leave_out(self, "Changes of what no model reads", write);
+    } else if (!take_cordon(self, write, patch)) {
+        json_t *what = target_of(write);
+        json_object_set(what, "patch", patch);
+        add_item(self, write, "patch", what);
+    }
+    json_decref(patch);
+}
+
+static void
+take_scale(Workload *self, const Write *write)
+{
+    json_t *asked = body_of(write->response != NULL ? write->response : write->request);
+    const json_t *number = json_object_get(json_object_get(asked, "spec"), "replicas");
+    int replicas = json_is_integer(number) ? (int)json_integer_value(number)
+                                           : guess_replicas(&self->guess, write);
+
+    json_decref(asked);
+    if (replicas < 0) {
+        leave_out(self, "Scaling to a number that neither the log nor a dump tells", write);
+        return;
+    }
+    json_t *what = target_of(write);
+    json_object_set_new(what, "replicas", json_integer(replicas));
+    add_item(self, write, "scale", what);
+}
+
+/* ---- One write ---- */
+
+/* A node that joins is made by its own kubelet; all else comes from outside. */
+static gboolean
+is_workload(const Write *write)
+{
+    if (write->kind->model == KIND_NODE && write->sender->node != NULL)
+        return g_str_equal(write->verb, "create") && write->code < 400;
+    return write->sender->side == SENDER_OUTSIDE && !g_str_equal(write->verb, "get");
+}
+
+/* A run refuses what is not there or is there already, or what a budget forbids; not what a real
+ * cluster forbids for other reasons. */
+static gboolean
+is_same_failure(const Write *write)
+{
+    gboolean creates = g_str_equal(write->verb, "create");
+
+    return write->code == 404 || (write->code == 409 && creates) || write->code == 429;
+}
+
+static gboolean
+is_in_dump(const Workload *self, const Write *write)
+{
+    return write->at < self->start || (write->resource_version > 0 &&
+                                       write->resource_version <= self->first->resource_version);
+}
+
+/* Names that the scenario will know: made by controllers, the checks find them. */
+static gboolean
+is_target_there(Workload *self, const Write *write)
+{
+    return write->code >= 400 || is_known(self, write) ||
+           dump_find(self->first, write->kind->kind, write->namespace, write->name) != NULL;
+}
+
+static void
+take_write(Workload *self, const Write *write)
+{
+    gboolean creates = g_str_equal(write->verb, "create");
+    gboolean is_whole = *write->subresource == '\0';
+    g_autofree char *dry_run = query_value(write, "dryRun");
+
+    if (dry_run != NULL) {
+        leave_out(self, "Requests that only ask what would happen (dryRun)", write);
+    } else if (write->code >= 400 && !is_same_failure(write)) {
+        leave_out(self, "Requests that the cluster refused for reasons that a run does not have",
+                  write);
+    } else if (creates && is_whole) {
+        take_create(self, write);
+    } else if (g_str_equal(write->verb, "deletecollection")) {
+        take_collection(self, write);
+    } else if (write->name == NULL) {
+        leave_out(self, "Requests without a name", write);
+    } else if (creates && !g_str_equal(write->subresource, "eviction")) {
+        leave_out(self, "Sub-resources that no model has", write);
+    } else if (!is_target_there(self, write) && write->code != 201) {
+        leave_out(self, "Requests about objects that neither a dump nor the workload has", write);
+    } else if (creates) {
+        take_eviction(self, write);
+    } else if (g_str_equal(write->subresource, "scale")) {
+        take_scale(self, write);
+    } else if (!is_whole) {
+        leave_out(self, "Sub-resources that no model has", write);
+    } else if (g_str_equal(write->verb, "delete")) {
+        take_delete(self, write);
+    } else {
+        take_change(self, write);
+    }
+}
+
+/* ---- What controllers made ---- */
+
+/* "web-5f85df69d4-kmddg" of a Deployment has another hash in a run, too. */
+static char *
+pattern_of(const Write *write)
+{
+    const char *name = write->name, *dash = strrchr(name, '-');
+    g_autofree char *owner = dash == NULL ? NULL : g_strndup(name, (gsize)(dash - name));
+    const char *hash = owner == NULL ? NULL : strrchr(owner, '-');
+
+    if (owner == NULL)
+        return NULL;
+    if (g_str_equal(write->sender->name, "replicaset-controller") && hash != NULL)
+        return g_strdup_printf("%.*s-*-?????", (int)(hash - owner), owner);
+    return g_strdup_printf("%s-?????", owner);
+}
+
+static void
+see_made(Workload *self, const Write *write)
+{
+    gboolean is_pod = write->kind->model == KIND_POD;
+
+    if (write->code >= 400 || write->name == NULL || write->sender->side == SENDER_OUTSIDE)
+        return;
+    g_autofree char *key = g_strdup_printf("%s/%s", write->namespace, write->name);
+    Made *made = is_pod ? g_hash_table_lookup(self->pods, key) : NULL;
+    if (made != NULL && made->node == NULL)
+        made->node = write->body.node != NULL ? write->body.node : write->sender->node;
+    if (!g_str_equal(write->verb, "create") || *write->subresource != '\0')
+        return;
+    know(self, write->kind->kind, write->namespace, write->name);
+    gboolean is_drawn = is_pod && !g_str_equal(write->sender->name, "statefulset-controller");
+    char *pattern = is_drawn ? pattern_of(write) : NULL;
+    if (pattern == NULL)
+        return;
+    made = g_new0(Made, 1);
+    made->pattern = pattern;
+    g_hash_table_insert(self->pods, g_steal_pointer(&key), made);
+}
+
+json_t *
+workload_make(const Writes *writes,
+              const GPtrArray *dumps,
+              SimTime start,
+              Pruner *pruner,
+              ImportReport *report)
+{
+    Workload self = {
+        .guess = {writes, dumps, report},
+        .writes = writes,
+        .dumps = dumps,
+        .first = dumps->pdata[0],
+        .start = start,
+        .pruner = pruner,
+        .report = report,
+        .items = json_array(),
+        .pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, made_free),
+        .known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+    };
+
+    for (unsigned i = 0; i < writes->writes->len; i++) {
+        const Write *write = writes->writes->pdata[i];
+        if (is_in_dump(&self, write))
+            continue;
+        see_made(&self, write);
+        if (is_workload(write))
+            take_write(&self, write);
+    }
+    import_report_say(report, REPORT_TAKEN, "Workload: %zu requests of people and tools.",
+                      json_array_size(self.items));
+    g_hash_table_unref(self.pods);
+    g_hash_table_unref(self.known);
+    return self.items;
+}

@@ -121,7 +121,7 @@ append_pod(GString *text,
     g_string_append(text, "]}\n");
 }
 
-/* What differs between the dumps. */
+/* What differs between the dumps. The labels of the DaemonSet's pods count as in DS-32. */
 typedef struct {
     const char *name;
     const char *annotations;      /* of the DaemonSet */

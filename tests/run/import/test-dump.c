@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <cmocka.h>
+#include <glib/gstdio.h>
+
+#include "models/api/field.h"
+#include "run/files/packed.h"
+#include "run/import/anonymize.h"
+#include "run/import/dump.h"
+#include "run/import/prune.h"
+
+/* Dumps are read whole or refused with file and line, whatever is in them. */
+
+static char *folder;
+
+/* Returns: (owned): its path */
+static char *
+put(const char *name, const char *text)
+{
+    char *path = g_build_filename(folder, name, NULL);
+
+    assert_true(g_file_set_contents(path, text, -1, NULL));
+    return path;
+}
+
+static int
+make_folder(void **state)
+{
+    (void)state;
+    folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
+    return folder == NULL;
+}
+
+static int
+remove_folder(void **state)
+{
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    const char *name;
+
+    (void)state;
+    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *path = g_build_filename(folder, name, NULL);
+        g_unlink(path);
+    }
+    g_rmdir(folder);
+    g_free(folder);
+    return 0;
+}
+
+#define UID(n) "\"uid\": \"00000000-0000-4000-8000-00000000000" n "\""
+#define META(name, n) "\"metadata\": {\"name\": \"" name "\", " UID(n) "}"
+#define NODE(name, n) "{\"apiVersion\": \"v1\", \"kind\": \"Node\", " META(name, n) "}"
+#define CLAIM(name, n)                                                                             \
+    "{\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": "      \
+    "\"" name "\", \"namespace\": \"shop\", \"creationTimestamp\": \"2026-01-0" n                  \
+    "T00:00:00Z\", " UID(n) "}}"
+#define LIST(items) "{\"apiVersion\": \"v1\", \"items\": [" items "], \"kind\": \"List\"}"
+#define SYSTEM(n) "{\"apiVersion\": \"v1\", \"kind\": \"Namespace\", " META("kube-system", n) "}"
+
+/* ---- One file ---- */
+
+static const struct {
+    const char *what, *text;
+    unsigned n;        /* objects that are taken */
+    const char *fault; /* behind the file's name; NULL: none */
+    const char *left;  /* reason of something left out; NULL: none */
+} texts[] = {
+    {"a list",                                                     LIST(NODE("a",                                                       "1") "," CLAIM("c","2")),                    2,    NULL, NULL},
+    {"one object",                                                        NODE("a",                                                                                                                           "1"),1,NULL,NULL},
+    {"two values",                                                        NODE("a",                                                                                                                       "1") "\n" NODE("b","2"),                                                            2,                                                                                                                                                                                                                               NULL, NULL},
+    {"a bare array",                                                        "[" NODE("a",                                                                                                                          "1") "," NODE("b","2") "]",2,NULL, NULL},
+    {"a list in a list",LIST(LIST(NODE("a","1")) "," NODE("b","2")),2,                                                                NULL, NULL},
+    {"kind in the list",
+     "{\"items\": [{" META("a",                                                                                                              "1") "}], \"kind\": \"NodeList\", \"apiVersion\": \"v1\"}",1,             NULL,
+     NULL},
+    {"YAML",
+     "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\napiVersion: v1\nkind: List\nitems:\n- "
+     "apiVersion: v1\n  kind: Node\n  metadata: {name: b}\n",                                                                                                                       2,NULL,NULL},
+    {"brackets in texts",                                                           "[" NODE("a]}\\\"",                                                                                                                          "1") "]",1,NULL,NULL},
+    {"the same twice",                                                           LIST(NODE("a",    "1") "," NODE("a","1")),1,NULL,
+     "Objects that a file has twice"},
+    {"a uid twice",                                                    LIST(NODE("a","1") "," NODE("b","1")),1,NULL,
+     "A second object with the uid of another"},
+    {"a name twice",LIST(NODE("a",                                    "1") "," NODE("a","2")),                                                 1,                                                                             NULL,
+     "A second object of one name, with another uid"},
+    {"an unknown kind",                                                            "{\"apiVersion\": \"v1\", \"kind\": \"Service\", " META("a",                                                                                                                   "1") "}",0,
+     NULL,                        "Service, which has no effect on storage"},
+    {"a custom resource",
+     "{\"apiVersion\": \"acme.com/v1\", \"kind\": \"Node\", " META("a",                                                                                         "1") "}",0,NULL,
+     "Node of acme.com/v1, a version that no model knows"},
+    {"nothing",                                                       "",                                                                                                                         0,":1: the file is empty",NULL},
+    {"space"," \n\n",0,":1: the file is empty",NULL},
+    {"cut off",                                          "{\"items\": [\n" NODE("a",                                                                 "1") ",\n{\"kind\": \"No",0,
+     ":3: the file ends in the middle",NULL},
+    {"cut between items",                                                            "{\"items\": [\n" NODE("a",                                                                                                                       "1") ",\n",0,
+     ":3: the file ends in the middle",NULL},
+    {"no JSON in an item",                                                            "{\"items\": [\n{\n\"kind\" \"Node\"}]}",                                                                                                                         0, ":3: ':' expected",                                                                                                                                          NULL                                                                                                                                                                                                                                                                                                                                                     },
+    {"words among items",                                                            "{\"items\": [\n" NODE("a",                                                                                                                       "1") ",\nnull]}",0,
+     ":3: expected an object in JSON",                                                                                                     NULL},
+    {"an item is a list",                                                        "{\"items\": [\n[]\n]}",                                                                                                                           0,":2: expected an object of Kubernetes",NULL},
+    {"other JSON",                            "\n{\"users\": 3}",                                                                                           0,":2: has no kind: not an object of Kubernetes",NULL                     },
+    {"no kind",                                          "{\"items\": [\n{\"metadata\": {\"name\": \"a\"}}]}",                                                                                                         0,
+     ":2: has no kind: not an object of Kubernetes",NULL},
+    {"no name",                                                           "\n{\"apiVersion\": \"v1\", \"kind\": \"Node\"}",                                                                                                  0,
+     ":2: the object has no metadata.name",NULL},
+    {"too many brackets",                                                           "]",0,":1:",           NULL                                                                                                                                                                                                                                        },
+    {"more after the end",                                                           NODE("a","1") "}",0,":1: a bracket closes nothing",NULL},
+    {"other YAML",                                                           "- a\n- b\n",                                                                                    0,":1: expected an object of Kubernetes",                                                                                                                                   NULL                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           },
+    {"no YAML",                                                           "a: [\n",                                                                                             0,":",NULL                                                                                                                                                      },
+};
+
+static void
+texts_are_read_or_refused(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autofree char *path = put("dump", texts[i].text);
+        const char *const files[] = {path, NULL};
+        g_autoptr(ImportReport) report = import_report_new();
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GPtrArray) dumps = dumps_read(files, report, &error);
+        if (texts[i].fault != NULL) {
+            g_autofree char *expected = g_strconcat(path, texts[i].fault, NULL);
+            if (dumps != NULL || !g_str_has_prefix(error->message, expected))
+                fail_msg("%s: %s", texts[i].what, error != NULL ? error->message : "read");
+            continue;
+        }
+        if (dumps == NULL)
+            fail_msg("%s: %s", texts[i].what, error->message);
+        const Dump *dump = dumps->pdata[0];
+        if (dump->objects->len != texts[i].n)
+            fail_msg("%s: %u objects", texts[i].what, dump->objects->len);
+        if (texts[i].left != NULL &&
+            import_report_counted(report, REPORT_LEFT_OUT, texts[i].left) != 1)
+            fail_msg("%s: not reported", texts[i].what);
+    }
+}
+
+static void
+any_cut_of_a_dump_is_told(void **state)
+{
+    static const char text[] = LIST(NODE("a", "1") "," CLAIM("\\\"{[", "2"));
+
+    (void)state;
+    for (gsize n = 0; n < strlen(text); n++) {
+        g_autofree char *cut = g_strndup(text, n);
+        g_autofree char *path = put("cut", cut);
+        const char *const files[] = {path, NULL};
+        g_autoptr(ImportReport) report = import_report_new();
+        g_autoptr(GError) error = NULL;
+        assert_null(dumps_read(files, report, &error));
+        assert_true(g_str_has_prefix(error->message, path));
+    }
+}
+
+static void
+deep_nesting_is_refused(void **state)
+{
+    g_autoptr(GString) text = g_string_new("{\"items\": [\n");
+
+    (void)state;
+    for (unsigned i = 0; i < 100000; i++)
+        g_string_append(text, "{\"a\": ");
+    g_autofree char *path = put("deep", text->str);
+    const char *const files[] = {path, NULL};
+    g_autoptr(ImportReport) report = import_report_new();
+    g_autoptr(GError) error = NULL;
+    assert_null(dumps_read(files, report, &error));
+    assert_non_null(strstr(error->message, "deep:2: more than 1000 brackets"));
+}
+
+/* ---- Several files ---- */
+
+static const struct {
+    const char *what;
+    const char *files[4];
+    const char *dumps; /* the numbers of objects in each; NULL: refused */
+} several[] = {
+    {"parts of one",            {LIST(NODE("a", "1")), LIST(CLAIM("c", "2"))},                      "2"  },
+    {"two times",               {LIST(CLAIM("c", "2") "," CLAIM("d", "3")), LIST(CLAIM("c", "2"))}, "1 2"},
+    {"parts of two times",
+     {LIST(CLAIM("c", "2")), LIST(NODE("a", "1")), LIST(NODE("a", "1")),
+      LIST(CLAIM("c", "2") "," CLAIM("d", "3"))},
+     "2 3"                                                                                               },
+    {"one cluster",
+     {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("1") "," CLAIM("d", "3"))},
+     "2"                                                                                                 },
+    {"another cluster",
+     {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("9") "," CLAIM("d", "3"))},
+     NULL                                                                                                },
+    {"another cluster's nodes",
+     {LIST(NODE("a", "1") "," CLAIM("c", "2")), LIST(NODE("a", "9") "," CLAIM("d", "3"))},
+     NULL                                                                                                },
+    {"a file for each node",    {NODE("a", "1"), NODE("b", "2"), CLAIM("c", "3")},                  "3"  },
+};
+
+static void
+files_are_parts_or_times(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(several); i++) {
+        const char *files[5] = {NULL};
+        g_autoptr(ImportReport) report = import_report_new();
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GString) counts = g_string_new(NULL);
+        for (unsigned j = 0; j < 4 && several[i].files[j] != NULL; j++) {
+            g_autofree char *name = g_strdup_printf("part-%u", j);
+            files[j] = put(name, several[i].files[j]);
+        }
+        g_autoptr(GPtrArray) dumps = dumps_read(files, report, &error);
+        for (unsigned j = 0; dumps != NULL && j < dumps->len; j++)
+            g_string_append_printf(counts, "%s%u", j > 0 ? " " : "",
+                                   ((const Dump *)dumps->pdata[j])->objects->len);
+        if (dumps == NULL && several[i].dumps != NULL)
+            fail_msg("%s: %s", several[i].what, error->message);
+        if (dumps == NULL)
+            assert_non_null(strstr(error->message, "are dumps of different clusters"));
+        else if (several[i].dumps == NULL || strcmp(counts->str, several[i].dumps) != 0)
+            fail_msg("%s: %s", several[i].what, counts->str);
+        for (unsigned j = 0; files[j] != NULL; j++)
+            g_free((char *)files[j]);
+    }
+}
+
+static void
+newest_time_stamp(void **state)
+{
+    static const struct {
+        const char *object, *newest;
+    } cases[] = {
+        {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\"}", "2026-01-01T00:00:05Z"},
+        {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\", \"managedFields\": [{\"time\": "
+         "\"2026-01-01T00:00:09Z\"}]}",                                                   "2026-01-01T00:00:09Z"                                             },
+        {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\", \"deletionTimestamp\": "
+         "\"2026-01-01T00:01:00Z\", \"deletionGracePeriodSeconds\": 30}",                                                  "2026-01-01T00:00:30Z"                           },
+        {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\"}, \"status\": {\"conditions\": "
+         "[{\"lastHeartbeatTime\": \"2026-01-01T00:00:05.5Z\"}]}","2026-01-01T00:00:05.500000Z"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *text = g_strdup_printf(
+            "{\"apiVersion\": \"v1\", \"kind\": \"Node\", \"metadata\": {\"name\": \"a\", %s}",
+            cases[i].object);
+        g_autofree char *path = put("times", text);
+        const char *const files[] = {path, NULL};
+        g_autoptr(ImportReport) report = import_report_new();
+        g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
+        SimTime expected;
+        assert_non_null(dumps);
+        assert_true(api_time_parse(cases[i].newest, &expected));
+        assert_int_equal(((const Dump *)dumps->pdata[0])->newest, expected);
+    }
+}
+
+/* ---- Packed files ---- */
+
+static void
+pack(const char *path, int filter, const char *text)
+{
+    struct archive *archive = archive_write_new();
+    struct archive_entry *entry = archive_entry_new();
+
+    assert_int_equal(archive_write_add_filter(archive, filter), ARCHIVE_OK);
+    archive_write_set_format_raw(archive);
+    archive_write_set_bytes_in_last_block(archive, 1);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    assert_int_equal(archive_write_open_filename(archive, path), ARCHIVE_OK);
+    assert_int_equal(archive_write_header(archive, entry), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(archive, text, strlen(text)), strlen(text));
+    assert_int_equal(archive_write_close(archive), ARCHIVE_OK);
+    archive_entry_free(entry);
+    archive_write_free(archive);
+}
+
+/* Lines of many lengths, of more than one block in all. (owned) */
+static char *
+many_lines(void)
+{
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < 3000; i++)
+        g_string_append_printf(text, "%u %.*s\n", i, (int)(i % 400),
+                               "................................................................"
+                               "................................................................"
+                               "................................................................");
+    return g_string_free(text, FALSE);
+}
+
+static void
+packed_files_read_alike(void **state)
+{
+    static const int filters[] = {ARCHIVE_FILTER_NONE, ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_XZ,
+                                  ARCHIVE_FILTER_ZSTD};
+    g_autofree char *text = many_lines();
+    g_autofree char *path = g_build_filename(folder, "packed", NULL);
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(filters); i++) {
+        g_autofree char *read = NULL, *cut = NULL;
+        g_autoptr(GString) lines = g_string_new(NULL);
+        g_autoptr(GError) error = NULL;
+        const char *line;
+        gsize length, packed_length;
+        pack(path, filters[i], text);
+        assert_true(packed_get_contents(path, &read, &length, NULL));
+        assert_string_equal(read, text);
+        g_autoptr(PackedFile) file = packed_file_open(path, NULL);
+        while (packed_file_line(file, &line, &length, 1000, &error) > 0)
+            g_string_append_printf(lines, "%.*s\n", (int)length, line);
+        assert_null(error);
+        assert_string_equal(lines->str, text);
+        assert_int_equal(packed_file_n_lines(file), 3000);
+        if (filters[i] == ARCHIVE_FILTER_NONE)
+            continue;
+        g_clear_pointer(&read, g_free);
+        assert_true(g_file_get_contents(path, &cut, &packed_length, NULL));
+        assert_true(g_file_set_contents(path, cut, (gssize)packed_length / 2, NULL));
+        assert_false(packed_get_contents(path, &read, &length, &error));
+        assert_true(g_str_has_prefix(error->message, path));
+    }
+}
+
+static void
+long_lines_are_refused(void **state)
+{
+    g_autofree char *path = put("long", "short\na longer line\n");
+    g_autoptr(PackedFile) file = packed_file_open(path, NULL);
+    g_autoptr(GError) error = NULL;
+    const char *line;
+    gsize length;
+
+    (void)state;
+    assert_int_equal(packed_file_line(file, &line, &length, 6, &error), 1);
+    assert_int_equal(packed_file_line(file, &line, &length, 6, &error), -1);
+    assert_non_null(strstr(error->message, "long:2: the line is longer than 6 bytes"));
+}
+
+static void
+xz_is_read_back(void **state)
+{
+    g_autofree char *text = many_lines(), *read = NULL;
+    g_autofree char *path = g_build_filename(folder, "xz", NULL);
+    g_autoptr(GBytes) packed = packed_xz(text, strlen(text), NULL);
+    gsize length;
+    const char *bytes = g_bytes_get_data(packed, &length);
+
+    (void)state;
+    assert_true(length < strlen(text) / 10);
+    assert_true(g_file_set_contents(path, bytes, (gssize)length, NULL));
+    assert_true(packed_get_contents(path, &read, NULL, NULL));
+    assert_string_equal(read, text);
+}
+
+/* ---- What is dropped ---- */
+
+/* CANARY stands where nothing may come through. */
+static const char *const secretive[] = {
+    "{\"apiVersion\": \"v1\", \"kind\": \"Secret\", \"metadata\": {\"name\": \"s\", \"labels\": "
+    "{\"a\": \"CANARY\"}}, \"data\": {\"a\": \"CANARY\"}, \"stringData\": {\"a\": \"CANARY\"}}",
+    "{\"kind\": \"Pod\", \"metadata\": {\"name\": \"p\", \"annotations\": {\"acme.com/token\": "
+    "\"CANARY\", \"kubectl.kubernetes.io/last-applied-configuration\": \"CANARY\"}, "
+    "\"managedFields\": [{\"manager\": \"CANARY\"}]}}",
+    "{\"kind\": \"Pod\", \"spec\": {\"containers\": [{\"name\": \"c\", \"env\": [{\"value\": "
+    "\"CANARY\"}], \"envFrom\": [\"CANARY\"], \"command\": [\"CANARY\"], \"args\": "
+    "[\"--password=CANARY\"]}]}}",
+    "{\"kind\": \"Pod\", \"spec\": {\"initContainers\": [{\"name\": \"c\", \"args\": "
+    "[\"CANARY\"]}], \"ephemeralContainers\": [{\"args\": [\"CANARY\"]}], \"imagePullSecrets\": "
+    "[{\"name\": \"CANARY\"}]}}",
+    "{\"kind\": \"Pod\", \"spec\": {\"containers\": [{\"livenessProbe\": {\"httpGet\": "
+    "{\"httpHeaders\": [{\"value\": \"CANARY\"}]}}, \"lifecycle\": {\"exec\": \"CANARY\"}}]}}",
+    "{\"kind\": \"Pod\", \"status\": {\"podIP\": \"CANARY\", \"containerStatuses\": [{\"imageID\": "
+    "\"CANARY\", \"lastState\": {\"terminated\": {\"message\": \"CANARY\"}}}]}}",
+    "{\"kind\": \"Deployment\", \"spec\": {\"template\": {\"metadata\": {\"annotations\": "
+    "{\"vault/secret\": \"CANARY\"}}, \"spec\": {\"containers\": [{\"env\": \"CANARY\"}]}}}}",
+    "{\"kind\": \"ControllerRevision\", \"data\": {\"spec\": {\"template\": {\"spec\": "
+    "{\"containers\": [{\"env\": \"CANARY\"}]}}}}}",
+    "{\"kind\": \"Deployment\", \"metadata\": {\"annotations\": {\"kubernetes.io/change-cause\": "
+    "\"CANARY\"}}}",
+    "{\"kind\": \"Node\", \"status\": {\"addresses\": [\"CANARY\"], \"images\": [\"CANARY\"]}}",
+};
+
+static void
+secrets_are_dropped(void **state)
+{
+    g_autoptr(ImportReport) report = import_report_new();
+    g_autoptr(Pruner) pruner = pruner_new(report);
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(secretive); i++) {
+        json_t *object = json_loads(secretive[i], 0, NULL);
+        assert_non_null(object);
+        pruner_object(pruner, object);
+        g_autofree char *text = json_dumps(object, JSON_COMPACT);
+        if (strstr(text, "CANARY") != NULL)
+            fail_msg("%s", text);
+        json_decref(object);
+    }
+}
+
+static json_t *
+pruned_template(Pruner *pruner, const char *kind, const char *env, const char *path)
+{
+    g_autofree char *text = g_strdup_printf(
+        "{\"kind\": \"%s\", \"%s\": {%s\"template\": {\"spec\": {\"containers\": [{\"name\": "
+        "\"c\", \"env\": \"%s\"}]}}%s}}",
+        kind, path, *path == 'd' ? "\"spec\": {" : "", env, *path == 'd' ? "}" : "");
+    json_t *object = json_loads(text, 0, NULL), *spec = json_object_get(object, path);
+
+    assert_non_null(object);
+    pruner_object(pruner, object);
+    if (*path == 'd')
+        spec = json_object_get(spec, "spec");
+    json_t *template = json_incref(json_object_get(spec, "template"));
+    json_decref(object);
+    return template;
+}
+
+static void
+templates_stay_equal_and_different(void **state)
+{
+    g_autoptr(ImportReport) report = import_report_new();
+    g_autoptr(Pruner) pruner = pruner_new(report);
+    json_auto_t *deployed = pruned_template(pruner, "Deployment", "two", "spec");
+    json_auto_t *old = pruned_template(pruner, "ReplicaSet", "one", "spec");
+    json_auto_t *new = pruned_template(pruner, "ReplicaSet", "two", "spec");
+    json_auto_t *revised = pruned_template(pruner, "ControllerRevision", "two", "data");
+
+    (void)state;
+    assert_true(json_equal(deployed, new));
+    assert_false(json_equal(deployed, old));
+    assert_true(json_equal(deployed, revised));
+}
+
+/* ---- Stand-ins ---- */
+
+static void
+stand_ins_fit_each_other(void **state)
+{
+    g_autoptr(Anonymizer) anonymizer = anonymizer_new();
+    json_auto_t *value = json_pack(
+        "{s:{s:s, s:s, s:{s:s, s:s}}, s:s, s:s, s:s, s:s, s:s}", "metadata", "name", "web-0",
+        "generateName", "web-", "labels", "kubernetes.io/hostname", "node-acme", "acme.com/team",
+        "web", "claim", "data-web-0", "image", "10.1.2.3:5000/web:1.2", "message", "acme is down",
+        "volume", "pvc-41075652-492c-491b-bf47-b1dd64f94e0e", "kind", "Pod");
+    json_auto_t *expected =
+        json_pack("{s:{s:s, s:s, s:{s:s, s:s}}, s:s, s:s, s:s, s:s, s:s}", "metadata", "name",
+                  "w5-0", "generateName", "w5-", "labels", "kubernetes.io/hostname", "node-w1",
+                  "w1.w2/w4", "w5", "claim", "w3-w5-0", "image", "w0:5000/w5:1.2", "message",
+                  "message 1", "volume", "pvc-41075652-492c-491b-bf47-b1dd64f94e0e", "kind", "Pod");
+
+    (void)state;
+    anonymizer_see(anonymizer, value);
+    json_auto_t *replaced = anonymizer_replace(anonymizer, value);
+    g_autofree char *text = json_dumps(replaced, JSON_COMPACT);
+    if (!json_equal(replaced, expected))
+        fail_msg("%s", text);
+    g_autofree char *sentence = anonymizer_sentence(anonymizer, "Driver web.acme is not known.");
+    assert_string_equal(sentence, "Driver w5.w1 is not known.");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_read_or_refused),
+        cmocka_unit_test(any_cut_of_a_dump_is_told),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(files_are_parts_or_times),
+        cmocka_unit_test(newest_time_stamp),
+        cmocka_unit_test(packed_files_read_alike),
+        cmocka_unit_test(long_lines_are_refused),
+        cmocka_unit_test(xz_is_read_back),
+        cmocka_unit_test(secrets_are_dropped),
+        cmocka_unit_test(templates_stay_equal_and_different),
+        cmocka_unit_test(stand_ins_fit_each_other),
+    };
+
+    return cmocka_run_group_tests_name("run/import/dump", tests, make_folder, remove_folder);
+}

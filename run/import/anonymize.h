@@ -22,11 +22,8 @@ void anonymizer_keep(Anonymizer *self, const char *text);
 void anonymizer_see(Anonymizer *self, const json_t *value);
 /* A VolumeAttachment's name is a checksum of names: the one of the stand-ins takes its place. For
  * each of the cluster's, after the last anonymizer_see(). @handle: of its volume */
-void anonymizer_see_attachment(Anonymizer *self,
-                               const char *name,
-                               const char *handle,
-                               const char *driver,
-                               const char *node);
+void anonymizer_see_attachment(
+    Anonymizer *self, const char *name, const char *handle, const char *driver, const char *node);
 /* Replaces the words of all texts and keys in @value, but for enumerations, times, quantities and
  * keys of Kubernetes. Returns: (owned) */
 json_t *anonymizer_replace(Anonymizer *self, const json_t *value);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+#include "continue.h"
+#include "tests/soak/invariants.h"
+
+/* A cluster that runs: what kubectl prints of it at an instant is the start of a second one. What
+ * happens there must end as well as in the first: pods are ready, what objects tell is so in the
+ * drivers, and nothing is left behind. */
+
+#define HAPPENS_AT "300s"
+#define COUNT_FROM (290 * SIM_SECOND) /* by then what was under way is over */
+
+#define CREATE(manifest) "  - {at: " HAPPENS_AT ", create: {manifest: " manifest "}}\n"
+#define DELETE(kind, name) "  - {at: 400s, delete: {kind: " kind ", name: " name "}}\n"
+#define REMOVE(claim) "  - {at: 600s, delete: {kind: PersistentVolumeClaim, name: " claim "}}\n"
+#define SCALE_DOWN(name) "  - {at: " HAPPENS_AT ", scale: {name: " name ", replicas: 0}}\n"
+#define GROW(claim)                                                                                \
+    "  - {at: " HAPPENS_AT ", patch: {kind: PersistentVolumeClaim, name: " claim                   \
+    ", patch: {spec: {resources: {requests: {storage: 3Gi}}}}}}\n"
+#define FAULT(what, after)                                                                         \
+    "  faults: [{at: " HAPPENS_AT ", nodeOfPod: web-1, do: " what ", restartAfter: " after "}]\n"
+
+/* What is added to the end of the file running.yaml: its workload goes on. */
+static const char restart[] =
+    "  - {at: " HAPPENS_AT ", patch: {kind: StatefulSet, name: web, patch: "
+    "{spec: {template: {metadata: {annotations: {restartedAt: now}}}}}}}\n";
+static const char drain[] = "  - {at: " HAPPENS_AT ", drain: {nodeOfPod: web-1}}\n"
+                            "  - {at: 500s, uncordon: {nodeOfPod: web-0}}\n";
+static const char expansion[] = GROW("d-web-0") GROW("d-web-1") GROW("raw") GROW("d-late-0");
+static const char snapshot[] = CREATE(
+    "{apiVersion: snapshot.storage.k8s.io/v1, kind: VolumeSnapshot, metadata: {name: s}, "
+    "spec: {volumeSnapshotClassName: snap, source: {persistentVolumeClaimName: d-web-0}}}")
+    CREATE(
+        "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: copy}, spec: "
+        "{accessModes: [ReadWriteOnce], storageClassName: disk, resources: {requests: {storage: "
+        "4Gi}}, dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}}}")
+        CREATE("{apiVersion: v1, kind: Pod, metadata: {name: copy}, spec: {containers: [{name: c, "
+               "image: i, volumeMounts: [{name: d, mountPath: /d}]}], volumes: [{name: d, "
+               "persistentVolumeClaim: {claimName: copy}}]}}");
+static const char end[] = SCALE_DOWN("web") SCALE_DOWN("late") DELETE("Pod", "one")
+    DELETE("Pod", "raw") DELETE("VolumeSnapshot", "first") DELETE("StatefulSet", "web")
+        DELETE("StatefulSet", "late") REMOVE("d-web-0") REMOVE("d-web-1") REMOVE("d-web-2")
+            REMOVE("d-late-0") REMOVE("d-late-1") REMOVE("raw") REMOVE("shared");
+
+static const struct {
+    const char *name, *lines;
+    gboolean is_end; /* everything is deleted */
+} cases[] = {
+    {"nothing",  "",             FALSE        },
+    {"restart",  restart,        FALSE        },
+    {"reboot",   FAULT("reboot", "1m"),         FALSE},
+    {"power-off",          FAULT("power-off",              "10m"), FALSE},
+    {"stop-kubelet",     FAULT("stop-kubelet",                   "2m"),                   FALSE},
+    {"drain",     drain,FALSE},
+    {"expansion", expansion,               FALSE                                     },
+    {"snapshot", snapshot,FALSE},
+    {"the end",  end,                TRUE                                                         },
+};
+
+/* When the first cluster is stopped, in seconds: at rest, then with more and more under way. */
+static const double instants[] = {80,   90.3,  90.7,  91.05, 91.2,  91.5,  91.8, 92.05,
+                                  92.7, 93.4,  94.3,  94.9,  95.6,  96.4,  97.7, 98.6,
+                                  99.8, 101.2, 103.9, 107.3, 111.1, 118.2, 150};
+
+/* ---- Calls ---- */
+
+typedef struct {
+    Run *run;
+    SimTime from;
+    unsigned n[CSI_N_METHODS];
+} Calls;
+
+static void
+count(void *data, const CsiCallRecord *record)
+{
+    Calls *calls = data;
+
+    if (sim_now(run_sim(calls->run)) >= calls->from)
+        calls->n[record->request->method]++;
+}
+
+static void
+count_calls(Calls *calls, Run *run, SimTime from)
+{
+    const CsiObserver observer = {.started = count, .data = calls};
+
+    *calls = (Calls){.run = run, .from = from};
+    for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++)
+        csi_driver_add_observer(cluster_driver(run_cluster(run), i), &observer);
+}
+
+/* Where pods come on other nodes than in the first cluster, other volumes are on a node that a
+ * fault hits, and a volume may stay attached or staged; and DeleteVolume is tried until nothing has
+ * the volume attached. Then it only counts whether there was such a call. */
+static const uint32_t depends_on_places =
+    1 << CSI_NODE_PUBLISH_VOLUME | 1 << CSI_NODE_UNPUBLISH_VOLUME | 1 << CSI_DELETE_VOLUME;
+static const uint32_t not_compared =
+    1 << CSI_CONTROLLER_PUBLISH_VOLUME | 1 << CSI_CONTROLLER_UNPUBLISH_VOLUME |
+    1 << CSI_NODE_STAGE_VOLUME | 1 << CSI_NODE_UNSTAGE_VOLUME | 1 << CSI_NODE_GET_CAPABILITIES;
+
+static unsigned
+compare_calls(const Calls *expected, const Calls *got, const char *name, double at)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < CSI_N_METHODS; i++) {
+        gboolean is_same = (depends_on_places & 1u << i) != 0
+                               ? (expected->n[i] > 0) == (got->n[i] > 0)
+                               : expected->n[i] == got->n[i];
+        if ((not_compared & 1u << i) != 0 || is_same)
+            continue;
+        print_message("%s, stopped at %g s: %u times %s, not %u\n", name, at, got->n[i],
+                      csi_method_name(i), expected->n[i]);
+        n++;
+    }
+    return n;
+}
+
+/* ---- Two clusters ---- */
+
+/* Returns: (owned): the file, with these lines at its end */
+static char *
+write_file(const char *lines)
+{
+    g_autofree char *source =
+        g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests/run/world/running.yaml", NULL);
+    g_autofree char *text = NULL, *longer = NULL;
+    char *file = NULL;
+    int descriptor = g_file_open_tmp("start-XXXXXX.yaml", &file, NULL);
+
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    assert_true(g_file_get_contents(source, &text, NULL, NULL));
+    longer = g_strconcat(text, lines, NULL);
+    assert_true(g_file_set_contents(file, longer, -1, NULL));
+    return file;
+}
+
+static unsigned
+finish(Run *run, Invariants *invariants, gboolean is_end, const char *name, double at)
+{
+    run_execute(run);
+    if (is_end)
+        invariants_check_empty(invariants);
+    else
+        invariants_check_ready(invariants);
+    invariants_check_settled(invariants);
+    if (*invariants_faults(invariants) == '\0')
+        return 0;
+    print_message("%s, stopped at %g s:\n%s", name, at, invariants_faults(invariants));
+    return 1;
+}
+
+static unsigned
+go_on(unsigned which, const char *file, const Scenario *scenario, double at)
+{
+    const RunOptions options = {.seed = 1};
+    const char *name = cases[which].name;
+    SimTime instant = (SimTime)(at * SIM_SECOND);
+    g_autofree const char **nodes = g_new0(const char *, scenario->n_actions + 1);
+    g_autoptr(Run) run = run_new(scenario, &options, NULL);
+    g_autoptr(Invariants) first = invariants_new(run);
+    g_autoptr(GError) error = NULL;
+    Calls expected, got;
+
+    count_calls(&expected, run, COUNT_FROM);
+    run_advance(run, instant);
+    g_autoptr(Rest) rest = rest_new(file, run, nodes);
+    assert_non_null(rest);
+    unsigned n = finish(run, first, cases[which].is_end, name, 0);
+    g_autoptr(Run) second = run_new(rest->scenario, &options, &error);
+    assert_non_null(second);
+    g_autoptr(Invariants) invariants = invariants_new(second);
+    count_calls(&got, second, COUNT_FROM - instant);
+    return n + finish(second, invariants, cases[which].is_end, name, at) +
+           compare_calls(&expected, &got, name, at);
+}
+
+static void
+it_ends_well(void **state)
+{
+    unsigned which = *(const unsigned *)*state, n = 0;
+    g_autofree char *file = write_file(cases[which].lines);
+    g_autoptr(Scenario) scenario = load_scenario(file);
+
+    assert_non_null(scenario);
+    for (unsigned i = 0; i < G_N_ELEMENTS(instants); i++)
+        n += go_on(which, file, scenario, instants[i]);
+    g_unlink(file);
+    assert_int_equal(n, 0);
+}
+
+int
+main(void)
+{
+    static unsigned numbers[G_N_ELEMENTS(cases)];
+    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        numbers[i] = i;
+        tests[i] = (struct CMUnitTest){
+            .name = cases[i].name, .test_func = it_ends_well, .initial_state = &numbers[i]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,11 +2,33 @@
 #include "workload-private.h"
 
 static const char *const strategy_words[] = {"RollingUpdate", "Recreate", NULL};
+
+/* The API server defaults rollingUpdate only for RollingUpdate: the table has it behind the type. */
+static void
+strategy_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    Deployment *deployment = (Deployment *)((char *)field - offsetof(Deployment, recreate));
+    const char *text = json_string_value(value);
+
+    deployment->recreate = g_strcmp0(text, "Recreate") == 0;
+    if (deployment->recreate)
+        deployment->max_surge.is_set = deployment->max_unavailable.is_set = FALSE;
+    else if (g_strcmp0(text, "RollingUpdate") != 0)
+        api_parser_unsupported(parser, value, strategy_words);
+}
+
+static json_t *
+strategy_to_json(const void *field)
+{
+    return json_string(strategy_words[*(const uint32_t *)field]);
+}
+
 static const FieldType strategy_type = {
     .name = "deployment strategy",
     .size = sizeof(uint32_t),
     .equal = field_u32_equal,
-    .words = strategy_words,
+    .parse = strategy_parse,
+    .to_json = strategy_to_json,
 };
 
 static const Field deployment_fields[] = {

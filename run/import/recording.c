@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "body-facts.h"
+#include "links.h"
 #include "models/api/field.h"
 
 /* One object at a time by its name: an incarnation ends when it is gone or made anew. */
@@ -24,8 +25,10 @@ typedef struct {
     const Dump *first;
     SimTime start;
     ImportReport *report;
-    GHashTable *live; /* "kind namespace/name" -> Live (owned) */
-    GHashTable *sets; /* "namespace/name" of ReplicaSets that a Deployment made */
+    GHashTable *live;   /* "kind namespace/name" -> Live (owned) */
+    GHashTable *sets;   /* "namespace/name" of ReplicaSets that a Deployment made */
+    GHashTable *told;   /* node -> SimTime *: its last status from the attach/detach controller */
+    GHashTable *places; /* attachment -> node: as kubelets asked for them */
     GString *key;
 } Recording;
 
@@ -42,14 +45,6 @@ static Live *
 find_live(Recording *self, RecordedKind kind, const char *namespace, const char *name)
 {
     return g_hash_table_lookup(self->live, key_of(self, kind, namespace, name));
-}
-
-static const char *
-claim_text(Recording *self, const char *namespace, const char *name)
-{
-    g_autofree char *text = g_strdup_printf("%s/%s", namespace, name);
-
-    return recorded_text(self->recorded, text);
 }
 
 /* "Deployment/web" for a ReplicaSet of it, else the controller itself. */
@@ -362,6 +357,29 @@ guess_volume(Recording *self, Live *live, const Write *write)
     live->is_settled |= is_status;
 }
 
+/* The attach/detach controller writes an attached volume into the status of its node: a later
+ * status of the attachment is a repetition, an earlier one was an error. */
+static gboolean
+is_told(Recording *self, const Live *live)
+{
+    SimTime attached = live->object->at[RECORDED_ATTACHED];
+    const char *node = live->object->node;
+    const SimTime *told = node != NULL ? g_hash_table_lookup(self->told, node) : NULL;
+
+    return attached != TIME_UNSET && told != NULL && *told - self->start > attached;
+}
+
+static void
+see_node(Recording *self, const Write *write)
+{
+    if (is_sender(write, "attachdetach-controller") && is_on(write, "patch", "status") &&
+        write->name != NULL) {
+        SimTime *told = g_new(SimTime, 1);
+        *told = write->at;
+        g_hash_table_insert(self->told, (char *)write->name, told);
+    }
+}
+
 static void
 guess_attachment(Recording *self, Live *live, const Write *write)
 {
@@ -373,7 +391,8 @@ guess_attachment(Recording *self, Live *live, const Write *write)
         return;
     else if (is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource == '\0')
         move(self, live, RECORDED_DETACHED, write->at);
-    else if (!is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource != '\0')
+    else if (!is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource != '\0' &&
+             !is_told(self, live))
         move(self, live, RECORDED_ATTACHED, write->at);
 }
 
@@ -417,6 +436,8 @@ see_write(Recording *self, const Write *write)
     int kind = write->kind->recorded;
     gboolean creates = is_on(write, "create", "");
 
+    if (write->kind->model == KIND_NODE)
+        see_node(self, write);
     if (kind < 0) {
         if (creates && write->kind->model == KIND_REPLICA_SET && write->name != NULL &&
             is_sender(write, "deployment-controller"))
@@ -428,6 +449,8 @@ see_write(Recording *self, const Write *write)
     Live *live = live_of(self, write);
     if (creates)
         see(self, live, created_time[kind], write->at);
+    if (creates && kind == RECORDED_ATTACHMENT)
+        set_text(self, &live->object->node, g_hash_table_lookup(self->places, write->name));
     if (creates && kind == RECORDED_POD && !write->has_body && live->object->workload == NULL) {
         g_autofree char *owner = guess_owner(write);
         if (owner != NULL)
@@ -443,40 +466,6 @@ see_write(Recording *self, const Write *write)
         see_facts(self, live, write);
     else
         guesses[kind](self, live, write);
-}
-
-/* Volumes know their claims, attachments their volumes: fills in what is missing of either. */
-static void
-link_objects(Recording *self)
-{
-    const GPtrArray *objects = recorded_objects(self->recorded);
-    g_autoptr(GHashTable) claims = g_hash_table_new(g_str_hash, g_str_equal);
-
-    for (unsigned i = 0; i < objects->len; i++) {
-        const RecordedObject *object = objects->pdata[i];
-        if (object->kind == RECORDED_CLAIM && object->volume != NULL)
-            g_hash_table_insert(claims, (char *)object->volume,
-                                (char *)claim_text(self, object->namespace, object->name));
-        if (object->kind == RECORDED_VOLUME && object->claim != NULL)
-            g_hash_table_insert(claims, (char *)object->name, (char *)object->claim);
-    }
-    for (unsigned i = 0; i < objects->len; i++) {
-        RecordedObject *object = objects->pdata[i];
-        const char *volume = object->kind == RECORDED_VOLUME       ? object->name
-                             : object->kind == RECORDED_ATTACHMENT ? object->volume
-                                                                   : NULL;
-        if (volume != NULL && object->claim == NULL)
-            object->claim = g_hash_table_lookup(claims, volume);
-        for (unsigned k = 0; volume != NULL && object->claim == NULL && k < self->dumps->len; k++) {
-            const json_t *dumped =
-                dump_find(self->dumps->pdata[k], "PersistentVolume", NULL, volume);
-            const json_t *ref = json_object_get(json_object_get(dumped, "spec"), "claimRef");
-            const char *name = json_string_value(json_object_get(ref, "name"));
-            if (name != NULL)
-                object->claim =
-                    claim_text(self, json_string_value(json_object_get(ref, "namespace")), name);
-        }
-    }
 }
 
 void
@@ -495,13 +484,22 @@ recording_make(Recorded *recorded,
         .report = report,
         .live = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
         .sets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .told = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free),
+        .places = g_hash_table_new(g_str_hash, g_str_equal),
         .key = g_string_new(NULL),
     };
 
+    for (unsigned i = 0; i < writes->writes->len; i++) {
+        const Write *write = writes->writes->pdata[i];
+        if (write->kind->recorded == RECORDED_ATTACHMENT && write->sender->node != NULL)
+            g_hash_table_insert(self.places, (char *)write->name, (char *)write->sender->node);
+    }
     for (unsigned i = 0; i < writes->writes->len; i++)
         see_write(&self, writes->writes->pdata[i]);
-    link_objects(&self);
+    recording_link(recorded, writes, dumps);
     g_hash_table_unref(self.live);
     g_hash_table_unref(self.sets);
+    g_hash_table_unref(self.told);
+    g_hash_table_unref(self.places);
     g_string_free(self.key, TRUE);
 }

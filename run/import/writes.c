@@ -411,6 +411,7 @@ writes_read(const char *const *files,
         return NULL;
     g_ptr_array_sort(self->writes, compare_writes);
     g_array_sort(self->failures, compare_failures);
+    writes_name_pods(self);
     report_summary(&self->summary, report);
     return g_steal_pointer(&self);
 }

@@ -96,5 +96,7 @@ Writes *writes_read(const char *const *files,
                     GError **error);
 void writes_free(Writes *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Writes, writes_free)
+/* pod-names.c: names the pods that the log does not name at their creation. */
+void writes_name_pods(Writes *self);
 /* Returns: NULL: its writes do not matter */
 const WriteKind *write_kind_named(const char *kind);

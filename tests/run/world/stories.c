@@ -5,6 +5,7 @@
 
 #include "models/api/pod.h"
 #include "models/api/snapshot.h"
+#include "models/api/storage.h"
 #include "models/api/volume.h"
 #include "models/api/workload.h"
 #include "models/csi/csi.h"
@@ -17,11 +18,12 @@ typedef struct {
 
 struct Stories {
     Run *run;
-    const char *writer;     /* of the write that is being carried out */
-    GArray *instants;       /* of SimTime */
-    GPtrArray *lines;       /* of Line */
-    GHashTable *plain_of;   /* name or uid of the run -> word without draws */
-    GHashTable *last_calls; /* name -> text, of char *: before stories_begin() */
+    const char *writer;   /* of the write that is being carried out */
+    GArray *instants;     /* of SimTime */
+    GPtrArray *lines;     /* of Line */
+    GHashTable *plain_of; /* name or uid of the run -> word without draws */
+    GHashTable *past;     /* see sort_lines(): before stories_begin(); NULL: nothing */
+    GHashTable *places;   /* volume -> its nodes since stories_begin(), of char * */
     GRegex *words, *times;
 };
 
@@ -69,10 +71,20 @@ plain_pod(const Object *pod)
     return NULL;
 }
 
+static char *
+plain_attachment(const Stories *self, const Attachment *attachment)
+{
+    const char *volume = attachment->volume_name == NULL
+                             ? NULL
+                             : g_hash_table_lookup(self->plain_of, attachment->volume_name);
+
+    return g_strdup_printf("attachment-of-%s", volume != NULL ? volume : attachment->volume_name);
+}
+
 /* What to call an object whose name is drawn or made from a uid. Returns: (owned): NULL: its name
  * is its own */
 static char *
-plain_name(const Object *object)
+plain_name(const Stories *self, const Object *object)
 {
     ObjectKind kind = object_kind(object);
 
@@ -82,8 +94,9 @@ plain_name(const Object *object)
         return plain_pod(object);
     if (kind == KIND_SNAPSHOT_CONTENT)
         return g_str_has_prefix(object_name(object), "snapcontent-") ? g_strdup("content") : NULL;
-    return kind == KIND_ATTACHMENT                      ? g_strdup("attachment")
-           : kind == KIND_STORAGE_CAPACITY              ? g_strdup("capacity")
+    if (kind == KIND_ATTACHMENT)
+        return plain_attachment(self, (const Attachment *)object);
+    return kind == KIND_STORAGE_CAPACITY                ? g_strdup("capacity")
            : kind == KIND_NODE || kind == KIND_CSI_NODE ? g_strdup("node")
                                                         : NULL;
 }
@@ -92,7 +105,7 @@ static void
 learn(Stories *self, const Object *object)
 {
     char uid[OBJECT_UID_BUFFER];
-    char *plain = plain_name(object);
+    char *plain = plain_name(self, object);
 
     call_it(self, object_uid_format(object->uid, uid), g_strdup("uid"));
     if (plain != NULL)
@@ -234,6 +247,22 @@ story_name(const Object *object)
     return g_strdup_printf("%s %s", kind_class(object_kind(object))->kind, object->key->text);
 }
 
+/* Notes where the volumes of a pod that gets a node go. */
+static void
+see_place(Stories *self, const Pod *before, const Pod *after)
+{
+    if (after == NULL || after->node_name == NULL || (before != NULL && before->node_name != NULL))
+        return;
+    for (unsigned i = 0; after->volumes != NULL && i < after->volumes->n_items; i++) {
+        const ObjectKey *claim =
+            pod_claim_key(run_objects(self->run), after, &after->volumes->items[i]);
+        char *volume = g_strdup_printf("pv-of-%s", claim->name);
+        const char *places = g_hash_table_lookup(self->places, volume);
+        g_hash_table_insert(self->places, volume,
+                            g_strconcat(places == NULL ? "" : places, " ", after->node_name, NULL));
+    }
+}
+
 static void
 see_write(void *data, const Object *before, const Object *after)
 {
@@ -248,6 +277,8 @@ see_write(void *data, const Object *before, const Object *after)
         return;
     if (object_kind(object) == KIND_NODE)
         see_node(self, before, after);
+    if (object_kind(object) == KIND_POD)
+        see_place(self, POD_CONST(before), POD_CONST(after));
     /* One write tells of all pods that changed since the last one: how many depends on latencies.
      * The last status is compared as state. */
     if (workload_template(object) != NULL || object_kind(object) == KIND_DISRUPTION_BUDGET) {
@@ -311,7 +342,7 @@ stories_new(Run *run)
     self->instants = g_array_new(FALSE, FALSE, sizeof(SimTime));
     self->lines = g_ptr_array_new_with_free_func(line_free);
     self->plain_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    self->last_calls = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->words = g_regex_new("[A-Za-z0-9][A-Za-z0-9.-]*", G_REGEX_OPTIMIZE, 0, NULL);
     /* also the identity that a provisioner gives itself when it starts */
     self->times = g_regex_new("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z|\\d{13}-\\d+-",
@@ -342,7 +373,8 @@ stories_free(Stories *self)
     g_array_unref(self->instants);
     g_ptr_array_unref(self->lines);
     g_hash_table_unref(self->plain_of);
-    g_hash_table_unref(self->last_calls);
+    g_clear_pointer(&self->past, g_hash_table_unref);
+    g_hash_table_unref(self->places);
     g_regex_unref(self->words);
     g_regex_unref(self->times);
     g_free(self);
@@ -366,30 +398,54 @@ stories_instants(const Stories *self)
     return self->instants;
 }
 
-/* The last answer of a call may not be in any object yet: then the call is made again. */
 static void
-keep_last_calls(Stories *self)
+free_story(void *story)
 {
-    g_hash_table_remove_all(self->last_calls);
+    g_ptr_array_unref(story);
+}
+
+/* Appends a line, but no repeat of the last one or of the last two: a loop of retries turns more
+ * often or less. */
+static void
+append(GPtrArray *story, const char *text)
+{
+    unsigned n = story->len;
+
+    g_ptr_array_add(story, g_strdup(text));
+    for (unsigned period = 1; period <= 2; period++) {
+        gboolean repeats = n + 1 >= 2 * period;
+        for (unsigned i = 0; repeats && i < period; i++)
+            repeats = g_str_equal(story->pdata[n - i], story->pdata[n - i - period]);
+        if (repeats) {
+            g_ptr_array_set_size(story, (int)(n + 1 - period));
+            return;
+        }
+    }
+}
+
+/* Returns: (owned): the lines of each story: GPtrArray of char * by name and teller */
+static GHashTable *
+sort_lines(const Stories *self)
+{
+    GHashTable *stories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_story);
+
     for (unsigned i = 0; i < self->lines->len; i++) {
         const Line *line = self->lines->pdata[i];
-        if (g_str_equal(line->teller, "calls"))
-            g_hash_table_replace(self->last_calls, stories_plain(self, line->name),
-                                 stories_plain(self, line->text));
+        g_autofree char *key = g_strdup_printf("%s | %s", line->name, line->teller);
+        if (g_hash_table_lookup(stories, key) == NULL)
+            g_hash_table_insert(stories, g_strdup(key), g_ptr_array_new_with_free_func(g_free));
+        append(g_hash_table_lookup(stories, key), line->text);
     }
+    return stories;
 }
 
 void
 stories_begin(Stories *self)
 {
-    keep_last_calls(self);
+    g_clear_pointer(&self->past, g_hash_table_unref);
+    self->past = sort_lines(self);
     g_ptr_array_set_size(self->lines, 0);
-}
-
-const char *
-stories_last_call(const Stories *self, const char *name)
-{
-    return g_hash_table_lookup(self->last_calls, name);
+    g_hash_table_remove_all(self->places);
 }
 
 /* ---- Tables ---- */
@@ -439,48 +495,62 @@ free_text(void *data)
     g_string_free(data, TRUE);
 }
 
-/* Appends a line, but no repeat of the last one or of the last two: a loop of retries turns more
- * often or less. */
-static void
-append(GPtrArray *story, const char *text)
+/* The scheduler draws one of equal nodes. Where that came out differently, a volume may move in one
+ * run and stay in the other. */
+gboolean
+stories_places_differ(const Stories *self, const Stories *other, const char *name)
 {
-    unsigned n = story->len;
+    const char *volume = strstr(name, "pv-of-");
+    g_autofree char *word = volume == NULL ? NULL : g_strndup(volume, strcspn(volume, " |"));
 
-    g_ptr_array_add(story, (char *)text);
-    for (unsigned period = 1; period <= 2; period++) {
-        gboolean repeats = n + 1 >= 2 * period;
-        for (unsigned i = 0; repeats && i < period; i++)
-            repeats = g_str_equal(story->pdata[n - i], story->pdata[n - i - period]);
-        if (repeats) {
-            g_ptr_array_set_size(story, (int)(n + 1 - period));
-            return;
-        }
+    return word != NULL && g_strcmp0(g_hash_table_lookup(self->places, word),
+                                     g_hash_table_lookup(other->places, word)) != 0;
+}
+
+/* Returns: how many of the first lines of @story are the last ones of @past, but not the first ones
+ * of @future */
+static unsigned
+count_repeats(const GPtrArray *story, const GPtrArray *past, const GPtrArray *future)
+{
+    for (unsigned n = past == NULL ? 0 : MIN(story->len, past->len); n > 0; n--) {
+        unsigned i = 0, same = 0;
+        while (i < n && g_str_equal(story->pdata[i], past->pdata[past->len - n + i]))
+            i++;
+        while (future != NULL && same < MIN(n, future->len) &&
+               g_str_equal(story->pdata[same], future->pdata[same]))
+            same++;
+        if (i == n && same < n)
+            return n;
     }
+    return 0;
 }
 
 GHashTable *
-stories_table(Stories *self)
+stories_table(Stories *self, const Stories *original)
 {
-    g_autoptr(GHashTable) stories =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+    g_autoptr(GHashTable) stories = sort_lines(self);
+    g_autoptr(GHashTable) futures = original == self ? NULL : sort_lines(original);
     g_autoptr(GHashTable) by_name =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_text);
     GHashTableIter iter;
-    void *name, *story;
+    void *name, *value;
 
-    for (unsigned i = 0; i < self->lines->len; i++) {
-        const Line *line = self->lines->pdata[i];
-        g_autofree char *key = g_strdup_printf("%s | %s", line->name, line->teller);
-        if (g_hash_table_lookup(stories, key) == NULL)
-            g_hash_table_insert(stories, g_strdup(key), g_ptr_array_new());
-        append(g_hash_table_lookup(stories, key), line->text);
-    }
     g_hash_table_iter_init(&iter, stories);
-    while (g_hash_table_iter_next(&iter, &name, &story)) {
+    while (g_hash_table_iter_next(&iter, &name, &value)) {
+        const GPtrArray *story = value;
+        gboolean may_repeat = original->past != NULL && g_str_has_suffix(name, "| calls");
+        unsigned i =
+            !may_repeat
+                ? 0
+                : count_repeats(story, g_hash_table_lookup(original->past, name),
+                                futures == NULL ? NULL : g_hash_table_lookup(futures, name));
         GString *text = g_string_new(NULL);
-        for (unsigned i = 0; i < ((GPtrArray *)story)->len; i++)
-            g_string_append_printf(text, "  -\n%s", (char *)((GPtrArray *)story)->pdata[i]);
-        g_hash_table_insert(by_name, g_strdup(name), text);
+        while (i < story->len)
+            g_string_append_printf(text, "  -\n%s", (char *)story->pdata[i++]);
+        if (text->len > 0)
+            g_hash_table_insert(by_name, g_strdup(name), text);
+        else
+            g_string_free(text, TRUE);
     }
     return join(self, by_name);
 }

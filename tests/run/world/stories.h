@@ -18,18 +18,20 @@ const GArray *stories_instants(const Stories *self);
 /* Forgets what was written so far, but not the names. */
 void stories_begin(Stories *self);
 
-/* Returns: (borrowed): the last call of a plain name before stories_begin(); NULL: none */
-const char *stories_last_call(const Stories *self, const char *name);
 /* @self replaces the names of @other, too: messages name pods that are long gone. */
 void stories_share_names(Stories *self, const Stories *other);
 
 /**
  * stories_table:
+ * @original: of the run that @self goes on from, or @self. Calls that it made before its
+ * stories_begin() may be made again: their answers were not in any object yet.
  * Returns: (owned): of char * by char *: the story of each object, sorted where several have one
- * name; "writes WRITER NAME", "calls METHODS NAME"
+ * name; "Pod default/a | kubelet", "volume a | calls"
  */
-GHashTable *stories_table(Stories *self);
-/* The same of the present objects: "state NAME". */
+GHashTable *stories_table(Stories *self, const Stories *original);
+/* Whether a story is about a volume that pods took to other nodes in @other. */
+gboolean stories_places_differ(const Stories *self, const Stories *other, const char *name);
+/* The same as stories_table() of the present objects. */
 GHashTable *stories_state(Stories *self);
 /* Returns: (owned): @text with the names of this run replaced */
 char *stories_plain(Stories *self, const char *text);

@@ -109,7 +109,7 @@ check_quiet(const Scenario *scenario)
     void *name, *text;
 
     run_execute(run);
-    g_autoptr(GHashTable) table = stories_table(stories);
+    g_autoptr(GHashTable) table = stories_table(stories, stories);
     g_autoptr(GString) faults = g_string_new(NULL);
     g_hash_table_iter_init(&i, table);
     while (g_hash_table_iter_next(&i, &name, &text))

@@ -172,7 +172,8 @@ add_scrapes(Import *self, GError **error)
     json_array_foreach(self->drivers, i, driver) {
         const char *name = json_string_value(json_object_get(driver, "name"));
         set_found(driver, "latency", scrapes_latency(scrapes, name, self->report));
-        set_found(driver, "errors", scrapes_errors(scrapes, name, self->start, self->report));
+        set_found(driver, "errors",
+                  scrapes_errors(scrapes, name, self->start, self->recorded, self->report));
     }
     return TRUE;
 }

@@ -3,11 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/api/field.h"
 #include "run/measure/fit.h"
 #include "scrapes-private.h"
 
-/* What the counted calls of a driver say about its latencies and errors. */
+/* What the counted calls of a driver say about its latencies. */
 
 /* A smaller spread is that of the machinery around the call: kubelets of a busy machine measured
  * constant latencies of 50 ms with up to 0.09. */
@@ -18,9 +17,6 @@
 #define GOOD_P 0.01
 /* Short calls that every driver answers without its back end. */
 #define IDLE_CALL_S 0.05
-/* Scrapes of several processes this close together are one round of them. */
-#define SCRAPED_TOGETHER (2 * SIM_SECOND)
-#define ENTRIES_MAX 8
 
 /* "2.504s", "53.1ms": four digits, as a mean of some tens of calls has no more. */
 static char *
@@ -269,100 +265,5 @@ scrapes_latency(const Scrapes *self, const char *driver, ImportReport *report)
     if (json_object_size(latency) > 0)
         return latency;
     json_decref(latency);
-    return NULL;
-}
-
-/* ---- Errors ---- */
-
-/* Codes that the model makes itself: the caller's time-out, or a lock of the driver. */
-static gboolean
-is_made_by_model(CsiCode code)
-{
-    return code == CSI_CANCELLED || code == CSI_DEADLINE_EXCEEDED || code == CSI_ABORTED;
-}
-
-/* (owned): one entry of "errors"; NULL: most of the time between the scrapes is before @start */
-static json_t *
-error_json(const ScrapedCalls *calls, const ScrapedMean *span, SimTime start)
-{
-    char from[SIM_TIME_BUFFER], until[SIM_TIME_BUFFER];
-
-    if (span->from == TIME_UNSET || span->to == TIME_UNSET || span->to <= start ||
-        span->to - start < start - span->from)
-        return NULL;
-    sim_time_format(MAX(span->from - start, 0), from);
-    sim_time_format(span->to - start, until);
-    return json_pack("{s:s, s:s, s:i, s:s, s:s}", "method", csi_latency_name(calls->kind), "code",
-                     csi_code_name(calls->code), "count", (int)span->n, "from", from, "until",
-                     until);
-}
-
-static int
-by_begin(const void *a, const void *b)
-{
-    const ScrapedMean *x = a, *y = b;
-
-    return x->from < y->from ? -1 : x->from > y->from;
-}
-
-/* One entry for each interval between scrapes; processes that are scraped together share theirs.
- * Many intervals without a pause between them are one entry: a scenario is to be edited. */
-static void
-append_errors(json_t *errors,
-              const ScrapedCalls *calls,
-              const char *driver,
-              SimTime start,
-              ImportReport *report)
-{
-    SimTime gap = calls->means->len > ENTRIES_MAX ? SCRAPED_TOGETHER : -SCRAPED_TOGETHER;
-
-    g_array_sort(calls->means, by_begin);
-    for (unsigned i = 0, next; i < calls->means->len; i = next) {
-        ScrapedMean span = g_array_index(calls->means, ScrapedMean, i);
-        for (next = i + 1; next < calls->means->len; next++) {
-            const ScrapedMean *more = &g_array_index(calls->means, ScrapedMean, next);
-            if (span.from == TIME_UNSET || span.to == TIME_UNSET || more->from > span.to + gap)
-                break;
-            span.to = MAX(span.to, more->to);
-            span.n += more->n;
-        }
-        json_t *error = error_json(calls, &span, start);
-        if (error == NULL)
-            import_report_say(report, REPORT_LEFT_OUT,
-                              "%s: %.0f calls of %s failed with %s, but it is not known when.",
-                              driver, span.n, csi_latency_name(calls->kind),
-                              csi_code_name(calls->code));
-        else
-            json_array_append_new(errors, error);
-        if (error != NULL)
-            import_report_say(report, REPORT_TAKEN,
-                              "%s: calls of %s that failed with %s, as errors between the scrapes "
-                              "before and after them.",
-                              driver, csi_latency_name(calls->kind), csi_code_name(calls->code));
-    }
-}
-
-json_t *
-scrapes_errors(const Scrapes *self, const char *driver, SimTime start, ImportReport *report)
-{
-    json_t *errors = json_array();
-
-    for (CsiLatency kind = 0; kind < (CsiLatency)CSI_N_METHODS; kind++)
-        for (CsiCode code = CSI_OK + 1; code < CSI_N_CODES; code++) {
-            const ScrapedCalls *calls = scrapes_find(self, driver, kind, code);
-            if (calls == NULL)
-                continue;
-            if (is_made_by_model(code))
-                import_report_say(report, REPORT_LEFT_OUT,
-                                  "%s: %.0f calls of %s ended with %s, which the simulation "
-                                  "makes itself where a call is too long or a volume is busy.",
-                                  driver, scraped_count(calls), csi_latency_name(kind),
-                                  csi_code_name(code));
-            else
-                append_errors(errors, calls, driver, start, report);
-        }
-    if (json_array_size(errors) > 0)
-        return errors;
-    json_decref(errors);
     return NULL;
 }

@@ -3,8 +3,8 @@
 
 #include <jansson.h>
 
+#include "recorded.h"
 #include "report.h"
-#include "sim/sim-time.h"
 
 /* Scrapes of /metrics: how long the calls of CSI drivers took, and how often they failed. From
  * sidecars (csi_sidecar_operations_seconds), kubelets (csi_operations_seconds) and, for calls that
@@ -39,11 +39,16 @@ json_t *scrapes_latency(const Scrapes *self, const char *driver, ImportReport *r
 /**
  * scrapes_errors:
  * @start: the instant t = 0, as api_time_parse() gives it
+ * @recorded: (nullable): what happened from then on
  *
  * Failures that come from outside the model: time-outs, calls given up and refused repeats are not
- * among them, as the simulated driver makes its own.
- * Returns: (owned): the member "errors" of a scenario's driver: method, code, count, and the two
- * scrapes between which they were; %NULL: none
+ * among them, as the simulated driver makes its own. A recording tells when they began and ended,
+ * if all calls in between failed: the claims or attachments that had to wait, and the last and
+ * first that had not. Else there are so many failures between two scrapes.
+ * Returns: (owned): the member "errors" of a scenario's driver; %NULL: none
  */
-json_t *
-scrapes_errors(const Scrapes *self, const char *driver, SimTime start, ImportReport *report);
+json_t *scrapes_errors(const Scrapes *self,
+                       const char *driver,
+                       SimTime start,
+                       const Recorded *recorded,
+                       ImportReport *report);

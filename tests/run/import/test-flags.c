@@ -87,7 +87,7 @@ sidecars(World *self, const char *names, const char *manifest, const char *dump)
 static void
 assert_told(World *self, const char *words)
 {
-    g_autofree char *text = import_report_text(self->report);
+    g_autofree char *text = import_report_text(self->report, TRUE);
 
     if (strstr(text, words) == NULL)
         fail_msg("\"%s\" is not in: %s", words, text);
@@ -188,7 +188,7 @@ reads_all_shapes(void **state)
         if (strcmp(found, shapes[i].sidecars) != 0)
             fail_msg("%s: %s, wanted %s", shapes[i].name, found, shapes[i].sidecars);
         assert_told(self, shapes[i].told);
-        g_autofree char *text = import_report_text(self->report);
+        g_autofree char *text = import_report_text(self->report, TRUE);
         assert_null(strstr(text, "secret")); /* values are never told */
         tear_down(state);
         set_up(state);

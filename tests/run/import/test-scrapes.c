@@ -52,6 +52,7 @@ typedef struct {
     unsigned n_files;
     ImportReport *report;
     Scrapes *scrapes;
+    Recorded *recorded; /* NULL: none */
 } World;
 
 static int
@@ -78,6 +79,7 @@ tear_down(void **state)
     g_free(self->folder);
     import_report_free(self->report);
     scrapes_free(self->scrapes);
+    recorded_free(self->recorded);
     g_free(self);
     return 0;
 }
@@ -159,8 +161,8 @@ assert_latency(World *self, const char *wanted)
 static void
 assert_errors(World *self, const char *wanted)
 {
-    json_auto_t *errors =
-        scrapes_errors(self->scrapes, DRIVER, (T0_S - API_EPOCH_S) * SIM_SECOND, self->report);
+    json_auto_t *errors = scrapes_errors(self->scrapes, DRIVER, (T0_S - API_EPOCH_S) * SIM_SECOND,
+                                         self->recorded, self->report);
     g_autofree char *text = errors == NULL
                                 ? g_strdup("none")
                                 : json_dumps(errors, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -369,7 +371,7 @@ operations_are_the_last_resort(void **state)
     read_all(self);
     assert_latency(self, "{\"ControllerPublishVolume\":\"1s\",\"NodeUnstageVolume\":\"3s\","
                          "\"NodePublishVolume\":\"2s\"}");
-    g_autofree char *report = import_report_text(self->report);
+    g_autofree char *report = import_report_text(self->report, TRUE);
     assert_non_null(strstr(report, "lasts longer than the call"));
 }
 
@@ -392,8 +394,70 @@ failures_become_errors(void **state)
     assert_latency(self, "none");
     assert_errors(self, "[{\"method\":\"CreateVolume\",\"code\":\"INTERNAL\",\"count\":9,\"from\":"
                         "\"1m0s\",\"until\":\"2m0s\"}]");
-    g_autofree char *report = import_report_text(self->report);
+    g_autofree char *report = import_report_text(self->report, TRUE);
     assert_non_null(strstr(report, "3 calls of CreateVolume ended with DEADLINE_EXCEEDED"));
+}
+
+/* A claim that was asked for and provisioned at these seconds; @created_s 0: never */
+static void
+record_claim(World *self, const char *name, double asked_s, double created_s)
+{
+    RecordedObject *claim = recorded_add(self->recorded, RECORDED_CLAIM, "shop", name);
+
+    claim->volume = recorded_text(self->recorded, name);
+    claim->at[RECORDED_ASKED] = (SimTime)(asked_s * SIM_SECOND);
+    if (created_s == 0)
+        return;
+    RecordedObject *volume = recorded_add(self->recorded, RECORDED_VOLUME, NULL, name);
+    volume->driver = DRIVER;
+    volume->at[RECORDED_CREATED] = (SimTime)(created_s * SIM_SECOND);
+}
+
+/* Failures between 60 and 120 s, of calls that last 1 s. */
+static void
+scrape_failures(World *self)
+{
+    Counter counters[] = {
+        {"csi_sidecar_operations_seconds", "CreateVolume", "Internal", {0}, 0},
+        SIDECAR("CreateVolume"),
+    };
+
+    self->recorded = recorded_new();
+    count_many(&counters[1], 3, 1);
+    scrape(self, "1", -100, 60, counters, 2);
+    count_many(&counters[0], 5, 1);
+    scrape(self, "2", -100, 120, counters, 2);
+    read_all(self);
+}
+
+/* One claim is served at 64 s, one asks at 70 s and has to wait, others are served from 100 s on.
+ */
+static void
+a_recording_tells_the_phase(void **state)
+{
+    World *self = *state;
+
+    scrape_failures(self);
+    record_claim(self, "before", 64, 65.1);
+    record_claim(self, "waits", 70, 103);
+    record_claim(self, "waits-longer", 80, 110);
+    record_claim(self, "after", 101, 102.1);
+    assert_errors(self, "[{\"method\":\"CreateVolume\",\"code\":\"INTERNAL\",\"from\":"
+                        "\"1m7s\",\"until\":\"1m40.1s\"}]");
+}
+
+/* Some calls failed while others did not: that is no phase. */
+static void
+single_failures_are_counted(void **state)
+{
+    World *self = *state;
+
+    scrape_failures(self);
+    record_claim(self, "waits", 70, 80);
+    record_claim(self, "good", 82, 83);
+    record_claim(self, "waits-too", 90, 99);
+    assert_errors(self, "[{\"method\":\"CreateVolume\",\"code\":\"INTERNAL\",\"count\":5,\"from\":"
+                        "\"1m0s\",\"until\":\"2m0s\"}]");
 }
 
 /* A single scrape of an old process does not say when they failed. */
@@ -407,7 +471,7 @@ old_failures_are_told(void **state)
     scrape(self, "0", -10000, 60, &counter, 1);
     read_all(self);
     assert_errors(self, "none");
-    g_autofree char *report = import_report_text(self->report);
+    g_autofree char *report = import_report_text(self->report, TRUE);
     assert_non_null(strstr(report, "7 calls of CreateVolume failed with INTERNAL"));
 }
 
@@ -457,6 +521,8 @@ main(void)
         WORLD_TEST(processes_are_told_apart),
         WORLD_TEST(operations_are_the_last_resort),
         WORLD_TEST(failures_become_errors),
+        WORLD_TEST(a_recording_tells_the_phase),
+        WORLD_TEST(single_failures_are_counted),
         WORLD_TEST(old_failures_are_told),
         WORLD_TEST(says_what_is_wrong),
     };

@@ -552,12 +552,17 @@ merge(Dump *self, Dump *from, ImportReport *report)
         self->cluster = g_steal_pointer(&from->cluster);
 }
 
+/* Time stamps have whole seconds; resource versions are exact. */
 static int
 compare_dumps(const void *a, const void *b)
 {
     const Dump *first = *(Dump *const *)a, *second = *(Dump *const *)b;
 
-    return first->newest < second->newest ? -1 : first->newest > second->newest;
+    if (first->newest != second->newest)
+        return first->newest < second->newest ? -1 : 1;
+    return first->resource_version < second->resource_version
+               ? -1
+               : first->resource_version > second->resource_version;
 }
 
 /* Takes each file to the oldest dump that has none of its objects. */

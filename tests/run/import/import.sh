@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# kvolsim import: a dump becomes a folder that runs, from JSON and YAML, packed or not; nothing secret is written; with --anonymize
+# the run is the same up to names; a folder is there whole or not at all; wrong input is told with its file and line. With
+# KVOLSIM_BUNDLES also for the dumps of real clusters.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+scenario=$KVOLSIM_SRCDIR/scenarios/statefulset-rollout.yaml
+kinds=pv,pvc,sc,csidrivers,csinodes,volumeattachments,nodes,pods,statefulsets,controllerrevisions,pdb
+
+# unpacked FOLDER: all that an import wrote, as text
+unpacked()
+{
+    for file in "$scratch/$1"/*; do
+        case $file in
+        *.xz) xz -dc "$file" ;;
+        *) cat "$file" ;;
+        esac
+    done
+}
+
+# imported FOLDER WORD…
+imported()
+{
+    imported_to=$1
+    shift
+    "$kvolsim" import --out "$scratch/$imported_to" "$@" >"$scratch/out" 2>"$scratch/err"
+}
+
+# run_of FOLDER FILE: the requests and the end of its run; not how long things took, which depends on names
+run_of()
+{
+    "$kvolsim" run "$scratch/$1/scenario.yaml" --set spec.until=3m >"$scratch/run" 2>"$scratch/err" &&
+        sed -n '/^API REQUESTS OF/,$p' "$scratch/run" | awk '/^At the end/ { print; next } NF >= 2 { print $1, $2 }' >"$scratch/$2"
+}
+
+for format in json yaml; do
+    "$kvolsim" get $kinds "$scenario" -A --at 75s -o $format >"$scratch/dump.$format" 2>"$scratch/err"
+    imported $format "$scratch/dump.$format"
+    result $? "a dump in $format"
+    "$kvolsim" check "$scratch/$format/scenario.yaml" >"$scratch/out" 2>"$scratch/err"
+    result $? "... gives a good scenario"
+done
+xz -dc "$scratch/json/objects.json.xz" >"$scratch/objects.json"
+xz -dc "$scratch/yaml/objects.json.xz" | cmp -s - "$scratch/objects.json"
+result $? "both formats give the same objects"
+[ "$(grep -c '"kind":"Pod"' "$scratch/objects.json")" = "$("$kvolsim" get pods "$scenario" -A --at 75s --no-headers 2>/dev/null | wc -l)" ]
+result $? "every pod is there" "$scratch/objects.json"
+run_of json run-json && grep -q '^At the end: [1-9]' "$scratch/run-json"
+result $? "the folder runs" "$scratch/run" "$scratch/err"
+
+gzip -k "$scratch/dump.json" && mv "$scratch/dump.json.gz" "$scratch/dump.old" && imported packed "$scratch/dump.old" &&
+    xz -dc "$scratch/packed/objects.json.xz" | cmp -s - "$scratch/objects.json"
+result $? "a packed dump, known by its contents"
+
+mkdir "$scratch/kinds"
+for kind in $(echo $kinds | tr , ' '); do
+    "$kvolsim" get "$kind" "$scenario" -A --at 75s -o json >"$scratch/kinds/$kind" 2>/dev/null
+done
+imported parts "$scratch/kinds"/* && grep -q '^- Dump 1 of 1 ' "$scratch/parts/import.md" &&
+    [ "$(xz -dc "$scratch/parts/objects.json.xz" | grep -c '"kind"')" -eq "$(grep -c '"kind"' "$scratch/objects.json")" ]
+result $? "a file for each kind"
+"$kvolsim" get $kinds "$scenario" -A --at 20s -o json >"$scratch/earlier.json" 2>"$scratch/err"
+imported times "$scratch/dump.json" "$scratch/earlier.json" && grep -q '^- Dump 1 of 2 (earlier.json)' "$scratch/times/import.md"
+result $? "of two times the older is the start" "$scratch/times/import.md"
+
+# What nobody may read.
+cat >"$scratch/secretive.yaml" <<END
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: node-1, uid: 10000000-0000-4000-8000-000000000001,
+   annotations: {acme.com/token: CANARY, kubectl.kubernetes.io/last-applied-configuration: CANARY}}}
+- {apiVersion: v1, kind: Secret, metadata: {name: keys, namespace: shop, uid: 10000000-0000-4000-8000-000000000002},
+   data: {password: CANARY}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: shop}, data: {password: CANARY}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: cart-0, namespace: shop, uid: 10000000-0000-4000-8000-000000000003, labels: {acme.com/team: checkout}}
+  spec:
+    nodeName: node-1
+    containers:
+    - {name: c, image: registry.acme.com/cart:2, args: [--password=CANARY], command: [CANARY], env: [{name: A, value: CANARY}]}
+- apiVersion: apps/v1
+  kind: StatefulSet
+  metadata: {name: cart, namespace: shop, uid: 10000000-0000-4000-8000-000000000004}
+  spec:
+    replicas: 0
+    serviceName: cart
+    selector: {matchLabels: {acme.com/team: checkout}}
+    template:
+      metadata: {labels: {acme.com/team: checkout}, annotations: {checksum/config: CANARY}}
+      spec: {containers: [{name: c, image: registry.acme.com/cart:2, envFrom: [{secretRef: {name: CANARY}}]}]}
+END
+imported secretive "$scratch/secretive.yaml"
+result $? "a dump with secrets"
+unpacked secretive >"$scratch/all"
+! grep -q CANARY "$scratch/all"
+result $? "... of which nothing is written" "$scratch/all"
+grep -q '"kind":"Secret".*"name":"keys"' "$scratch/all" && grep -q '^- Secrets, as names without contents: 1$' "$scratch/all"
+result $? "... but that the Secret is there" "$scratch/all"
+imported hidden --anonymize "$scratch/secretive.yaml"
+unpacked hidden >"$scratch/all"
+! grep -E -i 'canary|acme|cart|shop|checkout|keys' "$scratch/all" >"$scratch/out"
+result $? "no name of a user is in an anonymized folder"
+
+# The same run up to names.
+imported anonymous --anonymize "$scratch/dump.json" && run_of anonymous run-anonymous && cmp -s "$scratch/run-json" "$scratch/run-anonymous"
+result $? "an anonymized folder runs alike" "$scratch/run-json" "$scratch/run-anonymous" "$scratch/err"
+
+# Whole or not at all.
+refused "json is there already (--force writes over it)" import "$scratch/dump.yaml" --out "$scratch/json"
+echo mine >"$scratch/json/notes"
+rm "$scratch/json/import.md"
+imported json --force "$scratch/dump.json" && [ -e "$scratch/json/import.md" ] && [ -e "$scratch/json/notes" ]
+result $? "--force writes over an import and leaves other files alone"
+refused "nothing.json: No such file" import "$scratch/nothing.json" --out "$scratch/none"
+[ "$(ls -d "$scratch"/none* 2>/dev/null)" = "" ]
+result $? "an error leaves no folder"
+mkfifo "$scratch/pipe"
+"$kvolsim" import "$scratch/pipe" --out "$scratch/none" >"$scratch/out" 2>"$scratch/err" &
+import=$!
+{
+    head -c 70000 "$scratch/dump.json"
+    kill -INT $import
+    tail -c +70001 "$scratch/dump.json"
+} >"$scratch/pipe" 2>/dev/null
+wait $import
+[ $? -eq 130 ] && [ "$(ls -d "$scratch"/none* 2>/dev/null)" = "" ]
+result $? "an interruption leaves no folder"
+
+# Wrong input.
+head -c 30000 "$scratch/dump.json" >"$scratch/cut.json"
+refused "cut.json:[0-9]*: the file ends in the middle of an object" import "$scratch/cut.json" --out "$scratch/none"
+head -c 500 "$scratch/dump.old" >"$scratch/cut.gz"
+refused "cut.gz: damaged" import "$scratch/cut.gz" --out "$scratch/none"
+echo '{"users": []}' >"$scratch/other.json"
+refused "other.json:1: has no kind" import "$scratch/other.json" --out "$scratch/none"
+sed 's/"uid": "[0-9a-f]/&f/; s/"uid": "\(.\{36\}\)./"uid": "\1/' "$scratch/dump.json" >"$scratch/foreign.json"
+refused "are dumps of different clusters" import "$scratch/dump.json" "$scratch/foreign.json" --out "$scratch/none"
+refused "not a time" import "$scratch/dump.json" --start yesterday --out "$scratch/none"
+refused "needs --out" import "$scratch/dump.json"
+refused "needs a dump" import --out "$scratch/none"
+
+for bundle in ${KVOLSIM_BUNDLES:+"$KVOLSIM_BUNDLES"/*/run1}; do
+    for dump in "$bundle"/dumps/*.json; do
+        name=$(basename "$dump" .json)
+        imported "$name" "$dump" && run_of "$name" real && imported "$name-yaml" "${dump%.json}.yaml" &&
+            imported "$name-anonymous" --anonymize "$dump" && run_of "$name-anonymous" real-anonymous &&
+            cmp -s "$scratch/real" "$scratch/real-anonymous"
+        result $? "$(basename "${bundle%/run1}") $name" "$scratch/err" "$scratch/real" "$scratch/real-anonymous"
+    done
+    # shellcheck disable=SC2046 # a list of words
+    imported whole "$bundle"/dumps/*.json --audit "$bundle"/audit.log.xz --metrics "$bundle"/metrics.tar.xz &&
+        "$kvolsim" run "$scratch/whole/scenario.yaml" >"$scratch/out" 2>"$scratch/err"
+    result $? "$(basename "${bundle%/run1}"), with its audit log and scrapes"
+done
+cases_end

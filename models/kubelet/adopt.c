@@ -6,7 +6,7 @@
 /* A kubelet that runs already as the simulation begins: the volumes of its pods are mounted, and
  * the driver has them. No call is made for them. */
 
-/* KVM-30: an attachable volume that the Node does not list has been torn down. */
+/* KVM-94: an attachable volume that the Node does not list has been torn down. */
 static gboolean
 is_torn_down(const Kubelet *self, const NodeVolume *volume)
 {
@@ -51,32 +51,38 @@ adopt_in_driver(Kubelet *self, const NodeVolume *volume, const PodMount *mount)
 }
 
 static void
-is_attached(NodeVolume *volume, MountState device)
+is_attached(NodeVolume *volume)
 {
     volume->in_actual = volume->size_known = TRUE;
     if (volume->plugin->device_mountable)
-        volume->device = device;
+        volume->device = MOUNT_DONE;
 }
 
 /* ---- The volumes of its pods ---- */
 
-/* The volumes of a pod that was stopped before may still be mounted. */
+/* KVM-93. The volumes of a pod that was stopped are no longer desired (KVM-94). */
 static void
 adopt_mount(Kubelet *self, PodMount *mount, const Object *pv, int64_t claim_bytes)
 {
-    MountState state = mount->worker->running ? MOUNT_DONE : MOUNT_UNCERTAIN;
+    gboolean is_stopped = mount->worker->stopped;
     NodeVolume *volume = volume_manager_add(self, pv, mount);
 
-    if (!mount->worker->running && is_torn_down(self, volume)) {
+    if (is_stopped && is_torn_down(self, volume)) {
         volume_manager_maybe_free(volume);
         return;
     }
-    volume_manager_desire(volume, mount);
-    kubelet_count_actual(mount, state == MOUNT_DONE);
-    mount->state = state;
-    is_attached(volume, state);
+    if (is_stopped)
+        node_volume_link_mount(volume, mount);
+    else
+        volume_manager_desire(volume, mount);
+    kubelet_count_actual(mount, 1);
+    mount->state = MOUNT_DONE;
+    is_attached(volume);
     volume->actual_bytes = claim_bytes;
-    volume_expansion_desire(volume, mount);
+    if (is_stopped)
+        volume_manager_due(volume);
+    else
+        volume_expansion_desire(volume, mount);
     reconstruct_add_directory(self, mount);
     if (!volume_plugin_is_csi(volume->plugin))
         return;
@@ -147,7 +153,7 @@ volume_manager_adopt(PodWorker *worker)
         adopt_at_once(worker->kubelet, decide_mount, worker->key, &worker->mounts[i]);
 }
 
-/* ---- The volumes whose pods are gone: they are still to be unstaged ---- */
+/* ---- The volumes whose pods are gone: KVM-95 ---- */
 
 /* A pod that waits for its volumes begins with them. */
 static gboolean
@@ -173,7 +179,7 @@ adopt_device(Kubelet *self, const Object *pv)
     NodeVolume *volume = volume_manager_add_device(self, pv);
     if (volume == NULL)
         return;
-    is_attached(volume, MOUNT_DONE);
+    is_attached(volume);
     csi_steps_prepare_device(self, volume);
     adopt_in_driver(self, volume, NULL);
     volume_manager_due(volume);

@@ -65,7 +65,7 @@ struct Kubelet {
     gboolean has_unreadable;               /* it found broken directories of volumes (KVM-62) */
     unsigned n_cleaned_up;                 /* tries to unmount these (KVM-75) */
 
-    StringList *told_in_use; /* volumesInUse as the cluster starts, until the first own report */
+    StringList *told_in_use; /* KVM-96: volumesInUse as the cluster starts, until a report */
 
     /* From here on NULL or empty until the first pod arrives. */
     Informer *drivers;       /* CSIDriver objects */

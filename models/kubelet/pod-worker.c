@@ -462,13 +462,13 @@ worker_adopt(PodWorker *self)
 
 /* A pod that was stopped before the kubelet started. The kubelet unpublishes the volumes that still
  * have a directory, and then the object goes if it is deleted (KVM-49, KVM-61). With the cluster's
- * start there are no directories: it unpublishes all of its volumes. */
+ * start it unpublishes all of its volumes. */
 static void
 worker_adopt_stopped(PodWorker *self)
 {
+    self->was_running = self->stopped = TRUE;
     if (!self->kubelet->base.started_late)
         volume_manager_adopt(self);
-    self->was_running = self->stopped = TRUE;
     self->step = WORKER_TERMINATED;
     self->wants_step = TRUE;
     volume_populator_remove(self);
@@ -529,6 +529,9 @@ begin_anew(PodWorker *worker)
     if (pod->phase == POD_RUNNING &&
         (worker->run != NULL || g_str_equal(pod->spec->restart_policy, "Never")))
         pod_run_lost(worker);
+    /* KVM-93: its sandbox is there, and that comes after the volumes. */
+    if (!worker->kubelet->base.started_late && pod->ready_to_start.status == CONDITION_TRUE)
+        volume_manager_adopt(worker);
     worker->wants_step = TRUE;
 }
 

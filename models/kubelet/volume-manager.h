@@ -113,7 +113,7 @@ void volume_manager_rebuild(PodMount *mount, const Object *pv);
 
 /* ---- adopt.c: with the cluster's start ---- */
 
-/* The volumes of a pod that runs are in both states; of a pod that was stopped, perhaps. */
+/* The volumes of a pod are in both states; of a pod that was stopped, in actual state only. */
 void volume_manager_adopt(PodWorker *worker);
 /* After all pods: volumes that the Node has in use, and that no pod of it wants, are staged. */
 void volume_manager_adopt_devices(Kubelet *self);

@@ -229,8 +229,8 @@ world_adopt(const Run *self)
 
 /* ---- Nodes that are silent ---- */
 
-/* The node controller has lost the kubelet (NL-22). Why is not known: it stays away until a fault
- * of the scenario ends. Its containers and mounts are taken for untouched. */
+/* KVM-97: the node controller has lost the kubelet. It stays away until a fault of the scenario
+ * ends. */
 static void
 silence(const Run *self, const Object *node)
 {

@@ -256,8 +256,7 @@ commit_delete(ApiVerbs *self, ApiCall *call)
 
     gboolean is_pod = object_kind(before) == KIND_POD;
     int32_t grace_s = is_pod ? pod_grace(POD_CONST(before), call->request.grace_s) : 0;
-    if (object_is_deleted(before) &&
-        (before->finalizers != NULL || grace_s >= before->deletion_grace_s) && !may_go(before)) {
+    if (object_is_deleted(before) && grace_s >= before->deletion_grace_s && !may_go(before)) {
         answer(call, object_ref(before)); /* API-53, WL-91: the grace may only get shorter */
         return;
     }

@@ -231,6 +231,14 @@ pods_are_given_their_grace(void **state)
     world_delete(world, world_pod_key(world), 0);
     assert_null(api_server_get(world->api, world_pod_key(world)));
 
+    world_create(world, world_new_pod(world, "node-1")); /* API-53: also while something holds it */
+    world_patch(world, world_pod_key(world), world_finalize, world_intern(world, "a/b"));
+    world_delete(world, world_pod_key(world), -1);
+    world_delete(world, world_pod_key(world), 0);
+    assert_int_equal(api_server_get(world->api, world_pod_key(world))->deletion_grace_s, 0);
+    world_patch(world, world_pod_key(world), world_unfinalize, "a/b");
+    assert_null(api_server_get(world->api, world_pod_key(world)));
+
     world_create(world, world_new_pod(world, NULL)); /* no kubelet has it: at once */
     world_delete(world, world_pod_key(world), -1);
     assert_null(api_server_get(world->api, world_pod_key(world)));

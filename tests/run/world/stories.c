@@ -404,14 +404,14 @@ free_story(void *story)
     g_ptr_array_unref(story);
 }
 
-/* Appends a line, but no repeat of the last one or of the last two: a loop of retries turns more
- * often or less. */
+/* Appends a line (taken), but no repeat of the last one or of the last two: a loop of retries turns
+ * more often or less. */
 static void
-append(GPtrArray *story, const char *text)
+append(GPtrArray *story, char *text)
 {
     unsigned n = story->len;
 
-    g_ptr_array_add(story, g_strdup(text));
+    g_ptr_array_add(story, text);
     for (unsigned period = 1; period <= 2; period++) {
         gboolean repeats = n + 1 >= 2 * period;
         for (unsigned i = 0; repeats && i < period; i++)
@@ -425,7 +425,7 @@ append(GPtrArray *story, const char *text)
 
 /* Returns: (owned): the lines of each story: GPtrArray of char * by name and teller */
 static GHashTable *
-sort_lines(const Stories *self)
+sort_lines(Stories *self)
 {
     GHashTable *stories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_story);
 
@@ -434,7 +434,7 @@ sort_lines(const Stories *self)
         g_autofree char *key = g_strdup_printf("%s | %s", line->name, line->teller);
         if (g_hash_table_lookup(stories, key) == NULL)
             g_hash_table_insert(stories, g_strdup(key), g_ptr_array_new_with_free_func(g_free));
-        append(g_hash_table_lookup(stories, key), line->text);
+        append(g_hash_table_lookup(stories, key), stories_plain(self, line->text));
     }
     return stories;
 }
@@ -507,29 +507,57 @@ stories_places_differ(const Stories *self, const Stories *other, const char *nam
                                      g_hash_table_lookup(other->places, word)) != 0;
 }
 
-/* Returns: how many of the first lines of @story are the last ones of @past, but not the first ones
- * of @future */
+static gboolean
+is_same(const GPtrArray *a, unsigned from_a, const GPtrArray *b, unsigned from_b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!g_str_equal(a->pdata[from_a + i], b->pdata[from_b + i]))
+            return FALSE;
+    return TRUE;
+}
+
+/* Returns: how many calls at the beginning of @story repeat the end of @past, so that @future
+ * follows; 0: none */
 static unsigned
 count_repeats(const GPtrArray *story, const GPtrArray *past, const GPtrArray *future)
 {
-    for (unsigned n = past == NULL ? 0 : MIN(story->len, past->len); n > 0; n--) {
-        unsigned i = 0, same = 0;
-        while (i < n && g_str_equal(story->pdata[i], past->pdata[past->len - n + i]))
-            i++;
-        while (future != NULL && same < MIN(n, future->len) &&
-               g_str_equal(story->pdata[same], future->pdata[same]))
-            same++;
-        if (i == n && same < n)
-            return n;
-    }
-    return 0;
+    unsigned n = story->len - (future == NULL ? 0 : MIN(future->len, story->len));
+
+    return past != NULL && n <= past->len && is_same(story, 0, past, past->len - n, n) &&
+                   (future == NULL ||
+                    (n + future->len == story->len && is_same(story, n, future, 0, future->len)))
+               ? n
+               : 0;
+}
+
+/* A call that only repeats the last one before stories_begin(). */
+static void
+drop_repeat(GPtrArray *story, const GPtrArray *past)
+{
+    if (past != NULL && past->len > 0 && is_same(story, 0, past, past->len - 1, 1))
+        g_ptr_array_remove_index(story, 0);
+}
+
+/* Returns: (owned): the stories of @self, but for repeated calls */
+static GHashTable *
+sort_without_repeats(Stories *self)
+{
+    GHashTable *stories = sort_lines(self);
+    GHashTableIter iter;
+    void *name, *story;
+
+    g_hash_table_iter_init(&iter, stories);
+    while (self->past != NULL && g_hash_table_iter_next(&iter, &name, &story))
+        if (g_str_has_suffix(name, "| calls"))
+            drop_repeat(story, g_hash_table_lookup(self->past, name));
+    return stories;
 }
 
 GHashTable *
-stories_table(Stories *self, const Stories *original)
+stories_table(Stories *self, Stories *original)
 {
-    g_autoptr(GHashTable) stories = sort_lines(self);
-    g_autoptr(GHashTable) futures = original == self ? NULL : sort_lines(original);
+    g_autoptr(GHashTable) futures = sort_without_repeats(original);
+    g_autoptr(GHashTable) stories = sort_without_repeats(self);
     g_autoptr(GHashTable) by_name =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_text);
     GHashTableIter iter;
@@ -538,12 +566,10 @@ stories_table(Stories *self, const Stories *original)
     g_hash_table_iter_init(&iter, stories);
     while (g_hash_table_iter_next(&iter, &name, &value)) {
         const GPtrArray *story = value;
-        gboolean may_repeat = original->past != NULL && g_str_has_suffix(name, "| calls");
-        unsigned i =
-            !may_repeat
-                ? 0
-                : count_repeats(story, g_hash_table_lookup(original->past, name),
-                                futures == NULL ? NULL : g_hash_table_lookup(futures, name));
+        unsigned i = self == original || !g_str_has_suffix(name, "| calls")
+                         ? 0
+                         : count_repeats(story, g_hash_table_lookup(original->past, name),
+                                         g_hash_table_lookup(futures, name));
         GString *text = g_string_new(NULL);
         while (i < story->len)
             g_string_append_printf(text, "  -\n%s", (char *)story->pdata[i++]);

@@ -28,7 +28,7 @@ void stories_share_names(Stories *self, const Stories *other);
  * Returns: (owned): of char * by char *: the story of each object, sorted where several have one
  * name; "Pod default/a | kubelet", "volume a | calls"
  */
-GHashTable *stories_table(Stories *self, const Stories *original);
+GHashTable *stories_table(Stories *self, Stories *original);
 /* Whether a story is about a volume that pods took to other nodes in @other. */
 gboolean stories_places_differ(const Stories *self, const Stories *other, const char *name);
 /* The same as stories_table() of the present objects. */

@@ -175,6 +175,7 @@ read_volume(BodyFacts *self, JsonPart body, Strings *strings)
 
     if (namespace != NULL && name != NULL)
         self->claim = strings_internf(strings, "%s/%s", namespace, name);
+    self->driver = text_at(strings, json_part_get(spec, "csi"), "driver");
     self->capacity_bytes = bytes_at(spec, "capacity");
     self->facts |= fact_if(json_part_is(phase, "Bound"), FACT_BOUND) |
                    fact_if(json_part_is(phase, "Released"), FACT_RELEASED);

@@ -23,6 +23,14 @@ was_made_by(const json_t *object, const Write *write)
     return text != NULL && api_time_parse(text, &time) && ABS(time - write->at) <= CREATION_SLACK;
 }
 
+gboolean
+guess_was_dumped(const Write *write, const Dump *dump)
+{
+    const json_t *object = dump_find(dump, write->kind->kind, write->namespace, write->name);
+
+    return object != NULL && was_made_by(object, write);
+}
+
 static void
 say(const Guess *self, const char *reason, const Write *write)
 {
@@ -31,6 +39,30 @@ say(const Guess *self, const char *reason, const Write *write)
                                                write->namespace != NULL ? "/" : "", write->name);
 
     import_report_count(self->report, REPORT_GUESSED, reason, example);
+}
+
+/* The first write after @at. */
+static unsigned
+first_after(const GPtrArray *writes, SimTime at)
+{
+    unsigned low = 0, high = writes->len;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (((const Write *)writes->pdata[middle])->at <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether @other is about the same object as @write. */
+static gboolean
+is_same_object(const Write *write, const Write *other)
+{
+    return other->kind == write->kind && other->name == write->name &&
+           other->namespace == write->namespace;
 }
 
 /* ---- Objects ---- */
@@ -49,23 +81,92 @@ name_pattern(const char *name)
     return g_string_free(pattern, FALSE);
 }
 
-/* An object of the same kind and namespace, and of a name that differs in its numbers only. */
+/* Whether a claim waited for a pod: the scheduler chose a node for it. @knows: (out): FALSE:
+ * nothing happened to it */
+static gboolean
+waited_for_pod(const Guess *self, const Write *write, gboolean *knows)
+{
+    const GPtrArray *writes = self->writes->writes;
+
+    *knows = FALSE;
+    for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
+        const Write *other = writes->pdata[i];
+        if (!is_same_object(write, other) || other->code >= 400)
+            continue;
+        if (g_str_equal(other->verb, "create") || g_str_equal(other->verb, "delete"))
+            return FALSE;
+        *knows = TRUE;
+        if (g_str_equal(other->sender->name, "kube-scheduler"))
+            return TRUE;
+        if (g_str_equal(other->sender->name, "persistent-volume-binder"))
+            return FALSE;
+    }
+    return FALSE;
+}
+
+static const json_t *
+class_of(const Guess *self, const json_t *claim)
+{
+    const char *name =
+        json_string_value(json_object_get(json_object_get(claim, "spec"), "storageClassName"));
+    const json_t *found = NULL;
+
+    for (unsigned i = 0; name != NULL && found == NULL && i < self->dumps->len; i++)
+        found = dump_find(dump_at(self, i), "StorageClass", NULL, name);
+    return found;
+}
+
+static gboolean
+class_waits(const json_t *class)
+{
+    return g_strcmp0(json_string_value(json_object_get(class, "volumeBindingMode")),
+                     "WaitForFirstConsumer") == 0;
+}
+
+/* An object of the same kind and namespace, and of a name that differs in its numbers only. Claims:
+ * best one whose class waits for pods as the class of the lost claim did. */
 static const json_t *
 find_sibling(const Guess *self, const Write *write)
 {
     g_autofree char *wanted = name_pattern(write->name);
-    const json_t *object;
+    const json_t *object, *found = NULL;
+    gboolean knows = FALSE;
+    gboolean waited = write->kind->model == KIND_CLAIM && waited_for_pod(self, write, &knows);
 
     if (strchr(wanted, '#') == NULL)
         return NULL;
     for (unsigned i = 0; i < self->dumps->len; i++)
         for (guint k = 0; (object = dump_next(dump_at(self, i), write->kind->kind, &k)) != NULL;) {
             g_autofree char *pattern = name_pattern(dump_meta(object, "name"));
-            if (g_str_equal(pattern, wanted) &&
-                g_strcmp0(dump_meta(object, "namespace"), write->namespace) == 0)
+            if (!g_str_equal(pattern, wanted) ||
+                g_strcmp0(dump_meta(object, "namespace"), write->namespace) != 0)
+                continue;
+            if (!knows || class_waits(class_of(self, object)) == waited)
                 return object;
+            found = object;
         }
-    return NULL;
+    return found;
+}
+
+/* A class of the same provisioner that waits for pods, or does not, as the claim's class did. */
+static void
+set_class(const Guess *self, const Write *write, json_t *claim)
+{
+    const json_t *class = class_of(self, claim), *other;
+    gboolean knows, waited = waited_for_pod(self, write, &knows);
+
+    if (!knows || class == NULL || class_waits(class) == waited)
+        return;
+    for (unsigned i = 0; i < self->dumps->len; i++)
+        for (guint k = 0; (other = dump_next(dump_at(self, i), "StorageClass", &k)) != NULL;) {
+            if (class_waits(other) != waited || !json_equal(json_object_get(other, "provisioner"),
+                                                            json_object_get(class, "provisioner")))
+                continue;
+            json_object_set_new(json_object_get(claim, "spec"), "storageClassName",
+                                json_string(dump_meta(other, "name")));
+            say(self, "Classes of created claims by what the scheduler did", write);
+            return;
+        }
 }
 
 /* Replaces @from by @to in all texts of @value. Returns: (owned) */
@@ -125,14 +226,6 @@ make_new(json_t *object, const Write *write)
     }
 }
 
-/* Whether @other is about the same object as @write. */
-static gboolean
-is_same_object(const Write *write, const Write *other)
-{
-    return other->kind == write->kind && other->name == write->name &&
-           other->namespace == write->namespace;
-}
-
 static gboolean
 is_scaling(const Write *write)
 {
@@ -146,9 +239,9 @@ next_scaling(const Guess *self, const Write *write)
 {
     const GPtrArray *writes = self->writes->writes;
 
-    for (unsigned i = 0; i < writes->len; i++) {
+    for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
         const Write *other = writes->pdata[i];
-        if (other->at > write->at && is_scaling(other) && is_same_object(write, other))
+        if (is_scaling(other) && is_same_object(write, other))
             return other->at;
     }
     return SIM_TIME_MAX;
@@ -166,12 +259,14 @@ pods_made(const Guess *self, const Write *write, SimTime from, SimTime until, in
     int made = -1;
 
     *deleted = -1;
-    for (unsigned i = 0; i < writes->len; i++) {
+    for (unsigned i = first_after(writes, from); i < writes->len; i++) {
         const Write *pod = writes->pdata[i];
         gint64 number = 0;
-        if (pod->kind->model != KIND_POD || pod->at < from || pod->at >= until ||
-            pod->code >= 400 || pod->name == NULL || pod->namespace != write->namespace ||
-            *pod->subresource != '\0' || !g_str_has_prefix(pod->name, prefix) ||
+        if (pod->at >= until)
+            break;
+        if (pod->kind->model != KIND_POD || pod->code >= 400 || pod->name == NULL ||
+            pod->namespace != write->namespace || *pod->subresource != '\0' ||
+            !g_str_has_prefix(pod->name, prefix) ||
             !g_str_has_suffix(pod->sender->name,
                               is_set ? "statefulset-controller" : "set-controller"))
             continue;
@@ -231,6 +326,8 @@ guess_object(const Guess *self, const Write *write)
         if (found == NULL)
             return NULL;
         object = renamed(found, dump_meta(found, "name"), write->name);
+        if (write->kind->model == KIND_CLAIM)
+            set_class(self, write, object);
         say(self, "Created objects as one of a like name in a dump", write);
     }
     make_new(object, write);

@@ -15,6 +15,8 @@ typedef struct {
 
 /* The object that a request created. Returns: (owned): NULL: no dump knows it or one like it */
 json_t *guess_object(const Guess *self, const Write *write);
+/* Whether a dump has the very object that a request created. */
+gboolean guess_was_dumped(const Write *write, const Dump *dump);
 /* The replicas that a workload was scaled to. Returns: -1: nothing tells */
 int guess_replicas(const Guess *self, const Write *write);
 /* The merge patch that a request was. Returns: (owned): NULL: nothing tells */

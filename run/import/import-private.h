@@ -7,6 +7,7 @@
 #include "prune.h"
 #include "recorded.h"
 #include "report.h"
+#include "writes.h"
 
 /* The import, by file: dump.c reads the dumps; prune.c drops what is not needed; drivers.c finds
  * the drivers, flags*.c flags in args, scrapes.c latencies; audit.c, clients.c, writes.c,
@@ -25,5 +26,6 @@ typedef struct {
     json_t *objects;        /* (owned): an array: the start state, pruned */
     Anonymizer *anonymizer; /* (owned): NULL: names stay */
     Recorded *recorded;     /* (owned): NULL: no audit log */
+    Writes *writes;         /* (owned): of the audit log; NULL: none */
     json_t *workload;       /* (owned): of workload.json; NULL: no audit log */
 } Import;

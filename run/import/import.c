@@ -3,6 +3,7 @@
 
 #include "drivers.h"
 #include "flags.h"
+#include "found-faults.h"
 #include "import-private.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
@@ -29,6 +30,7 @@ import_clear(Import *self)
     g_clear_pointer(&self->recorded, recorded_free);
     json_decref(self->spec);
     json_decref(self->workload);
+    g_clear_pointer(&self->writes, writes_free);
     json_decref(self->objects);
     g_clear_pointer(&self->anonymizer, anonymizer_free);
 }
@@ -118,15 +120,17 @@ find_version(Import *self)
 static gboolean
 add_audit(Import *self, GError **error)
 {
-    g_autoptr(Writes) writes = NULL;
+    const Writes *writes;
     char buffer[API_TIME_BUFFER];
 
     if (*self->options->audit == NULL)
         return TRUE;
     self->recorded = recorded_new();
-    writes = writes_read(self->options->audit, self->start, self->recorded, self->report, error);
-    if (writes == NULL)
+    self->writes =
+        writes_read(self->options->audit, self->start, self->recorded, self->report, error);
+    if (self->writes == NULL)
         return FALSE;
+    writes = self->writes;
     if (writes->summary.last <= self->start) {
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
                     "the audit log ends before the dump begins, at %s: it is not of this dump",
@@ -178,6 +182,45 @@ add_scrapes(Import *self, GError **error)
     return TRUE;
 }
 
+/* Errors that the log dates take the place of those that a scrape counts. */
+static void
+add_errors(Import *self, json_t *driver)
+{
+    const char *name = json_string_value(json_object_get(driver, "name"));
+    json_t *errors =
+        found_errors(self->writes, self->recorded, self->first, name, self->start, self->report);
+    json_t *scraped = json_object_get(driver, "errors"), *other, *error;
+    gsize i, k;
+
+    if (errors == NULL)
+        return;
+    json_array_foreach(scraped, i, other) {
+        gboolean is_found = FALSE;
+        json_array_foreach(errors, k, error)
+            is_found |=
+                json_equal(json_object_get(error, "method"), json_object_get(other, "method"));
+        if (!is_found)
+            json_array_append(errors, other);
+    }
+    json_object_set_new(driver, "errors", errors);
+}
+
+static void
+add_faults(Import *self)
+{
+    json_t *driver, *outages;
+    gsize i;
+
+    if (self->writes == NULL)
+        return;
+    json_array_foreach(self->drivers, i, driver)
+        add_errors(self, driver);
+    outages = found_outages(self->writes, self->start, self->report);
+    if (json_array_size(outages) > 0)
+        json_object_set(self->spec, "faults", outages);
+    json_decref(outages);
+}
+
 /* The members in the order in which they are printed. */
 static gboolean
 make_spec(Import *self, GError **error)
@@ -194,9 +237,12 @@ make_spec(Import *self, GError **error)
     if (self->workload != NULL)
         json_object_set_new(self->spec, "workload", json_pack("[{s:s}]", "from", WORKLOAD_FILE));
     set_found(self->spec, "components", flags_of_components(self->first, self->report));
-    return flags_of_drivers(self->drivers, self->first, self->options->driver_manifests,
-                            self->report, error) &&
-           add_scrapes(self, error);
+    if (!flags_of_drivers(self->drivers, self->first, self->options->driver_manifests, self->report,
+                          error) ||
+        !add_scrapes(self, error))
+        return FALSE;
+    add_faults(self);
+    return TRUE;
 }
 
 /* ---- Files ---- */

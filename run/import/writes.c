@@ -180,16 +180,15 @@ see_failure(Collector *self, const AuditEvent *event, SimTime at)
         words++;
     if (words == failure_words + G_N_ELEMENTS(failure_words))
         return;
-    JsonPart object = json_part_get(body, "involvedObject");
-    if (object.at == NULL)
-        object = json_part_get(body, "regarding");
+    const char *volume = strstr(message, "volume \"");
+    g_autofree char *volume_name =
+        volume == NULL ? NULL : g_strndup(volume + 8, strcspn(volume + 8, "\""));
     const DriverFailure failure = {
         .at = at,
         .driver = driver_of(strings, body),
         .method = words->method,
         .code = strings_intern(strings, code),
-        .namespace = body_intern(strings, json_part_string(json_part_get(object, "namespace"))),
-        .name = body_intern(strings, json_part_string(json_part_get(object, "name"))),
+        .volume = volume_name != NULL ? strings_intern(strings, volume_name) : NULL,
     };
     g_array_append_val(self->writes->failures, failure);
 }

@@ -31,6 +31,7 @@ enum {
 typedef struct {
     unsigned facts;
     const char *node, *volume; /* of pods, claims and attachments; NULL: none */
+    const char *driver;        /* of volumes; NULL: none */
     const char *claim;         /* of volumes: "shop/data-cache-0"; NULL: none */
     const char *owner;         /* the controller: "ReplicaSet/web-5f85df69d4"; NULL: none */
     int64_t requested_bytes, capacity_bytes; /* of claims and volumes; -1: none */
@@ -64,7 +65,7 @@ typedef struct {
     SimTime at;
     const char *driver, *method, *code; /* interned: "CreateVolume", "Internal"; driver: NULL: not
                                            known */
-    const char *namespace, *name;       /* of the Event's object */
+    const char *volume;                 /* as the message names it; NULL: none */
 } DriverFailure;
 
 /* The requests of one kubelet: its silences are found in them. */

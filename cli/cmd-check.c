@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/cli.h"
 #include "commands.h"
@@ -38,6 +39,37 @@ leave_last(Scenario *last)
 #endif
 }
 
+/* Objects are ignored for their kinds: "Service/web (dump.yaml:12)". */
+static void
+print_ignored(const GPtrArray *ignored)
+{
+    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GPtrArray) firsts = g_ptr_array_new();
+
+    for (unsigned i = 0; i < ignored->len; i++) {
+        const char *text = ignored->pdata[i];
+        g_autofree char *kind = g_strndup(text, strcspn(text, "/ "));
+        unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, kind));
+        if (n == 0)
+            g_ptr_array_add(firsts, (char *)text);
+        g_hash_table_insert(counts, g_steal_pointer(&kind), GUINT_TO_POINTER(n + 1));
+    }
+    for (unsigned i = 0; i < firsts->len; i++) {
+        const char *text = firsts->pdata[i];
+        g_autofree char *kind = g_strndup(text, strcspn(text, "/ "));
+        printf("ignored: %u of kind %s, the first %s\n",
+               GPOINTER_TO_UINT(g_hash_table_lookup(counts, kind)), kind, text);
+    }
+}
+
+static void
+print_scenario(const Scenario *scenario)
+{
+    for (unsigned i = 0; i < scenario->warnings->len; i++)
+        printf("warning: %s\n", (const char *)scenario->warnings->pdata[i]);
+    print_ignored(scenario->ignored);
+}
+
 /* Returns: whether the file is sound */
 static gboolean
 check_file(const char *file, const ScenarioOptions *options, Scenario **last)
@@ -56,6 +88,8 @@ check_file(const char *file, const ScenarioOptions *options, Scenario **last)
         g_autofree char *text = file_fault_text(faults->pdata[i]);
         puts(text);
     }
+    if (!is_sweep)
+        print_scenario(*last);
     return is_sound;
 }
 
@@ -75,7 +109,8 @@ cmd_check(int argc, char **argv)
             &argc, &argv, entries, "FILE…",
             "Check scenario, sweep and manifest files without running them, and print a line "
             "for each fault.",
-            "Exit status: 0 if all files are sound, 2 if not."))
+            "Warnings tell where a run will differ from a cluster that the manifests were taken "
+            "from.\nExit status: 0 if all files are sound, 2 if not."))
         return EXIT_BAD_INPUT;
     if (argc < 2)
         return cli_bad_usage("check", "no file given");

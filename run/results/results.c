@@ -258,6 +258,17 @@ json_requests(const Results *self)
                                              "mostInASecond", (int)self->requests_peak);
 }
 
+/* Returns: NULL if there are none */
+static json_t *
+json_warnings(const Scenario *scenario)
+{
+    json_t *list = scenario->warnings->len == 0 ? NULL : json_array();
+
+    for (unsigned i = 0; i < scenario->warnings->len; i++)
+        json_array_append_new(list, json_string(scenario->warnings->pdata[i]));
+    return list;
+}
+
 json_t *
 results_summary(Results *self)
 {
@@ -273,14 +284,14 @@ results_summary(Results *self)
     for (unsigned i = 0; i < self->refused->len; i++)
         json_array_append_new(refused, json_string(self->refused->pdata[i]));
     return json_pack(
-        "{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o, s:o}",
+        "{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o*, s:o, s:o}",
         "version", results_version(), "scenario", scenario->name, "scenarioHash", scenario->hash,
         "seed", (json_int_t)self->seed, "replications", (int)self->n_runs, "virtualSeconds",
         json_seconds(self->virtual_time), "events", (json_int_t)self->n_events, "apiWrites",
         (json_int_t)self->n_writes, "stages", stages, "attribution",
         attribution_json(self->attribution), "apiRequests", json_requests(self), "final",
-        json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self), "ignored",
-        ignored, "refused", refused);
+        json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self), "warnings",
+        json_warnings(scenario), "ignored", ignored, "refused", refused);
 }
 
 /* ---- The table ---- */
@@ -370,6 +381,9 @@ results_table(Results *self)
                            final->driver_volumes);
     append_slos(text, self);
     append_expects(text, self);
+    for (unsigned i = 0; i < self->scenario->warnings->len; i++)
+        g_string_append_printf(text, "warning: %s\n",
+                               (const char *)self->scenario->warnings->pdata[i]);
     if (self->scenario->ignored->len > 0)
         g_string_append_printf(
             text, "ignored: %u objects that do not matter to storage, the first %s\n",

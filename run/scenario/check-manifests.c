@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "check-private.h"
 #include "models/api/fields.h"
+#include "models/api/release.h"
 #include "models/api/workload.h"
+#include "models/volume/sidecar.h"
 
 static void
 check_class(Checker *self, const ManifestInfo *info, const char *class_name, const char *path)
@@ -15,15 +17,23 @@ check_class(Checker *self, const ManifestInfo *info, const char *class_name, con
                   "there is no StorageClass \"%s\"", class_name);
 }
 
-static void
+/* An object that a cluster printed may be of a driver that nobody asks about. Returns: whether the
+ * driver is known */
+static gboolean
 check_driver(Checker *self, const ManifestInfo *info, const char *driver, const char *path)
 {
+    static const char message[] = "there is no driver \"%s\"", advice[] = "add it to spec.drivers";
+
     if (driver == NULL || g_hash_table_contains(self->driver_names, driver) ||
         g_str_equal(driver, PROVISIONER_NONE))
-        return;
+        return TRUE;
+    if (object_uid_is_set(info->object->uid) || object_kind(info->object) == KIND_CSI_NODE) {
+        loader_warn(self->loader, &info->at, info->path, advice, message, driver);
+        return FALSE;
+    }
     g_autofree char *hint = loader_driver_hint(self->loader, driver);
-    checker_fault(self, info, path, hint != NULL ? hint : "add it to spec.drivers",
-                  "there is no driver \"%s\"", driver);
+    checker_fault(self, info, path, hint != NULL ? hint : advice, message, driver);
+    return FALSE;
 }
 
 static void
@@ -146,9 +156,66 @@ check_storage_class(Checker *self, const ManifestInfo *info)
 }
 
 static void
+check_csi_node_drivers(Checker *self, const ManifestInfo *info)
+{
+    const CsiNodeDrivers *drivers = ((const CsiNode *)info->object)->drivers;
+
+    for (unsigned i = 0; drivers != NULL && i < drivers->n_items; i++)
+        check_driver(self, info, drivers->items[i].name, "spec.drivers");
+}
+
+static void
 check_csi_node(Checker *self, const ManifestInfo *info)
 {
     check_node(self, info, object_name(info->object), "metadata.name");
+    check_csi_node_drivers(self, info);
+}
+
+static const ScenarioDriver *
+find_driver(const Checker *self, const char *name)
+{
+    const Scenario *scenario = &self->loader->scenario;
+
+    for (unsigned i = 0; i < scenario->n_drivers; i++)
+        if (g_strcmp0(scenario->drivers[i].name, name) == 0)
+            return &scenario->drivers[i];
+    return NULL;
+}
+
+#define GATE_CLASSES "VolumeAttributesClass"
+
+/* Returns: what keeps the driver's volumes from changing their class; NULL: nothing */
+static const char *
+lack_for_classes(const Scenario *scenario, const ScenarioDriver *driver)
+{
+    const json_t *gate = json_object_get(scenario->feature_gates, GATE_CLASSES);
+    GHashTable *flags =
+        driver->sidecars == NULL ? NULL : g_hash_table_lookup(driver->sidecars, "external-resizer");
+    const char *gates = flags == NULL ? NULL : g_hash_table_lookup(flags, "feature-gates");
+
+    if (gate != NULL
+            ? !json_is_true(gate)
+            : !release_has_gate(&(Release){.minor = scenario->minor_version}, GATE_CLASSES))
+        return "spec.kubernetes.featureGates does not switch on " GATE_CLASSES;
+    if ((driver->model.controller_capabilities & CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY) == 0)
+        return "the driver's controllerCapabilities lack MODIFY_VOLUME";
+    if (!sidecar_feature_gate(gates, GATE_CLASSES, FALSE))
+        return "the external-resizer's feature-gates do not switch on " GATE_CLASSES;
+    return NULL;
+}
+
+static void
+check_attributes_class(Checker *self, const ManifestInfo *info)
+{
+    const char *name = ATTRIBUTES_CLASS_CONST(info->object)->driver;
+
+    if (!check_driver(self, info, name, "driverName"))
+        return;
+    const ScenarioDriver *driver = find_driver(self, name);
+    const char *lack = driver == NULL ? NULL : lack_for_classes(&self->loader->scenario, driver);
+    if (lack != NULL)
+        loader_warn(self->loader, &info->at, info->path, lack,
+                    "no volume of driver \"%s\" gets a VolumeAttributesClass", name);
 }
 
 /* A CSIDriver may name a driver that the scenario lacks: real clusters have several drivers. */
@@ -159,6 +226,7 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
     [KIND_STATEFUL_SET] = check_stateful_set,
     [KIND_ATTACHMENT] = check_attachment,
     [KIND_STORAGE_CLASS] = check_storage_class,
+    [KIND_ATTRIBUTES_CLASS] = check_attributes_class,
     [KIND_CSI_NODE] = check_csi_node,
     [KIND_DEPLOYMENT] = check_template,
     [KIND_REPLICA_SET] = check_template,
@@ -166,11 +234,22 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
     [KIND_JOB] = check_template,
 };
 
+/* Objects that a cluster printed. */
+static void (*const state_checks[N_KINDS])(Checker *self, const ManifestInfo *info) = {
+    [KIND_VOLUME] = check_volume,
+    [KIND_STORAGE_CLASS] = check_storage_class,
+    [KIND_ATTRIBUTES_CLASS] = check_attributes_class,
+    [KIND_CSI_NODE] = check_csi_node_drivers,
+};
+
 void
 checker_check_manifest(Checker *self, const ManifestInfo *info)
 {
     /* Objects that a cluster printed are a state and may have dangling names; names that a user
      * writes must exist. */
-    if (!object_uid_is_set(info->object->uid) && checks[object_kind(info->object)] != NULL)
-        checks[object_kind(info->object)](self, info);
+    void (*check)(Checker * self, const ManifestInfo *info) =
+        (object_uid_is_set(info->object->uid) ? state_checks : checks)[object_kind(info->object)];
+
+    if (check != NULL)
+        check(self, info);
 }

@@ -133,6 +133,19 @@ fault_later(Loader *self, const json_t *manifest, const char *kind)
     schema_come_back(&self->reader, jump);
 }
 
+/* For an object that a cluster printed, the pods exist already. */
+static void
+collect_later(Loader *self, const json_t *manifest, const char *kind)
+{
+    g_autofree char *path = manifest_path(manifest);
+
+    if (manifest_text(manifest, "metadata", "uid") == NULL)
+        fault_later(self, manifest, kind);
+    else
+        loader_warn(self, &self->reader.at, path, NULL,
+                    "%s is not simulated: it makes and deletes no objects", kind);
+}
+
 static void collect(Loader *self, const json_t *manifest, int action);
 
 /* The scenario itself is one of the documents; scenario.c reads it. */
@@ -185,10 +198,8 @@ collect(Loader *self, const json_t *manifest, int action)
     } else if (g_str_has_suffix(kind, "List") &&
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
-    } else if (g_strv_contains(later_kinds, kind) &&
-               manifest_text(manifest, "metadata", "uid") == NULL) {
-        fault_later(self, manifest,
-                    kind); /* for an object that a cluster printed, the pods exist already */
+    } else if (g_strv_contains(later_kinds, kind)) {
+        collect_later(self, manifest, kind);
     } else {
         add_ignored(self, manifest, kind);
     }

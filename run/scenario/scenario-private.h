@@ -8,7 +8,7 @@
  * steps; fields.c, driver-fields.c, nodes.c and flags.c have the tables of fields; driver.c builds
  * the drivers from fields and profiles; faults.c builds the faults; objects.c reads the manifests;
  * check*.c checks that names refer to something; set.c applies --set; start.c finds the time of t =
- * 0. */
+ * 0; warnings.c gathers warnings. */
 
 /* A manifest and the data for its checks. */
 typedef struct {
@@ -35,6 +35,7 @@ typedef struct {
     GChecksum
         *checksum; /* of everything that a run depends on; NULL: the scenario is only checked */
     GPtrArray *faults;
+    GPtrArray *warnings; /* see warnings.c */
     ScenarioFields fields;
     GArray *manifests; /* of ManifestInfo */
     Objects *objects;  /* for the checks */
@@ -80,6 +81,19 @@ char *loader_driver_hint(Loader *self, const char *name);
  * after a fault */
 CsiModelledOptions *
 loader_change_driver(Loader *self, const ActionFields *action, const char **driver);
+
+/* warnings.c */
+GPtrArray *loader_warnings_new(void);
+/* Notes what differs because of an object ("StatefulSet/web"); one cause makes one warning. @hint:
+ * NULL: none */
+void loader_warn(Loader *self,
+                 const YamlPosition *at,
+                 const char *object,
+                 const char *hint,
+                 const char *format,
+                 ...) G_GNUC_PRINTF(5, 6);
+/* Puts the warnings into the scenario, as text. */
+void loader_tell_warnings(Loader *self);
 
 /* start.c */
 /* Looks for the newest time stamp in an object of the start. */

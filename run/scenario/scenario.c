@@ -310,6 +310,8 @@ loader_free(Loader *self)
     timing_clear(&self->scenario.timing);
     schema_reader_clear(&self->reader);
     g_clear_pointer(&self->scenario.ignored, g_ptr_array_unref);
+    g_clear_pointer(&self->scenario.warnings, g_ptr_array_unref);
+    g_ptr_array_unref(self->warnings);
     g_ptr_array_unref(self->made);
     g_hash_table_unref(self->files_read);
     g_ptr_array_unref(self->files);
@@ -341,6 +343,8 @@ loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, 
     self->objects = objects_new(1);
     self->newest = TIME_UNSET;
     self->scenario.ignored = g_ptr_array_new_with_free_func(g_free);
+    self->scenario.warnings = g_ptr_array_new_with_free_func(g_free);
+    self->warnings = loader_warnings_new();
     self->scenario.file = (char *)schema_intern(&self->reader, file);
     return self;
 }
@@ -439,6 +443,7 @@ load_once(const char *file,
     if (is_check)
         g_clear_pointer(&self->checksum, g_checksum_free); /* a check needs no hash */
     load_file(self, file, is_check);
+    loader_tell_warnings(self);
     self->texts = NULL;
     return self;
 }

@@ -238,6 +238,7 @@ struct Scenario {
     ScenarioExpect *expects;
     unsigned n_expects;
     gboolean has_snapshots; /* snapshot objects exist, so the snapshot controllers run */
+    GPtrArray *warnings;    /* of char *: where the run differs from the cluster of the manifests */
     GPtrArray *ignored;     /* of char *: "Service/web (scenario.yaml:12)": ignored objects */
 };
 

@@ -63,6 +63,21 @@ result $? "check takes sweeps and scenarios"
 sed 's/^  measures:/  measure:/' "$small" >"$scratch/wrong.yaml"
 run 2 check "$scratch/wrong.yaml" && said 'wrong.yaml:[0-9]*:3: spec.measure: unknown field (did you mean "measures"?)'
 result $? "a fault has file, line and hint"
+cat >"$scratch/dump.yaml" <<EOF
+{apiVersion: kvolsim.io/v1, kind: Scenario, metadata: {name: dump}, spec: {nodes: [{name: n-1}]}}
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: batch/v1, kind: CronJob, metadata: {name: a, uid: aaaaaaaa-0000-4000-8000-000000000001}}
+- {apiVersion: v1, kind: Service, metadata: {name: b, uid: aaaaaaaa-0000-4000-8000-000000000002}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, uid: aaaaaaaa-0000-4000-8000-000000000003}}
+- {apiVersion: v1, kind: Service, metadata: {name: d, uid: aaaaaaaa-0000-4000-8000-000000000004}}
+EOF
+run 0 check "$scratch/dump.yaml" && said 'warning: .*dump.yaml:6: CronJob/a: CronJob is not simulated' &&
+    said 'ignored: 2 of kind Service, the first Service/b (.*dump.yaml:7)' && said 'ignored: 1 of kind ConfigMap' &&
+    run 0 run "$scratch/dump.yaml" && said 'warning: .*CronJob/a'
+result $? "warnings and ignored kinds of a dump"
 run 2 check --set spec.seed=2 "$small" && complained 'is a sweep'
 result $? "--set is of scenarios"
 run 0 schema sweep && said '"kvolsim sweep"' && run 0 schema && said '"kvolsim scenario"' && run 2 schema swep && complained 'no such kind'

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <glib/gstdio.h>
+
+#include "run/scenario/scenario.h"
+
+/* Objects that a cluster printed: the loader tells what the run will do otherwise, once for each
+ * cause, and takes the objects all the same. */
+
+#define UID(n) "uid: aaaaaaaa-0000-4000-8000-00000000000" #n
+#define CLASS_OF(name, driver, n)                                                                  \
+    "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: " name                   \
+    ", " UID(n) "}, provisioner: " driver "}"
+#define NODE_WITH(drivers)                                                                         \
+    "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n-1, " UID(                   \
+        5) "}, spec: {drivers: [" drivers "]}}"
+#define VOLUME_OF(driver)                                                                          \
+    "{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv, " UID(                          \
+        6) "}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: "               \
+           "{driver: " driver ", volumeHandle: h}}}"
+#define CRON_JOB(name, n)                                                                          \
+    "{apiVersion: batch/v1, kind: CronJob, metadata: {name: " name ", " UID(n) "}}"
+#define GOLD                                                                                       \
+    "{apiVersion: storage.k8s.io/v1beta1, kind: VolumeAttributesClass, metadata: {name: "          \
+    "gold, " UID(7) "}, driverName: known.example.com, parameters: {iops: '1'}}"
+#define NO_GOLD                                                                                    \
+    "VolumeAttributesClass/gold: no volume of driver \"known.example.com\" gets a "                \
+    "VolumeAttributesClass "
+
+#define GATE "kubernetes: {featureGates: {VolumeAttributesClass: true}}, "
+#define MODIFIES                                                                                   \
+    ", controllerCapabilities: [CREATE_DELETE_VOLUME, PUBLISH_UNPUBLISH_VOLUME, EXPAND_VOLUME, "   \
+    "MODIFY_VOLUME]"
+#define RESIZER ", sidecars: {external-resizer: {feature-gates: VolumeAttributesClass=true}}"
+
+typedef struct {
+    const char *name;
+    const char *spec, *driver; /* more members of the spec, and of its driver */
+    const char *objects;
+    const char *warnings; /* with a line feed behind each */
+} Case;
+
+static const Case cases[] = {
+    {"a known driver",                      "",                                     "",
+     CLASS_OF("a",                                                                                                                                                                                                                                          "known.example.com",1) ", " CLASS_OF(
+         "b", "kubernetes.io/no-provisioner", 2) ", " VOLUME_OF("known.example.com"),
+     ""},
+    {"one driver in three kinds",       "",       "",
+     CLASS_OF("a",                                                                                                                                                                                                                                                  "x.example.com",1) ", " VOLUME_OF("x.example.com") ", " NODE_WITH(
+         "{name: x.example.com, nodeID: n-1, topologyKeys: null}"),
+     "StorageClass/a: there is no driver \"x.example.com\" (add it to spec.drivers); 3 objects in "
+     "all\n"},
+    {"two drivers",                                   "",                                                                  "",
+     CLASS_OF("a","x.example.com",1) ", " CLASS_OF("b", "y.example.com", 2),
+     "StorageClass/a: there is no driver \"x.example.com\" (add it to "
+     "spec.drivers)\nStorageClass/b: there is no driver \"y.example.com\" (add it to "
+     "spec.drivers)\n"},
+    {"kinds that make objects",                         "",                           "",         CRON_JOB("a",                                                                                                                                                                                                                                          1) ", " CRON_JOB("b", 2),
+     "CronJob/a: CronJob is not simulated: it makes and deletes no objects; 2 objects in all\n"},
+    {"classes without their gate",                      "",                                                          MODIFIES RESIZER,                                                                                                                GOLD,
+     NO_GOLD "(spec.kubernetes.featureGates does not switch on VolumeAttributesClass)\n"},
+    {"classes that a driver does not know",                                   GATE,                                   RESIZER,                                                        GOLD,
+     NO_GOLD "(the driver's controllerCapabilities lack MODIFY_VOLUME)\n"},
+    {"classes without the sidecar's gate",          GATE,                         MODIFIES, GOLD,
+     NO_GOLD "(the external-resizer's feature-gates do not switch on VolumeAttributesClass)\n"},
+    {"classes that work", GATE, MODIFIES RESIZER,         GOLD,                                                                 ""},
+};
+
+static void
+each_cause_is_told_once(void **state)
+{
+    const Case *row = *state;
+    g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
+    g_autofree char *text = g_strdup_printf(
+        "{apiVersion: kvolsim.io/v1, kind: Scenario, metadata: {name: w}, spec: {%snodes: [{name: "
+        "n-1}], drivers: [{name: known.example.com%s}]}}\n---\n"
+        "{apiVersion: v1, kind: List, items: [%s]}\n",
+        row->spec, row->driver, row->objects);
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(GString) told = g_string_new(NULL);
+    g_autofree char *prefix = g_strdup_printf("%s:3: ", file);
+
+    assert_true(g_file_set_contents(file, text, -1, NULL));
+    g_autoptr(Scenario) scenario = scenario_load(file, &options, &faults);
+    g_remove(file);
+    g_rmdir(folder);
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *message = file_fault_text(faults->pdata[i]);
+        print_message("%s\n", message);
+    }
+    assert_non_null(scenario);
+    for (unsigned i = 0; i < scenario->warnings->len; i++) {
+        const char *warning = scenario->warnings->pdata[i];
+        assert_true(g_str_has_prefix(warning, prefix));
+        g_string_append_printf(told, "%s\n", warning + strlen(prefix));
+    }
+    assert_string_equal(told->str, row->warnings);
+    assert_int_equal(scenario->ignored->len, 0);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        tests[i] = (struct CMUnitTest){cases[i].name, each_cause_is_told_once, NULL, NULL,
+                                       (void *)&cases[i]};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

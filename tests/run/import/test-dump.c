@@ -235,13 +235,13 @@ newest_time_stamp(void **state)
     static const struct {
         const char *object, *newest;
     } cases[] = {
-        {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\"}", "2026-01-01T00:00:05Z"},
+        {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\"}",                       "2026-01-01T00:00:05Z"       },
         {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\", \"managedFields\": [{\"time\": "
-         "\"2026-01-01T00:00:09Z\"}]}",                                                   "2026-01-01T00:00:09Z"                                             },
+         "\"2026-01-01T00:00:09Z\"}]}",                                   "2026-01-01T00:00:09Z"       },
         {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\", \"deletionTimestamp\": "
-         "\"2026-01-01T00:01:00Z\", \"deletionGracePeriodSeconds\": 30}",                                                  "2026-01-01T00:00:30Z"                           },
+         "\"2026-01-01T00:01:00Z\", \"deletionGracePeriodSeconds\": 30}", "2026-01-01T00:00:30Z"       },
         {"\"creationTimestamp\": \"2026-01-01T00:00:05Z\"}, \"status\": {\"conditions\": "
-         "[{\"lastHeartbeatTime\": \"2026-01-01T00:00:05.5Z\"}]}","2026-01-01T00:00:05.500000Z"},
+         "[{\"lastHeartbeatTime\": \"2026-01-01T00:00:05.5Z\"}]}",        "2026-01-01T00:00:05.500000Z"},
     };
 
     (void)state;

@@ -11,29 +11,27 @@
 static const struct {
     const char *driver, *profile;
 } profiles[] = {
-    {"ebs.csi.aws.com",                 "aws-ebs-gp3"             },
-    {"disk.csi.azure.com",              "azure-disk"              },
-    {"pd.csi.storage.gke.io",           "gce-pd"                  },
-    {"csi.vsphere.vmware.com",          "vsphere-cns"             },
-    {"cinder.csi.openstack.org",        "openstack-cinder"        },
-    {"diskplugin.csi.alibabacloud.com", "alibaba-cloud-disk"      },
-    {"rbd.csi.ceph.com",                "ceph-rbd"                },
-    {"driver.longhorn.io",              "longhorn"                },
-    {"csi.trident.netapp.io",           "netapp-trident"          },
-    {"csi-powerstore.dellemc.com",      "dell-powerstore-iscsi"   },
-    {"pxd.portworx.com",                "portworx"                },
-    {"topolvm.io",                      "topolvm"                 },
-    {"topolvm.cybozu.com",              "topolvm"                 },
-    {"local.csi.openebs.io",            "openebs-lvm-localpv"     },
-    {"zfs.csi.openebs.io",              "openebs-zfs-localpv"     },
-    {"openebs.io/local",                "openebs-localpv-hostpath"},
-    {"rancher.io/local-path",           "openebs-localpv-hostpath"},
-    {"nfs.csi.k8s.io",                  "nfs"                     },
-    {"efs.csi.aws.com",                 "nfs"                     },
-    {"file.csi.azure.com",              "nfs"                     },
-    {"smb.csi.k8s.io",                  "nfs"                     },
-    {"filestore.csi.storage.gke.io",    "nfs"                     },
-    {"cephfs.csi.ceph.com",             "nfs"                     },
+    {"ebs.csi.aws.com",                 "aws-ebs-gp3"          },
+    {"disk.csi.azure.com",              "azure-disk"           },
+    {"pd.csi.storage.gke.io",           "gce-pd"               },
+    {"csi.vsphere.vmware.com",          "vsphere-cns"          },
+    {"cinder.csi.openstack.org",        "openstack-cinder"     },
+    {"diskplugin.csi.alibabacloud.com", "alibaba-cloud-disk"   },
+    {"rbd.csi.ceph.com",                "ceph-rbd"             },
+    {"driver.longhorn.io",              "longhorn"             },
+    {"csi.trident.netapp.io",           "netapp-trident"       },
+    {"csi-powerstore.dellemc.com",      "dell-powerstore-iscsi"},
+    {"pxd.portworx.com",                "portworx"             },
+    {"topolvm.io",                      "topolvm"              },
+    {"topolvm.cybozu.com",              "topolvm"              },
+    {"local.csi.openebs.io",            "openebs-lvm-localpv"  },
+    {"zfs.csi.openebs.io",              "openebs-zfs-localpv"  },
+    {"nfs.csi.k8s.io",                  "nfs"                  },
+    {"efs.csi.aws.com",                 "nfs"                  },
+    {"file.csi.azure.com",              "nfs"                  },
+    {"smb.csi.k8s.io",                  "nfs"                  },
+    {"filestore.csi.storage.gke.io",    "nfs"                  },
+    {"cephfs.csi.ceph.com",             "nfs"                  },
 };
 
 typedef struct {
@@ -85,7 +83,12 @@ add_class(GHashTable *names, const json_t *class, ImportReport *report)
 {
     const char *provisioner = text_at(class, "provisioner");
 
-    if (!is_in_tree(provisioner))
+    if (!is_in_tree(provisioner) && provisioner != NULL && strchr(provisioner, '/') != NULL)
+        import_report_count(report, REPORT_LEFT_OUT,
+                            "StorageClasses of provisioners that are no CSI drivers: new claims of "
+                            "theirs stay Pending",
+                            dump_meta(class, "name"));
+    else if (!is_in_tree(provisioner))
         add_name(names, provisioner);
     else if (strcmp(provisioner, "kubernetes.io/no-provisioner") != 0)
         import_report_count(report, REPORT_LEFT_OUT,
@@ -187,6 +190,38 @@ add_keys(json_t *keys, const json_t *entry)
     }
 }
 
+/* The kubelets label their Nodes with the driver's segments. */
+static gboolean
+some_node_has(const Dump *dump, const char *key)
+{
+    const json_t *node;
+    guint i = 0;
+
+    while ((node = dump_next(dump, "Node", &i)) != NULL)
+        if (json_object_get(json_path_get(node, "metadata.labels"), key) != NULL)
+            return TRUE;
+    return FALSE;
+}
+
+static void
+set_topology(Finding *self, json_t *keys)
+{
+    for (gsize i = json_array_size(keys); i-- > 0;) {
+        const char *key = json_string_value(json_array_get(keys, i));
+        if (key != NULL && some_node_has(self->dump, key))
+            continue;
+        import_report_say(self->report, REPORT_GUESSED,
+                          "Driver %s: its topology key %s is left out, because no node has such a "
+                          "label.",
+                          self->name, key != NULL ? key : "?");
+        json_array_remove(keys, i);
+    }
+    json_object_set(self->driver, "topology",
+                    json_array_size(keys) == 0   ? json_false()
+                    : json_array_size(keys) == 1 ? json_array_get(keys, 0)
+                                                 : keys);
+}
+
 /* Topology and limits, as the kubelets wrote them into the CSINodes. */
 static void
 find_nodes(Finding *self)
@@ -217,10 +252,7 @@ find_nodes(Finding *self)
                           self->name);
         return;
     }
-    json_object_set(self->driver, "topology",
-                    json_array_size(keys) == 0   ? json_false()
-                    : json_array_size(keys) == 1 ? json_array_get(keys, 0)
-                                                 : keys);
+    set_topology(self, keys);
     if (least == most && most == 0 && !self->is_known)
         return; /* its stand-in has no limit either */
     if (least == most)

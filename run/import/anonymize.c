@@ -205,9 +205,9 @@ number_words(Anonymizer *self)
 {
     unsigned n_words;
     g_autofree char **sorted = (char **)g_hash_table_get_keys_as_array(self->words, &n_words);
-    int digits = 1;
+    int digits = 4; /* five letters, as the end of a pod's name */
 
-    for (unsigned n = n_words; n >= 10; n /= 10)
+    for (unsigned n = n_words; n >= 10000; n /= 10)
         digits++;
     qsort(sorted, n_words, sizeof *sorted, compare_words);
     for (unsigned i = 0; i < n_words; i++)
@@ -346,6 +346,17 @@ has_user_keys(const char *member)
     return is_in(maps, G_N_ELEMENTS(maps), member);
 }
 
+/* Of a scenario: a sentence. */
+static json_t *
+replace_comment(Anonymizer *self, const json_t *comment)
+{
+    g_autoptr(GString) out = g_string_new(NULL);
+
+    if (!self->is_reading && json_is_string(comment))
+        put_text(self, out, json_string_value(comment), TRUE);
+    return json_string(out->str);
+}
+
 static json_t *
 replace_object(Anonymizer *self, const json_t *object, gboolean is_map)
 {
@@ -358,6 +369,10 @@ replace_object(Anonymizer *self, const json_t *object, gboolean is_map)
             g_string_append(name, key);
         else
             put_text(self, name, key, FALSE);
+        if (key[0] == '#') {
+            json_object_set_new(copy, key, replace_comment(self, value));
+            continue;
+        }
         json_object_set_new(copy, name->str,
                             g_str_has_prefix(key, "kvolsim.io/")
                                 ? json_deep_copy(value)
@@ -382,7 +397,8 @@ replace(Anonymizer *self, const json_t *value, const char *member, gboolean is_m
         return json_deep_copy(value);
     copy = json_array();
     json_array_foreach(value, i, item) {
-        json_array_append_new(copy, replace(self, item, member, is_map));
+        json_array_append_new(copy,
+                              replace(self, item, json_is_object(item) ? NULL : member, is_map));
     }
     return copy;
 }

@@ -452,9 +452,10 @@ stand_ins_fit_each_other(void **state)
         "volume", "pvc-41075652-492c-491b-bf47-b1dd64f94e0e", "kind", "Pod");
     json_auto_t *expected =
         json_pack("{s:{s:s, s:s, s:{s:s, s:s}}, s:s, s:s, s:s, s:s, s:s}", "metadata", "name",
-                  "w5-0", "generateName", "w5-", "labels", "kubernetes.io/hostname", "node-w1",
-                  "w1.w2/w4", "w5", "claim", "w3-w5-0", "image", "w0:5000/w5:1.2", "message",
-                  "message 1", "volume", "pvc-41075652-492c-491b-bf47-b1dd64f94e0e", "kind", "Pod");
+                  "w0005-0", "generateName", "w0005-", "labels", "kubernetes.io/hostname",
+                  "node-w0001", "w0001.w0002/w0004", "w0005", "claim", "w0003-w0005-0", "image",
+                  "w0000:5000/w0005:1.2", "message", "message 1", "volume",
+                  "pvc-41075652-492c-491b-bf47-b1dd64f94e0e", "kind", "Pod");
 
     (void)state;
     anonymizer_see(anonymizer, value);
@@ -463,7 +464,7 @@ stand_ins_fit_each_other(void **state)
     if (!json_equal(replaced, expected))
         fail_msg("%s", text);
     g_autofree char *sentence = anonymizer_sentence(anonymizer, "Driver web.acme is not known.");
-    assert_string_equal(sentence, "Driver w5.w1 is not known.");
+    assert_string_equal(sentence, "Driver w0005.w0001 is not known.");
 }
 
 int

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdarg.h>
 #include <string.h>
 
 #include "drivers.h"
@@ -221,6 +222,54 @@ add_faults(Import *self)
     json_decref(outages);
 }
 
+/* ---- The scenario ---- */
+
+/* A comment above a member, see yaml-print.h. */
+static void comment(json_t *object, const char *member, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
+static void
+comment(json_t *object, const char *member, const char *format, ...)
+{
+    g_autofree char *key = g_strconcat("# ", member, NULL);
+    va_list arguments;
+
+    va_start(arguments, format);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    json_object_set_new(object, key, json_string(text));
+}
+
+static void
+comment_drivers(const Import *self)
+{
+    json_t *driver;
+    gsize i;
+
+    json_array_foreach(self->drivers, i, driver) {
+        if (json_object_get(driver, "latency") != NULL)
+            comment(driver, "latency", "measured; the profile has the rest");
+        else if (g_strcmp0(json_string_value(json_object_get(driver, "profile")), "generic") == 0)
+            comment(driver, "profile", "a guess, as no profile has its name: set your latencies");
+    }
+}
+
+/* For somebody who wants to change something. */
+static void
+add_comments(Import *self)
+{
+    json_t *spec = self->spec;
+
+    comment(spec, "until",
+            self->writes != NULL ? "the end of the audit log"
+                                 : "no audit log tells how long: as long as you like");
+    comment(spec, "manifests", "the start: %u objects", self->first->objects->len);
+    comment(spec, "components", "flags that the control plane has, by their real names");
+    comment(spec, "workload", "what people and tools did: %" G_GSIZE_FORMAT " requests",
+            json_array_size(self->workload));
+    comment(spec, "faults", "recognised in the audit log; without them: faults: []");
+    comment_drivers(self);
+}
+
 /* The members in the order in which they are printed. */
 static gboolean
 make_spec(Import *self, GError **error)
@@ -232,16 +281,17 @@ make_spec(Import *self, GError **error)
     json_object_set_new(self->spec, "until", duration_text(self->until));
     find_version(self);
     json_object_set_new(self->spec, "manifests", json_string(OBJECTS_FILE));
+    set_found(self->spec, "components", flags_of_components(self->first, self->report));
     self->drivers = drivers_of_dump(self->first, self->report);
     json_object_set_new(self->spec, "drivers", self->drivers);
     if (self->workload != NULL)
         json_object_set_new(self->spec, "workload", json_pack("[{s:s}]", "from", WORKLOAD_FILE));
-    set_found(self->spec, "components", flags_of_components(self->first, self->report));
     if (!flags_of_drivers(self->drivers, self->first, self->options->driver_manifests, self->report,
                           error) ||
         !add_scrapes(self, error))
         return FALSE;
     add_faults(self);
+    add_comments(self);
     return TRUE;
 }
 

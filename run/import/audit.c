@@ -6,7 +6,7 @@
 #include "models/api/field.h"
 #include "run/files/packed.h"
 
-#define LINE_MAX_BYTES (64u << 20) /* a list's body at level RequestResponse may be tens of MiB */
+#define LINE_MAX_BYTES (32u << 20) /* a list's body at level RequestResponse may be tens of MiB */
 
 typedef struct {
     AuditSeen seen;
@@ -64,42 +64,44 @@ typedef struct {
 
 typedef struct {
     const char *key;
+    gsize n_key;
     gsize offset; /* of a JsonPart in Parsed */
     gboolean is_text;
 } PartField;
 
 #define PART(member) offsetof(Parsed, member)
+#define KEY(text) text, sizeof text - 1
 static const PartField event_fields[] = {
-    {"kind",                     PART(kind),           TRUE },
-    {"apiVersion",               PART(version),        TRUE },
-    {"auditID",                  PART(id),             TRUE },
-    {"stage",                    PART(stage),          TRUE },
-    {"requestURI",               PART(event.uri),      TRUE },
-    {"verb",                     PART(event.verb),     TRUE },
-    {"user",                     PART(user),           FALSE},
-    {"userAgent",                PART(event.agent),    TRUE },
-    {"objectRef",                PART(object),         FALSE},
-    {"responseStatus",           PART(status),         FALSE},
-    {"requestObject",            PART(event.request),  FALSE},
-    {"responseObject",           PART(event.response), FALSE},
-    {"requestReceivedTimestamp", PART(received),       TRUE },
-    {"stageTimestamp",           PART(staged),         TRUE },
+    {KEY("kind"),                     PART(kind),           TRUE },
+    {KEY("apiVersion"),               PART(version),        TRUE },
+    {KEY("auditID"),                  PART(id),             TRUE },
+    {KEY("stage"),                    PART(stage),          TRUE },
+    {KEY("requestURI"),               PART(event.uri),      TRUE },
+    {KEY("verb"),                     PART(event.verb),     TRUE },
+    {KEY("user"),                     PART(user),           FALSE},
+    {KEY("userAgent"),                PART(event.agent),    TRUE },
+    {KEY("objectRef"),                PART(object),         FALSE},
+    {KEY("responseStatus"),           PART(status),         FALSE},
+    {KEY("requestObject"),            PART(event.request),  FALSE},
+    {KEY("responseObject"),           PART(event.response), FALSE},
+    {KEY("requestReceivedTimestamp"), PART(received),       TRUE },
+    {KEY("stageTimestamp"),           PART(staged),         TRUE },
 };
 static const PartField user_fields[] = {
-    {"username", PART(event.user), TRUE},
+    {KEY("username"), PART(event.user), TRUE},
 };
 static const PartField object_fields[] = {
-    {"resource",        PART(event.resource),         TRUE},
-    {"subresource",     PART(event.subresource),      TRUE},
-    {"apiGroup",        PART(event.group),            TRUE},
-    {"namespace",       PART(event.namespace),        TRUE},
-    {"name",            PART(event.name),             TRUE},
-    {"uid",             PART(event.uid),              TRUE},
-    {"resourceVersion", PART(event.resource_version), TRUE},
+    {KEY("resource"),        PART(event.resource),         TRUE},
+    {KEY("subresource"),     PART(event.subresource),      TRUE},
+    {KEY("apiGroup"),        PART(event.group),            TRUE},
+    {KEY("namespace"),       PART(event.namespace),        TRUE},
+    {KEY("name"),            PART(event.name),             TRUE},
+    {KEY("uid"),             PART(event.uid),              TRUE},
+    {KEY("resourceVersion"), PART(event.resource_version), TRUE},
 };
 static const PartField status_fields[] = {
-    {"code",    PART(code),          FALSE},
-    {"details", PART(event.details), FALSE},
+    {KEY("code"),    PART(code),          FALSE},
+    {KEY("details"), PART(event.details), FALSE},
 };
 
 /* Returns: FALSE: the text is broken */
@@ -113,8 +115,7 @@ read_parts(JsonPart object, const PartField *fields, unsigned n_fields, Parsed *
         return object.at == NULL;
     while (json_walk_next(&walk, &key, &value))
         for (unsigned i = 0; i < n_fields; i++)
-            if (key.length == strlen(fields[i].key) &&
-                memcmp(key.at, fields[i].key, key.length) == 0)
+            if (key.length == fields[i].n_key && memcmp(key.at, fields[i].key, key.length) == 0)
                 G_STRUCT_MEMBER(JsonPart, parsed, fields[i].offset) =
                     fields[i].is_text ? json_part_string(value) : value;
     return !walk.is_broken;

@@ -26,7 +26,7 @@ typedef struct {
 #define AUDIT_SKIPS(X)                                                                             \
     X(TRUNCATED, "lines that end too early")                                                       \
     X(BROKEN, "lines that are no JSON object")                                                     \
-    X(LONG, "lines of more than 64 MiB")                                                           \
+    X(LONG, "lines of more than 32 MiB")                                                           \
     X(FOREIGN, "lines that are no audit event")                                                    \
     X(INCOMPLETE, "events without a verb or a time")                                               \
     X(RECEIVED, "events of stage RequestReceived, which the stages after it repeat")               \

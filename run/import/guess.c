@@ -233,15 +233,28 @@ is_scaling(const Write *write)
            g_str_equal(write->subresource, "scale");
 }
 
+void
+guess_init(Guess *self, const Writes *writes, const GPtrArray *dumps, ImportReport *report)
+{
+    *self = (Guess){writes, dumps, report, g_ptr_array_new()};
+    for (unsigned i = 0; i < writes->writes->len; i++)
+        if (is_scaling(writes->writes->pdata[i]))
+            g_ptr_array_add(self->scalings, writes->writes->pdata[i]);
+}
+
+void
+guess_clear(Guess *self)
+{
+    g_clear_pointer(&self->scalings, g_ptr_array_unref);
+}
+
 /* The next scaling of the same workload after @write; SIM_TIME_MAX: there is none. */
 static SimTime
 next_scaling(const Guess *self, const Write *write)
 {
-    const GPtrArray *writes = self->writes->writes;
-
-    for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
-        const Write *other = writes->pdata[i];
-        if (is_scaling(other) && is_same_object(write, other))
+    for (unsigned i = first_after(self->scalings, write->at); i < self->scalings->len; i++) {
+        const Write *other = self->scalings->pdata[i];
+        if (is_same_object(write, other))
             return other->at;
     }
     return SIM_TIME_MAX;

@@ -11,7 +11,12 @@ typedef struct {
     const Writes *writes;
     const GPtrArray *dumps; /* of Dump, the oldest first */
     ImportReport *report;
+    GPtrArray *scalings; /* (owned): of Write (borrowed): from outside, by time */
 } Guess;
+
+/* Clear it with guess_clear(). */
+void guess_init(Guess *self, const Writes *writes, const GPtrArray *dumps, ImportReport *report);
+void guess_clear(Guess *self);
 
 /* The object that a request created. Returns: (owned): NULL: no dump knows it or one like it */
 json_t *guess_object(const Guess *self, const Write *write);

@@ -585,7 +585,6 @@ workload_make(const Writes *writes,
               ImportReport *report)
 {
     Workload self = {
-        .guess = {writes, dumps, report},
         .writes = writes,
         .dumps = dumps,
         .first = dumps->pdata[0],
@@ -597,6 +596,7 @@ workload_make(const Writes *writes,
         .known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
     };
 
+    guess_init(&self.guess, writes, dumps, report);
     for (unsigned i = 0; i < writes->writes->len; i++) {
         const Write *write = writes->writes->pdata[i];
         if (is_in_dump(&self, write))
@@ -607,6 +607,7 @@ workload_make(const Writes *writes,
     }
     import_report_say(report, REPORT_TAKEN, "Workload: %zu requests of people and tools.",
                       json_array_size(self.items));
+    guess_clear(&self.guess);
     g_hash_table_unref(self.pods);
     g_hash_table_unref(self.known);
     return self.items;

@@ -15,8 +15,8 @@ teach()
     [ $? -eq "$wanted" ]
 }
 
-teach 0 && [ "$(grep -c '^ *[0-9]*  0/3 ' "$scratch/out")" -ge 12 ]
-result $? 'twelve lessons are listed, and nothing is learned yet'
+teach 0 && [ "$(grep -c '^ *[0-9]*  0/3 ' "$scratch/out")" -ge 13 ]
+result $? 'thirteen lessons are listed, and nothing is learned yet'
 
 answers='pv-5g
 5Gi
@@ -80,4 +80,12 @@ for file in "$KVOLSIM_SRCDIR"/scenarios/lessons/*.yaml; do
     $kvolsim check "$file" >"$scratch/out" 2>"$scratch/err" && $kvolsim run "$file" >>"$scratch/out" 2>>"$scratch/err"
     result $? "a scenario like any other: ${file##*/}"
 done
+
+# What lesson 13 says of the cluster is what import finds in its dump and scrapes.
+manifests=$KVOLSIM_SRCDIR/scenarios/manifests/your-cluster
+$kvolsim import "$manifests.yaml" --metrics "$manifests-attacher.prom" --metrics "$manifests-kubelet.prom" --out "$scratch/imported" \
+    >"$scratch/out" 2>"$scratch/err" &&
+    sed -n '/^  drivers:/,$p' "$scratch/imported/scenario.yaml" >"$scratch/found" &&
+    sed -n '/^  drivers:/,/^  workload:/p' "$KVOLSIM_SRCDIR/scenarios/lessons/13-your-cluster.yaml" | sed '$d' | diff - "$scratch/found" >"$scratch/err"
+result $? 'a lesson that was imported'
 cases_end

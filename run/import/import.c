@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "drivers.h"
-#include "flags.h"
 #include "found-faults.h"
 #include "import-private.h"
 #include "models/api/field.h"
@@ -11,7 +10,8 @@
 #include "recording.h"
 #include "run/files/packed.h"
 #include "run/files/result-file.h"
-#include "scrapes.h"
+#include "run/import/flags/flags.h"
+#include "run/import/scrapes/scrapes.h"
 #include "workload.h"
 #include "yaml-print.h"
 

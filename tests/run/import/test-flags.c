@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Flags of processes out of manifests and dumps of the shapes that drivers have: whose a workload
  * is, which flags it has, and what is told of those that no model has. */
-#include "run/import/flags.h"
+#include "run/import/flags/flags.h"
 
 #include <glib/gstdio.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Scrapes of /metrics, as processes with known latencies would answer them: the mean is kept, the
  * buckets agree, a constant stays one; two scrapes give a difference; processes are told apart
  * whatever the files are called; failures become errors between the scrapes. */
-#include "run/import/scrapes.h"
+#include "run/import/scrapes/scrapes.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

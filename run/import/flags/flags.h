@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "dump.h"
+#include "run/import/dump.h"
 
 /* Flags of processes: of sidecars from the Deployments, StatefulSets and DaemonSets of drivers, or
  * from their pods; of the control plane from its static pods. Flags that no model has are counted

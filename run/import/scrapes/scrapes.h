@@ -3,8 +3,8 @@
 
 #include <jansson.h>
 
-#include "recorded.h"
-#include "report.h"
+#include "run/import/recorded.h"
+#include "run/import/report.h"
 
 /* Scrapes of /metrics: how long the calls of CSI drivers took, and how often they failed. From
  * sidecars (csi_sidecar_operations_seconds), kubelets (csi_operations_seconds) and, for calls that

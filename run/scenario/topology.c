@@ -118,6 +118,12 @@ group_has(const ScenarioNodes *group, const char *label)
            (group->zones != NULL && g_str_equal(label, LABEL_ZONE));
 }
 
+static gboolean
+node_has(const Object *node, const char *label)
+{
+    return is_of_kubelet(label) || object_label(node, label) != NULL;
+}
+
 /* Whether some node of the scenario has a label, now or once it is created. @label: NULL: whether
  * there is a node at all */
 static gboolean
@@ -129,7 +135,7 @@ some_node_has(const Loader *self, const char *label)
     for (unsigned i = 0; i < self->manifests->len; i++) {
         const Object *object = g_array_index(self->manifests, ManifestInfo, i).object;
         if (object != NULL && object_kind(object) == KIND_NODE &&
-            (label == NULL || is_of_kubelet(label) || object_label(object, label) != NULL))
+            (label == NULL || node_has(object, label)))
             return TRUE;
     }
     return FALSE;
@@ -395,6 +401,38 @@ check_key(Loader *self, const DriverFields *fields, const ScenarioTopologyKey *k
                             "no node has the label \"%s\" of the driver's topology", key->key);
 }
 
+/* @group: NULL: @node */
+static gboolean
+has_a_place(const ScenarioDriver *driver, const ScenarioNodes *group, const Object *node)
+{
+    for (unsigned i = 0; i < driver->n_topology; i++) {
+        const char *labels[] = {driver->topology[i].key, driver->topology[i].label};
+        for (unsigned k = 0; k < G_N_ELEMENTS(labels); k++)
+            if (labels[k] != NULL &&
+                (group != NULL ? group_has(group, labels[k]) : node_has(node, labels[k])))
+                return TRUE;
+    }
+    return driver->n_topology == 0;
+}
+
+/* Some nodes have zones, others do not. */
+static void
+warn_of_nodes(Loader *self, const ScenarioDriver *driver)
+{
+    static const char *const message = "no zone or other label for the topology of driver \"%s\": "
+                                       "it makes no volumes for pods there";
+    const NodeFields *groups = self->fields.spec.nodes.items;
+
+    for (unsigned i = 0; i < self->scenario.n_nodes && driver->node_selector == NULL; i++)
+        if (!has_a_place(driver, &self->scenario.nodes[i], NULL))
+            loader_warn(self, &groups[i].at, groups[i].path, NULL, message, driver->name);
+    for (unsigned i = 0; i < self->manifests->len && driver->node_selector == NULL; i++) {
+        const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
+        if (initial_object(self, i, KIND_NODE) != NULL && !has_a_place(driver, NULL, info->object))
+            loader_warn(self, &info->at, info->path, NULL, message, driver->name);
+    }
+}
+
 void
 loader_check_topology(Loader *self)
 {
@@ -409,8 +447,11 @@ loader_check_topology(Loader *self)
         if (driver->name == NULL || (driver->node_infos != NULL && !driver->says_topology))
             continue;
         SchemaJump jump = schema_go(&self->reader, &fields[i].at, fields[i].path);
+        unsigned n_faults = self->faults->len;
         for (unsigned k = 0; k < driver->n_topology; k++)
             check_key(self, &fields[i], &driver->topology[k]);
+        if (self->faults->len == n_faults)
+            warn_of_nodes(self, driver);
         schema_come_back(&self->reader, jump);
     }
 }

@@ -118,6 +118,39 @@ scenarios_give_keys(void **state)
     }
 }
 
+/* A second group of nodes, and whether it gets a warning. */
+static const struct {
+    const char *nodes, *driver;
+    gboolean warned;
+} place_cases[] = {
+    {"zones: [b]",          "",                                        FALSE},
+    {"labels: {rack: r}",   "",                                        TRUE },
+    {"labels: {d/zone: b}", ", topology: d/zone",                      FALSE},
+    {"labels: {rack: r}",   ", topology: [d/zone, rack]",              FALSE},
+    {"labels: {rack: r}",   ", topology: {d/zone: zone, rack: rack}",  FALSE},
+    {"labels: {rack: r}",   ", nodePlugin: {nodeSelector: {zone: a}}", FALSE},
+    {"labels: {rack: r}",   ", topology: false",                       FALSE},
+    {"labels: {rack: r}",   ", profile: topolvm",                      FALSE},
+};
+
+static void
+nodes_without_a_place_are_told(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(place_cases); i++) {
+        g_autofree char *text = g_strdup_printf(
+            HEAD "  nodes: [{name: a, zones: [a], labels: {zone: a}}, {name: b, %s}]\n"
+                 "  drivers: [{name: d%s}]\n",
+            place_cases[i].nodes, place_cases[i].driver);
+        g_autoptr(Scenario) scenario = load_well(text);
+        const GPtrArray *warnings = scenario->warnings;
+        assert_int_equal(warnings->len, place_cases[i].warned);
+        if (warnings->len > 0)
+            assert_non_null(strstr(warnings->pdata[0], "spec.nodes[1]: no zone or other label for "
+                                                       "the topology of driver \"d\""));
+    }
+}
+
 /* ---- Where volumes can be used ---- */
 
 /* A pod of a StatefulSet and its volume in two zones with two racks each, a node for each. Twice
@@ -445,6 +478,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenarios_give_keys),
+        cmocka_unit_test(nodes_without_a_place_are_told),
         cmocka_unit_test(volumes_reach_their_own_segments),
         cmocka_unit_test(local_volumes_fill_their_nodes),
         cmocka_unit_test(volumes_need_no_zones),

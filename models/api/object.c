@@ -55,6 +55,7 @@ struct Objects {
     Strings *strings;
     SimMemory *memory;
     uint64_t seed;
+    uint64_t uid_salt;             /* see objects_avoid_uid() */
     uint64_t kind_hashes[N_KINDS]; /* by the kind's name, so that a new kind changes no draw */
     GPtrArray *keys[N_KINDS];      /* by slot */
     GPtrArray *blocks;
@@ -381,13 +382,20 @@ objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot)
 ObjectUid
 objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarnation)
 {
-    uint64_t base = sim_hash_combine(sim_hash_combine(self->seed, key->hash), incarnation);
+    uint64_t base =
+        sim_hash_combine(sim_hash_combine(self->seed ^ self->uid_salt, key->hash), incarnation);
     uint64_t high = sim_hash_combine(base, 0), low = sim_hash_combine(base, 1);
 
     return (ObjectUid){
         .high = (high & ~UINT64_C(0xf000)) | UINT64_C(0x4000),   /* version 4 */
         .low = (low & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62, /* variant of RFC 4122 */
     };
+}
+
+void
+objects_avoid_uid(Objects *self, ObjectUid uid)
+{
+    self->uid_salt = sim_hash_combine(self->uid_salt ^ uid.high, uid.low);
 }
 
 /* The characters of a UUID, out of 36, at which its groups end. */

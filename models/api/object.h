@@ -93,6 +93,9 @@ slots_to_hold(uint32_t slot, unsigned n_slots)
 /* A function of (seed, kind, namespace, name, incarnation), with the fixed bits of a version 4
  * UUID. */
 ObjectUid objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarnation);
+/* An object came with this uid, perhaps from a run with the same seed: from now on all uids are
+ * other ones, so that neither it nor what it refers to gets a namesake with the same uid. */
+void objects_avoid_uid(Objects *self, ObjectUid uid);
 
 #define OBJECT_UID_BUFFER 37
 const char *object_uid_format(ObjectUid uid, char *buffer); /* "1f0c...-....": 36 characters */

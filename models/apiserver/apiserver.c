@@ -75,7 +75,9 @@ api_server_import(ApiServer *self, Object *object)
     ObjectKey *key = (ObjectKey *)object->key;
 
     store->is_importing = object_uid_is_set(object->uid);
-    if (!store->is_importing)
+    if (store->is_importing)
+        objects_avoid_uid(store->objects, object->uid);
+    else
         object->uid = objects_uid(store->objects, key, ++key->incarnation);
     object_unref(
         api_store_commit(store, WATCH_ADDED, object, sim_now(store->sim), key->n_requests++));

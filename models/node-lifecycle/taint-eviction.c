@@ -29,6 +29,7 @@ struct TaintEviction {
     GHashTable *timers;
     GHashTable *failed; /* ObjectKey of a pod that is being evicted -> how many tries have failed */
     Workers *workers;
+    SimTime started_at;
 };
 
 #define CHANGE_FAILED 0 /* a try, of the change's key */
@@ -246,10 +247,27 @@ static const RuleBound pod_bounds[] = {
 static const RuleTable pod_rules =
     RULE_TABLE("pods on a tainted node", POD_FACTS_END, pod_table, RULE_BOUNDS(pod_bounds));
 
+/* How long a pod of the start state had waited before the run: its timer runs on. The controller
+ * of a real cluster began it with the first taint, or when the pod came to the node. */
+static SimTime
+waited_before(const TaintEviction *self, const Pod *pod, const Node *node)
+{
+    SimTime since = 0;
+
+    if (self->started_at > 0)
+        return 0; /* a restarted controller knows of no earlier time */
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
+        if (node->taints->items[i].effect == TAINT_NO_EXECUTE &&
+            node->taints->items[i].added_at != TIME_UNSET)
+            since = MIN(since, node->taints->items[i].added_at);
+    return -MAX(since, MIN(pod->scheduled.changed_at, 0));
+}
+
 static void
 look_at_pod(TaintEviction *self, const Object *object, const Node *node)
 {
     SimTime toleration = pod_toleration(POD_CONST(object), node);
+    SimTime waited = waited_before(self, POD_CONST(object), node);
     uint32_t facts = 0;
 
     facts |= toleration > 0 ? POD_TOLERATES : 0;
@@ -264,7 +282,10 @@ look_at_pod(TaintEviction *self, const Object *object, const Node *node)
         evict(self, object->key);
         return;
     case POD_GOES_LATER:
-        start_timer(self, object, toleration);
+        if (waited >= toleration && object_is_deleted(object))
+            g_hash_table_insert(self->timers, (void *)object->key, NULL); /* it was evicted */
+        else
+            start_timer(self, object, MAX(toleration - waited, 0));
         return;
     case POD_KEEPS_TIMER:
         return;
@@ -348,6 +369,7 @@ init(void *data)
 {
     TaintEviction *self = data;
 
+    self->started_at = sim_now(self->base.sim);
     self->failed = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->timers = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, timer_free);
     self->nodes = process_informer(self->base.process, KIND_NODE, NULL);

@@ -9,8 +9,16 @@
 #include "run/measure/fit.h"
 #include "yaml-print.h"
 
-#define ROUNDS 3      /* of medians; the third changes little, even with queues before a call */
-#define SAMPLES_MIN 3 /* of one half */
+#define ROUNDS                                                                                     \
+    2 /* of medians, before and after the spread: a third changes little, also with queues */
+#define SAMPLES_MIN 3         /* of one half */
+#define SPREAD_SAMPLES_MIN 20 /* ... for a spread */
+/* Retries, polls and queues make the slower objects of a stage slow; a call's own time shows in the
+ * faster ones. */
+#define FAST 0.25
+#define MEDIAN_ERROR 1.25 /* of a median, in standard deviations over the root of n */
+/* Standard errors by which two stages are told apart. */
+#define ERRORS_MIN 1.5
 #define SIGMA_MIN 0.02
 /* A stage with queues and polls is wide by itself, and the difference of two wide stages is noise.
  */
@@ -83,8 +91,9 @@ lot_of(const RecordedObject *object)
 }
 
 typedef struct {
-    GArray
-        *of[N_REPLAY_SIDES]; /* of double, sorted (owned); the simulated ones of all replications */
+    /* of double, sorted (owned); the simulated ones of all replications */
+    GArray *of[N_REPLAY_SIDES];
+    GArray *differences; /* recorded less simulated, of each pair */
 } Samples;
 
 static void
@@ -92,6 +101,7 @@ samples_clear(Samples *self)
 {
     g_array_unref(self->of[0]);
     g_array_unref(self->of[1]);
+    g_array_unref(self->differences);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Samples, samples_clear)
 
@@ -135,7 +145,9 @@ samples_new(const Replay *replay, const ReplayFitRow *row, ReplayHalf half)
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     uint64_t middle = middle_lot(replay, row);
     Samples samples = {
-        {g_array_new(FALSE, FALSE, sizeof(double)), g_array_new(FALSE, FALSE, sizeof(double))}
+        .of = {g_array_new(FALSE, FALSE, sizeof(double)),
+               g_array_new(FALSE, FALSE, sizeof(double))},
+        .differences = g_array_new(FALSE, FALSE, sizeof(double)),
     };
 
     for (unsigned i = 0; i < pairs->len; i++) {
@@ -145,9 +157,12 @@ samples_new(const Replay *replay, const ReplayFitRow *row, ReplayHalf half)
         if (g_hash_table_add(seen, (void *)pair->object))
             g_array_append_val(samples.of[0], pair->seconds[0]);
         g_array_append_val(samples.of[1], pair->seconds[1]);
+        double difference = pair->seconds[0] - pair->seconds[1];
+        g_array_append_val(samples.differences, difference);
     }
     g_array_sort(samples.of[0], fit_compare);
     g_array_sort(samples.of[1], fit_compare);
+    g_array_sort(samples.differences, fit_compare);
     return samples;
 }
 
@@ -203,6 +218,8 @@ make_sets(ReplayFit *self)
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
         g_autofree char *latency = latency_text(row);
+        if (!row->is_fitted)
+            continue;
         g_ptr_array_add(self->sets, g_strdup_printf("spec.drivers[%u].latency.%s=%s",
                                                     g_array_index(self->places, Place, i).driver,
                                                     row->method, latency));
@@ -226,6 +243,23 @@ simulate(ReplayFit *self, GError **error)
     return self->replay != NULL;
 }
 
+/* What the recorded objects of a stage took longer than the simulated ones, and its standard error,
+ * in two ways: by the fast objects of both sides, which is better where retries and polls scatter
+ * them, and object by object, which is better in a queue. The one with the smaller error counts.
+ * Returns: FALSE: chance alone might make such a difference */
+static gboolean
+difference(const Samples *samples, double *seconds)
+{
+    double root = sqrt(samples->of[0]->len);
+    double fast_error = (quantile(samples->of[0], 0.5) - quantile(samples->of[0], 0.05)) / root;
+    double pair_error = MEDIAN_ERROR * width(samples->differences) / root;
+
+    *seconds = fast_error < pair_error
+                   ? quantile(samples->of[0], FAST) - quantile(samples->of[1], FAST)
+                   : quantile(samples->differences, 0.5);
+    return fabs(*seconds) > ERRORS_MIN * MIN(fast_error, pair_error);
+}
+
 /* The methods with enough objects in the training half. */
 static void
 find_rows(ReplayFit *self)
@@ -238,10 +272,10 @@ find_rows(ReplayFit *self)
                                 .stage = fitted[i].stage};
             g_auto(Samples) samples = samples_new(self->replay, &row, FIT_TRAINING);
             row.median = row.median_before = median_of(driver, row.method);
-            if (samples.of[0]->len >= SAMPLES_MIN) {
-                g_array_append_val(self->rows, row);
-                g_array_append_val(self->places, ((Place){d}));
-            }
+            if (samples.of[0]->len < SAMPLES_MIN)
+                continue;
+            g_array_append_val(self->rows, row);
+            g_array_append_val(self->places, ((Place){d}));
         }
     }
 }
@@ -252,8 +286,10 @@ fit_medians(ReplayFit *self)
     for (unsigned i = 0; i < self->rows->len; i++) {
         ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
         g_auto(Samples) samples = samples_new(self->replay, row, FIT_TRAINING);
-        double by = quantile(samples.of[0], 0.5) - quantile(samples.of[1], 0.5);
-        row->median = MAX(row->median + by, 0);
+        double by;
+        row->is_fitted = difference(&samples, &by) || row->is_fitted;
+        if (row->is_fitted)
+            row->median = MAX(row->median + by, 0);
     }
 }
 
@@ -268,7 +304,8 @@ fit_spreads(ReplayFit *self)
         double real = width(samples.of[0]), model = width(samples.of[1]);
         double own = real > WIDER_MIN * model ? sqrt(real * real - model * model) : 0;
         double sigma = row->median > 0 ? own / row->median : 0;
-        row->sigma = sigma < SIGMA_MIN ? 0 : MIN(sigma, SIGMA_MAX);
+        gboolean is_told = row->is_fitted && samples.of[0]->len >= SPREAD_SAMPLES_MIN;
+        row->sigma = !is_told || sigma < SIGMA_MIN ? 0 : MIN(sigma, SIGMA_MAX);
     }
 }
 
@@ -280,14 +317,16 @@ fit(ReplayFit *self, GError **error)
         return FALSE;
     find_rows(self);
     note(self, FALSE);
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < 2 * ROUNDS; round++) {
         fit_medians(self);
         if (!simulate(self, error))
             return FALSE;
+        if (round != ROUNDS - 1)
+            continue;
+        fit_spreads(self);
+        if (!simulate(self, error))
+            return FALSE;
     }
-    fit_spreads(self);
-    if (!simulate(self, error))
-        return FALSE;
     note(self, TRUE);
     return TRUE;
 }
@@ -357,6 +396,8 @@ replay_fit_yaml(const ReplayFit *self)
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
         g_autofree char *latency = latency_text(row);
+        if (!row->is_fitted)
+            continue;
         if (driver != row->driver)
             g_string_append_printf(text, "- name: %s\n  latency:\n", row->driver);
         driver = row->driver;
@@ -383,6 +424,8 @@ put_latencies(const ReplayFit *self, json_t *scenario)
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
         json_t *driver = json_array_get(drivers, g_array_index(self->places, Place, i).driver);
+        if (!row->is_fitted)
+            continue;
         json_t *latency = json_object_get(driver, "latency");
         if (latency == NULL) {
             latency = json_object();
@@ -443,7 +486,8 @@ replay_fit_table(const ReplayFit *self)
         const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
         g_autofree char *latency = latency_text(row);
         g_string_append_printf(text, "%-10s %s, %s: %s (before: median %.1fms)\n",
-                               replay_stage_name(row->stage), row->driver, row->method, latency,
+                               replay_stage_name(row->stage), row->driver, row->method,
+                               row->is_fitted ? latency : "left, its stage does not tell another",
                                row->median_before * 1e3);
         for (ReplayHalf half = 0; half < N_FIT_HALVES; half++)
             if (row->n[half] > 0)
@@ -468,7 +512,7 @@ replay_fit_json(const ReplayFit *self)
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
         json_t *json =
-            json_pack("{s:s,s:s,s:s,s:f,s:f,s:f}", "driver", row->driver, "method", row->method,
+            json_pack("{s:s,s:s,s:s,s:b,s:f,s:f,s:f}", "driver", row->driver, "method", row->method,
                       "stage", replay_stage_name(row->stage), "medianBefore", row->median_before,
                       "median", row->median, "sigma", row->sigma);
         for (ReplayHalf half = 0; half < N_FIT_HALVES; half++)

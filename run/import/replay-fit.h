@@ -18,6 +18,7 @@ typedef struct {
     const char *driver; /* interned in the fit */
     const char *method; /* "CreateVolume" */
     ReplayStage stage;
+    gboolean is_fitted; /* FALSE: what the stage differs by may be chance; the latency stays */
     double median_before, median; /* of the method, in seconds */
     double sigma;                 /* of its lognormal; 0: constant */
     unsigned n[N_FIT_HALVES];     /* objects that both sides have */

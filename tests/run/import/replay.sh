@@ -90,7 +90,7 @@ slow() # COMMAND…: with other latencies in the scenario
         --set 'spec.drivers[0].latency.CreateVolume=200ms' --replications 4 >"$scratch/out" 2>"$scratch/err"
 }
 few=$scratch/few.yaml
-sed 's/count: 100/count: 12/' "$burst" >"$few"
+sed 's/count: 100/count: 24/' "$burst" >"$few"
 record few "$few" 5
 slow "$scratch/few"
 [ $? -eq 3 ]

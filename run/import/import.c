@@ -183,6 +183,24 @@ add_scrapes(Import *self, GError **error)
     return TRUE;
 }
 
+/* The Event of a failure comes after the call, which is what "until" is about. A phase out of
+ * scrapes ends before the first call that succeeded. */
+static void
+end_sooner(json_t *error, const json_t *scraped)
+{
+    const json_t *values[] = {json_object_get(error, "from"), json_object_get(scraped, "until"),
+                              json_object_get(error, "until")};
+    SimTime times[G_N_ELEMENTS(values)];
+    gboolean ok = json_object_get(scraped, "count") == NULL;
+
+    for (unsigned i = 0; ok && i < G_N_ELEMENTS(values); i++)
+        ok = json_is_string(values[i]) &&
+             sim_time_parse(json_string_value(values[i]), &times[i], NULL) &&
+             (i == 0 || times[i] > times[i - 1]);
+    if (ok)
+        json_object_set(error, "until", (json_t *)values[1]);
+}
+
 /* Errors that the log dates take the place of those that a scrape counts. */
 static void
 add_errors(Import *self, json_t *driver)
@@ -197,9 +215,12 @@ add_errors(Import *self, json_t *driver)
         return;
     json_array_foreach(scraped, i, other) {
         gboolean is_found = FALSE;
-        json_array_foreach(errors, k, error)
-            is_found |=
-                json_equal(json_object_get(error, "method"), json_object_get(other, "method"));
+        json_array_foreach(errors, k, error) {
+            if (!json_equal(json_object_get(error, "method"), json_object_get(other, "method")))
+                continue;
+            is_found = TRUE;
+            end_sooner(error, other);
+        }
         if (!is_found)
             json_array_append(errors, other);
     }

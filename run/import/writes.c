@@ -261,13 +261,22 @@ is_kept_whole(const Write *self)
             g_str_equal(self->verb, "create"));
 }
 
+/* Go writes "&" as an escape. */
+static const char *
+query_of(Strings *strings, JsonPart uri)
+{
+    g_autofree char *text =
+        uri.at == NULL ? NULL : json_part_text((JsonPart){uri.at - 1, uri.length + 2});
+    const char *query = text == NULL ? NULL : strchr(text, '?');
+
+    return query == NULL ? "" : strings_intern(strings, query + 1);
+}
+
 static void
 add_write(Collector *self, const AuditEvent *event, const WriteKind *kind, const Sender *sender)
 {
     Strings *strings = self->writes->strings;
     Write *write = g_new0(Write, 1);
-    const char *query =
-        event->uri.at == NULL ? NULL : memchr(event->uri.at, '?', event->uri.length);
     const char *subresource = body_intern(strings, event->subresource);
 
     *write = (Write){
@@ -290,12 +299,7 @@ add_write(Collector *self, const AuditEvent *event, const WriteKind *kind, const
     if (is_kept_whole(write)) {
         write->request = body_copy(event->request);
         write->response = body_copy(event->response);
-        if (query != NULL)
-            write->query = body_intern(
-                strings,
-                (JsonPart){query + 1, (gsize)(event->uri.at + event->uri.length - query - 1)});
-        if (write->query == NULL)
-            write->query = "";
+        write->query = query_of(strings, event->uri);
     } else if (g_str_equal(write->subresource, "binding")) {
         JsonPart node = json_part_path(event->request, "target", "name", NULL);
         write->body.node = body_intern(strings, json_part_string(node));

@@ -218,7 +218,22 @@ check_attributes_class(Checker *self, const ManifestInfo *info)
                     "no volume of driver \"%s\" gets a VolumeAttributesClass", name);
 }
 
-/* A CSIDriver may name a driver that the scenario lacks: real clusters have several drivers. */
+/* A CSIDriver may name a driver that the scenario lacks: real clusters have several drivers. With
+ * storageCapacity the scheduler looks for room that the provisioner must publish. */
+static void
+check_csi_driver(Checker *self, const ManifestInfo *info)
+{
+    const ScenarioDriver *driver = find_driver(self, object_name(info->object));
+
+    if (driver != NULL && CSI_DRIVER_OBJECT(info->object)->storage_capacity &&
+        !scenario_driver_publishes_capacity(driver))
+        loader_warn(
+            self->loader, &info->at, info->path,
+            "sidecars: {external-provisioner: {enable-capacity: true}} in spec.drivers",
+            "the scheduler sees no room for driver \"%s\", as its provisioner publishes none",
+            driver->name);
+}
+
 static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = {
     [KIND_POD] = check_pod,
     [KIND_CLAIM] = check_claim,
@@ -228,6 +243,7 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
     [KIND_STORAGE_CLASS] = check_storage_class,
     [KIND_ATTRIBUTES_CLASS] = check_attributes_class,
     [KIND_CSI_NODE] = check_csi_node,
+    [KIND_CSI_DRIVER] = check_csi_driver,
     [KIND_DEPLOYMENT] = check_template,
     [KIND_REPLICA_SET] = check_template,
     [KIND_DAEMON_SET] = check_template,
@@ -240,6 +256,7 @@ static void (*const state_checks[N_KINDS])(Checker *self, const ManifestInfo *in
     [KIND_STORAGE_CLASS] = check_storage_class,
     [KIND_ATTRIBUTES_CLASS] = check_attributes_class,
     [KIND_CSI_NODE] = check_csi_node_drivers,
+    [KIND_CSI_DRIVER] = check_csi_driver,
 };
 
 void

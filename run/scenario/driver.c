@@ -8,6 +8,7 @@
 /* Drivers: the fields of a driver override its profile, and the profile overrides the defaults. */
 
 #define ATTACHER "external-attacher"
+#define PROVISIONER "external-provisioner"
 
 /* ---- Sidecars ---- */
 
@@ -198,6 +199,20 @@ zone_map(SchemaReader *reader, const char *key, const char *zone)
     return map;
 }
 
+/* The volumes' own keys of a pool's place: a volume takes room in the pool if it is there as far as
+ * its own keys tell. */
+static const StringMap *
+pool_map(SchemaReader *reader, const json_t *topology, const StringList *of_volumes)
+{
+    json_auto_t *place = json_object();
+
+    for (unsigned i = 0; of_volumes != NULL && i < of_volumes->n_items; i++)
+        if (json_object_get(topology, of_volumes->items[i]) != NULL)
+            json_object_set(place, of_volumes->items[i],
+                            json_object_get(topology, of_volumes->items[i]));
+    return string_map_from_json(reader, json_object_size(place) > 0 ? place : topology);
+}
+
 static void
 set_pools(Loader *self,
           const DriverFields *fields,
@@ -215,7 +230,7 @@ set_pools(Loader *self,
         else if (pool[i].zone != NULL)
             fault_pool_zone(self, fields, i, pool[i].zone);
         else
-            pools[i].segments = string_map_from_json(&self->reader, pool[i].topology);
+            pools[i].segments = pool_map(&self->reader, pool[i].topology, options->volume_keys);
     }
     options->pools = pools;
     options->n_pools = fields->pools.n;
@@ -392,16 +407,25 @@ build_sidecars(Loader *self,
     g_ptr_array_unref(absent);
 }
 
+gboolean
+scenario_driver_publishes_capacity(const ScenarioDriver *driver)
+{
+    GHashTable *flags =
+        driver->sidecars == NULL ? NULL : g_hash_table_lookup(driver->sidecars, PROVISIONER);
+    const char *text = flags == NULL ? NULL : g_hash_table_lookup(flags, "enable-capacity");
+
+    return g_strcmp0(text, "true") == 0;
+}
+
 static json_t *
 driver_manifest(Loader *self, const ScenarioDriver *driver, gboolean attaches)
 {
-    GHashTable *flags = g_hash_table_lookup(driver->sidecars, "external-provisioner");
-    const char *capacity = flags == NULL ? NULL : g_hash_table_lookup(flags, "enable-capacity");
     json_t *manifest = json_pack("{s:s, s:s, s:{s:s}, s:{s:b}}", "apiVersion", "storage.k8s.io/v1",
                                  "kind", "CSIDriver", "metadata", "name", driver->name, "spec",
                                  "attachRequired", attaches);
 
-    if (g_strcmp0(capacity, "true") == 0) /* else nobody would read what the sidecar writes */
+    if (scenario_driver_publishes_capacity(
+            driver)) /* else nobody would read what the sidecar writes */
         json_object_set_new(json_object_get(manifest, "spec"), "storageCapacity", json_true());
     g_ptr_array_add(self->made, manifest);
     return manifest;

@@ -58,6 +58,8 @@ const json_t *loader_read_profile(Loader *self, const char *name);
 
 /* driver.c */
 void loader_build_drivers(Loader *self);
+/* Whether its external-provisioner writes CSIStorageCapacity objects. */
+gboolean scenario_driver_publishes_capacity(const ScenarioDriver *driver);
 
 /* topology.c: the keys of a driver's topology and what CSINodes say about it */
 void loader_build_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver);

@@ -151,6 +151,26 @@ nodes_without_a_place_are_told(void **state)
     }
 }
 
+/* A CSIDriver with storageCapacity needs a provisioner that publishes it. */
+static void
+room_that_nobody_publishes_is_told(void **state)
+{
+    static const char *const flags[] = {"false", "true"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(flags); i++) {
+        g_autofree char *text = g_strdup_printf(
+            HEAD "  nodes: [{name: a}]\n"
+                 "  drivers: [{name: d, sidecars: {external-provisioner: {enable-capacity: %s}}}]\n"
+                 "---\n"
+                 "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: d}\n"
+                 "spec: {storageCapacity: true}\n",
+            flags[i]);
+        g_autoptr(Scenario) scenario = load_well(text);
+        assert_int_equal(scenario->warnings->len, i == 0);
+    }
+}
+
 /* ---- Where volumes can be used ---- */
 
 /* A pod of a StatefulSet and its volume in two zones with two racks each, a node for each. Twice
@@ -287,18 +307,19 @@ static void
 local_volumes_fill_their_nodes(void **state)
 {
     static const char *const drivers[][2] = {
-        {"topolvm",             "topology.topolvm.io/node"},
-        {"openebs-lvm-localpv", "openebs.io/nodename"     },
-        {"openebs-zfs-localpv", "openebs.io/nodeid"       },
+        {"topolvm",             "topology.topolvm.io/node: %s"                            },
+        {"openebs-lvm-localpv", "openebs.io/nodename: %s"                                 },
+        {"openebs-zfs-localpv", "openebs.io/nodeid: %s"                                   },
+        {"openebs-zfs-localpv", "openebs.io/nodeid: %s, kubernetes.io/os: linux, other: x"},
     };
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(drivers); i++) {
-        const char *key = drivers[i][1];
+        g_auto(GStrv) place = g_strsplit(drivers[i][1], "%s", 2);
         g_autofree char *driver = g_strdup_printf(
-            "profile: %s, pools: [{topology: {%s: r1-0}, capacity: 1500Mi}, {topology: {%s: r2-0}, "
+            "profile: %s, pools: [{topology: {%sr1-0%s}, capacity: 1500Mi}, {topology: {%sr2-0%s}, "
             "capacity: 1500Mi}]",
-            drivers[i][0], key, key);
+            drivers[i][0], place[0], place[1], place[0], place[1]);
         const char *const sets[] = {"spec.nodes[0].count=1",
                                     "spec.nodes[1].count=1",
                                     "spec.workload=[]",
@@ -479,6 +500,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenarios_give_keys),
         cmocka_unit_test(nodes_without_a_place_are_told),
+        cmocka_unit_test(room_that_nobody_publishes_is_told),
         cmocka_unit_test(volumes_reach_their_own_segments),
         cmocka_unit_test(local_volumes_fill_their_nodes),
         cmocka_unit_test(volumes_need_no_zones),

@@ -410,7 +410,9 @@ writes_read(const char *const *files,
     self->kubelets = g_ptr_array_new_with_free_func(kubelet_seen_free);
     gboolean ok = audit_read(files, see_event, &collector, &self->summary, error);
     g_string_free(collector.text, TRUE);
-    if (!ok)
+    if (ok && self->summary.n_seen == 0)
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: the audit log is empty", files[0]);
+    if (!ok || self->summary.n_seen == 0)
         return NULL;
     g_ptr_array_sort(self->writes, compare_writes);
     g_array_sort(self->failures, compare_failures);

@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What an operator could hand over, as import and replay take it: dumps, an audit log, scrapes. KVOLSIM_BUNDLES names the folder that
 # has the bundles, which are not part of this tree. Each is taken as it is, and with its audit log reduced to level Metadata, as most
-# clusters have it. `bundle.sh --table` prints the stages as Markdown, for docs/fidelity.md.
+# clusters have it. With --write the table of their stages in docs/fidelity.md is made anew, as a part of `make fidelity`.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+document=$KVOLSIM_SRCDIR/docs/fidelity.md
+begin='<!-- bundles: made by make fidelity -->'
 [ -n "${KVOLSIM_BUNDLES:-}" ] || skip_all "KVOLSIM_BUNDLES is not set: no bundles"
 is_table=${1:-}
 
-# as_table NAME: rows of stages: those of all objects.
-as_table()
+# table_rows NAME: those of all objects.
+table_rows()
 {
-    awk -F, -v name="$1" 'NR > 1 && $2 == "" {
-        printf "| %s | %s | %d, %d | %.3g s, %.3g s | %.2f | %.3g s, %.3g s | %.2f | %.2f | %s |\n", name, $1, $3, $4, $5, $6, $5 > 0 ? $6 / $5 : 1,
-            $9, $10, $9 > 0 ? $10 / $9 : 1, $18, $20
-    }' "$scratch/$2/replay-stages.csv"
+    awk -F, -v name="$1" '
+        function time(seconds) { return seconds < 1 ? sprintf("%.0f ms", 1000 * seconds) : sprintf("%.3g s", seconds) }
+        NR > 1 && $2 == "" {
+            printf "| %s | %s | %d, %d | %s | %s (%s .. %s) | %s | %s (%s .. %s) | %.2g | %s |\n", name, $1, $3, $4,
+                time($5), time($6), time($7), time($8), time($9), time($10), time($11), time($12), $18, $20
+        }' "$scratch/replayed/replay-stages.csv"
 }
 
 # replay NAME FOLDER AUDIT-LOG
@@ -25,7 +29,7 @@ replay()
     "$kvolsim" replay "$scratch/imported" --out "$scratch/replayed" >"$scratch/out" 2>"$scratch/err"
     status=$?
     if [ -n "$is_table" ]; then
-        as_table "$1" replayed
+        table_rows "$1" >>"$scratch/table"
         return
     fi
     [ $status -eq 0 ]
@@ -34,7 +38,7 @@ replay()
     result $? "$1: each recorded object has its match"
 }
 
-[ -z "$is_table" ] || printf '%s\n' '| Audit log | Stage | Objects recorded, simulated | p50 | Ratio | p90 | Ratio | p of KS | Verdict |' '|---|---|---|---|---|---|---|---|---|'
+printf '%s\n' '| Recording | Stage | Objects | p50 | Simulated | p90 | Simulated | p of KS | Verdict |' '|---|---|---|---|---|---|---|---|---|' >"$scratch/table"
 for audit in "$KVOLSIM_BUNDLES"/*/run1/audit.log.xz; do
     run=${audit%/*}
     name=${run%/run1}
@@ -49,4 +53,11 @@ for audit in "$KVOLSIM_BUNDLES"/*/run1/audit.log.xz; do
         replay "$name, Metadata" "$run" "$scratch/metadata.log"
     fi
 done
-[ -n "$is_table" ] || cases_end
+if [ -z "$is_table" ]; then
+    cases_end
+else
+    awk -v begin="$begin" -v table="$scratch/table" '
+        $0 == begin { print; while ((getline line <table) > 0) print line; inside = 1 }
+        $0 == "<!-- end -->" { inside = 0 }
+        !inside { print }' "$document" >"$scratch/document" && cp "$scratch/document" "$document"
+fi

@@ -291,8 +291,12 @@ find_capabilities(Finding *self)
         json_array_append_new(list, json_string("PUBLISH_UNPUBLISH_VOLUME"));
     if (snapshots)
         json_array_append_new(list, json_string("CREATE_DELETE_SNAPSHOT"));
-    if (capacity)
+    if (capacity) { /* a guess, until a workload of the driver tells its flags */
         json_array_append_new(list, json_string("GET_CAPACITY"));
+        json_object_set_new(
+            self->driver, "sidecars",
+            json_pack("{s:{s:b}}", "external-provisioner", "enable-capacity", TRUE));
+    }
     json_object_set_new(self->driver, "controllerCapabilities", list);
 }
 

@@ -198,6 +198,23 @@ read_csi_nodes(Loader *self, ScenarioDriver *driver)
         driver->node_infos = driver->absent_on = NULL;
 }
 
+/* Where the nodes of the manifests have the values of a key from, for nodes that join later.
+ * Returns: NULL: not known */
+static const char *
+label_of_key(const Loader *self, const char *key)
+{
+    for (unsigned i = 0; i < self->manifests->len; i++) {
+        const Object *node = initial_object(self, i, KIND_NODE);
+        const char *value = node == NULL ? NULL : object_label(node, key);
+        if (value == NULL)
+            continue;
+        if (g_str_equal(value, object_name(node)))
+            return TOPOLOGY_NODE_NAME;
+        return g_strcmp0(value, object_label(node, LABEL_ZONE)) == 0 ? LABEL_ZONE : NULL;
+    }
+    return NULL;
+}
+
 /* The keys of all CSINodes, in the order of the manifests. */
 static void
 take_keys(Loader *self, const ScenarioDriver *driver, TopologyFields *topology)
@@ -215,7 +232,8 @@ take_keys(Loader *self, const ScenarioDriver *driver, TopologyFields *topology)
     *topology = (TopologyFields){
         .keys = schema_alloc(&self->reader, (all->len + 1) * sizeof *topology->keys)};
     for (unsigned i = 0; i < all->len; i++)
-        topology->keys[topology->n++] = (ScenarioTopologyKey){.key = all->pdata[i]};
+        topology->keys[topology->n++] =
+            (ScenarioTopologyKey){all->pdata[i], (char *)label_of_key(self, all->pdata[i])};
 }
 
 /* The limit of most machines. Nodes that differ have their own. @count: -1: none */

@@ -253,8 +253,11 @@ set_sidecars(const Finding *self, json_t *driver)
     if (json_object_size(sidecars) == 0) {
         json_decref(sidecars);
         import_report_say(self->report, REPORT_GUESSED,
-                          "%s: all sidecars with default flags, as no workload of it is known.",
-                          name);
+                          "%s: all sidecars with default flags, as no workload of it is known%s.",
+                          name,
+                          json_object_get(driver, "sidecars") == NULL
+                              ? ""
+                              : "; but --enable-capacity, as its CSIDriver has storageCapacity");
         return;
     }
     add_absent(self, name, sidecars);

@@ -469,6 +469,31 @@ csi_nodes_give_keys_and_limits(void **state)
     }
 }
 
+/* A node that joins later gets keys as the others have them. */
+static void
+new_nodes_get_the_same_keys(void **state)
+{
+    static const char workload[] =
+        "  workload:\n"
+        "  - at: 10s\n"
+        "    create:\n"
+        "      manifest:\n"
+        "        apiVersion: v1\n        kind: Node\n"
+        "        metadata: {name: n4, labels: {topology.kubernetes.io/zone: c}}\n"
+        "        status: {allocatable: {cpu: 4, pods: 110}}\n";
+    g_autofree char *text =
+        g_strconcat(HEAD "  drivers: [{name: d}]\n", workload, "---\n", dump, NULL);
+    g_autoptr(Scenario) scenario = load_well(text);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, &error);
+    g_autoptr(GString) found = g_string_new(NULL);
+
+    (void)state;
+    assert_int_equal(run_advance(run, SIM_MINUTE), RUN_DONE);
+    add_node(run, "n4", found);
+    assert_string_equal(found->str, "n4 3 x/zone=c (3 x/zone)");
+}
+
 /* Nothing is written about a CSINode and a Node that a dump has: the drivers are registered. */
 static void
 registration_leaves_a_dump_alone(void **state)
@@ -505,6 +530,7 @@ main(void)
         cmocka_unit_test(local_volumes_fill_their_nodes),
         cmocka_unit_test(volumes_need_no_zones),
         cmocka_unit_test(csi_nodes_give_keys_and_limits),
+        cmocka_unit_test(new_nodes_get_the_same_keys),
         cmocka_unit_test(registration_leaves_a_dump_alone),
     };
 

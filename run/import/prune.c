@@ -42,6 +42,8 @@ static const char *const status_lists[] = {"containerStatuses", "initContainerSt
 /* Members of a status: addresses of the network, and lists of images. */
 static const char *const status_dropped[] = {"podIP",  "podIPs",    "hostIP",          "hostIPs",
                                              "images", "addresses", "daemonEndpoints", NULL};
+/* They tell one machine of the world from all others. */
+static const char *const machine_dropped[] = {"machineID", "systemUUID", "bootID", NULL};
 static const char *const container_status_dropped[] = {"imageID", "containerID", "user",
                                                        "volumeMounts", NULL};
 
@@ -211,6 +213,7 @@ prune_status(json_t *status)
     gsize i;
 
     drop_all(status, status_dropped, NULL);
+    drop_all(json_object_get(status, "nodeInfo"), machine_dropped, NULL);
     for (unsigned list = 0; status_lists[list] != NULL; list++) {
         json_array_foreach(json_object_get(status, status_lists[list]), i, container) {
             drop_all(container, container_status_dropped, NULL);

@@ -80,6 +80,10 @@ items:
     nodeName: node-1
     containers:
     - {name: c, image: registry.acme.com/cart:2, args: [--password=CANARY], command: [CANARY], env: [{name: A, value: CANARY}]}
+- apiVersion: v1
+  kind: Node
+  metadata: {name: node-1, uid: 10000000-0000-4000-8000-000000000005}
+  status: {nodeInfo: {machineID: CANARY, systemUUID: CANARY, bootID: CANARY, kubeletVersion: v1.32.0}}
 - apiVersion: apps/v1
   kind: StatefulSet
   metadata: {name: cart, namespace: shop, uid: 10000000-0000-4000-8000-000000000004}

@@ -159,8 +159,8 @@ flags_image_release(const json_t *container)
     return g_strdup(parts[1]);
 }
 
-/* Adds "Topology=false" to --feature-gates, unless it names the gate. */
-static void
+/* Adds "Topology=false" to --feature-gates. Returns: FALSE: the flag names the gate already */
+static gboolean
 set_gate(json_t *flags, const char *gate, gboolean on)
 {
     const char *gates = json_string_value(json_object_get(flags, "feature-gates"));
@@ -170,8 +170,18 @@ set_gate(json_t *flags, const char *gate, gboolean on)
     g_autofree char *searched = g_strdup_printf(",%s", gates != NULL ? gates : "");
     g_autofree char *named = g_strdup_printf(",%s=", gate);
 
-    if (strstr(searched, named) == NULL)
-        json_object_set_new(flags, "feature-gates", json_string(all));
+    if (strstr(searched, named) != NULL)
+        return FALSE;
+    json_object_set_new(flags, "feature-gates", json_string(all));
+    return TRUE;
+}
+
+/* Returns: FALSE: the flag is given already */
+static gboolean
+set_bool(json_t *flags, const char *flag, gboolean on)
+{
+    return json_object_get(flags, flag) == NULL &&
+           json_object_set_new(flags, flag, json_boolean(on)) == 0;
 }
 
 static void
@@ -189,14 +199,11 @@ set_defaults(const Args *self, int kubernetes)
         const char *what = defaults[i].gate != NULL ? defaults[i].gate : defaults[i].flag;
         if (strcmp(defaults[i].process, self->class->name) != 0 || on == defaults[i].simulated)
             continue;
-        if (defaults[i].gate != NULL)
-            set_gate(self->flags, what, on);
-        else if (json_object_get(self->flags, what) == NULL)
-            json_object_set_new(self->flags, what, json_boolean(on));
+        if (!(defaults[i].gate != NULL ? set_gate : set_bool)(self->flags, what, on))
+            continue;
         import_report_say(self->report, REPORT_GUESSED,
-                          "%s %s: %s is %s unless a flag says otherwise, as it is the default of "
-                          "that release.",
-                          self->class->name, release, what, on ? "on" : "off");
+                          "%s %s: %s is %s, the default of that release.", self->class->name,
+                          release, what, on ? "on" : "off");
     }
 }
 

@@ -118,7 +118,7 @@ static const struct {
                          "  replicas: 2\n"),
      "{\"external-provisioner\":{\"timeout\":\"60s\",\"leader-election\":true,\"kube-api-qps\":20,"
      "\"feature-gates\":\"Topology=true\",\"replicas\":2}" ONLY_PROVISIONER,
-     "a.example.com: external-provisioner v5.2.0 from Deployment x of the manifest."                                                                                                                                                                                                   },
+     "a.example.com: external-provisioner v5.2.0 from Deployment x of the manifest."                                                                                                                                                                                                    },
     {"command, single dashes, a value of its own, no tag",
      CSI_DRIVER("a.example.com")
          WORKLOAD("StatefulSet",
@@ -128,7 +128,7 @@ static const struct {
                   "-worker-threads, '7']\n"),
      "{\"external-provisioner\":{\"timeout\":\"2m\",\"strict-topology\":true,"
      "\"worker-threads\":7}" ONLY_PROVISIONER,
-     "external-provisioner from StatefulSet x"                                                                                                                                                                                                                                         },
+     "external-provisioner from StatefulSet x"                                                                                                                                                                                                                                          },
     {"variables of the container, and others",
      CSI_DRIVER("a.example.com") WORKLOAD(
          "Deployment",                                                                                        "x",
@@ -138,14 +138,14 @@ static const struct {
          "        args: [--timeout=$(T), --worker-threads=$(S), --extra-create-metadata=1]\n"),
      "{\"external-provisioner\":{\"timeout\":\"33s\",\"extra-create-metadata\":"
      "true}" ONLY_PROVISIONER,
-     "Flags of external-provisioner whose value is in no manifest: 1 (`--worker-threads`)"                                                                                                                                                                                             },
+     "Flags of external-provisioner whose value is in no manifest: 1 (`--worker-threads`)"                                                                                                                                                                                              },
     {"flags without a model, and bad values",
      CSI_DRIVER("a.example.com") WORKLOAD("Deployment",
      "x",                                                                                                          "      - name: p\n"
                                           "        image: example.com/csi-provisioner:v5.0.1\n"
                                           "        args: [--new-flag=secret, --timeout=soon]\n"),
      "{\"external-provisioner\":{}" ONLY_PROVISIONER,
-     "Flags of external-provisioner that no model has: 1 (`--new-flag`)"                                                                                                                                                                                                               },
+     "Flags of external-provisioner that no model has: 1 (`--new-flag`)"                                                                                                                                                                                                                },
     {"an instance on each node",
      CSI_DRIVER("a.example.com")
          WORKLOAD("DaemonSet",
@@ -154,7 +154,7 @@ static const struct {
                   "        args: [--node-deployment=true, --enable-capacity]\n"),
      "{\"external-provisioner\":{\"node-deployment\":true,\"enable-capacity\":"
      "true}" ONLY_PROVISIONER,
-     "a.example.com runs without external-resizer."                                                                                                                                                                                                                                    },
+     "a.example.com runs without external-resizer."                                                                                                                                                                                                                                     },
     {"defaults of old releases",
      CSI_DRIVER("a.example.com")
          WORKLOAD("Deployment",
@@ -165,18 +165,18 @@ static const struct {
      "{\"external-provisioner\":{\"feature-gates\":\"Topology=false,HonorPVReclaimPolicy=false\","
      "\"prevent-volume-mode-conversion\":false},\"external-resizer\":{\"feature-gates\":"
      "\"RecoverVolumeExpansionFailure=false\"},\"external-attacher\":{},"
-     "\"external-snapshotter\":{}}",                                                                                                                                                                        "external-provisioner v3.6.0: Topology is off unless a flag says otherwise"},
+     "\"external-snapshotter\":{}}",                                                                                                                                                                        "external-provisioner v3.6.0: Topology is off, the default of that release."},
     {"no sidecar at all",                                  CSI_DRIVER("a.example.com") WORKLOAD("Deployment", "x", PLUGIN),                                                                         "none",
-     "Manifests without a known sidecar: 1"                                                                                                                                                                                                                                            },
+     "Manifests without a known sidecar: 1"                                                                                                                                                                                                                                             },
     {"another driver's",
      CSI_DRIVER("b.example.com") WORKLOAD(
          "Deployment",                                                                                        "x", "      - {name: p, image: 'example.com/csi-provisioner:v5.2.0'}\n"),
-     "none",                                                                                                                                                                                                "Workloads with sidecars that fit no driver, or several: 1 (`x`)"          },
+     "none",                                                                                                                                                                                                "Workloads with sidecars that fit no driver, or several: 1 (`x`)"           },
     {"another provisioner that is external",
      CSI_DRIVER("a.example.com")
          WORKLOAD("Deployment",
      "x",                                                                                                          "      - {name: p, image: 'example.com/nfs-subdir-external-provisioner:v4'}\n"),
-     "none",                                                                                                                                                                                                "Manifests without a known sidecar: 1"                                     },
+     "none",                                                                                                                                                                                                "Manifests without a known sidecar: 1"                                      },
 };
 
 static void

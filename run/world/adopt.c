@@ -30,9 +30,8 @@ find_driver(const Run *self, const char *name)
 
 /* ---- The places of a volume ---- */
 
-/* Whether a node of the driver reports this key. */
 static gboolean
-is_topology_key(const Run *self, CsiModelledDriver *driver, const char *key)
+is_reported(const Run *self, CsiModelledDriver *driver, const char *key)
 {
     CsiResponse info;
 
@@ -44,6 +43,24 @@ is_topology_key(const Run *self, CsiModelledDriver *driver, const char *key)
             string_map_get(info.accessible_topology[0], key) != NULL)
             return TRUE;
     return FALSE;
+}
+
+/* Whether a node of the driver reports this key. At the start the answers are kept. */
+static gboolean
+is_topology_key(const Run *self, CsiModelledDriver *driver, const char *key)
+{
+    const char *name = csi_driver_name(csi_modelled_driver_base(driver));
+    g_autofree char *question = g_strdup_printf("%s %s", name, key);
+    void *answer;
+
+    if (self->topology_keys != NULL &&
+        g_hash_table_lookup_extended(self->topology_keys, question, NULL, &answer))
+        return answer != NULL;
+    gboolean is_one = is_reported(self, driver, key);
+    if (self->topology_keys != NULL)
+        g_hash_table_insert(self->topology_keys, g_steal_pointer(&question),
+                            GINT_TO_POINTER(is_one));
+    return is_one;
 }
 
 static void
@@ -167,16 +184,20 @@ adopt_snapshot(const Run *self, const Object *object)
     if (driver == NULL || handle == NULL)
         return;
     csi_modelled_driver_add_snapshot(
-        driver, &(CsiModelledSnapshot){
-                    .id = handle,
-                    .name = content->volume_handle == NULL
-                                ? NULL
-                                : strings_internf(objects_strings(self->objects), "snapshot-%s",
-                                                  object_uid_format(content->snapshot.uid, uid)),
-                    .source_id = content->volume_handle,
-                    .size_bytes = MAX(content->restore_bytes, 0),
-                    .is_ready = content->readiness != SNAPSHOT_NOT_READY,
-                });
+        driver,
+        &(CsiModelledSnapshot){
+            .id = handle,
+            .name = content->volume_handle == NULL
+                        ? NULL
+                        : strings_internf(objects_strings(self->objects), "snapshot-%s",
+                                          object_uid_format(content->snapshot.uid, uid)),
+            .source_id = content->volume_handle,
+            .size_bytes = MAX(content->restore_bytes, 0),
+            .created_at = content->created_ns < 0
+                              ? sim_now(self->sim)
+                              : content->created_ns - api_time_unix(sim_start(self->sim), 0),
+            .is_ready = content->readiness != SNAPSHOT_NOT_READY,
+        });
 }
 
 void
@@ -220,11 +241,13 @@ adopt_attachment(const Run *self, const Object *object)
 }
 
 void
-world_adopt(const Run *self)
+world_adopt(Run *self)
 {
+    self->topology_keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     each_object(self, KIND_VOLUME, adopt_volume);
     each_object(self, KIND_SNAPSHOT_CONTENT, adopt_snapshot);
     each_object(self, KIND_ATTACHMENT, adopt_attachment);
+    g_clear_pointer(&self->topology_keys, g_hash_table_unref);
 }
 
 /* ---- Nodes that are silent ---- */

@@ -20,12 +20,13 @@ struct Run {
     GPtrArray *performers;  /* of Performer (owned): what the workload is doing */
     GPtrArray *autoscalers; /* of Autoscaler (owned) */
 
-    GPtrArray *drains;     /* of Drain (owned) */
-    GArray *expects;       /* of ExpectResult */
-    gboolean is_over;      /* run_step() has reported the end */
-    unsigned n_unreported; /* events since progress() was called */
-    GError *error;         /* the first fault in building the world */
-    GPtrArray *notes;      /* of char *: refused actions, in order */
+    GHashTable *topology_keys; /* adopt.c: while the world is built */
+    GPtrArray *drains;         /* of Drain (owned) */
+    GArray *expects;           /* of ExpectResult */
+    gboolean is_over;          /* run_step() has reported the end */
+    unsigned n_unreported;     /* events since progress() was called */
+    GError *error;             /* the first fault in building the world */
+    GPtrArray *notes;          /* of char *: refused actions, in order */
 };
 
 /* Builds all objects and processes of t = 0. FALSE with @self->error */
@@ -45,7 +46,7 @@ void world_add_histories(Run *run);
 void world_adopt_source(const Run *self, const Object *object);
 /* The same of all objects there are, and what is attached is so for the drivers. Once, before the
  * cluster starts. */
-void world_adopt(const Run *self);
+void world_adopt(Run *self);
 /* After its start: kubelets that the node controller has lost do not run. */
 void world_adopt_silence(const Run *self);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader

@@ -34,11 +34,12 @@ csi_modelled_driver_add_snapshot(CsiModelledDriver *self, const CsiModelledSnaps
     snapshot->source = past->source_id == NULL ? NULL : modelled_find_volume(self, past->source_id);
     snapshot->source_id = past->source_id;
     snapshot->size_bytes = past->size_bytes;
-    snapshot->ready_at = sim_now(self->base.sim);
+    snapshot->ready_at = past->created_at;
     if (!past->is_ready)
         snapshot->ready_at =
-            sim_time_add(snapshot->ready_at, modelled_snapshot_takes(self, snapshot));
+            sim_time_add(past->created_at, modelled_snapshot_takes(self, snapshot));
     modelled_snapshot_begin(self, snapshot, past->id);
+    snapshot->created_at = past->created_at;
     if (past->name != NULL && !g_hash_table_contains(self->snapshots_by_name, past->name))
         g_hash_table_insert(self->snapshots_by_name, (void *)past->name, snapshot);
 }

@@ -196,7 +196,9 @@ typedef struct {
     const char *id, *name; /* name: NULL: by hand, not by CreateSnapshot */
     const char *source_id; /* of its volume; NULL: unknown */
     int64_t size_bytes;
-    gboolean is_ready; /* else it is from the time that the driver takes, beginning now */
+    SimTime created_at;
+    gboolean
+        is_ready; /* else it will be, when the driver's time for that since @created_at is over */
 } CsiModelledSnapshot;
 
 /* Adds the snapshot, unless it exists. */

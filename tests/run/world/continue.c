@@ -154,6 +154,7 @@ rest_new(const char *file, const Run *run, const char *const *nodes_of_pods)
     g_rmdir(folder);
     copy_actions(self, scenario, now, nodes_of_pods);
     shift_errors(self->scenario, now);
+    self->scenario->start = scenario->start + now;
     self->scenario->until = scenario->until_idle ? scenario->until : scenario->until - now;
     self->scenario->has_snapshots |= scenario->has_snapshots;
     return g_steal_pointer(&self);

@@ -198,16 +198,65 @@ it_ends_well(void **state)
     assert_int_equal(n, 0);
 }
 
+/* ---- A node that is silent ---- */
+
+static const Object *
+find(const Run *run, ObjectKind kind, const char *namespace, const char *name)
+{
+    const ObjectKey *key = objects_find_key(run_objects(run), kind, namespace, name);
+
+    return key == NULL ? NULL : api_server_get(cluster_api(run_cluster(run)), key);
+}
+
+static SimTime
+eviction_of_web_1(Run *run)
+{
+    run_execute(run);
+    const Object *pod = find(run, KIND_POD, "default", "web-1");
+    assert_non_null(pod);
+    assert_true(object_is_deleted(pod));
+    const Node *node =
+        (const Node *)find(run, KIND_NODE, NULL, ((const Pod *)(const void *)pod)->node_name);
+    assert_int_equal(node->ready.status, CONDITION_UNKNOWN);
+    return pod->deleted_at;
+}
+
+/* KVM-97: no fault goes on, and yet its kubelet stays away; its pods go in time. */
+static void
+a_lost_node_stays_lost(void **state)
+{
+    g_autofree char *file =
+        write_file("  faults: [{at: 60s, nodeOfPod: web-1, do: stop-kubelet}]\n");
+    g_autoptr(Scenario) scenario = load_scenario(file);
+    const SimTime instant = 200 * SIM_SECOND;
+
+    (void)state;
+    assert_non_null(scenario);
+    g_autofree const char **nodes = g_new0(const char *, scenario->n_actions + 1);
+    const RunOptions options = {.seed = 1};
+    g_autoptr(Run) run = run_new(scenario, &options, NULL);
+    run_advance(run, instant);
+    g_autoptr(Rest) rest = rest_new(file, run, nodes);
+    assert_non_null(rest);
+    rest->scenario->n_actions = 0;
+    g_autoptr(Run) second = run_new(rest->scenario, &options, NULL);
+    SimTime first_eviction = eviction_of_web_1(run);
+    assert_in_range(eviction_of_web_1(second) + instant, first_eviction - SIM_SECOND,
+                    first_eviction + SIM_SECOND);
+    g_unlink(file);
+}
+
 int
 main(void)
 {
     static unsigned numbers[G_N_ELEMENTS(cases)];
-    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
+    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 1];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         numbers[i] = i;
         tests[i] = (struct CMUnitTest){
             .name = cases[i].name, .test_func = it_ends_well, .initial_state = &numbers[i]};
     }
+    tests[G_N_ELEMENTS(cases)] = (struct CMUnitTest)cmocka_unit_test(a_lost_node_stays_lost);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,7 +266,7 @@ write_object(ResultFile *file, const RecordedObject *object)
     row_key(file, "milestones");
     row_open(file, '{');
     for (RecordedTime time = 0; time < N_RECORDED_TIMES; time++)
-        if (object->at[time] != TIME_UNSET) {
+        if (object->at[time] >= 0) { /* nor what was before the start */
             g_autofree char *key = g_strdup_printf(",\"%s\": ", recorded_time_name(time));
             row_key_bytes(file, key, strlen(key));
             append_seconds(file->text, object->at[time]);

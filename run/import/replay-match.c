@@ -128,20 +128,39 @@ key_by_place(const Match *self, const RecordedObject *object, gboolean is_real)
                                                  : g_strdup_printf("%s %s", claim, object->node);
 }
 
+/* A set of texts (owned) of the recorded objects of one kind. Returns: (owned) */
+static GHashTable *
+texts_of(const GPtrArray *objects,
+         RecordedKind kind,
+         char *(*text_of)(const RecordedObject *object))
+{
+    GHashTable *texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    for (unsigned i = 0; i < objects->len; i++) {
+        const RecordedObject *object = objects->pdata[i];
+        char *text = object->kind == (int)kind ? text_of(object) : NULL;
+        if (text != NULL)
+            g_hash_table_add(texts, text);
+    }
+    return texts;
+}
+
+static char *
+text_of_claim(const RecordedObject *claim)
+{
+    return g_strdup_printf("%s/%s", claim->namespace, claim->name);
+}
+
 /* Whether the recording has the claims of a simulated pod: none is named after the pod. */
 static gboolean
-has_claims(const Match *self, const RecordedObject *pod)
+has_claims(GHashTable *claims, const RecordedObject *pod)
 {
-    const GPtrArray *real = recorded_objects(self->sides[0]);
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < real->len; i++) {
-        const RecordedObject *claim = real->pdata[i];
-        if (claim->kind == RECORDED_CLAIM && g_strcmp0(claim->namespace, pod->namespace) == 0 &&
-            g_strv_contains(pod->claims, claim->name))
-            n++;
+    for (unsigned i = 0; pod->claims[i] != NULL; i++) {
+        g_autofree char *claim = g_strdup_printf("%s/%s", pod->namespace, pod->claims[i]);
+        if (!g_hash_table_contains(claims, claim))
+            return FALSE;
     }
-    return n >= g_strv_length((char **)pod->claims);
+    return TRUE;
 }
 
 /* Claims whose names have the name of a pod that its controller made up. */
@@ -149,6 +168,7 @@ static void
 match_claims_of_pods(Match *self)
 {
     const GPtrArray *real = recorded_objects(self->sides[0]);
+    g_autoptr(GHashTable) claims = texts_of(real, RECORDED_CLAIM, text_of_claim);
 
     for (unsigned i = 0; i < real->len; i++) {
         RecordedObject *pod = real->pdata[i];
@@ -157,7 +177,8 @@ match_claims_of_pods(Match *self)
                                 : recorded_objects(self->sides[1])->pdata[self->match[i] - 1];
         if (pod->kind != RECORDED_POD || other == NULL || other->claims == NULL)
             continue;
-        if (pod->claims == NULL && (g_str_equal(pod->name, other->name) || has_claims(self, other)))
+        if (pod->claims == NULL &&
+            (g_str_equal(pod->name, other->name) || has_claims(claims, other)))
             pod->claims = recorded_texts((Recorded *)self->sides[0], other->claims,
                                          g_strv_length((char **)other->claims));
         for (unsigned k = 0;
@@ -169,22 +190,18 @@ match_claims_of_pods(Match *self)
     }
 }
 
-static gboolean
-is_attached_to(const GPtrArray *real, const char *claim, const char *node)
+static char *
+text_of_attachment(const RecordedObject *attachment)
 {
-    for (unsigned i = 0; i < real->len; i++) {
-        const RecordedObject *other = real->pdata[i];
-        if (other->kind == RECORDED_ATTACHMENT && g_strcmp0(other->claim, claim) == 0 &&
-            g_strcmp0(other->node, node) == 0)
-            return TRUE;
-    }
-    return FALSE;
+    return attachment->claim == NULL || attachment->node == NULL
+               ? NULL
+               : g_strdup_printf("%s %s", attachment->claim, attachment->node);
 }
 
 /* The claim of a pod on the attachment's node that has no attachment there yet: of the last pod
  * that was bound to the node before. Returns: (owned): NULL: there is none */
 static char *
-guess_claim(const GPtrArray *real, const RecordedObject *attachment)
+guess_claim(const GPtrArray *real, GHashTable *attached, const RecordedObject *attachment)
 {
     SimTime latest = TIME_UNSET;
     char *found = NULL;
@@ -198,7 +215,8 @@ guess_claim(const GPtrArray *real, const RecordedObject *attachment)
             continue;
         for (unsigned k = 0; pod->claims[k] != NULL; k++) {
             g_autofree char *claim = g_strdup_printf("%s/%s", pod->namespace, pod->claims[k]);
-            if (is_attached_to(real, claim, attachment->node))
+            g_autofree char *place = g_strdup_printf("%s %s", claim, attachment->node);
+            if (g_hash_table_contains(attached, place))
                 continue;
             g_free(found);
             found = g_steal_pointer(&claim);
@@ -214,6 +232,7 @@ static void
 complete_attachments(Match *self)
 {
     const GPtrArray *real = recorded_objects(self->sides[0]);
+    g_autoptr(GHashTable) attached = texts_of(real, RECORDED_ATTACHMENT, text_of_attachment);
 
     for (unsigned i = 0; i < real->len; i++) {
         RecordedObject *attachment = real->pdata[i];
@@ -221,8 +240,10 @@ complete_attachments(Match *self)
             attachment->volume != NULL || attachment->node == NULL ||
             attachment->at[RECORDED_ATTACH_REQUESTED] == TIME_UNSET)
             continue;
-        g_autofree char *claim = guess_claim(real, attachment);
+        g_autofree char *claim = guess_claim(real, attached, attachment);
         attachment->claim = recorded_text((Recorded *)self->sides[0], claim);
+        if (claim != NULL)
+            g_hash_table_add(attached, text_of_attachment(attachment));
     }
 }
 

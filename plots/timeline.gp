@@ -3,7 +3,8 @@
 #
 # Reads objects.csv of a run: rows of kind "pod", which come first; columns name, namespace, incarnation, and in
 # seconds created, scheduled, attached, staged, published, ready, deleted (empty: never; a pod without volumes
-# has no attached, staged and published). The first line, a comment, names the scenario and the seed.
+# has no attached, staged and published; a pod that is older than the run has no created, comes last, and is not
+# drawn). The first line, a comment, names the scenario and the seed.
 #
 #   gnuplot -e "set terminal pngcairo size 1200,800; set output 'timeline.png'; input = 'objects.csv'" timeline.gp
 
@@ -24,7 +25,7 @@ set datafile separator ','
 set datafile columnheaders
 
 # ---- Points in time; NaN: never ----
-is_pod(i) = strcol('kind') eq 'pod'
+is_pod(i) = strcol('kind') eq 'pod' && strlen(strcol('created')) > 0
 at(name) = strlen(strcol(name)) == 0 ? NaN : real(strcol(name))
 seen(time) = time == time
 later(a, b) = seen(b) ? b : a

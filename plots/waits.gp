@@ -26,6 +26,14 @@ array color[15] = ["#777777", "#777777", "#D55E00", "#F0E442", "#F0E442", "#E69F
 array pattern[15] = [4, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4, 3, 4, 3, 4]
 array sums[16]
 do for [i = 2:16] { sums[i] = 0 }
-stats input using (sum [i = 2:16] (sums[i] = sums[i] + column(i), 0)) nooutput
-plot for [i = 2:16] (sums[i] > 0 ? input : "/dev/null") using (column(i)):xtic(1) title columnheader(i) \
-    lc rgb color[i - 1] fs pattern pattern[i - 1]
+n_rows = 0
+stats input using (n_rows = n_rows + 1, sum [i = 2:16] (sums[i] = sums[i] + column(i), 0)) nooutput
+if (n_rows == 0) {
+    set title run_title . ": nothing waited"
+    set xrange [0:1]
+    set yrange [0:1]
+    plot NaN notitle
+} else {
+    plot for [i = 2:16] (sums[i] > 0 ? input : "/dev/null") using (column(i)):xtic(1) title columnheader(i) \
+        lc rgb color[i - 1] fs pattern pattern[i - 1]
+}

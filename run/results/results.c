@@ -423,12 +423,14 @@ append_csv_row(ResultFile *file, const SimTime *times, unsigned n)
 }
 
 static void
-append_pod_rows(const Stages *stages, ResultFile *file)
+append_pod_rows(const Stages *stages, gboolean older, ResultFile *file)
 {
     const GArray *pods = stages_pods(stages);
 
     for (unsigned i = 0; i < pods->len; i++) {
         const PodTimes *pod = &g_array_index(pods, PodTimes, i);
+        if ((pod->created == TIME_UNSET) != older)
+            continue;
         append_csv_start(file, "pod", pod->pod, pod->incarnation, pod->node);
         const SimTime times[] = {pod->created,   pod->scheduled, pod->attached, pod->staged,
                                  pod->published, pod->ready,     TIME_UNSET,    TIME_UNSET,
@@ -485,7 +487,8 @@ objects_csv(const Run *run, const Stages *stages, ResultFile *file)
     results_append_header(file->text, run, "# ", "");
     g_string_append(file->text, "kind,namespace,name,incarnation,on,created,scheduled,attached,"
                                 "staged,published,ready,asked,provisioned,bound,deleted,gone\n");
-    append_pod_rows(stages, file);
+    append_pod_rows(stages, FALSE, file);
+    append_pod_rows(stages, TRUE, file); /* than the run: a picture of starts leaves them out */
     append_claim_rows(stages, file);
     append_volume_rows(stages, file);
 }

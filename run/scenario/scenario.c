@@ -448,8 +448,8 @@ load_once(const char *file,
     return self;
 }
 
-/* Reads JSON without positions first. If a position is needed, for a fault or an ignored object,
- * the files are read again with positions. */
+/* Reads JSON without positions first. If a position is needed, for a fault, a warning or an ignored
+ * object, the files are read again with positions. */
 static Loader *
 load(const char *file, const ScenarioOptions *options, gboolean is_check, GPtrArray **faults)
 {
@@ -458,7 +458,8 @@ load(const char *file, const ScenarioOptions *options, gboolean is_check, GPtrAr
 
     *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
     Loader *self = load_once(file, options, is_check, FALSE, texts, *faults);
-    if (self->lacks_places && ((*faults)->len > 0 || self->scenario.ignored->len > 0)) {
+    if (self->lacks_places &&
+        ((*faults)->len > 0 || self->warnings->len > 0 || self->scenario.ignored->len > 0)) {
         loader_free(self);
         g_ptr_array_set_size(*faults, 0);
         self = load_once(file, options, is_check, TRUE, texts, *faults);

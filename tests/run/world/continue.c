@@ -71,9 +71,22 @@ goes_on(const ScenarioAction *action, SimTime now)
     return action->type == ACTION_SET_DRIVER || action->type == ACTION_DRAIN;
 }
 
-static void
-copy_actions(Rest *self, const Scenario *scenario, SimTime now, const char *const *nodes_of_pods)
+/* A drain of a node that is open again is over. */
+static gboolean
+is_cordoned(const Run *run, const char *node)
 {
+    const ObjectKey *key = objects_find_key(run_objects(run), KIND_NODE, NULL, node);
+    const Object *object = key == NULL ? NULL : api_server_get(cluster_api(run_cluster(run)), key);
+
+    return object != NULL && ((const Node *)object)->unschedulable;
+}
+
+static void
+copy_actions(Rest *self, const Run *run, const char *const *nodes_of_pods)
+{
+    const Scenario *scenario = run_scenario(run);
+    SimTime now = sim_now(run_sim(run));
+
     self->actions = g_new(ScenarioAction, scenario->n_actions + 1);
     self->scenario->n_actions = 0;
     for (unsigned i = 0; i < scenario->n_actions; i++) {
@@ -94,6 +107,8 @@ copy_actions(Rest *self, const Scenario *scenario, SimTime now, const char *cons
         if (action.at <= now && action.lasts >= 0)
             action.lasts -= now - action.at;
         action.at = MAX(action.at - now, 0);
+        if (action.at <= now && action.type == ACTION_DRAIN && !is_cordoned(run, action.name))
+            continue;
         self->actions[self->scenario->n_actions++] = action;
     }
     self->scenario->actions = self->actions;
@@ -152,7 +167,7 @@ rest_new(const char *file, const Run *run, const char *const *nodes_of_pods)
     if (!load_rest(self, file, run, folder))
         return NULL;
     g_rmdir(folder);
-    copy_actions(self, scenario, now, nodes_of_pods);
+    copy_actions(self, run, nodes_of_pods);
     shift_errors(self->scenario, now);
     self->scenario->start = scenario->start + now;
     self->scenario->until = scenario->until_idle ? scenario->until : scenario->until - now;

@@ -7,6 +7,8 @@
 
 /* A dump is taken over some seconds, and its newest time stamp is a little older than itself. */
 #define CREATION_SLACK (2 * SIM_SECOND)
+/* A controller looks at a changed workload at once; a busy one needs some seconds. */
+#define ROLLOUT_WITHIN (10 * SIM_SECOND)
 
 static const Dump *
 dump_at(const Guess *self, unsigned i)
@@ -378,6 +380,35 @@ object_before(const Guess *self, const Write *write, SimTime until)
     return found;
 }
 
+/* The pods of a Deployment or ReplicaSet just before a request: those of the first dump, and those
+ * that came and went since. */
+static int
+pods_before(const Guess *self, const Write *write)
+{
+    g_autoptr(GHashTable) pods = g_hash_table_new(g_str_hash, g_str_equal);
+    const GPtrArray *writes = self->writes->writes;
+    g_autofree char *prefix = g_strconcat(write->name, "-", NULL);
+    const json_t *dumped;
+
+    for (guint i = 0; (dumped = dump_next(dump_at(self, 0), "Pod", &i)) != NULL;)
+        if (g_strcmp0(dump_meta(dumped, "namespace"), write->namespace) == 0 &&
+            g_str_has_prefix(dump_meta(dumped, "name"), prefix))
+            g_hash_table_add(pods, (char *)dump_meta(dumped, "name"));
+    for (unsigned i = 0; i < writes->len; i++) {
+        const Write *pod = writes->pdata[i];
+        if (pod->at >= write->at)
+            break;
+        if (pod->kind->model != KIND_POD || pod->code >= 400 || pod->name == NULL ||
+            pod->namespace != write->namespace || !g_str_has_prefix(pod->name, prefix))
+            continue;
+        if (g_str_equal(pod->verb, "delete") || g_str_equal(pod->subresource, "eviction"))
+            g_hash_table_remove(pods, pod->name);
+        else if (g_str_equal(pod->verb, "create") && *pod->subresource == '\0')
+            g_hash_table_add(pods, (char *)pod->name);
+    }
+    return (int)g_hash_table_size(pods);
+}
+
 int
 guess_replicas(const Guess *self, const Write *write)
 {
@@ -391,10 +422,12 @@ guess_replicas(const Guess *self, const Write *write)
         return (int)json_integer_value(number);
     }
     made = pods_made(self, write, write->at, again, &deleted);
-    if (write->kind->model != KIND_STATEFUL_SET || (made < 0 && deleted < 0))
+    if (made < 0 && deleted < 0)
         return -1;
     say(self, "Replicas of a scaling by the pods that came or went after it", write);
-    return made >= 0 ? made : deleted;
+    if (write->kind->model == KIND_STATEFUL_SET)
+        return made >= 0 ? made : deleted;
+    return MAX(0, pods_before(self, write) + MAX(made, 0) - MAX(deleted, 0));
 }
 
 /* ---- Patches ---- */
@@ -423,23 +456,48 @@ difference(const json_t *before, const json_t *after)
     return patch;
 }
 
-/* Fields of spec that people set; of workloads all but the replicas are theirs. */
-static void
-keep_own_fields(json_t *spec, ObjectKind kind)
+/* A node's taints without those of controllers. (owned) */
+static json_t *
+own_taints(const json_t *taints)
+{
+    json_t *own = json_array(), *taint;
+    gsize i;
+
+    json_array_foreach((json_t *)taints, i, taint) {
+        const char *key = json_string_value(json_object_get(taint, "key"));
+        if (key != NULL && !g_str_has_prefix(key, "node.kubernetes.io/"))
+            json_array_append(own, taint);
+    }
+    return own;
+}
+
+/* Fields of spec that people set: of workloads all. Replicas change by scaling, if there is any. */
+static json_t *
+own_fields(const Guess *self, const Write *write, const json_t *object)
 {
     static const char *const of_claims[] = {"resources", "volumeAttributesClassName", NULL};
     static const char *const of_nodes[] = {"unschedulable", NULL};
+    ObjectKind kind = write->kind->model;
     const char *const *own = kind == KIND_CLAIM ? of_claims : kind == KIND_NODE ? of_nodes : NULL;
+    const json_t *spec = json_object_get(object, "spec");
+    const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
+    json_t *fields = json_object(), *kept = json_object(), *value;
     const char *key;
-    json_t *value;
-    void *next;
 
-    json_object_del(spec, "replicas");
-    json_object_foreach_safe(spec, next, key, value)
-    {
-        if (own != NULL && !g_strv_contains(own, key))
-            json_object_del(spec, key);
+    json_object_foreach((json_t *)spec, key, value) {
+        if (own == NULL || g_strv_contains(own, key))
+            json_object_set(kept, key, value);
     }
+    for (unsigned i = 0; i < self->scalings->len; i++)
+        if (is_same_object(write, self->scalings->pdata[i]))
+            json_object_del(kept, "replicas");
+    if (kind == KIND_NODE)
+        json_object_set_new(kept, "taints", own_taints(json_object_get(spec, "taints")));
+    json_object_set_new(fields, "spec", kept);
+    json_object_set_new(
+        fields, "metadata",
+        json_pack("{s:o}", "labels", labels != NULL ? json_deep_copy(labels) : json_object()));
+    return fields;
 }
 
 /* How often somebody outside had changed the node's mark before: kubectl turns it on and off. */
@@ -462,42 +520,81 @@ is_cordoned_before(const Guess *self, const Write *write)
 }
 
 static json_t *
-guess_restart(const Guess *self, const Write *write)
+guess_restart(const Guess *self, const Write *write, const char *reason)
 {
     char buffer[API_TIME_BUFFER];
 
-    say(self, "Changes by kubectl rollout: taken for a restart", write);
+    say(self, reason, write);
     return json_pack("{s:{s:{s:{s:{s:s}}}}}", "spec", "template", "metadata", "annotations",
                      "kubectl.kubernetes.io/restartedAt",
                      api_time_format(write->received, FALSE, buffer));
 }
 
-json_t *
-guess_patch(const Guess *self, const Write *write)
+/* Whether the controllers began to replace pods after a change of a workload. */
+static gboolean
+rolls_out(const Guess *self, const Write *write)
+{
+    const GPtrArray *writes = self->writes->writes;
+    g_autofree char *prefix = g_strconcat(write->name, "-", NULL);
+    ObjectKind made = write->kind->model == KIND_DEPLOYMENT ? KIND_REPLICA_SET : KIND_POD;
+    const char *verb = made == KIND_POD ? "delete" : "create";
+
+    for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
+        const Write *other = writes->pdata[i];
+        if (other->at > write->at + ROLLOUT_WITHIN)
+            break;
+        if (other->kind->model == made && other->code < 400 && other->name != NULL &&
+            other->namespace == write->namespace && other->sender->side == SENDER_MODELLED &&
+            other->sender->node == NULL && *other->subresource == '\0' &&
+            g_str_equal(other->verb, verb) && g_str_has_prefix(other->name, prefix))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
+is_workload(const Write *write)
+{
+    return write->kind->model == KIND_DEPLOYMENT || write->kind->model == KIND_STATEFUL_SET ||
+           write->kind->model == KIND_DAEMON_SET;
+}
+
+/* Returns: (owned): NULL: the dumps show no change, or there are none */
+static json_t *
+dumped_change(const Guess *self, const Write *write)
 {
     SimTime time;
     const json_t *before = object_before(self, write, write->at);
     const json_t *after = object_after(self, write, write->at, &time);
+
+    if (before == NULL || after == NULL)
+        return NULL;
+    json_t *old = own_fields(self, write, before), *new = own_fields(self, write, after);
+    json_t *patch = difference(old, new);
+    json_decref(old);
+    json_decref(new);
+    return patch;
+}
+
+json_t *
+guess_patch(const Guess *self, const Write *write)
+{
     gboolean is_kubectl = g_str_equal(write->sender->name, "kubectl");
-    json_t *spec;
+    json_t *patch;
 
     if (strstr(write->query, "fieldManager=kubectl-rollout") != NULL)
-        return guess_restart(self, write);
+        return guess_restart(self, write, "Changes by kubectl rollout: taken for a restart");
     /* Only cordon and uncordon name no field manager. */
     if (write->kind->model == KIND_NODE && is_kubectl && *write->query == '\0') {
         say(self, "Changes of nodes by kubectl: taken for cordon and uncordon in turn", write);
         return json_pack("{s:{s:b}}", "spec", "unschedulable", !is_cordoned_before(self, write));
     }
-    if (before == NULL || after == NULL)
-        return NULL;
-    spec = difference(json_object_get(before, "spec"), json_object_get(after, "spec"));
-    if (spec == NULL)
-        return NULL;
-    keep_own_fields(spec, write->kind->model);
-    if (json_object_size(spec) == 0) {
-        json_decref(spec);
-        return NULL;
+    patch = dumped_change(self, write);
+    if (patch != NULL) {
+        say(self, "Changes as the difference between the dumps before and after", write);
+        return patch;
     }
-    say(self, "Changes as the difference between the dumps before and after", write);
-    return json_pack("{s:o}", "spec", spec);
+    return is_workload(write) && rolls_out(self, write)
+               ? guess_restart(self, write, "Changes that began a rollout: taken for a restart")
+               : NULL;
 }

@@ -27,7 +27,7 @@ typedef struct {
     ImportReport *report;
     GHashTable *live;   /* "kind namespace/name" -> Live (owned) */
     GHashTable *sets;   /* "namespace/name" of ReplicaSets that a Deployment made */
-    GHashTable *told;   /* node -> SimTime *: its last status from the attach/detach controller */
+    GHashTable *told;   /* node -> GArray of SimTime: statuses by the attach/detach controller */
     GHashTable *places; /* attachment -> node: as kubelets asked for them */
     GString *key;
 } Recording;
@@ -357,42 +357,60 @@ guess_volume(Recording *self, Live *live, const Write *write)
     live->is_settled |= is_status;
 }
 
-/* The attach/detach controller writes an attached volume into the status of its node: a later
- * status of the attachment is a repetition, an earlier one was an error. */
+/* The attach/detach controller looks at an attachment every 500 ms to 1 s, and then writes the
+ * volume into the status of its node (ADC-21): the first status of the attachment with that behind
+ * it is no error, and a later one is a repetition. */
+#define TOLD_WITHIN (3 * SIM_SECOND)
+
 static gboolean
 is_told(Recording *self, const Live *live)
 {
     SimTime attached = live->object->at[RECORDED_ATTACHED];
     const char *node = live->object->node;
-    const SimTime *told = node != NULL ? g_hash_table_lookup(self->told, node) : NULL;
+    const GArray *told = node != NULL ? g_hash_table_lookup(self->told, node) : NULL;
 
-    return attached != TIME_UNSET && told != NULL && *told - self->start > attached;
+    if (attached == TIME_UNSET || told == NULL)
+        return FALSE;
+    for (unsigned i = told->len; i-- > 0;) {
+        SimTime at = g_array_index(told, SimTime, i) - self->start;
+        if (at <= attached)
+            return FALSE;
+        if (at <= attached + TOLD_WITHIN)
+            return TRUE;
+    }
+    return FALSE;
 }
 
 static void
 see_node(Recording *self, const Write *write)
 {
-    if (is_sender(write, "attachdetach-controller") && is_on(write, "patch", "status") &&
-        write->name != NULL) {
-        SimTime *told = g_new(SimTime, 1);
-        *told = write->at;
+    GArray *told;
+
+    if (!is_sender(write, "attachdetach-controller") || !is_on(write, "patch", "status") ||
+        write->name == NULL)
+        return;
+    told = g_hash_table_lookup(self->told, write->name);
+    if (told == NULL) {
+        told = g_array_new(FALSE, FALSE, sizeof(SimTime));
         g_hash_table_insert(self->told, (char *)write->name, told);
     }
+    g_array_append_val(told, write->at);
 }
 
 static void
 guess_attachment(Recording *self, Live *live, const Write *write)
 {
-    if (is_on(write, "get", ""))
+    if (is_on(write, "get", "")) {
         set_text(self, &live->object->node, write->sender->node);
-    else if (is_on(write, "delete", ""))
+        live->is_settled |= is_seen(live, RECORDED_ATTACHED); /* it mounts now */
+    } else if (is_on(write, "delete", ""))
         see(self, live, RECORDED_DETACH_REQUESTED, write->at);
     else if (!is_sender(write, "external-attacher"))
         return;
     else if (is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource == '\0')
         move(self, live, RECORDED_DETACHED, write->at);
     else if (!is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource != '\0' &&
-             !is_told(self, live))
+             !live->is_settled && !is_told(self, live))
         move(self, live, RECORDED_ATTACHED, write->at);
 }
 
@@ -484,7 +502,7 @@ recording_make(Recorded *recorded,
         .report = report,
         .live = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
         .sets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-        .told = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free),
+        .told = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_array_unref),
         .places = g_hash_table_new(g_str_hash, g_str_equal),
         .key = g_string_new(NULL),
     };

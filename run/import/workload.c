@@ -296,7 +296,8 @@ add_path(json_t *merged, const char *path, const json_t *now)
     json_t *place = merged;
 
     for (unsigned i = 1; parts[0] != NULL && parts[i] != NULL; i++) {
-        g_autofree char *slash = g_strjoinv("/", g_strsplit(parts[i], "~1", -1));
+        g_auto(GStrv) pieces = g_strsplit(parts[i], "~1", -1);
+        g_autofree char *slash = g_strjoinv("/", pieces);
         const json_t *next = json_object_get(now, slash);
         if (parts[i + 1] == NULL || !json_is_object(next)) {
             json_object_set_new(place, slash, next == NULL ? json_null() : json_deep_copy(next));

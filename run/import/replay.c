@@ -291,6 +291,15 @@ is_about(double recorded, double low, double high, double tolerance)
     return recorded >= low / tolerance - slack && recorded <= high * tolerance + slack;
 }
 
+static gboolean
+counts_differ(const ReplayRow *row, double tolerance)
+{
+    unsigned less = MIN(row->n[REPLAY_RECORDED], row->n[REPLAY_SIMULATED]);
+    unsigned more = MAX(row->n[REPLAY_RECORDED], row->n[REPLAY_SIMULATED]);
+
+    return more > less * tolerance && more - less >= REPLAY_COUNT_MIN;
+}
+
 static ReplayVerdict
 judge(const ReplayRow *row, double tolerance)
 {
@@ -302,6 +311,8 @@ judge(const ReplayRow *row, double tolerance)
         return REPLAY_DIFFERS;
     if (row->n[REPLAY_RECORDED] < REPLAY_SAMPLES_MIN)
         return REPLAY_FEW;
+    if (counts_differ(row, tolerance))
+        return REPLAY_DIFFERS;
     for (unsigned i = 0; i <= REPLAY_P90; i++) {
         double recorded = row->q[REPLAY_RECORDED][i];
         is_within = is_within && is_about(recorded, row->low[i], row->high[i], 1);

@@ -24,6 +24,8 @@ typedef struct {
 #define REPLAY_TOLERANCE 1.3
 /* Fewer objects are shown but not judged: their p90 is the largest or second largest value. */
 #define REPLAY_SAMPLES_MIN 5
+/* Fewer objects more or less than recorded are no difference. */
+#define REPLAY_COUNT_MIN 3
 /* Quantiles nearer than that are no difference: an audit log's times are those of answers. */
 #define REPLAY_RESOLUTION (5 * SIM_MS)
 

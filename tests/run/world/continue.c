@@ -107,7 +107,8 @@ copy_actions(Rest *self, const Run *run, const char *const *nodes_of_pods)
         if (action.at <= now && action.lasts >= 0)
             action.lasts -= now - action.at;
         action.at = MAX(action.at - now, 0);
-        if (action.at <= now && action.type == ACTION_DRAIN && !is_cordoned(run, action.name))
+        if (scenario->actions[i].at <= now && action.type == ACTION_DRAIN &&
+            !is_cordoned(run, action.name))
             continue;
         self->actions[self->scenario->n_actions++] = action;
     }

@@ -13,6 +13,7 @@ typedef struct {
     ScenarioTopologyKey *keys; /* NULL: not given */
     unsigned n;                /* 0: none */
     gboolean is_default;       /* true */
+    gboolean is_mapping;       /* the labels are given, too */
 } TopologyFields;
 
 typedef struct {

@@ -76,6 +76,7 @@ read_topology(SchemaReader *reader, const SchemaType *type, const json_t *value,
 
     *fields = (TopologyFields){.keys = schema_alloc(reader, (n + 1) * sizeof *fields->keys)};
     fields->is_default = json_is_true(value);
+    fields->is_mapping = json_is_object(value);
     if (json_is_string(value) && *json_string_value(value) != '\0')
         add_key(reader, fields, json_string_value(value), default_label(json_string_value(value)));
     else if (json_is_array(value) && n > 0)
@@ -232,8 +233,7 @@ take_keys(Loader *self, const ScenarioDriver *driver, TopologyFields *topology)
     *topology = (TopologyFields){
         .keys = schema_alloc(&self->reader, (all->len + 1) * sizeof *topology->keys)};
     for (unsigned i = 0; i < all->len; i++)
-        topology->keys[topology->n++] =
-            (ScenarioTopologyKey){all->pdata[i], (char *)label_of_key(self, all->pdata[i])};
+        topology->keys[topology->n++] = (ScenarioTopologyKey){.key = all->pdata[i]};
 }
 
 /* The limit of most machines. Nodes that differ have their own. @count: -1: none */
@@ -351,6 +351,10 @@ loader_build_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver
         take_keys(self, driver, topology);
     else if (topology->keys == NULL || topology->is_default)
         take_default(self, driver, topology);
+    if (driver->node_infos != NULL && !topology->is_mapping)
+        for (unsigned i = 0; i < topology->n; i++)
+            if (some_node_has(self, topology->keys[i].key))
+                topology->keys[i].label = (char *)label_of_key(self, topology->keys[i].key);
     if (driver->node_infos != NULL && !driver->says_limit)
         take_limits(self, driver, fields);
     if (is_said(fields, "nodePlugin"))

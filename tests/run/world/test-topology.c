@@ -481,17 +481,23 @@ new_nodes_get_the_same_keys(void **state)
         "        apiVersion: v1\n        kind: Node\n"
         "        metadata: {name: n4, labels: {topology.kubernetes.io/zone: c}}\n"
         "        status: {allocatable: {cpu: 4, pods: 110}}\n";
-    g_autofree char *text =
-        g_strconcat(HEAD "  drivers: [{name: d}]\n", workload, "---\n", dump, NULL);
-    g_autoptr(Scenario) scenario = load_well(text);
-    g_autoptr(GError) error = NULL;
-    g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, &error);
-    g_autoptr(GString) found = g_string_new(NULL);
+    static const char *const rows[][2] = {
+        {"",                                    "n4 3 x/zone=c (3 x/zone)" },
+        {", topology: [x/zone, x/rack]",        "n4 3 x/zone=c (3 x/zone)" },
+        {", topology: {x/rack: metadata.name}", "n4 3 x/rack=n4 (3 x/rack)"},
+    };
 
     (void)state;
-    assert_int_equal(run_advance(run, SIM_MINUTE), RUN_DONE);
-    add_node(run, "n4", found);
-    assert_string_equal(found->str, "n4 3 x/zone=c (3 x/zone)");
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *text = g_strconcat(HEAD "  drivers: [{name: d", rows[i][0], "}]\n",
+                                            workload, "---\n", dump, NULL);
+        g_autoptr(Scenario) scenario = load_well(text);
+        g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
+        g_autoptr(GString) found = g_string_new(NULL);
+        assert_int_equal(run_advance(run, SIM_MINUTE), RUN_DONE);
+        add_node(run, "n4", found);
+        assert_string_equal(found->str, rows[i][1]);
+    }
 }
 
 /* Nothing is written about a CSINode and a Node that a dump has: the drivers are registered. */

@@ -43,7 +43,6 @@ static gboolean
 find_start(Import *self, GError **error)
 {
     const char *text = self->options->start;
-    char buffer[API_TIME_BUFFER];
 
     self->until = UNTIL_DEFAULT;
     if (text != NULL && !api_time_parse(text, &self->start)) {
@@ -51,12 +50,8 @@ find_start(Import *self, GError **error)
                     "--start: \"%s\" is not a time as in 2026-01-31T12:00:00Z", text);
         return FALSE;
     }
-    if (text != NULL)
-        return TRUE;
-    self->start = self->first->newest != TIME_UNSET ? self->first->newest : 0;
-    import_report_say(self->report, REPORT_GUESSED,
-                      "t = 0 is %s, the newest time stamp of the dump; --start sets another.",
-                      api_time_format(self->start, FALSE, buffer));
+    if (text == NULL)
+        self->start = self->first->newest != TIME_UNSET ? self->first->newest : 0;
     return TRUE;
 }
 
@@ -117,6 +112,29 @@ find_version(Import *self)
 
 /* ---- The audit log ---- */
 
+/* Time stamps have whole seconds. The log dates the last write that the dump has by its resource
+ * version: t = 0 is not before it. */
+static void
+refine_start(Import *self)
+{
+    const GPtrArray *writes = self->writes != NULL ? self->writes->writes : NULL;
+    SimTime last = self->start;
+    char buffer[API_TIME_BUFFER];
+
+    if (self->options->start != NULL)
+        return;
+    for (unsigned i = 0; writes != NULL && i < writes->len; i++) {
+        const Write *write = writes->pdata[i];
+        if (write->resource_version > 0 && write->resource_version <= self->first->resource_version)
+            last = MAX(last, write->at);
+    }
+    import_report_say(self->report, REPORT_GUESSED, "t = 0 is %s, %s; --start sets another.",
+                      api_time_format(last, last % SIM_SECOND != 0, buffer),
+                      last > self->start ? "when the audit log has the dump's last write"
+                                         : "the newest time stamp of the dump");
+    self->start = last;
+}
+
 /* The run ends with the log. */
 static gboolean
 add_audit(Import *self, GError **error)
@@ -124,20 +142,23 @@ add_audit(Import *self, GError **error)
     const Writes *writes;
     char buffer[API_TIME_BUFFER];
 
-    if (*self->options->audit == NULL)
+    if (*self->options->audit == NULL) {
+        refine_start(self);
         return TRUE;
+    }
     self->recorded = recorded_new();
     self->writes =
         writes_read(self->options->audit, self->start, self->recorded, self->report, error);
     if (self->writes == NULL)
         return FALSE;
     writes = self->writes;
-    if (writes->summary.last <= self->start) {
+    if (writes->summary.last <= self->start + SIM_SECOND) {
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
                     "the audit log ends before the dump begins, at %s: it is not of this dump",
                     api_time_format(writes->summary.last, FALSE, buffer));
         return FALSE;
     }
+    refine_start(self);
     self->until = writes->summary.last - self->start;
     recording_make(self->recorded, writes, self->dumps, self->start, self->report);
     self->workload = workload_make(writes, self->dumps, self->start, self->pruner, self->report);

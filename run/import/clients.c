@@ -54,6 +54,8 @@ static const KnownClient programs[] = {
     {"kube-proxy",          "kube-proxy",           SENDER_OTHER   },
 };
 
+#define KCM "kube-controller-manager"
+
 struct Senders {
     Strings *strings;
     GHashTable *by_words; /* "user\nagent" -> Sender (owned) */
@@ -112,10 +114,10 @@ tell_controller(Senders *self, const char *user, const char *agent)
 
     if (known == NULL)
         known = find_known(controllers, G_N_ELEMENTS(controllers), last_word(user, ":"));
-    if (known != NULL)
-        return (Sender){known->name, known->side, NULL};
     const char *word = last_word(user, ":");
-    return (Sender){strings_intern(self->strings, word), SENDER_OTHER, NULL};
+    if (known == NULL)
+        return (Sender){strings_intern(self->strings, word), SENDER_OTHER, KCM, NULL};
+    return (Sender){known->name, known->side, KCM, NULL};
 }
 
 static Sender
@@ -124,20 +126,21 @@ tell(Senders *self, const char *user, const char *agent)
     g_autofree char *program = g_strndup(agent, strcspn(agent, "/ "));
     const KnownClient *known = find_known(programs, G_N_ELEMENTS(programs), program);
 
-    if (g_str_equal(program, "kube-controller-manager"))
+    if (g_str_equal(program, KCM))
         return tell_controller(self, user, agent);
     if (g_str_equal(user, "system:apiserver"))
-        return (Sender){"kube-apiserver", SENDER_OTHER, NULL};
+        return (Sender){"kube-apiserver", SENDER_OTHER, NULL, NULL};
     /* A program under a name of its own, with the account that its manifest calls as it. */
     if (known == NULL && g_str_has_prefix(user, "system:"))
         known = find_known(programs, G_N_ELEMENTS(programs), last_word(user, ":"));
     if (known == NULL)
         return (Sender){strings_intern(self->strings, *program != '\0' ? program : user),
-                        SENDER_OUTSIDE, NULL};
+                        SENDER_OUTSIDE, NULL, NULL};
     const char *node = g_str_has_prefix(user, "system:node:") && g_str_equal(known->real, "kubelet")
                            ? strings_intern(self->strings, user + strlen("system:node:"))
                            : NULL;
-    return (Sender){known->name, known->side, node};
+    return (Sender){known->name, known->side, known->side == SENDER_MODELLED ? known->name : NULL,
+                    node};
 }
 
 const Sender *

@@ -15,7 +15,9 @@ typedef struct {
     const char *name; /* as the simulator calls it: "persistent-volume-binder"; of others the
                          agent's first word: "kubectl" */
     SenderSide side;
-    const char *node; /* of a kubelet; NULL: none */
+    const char *process; /* of a component that kvolsim models: "kube-controller-manager" for its
+                            controllers; NULL: another sender */
+    const char *node;    /* of a kubelet; NULL: none */
 } Sender;
 
 /* The senders of a log; each is told once. */

@@ -7,6 +7,9 @@
  * last renewal of its lease, which is 0 to 10 s before the death, and 0 to 5 s until the next look.
  */
 #define SILENCE_UNTIL_NOT_READY (47 * SIM_SECOND + 500 * SIM_MS)
+/* A process that starts reads at least so many kinds of objects, within so much time. */
+#define START_KINDS 3
+#define START_LASTS (15 * SIM_SECOND)
 /* Failures further apart are two phases: a sidecar's longest back-off is 5 min, but a phase has
  * several objects. */
 #define PHASE_GAP (2 * SIM_MINUTE)
@@ -30,35 +33,32 @@ seconds(SimTime at, SimTime start)
     return (double)(at - start) / (double)SIM_SECOND;
 }
 
-/* ---- Kubelets ---- */
+/* ---- Processes ---- */
 
-static const KubeletSeen *
+static const ProcessSeen *
 find_kubelet(const Writes *writes, const char *node)
 {
-    for (unsigned i = 0; i < writes->kubelets->len; i++) {
-        const KubeletSeen *seen = writes->kubelets->pdata[i];
-        if (g_str_equal(seen->node, node))
+    for (unsigned i = 0; i < writes->processes->len; i++) {
+        const ProcessSeen *seen = writes->processes->pdata[i];
+        if (g_strcmp0(seen->node, node) == 0)
             return seen;
     }
     return NULL;
 }
 
-/* The last request up to @at, and the first after it. TIME_UNSET: none */
+/* The last request before @at, and the first from then on. TIME_UNSET: none */
 static void
-find_silence(const KubeletSeen *seen, SimTime at, SimTime *last, SimTime *next)
+find_silence(const ProcessSeen *seen, SimTime at, SimTime *last, SimTime *next)
 {
     *last = *next = TIME_UNSET;
-    for (unsigned i = 0; i < seen->requests->len; i++) {
+    for (unsigned i = 0; i < seen->requests->len && *next == TIME_UNSET; i++) {
         SimTime time = g_array_index(seen->requests, SimTime, i);
-        if (time <= at && (*last == TIME_UNSET || time > *last))
-            *last = time;
-        if (time > at && (*next == TIME_UNSET || time < *next))
-            *next = time;
+        *(time < at ? last : next) = time;
     }
 }
 
 static void
-add_outage(json_t *faults, const Write *write, const KubeletSeen *seen, SimTime start)
+add_outage(json_t *faults, const Write *write, const ProcessSeen *seen, SimTime start)
 {
     SimTime last, next, from = write->at - SILENCE_UNTIL_NOT_READY;
 
@@ -74,25 +74,110 @@ add_outage(json_t *faults, const Write *write, const KubeletSeen *seen, SimTime 
     json_array_append_new(faults, item);
 }
 
+static gboolean
+is_not_ready(const Write *write)
+{
+    return write->kind->model == KIND_NODE && write->code < 400 && write->name != NULL &&
+           g_str_equal(write->sender->name, "node-controller") &&
+           g_str_equal(write->verb, "update") && g_str_equal(write->subresource, "status");
+}
+
+/* A process that reads all kinds of objects anew was started again. Those of controllers begin to
+ * read when their process leads. */
+static void
+add_restart(json_t *faults, const ProcessSeen *seen, SimTime at, unsigned n, SimTime start)
+{
+    SimTime last, next;
+
+    find_silence(seen, at, &last, &next);
+    if (last == TIME_UNSET)
+        return;
+    last = MAX(last, start);
+    g_autofree char *evidence = g_strdup_printf(
+        "it read %u kinds of objects anew at %.1f s; its last request before was at "
+        "%.1f s",
+        n, seconds(at, start), seconds(last, start));
+    json_t *item = json_pack(
+        "{s:s, s:o, s:s, s:s, s:o}", "#", evidence, "at", since(last, start), "do",
+        seen->node != NULL ? "stop-kubelet" : "crash", seen->node != NULL ? "node" : "component",
+        seen->node != NULL ? seen->node : seen->name, "restartAfter", since(at, last));
+    json_array_append_new(faults, item);
+}
+
+/* @outages: ends of outages, which explain a start */
+static void
+find_restarts(json_t *faults, const ProcessSeen *seen, SimTime start, const GArray *outages)
+{
+    const GArray *starts = seen->starts;
+
+    for (unsigned i = 0; i < starts->len;) {
+        SimTime at = g_array_index(starts, SimTime, i);
+        unsigned n = 1;
+        gboolean is_known = i == 0 || at < start; /* the first start needs no fault */
+        while (i + n < starts->len && g_array_index(starts, SimTime, i + n) <= at + START_LASTS)
+            n++;
+        for (unsigned k = 0; k < outages->len; k++)
+            is_known |= ABS(g_array_index(outages, SimTime, k) - at) < START_LASTS;
+        if (n >= START_KINDS && !is_known)
+            add_restart(faults, seen, at, n, start);
+        i += n;
+    }
+}
+
+/* The ends of the outages of a node. @not_ready: of Write. (owned) */
+static GArray *
+outage_ends(const GPtrArray *not_ready, const ProcessSeen *seen)
+{
+    GArray *ends = g_array_new(FALSE, FALSE, sizeof(SimTime));
+    SimTime last, next;
+
+    for (unsigned i = 0; i < not_ready->len; i++) {
+        const Write *write = not_ready->pdata[i];
+        if (g_strcmp0(write->name, seen->node) != 0)
+            continue;
+        find_silence(seen, write->at, &last, &next);
+        g_array_append_val(ends, next);
+    }
+    return ends;
+}
+
 json_t *
-found_outages(const Writes *writes, SimTime start, ImportReport *report)
+found_outages(const Writes *writes, unsigned n_drivers, SimTime start, ImportReport *report)
 {
     json_t *faults = json_array();
-    g_autoptr(GHashTable) until = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GHashTable) seen_at = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GPtrArray) not_ready = g_ptr_array_new();
 
     for (unsigned i = 0; i < writes->writes->len; i++) {
         const Write *write = writes->writes->pdata[i];
-        if (write->kind->model != KIND_NODE || write->at < start || write->code >= 400 ||
-            write->name == NULL || !g_str_equal(write->sender->name, "node-controller") ||
-            !g_str_equal(write->verb, "update") || !g_str_equal(write->subresource, "status"))
+        if (!is_not_ready(write) || write->at < start)
             continue;
-        const KubeletSeen *seen = find_kubelet(writes, write->name);
-        if (seen == NULL || !g_hash_table_add(until, (char *)write->name))
+        g_ptr_array_add(not_ready, (void *)write);
+        const ProcessSeen *seen = find_kubelet(writes, write->name);
+        const Write *before = g_hash_table_lookup(seen_at, write->name);
+        g_hash_table_insert(seen_at, (char *)write->name, (void *)write);
+        if (seen == NULL || (before != NULL && write->at < before->at + SIM_MINUTE))
             continue;
         add_outage(faults, write, seen, start);
         import_report_count(report, REPORT_GUESSED,
                             "Kubelets that fell silent until the node was NotReady: stop-kubelet",
                             write->name);
+    }
+    gsize n = json_array_size(faults);
+    gboolean is_clear = n_drivers == 1; /* the log does not tell the drivers' sidecars apart */
+    for (unsigned i = 0; i < writes->processes->len; i++) {
+        const ProcessSeen *seen = writes->processes->pdata[i];
+        if (seen->starts->len == 0 || (g_str_has_prefix(seen->name, "external-") && !is_clear))
+            continue;
+        g_autoptr(GArray) ends = outage_ends(not_ready, seen);
+        find_restarts(faults, seen, start, ends);
+    }
+    for (; n < json_array_size(faults); n++) {
+        const json_t *item = json_array_get(faults, n);
+        const char *name = json_string_value(json_object_get(item, "component"));
+        import_report_count(report, REPORT_GUESSED,
+                            "Components that read everything anew: taken for restarts",
+                            name != NULL ? name : json_string_value(json_object_get(item, "node")));
     }
     return faults;
 }

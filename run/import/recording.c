@@ -358,7 +358,7 @@ guess_volume(Recording *self, Live *live, const Write *write)
 }
 
 /* The attach/detach controller looks at an attachment every 500 ms to 1 s, and then writes the
- * volume into the status of its node (ADC-21): the first status of the attachment with that behind
+ * volume into the status of its node (ADC-60, ADC-61): the first status of the attachment with that behind
  * it is no error, and a later one is a repetition. */
 #define TOLD_WITHIN (3 * SIM_SECOND)
 

@@ -46,6 +46,7 @@ typedef struct {
     SimTime start;
     Recorded *recorded;
     ImportReport *report;
+    GHashTable *processes; /* node or process -> ProcessSeen (borrowed) */
     GString *text;
 } Collector;
 
@@ -61,11 +62,12 @@ write_free(void *data)
 }
 
 static void
-kubelet_seen_free(void *data)
+process_seen_free(void *data)
 {
-    KubeletSeen *self = data;
+    ProcessSeen *self = data;
 
     g_array_unref(self->requests);
+    g_array_unref(self->starts);
     g_free(self);
 }
 
@@ -76,7 +78,7 @@ writes_free(Writes *self)
         return;
     g_ptr_array_unref(self->writes);
     g_array_unref(self->failures);
-    g_ptr_array_unref(self->kubelets);
+    g_ptr_array_unref(self->processes);
     senders_free(self->senders);
     strings_free(self->strings);
     audit_summary_clear(&self->summary);
@@ -90,24 +92,40 @@ is_text(JsonPart part, const char *text)
            (part.length == 0 || memcmp(part.at, text, part.length) == 0);
 }
 
-/* ---- Kubelets ---- */
+/* ---- Processes ---- */
+
+/* An informer begins with all objects of its kind: a list from the cache, or a watch that begins
+ * with all. One that lost its place asks from there on. Lists of one namespace are other questions.
+ */
+static gboolean
+is_start(const AuditEvent *event)
+{
+    g_autofree char *uri = g_strndup(event->uri.at, event->uri.length);
+
+    if (strstr(uri, "/namespaces/") != NULL)
+        return FALSE;
+    return is_text(event->verb, "list")
+               ? strstr(uri, "resourceVersion=0") != NULL
+               : is_text(event->verb, "watch") && strstr(uri, "sendInitialEvents=true") != NULL;
+}
 
 static void
-see_kubelet(Collector *self, const char *node, SimTime at)
+see_process(Collector *self, const Sender *sender, const AuditEvent *event)
 {
-    GPtrArray *kubelets = self->writes->kubelets;
-    KubeletSeen *seen = NULL;
+    const char *key = sender->node != NULL ? sender->node : sender->process; /* interned */
+    ProcessSeen *seen = g_hash_table_lookup(self->processes, key);
 
-    for (unsigned i = 0; seen == NULL && i < kubelets->len; i++)
-        if (((KubeletSeen *)kubelets->pdata[i])->node == node)
-            seen = kubelets->pdata[i];
     if (seen == NULL) {
-        seen = g_new0(KubeletSeen, 1);
-        seen->node = node;
+        seen = g_new0(ProcessSeen, 1);
+        *seen = (ProcessSeen){.name = sender->process, .node = sender->node};
         seen->requests = g_array_new(FALSE, FALSE, sizeof(SimTime));
-        g_ptr_array_add(kubelets, seen);
+        seen->starts = g_array_new(FALSE, FALSE, sizeof(SimTime));
+        g_ptr_array_add(self->writes->processes, seen);
+        g_hash_table_insert(self->processes, (char *)key, seen);
     }
-    g_array_append_val(seen->requests, at);
+    g_array_append_val(seen->requests, event->received);
+    if (event->resource.length > 0 && event->code < 400 && is_start(event))
+        g_array_append_val(seen->starts, event->received);
 }
 
 /* ---- Failures of drivers ---- */
@@ -330,8 +348,8 @@ see_event(const AuditEvent *event, void *data)
     const Sender *sender = senders_find(self->writes->senders, event->user.at, event->user.length,
                                         event->agent.at, event->agent.length);
 
-    if (sender->node != NULL)
-        see_kubelet(self, sender->node, event->received);
+    if (sender->process != NULL)
+        see_process(self, sender, event);
     if (event->resource.length == 0)
         return;
     if (event->received >= self->start)
@@ -364,6 +382,14 @@ compare_writes(const void *a, const void *b)
     if (first->at != second->at)
         return first->at < second->at ? -1 : 1;
     return first->done < second->done ? -1 : first->done > second->done;
+}
+
+static int
+compare_times(const void *a, const void *b)
+{
+    SimTime first = *(const SimTime *)a, second = *(const SimTime *)b;
+
+    return first < second ? -1 : first > second;
 }
 
 static int
@@ -401,21 +427,29 @@ writes_read(const char *const *files,
             GError **error)
 {
     g_autoptr(Writes) self = g_new0(Writes, 1);
-    Collector collector = {self, start, recorded, report, g_string_new(NULL)};
+    Collector collector = {.writes = self, .start = start, .recorded = recorded, .report = report};
 
     self->strings = strings_new();
     self->senders = senders_new();
     self->writes = g_ptr_array_new_with_free_func(write_free);
     self->failures = g_array_new(FALSE, FALSE, sizeof(DriverFailure));
-    self->kubelets = g_ptr_array_new_with_free_func(kubelet_seen_free);
+    self->processes = g_ptr_array_new_with_free_func(process_seen_free);
+    collector.text = g_string_new(NULL);
+    collector.processes = g_hash_table_new(g_str_hash, g_str_equal);
     gboolean ok = audit_read(files, see_event, &collector, &self->summary, error);
     g_string_free(collector.text, TRUE);
+    g_hash_table_unref(collector.processes);
     if (ok && self->summary.n_seen == 0)
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: the audit log is empty", files[0]);
     if (!ok || self->summary.n_seen == 0)
         return NULL;
     g_ptr_array_sort(self->writes, compare_writes);
     g_array_sort(self->failures, compare_failures);
+    for (unsigned i = 0; i < self->processes->len; i++) {
+        ProcessSeen *seen = self->processes->pdata[i];
+        g_array_sort(seen->requests, compare_times);
+        g_array_sort(seen->starts, compare_times);
+    }
     writes_name_pods(self);
     report_summary(&self->summary, report);
     return g_steal_pointer(&self);

@@ -68,18 +68,20 @@ typedef struct {
     const char *volume;                 /* as the message names it; NULL: none */
 } DriverFailure;
 
-/* The requests of one kubelet: its silences are found in them. */
+/* The requests of one process: its silences are found in them. */
 typedef struct {
-    const char *node;
-    GArray *requests; /* of SimTime: received */
-} KubeletSeen;
+    const char *name; /* "kube-scheduler"; "kubelet" */
+    const char *node; /* of a kubelet; NULL: another process */
+    GArray *requests; /* of SimTime: received, in order of time */
+    GArray *starts;   /* of SimTime: the reads of all objects of a kind, as informers begin */
+} ProcessSeen;
 
 typedef struct {
     Strings *strings;
     Senders *senders;
-    GPtrArray *writes;   /* of Write (owned), by time of the commit */
-    GArray *failures;    /* of DriverFailure, by time */
-    GPtrArray *kubelets; /* of KubeletSeen (owned), by name */
+    GPtrArray *writes;    /* of Write (owned), by time of the commit */
+    GArray *failures;     /* of DriverFailure, by time */
+    GPtrArray *processes; /* of ProcessSeen (owned), in the order of their first requests */
     AuditSummary summary;
 } Writes;
 

@@ -97,11 +97,12 @@ know(Workload *self, const char *kind, const char *namespace, const char *name)
 }
 
 static gboolean
-is_known(Workload *self, const Write *write)
+exists(const Workload *self, const char *kind, const char *namespace, const char *name)
 {
-    g_autofree char *key = known_key(write->kind->kind, write->namespace, write->name);
+    g_autofree char *key = known_key(kind, namespace, name);
 
-    return g_hash_table_contains(self->known, key);
+    return g_hash_table_contains(self->known, key) ||
+           dump_find(self->first, kind, namespace, name) != NULL;
 }
 
 /* ---- Creates ---- */
@@ -499,8 +500,7 @@ is_in_dump(const Workload *self, const Write *write)
 static gboolean
 is_target_there(Workload *self, const Write *write)
 {
-    return write->code >= 400 || is_known(self, write) ||
-           dump_find(self->first, write->kind->kind, write->namespace, write->name) != NULL;
+    return write->code >= 400 || exists(self, write->kind->kind, write->namespace, write->name);
 }
 
 static void
@@ -523,7 +523,7 @@ take_write(Workload *self, const Write *write)
         leave_out(self, "Requests without a name", write);
     } else if (creates && !g_str_equal(write->subresource, "eviction")) {
         leave_out(self, "Sub-resources that no model has", write);
-    } else if (!is_target_there(self, write) && write->code != 201) {
+    } else if (!is_target_there(self, write)) {
         leave_out(self, "Requests about objects that neither a dump nor the workload has", write);
     } else if (creates) {
         take_eviction(self, write);
@@ -555,6 +555,37 @@ pattern_of(const Write *write)
     return g_strdup_printf("%s-?????", owner);
 }
 
+/* Whether the scenario has the workload that an object was made for, as its name tells: "cache-0"
+ * and "data-cache-0" are of the StatefulSet "cache". Objects of others will not be there. */
+static gboolean
+maker_exists(const Workload *self, const Write *write)
+{
+    static const struct {
+        const char *sender, *kind;
+    } makers[] = {
+        {"statefulset-controller", "StatefulSet"},
+        {"replicaset-controller",  "ReplicaSet" },
+        {"deployment-controller",  "Deployment" },
+        {"daemonset-controller",   "DaemonSet"  },
+        {"job-controller",         "Job"        },
+    };
+    const char *kind = NULL, *dash = strrchr(write->name, '-');
+    gboolean found = FALSE;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(makers); i++)
+        if (g_str_equal(write->sender->name, makers[i].sender))
+            kind = makers[i].kind;
+    if (kind == NULL || dash == NULL || write->kind->model == KIND_CONTROLLER_REVISION)
+        return TRUE;
+    g_autofree char *name = g_strndup(write->name, (gsize)(dash - write->name));
+    for (const char *part = name; !found && part != NULL;) {
+        found = exists(self, kind, write->namespace, part);
+        part = strchr(part, '-');
+        part = part != NULL ? part + 1 : NULL;
+    }
+    return found;
+}
+
 static void
 see_made(Workload *self, const Write *write)
 {
@@ -566,7 +597,8 @@ see_made(Workload *self, const Write *write)
     Made *made = is_pod ? g_hash_table_lookup(self->pods, key) : NULL;
     if (made != NULL && made->node == NULL)
         made->node = write->body.node != NULL ? write->body.node : write->sender->node;
-    if (!g_str_equal(write->verb, "create") || *write->subresource != '\0')
+    if (!g_str_equal(write->verb, "create") || *write->subresource != '\0' ||
+        !maker_exists(self, write))
         return;
     know(self, write->kind->kind, write->namespace, write->name);
     gboolean is_drawn = is_pod && !g_str_equal(write->sender->name, "statefulset-controller");

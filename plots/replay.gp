@@ -22,9 +22,11 @@ if (what eq 'timeline') {
     end = 0
     names = ''
     last = 0
+    longest = 0
     later(a, b) = seen(b) && b > a ? b : a
     name(row) = row == last ? '' : (last = row, sprintf("'%s' %d,", strcol(3), row))
     look(i) = (n_rows = $2 > n_rows ? $2 : n_rows, names = n_rows > 45 ? '' : names . name($2), \
+               longest = strlen(strcol(3)) > longest ? strlen(strcol(3)) : longest, \
                end = later(later(later(end, $7), $9), $4), 0)
     stats input index 0 using (look(0)) nooutput
     if (n_rows > 45) { names = '' }
@@ -36,7 +38,7 @@ if (what eq 'timeline') {
     set xrange [0 : end * 1.01 / unit_s]
     set yrange [n_rows + 0.6 : 0.4]
     set grid xtics front lt 1 lw 0.5 lc rgb '#B0000000'
-    set lmargin at screen (names eq '' ? 0.07 : 0.16)
+    set lmargin at screen (names eq '' ? 0.07 : longest > 50 ? 0.3 : 0.02 + 0.0056 * longest)
     set rmargin at screen 0.985
     if (names ne '') {
         eval 'set ytics scale 0 noenhanced font ",8" (' . names[1 : strlen(names) - 1] . ')'

@@ -523,7 +523,7 @@ take_write(Workload *self, const Write *write)
         leave_out(self, "Requests without a name", write);
     } else if (creates && !g_str_equal(write->subresource, "eviction")) {
         leave_out(self, "Sub-resources that no model has", write);
-    } else if (!is_target_there(self, write)) {
+    } else if (!is_target_there(self, write) && (creates || write->code != 201)) {
         leave_out(self, "Requests about objects that neither a dump nor the workload has", write);
     } else if (creates) {
         take_eviction(self, write);

@@ -121,7 +121,7 @@ static const Row rows[] = {
 /* clang-format on */
 
 static char *
-line_of(const Row *row)
+line_of(const Row *row, unsigned number)
 {
     GString *line = g_string_new(NULL);
     g_auto(GStrv) resource = g_strsplit(row->resource, "/", 2);
@@ -129,11 +129,11 @@ line_of(const Row *row)
 
     g_string_append_printf(
         line,
-        "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"auditID\":\"1\",\"stage\":"
+        "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"auditID\":\"%u\",\"stage\":"
         "\"ResponseComplete\",\"requestURI\":\"/x%s\",\"verb\":\"%s\",\"user\":{"
         "\"username\":\"%s\"},\"userAgent\":\"%s\",\"objectRef\":{\"resource\":\"%s\",\"apiGroup\":"
         "\"%s\"",
-        row->query, row->verb, is_kubelet ? "system:node:n2" : "u", row->agent, resource[0],
+        number, row->query, row->verb, is_kubelet ? "system:node:n2" : "u", row->agent, resource[0],
         row->group);
     if (resource[1] != NULL)
         g_string_append_printf(line, ",\"subresource\":\"%s\"", resource[1]);
@@ -146,8 +146,10 @@ line_of(const Row *row)
         g_string_append_printf(line, ",\"requestObject\":%s", row->request);
     if (row->response != NULL)
         g_string_append_printf(line, ",\"responseObject\":%s", row->response);
-    g_string_append(line, ",\"requestReceivedTimestamp\":\"2026-03-01T10:00:05.000000Z\","
-                          "\"stageTimestamp\":\"2026-03-01T10:00:05.004000Z\"}\n");
+    g_string_append_printf(line,
+                           ",\"requestReceivedTimestamp\":\"2026-03-01T10:00:05.%u00000Z\","
+                           "\"stageTimestamp\":\"2026-03-01T10:00:05.%u04000Z\"}\n",
+                           number, number);
     return g_string_free(line, FALSE);
 }
 
@@ -168,7 +170,7 @@ items_of(const Row *first, unsigned n, ImportReport *report)
 {
     g_autoptr(GString) lines = g_string_new(NULL);
     for (unsigned i = 0; i < n; i++) {
-        g_autofree char *line = line_of(&first[i]);
+        g_autofree char *line = line_of(&first[i], i);
         g_string_append(lines, line);
     }
     g_autofree char *log = write_file(lines->str);

@@ -146,56 +146,87 @@ typedef struct {
     {                                                                                              \
         AGENT("5d89bc", 3), AGENT("5d89bc", 3)                                                     \
     }
+#define UNCOUNTED_AGENTS                                                                           \
+    "", 3, 3,                                                                                      \
+    {                                                                                              \
+        AGENT("5d89bc", 3), AGENT("5d89bc", 3)                                                     \
+    }
+#define UPDATING_AGENTS                                                                            \
+    COUNTED(4), 4, 4,                                                                              \
+    {                                                                                              \
+        AGENT("77aa", 4), AGENT("5d89bc", 3)                                                       \
+    }
+#define UNSEEN_AGENTS                                                                              \
+    COUNTED(4), 4, 3,                                                                              \
+    {                                                                                              \
+        AGENT("5d89bc", 3), AGENT("5d89bc", 3)                                                     \
+    }
 #define SETTLED_DBS                                                                                \
     0, "6b7f", "6b7f",                                                                             \
     {                                                                                              \
         "6b7f", "6b7f", "6b7f"                                                                     \
     }
+#define UPDATING_DBS                                                                               \
+    0, "6b7f", "5c4d",                                                                             \
+    {                                                                                              \
+        "6b7f", "6b7f", "5c4d"                                                                     \
+    }
+#define HELD_DBS                                                                                   \
+    2, "6b7f", "5c4d",                                                                             \
+    {                                                                                              \
+        "6b7f", "6b7f", "5c4d"                                                                     \
+    }
+#define NEW_AGENT TEMPLATE_OF("DaemonSet", "agent")
+#define NEW_DB TEMPLATE_OF("StatefulSet", "db")
+#define NEW_WEB TEMPLATE_OF("Deployment", "web")
+#define DELETE_DB "{at: 1m, delete: {kind: Pod, name: db-0}}"
 
 static const Case cases[] = {
-    {"nothing is replaced",                    SETTLED_AGENTS, SETTLED_DBS, "", ""                                 },
-    {                                                                                                                               "a DaemonSet that does not count templates",
-     "",                                                    3,
-     3,                               {AGENT("5d89bc", 3), AGENT("5d89bc", 3)},
-     SETTLED_DBS, "",
-     ""},
-    {                                                                                                                                                                                                                                "a DaemonSet's update goes on",
-     COUNTED(4),
-     4,                                                            4,
-     {AGENT("77aa", 4), AGENT("5d89bc", 3)},
-     SETTLED_DBS, "",
-     "agent"},
-    {                                                                                                                                                                                                         "a DaemonSet's update that no controller has seen",
-     COUNTED(4),
-     4,                                                             3,
-     {AGENT("5d89bc", 3), AGENT("5d89bc", 3)},
-     SETTLED_DBS, "",
-     "agent agent"},
-    {                                                                                                                                                                                                                                              "a new template of a DaemonSet", SETTLED_AGENTS,                                              SETTLED_DBS,
-     TEMPLATE_OF("DaemonSet",                                                             "agent"),                                                                                                "agent agent"},
-    {"a StatefulSet's update goes on",
-     SETTLED_AGENTS,                                  0,
-     "6b7f","5c4d",
-     {"6b7f", "6b7f", "5c4d"},
-     "", "db-0 db-1"},
-    {                                               "a partition holds an update",
-     SETTLED_AGENTS,                                                   2,
-     "6b7f",                                                  "5c4d",
-     {"6b7f", "6b7f", "5c4d"},
-     "", ""},
-    {                                                                                                                                                                                                                                "below a partition the revision stays",
-     SETTLED_AGENTS,                                           2,
-     "6b7f",                                                                    "5c4d",
-     {"6b7f", "6b7f", "5c4d"},
-     "{at: 1m, delete: {kind: Pod, name: db-0}}", "db-0"},
-    {                                                                                                                                                                                                                       "a new template of a StatefulSet",                                      SETTLED_AGENTS,                                                    SETTLED_DBS,
-     TEMPLATE_OF("StatefulSet",                                                            "db"),                                                    "db-0 db-1 db-2"},
-    {                                                                                                                                                                                                                                         "a new template of a Deployment",                 SETTLED_AGENTS,              SETTLED_DBS,
-     TEMPLATE_OF("Deployment",                     "web"),                        "web"},
+    {"nothing is replaced",            SETTLED_AGENTS,   SETTLED_DBS,  "",        ""              },
+    {"a set that counts no templates", UNCOUNTED_AGENTS, SETTLED_DBS,  "",        ""              },
+    {"a DaemonSet's update goes on",   UPDATING_AGENTS,  SETTLED_DBS,  "",        "agent"         },
+    {"an update that nobody has seen", UNSEEN_AGENTS,    SETTLED_DBS,  "",        "agent agent"   },
+    {"a DaemonSet's new template",     SETTLED_AGENTS,   SETTLED_DBS,  NEW_AGENT, "agent agent"   },
+    {"a StatefulSet's update goes on", SETTLED_AGENTS,   UPDATING_DBS, "",        "db-0 db-1"     },
+    {"a partition holds an update",    SETTLED_AGENTS,   HELD_DBS,     "",        ""              },
+    {"the revision below a partition", SETTLED_AGENTS,   HELD_DBS,     DELETE_DB, "db-0"          },
+    {"a StatefulSet's new template",   SETTLED_AGENTS,   SETTLED_DBS,  NEW_DB,    "db-0 db-1 db-2"},
+    {"a Deployment's new template",    SETTLED_AGENTS,   SETTLED_DBS,  NEW_WEB,   "web"           },
 };
 
+/* The revisions of the sets, as `kubectl get controllerrevisions` prints them: with a dump that has
+ * them no other is made. Arguments: the name, its hash's label, the owner and its number, and the
+ * revision's number. The current revision of the StatefulSet has another image. */
+static const char revision[] =
+    "---\napiVersion: apps/v1\nkind: ControllerRevision\n"
+    "metadata: {name: %s-%s, namespace: default, uid: dddddddd-0000-4000-8000-00000000%s, labels: "
+    "{app: %s, %s: %s}, " CREATED ", ownerReferences: [{apiVersion: apps/v1, kind: %s, name: %s, "
+    "uid: aaaaaaaa-0000-4000-8000-00000000000%d, blockOwnerDeletion: true, controller: true}]}\n"
+    "data: {spec: {template: {$patch: replace, metadata: {creationTimestamp: null, labels: {app: "
+    "%s}}, spec: " SPEC "}}}\n"
+    "revision: %d\n";
+
+static void
+append_revisions(GString *text, const Case *row)
+{
+    g_autofree char *current = NULL;
+
+    g_string_append_printf(text, revision, "agent", "5d89bc", "0001", "agent", LABEL_REVISION,
+                           "5d89bc", "DaemonSet", "agent", 1, "agent", 1);
+    g_string_append_printf(text, revision, "db", row->update, row->update, "db",
+                           LABEL_STATEFUL_HASH, row->update, "StatefulSet", "db", 2, "db", 2);
+    if (strcmp(row->current, row->update) == 0)
+        return;
+    GString *older = g_string_new(NULL);
+    g_string_append_printf(older, revision, "db", row->current, row->current, "db",
+                           LABEL_STATEFUL_HASH, row->current, "StatefulSet", "db", 2, "db", 1);
+    g_string_replace(older, "image: i", "image: older", 0);
+    g_string_append(text, older->str);
+    g_string_free(older, TRUE);
+}
+
 static char *
-dump_of(const Case *row)
+dump_of(const Case *row, gboolean has_revisions)
 {
     GString *text = g_string_new(NULL);
 
@@ -216,16 +247,19 @@ dump_of(const Case *row)
     }
     append_pod(text, "web-7f8c9d5b4d-xxxxx", "n-2", "app: web, pod-template-hash: 7f8c9d5b4d",
                "ReplicaSet, name: web-7f8c9d5b4d", 4);
+    if (has_revisions)
+        append_revisions(text, row);
     return g_string_free(text, FALSE);
 }
 
 static Run *
-run_of(const Case *row, Scenario **scenario)
+run_of(const Case *row, gboolean has_revisions, Scenario **scenario)
 {
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
     g_autofree char *objects = g_build_filename(folder, "dump.yaml", NULL);
-    g_autofree char *text = g_strdup_printf(nodes, row->action), *dump = dump_of(row);
+    g_autofree char *text = g_strdup_printf(nodes, row->action),
+                    *dump = dump_of(row, has_revisions);
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(GError) error = NULL;
@@ -281,12 +315,17 @@ get(const Run *run, ObjectKind kind, const char *name)
     return key == NULL ? NULL : api_server_get(cluster_api(run_cluster(run)), key);
 }
 
-static void
-a_start_replaces_no_pod(void **state)
+static unsigned
+n_revisions(const Run *run)
 {
-    const Case *row = *state;
+    return api_server_count(cluster_api(run_cluster(run)), KIND_CONTROLLER_REVISION);
+}
+
+static void
+try(const Case *row, gboolean has_revisions)
+{
     Scenario *scenario;
-    Run *run = run_of(row, &scenario);
+    Run *run = run_of(row, has_revisions, &scenario);
     g_autofree char *made = made_pods(run);
 
     assert_string_equal(made, row->made);
@@ -296,13 +335,31 @@ a_start_replaces_no_pod(void **state)
     if (strcmp(row->made, "db-0") == 0) {
         const Object *pod = get(run, KIND_POD, "db-0");
         assert_string_equal(object_label(pod, LABEL_REVISION), "db-6b7f");
+        json_t *json = object_to_json(pod);
+        const char *image = json_string_value(json_object_get(
+            json_array_get(json_object_get(json_object_get(json, "spec"), "containers"), 0),
+            "image"));
+        assert_string_equal(image, has_revisions ? "older" : "i");
+        json_decref(json);
     }
     if (strcmp(row->made, "") == 0) {
         assert_non_null(get(run, KIND_CONTROLLER_REVISION, "agent-5d89bc"));
         assert_non_null(get(run, KIND_CONTROLLER_REVISION, "db-6b7f"));
+        assert_int_equal(n_revisions(run), strcmp(row->current, row->update) == 0 ? 2 : 3);
     }
     run_free(run);
     scenario_free(scenario);
+}
+
+static void
+a_start_replaces_no_pod(void **state)
+{
+    const Case *row = *state;
+
+    try(row, FALSE);
+    /* An update of the DaemonSet would need its older template, too. */
+    if (row->generation == 3)
+        try(row, TRUE);
 }
 
 int

@@ -27,8 +27,9 @@ adopt_in_driver(Kubelet *self, const NodeVolume *volume, const PodMount *mount)
 
     if (driver == NULL || !csi_driver_foresee_node_info(driver, self->base.node_name, &answer))
         return;
-    const CsiCapability capability = csi_spec_capability(
-        self->base.strings, pv, answer.node_capabilities, pod == NULL ? -1 : pod->spec->fs_group);
+    const CsiCapability capability =
+        csi_spec_capability(self->base.strings, pv, csi_spec_modes(pv), answer.node_capabilities,
+                            pod == NULL ? -1 : pod->spec->fs_group);
     CsiRequest request = {.method = CSI_NODE_STAGE_VOLUME,
                           .served_by = self->base.node_name,
                           .volume_id = source->handle,

@@ -40,6 +40,7 @@ csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
     *run = (CsiRun){
         .then = then,
         .method = method,
+        .modes = csi_spec_modes(operation_pv(plan_operation(plan))),
         .deadline = plan_now(plan) + CSI_CALLS_TIMEOUT,
         .question = -1,
         .attachment = -1,
@@ -149,7 +150,8 @@ make_capability(const Kubelet *self, const CsiRun *run, const PendingOperation *
 {
     int64_t fs_group = run->method == CSI_NODE_EXPAND_VOLUME ? -1 : fs_group_of(operation);
 
-    return csi_spec_capability(self->base.strings, operation_pv(operation), run->can, fs_group);
+    return csi_spec_capability(self->base.strings, operation_pv(operation), run->modes, run->can,
+                               fs_group);
 }
 
 /* CSP-13: a file system is published with its staging path only if the driver stages; a block

@@ -33,10 +33,13 @@ gboolean csi_spec_skips_attach(const CsiDriverObject *driver);
 /* KVM-44: the first of @modes, in the order in which they are kept. @multi: the driver has
  * SINGLE_NODE_MULTI_WRITER */
 CsiAccessMode csi_spec_access_mode(uint32_t modes, gboolean multi);
-/* CSP-7, KVM-42: as the driver is told; options and the group are for file systems only. A
- * volume without modes counts as ReadWriteOnce. @fs_group: -1: none */
+/* A volume without modes counts as ReadWriteOnce. */
+uint32_t csi_spec_modes(const Volume *volume);
+/* CSP-7, KVM-42: as the driver is told; options and the group are for file systems only.
+ * @fs_group: -1: none */
 CsiCapability csi_spec_capability(Strings *strings,
                                   const Volume *volume,
+                                  uint32_t modes,
                                   CsiNodeCapabilities can,
                                   int64_t fs_group);
 
@@ -90,6 +93,7 @@ typedef struct {
     CsiPluginThen then;
     CsiMethod method;         /* the call that it leads to */
     SimTime deadline;         /* of all its calls (KVM-5) */
+    uint32_t modes;           /* of the volume */
     CsiNodeCapabilities can;  /* as the driver has answered last */
     const StringMap *context; /* of the publication; borrowed from the plan */
     int64_t bytes;            /* of NodeExpandVolume */

@@ -32,13 +32,19 @@ csi_spec_access_mode(uint32_t modes, gboolean multi)
     return CSI_MODE_UNKNOWN;
 }
 
+uint32_t
+csi_spec_modes(const Volume *volume)
+{
+    return volume->access_modes == 0 ? ACCESS_RWO : volume->access_modes;
+}
+
 CsiCapability
 csi_spec_capability(Strings *strings,
                     const Volume *volume,
+                    uint32_t modes,
                     CsiNodeCapabilities can,
                     int64_t fs_group)
 {
-    uint32_t modes = volume->access_modes == 0 ? ACCESS_RWO : volume->access_modes;
     gboolean is_block = volume->volume_mode == VOLUME_BLOCK;
     CsiCapability capability = {
         .mode = csi_spec_access_mode(modes, (can & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0),

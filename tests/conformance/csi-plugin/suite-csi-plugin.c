@@ -321,6 +321,7 @@ begin_call(const Kubelet *self, Plan *plan, CsiPluginThen then)
     CsiRun *run = csi_client_begin(plan, try->method, then);
 
     run->can = CSI_NODE_STAGE_UNSTAGE_VOLUME;
+    run->modes = operation_pv(&try->operation)->access_modes; /* below the default */
     run->context = try->context;
     run->bytes = try->bytes;
     csi_client_add_call(self, plan);

@@ -214,13 +214,15 @@ cmd_replay(int argc, char **argv)
     };
     ExitCode code = EXIT_BAD_INPUT;
 
-    if (cli_parse(&argc, &argv, entries, "FOLDER",
-                  "Compare a recording of a real cluster with simulations of the same minutes: "
-                  "FOLDER is one that kvolsim import wrote with --audit.",
-                  "A stage differs if p50 or p90 of its recorded times are farther than the "
-                  "tolerance from the range of the simulations.\n"
-                  "Exit status: 0 done, 1 I/O error, 2 bad input, 3 a stage differs, 130 "
-                  "interrupted.") &&
+    if (cli_parse(
+            &argc, &argv, entries, "FOLDER",
+            "Compare a recording of a real cluster with simulations of the same minutes: "
+            "FOLDER is one that kvolsim import wrote with --audit.",
+            "A stage differs if p50 or p90 of its recorded times are farther than the "
+            "tolerance from the range of the simulations and from what chance makes of so few "
+            "objects.\n"
+            "Exit status: 0 done, 1 I/O error, 2 bad input, 3 a stage differs, 130 "
+            "interrupted.") &&
         arguments_are_good(&self, argc)) {
         self.fits = self.fits || self.fit_out != NULL;
         self.progress = progress_new();

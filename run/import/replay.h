@@ -44,7 +44,7 @@ typedef enum {
 
 typedef enum {
     REPLAY_WITHIN, /* each judged quantile is in the range of the replications */
-    REPLAY_NEAR,   /* ... or at most the tolerance away from it */
+    REPLAY_NEAR,   /* ... or at most the tolerance away from what chance makes of it */
     REPLAY_FEW,    /* too few objects on one side */
     REPLAY_DIFFERS,
     N_REPLAY_VERDICTS,

@@ -208,6 +208,15 @@ add_components(Maker *self)
                                between(self, 1, 3));
 }
 
+/* Keys of nodes, and of volumes. */
+static const char *const topologies[] = {
+    "",
+    "    topology: [topology.kubernetes.io/zone, x.example/zone, kubernetes.io/os]\n"
+    "    volumeTopology: [topology.kubernetes.io/zone]\n",
+    "    topology: {x.example/zone: topology.kubernetes.io/zone, x.example/node: metadata.name}\n"
+    "    volumeTopology: [x.example/zone]\n",
+};
+
 static void
 add_driver(Maker *self, const char *name, gboolean attaches)
 {
@@ -215,8 +224,9 @@ add_driver(Maker *self, const char *name, gboolean attaches)
 
     g_string_append_printf(self->spec, "  - name: %s\n    attachRequired: %s\n", name,
                            attaches ? "true" : "false");
-    if (!has_topology)
-        g_string_append(self->spec, "    topology: false\n");
+    g_string_append(self->spec, has_topology
+                                    ? topologies[between(self, 0, G_N_ELEMENTS(topologies) - 1)]
+                                    : "    topology: false\n");
     if (attaches && self->has_limit)
         g_string_append_printf(self->spec, "    attachLimit: %u\n", between(self, 1, 6));
     add_latencies(self, attaches);

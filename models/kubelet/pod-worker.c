@@ -142,6 +142,9 @@ worker_sync_later(PodWorker *self)
     SimStream stream = sim_stream(sim, "kubelet/sync period");
     SimTime at = self->synced_at == TIME_UNSET ? self->seen_at : self->synced_at;
 
+    if (self->synced_at == TIME_UNSET) /* it was adopted: some sync was within this time */
+        at -= (SimTime)sim_random_below(sim_stream(sim, "kubelet/sync phase"), self->key->hash, 0,
+                                        (uint64_t)period);
     do {
         uint64_t jitter = sim_random_below(stream, self->key->hash, self->n_retries++,
                                            (uint64_t)MAX(period / 2, 1));
@@ -456,8 +459,11 @@ worker_adopt(PodWorker *self)
     self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
     self->viewed_at = self->seen_at;
     self->wants_step = restarted;
-    if (!restarted)
-        volume_manager_adopt(self);
+    if (restarted)
+        return;
+    volume_manager_adopt(self);
+    if (needs_periodic_sync(self))
+        worker_sync_later(self);
 }
 
 /* A pod that was stopped before the kubelet started. The kubelet unpublishes the volumes that still

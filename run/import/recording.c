@@ -13,6 +13,7 @@ typedef struct {
     const char *uid;             /* NULL: not known */
     int64_t requested, capacity; /* of claims and volumes; -1: not known */
     unsigned before;             /* facts that hold already: no milestones */
+    gboolean is_of_start;        /* the first dump has it */
     unsigned n_reports;          /* of pods: status writes of its kubelet since it was scheduled */
     gboolean is_settled;         /* without bodies: Ready, Expanded, ... do not move any more */
     SimTime asked_to_grow;       /* of claims: the last change from outside; TIME_UNSET: none */
@@ -126,6 +127,17 @@ is_dumped(const Live *live, const json_t *dumped, SimTime created)
     return ABS(time - created) <= 2 * SIM_SECOND;
 }
 
+/* What holds in the first dump is no milestone, and what a first report would tell is told. */
+static void
+see_start(Live *live, unsigned facts)
+{
+    live->before = facts;
+    live->is_of_start = TRUE;
+    live->is_settled = live->object->kind == RECORDED_POD      ? (facts & FACT_READY) != 0
+                       : live->object->kind == RECORDED_VOLUME ? (facts & FACT_BOUND) != 0
+                                                               : (facts & FACT_ATTACHED) != 0;
+}
+
 /* @created: TIME_UNSET: before the log */
 static void
 take_dumped(Recording *self, Live *live, const Dump *dump, SimTime created)
@@ -144,10 +156,10 @@ take_dumped(Recording *self, Live *live, const Dump *dump, SimTime created)
     if (object->kind == RECORDED_POD)
         claims = body_claims_of_pod(part, self->writes->strings);
     if (dump == self->first)
-        live->before = body.facts;
+        see_start(live, body.facts);
     else /* a later size is no fact of now */
         body.requested_bytes = body.capacity_bytes = -1;
-    if (live->uid == NULL)
+    if (live->uid == NULL && dump_meta(dumped, "uid") != NULL)
         live->uid = strings_intern(self->writes->strings, dump_meta(dumped, "uid"));
     take_links(self, live, &body, claims);
     free(text);
@@ -183,27 +195,6 @@ live_of(Recording *self, const Write *write)
 }
 
 /* ---- Milestones ---- */
-
-static void
-see(Recording *self, Live *live, RecordedTime time, SimTime at)
-{
-    if (at >= self->start)
-        recorded_see(live->object, time, at - self->start);
-}
-
-/* Moves a milestone: of several writes that may be it, the last one is. */
-static void
-move(Recording *self, Live *live, RecordedTime time, SimTime at)
-{
-    if (at >= self->start)
-        live->object->at[time] = at - self->start;
-}
-
-static gboolean
-is_seen(const Live *live, RecordedTime time)
-{
-    return live->object->at[time] != TIME_UNSET;
-}
 
 typedef struct {
     unsigned fact;
@@ -250,6 +241,30 @@ static const FactTime *const times_of[N_RECORDED_KINDS] = {
 };
 
 static void
+see(Recording *self, Live *live, RecordedTime time, SimTime at)
+{
+    for (const FactTime *row = times_of[live->object->kind]; row->fact != 0; row++)
+        if (row->time == time && (live->before & row->fact) != 0)
+            return;
+    if (at >= self->start)
+        recorded_see(live->object, time, at - self->start);
+}
+
+/* Moves a milestone: of several writes that may be it, the last one is. */
+static void
+move(Recording *self, Live *live, RecordedTime time, SimTime at)
+{
+    if (at >= self->start)
+        live->object->at[time] = at - self->start;
+}
+
+static gboolean
+is_seen(const Live *live, RecordedTime time)
+{
+    return live->object->at[time] != TIME_UNSET;
+}
+
+static void
 see_facts(Recording *self, Live *live, const Write *write)
 {
     const BodyFacts *body = &write->body;
@@ -292,10 +307,9 @@ guess_pod(Recording *self, Live *live, const Write *write)
 
     if (is_on(write, "delete", "") || is_on(write, "create", "eviction")) {
         live->is_settled = TRUE;
-        gboolean ends = write->sender->node != NULL || is_sender(write, "pod-garbage-collector") ||
-                        !is_seen(live, RECORDED_SCHEDULED);
+        gboolean is_on_node = is_seen(live, RECORDED_SCHEDULED) || live->object->node != NULL;
         see(self, live, RECORDED_DELETED, write->at);
-        if (ends && (live->before & FACT_BOUND) == 0)
+        if (write->sender->node != NULL || is_sender(write, "pod-garbage-collector") || !is_on_node)
             see(self, live, RECORDED_GONE, write->at);
     } else if (is_sender(write, "kube-scheduler") && is_on(write, "patch", "status")) {
         see(self, live, RECORDED_UNSCHEDULABLE, write->at);
@@ -358,8 +372,8 @@ guess_volume(Recording *self, Live *live, const Write *write)
 }
 
 /* The attach/detach controller looks at an attachment every 500 ms to 1 s, and then writes the
- * volume into the status of its node (ADC-60, ADC-61): the first status of the attachment with that behind
- * it is no error, and a later one is a repetition. */
+ * volume into the status of its node (ADC-60, ADC-61): the first status of the attachment with that
+ * behind it is no error, and a later one is a repetition. */
 #define TOLD_WITHIN (3 * SIM_SECOND)
 
 static gboolean
@@ -465,7 +479,7 @@ see_write(Recording *self, const Write *write)
     if (write->code >= 400 || write->name == NULL || g_str_equal(write->verb, "deletecollection"))
         return;
     Live *live = live_of(self, write);
-    if (creates)
+    if (creates && !live->is_of_start)
         see(self, live, created_time[kind], write->at);
     if (creates && kind == RECORDED_ATTACHMENT)
         set_text(self, &live->object->node, g_hash_table_lookup(self->places, write->name));

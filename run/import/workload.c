@@ -17,7 +17,9 @@ typedef struct {
     json_t *items;
     GHashTable
         *pods; /* "namespace/name" -> Made (owned): pods with a drawn name, made in the log */
-    GHashTable *known; /* "Kind namespace/name" of objects that exist in the scenario */
+    GHashTable *nodes;   /* "namespace/name" of pods -> their node */
+    GHashTable *refused; /* "namespace/name" of pods whose eviction was refused */
+    GHashTable *known;   /* "Kind namespace/name" of objects that exist in the scenario */
 } Workload;
 
 /* A pod of a controller that draws its name: in a run it has another one. */
@@ -259,6 +261,20 @@ take_collection(Workload *self, const Write *write)
     add_item(self, write, "delete", what);
 }
 
+/* A drain repeats what a budget refuses. If the first try succeeds in a run, the next ones must not
+ * find the pod that replaces it, which is on another node. */
+static void
+set_node_of_refused(Workload *self, const Write *write, json_t *what)
+{
+    g_autofree char *key = g_strdup_printf("%s/%s", write->namespace, write->name);
+    const char *node = g_hash_table_lookup(self->nodes, key);
+
+    if (write->code == 429)
+        g_hash_table_add(self->refused, g_strdup(key));
+    if (node != NULL && g_hash_table_contains(self->refused, key))
+        json_object_set_new(what, "node", json_string(node));
+}
+
 static void
 take_eviction(Workload *self, const Write *write)
 {
@@ -266,6 +282,7 @@ take_eviction(Workload *self, const Write *write)
 
     set_grace(write, what);
     set_pod_name(self, write, what, FALSE);
+    set_node_of_refused(self, write, what);
     add_item(self, write, "evict", what);
 }
 
@@ -594,9 +611,12 @@ see_made(Workload *self, const Write *write)
     if (write->code >= 400 || write->name == NULL || write->sender->side == SENDER_OUTSIDE)
         return;
     g_autofree char *key = g_strdup_printf("%s/%s", write->namespace, write->name);
+    const char *node = write->body.node != NULL ? write->body.node : write->sender->node;
+    if (is_pod && node != NULL)
+        g_hash_table_insert(self->nodes, g_strdup(key), (char *)node);
     Made *made = is_pod ? g_hash_table_lookup(self->pods, key) : NULL;
     if (made != NULL && made->node == NULL)
-        made->node = write->body.node != NULL ? write->body.node : write->sender->node;
+        made->node = node;
     if (!g_str_equal(write->verb, "create") || *write->subresource != '\0' ||
         !maker_exists(self, write))
         return;
@@ -617,6 +637,7 @@ workload_make(const Writes *writes,
               Pruner *pruner,
               ImportReport *report)
 {
+    const json_t *pod;
     Workload self = {
         .writes = writes,
         .dumps = dumps,
@@ -626,9 +647,20 @@ workload_make(const Writes *writes,
         .report = report,
         .items = json_array(),
         .pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, made_free),
+        .nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
     };
 
+    for (guint i = 0; (pod = dump_next(self.first, "Pod", &i)) != NULL;) {
+        const char *node =
+            json_string_value(json_object_get(json_object_get(pod, "spec"), "nodeName"));
+        if (node != NULL)
+            g_hash_table_insert(
+                self.nodes,
+                g_strdup_printf("%s/%s", dump_meta(pod, "namespace"), dump_meta(pod, "name")),
+                (char *)node);
+    }
     guess_init(&self.guess, writes, dumps, report);
     for (unsigned i = 0; i < writes->writes->len; i++) {
         const Write *write = writes->writes->pdata[i];
@@ -642,6 +674,8 @@ workload_make(const Writes *writes,
                       json_array_size(self.items));
     guess_clear(&self.guess);
     g_hash_table_unref(self.pods);
+    g_hash_table_unref(self.nodes);
+    g_hash_table_unref(self.refused);
     g_hash_table_unref(self.known);
     return self.items;
 }

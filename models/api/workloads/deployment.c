@@ -3,7 +3,8 @@
 
 static const char *const strategy_words[] = {"RollingUpdate", "Recreate", NULL};
 
-/* The API server defaults rollingUpdate only for RollingUpdate: the table has it behind the type. */
+/* The API server defaults rollingUpdate only for RollingUpdate: the table has it behind the type.
+ */
 static void
 strategy_parse(ApiParser *parser, const json_t *value, void *field)
 {

@@ -80,7 +80,7 @@ static const Row rows[] = {
     {"eviction", KUBECTL, "create", "", "pods/eviction", "", "s", "p-1", 201, "{\"deleteOptions\":{\"gracePeriodSeconds\":7}}", NULL,
      "{\"evict\":{\"namespace\":\"s\",\"name\":\"p-1\",\"gracePeriodSeconds\":7}}", NULL},
     {"refused eviction", KUBECTL, "create", "", "pods/eviction", "", "s", "p-1", 429, NULL, NULL,
-     "{\"evict\":{\"namespace\":\"s\",\"name\":\"p-1\"},\"code\":429}", NULL},
+     "{\"evict\":{\"namespace\":\"s\",\"name\":\"p-1\",\"node\":\"n1\"},\"code\":429}", NULL},
     {"cordon", KUBECTL, "patch", "", "nodes", "", NULL, "n1", 200, "{\"spec\":{\"unschedulable\":true}}", "{\"kind\":\"Node\",\"spec\":{\"unschedulable\":true}}",
      "{\"cordon\":{\"node\":\"n1\"}}", NULL},
     {"uncordon", KUBECTL, "patch", "", "nodes", "", NULL, "n1", 200, "{\"spec\":{\"unschedulable\":null}}", "{\"kind\":\"Node\",\"spec\":{}}",

@@ -162,7 +162,8 @@ void
 cli_free_values(const GOptionEntry *entries)
 {
     for (; entries->long_name != NULL; entries++)
-        if (entries->arg == G_OPTION_ARG_STRING_ARRAY)
+        if (entries->arg == G_OPTION_ARG_STRING_ARRAY ||
+            entries->arg == G_OPTION_ARG_FILENAME_ARRAY)
             g_strfreev(*(char ***)entries->arg_data);
         else if (entries->arg == G_OPTION_ARG_STRING || entries->arg == G_OPTION_ARG_FILENAME)
             g_free(*(char **)entries->arg_data);

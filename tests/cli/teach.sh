@@ -85,7 +85,7 @@ done
 manifests=$KVOLSIM_SRCDIR/scenarios/manifests/your-cluster
 $kvolsim import "$manifests.yaml" --metrics "$manifests-attacher.prom" --metrics "$manifests-kubelet.prom" --out "$scratch/imported" \
     >"$scratch/out" 2>"$scratch/err" &&
-    sed -n '/^  drivers:/,$p' "$scratch/imported/scenario.yaml" >"$scratch/found" &&
+    sed -n '/^ *#/d; /^  drivers:/,$p' "$scratch/imported/scenario.yaml" >"$scratch/found" &&
     sed -n '/^  drivers:/,/^  workload:/p' "$KVOLSIM_SRCDIR/scenarios/lessons/13-your-cluster.yaml" | sed '$d' | diff - "$scratch/found" >"$scratch/err"
 result $? 'a lesson that was imported'
 cases_end

@@ -58,14 +58,21 @@ remove_folder(const char *folder)
     g_rmdir(folder);
 }
 
-/* Files that are not of an import stay in the folder. */
+/* Files that are not of an import stay in the folder. Those of an earlier one do not, also if this
+ * one has none of that name. */
 static ExitCode
 move_files(const char *from, const char *out)
 {
+    static const char *const ours[] = {"scenario.yaml", "objects.json.xz", "workload.json",
+                                       "recorded.json", "import.md"};
     g_autoptr(GPtrArray) names = list_folder(from);
 
     if (!cli_make_folder(out))
         return EXIT_ERROR;
+    for (unsigned i = 0; i < G_N_ELEMENTS(ours); i++) {
+        g_autofree char *path = g_build_filename(out, ours[i], NULL);
+        g_unlink(path);
+    }
     for (unsigned i = 0; names != NULL && i < names->len; i++) {
         g_autofree char *source = g_build_filename(from, names->pdata[i], NULL);
         g_autofree char *target = g_build_filename(out, names->pdata[i], NULL);

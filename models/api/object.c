@@ -398,6 +398,12 @@ objects_avoid_uid(Objects *self, ObjectUid uid)
     self->uid_salt = sim_hash_combine(self->uid_salt ^ uid.high, uid.low);
 }
 
+uint64_t
+objects_uid_salt(const Objects *self)
+{
+    return self->uid_salt;
+}
+
 /* The characters of a UUID, out of 36, at which its groups end. */
 static gboolean
 uid_has_dash_at(unsigned position)

@@ -96,6 +96,8 @@ ObjectUid objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarn
 /* An object came with this uid, perhaps from a run with the same seed: from now on all uids are
  * other ones, so that neither it nor what it refers to gets a namesake with the same uid. */
 void objects_avoid_uid(Objects *self, ObjectUid uid);
+/* Of these uids; 0: there are none. Names that a server makes up use it, too. */
+uint64_t objects_uid_salt(const Objects *self);
 
 #define OBJECT_UID_BUFFER 37
 const char *object_uid_format(ObjectUid uid, char *buffer); /* "1f0c...-....": 36 characters */

@@ -48,7 +48,8 @@ ObjectKey *
 generated_pod_key_of(const Component *component, const Object *owner, const char *base, uint64_t n)
 {
     SimStream stream = sim_stream(component->sim, "apiserver/generated names");
-    uint64_t drawn = sim_random_bits(stream, owner->key->hash, n);
+    uint64_t entity = owner->key->hash ^ objects_uid_salt(component->objects);
+    uint64_t drawn = sim_random_bits(stream, entity, n);
     char letters[GENERATED_LETTERS + 1] = "";
 
     for (unsigned i = 0; i < GENERATED_LETTERS; i++) {

@@ -87,6 +87,19 @@ host_of(const Run *run, const ApiEvent *event)
                                                                : NULL;
 }
 
+/* Objects that no store has get a uid, too, of their names. */
+static void
+set_uid(json_t *metadata)
+{
+    uint64_t high = sim_hash_string(json_string_value(json_object_get(metadata, "name")));
+    uint64_t low = sim_hash_string(json_string_value(json_object_get(metadata, "namespace")));
+    char uid[OBJECT_UID_BUFFER];
+
+    json_object_set_new(
+        metadata, "uid",
+        json_string(object_uid_format((ObjectUid){high, sim_hash_combine(low, high)}, uid)));
+}
+
 json_t *
 snapshot_event(const Run *run, unsigned index)
 {
@@ -102,6 +115,7 @@ snapshot_event(const Run *run, unsigned index)
                              "message", event->message);
 
     set_time(run, json_object_get(json, "metadata"), "creationTimestamp", event->written_at, FALSE);
+    set_uid(json_object_get(json, "metadata"));
     if (event->involved_version != 0)
         set_new_style(run, json, event);
     else
@@ -120,6 +134,7 @@ node_lease(const Run *run, const char *node)
                   "holderIdentity", node, "leaseDurationSeconds", 40);
 
     set_time(run, json_object_get(lease, "spec"), "renewTime", renewed_at, TRUE);
+    set_uid(json_object_get(lease, "metadata"));
     return lease;
 }
 
@@ -224,6 +239,14 @@ snapshot_object(const Run *run, const Object *object)
     return json;
 }
 
+/* The kubelet's lease of an imported cluster: it says when that kubelet was last heard of. */
+static gboolean
+is_old_lease(const Run *run, const ObjectKey *key)
+{
+    return key->kind == KIND_LEASE && strcmp(key->namespace, "kube-node-lease") == 0 &&
+           objects_find_key(run_objects(run), KIND_NODE, NULL, key->name) != NULL;
+}
+
 json_t *
 snapshot_take(const Run *run)
 {
@@ -236,7 +259,7 @@ snapshot_take(const Run *run)
             const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
             const Object *object = api_server_get(api, key);
 
-            if (object == NULL)
+            if (object == NULL || is_old_lease(run, key))
                 continue;
             json_array_append_new(list, snapshot_object(run, object));
             if (kind == KIND_NODE)

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "models/api/field.h"
 #include "run/files/yaml.h"
 #include "run/results/snapshot.h"
 
@@ -61,24 +62,36 @@ write_json(const char *file, const json_t *json)
 
 /* ---- Actions ---- */
 
-/* Whether an action that began at the instant 0 or before goes on or has left a trace that no
- * object holds. @next: of the rest */
+/* Whether pods are still to be evicted from a cordoned node: others only have to end. */
 static gboolean
-goes_on(const ScenarioAction *action, SimTime now)
+is_draining(const Run *run, const char *node)
 {
-    if (action->type == ACTION_FAULT)
-        return action->lasts < 0 || action->at + action->lasts > now;
-    return action->type == ACTION_SET_DRIVER || action->type == ACTION_DRAIN;
+    Objects *objects = run_objects(run);
+    const Object *object =
+        api_server_get(cluster_api(run_cluster(run)), objects_key(objects, KIND_NODE, NULL, node));
+
+    if (object == NULL || !((const Node *)object)->unschedulable)
+        return FALSE;
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_POD); slot++) {
+        const Object *pod =
+            api_server_get(cluster_api(run_cluster(run)), objects_key_at(objects, KIND_POD, slot));
+        if (pod != NULL && g_strcmp0(POD_CONST(pod)->node_name, node) == 0 &&
+            !object_is_deleted(pod) && !pod_is_terminal(POD_CONST(pod)))
+            return TRUE;
+    }
+    return FALSE;
 }
 
-/* A drain of a node that is open again is over. */
+/* Whether an action that began before goes on, or has left a trace that no object holds. @node: of
+ * the pod that it names; NULL: it names none */
 static gboolean
-is_cordoned(const Run *run, const char *node)
+goes_on(const Run *run, const ScenarioAction *action, const char *node)
 {
-    const ObjectKey *key = objects_find_key(run_objects(run), KIND_NODE, NULL, node);
-    const Object *object = key == NULL ? NULL : api_server_get(cluster_api(run_cluster(run)), key);
-
-    return object != NULL && ((const Node *)object)->unschedulable;
+    if (action->type == ACTION_FAULT)
+        return action->lasts < 0 || action->at + action->lasts > sim_now(run_sim(run));
+    if (action->type == ACTION_DRAIN)
+        return is_draining(run, node != NULL ? node : action->name);
+    return action->type == ACTION_SET_DRIVER;
 }
 
 static void
@@ -91,7 +104,7 @@ copy_actions(Rest *self, const Run *run, const char *const *nodes_of_pods)
     self->scenario->n_actions = 0;
     for (unsigned i = 0; i < scenario->n_actions; i++) {
         ScenarioAction action = scenario->actions[i];
-        if (action.at <= now && !goes_on(&action, now))
+        if (action.at <= now && !goes_on(run, &action, nodes_of_pods[i]))
             continue;
         if (action.at <= now && nodes_of_pods[i] != NULL) {
             char *node = g_strdup(nodes_of_pods[i]);
@@ -107,9 +120,6 @@ copy_actions(Rest *self, const Run *run, const char *const *nodes_of_pods)
         if (action.at <= now && action.lasts >= 0)
             action.lasts -= now - action.at;
         action.at = MAX(action.at - now, 0);
-        if (scenario->actions[i].at <= now && action.type == ACTION_DRAIN &&
-            !is_cordoned(run, action.name))
-            continue;
         self->actions[self->scenario->n_actions++] = action;
     }
     self->scenario->actions = self->actions;
@@ -143,6 +153,11 @@ load_rest(Rest *self, const char *file, const Run *run, const char *folder)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(gone); i++)
         json_object_del(spec, gone[i]);
+    char start[API_TIME_BUFFER];
+
+    json_object_set_new(
+        spec, "start",
+        json_string(api_time_format(sim_start(run_sim(run)) + sim_now(run_sim(run)), TRUE, start)));
     json_object_set_new(spec, "manifests", json_pack("[s]", "objects.json"));
     write_json(scenario_file, json);
     write_json(objects_file, list);

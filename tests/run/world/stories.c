@@ -23,6 +23,7 @@ struct Stories {
     GPtrArray *lines;     /* of Line */
     GHashTable *plain_of; /* name or uid of the run -> word without draws */
     GHashTable *past;     /* see sort_lines(): before stories_begin(); NULL: nothing */
+    GHashTable *creating; /* names of volumes that CreateVolume was not OK for yet */
     GHashTable *places;   /* volume -> its nodes since stories_begin(), of char * */
     GRegex *words, *times;
 };
@@ -54,12 +55,30 @@ call_it(Stories *self, const char *name, char *plain)
     g_hash_table_replace(self->plain_of, g_strdup(name), plain);
 }
 
+static const char *
+known_as(const Stories *self, const char *name)
+{
+    const char *plain = g_hash_table_lookup(self->plain_of, name);
+
+    return plain != NULL ? plain : name;
+}
+
 static char *
-plain_volume(const Volume *volume)
+plain_volume(const Stories *self, const Volume *volume)
 {
     if (!g_str_has_prefix(object_name(&volume->meta), "pvc-") || volume->claim_ref.claim == NULL)
         return NULL;
-    return g_strdup_printf("pv-of-%s", volume->claim_ref.claim->name);
+    return g_strdup_printf("pv-of-%s", known_as(self, volume->claim_ref.claim->name));
+}
+
+/* An ephemeral claim has the name of its pod. */
+static char *
+plain_claim(const Object *claim)
+{
+    const OwnerReference *owner =
+        claim->owners == NULL || claim->owners->n_items == 0 ? NULL : &claim->owners->items[0];
+
+    return owner == NULL || !g_str_equal(owner->kind, "Pod") ? NULL : g_strdup("claim-of-pod");
 }
 
 static char *
@@ -74,11 +93,9 @@ plain_pod(const Object *pod)
 static char *
 plain_attachment(const Stories *self, const Attachment *attachment)
 {
-    const char *volume = attachment->volume_name == NULL
-                             ? NULL
-                             : g_hash_table_lookup(self->plain_of, attachment->volume_name);
-
-    return g_strdup_printf("attachment-of-%s", volume != NULL ? volume : attachment->volume_name);
+    return g_strdup_printf("attachment-of-%s", attachment->volume_name == NULL
+                                                   ? "inline"
+                                                   : known_as(self, attachment->volume_name));
 }
 
 /* What to call an object whose name is drawn or made from a uid. Returns: (owned): NULL: its name
@@ -89,9 +106,11 @@ plain_name(const Stories *self, const Object *object)
     ObjectKind kind = object_kind(object);
 
     if (kind == KIND_VOLUME)
-        return plain_volume(VOLUME_CONST(object));
+        return plain_volume(self, VOLUME_CONST(object));
     if (kind == KIND_POD)
         return plain_pod(object);
+    if (kind == KIND_CLAIM)
+        return plain_claim(object);
     if (kind == KIND_SNAPSHOT_CONTENT)
         return g_str_has_prefix(object_name(object), "snapcontent-") ? g_strdup("content") : NULL;
     if (kind == KIND_ATTACHMENT)
@@ -151,7 +170,8 @@ is_left_out(const char *path, const char *before, const char *after)
            g_str_has_prefix(path, "status.attachError.") ||
            g_str_has_prefix(path, "status.detachError.") ||
            /* whether a time stamp changes between two writes depends on a full second */
-           (before != NULL && after != NULL && g_str_has_suffix(path, "ime"));
+           (before != NULL && after != NULL &&
+            (g_str_has_suffix(path, "ime") || g_str_has_suffix(path, "Timestamp")));
 }
 
 static void
@@ -219,13 +239,15 @@ volumes_attached(const Object *node)
 static void
 add_volumes(Stories *self,
             const char *teller,
+            const char *node,
             const StringList *some,
             const StringList *others,
             const char *text)
 {
     for (unsigned i = 0; some != NULL && i < some->n_items; i++)
         if (!string_list_has(others, some->items[i]))
-            add_line(self, teller, g_strdup(some->items[i]), g_strdup(text));
+            add_line(self, teller, g_strdup_printf("%s on %s", some->items[i], node),
+                     g_strdup(text));
 }
 
 static void
@@ -234,11 +256,12 @@ see_node(Stories *self, const Object *before, const Object *after)
     const StringList *used = volumes_in_use(after), *used_before = volumes_in_use(before);
     const StringList *attached = volumes_attached(after);
     const StringList *attached_before = volumes_attached(before);
+    const char *node = object_name(after != NULL ? after : before);
 
-    add_volumes(self, "in use", used, used_before, "    begins\n");
-    add_volumes(self, "in use", used_before, used, "    ends\n");
-    add_volumes(self, "attached", attached, attached_before, "    begins\n");
-    add_volumes(self, "attached", attached_before, attached, "    ends\n");
+    add_volumes(self, "in use", node, used, used_before, "    begins\n");
+    add_volumes(self, "in use", node, used_before, used, "    ends\n");
+    add_volumes(self, "attached", node, attached, attached_before, "    begins\n");
+    add_volumes(self, "attached", node, attached_before, attached, "    ends\n");
 }
 
 static char *
@@ -256,7 +279,7 @@ see_place(Stories *self, const Pod *before, const Pod *after)
     for (unsigned i = 0; after->volumes != NULL && i < after->volumes->n_items; i++) {
         const ObjectKey *claim =
             pod_claim_key(run_objects(self->run), after, &after->volumes->items[i]);
-        char *volume = g_strdup_printf("pv-of-%s", claim->name);
+        char *volume = g_strdup_printf("pv-of-%s", known_as(self, claim->name));
         const char *places = g_hash_table_lookup(self->places, volume);
         g_hash_table_insert(self->places, volume,
                             g_strconcat(places == NULL ? "" : places, " ", after->node_name, NULL));
@@ -315,6 +338,15 @@ see_request(void *data, const ApiRequest *request, GString *message)
 /* ---- Calls ---- */
 
 static void
+see_begin(void *data, const CsiCallRecord *record)
+{
+    Stories *self = data;
+
+    if (record->request->method == CSI_CREATE_VOLUME)
+        g_hash_table_add(self->creating, g_strdup(record->request->name));
+}
+
+static void
 see_call(void *data, const CsiCallRecord *record)
 {
     Stories *self = data;
@@ -324,6 +356,8 @@ see_call(void *data, const CsiCallRecord *record)
     if (volume == NULL || request->method == CSI_VALIDATE_VOLUME_CAPABILITIES ||
         request->method == CSI_NODE_GET_VOLUME_STATS || record->answer != CSI_OK)
         return; /* how often something fails depends on back-off, which no object holds */
+    if (request->method == CSI_CREATE_VOLUME)
+        g_hash_table_remove(self->creating, request->name);
     add_line(self, "calls",
              request->served_by == NULL
                  ? g_strdup_printf("volume %s", volume)
@@ -342,6 +376,7 @@ stories_new(Run *run)
     self->instants = g_array_new(FALSE, FALSE, sizeof(SimTime));
     self->lines = g_ptr_array_new_with_free_func(line_free);
     self->plain_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->creating = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->words = g_regex_new("[A-Za-z0-9][A-Za-z0-9.-]*", G_REGEX_OPTIMIZE, 0, NULL);
     /* also the identity that a provisioner gives itself when it starts */
@@ -350,7 +385,7 @@ stories_new(Run *run)
     api_server_observe(cluster_api(cluster), see_write, self);
     api_server_set_fault(cluster_api(cluster), see_request, self);
     for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++) {
-        const CsiObserver observer = {.answered = see_call, .data = self};
+        const CsiObserver observer = {.started = see_begin, .answered = see_call, .data = self};
         csi_driver_add_observer(cluster_find_driver(cluster, run_scenario(run)->drivers[i].name),
                                 &observer);
     }
@@ -374,6 +409,7 @@ stories_free(Stories *self)
     g_ptr_array_unref(self->lines);
     g_hash_table_unref(self->plain_of);
     g_clear_pointer(&self->past, g_hash_table_unref);
+    g_hash_table_unref(self->creating);
     g_hash_table_unref(self->places);
     g_regex_unref(self->words);
     g_regex_unref(self->times);
@@ -390,6 +426,23 @@ stories_share_names(Stories *self, const Stories *other)
     while (g_hash_table_iter_next(&i, &name, &plain))
         if (!g_hash_table_contains(self->plain_of, name))
             call_it(self, name, g_strdup(plain));
+}
+
+gboolean
+stories_has_orphans(const Stories *self)
+{
+    Objects *objects = run_objects(self->run);
+    unsigned n_wanted = 0;
+
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_CLAIM); slot++) {
+        const Object *claim = api_server_get(cluster_api(run_cluster(self->run)),
+                                             objects_key_at(objects, KIND_CLAIM, slot));
+        char uid[OBJECT_UID_BUFFER];
+        g_autofree char *name =
+            claim == NULL ? NULL : g_strdup_printf("pvc-%s", object_uid_format(claim->uid, uid));
+        n_wanted += name != NULL && g_hash_table_contains(self->creating, name);
+    }
+    return g_hash_table_size(self->creating) > n_wanted;
 }
 
 const GArray *

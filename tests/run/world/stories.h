@@ -18,6 +18,8 @@ const GArray *stories_instants(const Stories *self);
 /* Forgets what was written so far, but not the names. */
 void stories_begin(Stories *self);
 
+/* Whether a driver is asked for a volume whose claim is gone: no object tells of it. */
+gboolean stories_has_orphans(const Stories *self);
 /* @self replaces the names of @other, too: messages name pods that are long gone. */
 void stories_share_names(Stories *self, const Stories *other);
 

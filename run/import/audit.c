@@ -104,6 +104,17 @@ static const PartField status_fields[] = {
     {KEY("details"), PART(event.details), FALSE},
 };
 
+/* A text that is missing, or is none, is an empty one. */
+static void
+set_part(Parsed *parsed, const PartField *field, JsonPart value)
+{
+    JsonPart *part = &G_STRUCT_MEMBER(JsonPart, parsed, field->offset);
+
+    *part = field->is_text ? json_part_string(value) : value;
+    if (field->is_text && part->at == NULL)
+        *part = (JsonPart){"", 0};
+}
+
 /* Returns: FALSE: the text is broken */
 static gboolean
 read_parts(JsonPart object, const PartField *fields, unsigned n_fields, Parsed *parsed)
@@ -111,13 +122,14 @@ read_parts(JsonPart object, const PartField *fields, unsigned n_fields, Parsed *
     JsonWalk walk;
     JsonPart key, value;
 
+    for (unsigned i = 0; i < n_fields; i++)
+        set_part(parsed, &fields[i], (JsonPart){NULL, 0});
     if (!json_walk_begin(&walk, object))
         return object.at == NULL;
     while (json_walk_next(&walk, &key, &value))
         for (unsigned i = 0; i < n_fields; i++)
             if (key.length == fields[i].n_key && memcmp(key.at, fields[i].key, key.length) == 0)
-                G_STRUCT_MEMBER(JsonPart, parsed, fields[i].offset) =
-                    fields[i].is_text ? json_part_string(value) : value;
+                set_part(parsed, &fields[i], value);
     return !walk.is_broken;
 }
 
@@ -214,7 +226,7 @@ take_value(Reader *self, JsonPart text)
         skip(self, *text.at == '{' ? AUDIT_SKIP_TRUNCATED : AUDIT_SKIP_BROKEN);
         return;
     }
-    if (parsed.version.at == NULL || !g_str_has_prefix(parsed.version.at, "audit.k8s.io/")) {
+    if (!g_str_has_prefix(parsed.version.at, "audit.k8s.io/")) {
         skip(self, AUDIT_SKIP_FOREIGN);
     } else if (is_text(parsed.kind, "EventList")) {
         if (json_walk_begin(&walk, json_part_get(text, "items")))

@@ -523,7 +523,8 @@ recording_make(Recorded *recorded,
 
     for (unsigned i = 0; i < writes->writes->len; i++) {
         const Write *write = writes->writes->pdata[i];
-        if (write->kind->recorded == RECORDED_ATTACHMENT && write->sender->node != NULL)
+        if (write->kind->recorded == RECORDED_ATTACHMENT && write->sender->node != NULL &&
+            write->name != NULL)
             g_hash_table_insert(self.places, (char *)write->name, (char *)write->sender->node);
     }
     for (unsigned i = 0; i < writes->writes->len; i++)

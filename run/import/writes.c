@@ -284,7 +284,7 @@ static const char *
 query_of(Strings *strings, JsonPart uri)
 {
     g_autofree char *text =
-        uri.at == NULL ? NULL : json_part_text((JsonPart){uri.at - 1, uri.length + 2});
+        uri.length == 0 ? NULL : json_part_text((JsonPart){uri.at - 1, uri.length + 2});
     const char *query = text == NULL ? NULL : strchr(text, '?');
 
     return query == NULL ? "" : strings_intern(strings, query + 1);
@@ -311,7 +311,7 @@ add_write(Collector *self, const AuditEvent *event, const WriteKind *kind, const
         .query = "",
         .code = event->code,
     };
-    if (kind->model == KIND_NODE)
+    if (!kind_class(kind->model)->namespaced)
         write->namespace = NULL;
     take_body(write, event, strings);
     if (is_kept_whole(write)) {
@@ -366,7 +366,12 @@ see_event(const AuditEvent *event, void *data)
         return;
     }
     const WriteKind *kind = find_kind(event);
-    if (kind != NULL)
+    gboolean is_lost = kind != NULL && kind_class(kind->model)->namespaced &&
+                       event->namespace.length == 0; /* no API server writes that */
+    if (is_lost)
+        import_report_count(self->report, REPORT_LEFT_OUT,
+                            "Audit log: requests without a namespace", kind->resource);
+    else if (kind != NULL)
         add_write(self, event, kind, sender);
     else if (sender->side == SENDER_OUTSIDE && event->received >= self->start)
         import_report_count(self->report, REPORT_LEFT_OUT,

@@ -273,20 +273,23 @@ has_key(const ScenarioDriver *driver, const char *key)
     return FALSE;
 }
 
-/* The keys in the places of the driver's volumes in the manifests. Returns: NULL: there are no such
- * volumes, or their keys are not the driver's */
+/* The keys in the place of the driver's newest volume in the manifests: older releases of a driver
+ * may have had others. Returns: NULL: there is no such volume, or its keys are not the driver's */
 static char **
 volume_keys(Loader *self, const ScenarioDriver *driver)
 {
-    const LabelSelector *place = NULL;
+    const Volume *newest = NULL;
 
-    for (unsigned i = 0; place == NULL && i < self->manifests->len; i++) {
+    for (unsigned i = 0; i < self->manifests->len; i++) {
         const Volume *volume = (const Volume *)initial_object(self, i, KIND_VOLUME);
         if (volume != NULL && volume->source != NULL && volume->node_affinity != NULL &&
             g_strcmp0(volume->source->driver, driver->name) == 0 &&
-            volume->node_affinity->n_terms > 0)
-            place = volume->node_affinity->terms[0].expressions;
+            volume->node_affinity->n_terms > 0 &&
+            (newest == NULL || volume->meta.created_at > newest->meta.created_at))
+            newest = volume;
     }
+    const LabelSelector *place =
+        newest == NULL ? NULL : newest->node_affinity->terms[0].expressions;
     if (place == NULL)
         return NULL;
     char **keys = schema_alloc(&self->reader, (place->n_requirements + 1) * sizeof *keys);
@@ -323,7 +326,8 @@ static void
 build_volume_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver)
 {
     if (is_said(fields, "volumeTopology")) {
-        for (unsigned i = 0; fields->volume_topology[i] != NULL; i++)
+        for (unsigned i = 0; fields->volume_topology != NULL && fields->volume_topology[i] != NULL;
+             i++)
             if (*fields->volume_topology[i] != '\0' && !has_key(driver, fields->volume_topology[i]))
                 schema_fault_member(&self->reader, fields->source, "volumeTopology", NULL,
                                     "\"%s\" is no key of the driver's topology",

@@ -74,6 +74,7 @@ static const struct {
     {"no key",                 "zones: [a]",        "topology: ['a b']",                      "!\"a b\" is no key of a label"},
     {"twice",                  "zones: [a]",        "topology: [x/zone, x/zone]",             "!topology[1]: the key \"x/zone\" is there already"},
     {"volumes with another key", "zones: [a]",      "topology: x/zone, volumeTopology: [z]",  "!\"z\" is no key of the driver's topology"},
+    {"no list of volumes' keys", "zones: [a]",      "volumeTopology: 7",                      "!volumeTopology: \"7\" is not a list"},
     {"no zones",               "",                  "topology: x/zone",                       "!no node has a zone for the key \"x/zone\" of the driver's topology (write zones: [zone-a] in spec.nodes, or topology: false"},
     {"no zones for a profile", "",                  "profile: aws-ebs-gp3",                   "!profile: no node has a zone for the key \"topology.ebs.csi.aws.com/zone\""},
     {"a label that is not there", "labels: {rack: r}", "topology: {x/rack: rank}",            "!no node has the label \"rank\" for the key \"x/rack\" (topology: {x/rack: metadata.name} takes the node's name)"},
@@ -396,7 +397,16 @@ static const char dump[] =
     "spec: {drivers: []}\n"
     "---\n"
     "apiVersion: v1\nkind: PersistentVolume\n"
-    "metadata: {name: pv, uid: 30000000-0000-4000-8000-000000000001}\n"
+    "metadata: {name: old, uid: 30000000-0000-4000-8000-000000000002, creationTimestamp: "
+    "'2026-01-01T00:00:00Z'}\n"
+    "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d, volumeHandle: "
+    "o}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: x/rack, operator: "
+    "In, values: [r1]}]}]}}}\n"
+    "status: {phase: Available}\n"
+    "---\n"
+    "apiVersion: v1\nkind: PersistentVolume\n"
+    "metadata: {name: pv, uid: 30000000-0000-4000-8000-000000000001, creationTimestamp: "
+    "'2026-01-02T00:00:00Z'}\n"
     "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: d, volumeHandle: "
     "v}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: x/zone, operator: "
     "In, values: [a]}]}]}}}\n"

@@ -87,12 +87,18 @@ wake_when_available(Workers *workers,
                     const ObjectKey *owner,
                     int32_t min_ready_s,
                     const Object *before,
-                    const Object *pod)
+                    const Object *pod,
+                    SimTime now)
 {
-    if (min_ready_s > 0 && before != NULL && !pod_is_ready(POD_CONST(before)) &&
-        pod_is_ready(POD_CONST(pod)))
-        work_queue_add_after(workers_queue(workers), (ObjectKey *)owner,
-                             min_ready_s * SIM_SECOND + READY_SKEW);
+    SimTime delay = min_ready_s * SIM_SECOND + READY_SKEW, since = POD_CONST(pod)->ready.changed_at;
+
+    if (min_ready_s == 0 || !pod_is_ready(POD_CONST(pod)) ||
+        (before == NULL ? since >= 0 || since == TIME_UNSET : pod_is_ready(POD_CONST(before))))
+        return;
+    if (before == NULL) /* the wait began before the run */
+        delay += since - now;
+    if (delay > 0)
+        work_queue_add_after(workers_queue(workers), (ObjectKey *)owner, delay);
 }
 
 void
@@ -143,7 +149,8 @@ own_pod_changed(const OwnerController *self,
         expectations_creation_seen(&state->expected);
     workers_add(self->workers, key);
     if (owner != NULL)
-        wake_when_available(self->workers, key, min_ready_s(owner), before, pod);
+        wake_when_available(self->workers, key, min_ready_s(owner), before, pod,
+                            sim_now(self->base.sim));
 }
 
 static void

@@ -43,12 +43,13 @@ owner_workers_new(Component *component, const char *name, int n, RateLimit limit
  * namespace; NULL: no more */
 const Object *next_selecting(InformerIter *iter, const Object *object);
 /* WL-30: wakes an owner with minReadySeconds when a pod that becomes ready now has been ready for
- * so long. @before: NULL: the pod is new */
+ * so long; or a pod of the start state, which became ready before. @before: NULL: the pod is new */
 void wake_when_available(Workers *workers,
                          const ObjectKey *owner,
                          int32_t min_ready_s,
                          const Object *before,
-                         const Object *pod);
+                         const Object *pod,
+                         SimTime now);
 
 /* A handler of an informer: wakes the object. */
 void wake_object(void *workers, const Object *before, const Object *after);

@@ -89,7 +89,8 @@ pod_changed(void *data, const Object *before, const Object *after)
     workers_add(self->head.workers, key);
     const StatefulSet *set = (const StatefulSet *)informer_get(self->head.owners, key);
     if (set != NULL && after != NULL)
-        wake_when_available(self->head.workers, key, set->min_ready_s, before, after);
+        wake_when_available(self->head.workers, key, set->min_ready_s, before, after,
+                            sim_now(self->head.base.sim));
 }
 
 static void

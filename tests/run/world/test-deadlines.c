@@ -54,6 +54,12 @@ has_failed_to_progress(const Object *object)
 }
 
 static gboolean
+is_available(const Object *object)
+{
+    return REPLICA_SET_CONST(object)->available_replicas == 1;
+}
+
+static gboolean
 has_failed(const Object *object)
 {
     return JOB_CONST(object)->has_failed.status == CONDITION_TRUE;
@@ -125,6 +131,15 @@ typedef struct {
                            OWNED("apps/v1, kind: ReplicaSet", "r",                                 \
                                  2) "}, spec: {nodeName: n-1, " CONTAINERS "}, " RUNNING           \
                                     "2026-11-22T15:00:00Z}]}}"
+#define SET_POD                                                                                    \
+    "{apiVersion: apps/v1, kind: ReplicaSet, " META(                                               \
+        "r", 2) "}, spec: {replicas: 1, minReadySeconds: 60, " SELECTOR ", " TEMPLATE              \
+                "}, status: {replicas: 1, readyReplicas: 1, fullyLabeledReplicas: 1, "             \
+                "observedGeneration: "                                                             \
+                "1}}\n"                                                                            \
+                "- {apiVersion: v1, kind: Pod, " META("p", 9) OWNED(                               \
+                    "apps/v1, kind: ReplicaSet", "r", 2) "}, spec: {nodeName: n-1, " CONTAINERS    \
+                                                         "}, " RUNNING "2026-11-22T15:59:20Z}]}}"
 #define TAINT_OF(time) "{key: a, value: b, effect: NoExecute, timeAdded: 2026-11-22T" time "Z}"
 #define DEADLINE JOB_WITH("activeDeadlineSeconds: 100", "startTime: 2026-11-22T15:58:40Z")
 #define LIFE JOB_WITH("ttlSecondsAfterFinished: 100", COMPLETE)
@@ -133,6 +148,7 @@ static const Case cases[] = {
     {"a toleration",          TAINT_OF("15:58:20"), BARE_POD(120),  KIND_POD,               "p", pod_is_evicted,         20},
     {"of a pod that came",    TAINT_OF("14:00:00"), BARE_POD(3630), KIND_POD,               "p", pod_is_evicted,         30},
     {"a Deployment's",        "",                   DEPLOYMENT_POD, KIND_DEPLOYMENT,        "d", has_failed_to_progress, 25},
+    {"minReadySeconds",       "",                   SET_POD,        KIND_REPLICA_SET,       "r", is_available,           20},
     {"an active Job's",       "",                   DEADLINE,       KIND_JOB,               "j", has_failed,             20},
     {"a finished Job's life", "",                   LIFE,           KIND_JOB,               "j", is_gone,                20},
     {"a granted eviction",    "",                   BUDGET_POD,     KIND_DISRUPTION_BUDGET, "b", may_be_disrupted,       20},

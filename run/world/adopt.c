@@ -94,7 +94,8 @@ add_places(const Run *self,
     g_ptr_array_add(of_term, NULL);
     for (unsigned i = 0; labels != NULL && i < labels->n_requirements; i++) {
         const SelectRequirement *needs = &labels->requirements[i];
-        if (needs->operator!= SELECT_IN || !is_topology_key(self, driver, needs->key))
+        if (needs->operator!= SELECT_IN ||
+            needs->values == NULL || !is_topology_key(self, driver, needs->key))
             continue;
         GPtrArray *products = multiply(of_term, needs->key, needs->values);
         g_ptr_array_unref(of_term);

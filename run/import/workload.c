@@ -7,6 +7,12 @@
 #include "models/api/field.h"
 
 typedef struct {
+    SimTime at; /* the commit in the recording */
+    unsigned number;
+    json_t *json; /* (owned) */
+} Item;
+
+typedef struct {
     Guess guess;
     const Writes *writes;
     const GPtrArray *dumps;
@@ -14,7 +20,7 @@ typedef struct {
     SimTime start;
     Pruner *pruner;
     ImportReport *report;
-    json_t *items;
+    GArray *items; /* of Item */
     GHashTable
         *pods; /* "namespace/name" -> Made (owned): pods with a drawn name, made in the log */
     GHashTable *nodes;   /* "namespace/name" of pods -> their node */
@@ -83,7 +89,8 @@ add_item(Workload *self, const Write *write, const char *action, json_t *what)
     json_object_set_new(item, action, what);
     if (write->code >= 400)
         json_object_set_new(item, "code", json_integer(write->code));
-    json_array_append_new(self->items, item);
+    const Item added = {write->at, self->items->len, item};
+    g_array_append_val(self->items, added);
 }
 
 static char *
@@ -140,6 +147,26 @@ body_of(const char *text)
     return text == NULL ? NULL : json_part_parse(JSON_PART(text));
 }
 
+/* A claim that a pod or a template names; a run could never start it. Returns: (borrowed): NULL:
+ * all are there */
+static const char *
+missing_claim(const Workload *self, const Write *write, const json_t *object)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    const json_t *inner = json_object_get(json_object_get(spec, "template"), "spec");
+    const json_t *volumes = json_object_get(inner != NULL ? inner : spec, "volumes");
+    json_t *volume;
+    gsize i;
+
+    json_array_foreach((json_t *)volumes, i, volume) {
+        const char *claim = json_string_value(
+            json_object_get(json_object_get(volume, "persistentVolumeClaim"), "claimName"));
+        if (claim != NULL && !exists(self, "PersistentVolumeClaim", write->namespace, claim))
+            return claim;
+    }
+    return NULL;
+}
+
 static void
 take_create(Workload *self, const Write *write)
 {
@@ -167,6 +194,13 @@ take_create(Workload *self, const Write *write)
     if (json_object_get(object, "apiVersion") == NULL)
         json_object_set_new(object, "apiVersion",
                             json_string(kind_class(write->kind->model)->api_version));
+    const char *claim = missing_claim(self, write, object);
+    if (claim != NULL) {
+        leave_out(self, "Created objects with a claim that neither a dump nor the workload has",
+                  write);
+        json_decref(object);
+        return;
+    }
     clean_object(self, object, write);
     know(self, write->kind->kind, write->namespace, write->name);
     add_item(self, write, "create", json_pack("{s:o}", "manifest", object));
@@ -630,6 +664,37 @@ see_made(Workload *self, const Write *write)
     g_hash_table_insert(self->pods, g_steal_pointer(&key), made);
 }
 
+/* Claims come first: pods that name them may be created before them. */
+static gboolean
+is_new_claim(const Write *write)
+{
+    return write->kind->model == KIND_CLAIM && is_workload(write) &&
+           g_str_equal(write->verb, "create");
+}
+
+static int
+compare_items(const void *a, const void *b)
+{
+    const Item *first = a, *second = b;
+
+    if (first->at != second->at)
+        return first->at < second->at ? -1 : 1;
+    return first->number < second->number ? -1 : first->number > second->number;
+}
+
+/* Takes the items. Returns: (owned): a list, by time */
+static json_t *
+sorted_items(GArray *items)
+{
+    json_t *list = json_array();
+
+    g_array_sort(items, compare_items);
+    for (unsigned i = 0; i < items->len; i++)
+        json_array_append_new(list, g_array_index(items, Item, i).json);
+    g_array_unref(items);
+    return list;
+}
+
 json_t *
 workload_make(const Writes *writes,
               const GPtrArray *dumps,
@@ -645,7 +710,7 @@ workload_make(const Writes *writes,
         .start = start,
         .pruner = pruner,
         .report = report,
-        .items = json_array(),
+        .items = g_array_new(FALSE, FALSE, sizeof(Item)),
         .pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, made_free),
         .nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
@@ -664,18 +729,24 @@ workload_make(const Writes *writes,
     guess_init(&self.guess, writes, dumps, report);
     for (unsigned i = 0; i < writes->writes->len; i++) {
         const Write *write = writes->writes->pdata[i];
+        if (is_new_claim(write) && !is_in_dump(&self, write))
+            take_write(&self, write);
+    }
+    for (unsigned i = 0; i < writes->writes->len; i++) {
+        const Write *write = writes->writes->pdata[i];
         if (is_in_dump(&self, write))
             continue;
         see_made(&self, write);
-        if (is_workload(write))
+        if (is_workload(write) && !is_new_claim(write))
             take_write(&self, write);
     }
+    json_t *items = sorted_items(self.items);
     import_report_say(report, REPORT_TAKEN, "Workload: %zu requests of people and tools.",
-                      json_array_size(self.items));
+                      json_array_size(items));
     guess_clear(&self.guess);
     g_hash_table_unref(self.pods);
     g_hash_table_unref(self.nodes);
     g_hash_table_unref(self.refused);
     g_hash_table_unref(self.known);
-    return self.items;
+    return items;
 }

@@ -24,6 +24,7 @@ typedef struct {
     GHashTable
         *pods; /* "namespace/name" -> Made (owned): pods with a drawn name, made in the log */
     GHashTable *nodes;   /* "namespace/name" of pods -> their node */
+    GHashTable *claims;  /* volumes made in the log -> "namespace/name" */
     GHashTable *refused; /* "namespace/name" of pods whose eviction was refused */
     GHashTable *known;   /* "Kind namespace/name" of objects that exist in the scenario */
 } Workload;
@@ -252,6 +253,24 @@ set_pod_name(Workload *self, const Write *write, json_t *what, gboolean wants_on
           write);
 }
 
+/* A volume that was made during the recording has another name in a run, but the same claim. */
+static void
+set_volume_name(Workload *self, const Write *write, json_t *what)
+{
+    const char *claim =
+        write->kind->model == KIND_VOLUME &&
+                dump_find(self->first, "PersistentVolume", NULL, write->name) == NULL
+            ? g_hash_table_lookup(self->claims, write->name)
+            : NULL;
+
+    if (claim == NULL)
+        return;
+    g_auto(GStrv) parts = g_strsplit(claim, "/", 2);
+    json_object_del(what, "name");
+    json_object_set_new(what, "namespace", json_string(parts[0]));
+    json_object_set_new(what, "volumeOfClaim", json_string(parts[1]));
+}
+
 static gboolean
 orphans(const Write *write)
 {
@@ -276,6 +295,7 @@ take_delete(Workload *self, const Write *write)
     what = target_of(write);
     set_grace(write, what);
     set_pod_name(self, write, what, TRUE);
+    set_volume_name(self, write, what);
     add_item(self, write, "delete", what);
 }
 
@@ -490,6 +510,7 @@ take_change(Workload *self, const Write *write)
     } else if (!take_cordon(self, write, patch)) {
         json_t *what = target_of(write);
         json_object_set(what, "patch", patch);
+        set_volume_name(self, write, what);
         add_item(self, write, "patch", what);
     }
     json_decref(patch);
@@ -648,6 +669,9 @@ see_made(Workload *self, const Write *write)
     const char *node = write->body.node != NULL ? write->body.node : write->sender->node;
     if (is_pod && node != NULL)
         g_hash_table_insert(self->nodes, g_strdup(key), (char *)node);
+    if (write->kind->model == KIND_CLAIM && write->uid != NULL &&
+        g_str_equal(write->verb, "update")) /* a provisioner calls its volume after the claim */
+        g_hash_table_insert(self->claims, g_strconcat("pvc-", write->uid, NULL), g_strdup(key));
     Made *made = is_pod ? g_hash_table_lookup(self->pods, key) : NULL;
     if (made != NULL && made->node == NULL)
         made->node = node;
@@ -655,6 +679,8 @@ see_made(Workload *self, const Write *write)
         !maker_exists(self, write))
         return;
     know(self, write->kind->kind, write->namespace, write->name);
+    if (write->body.claim != NULL)
+        g_hash_table_insert(self->claims, g_strdup(write->name), g_strdup(write->body.claim));
     gboolean is_drawn = is_pod && !g_str_equal(write->sender->name, "statefulset-controller");
     char *pattern = is_drawn ? pattern_of(write) : NULL;
     if (pattern == NULL)
@@ -713,6 +739,7 @@ workload_make(const Writes *writes,
         .items = g_array_new(FALSE, FALSE, sizeof(Item)),
         .pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, made_free),
         .nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .claims = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
         .refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
     };
@@ -746,6 +773,7 @@ workload_make(const Writes *writes,
     guess_clear(&self.guess);
     g_hash_table_unref(self.pods);
     g_hash_table_unref(self.nodes);
+    g_hash_table_unref(self.claims);
     g_hash_table_unref(self.refused);
     g_hash_table_unref(self.known);
     return items;

@@ -405,6 +405,8 @@ static const SchemaField patch_fields[] = {
      "Name of the object; for a Node this or nodeOfPod"},
     {"nodeOfPod", &schema_string, AT(TargetFields, node_of_pod), 0, NULL,
      "For kind Node: name of a pod (* and ? match) on that node at that time"},
+    {"volumeOfClaim", &schema_string, AT(TargetFields, volume_of_claim), 0, NULL,
+     "For kind PersistentVolume: name of the claim of the volume"},
     {"patch", &schema_object, AT(TargetFields, patch), SCHEMA_REQUIRED, NULL, "A merge patch"},
     END,
 };

@@ -420,6 +420,14 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
 }
 
 static void
+set_volume_of_claim(const TargetFields *target, ScenarioAction *action)
+{
+    action->volume_of_claim = (char *)target->volume_of_claim;
+    if (target->volume_of_claim != NULL)
+        action->namespace = (char *)(target->namespace != NULL ? target->namespace : "default");
+}
+
+static void
 build_delete(Loader *self, ScenarioAction *action)
 {
     const TargetFields *target = &self->acting->delete;
@@ -435,9 +443,7 @@ build_delete(Loader *self, ScenarioAction *action)
         schema_fault(&self->reader, "name: of the object",
                      "say by name, or of a PersistentVolume by volumeOfClaim, what is deleted");
     schema_leave(&self->reader, place);
-    action->volume_of_claim = (char *)target->volume_of_claim;
-    if (target->volume_of_claim != NULL)
-        action->namespace = (char *)(target->namespace != NULL ? target->namespace : "default");
+    set_volume_of_claim(target, action);
 }
 
 static void
@@ -451,11 +457,16 @@ build_patch(Loader *self, ScenarioAction *action)
     SchemaPlace place = schema_enter_member(&self->reader, self->acting->source, "patch");
     if (target->node_of_pod != NULL && action->kind != KIND_NODE)
         schema_fault(&self->reader, "kind: Node", "nodeOfPod is of Nodes only");
-    if ((target->name == NULL) == (target->node_of_pod == NULL))
+    if (target->volume_of_claim != NULL && action->kind != KIND_VOLUME)
+        schema_fault(&self->reader, "kind: PersistentVolume",
+                     "volumeOfClaim is of PersistentVolumes only");
+    else if ((target->name == NULL) ==
+             (target->node_of_pod == NULL && target->volume_of_claim == NULL))
         schema_fault(&self->reader, "name: of the object",
                      "say by name, or of a Node by nodeOfPod, what is patched");
     schema_leave(&self->reader, place);
     action->node_of_pod = (char *)target->node_of_pod;
+    set_volume_of_claim(target, action);
 }
 
 static void

@@ -64,7 +64,7 @@ static ExitCode
 move_files(const char *from, const char *out)
 {
     static const char *const ours[] = {"scenario.yaml", "objects.json.xz", "workload.json",
-                                       "recorded.json", "import.md"};
+                                       "timing.yaml",   "recorded.json",   "import.md"};
     g_autoptr(GPtrArray) names = list_folder(from);
 
     if (!cli_make_folder(out))

@@ -27,5 +27,6 @@ typedef struct {
     Anonymizer *anonymizer; /* (owned): NULL: names stay */
     Recorded *recorded;     /* (owned): NULL: no audit log */
     Writes *writes;         /* (owned): of the audit log; NULL: none */
+    char *timing;           /* (owned): of timing.yaml; NULL: the usual one */
     json_t *workload;       /* (owned): of workload.json; NULL: no audit log */
 } Import;

@@ -12,12 +12,14 @@
 #include "run/files/result-file.h"
 #include "run/import/flags/flags.h"
 #include "run/import/scrapes/scrapes.h"
+#include "timing.h"
 #include "workload.h"
 #include "yaml-print.h"
 
 #define OBJECTS_FILE "objects.json.xz"
 #define RECORDED_FILE "recorded.json"
 #define WORKLOAD_FILE "workload.json"
+#define TIMING_FILE "timing.yaml"
 
 /* Without an audit log nobody says how long the recording is: 10 min show what is under way. */
 #define UNTIL_DEFAULT (10 * SIM_MINUTE)
@@ -32,6 +34,7 @@ import_clear(Import *self)
     json_decref(self->spec);
     json_decref(self->workload);
     g_clear_pointer(&self->writes, writes_free);
+    g_free(self->timing);
     json_decref(self->objects);
     g_clear_pointer(&self->anonymizer, anonymizer_free);
 }
@@ -305,12 +308,28 @@ add_comments(Import *self)
     comment(spec, "until",
             self->writes != NULL ? "the end of the audit log"
                                  : "no audit log tells how long: as long as you like");
+    comment(spec, "timing", "the usual one, but for writes, which the audit log has");
     comment(spec, "manifests", "the start: %u objects", self->first->objects->len);
     comment(spec, "components", "flags that the control plane has, by their real names");
     comment(spec, "workload", "what people and tools did: %" G_GSIZE_FORMAT " requests",
             json_array_size(self->workload));
     comment(spec, "faults", "recognised in the audit log; without them: faults: []");
     comment_drivers(self);
+}
+
+static gboolean
+add_timing(Import *self, GError **error)
+{
+    GError *fault = NULL;
+
+    if (self->writes != NULL)
+        self->timing =
+            timing_of_log(self->writes, self->options->data_dir, self->start, self->report, &fault);
+    if (self->timing != NULL)
+        json_object_set_new(self->spec, "timing", json_string(TIMING_FILE));
+    if (fault != NULL)
+        g_propagate_error(error, fault);
+    return fault == NULL;
 }
 
 /* The members in the order in which they are printed. */
@@ -323,6 +342,8 @@ make_spec(Import *self, GError **error)
     json_object_set_new(self->spec, "start", time_text(self->start));
     json_object_set_new(self->spec, "until", duration_text(self->until));
     find_version(self);
+    if (!add_timing(self, error))
+        return FALSE;
     json_object_set_new(self->spec, "manifests", json_string(OBJECTS_FILE));
     set_found(self->spec, "components", flags_of_components(self->first, self->report));
     self->drivers = drivers_of_dump(self->first, self->report);
@@ -518,5 +539,6 @@ import_make(const char *folder, const ImportOptions *options, GError **error)
         return FALSE;
     return write_objects(&self, folder, error) && write_scenario(&self, folder, error) &&
            (self.workload == NULL || write_workload(&self, folder, error)) &&
+           (self.timing == NULL || result_file_write(folder, TIMING_FILE, self.timing, error)) &&
            write_report(&self, folder, error);
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <glib/gstdio.h>
@@ -246,11 +247,61 @@ a_lost_node_stays_lost(void **state)
     g_unlink(file);
 }
 
+/* ---- A pod whose containers are still to start ---- */
+
+/* Its sandbox is there. */
+static void
+make_pending(json_t *pod)
+{
+    json_t *status = json_object_get(pod, "status"), *condition;
+    size_t i;
+
+    json_object_set_new(status, "phase", json_string("Pending"));
+    json_array_foreach(json_object_get(status, "conditions"), i, condition)
+        if (strstr(json_string_value(json_object_get(condition, "type")), "Ready") != NULL &&
+            g_strcmp0(json_string_value(json_object_get(condition, "type")),
+                      "PodReadyToStartContainers") != 0)
+            json_object_set_new(condition, "status", json_string("False"));
+}
+
+/* KVM-93: its volumes are mounted, so nothing is staged again. */
+static void
+a_pod_with_a_sandbox_has_its_volumes(void **state)
+{
+    g_autofree char *file = write_file("");
+    g_autoptr(Scenario) scenario = load_scenario(file);
+    const RunOptions options = {.seed = 1};
+    Calls calls;
+
+    (void)state;
+    assert_non_null(scenario);
+    g_autofree const char **nodes = g_new0(const char *, scenario->n_actions + 1);
+    g_autoptr(Run) run = run_new(scenario, &options, NULL);
+    run_advance(run, 80 * SIM_SECOND);
+    g_autoptr(Rest) rest = rest_new(file, run, nodes);
+    assert_non_null(rest);
+    rest->scenario->n_actions = 0;
+    for (unsigned i = 0; i < rest->scenario->n_manifests; i++) {
+        json_t *object = (json_t *)rest->scenario->manifests[i];
+        const json_t *name = json_object_get(json_object_get(object, "metadata"), "name");
+        if (g_strcmp0(json_string_value(json_object_get(object, "kind")), "Pod") == 0 &&
+            g_strcmp0(json_string_value(name), "web-0") == 0)
+            make_pending(object);
+    }
+    g_autoptr(Run) second = run_new(rest->scenario, &options, NULL);
+    count_calls(&calls, second, 0);
+    assert_false(pod_is_ready(POD_CONST(find(second, KIND_POD, "default", "web-0"))));
+    run_advance(second, 30 * SIM_SECOND);
+    assert_true(pod_is_ready(POD_CONST(find(second, KIND_POD, "default", "web-0"))));
+    assert_int_equal(calls.n[CSI_NODE_STAGE_VOLUME], 0);
+    g_unlink(file);
+}
+
 int
 main(void)
 {
     static unsigned numbers[G_N_ELEMENTS(cases)];
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 1];
+    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 2];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         numbers[i] = i;
@@ -258,5 +309,7 @@ main(void)
             .name = cases[i].name, .test_func = it_ends_well, .initial_state = &numbers[i]};
     }
     tests[G_N_ELEMENTS(cases)] = (struct CMUnitTest)cmocka_unit_test(a_lost_node_stays_lost);
+    tests[G_N_ELEMENTS(cases) + 1] =
+        (struct CMUnitTest)cmocka_unit_test(a_pod_with_a_sandbox_has_its_volumes);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

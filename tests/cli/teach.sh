@@ -88,4 +88,8 @@ $kvolsim import "$manifests.yaml" --metrics "$manifests-attacher.prom" --metrics
     sed -n '/^ *#/d; /^  drivers:/,$p' "$scratch/imported/scenario.yaml" >"$scratch/found" &&
     sed -n '/^  drivers:/,/^  workload:/p' "$KVOLSIM_SRCDIR/scenarios/lessons/13-your-cluster.yaml" | sed '$d' | diff - "$scratch/found" >"$scratch/err"
 result $? 'a lesson that was imported'
+tar -C "$KVOLSIM_SRCDIR/scenarios/manifests" -cJf "$scratch/metrics.tar.xz" your-cluster-attacher.prom your-cluster-kubelet.prom &&
+    $kvolsim import "$manifests.yaml" --metrics "$scratch/metrics.tar.xz" --out "$scratch/from-tar" >"$scratch/out" 2>"$scratch/err" &&
+    cmp "$scratch/imported/scenario.yaml" "$scratch/from-tar/scenario.yaml" >"$scratch/err" 2>&1
+result $? '... whose scrapes come in an archive'
 cases_end

@@ -278,7 +278,8 @@ flags_of_components(const Dump *dump, ImportReport *report)
     for (unsigned i = 0; i < found->len; i++) {
         FoundComponent *component = &g_array_index(found, FoundComponent, i);
         if (component->n > 1 && process_class_flag(component->class, "replicas") != NULL)
-            json_object_set_new(component->flags, "replicas", json_integer((int)component->n));
+            json_object_set_new(component->flags, "replicas",
+                                json_integer(MIN((int)component->n, PROCESS_REPLICAS_MAX)));
         if (json_object_size(component->flags) > 0)
             json_object_set(components, component->class->name, component->flags);
         json_decref(component->flags);

@@ -209,7 +209,8 @@ read_sidecar(const Finding *self,
         return;
     json_t *flags = flags_of_container(class, container, self->minor, self->report);
     if (!workload->on_nodes && workload->replicas > 1)
-        json_object_set_new(flags, "replicas", json_integer(workload->replicas));
+        json_object_set_new(flags, "replicas",
+                            json_integer(MIN(workload->replicas, PROCESS_REPLICAS_MAX)));
     json_object_set_new(sidecars, class->name, flags);
     g_string_append_printf(told, "%s%s%s%s", told->len > 0 ? ", " : "", class->name,
                            release != NULL ? " " : "", release != NULL ? release : "");

@@ -166,6 +166,13 @@ static const struct {
      "\"prevent-volume-mode-conversion\":false},\"external-resizer\":{\"feature-gates\":"
      "\"RecoverVolumeExpansionFailure=false\"},\"external-attacher\":{},"
      "\"external-snapshotter\":{}}",                                                                                                                                                                        "external-provisioner v3.6.0: Topology is off, the default of that release."},
+    {"more replicas than are simulated",
+     CSI_DRIVER("a.example.com")
+         WORKLOAD("Deployment",
+     "x",                                                                                                          "      - {name: p, image: 'example.com/csi-provisioner:v5.2.0'}\n"
+                  "  replicas: 99999999999\n"),
+     "{\"external-provisioner\":{\"replicas\":16}" ONLY_PROVISIONER,
+     "external-provisioner v5.2.0 from Deployment x"                                                                                                                                                                                                                                    },
     {"no sidecar at all",                                  CSI_DRIVER("a.example.com") WORKLOAD("Deployment", "x", PLUGIN),                                                                         "none",
      "Manifests without a known sidecar: 1"                                                                                                                                                                                                                                             },
     {"another driver's",

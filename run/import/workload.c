@@ -563,8 +563,11 @@ is_in_dump(const Workload *self, const Write *write)
 
     if (write->at < self->start)
         return TRUE;
-    if (write->resource_version > 0)
-        return write->resource_version <= self->first->resource_version;
+    if (write->resource_version > 0 && write->uid != NULL) {
+        const json_t *object = dump_find_uid(self->first, write->uid);
+        const char *version = object == NULL ? NULL : dump_meta(object, "resourceVersion");
+        return version != NULL && g_ascii_strtoull(version, NULL, 10) >= write->resource_version;
+    }
     return creates && write->name != NULL && guess_was_dumped(write, self->first);
 }
 

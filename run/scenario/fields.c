@@ -680,7 +680,7 @@ static const SchemaField spec_fields[] = {
     {"nodes", &nodes_type, AT(SpecFields, nodes), 0, "nodes of the manifests", "Nodes, in groups"},
     {"drivers", &drivers_type, AT(SpecFields, drivers), 0, "none", "CSI drivers"},
     {"components", &scenario_components_type, AT(SpecFields, components), 0, "defaults",
-     "Flags of the control plane, by their real names"},
+     "Flags of the control plane, by their real names; `kubelet`: of the kubelets of Nodes in manifests"},
     {"manifests", &schema_any, AT(SpecFields, manifests), 0, "none",
      "Files with more objects that exist from the start"},
     {"workload", &workload_type, AT(SpecFields, workload), 0, "none", "Actions from outside"},

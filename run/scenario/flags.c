@@ -158,6 +158,13 @@ scenario_fault_process(SchemaReader *reader,
                         scope == PER_DRIVER ? "sidecar" : "component");
 }
 
+/* The control plane, and the kubelets of Nodes in manifests. */
+static gboolean
+is_component(const ProcessClass *class)
+{
+    return class != NULL && (class->scope == PER_CLUSTER || class == process_class_find("kubelet"));
+}
+
 static void
 read_components(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
@@ -175,7 +182,7 @@ read_components(SchemaReader *reader, const SchemaType *type, const json_t *valu
     }
     json_object_foreach((json_t *)value, name, flags) {
         const ProcessClass *class = process_class_find(name);
-        if (class == NULL || class->scope != PER_CLUSTER) {
+        if (!is_component(class)) {
             scenario_fault_process(reader, PER_CLUSTER, value, name);
             continue;
         }
@@ -189,8 +196,11 @@ read_components(SchemaReader *reader, const SchemaType *type, const json_t *valu
 static json_t *
 schema_json_components(const SchemaType *type)
 {
-    (void)type;
-    return schema_json_of_processes(PER_CLUSTER);
+    json_t *schema = schema_json_of_processes(PER_CLUSTER);
+
+    json_object_set_new(json_object_get(schema, "properties"), "kubelet",
+                        schema_json_kubelet_flags(type));
+    return schema;
 }
 
 static json_t *

@@ -434,6 +434,27 @@ add_node_group(Run *self, const ScenarioNodes *group)
 
 /* ---- The initial state ---- */
 
+/* Returns: (owned): the flags of the kubelet of a Node in a manifest. That of a Node which a
+ * cluster printed without the annotation attaches volumes itself (ADC-9) */
+static GHashTable *
+kubelet_flags(const Run *self, const Object *node)
+{
+    GHashTable *given = self->scenario->components == NULL
+                            ? NULL
+                            : g_hash_table_lookup(self->scenario->components, "kubelet");
+    GHashTable *flags = g_hash_table_new(g_str_hash, g_str_equal);
+    GHashTableIter iter;
+    void *name, *text;
+
+    if (object_uid_is_set(node->uid) && object_annotation(node, ANNOTATION_MANAGED) == NULL)
+        g_hash_table_insert(flags, (char *)"enableControllerAttachDetach", (char *)"false");
+    if (given != NULL)
+        g_hash_table_iter_init(&iter, given);
+    while (given != NULL && g_hash_table_iter_next(&iter, &name, &text))
+        g_hash_table_insert(flags, name, text);
+    return flags;
+}
+
 /* Creates an object of a user as the API server does; an object that a cluster printed (it has a
  * uid) is imported unchanged. */
 static gboolean
@@ -444,7 +465,8 @@ add_initial_object(Run *self, const json_t *manifest)
     if (object == NULL)
         return FALSE;
     if (object_kind(object) == KIND_NODE) {
-        import_node(self, object, NULL);
+        g_autoptr(GHashTable) flags = kubelet_flags(self, object);
+        import_node(self, object, flags);
         return TRUE;
     }
     if (object_kind(object) == KIND_CSI_NODE)

@@ -56,7 +56,7 @@ static const struct {
     {"node-deployment",               NULL                                                          },
     {"node-power-off",                NULL                                                          },
     {"node-power-off-out-of-service", NULL                                                          },
-    {"node-with-own-attach",          "Nodes of a dump have kubelets with default flags"            },
+    {"node-with-own-attach",          NULL                                                          },
     {"nodes-under-pressure",          "no object tells when a pressure ends"                        },
     {"postgresql",                    NULL                                                          },
     {"prometheus",                    NULL                                                          },

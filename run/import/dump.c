@@ -210,11 +210,11 @@ fail(const Reading *self, unsigned line, const char *message, GError **error)
 static void
 leave_out(Reading *self, const char *reason, const json_t *object, unsigned line)
 {
-    const char *namespace = dump_meta(object, "namespace");
+    const char *namespace = dump_meta(object, "namespace"), *name = dump_meta(object, "name");
     g_autofree char *base = g_path_get_basename(self->file);
     g_autofree char *example =
         g_strdup_printf("%s %s%s%s (%s:%u)", dump_kind(object), namespace != NULL ? namespace : "",
-                        namespace != NULL ? "/" : "", dump_meta(object, "name"), base, line);
+                        namespace != NULL ? "/" : "", name != NULL ? name : "?", base, line);
 
     import_report_count(self->report, REPORT_LEFT_OUT, reason, example);
 }
@@ -258,6 +258,21 @@ find_twin(const Reading *self, const json_t *object)
                : NULL;
 }
 
+/* As the API server, which puts objects without a namespace into "default". Returns: FALSE: it has
+ * no name */
+static gboolean
+complete_name(json_t *object, ObjectKind kind)
+{
+    const char *name = dump_meta(object, "name");
+
+    if (name == NULL || *name == '\0')
+        return FALSE;
+    if (kind_class(kind)->namespaced && dump_meta(object, "namespace") == NULL)
+        json_object_set_new(json_object_get(object, "metadata"), "namespace",
+                            json_string("default"));
+    return TRUE;
+}
+
 /* @object: owned */
 static void
 take_object(Reading *self, json_t *object, unsigned line)
@@ -275,6 +290,8 @@ take_object(Reading *self, json_t *object, unsigned line)
         leave_out(self, twin, object, line);
     else if (!kind_find(version != NULL ? version : "", dump_kind(object), &kind))
         leave_out_kind(self, object);
+    else if (!complete_name(object, kind))
+        leave_out(self, "Objects without a name", object, line);
     else {
         if (dump_meta(object, "uid") == NULL)
             import_report_count(self->report, REPORT_GUESSED,

@@ -20,6 +20,7 @@
 #define SUITE(name) &name##_suite,
 static const Suite *const suites[] = {
 #include "tests/conformance/suites.h"
+#include "tests/lib/spoil.h"
 };
 #undef SUITE
 
@@ -186,55 +187,13 @@ try_one(const json_t *json, Counts *counts)
 
 /* ---- Cases that are spoilt on purpose ---- */
 
-/* All values below @value that stand in an object or a list, with their owners. */
-typedef struct {
-    json_t *owner;
-    const char *name; /* of a member; NULL: an item */
-    size_t index;
-} Place;
-
-static void
-find_places(json_t *value, GArray *places)
-{
-    const char *name;
-    json_t *item;
-    size_t i;
-
-    json_object_foreach(value, name, item) {
-        g_array_append_val(places, ((Place){value, name, 0}));
-        find_places(item, places);
-    }
-    json_array_foreach(value, i, item) {
-        g_array_append_val(places, ((Place){value, NULL, i}));
-        find_places(item, places);
-    }
-}
-
-/* The same for the same case and round: drops a value, or puts another one in its place. */
+/* The same for the same case and round. Returns: (owned) */
 static json_t *
-spoil(const json_t *json, unsigned round)
+spoil_case(const json_t *json, unsigned round)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(g_str_hash(word_of(json, "id")) + round);
-    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(Place));
-    json_t *copy = json_deep_copy(json);
-    json_t *others[] = {json_null(),   json_string(""), json_string("?"), json_integer(-1),
-                        json_object(), json_array(),    json_true()};
-    unsigned which = (unsigned)g_rand_int_range(random, 0, 2 * G_N_ELEMENTS(others));
 
-    find_places(copy, places);
-    const Place *place =
-        &g_array_index(places, Place, (guint)g_rand_int_range(random, 0, (gint32)places->len));
-    if (which >= G_N_ELEMENTS(others) && place->name != NULL)
-        json_object_del(place->owner, place->name);
-    else if (which >= G_N_ELEMENTS(others))
-        json_array_remove(place->owner, place->index);
-    else if (place->name != NULL)
-        json_object_set(place->owner, place->name, others[which]);
-    else
-        json_array_set(place->owner, place->index, others[which]);
-    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
-        json_decref(others[i]);
-    return copy;
+    return spoil_json(json, random);
 }
 
 /* A spoilt case may pass or fail, but neither crash nor hang. */
@@ -247,7 +206,7 @@ spoil_cases(const Runner *self, const json_t *cases)
 
     json_array_foreach(cases, i, json)
         for (int round = 0; json_is_object(json) && round < self->fuzz_rounds; round++)
-            json_array_append_new(spoilt, spoil(json, (unsigned)round));
+            json_array_append_new(spoilt, spoil_case(json, (unsigned)round));
     return spoilt;
 }
 

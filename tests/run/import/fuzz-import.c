@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/* Imports spoilt files of clusters and runs what comes of them: an error is fine, a crash or a hang
+ * is not. Seeds are dumps, audit logs (*audit*) and scrapes (*.prom). The files that a crash came
+ * from stay in the folder that is printed at the start. */
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/files/packed.h"
+#include "run/import/import.h"
+#include "run/import/recorded.h"
+#include "run/world/run.h"
+#include "tests/lib/spoil.h"
+
+#define ROUND_SECONDS 60   /* longer is a hang */
+#define LINES_PER_LOG 2000 /* of an audit log, from a random place on */
+
+typedef enum { SEED_DUMP, SEED_AUDIT, SEED_METRICS, N_SEED_KINDS } SeedKind;
+
+typedef struct {
+    char *text;
+    gsize length;
+    json_t *json;     /* of dumps; NULL: YAML */
+    GPtrArray *lines; /* of audit logs: of char *, borrowed from @text */
+} Seed;
+
+typedef struct {
+    GPtrArray *seeds[N_SEED_KINDS];
+    GRand *random;
+    char *folder;
+    unsigned n_imported, n_run;
+} Fuzzer;
+
+static gboolean
+is_likely(Fuzzer *self, unsigned percent)
+{
+    return (unsigned)g_rand_int_range(self->random, 0, 100) < percent;
+}
+
+static const Seed *
+draw_seed(Fuzzer *self, SeedKind kind)
+{
+    GPtrArray *seeds = self->seeds[kind];
+
+    return seeds->len == 0 ? NULL
+                           : seeds->pdata[g_rand_int_range(self->random, 0, (gint32)seeds->len)];
+}
+
+/* ---- Seeds ---- */
+
+static gboolean
+read_seed(Fuzzer *self, const char *path)
+{
+    g_autofree char *base = g_path_get_basename(path);
+    SeedKind kind = g_str_has_suffix(base, ".prom") ? SEED_METRICS
+                    : strstr(base, "audit") != NULL ? SEED_AUDIT
+                                                    : SEED_DUMP;
+    Seed *seed = g_new0(Seed, 1);
+    g_autoptr(GError) error = NULL;
+
+    if (!packed_get_contents(path, &seed->text, &seed->length, &error)) {
+        fprintf(stderr, "%s\n", error->message);
+        return FALSE;
+    }
+    if (kind == SEED_DUMP)
+        seed->json = json_loadb(seed->text, seed->length, 0, NULL);
+    if (kind == SEED_AUDIT) {
+        seed->lines = g_ptr_array_new();
+        for (char *line = strtok(seed->text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+            g_ptr_array_add(seed->lines, line);
+    }
+    g_ptr_array_add(self->seeds[kind], seed);
+    return TRUE;
+}
+
+/* ---- Spoilt files ---- */
+
+static void
+spoil_bytes(Fuzzer *self, GString *text)
+{
+    for (int i = g_rand_int_range(self->random, 1, 4); i > 0; i--)
+        spoil_text(text, self->random);
+}
+
+/* Returns: (owned): JSON with some values spoilt */
+static char *
+spoil_values(Fuzzer *self, const json_t *json)
+{
+    json_t *spoilt = json_deep_copy(json);
+
+    for (int i = g_rand_int_range(self->random, 1, 6); i > 0; i--) {
+        json_t *more = spoil_json(spoilt, self->random);
+        json_decref(spoilt);
+        spoilt = more;
+    }
+    char *text = json_dumps(spoilt, JSON_ENCODE_ANY);
+    json_decref(spoilt);
+    return text;
+}
+
+static GString *
+spoil_dump(Fuzzer *self, const Seed *seed)
+{
+    if (seed->json != NULL && is_likely(self, 80)) {
+        g_autofree char *text = spoil_values(self, seed->json);
+        return g_string_new(text);
+    }
+    GString *text = g_string_new_len(seed->text, (gssize)seed->length);
+    spoil_bytes(self, text);
+    return text;
+}
+
+static GString *
+spoil_audit(Fuzzer *self, const Seed *seed)
+{
+    guint n = MIN(seed->lines->len, LINES_PER_LOG);
+    guint from = seed->lines->len == n
+                     ? 0
+                     : (guint)g_rand_int_range(self->random, 0, (gint32)(seed->lines->len - n));
+    GString *text = g_string_new(NULL);
+
+    for (guint i = from; i < from + n; i++) {
+        const char *line = seed->lines->pdata[i];
+        json_t *json = is_likely(self, 1) ? json_loads(line, 0, NULL) : NULL;
+        g_autofree char *spoilt = json == NULL ? NULL : spoil_values(self, json);
+        g_string_append(text, spoilt == NULL ? line : spoilt);
+        g_string_append_c(text, '\n');
+        json_decref(json);
+    }
+    if (is_likely(self, 30))
+        spoil_bytes(self, text);
+    return text;
+}
+
+static GString *
+spoil_metrics(Fuzzer *self, const Seed *seed)
+{
+    GString *text = g_string_new_len(seed->text, (gssize)seed->length);
+
+    spoil_bytes(self, text);
+    return text;
+}
+
+/* Writes a spoilt seed. Returns: (owned): its path; NULL: there is no seed of this kind */
+static char *
+write_spoilt(Fuzzer *self, SeedKind kind, const char *name)
+{
+    static GString *(*const spoilers[])(Fuzzer *, const Seed *) = {spoil_dump, spoil_audit,
+                                                                   spoil_metrics};
+    const Seed *seed = draw_seed(self, kind);
+
+    if (seed == NULL)
+        return NULL;
+    char *path = g_build_filename(self->folder, name, NULL);
+    g_autoptr(GString) text = spoilers[kind](self, seed);
+    if (!g_file_set_contents(path, text->str, (gssize)text->len, NULL))
+        g_error("%s cannot be written", path);
+    return path;
+}
+
+/* ---- A round ---- */
+
+static gboolean
+never_interrupted(void *data, SimTime now, uint64_t n_events)
+{
+    (void)data;
+    return now < 5 * SIM_MINUTE && n_events < 2000000;
+}
+
+/* What import made must load, or say why not, and run. */
+static void
+run_imported(Fuzzer *self)
+{
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    g_autofree char *file = g_build_filename(self->folder, "made", "scenario.yaml", NULL);
+    g_autofree char *recording = g_build_filename(self->folder, "made", "recorded.json", NULL);
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(Scenario) scenario = scenario_load(file, &options, &faults);
+    const RunOptions run_options = {.seed = 1, .untraced = TRUE, .progress = never_interrupted};
+    g_autoptr(Recorded) recorded = recorded_read(recording, NULL);
+    g_autoptr(Run) run = scenario == NULL ? NULL : run_new(scenario, &run_options, NULL);
+
+    (void)recorded;
+    if (run == NULL)
+        return;
+    run_execute(run);
+    self->n_run++;
+}
+
+static void
+fuzz_once(Fuzzer *self)
+{
+    g_autofree char *dump = write_spoilt(self, SEED_DUMP, "dump.txt");
+    g_autofree char *audit =
+        is_likely(self, 60) ? write_spoilt(self, SEED_AUDIT, "audit.log") : NULL;
+    g_autofree char *metrics =
+        is_likely(self, 30) ? write_spoilt(self, SEED_METRICS, "scrape.prom") : NULL;
+    g_autofree char *made = g_build_filename(self->folder, "made", NULL);
+    const char *const dumps[] = {dump, NULL};
+    const char *const audits[] = {audit, NULL};
+    const char *const scrapes[] = {metrics, NULL};
+    const char *const none[] = {NULL};
+    const ImportOptions options = {
+        .dumps = dumps,
+        .audit = audits,
+        .metrics = scrapes,
+        .driver_manifests = is_likely(self, 20) ? dumps : none,
+        .data_dir = g_getenv("KVOLSIM_SRCDIR"),
+        .anonymize = is_likely(self, 20),
+    };
+    g_autoptr(GError) error = NULL;
+
+    alarm(ROUND_SECONDS);
+    if (import_make(made, &options, &error)) {
+        self->n_imported++;
+        run_imported(self);
+    }
+    alarm(0);
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *path_of_folder = g_getenv("TMPDIR");
+    Fuzzer self = {0};
+
+    if (argc < 4) {
+        fprintf(stderr, "fuzz-import SECONDS SEED FILE...\n");
+        return 2;
+    }
+    for (unsigned kind = 0; kind < N_SEED_KINDS; kind++)
+        self.seeds[kind] = g_ptr_array_new();
+    for (int i = 3; i < argc; i++)
+        if (!read_seed(&self, argv[i]))
+            return 2;
+    self.random = g_rand_new_with_seed((guint32)atoi(argv[2]));
+    self.folder = g_build_filename(path_of_folder == NULL ? g_get_tmp_dir() : path_of_folder,
+                                   "fuzz-import-XXXXXX", NULL);
+    if (self.seeds[SEED_DUMP]->len == 0 || g_mkdtemp(self.folder) == NULL)
+        return 2;
+    g_autofree char *made = g_build_filename(self.folder, "made", NULL);
+    g_mkdir_with_parents(made, 0777);
+    printf("%s\n", self.folder);
+    fflush(stdout);
+
+    gint64 end = g_get_monotonic_time() + atoi(argv[1]) * G_TIME_SPAN_SECOND;
+    unsigned rounds = 0;
+    while (g_get_monotonic_time() < end) {
+        fuzz_once(&self);
+        rounds++;
+    }
+    printf("%u rounds, %u imported, %u run: no crash\n", rounds, self.n_imported, self.n_run);
+    return 0;
+}

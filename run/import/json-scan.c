@@ -100,6 +100,8 @@ json_walk_next(JsonWalk *self, JsonPart *key, JsonPart *value)
 {
     const char *at = self->next, *end = self->end;
 
+    if (key != NULL)
+        *key = (JsonPart){"", 0}; /* items of lists have none */
     if (self->is_broken || at == end)
         return at == end ? broken(self) : FALSE;
     if (*at == self->close) {

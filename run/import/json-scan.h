@@ -25,8 +25,8 @@ typedef struct {
 /* Begins a walk of the members of an object, or of the items of a list. Returns: FALSE: it is
  * neither */
 gboolean json_walk_begin(JsonWalk *self, JsonPart value);
-/* @key: (out) (nullable): the key, without quotes; of an object. Returns: FALSE at the end, or if
- * the text is broken */
+/* @key: (out) (nullable): the key, without quotes; empty in a list. Returns: FALSE at the end, or
+ * if the text is broken */
 gboolean json_walk_next(JsonWalk *self, JsonPart *key, JsonPart *value);
 
 /* The member of an object; none if it has no such member. */

@@ -25,6 +25,8 @@ struct Stories {
     GHashTable *past;     /* see sort_lines(): before stories_begin(); NULL: nothing */
     GHashTable *creating; /* names of volumes that CreateVolume was not OK for yet */
     GHashTable *places;   /* volume -> its nodes since stories_begin(), of char * */
+    GHashTable *place;    /* volume -> its last node ever, interned */
+    GHashTable *returned; /* set of volumes, of char *: since then twice on a node in succession */
     GRegex *words, *times;
 };
 
@@ -281,8 +283,11 @@ see_place(Stories *self, const Pod *before, const Pod *after)
             pod_claim_key(run_objects(self->run), after, &after->volumes->items[i]);
         char *volume = g_strdup_printf("pv-of-%s", known_as(self, claim->name));
         const char *places = g_hash_table_lookup(self->places, volume);
-        g_hash_table_insert(self->places, volume,
+        g_hash_table_insert(self->places, g_strdup(volume),
                             g_strconcat(places == NULL ? "" : places, " ", after->node_name, NULL));
+        if (g_hash_table_lookup(self->place, volume) == g_intern_string(after->node_name))
+            g_hash_table_add(self->returned, g_strdup(volume));
+        g_hash_table_insert(self->place, volume, (char *)g_intern_string(after->node_name));
     }
 }
 
@@ -377,6 +382,8 @@ stories_new(Run *run)
     self->lines = g_ptr_array_new_with_free_func(line_free);
     self->plain_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->creating = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->place = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->returned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->words = g_regex_new("[A-Za-z0-9][A-Za-z0-9.-]*", G_REGEX_OPTIMIZE, 0, NULL);
     /* also the identity that a provisioner gives itself when it starts */
@@ -411,6 +418,8 @@ stories_free(Stories *self)
     g_clear_pointer(&self->past, g_hash_table_unref);
     g_hash_table_unref(self->creating);
     g_hash_table_unref(self->places);
+    g_hash_table_unref(self->place);
+    g_hash_table_unref(self->returned);
     g_regex_unref(self->words);
     g_regex_unref(self->times);
     g_free(self);
@@ -499,6 +508,7 @@ stories_begin(Stories *self)
     self->past = sort_lines(self);
     g_ptr_array_set_size(self->lines, 0);
     g_hash_table_remove_all(self->places);
+    g_hash_table_remove_all(self->returned);
 }
 
 /* ---- Tables ---- */
@@ -549,15 +559,17 @@ free_text(void *data)
 }
 
 /* The scheduler draws one of equal nodes. Where that came out differently, a volume may move in one
- * run and stay in the other. */
+ * run and stay in the other. Where a pod comes back to the same node, a race of loops decides
+ * whether its volume is detached in between. */
 gboolean
 stories_places_differ(const Stories *self, const Stories *other, const char *name)
 {
     const char *volume = strstr(name, "pv-of-");
     g_autofree char *word = volume == NULL ? NULL : g_strndup(volume, strcspn(volume, " |"));
 
-    return word != NULL && g_strcmp0(g_hash_table_lookup(self->places, word),
-                                     g_hash_table_lookup(other->places, word)) != 0;
+    return word != NULL && (g_hash_table_contains(self->returned, word) ||
+                            g_strcmp0(g_hash_table_lookup(self->places, word),
+                                      g_hash_table_lookup(other->places, word)) != 0);
 }
 
 static gboolean

@@ -10,7 +10,8 @@
  * Not compared are, because no API object holds it:
  * - times, and the order of writes of different writers: phases of loops and latencies are drawn
  *   anew;
- * - which one of equal nodes the scheduler takes;
+ * - which one of equal nodes the scheduler takes; what is attached where then; and whether a volume
+ *   is detached and attached again when its pod comes back to the same node;
  * - failed calls: how often something is tried again depends on back-off;
  * - a call whose answer came, but was not written yet: it is made again.
  *

@@ -66,7 +66,7 @@ read_line(const Reader *self, const char *line)
 {
     size_t length = strspn(line, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_:");
 
-    if (line[0] == '#' || line[0] == '\0')
+    if (line[0] == '#' || line[strspn(line, " \t\r")] == '\0')
         return TRUE;
     if (length == 0 || (line[length] != '{' && line[length] != ' '))
         return FALSE;

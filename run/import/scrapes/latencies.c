@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: fits what was measured; nothing of a run comes here */
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,8 +14,13 @@
 #define CV_OF_CONSTANT 0.1
 /* Means of so few intervals say nothing about the spread of the calls. */
 #define INTERVALS_MIN 4
-/* A distribution is refused if a distance as large as this comes by chance less often. */
+/* A distribution is refused if counts that differ so much from it (a G-test) come by chance less
+ * often. */
 #define GOOD_P 0.01
+/* A step between two buckets takes this part of the upper one; buckets with a smaller share of the
+ * calls are left out. Both are seen in nine digits. */
+#define JUMP 1e-3
+#define SHARE_MIN 1e-5
 /* Short calls that every driver answers without its back end. */
 #define IDLE_CALL_S 0.05
 
@@ -99,22 +105,42 @@ upper_bound(const Buckets *self, int i)
     return isfinite(self->upper[i]) ? self->upper[i] : MAX(2 * lower_bound(self, i), self->mean);
 }
 
-/* The standard deviation of one call by its mean, out of the means between scrapes: these spread
- * less, by the root of the calls between them. Returns: FALSE: there are too few */
-static gboolean
-spread_of_means(const ScrapedCalls *calls, double mean, double *cv)
+/* Of the intervals between scrapes that have calls of this bucket alone. Returns: 0: there is none
+ */
+static double
+mean_of(const ScrapedCalls *calls, int bucket)
 {
-    double squares = 0;
+    double n = 0, seconds = 0;
+
+    for (unsigned i = 0; i < calls->means->len; i++) {
+        const ScrapedMean *part = &g_array_index(calls->means, ScrapedMean, i);
+        n += part->bucket == bucket ? part->n : 0;
+        seconds += part->bucket == bucket ? part->seconds : 0;
+    }
+    return n > 0 ? seconds / n : 0;
+}
+
+/* The standard deviation of one call by its mean, out of the means between scrapes: these spread
+ * less, by the root of the calls between them. @bucket: of intervals with calls of this bucket
+ * alone; -1: of all. Returns: 0: there are too few, or it is that of the machinery */
+static double
+spread_of_means(const ScrapedCalls *calls, int bucket, double mean)
+{
+    double squares = 0, cv;
+    unsigned n = 0;
 
     for (unsigned i = 0; i < calls->means->len; i++) {
         const ScrapedMean *part = &g_array_index(calls->means, ScrapedMean, i);
         double distance = part->seconds / part->n - mean;
+        if (bucket >= 0 && part->bucket != bucket)
+            continue;
         squares += part->n * distance * distance;
+        n++;
     }
-    if (calls->means->len < INTERVALS_MIN || mean <= 0)
-        return FALSE;
-    *cv = sqrt(squares / (calls->means->len - 1)) / mean;
-    return TRUE;
+    if (n < INTERVALS_MIN || mean <= 0)
+        return 0;
+    cv = sqrt(squares / (n - 1)) / mean;
+    return cv > CV_OF_CONSTANT ? cv : 0;
 }
 
 /* ---- Distributions ---- */
@@ -131,48 +157,55 @@ lognormal_json(double mean, double cv)
 static gboolean
 fit_lognormal(const Buckets *self, double *cv)
 {
-    double distance = 0;
+    double distance = 0, n_cells = 0;
     Fit fit;
 
     fit_histogram(self->upper, self->cumulative, self->n, self->mean, &fit);
     const FitResult *found = &fit.families[FIT_LOGNORMAL];
     if (!found->is_possible || self->mean <= 0)
         return FALSE;
-    double sigma = found->b, mu = log(self->mean) - sigma * sigma / 2;
+    double sigma = found->b, mu = log(self->mean) - sigma * sigma / 2, below = 0;
     for (unsigned i = 0; i < self->n; i++) {
         double p = isfinite(self->upper[i])
                        ? erfc(-(log(self->upper[i]) - mu) / (sigma * G_SQRT2)) / 2
                        : 1;
-        distance = MAX(distance, fabs(p - self->cumulative[i] / self->count));
+        double count = self->cumulative[i] - (i > 0 ? self->cumulative[i - 1] : 0);
+        double expected = MAX(p - below, 1e-12) * self->count;
+        distance += count > 0 ? 2 * count * log(count / expected) : 0;
+        n_cells += count > 0 || expected >= 0.5;
+        below = p;
     }
     *cv = sqrt(exp(sigma * sigma) - 1);
-    return fit_ks_probability(distance, self->count) >= GOOD_P;
+    return gsl_cdf_chisq_Q(MAX(distance, 0), MAX(n_cells - 3, 1)) >= GOOD_P;
 }
 
-/* Straight lines within the buckets. They lie at the lower or upper end of each, so that the mean
- * is the measured one. */
+/* Straight lines within the buckets. A bucket whose mean is known lies around it; the others lie at
+ * their lower or upper end, so that the mean of all is the measured one. */
 static json_t *
-empirical_json(const Buckets *self)
+empirical_json(const ScrapedCalls *calls, const Buckets *self)
 {
     double low = 0, width = 0, q = 0;
     json_t *quantiles = json_array();
 
     for (int i = self->first; i <= self->last; i++) {
         double share = (self->cumulative[i] - (i > 0 ? self->cumulative[i - 1] : 0)) / self->count;
-        low += share * lower_bound(self, i);
-        width += share * (upper_bound(self, i) - lower_bound(self, i));
+        double mean = mean_of(calls, i), begin = lower_bound(self, i);
+        low += share * (mean > 0 ? mean : begin);
+        width += mean > 0 ? 0 : share * (upper_bound(self, i) - begin);
     }
     double part = self->mean > 0 && width > 0 ? CLAMP((self->mean - low) / width, 0, 1) : 0.5;
     for (int i = self->first; i <= self->last; i++) {
-        double begin = lower_bound(self, i), end = upper_bound(self, i);
+        double begin = lower_bound(self, i), end = upper_bound(self, i), mean = mean_of(calls, i);
         double next = self->cumulative[i] / self->count;
-        if (next <= q)
+        double at = mean > 0 ? CLAMP(mean, begin, end) : begin + part * (end - begin);
+        double half = MIN(at - begin, end - at);
+        if (mean > 0) /* a line as wide as its standard deviation times the root of 12 */
+            half = MIN(half, sqrt(3) * spread_of_means(calls, i, mean) * mean);
+        if (next - q < SHARE_MIN)
             continue;
-        double from = part <= 0.5 ? begin : end - 2 * (1 - part) * (end - begin);
-        double to = part <= 0.5 ? begin + 2 * part * (end - begin) : end;
-        json_array_append_new(quantiles, json_pack("[f, o]", q == 0 ? 0 : q + 1e-6 * (next - q),
-                                                   duration_json(from)));
-        json_array_append_new(quantiles, json_pack("[f, o]", next, duration_json(to)));
+        json_array_append_new(quantiles, json_pack("[f, o]", q == 0 ? 0 : q + JUMP * (next - q),
+                                                   duration_json(at - half)));
+        json_array_append_new(quantiles, json_pack("[f, o]", next, duration_json(at + half)));
         q = next;
     }
     return json_pack("{s:{s:o}}", "empirical", "quantiles", quantiles);
@@ -181,14 +214,15 @@ empirical_json(const Buckets *self)
 static json_t *
 one_bucket_json(const ScrapedCalls *calls, const Buckets *buckets, const char **how)
 {
-    double begin = lower_bound(buckets, buckets->first), cv;
+    double begin = lower_bound(buckets, buckets->first);
+    double cv = spread_of_means(calls, -1, buckets->mean);
 
     if (buckets->mean <= 0) {
         *how = "anything within one bucket, as there is no sum";
         return json_pack("{s:{s:o, s:o}}", "uniform", "min", duration_json(begin), "max",
                          duration_json(upper_bound(buckets, buckets->first)));
     }
-    if (spread_of_means(calls, buckets->mean, &cv) && cv > CV_OF_CONSTANT) {
+    if (cv > 0) {
         *how = "one bucket; the spread is that of the means between scrapes";
         return lognormal_json(buckets->mean, cv);
     }
@@ -206,7 +240,7 @@ distribution_of(const ScrapedCalls *calls, const Buckets *buckets, const char **
         return one_bucket_json(calls, buckets, how);
     if (!fit_lognormal(buckets, &cv)) {
         *how = "the buckets' quantiles, as no lognormal suits them";
-        return empirical_json(buckets);
+        return empirical_json(calls, buckets);
     }
     if (cv <= CV_OF_CONSTANT) {
         *how = "nearly constant";

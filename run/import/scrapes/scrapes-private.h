@@ -24,6 +24,7 @@ typedef struct {
 /* The calls between two scrapes of a process. */
 typedef struct {
     double n, seconds; /* seconds of all together */
+    int bucket;        /* that all of them are in; -1: they are in several */
     SimTime from, to;  /* as api_time_parse() gives it; TIME_UNSET: not known */
 } ScrapedMean;
 

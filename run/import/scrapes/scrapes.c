@@ -353,6 +353,7 @@ add_between(Scrapes *self, const Scrape *from, const Scrape *to, ImportReport *r
             .from = from == NULL ? started : from->time,
             .to = to->time,
         };
+        gboolean is_pure = TRUE;
         if (mean.n <= 0)
             continue;
         ScrapedCalls *total = calls_in(self->totals, after);
@@ -363,12 +364,18 @@ add_between(Scrapes *self, const Scrape *from, const Scrape *to, ImportReport *r
                                 to->file);
             continue;
         }
-        for (unsigned i = 0; i < after->buckets->len; i++) {
+        mean.bucket = -1;
+        for (unsigned i = after->buckets->len; i-- > 0;) {
             const ScrapedBucket *bucket = &g_array_index(after->buckets, ScrapedBucket, i);
             double earlier =
                 before == NULL ? 0 : g_array_index(before->buckets, ScrapedBucket, i).count;
             add_bucket(total, bucket->upper, bucket->count - earlier);
+            if (bucket->count - earlier >= mean.n)
+                mean.bucket = (int)i;
+            else if (bucket->count - earlier > 0)
+                is_pure = FALSE;
         }
+        mean.bucket = is_pure ? mean.bucket : -1;
         total->sum += mean.seconds;
         g_array_append_val(total->means, mean);
     }

@@ -299,6 +299,30 @@ means_between_scrapes_show_the_spread(void **state)
     assert_latency(self, "{\"CreateVolume\":{\"lognormal\":{\"mean\":\"3.5s\",\"cv\":0.211}}}");
 }
 
+/* Few calls of two kinds: no lognormal, though there are only 35 of them. Minutes with calls of one
+ * kind alone tell where they are. */
+static void
+few_calls_of_two_kinds_stay_apart(void **state)
+{
+    World *self = *state;
+    Counter create = SIDECAR("CreateVolume");
+
+    scrape(self, "0", -100, 0, &create, 1);
+    for (unsigned i = 1; i <= 7; i++) {
+        g_autofree char *name = g_strdup_printf("%u", i);
+        count_many(&create, 5, i == 4 ? 9 : 1.8);
+        scrape(self, name, -100, (int)(60 * i), &create, 1);
+    }
+    read_all(self);
+    json_auto_t *latency = scrapes_latency(self->scrapes, DRIVER, self->report);
+    const json_t *found = json_object_get(json_object_get(latency, "CreateVolume"), "empirical");
+    assert_non_null(found);
+    check_empirical(json_object_get(found, "quantiles"), &create);
+    g_autofree char *text = json_dumps(found, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    assert_string_equal(text, "{\"quantiles\":[[0.0,\"1.8s\"],[0.857143,\"1.8s\"],[0.857286,"
+                              "\"9s\"],[1.0,\"9s\"]]}");
+}
+
 /* Names and the order of the files mean nothing. */
 static void
 two_scrapes_give_the_difference(void **state)
@@ -516,6 +540,7 @@ main(void)
         WORLD_TEST(a_lognormal_is_found),
         WORLD_TEST(two_humps_keep_buckets_and_mean),
         WORLD_TEST(means_between_scrapes_show_the_spread),
+        WORLD_TEST(few_calls_of_two_kinds_stay_apart),
         WORLD_TEST(two_scrapes_give_the_difference),
         WORLD_TEST(a_restart_is_no_difference),
         WORLD_TEST(processes_are_told_apart),

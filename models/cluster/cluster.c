@@ -544,6 +544,25 @@ cluster_find_driver(const Cluster *self, const char *name)
     return NULL;
 }
 
+gboolean
+cluster_foresee_node_info(const Cluster *self,
+                          const char *driver,
+                          const char *node,
+                          CsiResponse *info)
+{
+    CsiDriver *found = cluster_find_driver(self, driver);
+
+    return found != NULL && csi_driver_foresee_node_info(found, node, info);
+}
+
+gboolean
+cluster_adopt_call(Cluster *self, const char *driver, const CsiRequest *request)
+{
+    CsiDriver *found = cluster_find_driver(self, driver);
+
+    return found != NULL && csi_driver_adopt(found, request);
+}
+
 Instance *
 cluster_instance(const Cluster *self, const char *process, const char *instance)
 {

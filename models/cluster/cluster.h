@@ -57,6 +57,14 @@ const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
 gboolean cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node);
 /* Returns: (borrowed): NULL: no such driver */
 CsiDriver *cluster_find_driver(const Cluster *self, const char *name);
+/* For the start of a cluster that runs already: what the driver's plugin on a node can do
+ * (csi_driver_foresee_node_info()), and a call that was answered before (csi_driver_adopt()).
+ * Return: FALSE: no such driver, node or volume */
+gboolean cluster_foresee_node_info(const Cluster *self,
+                                   const char *driver,
+                                   const char *node,
+                                   CsiResponse *info);
+gboolean cluster_adopt_call(Cluster *self, const char *driver, const CsiRequest *request);
 
 /* The registrar in a driver's pod on a node: what the kubelet there finds at its socket
  * (node-plugins.c). */

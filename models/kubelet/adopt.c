@@ -21,11 +21,11 @@ adopt_in_driver(Kubelet *self, const NodeVolume *volume, const PodMount *mount)
     const Volume *pv = VOLUME_CONST(volume->pv);
     const VolumeSource *source = pv->source;
     const Pod *pod = mount == NULL ? NULL : POD_CONST(mount->worker->pod);
-    CsiDriver *driver = cluster_find_driver(self->base.cluster, source->driver);
     g_autoptr(StringMap) context = NULL;
     CsiResponse answer;
 
-    if (driver == NULL || !csi_driver_foresee_node_info(driver, self->base.node_name, &answer))
+    if (!cluster_foresee_node_info(self->base.cluster, source->driver, self->base.node_name,
+                                   &answer))
         return;
     const CsiCapability capability =
         csi_spec_capability(self->base.strings, pv, csi_spec_modes(pv), answer.node_capabilities,
@@ -39,7 +39,7 @@ adopt_in_driver(Kubelet *self, const NodeVolume *volume, const PodMount *mount)
     if (volume->device == MOUNT_NONE)
         request.staging_path = NULL;
     else if ((answer.node_capabilities & CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0)
-        csi_driver_adopt(driver, &request);
+        cluster_adopt_call(self->base.cluster, source->driver, &request);
     if (mount == NULL)
         return;
     request.method = CSI_NODE_PUBLISH_VOLUME;
@@ -48,7 +48,7 @@ adopt_in_driver(Kubelet *self, const NodeVolume *volume, const PodMount *mount)
     request.volume_context = context =
         csi_spec_context(self->base.strings, source, csi_steps_driver_object(self, source), pod,
                          sim_now(self->base.sim));
-    csi_driver_adopt(driver, &request);
+    cluster_adopt_call(self->base.cluster, source->driver, &request);
 }
 
 static void

@@ -146,7 +146,20 @@ check(const char *folder, const char *file, json_t *action)
     return scenario != NULL && (name == NULL ? check_quiet(scenario) : check_case(scenario, name));
 }
 
-/* test-big-dump [WORD]: only what has this word in its name */
+static unsigned
+count(const json_t *list, const char *kind)
+{
+    json_t *object;
+    unsigned n = 0;
+    gsize i;
+
+    json_array_foreach(json_object_get(list, "items"), i, object)
+        n += g_strcmp0(json_string_value(json_object_get(object, "kind")), kind) == 0;
+    return n;
+}
+
+/* test-big-dump [WORD]: only what has this word in its name. KEEP=1 in the environment keeps the
+ * dump. */
 int
 main(int argc, char **argv)
 {
@@ -158,6 +171,10 @@ main(int argc, char **argv)
     json_t *action;
     gsize i;
 
+    g_assert_cmpuint(count(dump, "Node"), ==, 24);
+    g_assert_cmpuint(count(dump, "PersistentVolumeClaim"), ==, 220);
+    g_assert_cmpuint(count(dump, "StatefulSet"), ==, 3);
+    g_assert_cmpuint(count(dump, "ControllerRevision"), ==, 0);
     g_assert(json_dump_file(dump, objects_file, JSON_INDENT(4)) == 0);
     gboolean good = check(folder, file, nothing);
     json_array_foreach(actions, i, action)

@@ -16,7 +16,8 @@
  * - a call whose answer came, but was not written yet: it is made again.
  *
  *   test-round-trip [--seed N] [--instants M] [-v] [SCENARIO...]    default: the table, one instant
- */
+ *
+ * KEEP=1 in the environment keeps each second scenario with its dump. */
 
 /* Scenarios in scenarios/. */
 static const struct {
@@ -233,8 +234,6 @@ compare_tables(const Stories *stories,
                 a == NULL   ? ": only in the rest"
                 : b == NULL ? ": only in the original"
                             : "");
-        if (g_getenv("FULL"))
-            g_print(" A:\n%s B:\n%s", a ? a : "", b ? b : "");
         print_lines("-", a, b);
         print_lines("+", b, a);
     }

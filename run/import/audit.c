@@ -215,8 +215,10 @@ take_event(Reader *self, Parsed *parsed)
 
 /* ---- Lines ---- */
 
+/* Of a single event, or of one in a list, which has the kind and version for all of its items.
+ * @list: NULL: it is in none */
 static void
-take_value(Reader *self, JsonPart text)
+take_value(Reader *self, JsonPart text, const Parsed *list)
 {
     Parsed parsed = {0};
     JsonPart item;
@@ -226,13 +228,14 @@ take_value(Reader *self, JsonPart text)
         skip(self, *text.at == '{' ? AUDIT_SKIP_TRUNCATED : AUDIT_SKIP_BROKEN);
         return;
     }
-    if (!g_str_has_prefix(parsed.version.at, "audit.k8s.io/")) {
+    gboolean is_bare = list != NULL && parsed.kind.length == 0 && parsed.version.length == 0;
+    if (!g_str_has_prefix((is_bare ? list : &parsed)->version.at, "audit.k8s.io/")) {
         skip(self, AUDIT_SKIP_FOREIGN);
-    } else if (is_text(parsed.kind, "EventList")) {
+    } else if (is_text(parsed.kind, "EventList") && list == NULL) {
         if (json_walk_begin(&walk, json_part_get(text, "items")))
             while (json_walk_next(&walk, NULL, &item))
-                take_value(self, item);
-    } else if (!is_text(parsed.kind, "Event")) {
+                take_value(self, item, &parsed);
+    } else if (!is_bare && !is_text(parsed.kind, "Event")) {
         skip(self, AUDIT_SKIP_FOREIGN);
     } else {
         if (!read_parts(parsed.user, user_fields, G_N_ELEMENTS(user_fields), &parsed) ||
@@ -254,7 +257,7 @@ take_line(Reader *self, const char *line, gsize length)
     if (length == 0)
         return;
     if (*line == '{') {
-        take_value(self, (JsonPart){line, length});
+        take_value(self, (JsonPart){line, length}, NULL);
         return;
     }
     skip(self, AUDIT_SKIP_BROKEN);

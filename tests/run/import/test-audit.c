@@ -118,6 +118,13 @@ senders_are_told_by_user_and_agent(void **state)
     "\"pods\",\"namespace\":\"n\",\"name\":\"p\"},\"responseStatus\":{\"code\":200},"              \
     "\"requestReceivedTimestamp\":\"2026-11-22T15:00:" time                                        \
     "Z\",\"stageTimestamp\":\"2026-11-22T15:00:" time "Z\"" more "}"
+#define BARE(id)                                                                                   \
+    "{\"auditID\":\"" id                                                                           \
+    "\",\"stage\":\"ResponseComplete\",\"verb\":\"get\",\"objectRef\":{\"name\":"                  \
+    "\"p\"},\"responseStatus\":{\"code\":200},\"requestReceivedTimestamp\":\"2026-11-22T15:00:"    \
+    "01Z\"}"
+#define LIST(items)                                                                                \
+    "{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"items\":[" items "]}"
 #define DONE(id, time) EVENT(id, "ResponseComplete", "get", time, "")
 
 typedef struct {
@@ -143,9 +150,10 @@ static const LineCase lines[] = {
     {"other JSON",           DONE("1", "01") "\n{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}\n",  1, AUDIT_SKIP_FOREIGN,    1, 0},
     {"no time",              DONE("1", "01") "\n" DONE("2", "zz") "\n",                       1, AUDIT_SKIP_INCOMPLETE, 1, 0},
     {"clock runs back",      DONE("1", "09") "\n" DONE("2", "01") "\n" DONE("3", "10"),       3, -1,                    0, 1},
-    {"a list in a line",
-     "{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"items\":[" DONE("1", "01") "," DONE("2", "02") "]}",
-     2, -1, 0, 0},
+    {"a list in a line",     LIST(DONE("1", "01") "," DONE("2", "02")),                       2, -1,                    0, 0},
+    {"a webhook's list",     LIST(BARE("1") "," BARE("2")),                                   2, -1,                    0, 0},
+    {"a list in a list",     LIST(LIST(DONE("1", "01")) "," DONE("2", "02")),                 1, AUDIT_SKIP_FOREIGN,    1, 0},
+    {"no list around it",    BARE("1") "\n" DONE("2", "02"),                                  1, AUDIT_SKIP_FOREIGN,    1, 0},
     {"a list over lines",
      "{\n\"kind\":\"EventList\",\n\"apiVersion\":\"audit.k8s.io/v1\",\n\"items\":[\n" DONE("1", "01") ",\n" DONE("2", "02") "\n]}\n",
      2, -1, 0, 0},

@@ -63,7 +63,7 @@ add_outage(json_t *faults, const Write *write, const ProcessSeen *seen, SimTime 
     SimTime last, next, from = write->at - SILENCE_UNTIL_NOT_READY;
 
     find_silence(seen, write->at, &last, &next);
-    from = MAX(from, last);
+    from = MAX(MAX(from, last), start);
     g_autofree char *evidence = g_strdup_printf(
         "the node was NotReady at %.1f s; its kubelet's last request before was at %.1f s",
         seconds(write->at, start), last == TIME_UNSET ? 0 : seconds(last, start));
@@ -136,7 +136,8 @@ outage_ends(const GPtrArray *not_ready, const ProcessSeen *seen)
         if (g_strcmp0(write->name, seen->node) != 0)
             continue;
         find_silence(seen, write->at, &last, &next);
-        g_array_append_val(ends, next);
+        if (next != TIME_UNSET)
+            g_array_append_val(ends, next);
     }
     return ends;
 }

@@ -161,8 +161,9 @@ see_deletion(Reading *self, const json_t *metadata)
 
     if (text == NULL || !api_time_parse(text, &time))
         return;
-    time -=
-        SIM_SECOND * json_integer_value(json_object_get(metadata, "deletionGracePeriodSeconds"));
+    json_int_t grace_s =
+        json_integer_value(json_object_get(metadata, "deletionGracePeriodSeconds"));
+    time = sim_time_add(time, -SIM_SECOND * CLAMP(grace_s, 0, G_MAXINT32));
     see_instant(self, api_time_format(time, FALSE, buffer), time);
 }
 
@@ -233,7 +234,8 @@ leave_out_kind(Reading *self, const json_t *object)
     if (g_strv_contains(makers, kind))
         reason = g_strdup_printf("%s, which is not modelled: it makes no further pods", kind);
     else if (kind_find(NULL, kind, &same))
-        reason = g_strdup_printf("%s of %s, a version that no model knows", kind, version);
+        reason = g_strdup_printf("%s of %s, a version that no model knows", kind,
+                                 version != NULL ? version : "no apiVersion");
     else if (dot != NULL && strstr(dot, ".k8s.io/") == NULL)
         reason = g_strdup("Custom resources, which no model reads");
     else
@@ -319,7 +321,7 @@ take_items(Reading *self, const json_t *list, unsigned line, GError **error)
 
 /* Takes the items before, whose kind only their list has: `kubectl get --raw` prints it so. */
 static gboolean
-end_list(Reading *self, const json_t *list, unsigned line, GError **error)
+end_list(Reading *self, const json_t *list, GError **error)
 {
     const char *kind = dump_kind(list);
     g_autofree char *of =
@@ -340,7 +342,6 @@ end_list(Reading *self, const json_t *list, unsigned line, GError **error)
     }
     g_ptr_array_set_size(self->bare, 0);
     g_array_set_size(self->bare_lines, 0);
-    (void)line;
     return TRUE;
 }
 
@@ -361,7 +362,7 @@ take(Reading *self, json_t *value, unsigned line, GError **error)
     if (kind == NULL)
         return fail(self, line, "has no kind: not an object of Kubernetes", error);
     if (g_str_has_suffix(kind, "List") && json_is_array(json_object_get(object, "items")))
-        return take_items(self, object, line, error) && end_list(self, object, line, error);
+        return take_items(self, object, line, error) && end_list(self, object, error);
     if (dump_meta(object, "name") == NULL)
         return fail(self, line, "the object has no metadata.name", error);
     take_object(self, json_incref(object), line);
@@ -377,7 +378,8 @@ take_item(void *data, json_t *value, unsigned line, GError **error)
 static gboolean
 take_list_end(void *data, const json_t *list, unsigned line, GError **error)
 {
-    return end_list(data, list, line, error);
+    (void)line;
+    return end_list(data, list, error);
 }
 
 /* ---- Files ---- */
@@ -417,7 +419,7 @@ read_yaml(Reading *self, const GString *text, GError **error)
             if (!take(self, json_incref(json_array_get(items, j)), at.line, error))
                 return FALSE;
         }
-        if (!end_list(self, document, at.line, error))
+        if (!end_list(self, document, error))
             return FALSE;
     }
     return TRUE;

@@ -18,10 +18,9 @@ is_time_key(const char *key)
 static SimTime
 grace_in(const json_t *object, const char *key)
 {
-    return strcmp(key, "deletionTimestamp") == 0
-               ? json_integer_value(json_object_get(object, "deletionGracePeriodSeconds")) *
-                     SIM_SECOND
-               : 0;
+    json_int_t grace_s = json_integer_value(json_object_get(object, "deletionGracePeriodSeconds"));
+
+    return strcmp(key, "deletionTimestamp") == 0 ? CLAMP(grace_s, 0, G_MAXINT32) * SIM_SECOND : 0;
 }
 
 static void
@@ -41,7 +40,7 @@ find_newest(const json_t *value, SimTime *newest)
         if (!json_is_string(member))
             find_newest(member, newest);
         else if (is_time_key(key) && api_time_parse(json_string_value(member), &time))
-            *newest = MAX(*newest, time - grace_in(value, key));
+            *newest = MAX(*newest, sim_time_add(time, -grace_in(value, key)));
     }
 }
 

@@ -81,6 +81,9 @@ multiply(const GPtrArray *places, const char *key, const StringList *values)
     return products;
 }
 
+/* A volume has a few places. A key that would make more is left: it could make millions. */
+#define PLACES_MAX 1000
+
 /* Adds the places of one term; other labels than the driver's say nothing about the back end. */
 static void
 add_places(const Run *self,
@@ -94,8 +97,8 @@ add_places(const Run *self,
     g_ptr_array_add(of_term, NULL);
     for (unsigned i = 0; labels != NULL && i < labels->n_requirements; i++) {
         const SelectRequirement *needs = &labels->requirements[i];
-        if (needs->operator!= SELECT_IN ||
-            needs->values == NULL || !is_topology_key(self, driver, needs->key))
+        if (needs->operator!= SELECT_IN || needs->values == NULL || of_term->len *
+            needs->values->n_items> PLACES_MAX || !is_topology_key(self, driver, needs->key))
             continue;
         GPtrArray *products = multiply(of_term, needs->key, needs->values);
         g_ptr_array_unref(of_term);

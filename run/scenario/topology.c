@@ -236,29 +236,22 @@ take_keys(Loader *self, const ScenarioDriver *driver, TopologyFields *topology)
         topology->keys[topology->n++] = (ScenarioTopologyKey){.key = all->pdata[i]};
 }
 
-/* The limit of most machines. Nodes that differ have their own. @count: -1: none */
+/* The limit of the first CSINode is that of nodes that join later; the others have their own. */
 static void
-take_limit(DriverFields *fields, int count)
-{
-    unsigned limit = (unsigned)MAX(count, 0);
-
-    if (fields->attach_limit_reported > 0)
-        fields->attach_limit_reported = limit;
-    else
-        fields->attach_limit = limit;
-}
-
-static void
-take_limits(Loader *self, const ScenarioDriver *driver, DriverFields *fields)
+take_limit(Loader *self, const ScenarioDriver *driver, DriverFields *fields)
 {
     for (unsigned i = 0; i < self->manifests->len; i++) {
         const Object *object = initial_object(self, i, KIND_CSI_NODE);
         const ScenarioNodeInfo *info =
             object == NULL ? NULL : g_hash_table_lookup(driver->node_infos, object_name(object));
-        if (info != NULL) {
-            take_limit(fields, info->limit);
-            return;
-        }
+        if (info == NULL)
+            continue;
+        unsigned limit = (unsigned)MAX(info->limit, 0); /* -1: none */
+        if (fields->attach_limit_reported > 0)
+            fields->attach_limit_reported = limit;
+        else
+            fields->attach_limit = limit;
+        return;
     }
 }
 
@@ -360,7 +353,7 @@ loader_build_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver
             if (some_node_has(self, topology->keys[i].key))
                 topology->keys[i].label = (char *)label_of_key(self, topology->keys[i].key);
     if (driver->node_infos != NULL && !driver->says_limit)
-        take_limits(self, driver, fields);
+        take_limit(self, driver, fields);
     if (is_said(fields, "nodePlugin"))
         driver->absent_on = NULL;
     driver->topology = topology->keys;

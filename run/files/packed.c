@@ -15,11 +15,6 @@ struct PackedFile {
     int fd;
     struct archive *archive;
     gboolean is_empty; /* libarchive finds no entry in a file without a byte */
-    /* Of packed_file_line(): */
-    const char *rest; /* borrowed from the archive */
-    gsize n_rest;
-    GString *line; /* of two blocks or more */
-    guint64 n_lines;
 };
 
 static gboolean
@@ -38,8 +33,8 @@ fail_reading(PackedFile *self, GError **error)
 
     if (why == NULL)
         why = "cannot be read";
-    if (code > 0) /* of the system; else of libarchive */
-        return fail(self->path, code, why, error);
+    if (code == EISDIR || code == EIO || code == EACCES) /* of the system; else of libarchive */
+        return fail(self->path, code, g_strerror(code), error);
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: damaged: %s", self->path, why);
     return FALSE;
 }
@@ -68,7 +63,6 @@ packed_file_open(const char *path, GError **error)
     g_autoptr(PackedFile) self = g_new0(PackedFile, 1);
 
     self->path = g_strdup(path);
-    self->line = g_string_new(NULL);
     self->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (self->fd < 0) {
         int code = errno;
@@ -87,7 +81,6 @@ packed_file_free(PackedFile *self)
         archive_read_free(self->archive);
     if (self->fd >= 0)
         close(self->fd);
-    g_string_free(self->line, TRUE);
     g_free(self->path);
     g_free(self);
 }
@@ -110,61 +103,6 @@ packed_file_next(PackedFile *self, const char **data, GError **error)
             return (gssize)n;
     }
     return 0;
-}
-
-/* Returns: FALSE: the line is too long */
-static gboolean
-keep(PackedFile *self, gsize n, gsize length_max)
-{
-    if (self->line->len + n > length_max)
-        return FALSE;
-    g_string_append_len(self->line, self->rest, (gssize)n);
-    return TRUE;
-}
-
-static int
-fail_long(PackedFile *self, gsize length_max, GError **error)
-{
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-                "%s:%" G_GUINT64_FORMAT ": the line is longer than %" G_GSIZE_FORMAT " bytes",
-                self->path, self->n_lines + 1, length_max);
-    return -1;
-}
-
-int
-packed_file_line(
-    PackedFile *self, const char **line, gsize *length, gsize length_max, GError **error)
-{
-    g_string_truncate(self->line, 0);
-    for (;;) {
-        const char *end = self->n_rest > 0 ? memchr(self->rest, '\n', self->n_rest) : NULL;
-        gsize n = end != NULL ? (gsize)(end - self->rest) : self->n_rest;
-        gboolean is_whole = end != NULL && self->line->len == 0 && n <= length_max;
-        if (!is_whole && !keep(self, n, length_max))
-            return fail_long(self, length_max, error);
-        *line = is_whole ? self->rest : self->line->str;
-        *length = is_whole ? n : self->line->len;
-        if (end != NULL) {
-            self->rest = end + 1;
-            self->n_rest -= n + 1;
-            self->n_lines++;
-            return 1;
-        }
-        gssize n_next = packed_file_next(self, &self->rest, error);
-        self->n_rest = n_next > 0 ? (gsize)n_next : 0;
-        if (n_next < 0)
-            return -1;
-        if (n_next == 0) {
-            self->n_lines += *length > 0;
-            return *length > 0 ? 1 : 0; /* the last line may lack its line feed */
-        }
-    }
-}
-
-guint64
-packed_file_n_lines(const PackedFile *self)
-{
-    return self->n_lines;
 }
 
 /* Returns: whether the file begins as a packed one; a pipe is not looked into */

@@ -25,18 +25,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PackedFile, packed_file_free)
  */
 gssize packed_file_next(PackedFile *self, const char **data, GError **error);
 
-/**
- * packed_file_line:
- * @line: (out) (borrowed): the next line without its line feed, until the next call; not terminated
- * @length_max: in bytes; a longer line is an error
- * Returns: 1; 0 at the end; -1 with @error, %G_FILE_ERROR with the path and, if it is too long, the
- * line's number. Not to be mixed with packed_file_next()
- */
-int packed_file_line(
-    PackedFile *self, const char **line, gsize *length, gsize length_max, GError **error);
-/* The number of lines that packed_file_line() has returned. */
-guint64 packed_file_n_lines(const PackedFile *self);
-
 /* The same as g_file_get_contents(). */
 gboolean packed_get_contents(const char *path, char **contents, gsize *length, GError **error);
 /* Packs @text with xz, at level 1: half the time of level 3, a tenth more bytes. (owned) */

@@ -309,6 +309,64 @@ is_kept(const char *member, const json_t *value)
            is_in(kept_members, G_N_ELEMENTS(kept_members), member);
 }
 
+/* Keys of labels that are Kubernetes' own, up to a last part that is not, and names of resources
+ * with a class before or a vendor's domain in them. */
+static void
+put_key(Anonymizer *self, GString *out, const char *key)
+{
+    static const char role[] = "node-role.kubernetes.io/",
+                      class[] = ".storageclass.storage.k8s.io/";
+    static const char *const roles[] = {"control-plane", "master", "worker", ""};
+    const char *of_class = strstr(key, class), *rest = key + strlen(role);
+
+    if (of_class != NULL) {
+        g_autofree char *name = g_strndup(key, (gsize)(of_class - key));
+        put_text(self, out, name, FALSE);
+        g_string_append(out, of_class);
+    } else if (g_str_has_prefix(key, role) && !is_in(roles, G_N_ELEMENTS(roles), rest)) {
+        g_string_append(out, role);
+        put_text(self, out, rest, FALSE);
+    } else if (is_known_key(key)) {
+        g_string_append(out, key);
+    } else {
+        put_text(self, out, key, FALSE);
+    }
+}
+
+/* A member that is kept. Resources may be a vendor's: "example.com/gpu". */
+static json_t *
+replace_keys(Anonymizer *self, const json_t *value)
+{
+    json_t *copy, *member;
+    const char *key;
+
+    if (!json_is_object(value))
+        return json_deep_copy(value);
+    copy = json_object();
+    json_object_foreach((json_t *)value, key, member) {
+        const char *slash = strchr(key, '/');
+        g_autoptr(GString) name = g_string_new(NULL);
+        if (slash != NULL && memchr(key, '.', (gsize)(slash - key)) != NULL)
+            put_key(self, name, key);
+        else
+            g_string_append(name, key);
+        json_object_set_new(copy, name->str, json_deep_copy(member));
+    }
+    return copy;
+}
+
+/* Whether an object is, or refers to, a custom resource: its kind may tell whose it is. */
+static gboolean
+refers_to_custom(const json_t *object)
+{
+    const char *group = json_string_value(json_object_get(object, "apiVersion"));
+
+    if (group == NULL)
+        group = json_string_value(json_object_get(object, "apiGroup"));
+    const char *dot = group == NULL ? NULL : strchr(group, '.');
+    return dot != NULL && strstr(dot, ".k8s.io") == NULL && !g_str_has_prefix(group, "kvolsim.io/");
+}
+
 static json_t *replace(Anonymizer *self, const json_t *value, const char *member, gboolean is_map);
 
 static json_t *
@@ -328,9 +386,10 @@ replace_text(Anonymizer *self, const char *text, const char *member)
         return json_string(known);
     }
     /* A finalizer, or the key of an expression; a volume's name has more slashes. */
-    if (is_known_key(text) && strchr(text, '/') == strrchr(text, '/'))
-        return json_string(text);
-    put_text(self, out, text, FALSE);
+    if (strchr(text, '/') == strrchr(text, '/'))
+        put_key(self, out, text);
+    else
+        put_text(self, out, text, FALSE);
     return json_string(out->str);
 }
 
@@ -360,23 +419,26 @@ replace_comment(Anonymizer *self, const json_t *comment)
 static json_t *
 replace_object(Anonymizer *self, const json_t *object, gboolean is_map)
 {
+    gboolean is_custom = !is_map && refers_to_custom(object);
     json_t *copy = json_object(), *value;
     const char *key;
 
     json_object_foreach((json_t *)object, key, value) {
+        gboolean tells_kind = strcmp(key, "kind") == 0 || strcmp(key, "apiVersion") == 0;
         g_autoptr(GString) name = g_string_new(NULL);
-        if (!is_map || is_known_key(key))
-            g_string_append(name, key);
+        if (is_map)
+            put_key(self, name, key);
         else
-            put_text(self, name, key, FALSE);
+            g_string_append(name, key);
         if (key[0] == '#') {
             json_object_set_new(copy, key, replace_comment(self, value));
             continue;
         }
-        json_object_set_new(copy, name->str,
-                            g_str_has_prefix(key, "kvolsim.io/")
-                                ? json_deep_copy(value)
-                                : replace(self, value, key, is_map));
+        json_object_set_new(
+            copy, name->str,
+            g_str_has_prefix(key, "kvolsim.io/")
+                ? json_deep_copy(value)
+                : replace(self, value, tells_kind && is_custom ? NULL : key, is_map));
     }
     return copy;
 }
@@ -388,7 +450,7 @@ replace(Anonymizer *self, const json_t *value, const char *member, gboolean is_m
     gsize i;
 
     if (member != NULL && !is_map && is_kept(member, value))
-        return json_deep_copy(value);
+        return replace_keys(self, value);
     if (json_is_string(value))
         return replace_text(self, json_string_value(value), is_map ? NULL : member);
     if (json_is_object(value))

@@ -93,7 +93,8 @@ static gboolean
 annotation_is_kept(const char *key)
 {
     static const char *const told[] = {"kubectl.kubernetes.io/last-applied-configuration",
-                                       "kubernetes.io/change-cause", NULL};
+                                       "kubernetes.io/change-cause", "kubernetes.io/description",
+                                       NULL};
     static const char *const domains[] = {"kubernetes.io", "k8s.io", "kvolsim.io", NULL};
     const char *slash = strchr(key, '/');
     g_autofree char *domain = slash != NULL ? g_strndup(key, (gsize)(slash - key)) : g_strdup(key);

@@ -38,10 +38,11 @@ object_text(const RecordedObject *object)
 {
     return object->kind == RECORDED_ATTACHMENT
                ? g_strdup_printf("%s on %s", object->claim != NULL ? object->claim : object->name,
-                                 object->node)
+                                 object->node != NULL ? object->node : "a node")
            : object->kind == RECORDED_VOLUME && object->claim != NULL
                ? g_strdup_printf("volume of %s", object->claim)
-               : g_strdup_printf("%s/%s", object->namespace, object->name);
+           : object->namespace == NULL ? g_strdup(object->name)
+                                       : g_strdup_printf("%s/%s", object->namespace, object->name);
 }
 
 /* ---- For people ---- */
@@ -241,8 +242,10 @@ append_verdict(const Replay *self, GString *text)
     }
     g_string_append_printf(
         text,
-        "\nOf %u stages, p50 and p90 of %u are within the range of %u simulation%s, of %u more "
-        "within a ratio of %g, of %u not;\n%u have fewer than %u objects and are not judged.\n",
+        "\nOf %u stages, p50 and p90 of %u are within the range of %u simulation%s, of %u near it "
+        "(within a ratio of %g,\nor of what chance makes of so few objects), of %u not; %u have "
+        "fewer "
+        "than %u objects and are not judged.\n",
         n[0] + n[1] + n[2] + n[3], n[REPLAY_WITHIN], options->replications,
         options->replications == 1 ? "" : "s", n[REPLAY_NEAR], options->tolerance,
         n[REPLAY_DIFFERS], n[REPLAY_FEW], REPLAY_SAMPLES_MIN);

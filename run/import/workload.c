@@ -415,7 +415,7 @@ add_removed(json_t *patch, const json_t *before, const json_t *now)
 static json_t *
 patch_from_update(Workload *self, const Write *write, const json_t *now)
 {
-    json_t *patch = json_pack("{s:{}, s:O?}", "metadata", "spec", json_object_get(now, "spec"));
+    json_t *patch = json_pack("{s:{}}", "metadata");
     json_t *metadata = json_object_get(patch, "metadata");
     const json_t *before = dump_find(self->first, write->kind->kind, write->namespace, write->name);
     static const char *const maps[] = {"labels", "annotations"};
@@ -426,7 +426,9 @@ patch_from_update(Workload *self, const Write *write, const json_t *now)
         add_removed(changed, json_object_get(json_object_get(before, "metadata"), maps[i]), map);
         json_object_set_new(metadata, maps[i], changed);
     }
-    json_t *spec = json_deep_copy(json_object_get(patch, "spec"));
+    if (json_object_get(now, "spec") == NULL) /* not all kinds have one */
+        return patch;
+    json_t *spec = json_deep_copy(json_object_get(now, "spec"));
     add_removed(spec, json_object_get(before, "spec"), json_object_get(now, "spec"));
     json_object_set_new(patch, "spec", spec);
     return patch;

@@ -66,6 +66,8 @@ value_json(const ProcessClass *class, const ProcessFlag *flag, const char *text)
     g_assert_not_reached();
 }
 
+#define VALUE_BYTES_MAX 4096 /* of a flag; variables in variables could make it endless */
+
 /* "$(TIMEOUT)" is the container's variable of that name. (owned): NULL: its value is not in the
  * manifest */
 static char *
@@ -79,7 +81,7 @@ expand(const json_t *container, const char *text)
         const char *name = json_string_value(json_object_get(variable, "name"));
         const char *value = json_string_value(json_object_get(variable, "value"));
         g_autofree char *reference = g_strdup_printf("$(%s)", name != NULL ? name : "");
-        if (value != NULL)
+        if (value != NULL && expanded->len + strlen(value) <= VALUE_BYTES_MAX)
             g_string_replace(expanded, reference, value, 0);
     }
     return strstr(expanded->str, "$(") != NULL ? NULL

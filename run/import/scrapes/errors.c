@@ -14,6 +14,7 @@
 /* A call is tried again after 1 s at the earliest (the sidecars' --retry-interval-start): what took
  * so much longer than the usual call has failed at least once. */
 #define RETRY_S 1.0
+#define USUAL_S_MAX 1e6 /* no call takes longer; a broken sum may say so */
 /* How long before the first failure the errors began, at most, if nothing tells. */
 #define LEAD (10 * SIM_SECOND)
 
@@ -33,17 +34,18 @@ add_span(GArray *spans, SimTime start, SimTime end)
         g_array_append_val(spans, span);
 }
 
-static const RecordedObject *
-find_object(const Recorded *recorded, RecordedKind kind, const char *name)
+/* Returns: (owned): name -> RecordedObject (borrowed), of volumes */
+static GHashTable *
+volumes_of(const GPtrArray *objects)
 {
-    const GPtrArray *objects = recorded_objects(recorded);
+    GHashTable *volumes = g_hash_table_new(g_str_hash, g_str_equal);
 
-    for (unsigned i = 0; name != NULL && i < objects->len; i++) {
+    for (unsigned i = 0; i < objects->len; i++) {
         const RecordedObject *object = objects->pdata[i];
-        if (object->kind == (int)kind && strcmp(object->name, name) == 0)
-            return object;
+        if (object->kind == RECORDED_VOLUME)
+            g_hash_table_insert(volumes, (char *)object->name, (void *)object);
     }
-    return NULL;
+    return volumes;
 }
 
 /* Spans of the driver's calls; a call whose driver is not known counts, too. */
@@ -52,10 +54,12 @@ find_spans(const Recorded *recorded, const char *driver, CsiLatency kind)
 {
     GArray *spans = g_array_new(FALSE, FALSE, sizeof(Span));
     const GPtrArray *objects = recorded_objects(recorded);
+    g_autoptr(GHashTable) volumes = volumes_of(objects);
 
     for (unsigned i = 0; i < objects->len; i++) {
         const RecordedObject *object = objects->pdata[i];
-        const RecordedObject *volume = find_object(recorded, RECORDED_VOLUME, object->volume);
+        const RecordedObject *volume =
+            object->volume != NULL ? g_hash_table_lookup(volumes, object->volume) : NULL;
         if (volume != NULL && volume->driver != NULL && strcmp(volume->driver, driver) != 0)
             continue;
         if (kind == (CsiLatency)CSI_CREATE_VOLUME && object->kind == RECORDED_CLAIM)
@@ -252,7 +256,7 @@ usual_latency(const Scrapes *scrapes, const ScrapedCalls *failed)
     const ScrapedCalls *calls = good != NULL && scraped_count(good) > 0 ? good : failed;
     double mean = calls->sum / MAX(scraped_count(calls), 1);
 
-    return (SimTime)(mean * SIM_SECOND);
+    return (SimTime)(MIN(mean, USUAL_S_MAX) * SIM_SECOND);
 }
 
 static void

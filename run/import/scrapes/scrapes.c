@@ -4,6 +4,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,10 @@
 #include "models/api/field.h"
 #include "scrapes-private.h"
 
-#define BLOCK_BYTES (64 * 1024) /* of one read */
+#define BLOCK_BYTES (64 * 1024)             /* of one read */
+#define SCRAPE_BYTES_MAX ((gsize)256 << 20) /* of one scrape: the largest API servers have 50 MB   \
+                                             */
+#define UNIX_S_MAX 4e9                      /* of times; later ones are broken */
 /* The start of a process is computed from the boot time, in whole seconds, which the clock's
  * adjustment can move. */
 #define START_TOLERANCE_S 2.0
@@ -135,7 +139,7 @@ see_sample(const MetricSample *sample, void *data)
     if (storage_sample_of(sample, &storage))
         return add_calls(scrape, &storage, sample->value);
     if (strcmp(sample->name, "process_start_time_seconds") == 0)
-        scrape->started_s = sample->value;
+        scrape->started_s = CLAMP(sample->value, 0, UNIX_S_MAX);
     else if (strcmp(sample->name, "process_cpu_seconds_total") == 0)
         scrape->processor = sample->value;
     else if (strcmp(sample->name, "kubelet_node_name") == 0 && scrape->node == NULL)
@@ -198,7 +202,8 @@ read_scrape(GPtrArray *scrapes,
         !check_calls(scrape, error))
         return FALSE;
     /* A file that is older than the process was not written by the scrape. */
-    scrape->time = changed_s > 0 && (double)changed_s + START_TOLERANCE_S >= scrape->started_s
+    scrape->time = changed_s > 0 && (double)changed_s < UNIX_S_MAX &&
+                           (double)changed_s + START_TOLERANCE_S >= scrape->started_s
                        ? (changed_s - API_EPOCH_S) * SIM_SECOND
                        : TIME_UNSET;
     return TRUE;
@@ -212,8 +217,13 @@ read_entry(struct archive *archive, gsize *length)
     char block[BLOCK_BYTES];
     la_ssize_t n;
 
-    while ((n = archive_read_data(archive, block, sizeof block)) > 0)
+    while ((n = archive_read_data(archive, block, sizeof block)) > 0) {
         g_string_append_len(text, block, n);
+        if (text->len <= SCRAPE_BYTES_MAX)
+            continue;
+        archive_set_error(archive, EFBIG, "a scrape of more than 256 MiB");
+        return NULL;
+    }
     *length = text->len;
     return n < 0 ? NULL : g_string_free(g_steal_pointer(&text), FALSE);
 }
@@ -251,7 +261,9 @@ read_file(GPtrArray *scrapes, const char *file, GError **error)
     struct archive *archive = archive_read_new();
     g_autoptr(GError) why = NULL;
 
-    archive_read_support_filter_all(archive);
+    archive_read_support_filter_gzip(archive);
+    archive_read_support_filter_xz(archive);
+    archive_read_support_filter_zstd(archive);
     archive_read_support_format_tar(archive);
     archive_read_support_format_raw(archive);
     archive_read_support_format_empty(archive);

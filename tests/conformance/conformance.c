@@ -2,6 +2,7 @@
 #include "tests/conformance/engine.h"
 
 #include "models/api/fields.h"
+#include "tests/lib/spoil.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,6 @@
 #define SUITE(name) &name##_suite,
 static const Suite *const suites[] = {
 #include "tests/conformance/suites.h"
-#include "tests/lib/spoil.h"
 };
 #undef SUITE
 

@@ -134,13 +134,6 @@ read_parts(JsonPart object, const PartField *fields, unsigned n_fields, Parsed *
 }
 
 static gboolean
-is_text(JsonPart part, const char *text)
-{
-    return part.length == strlen(text) &&
-           (part.length == 0 || memcmp(part.at, text, part.length) == 0);
-}
-
-static gboolean
 read_time(JsonPart part, SimTime *time)
 {
     char text[64];
@@ -182,11 +175,11 @@ static void
 take_event(Reader *self, Parsed *parsed)
 {
     AuditEvent *event = &parsed->event;
-    gboolean is_watch = is_text(event->verb, "watch");
+    gboolean is_watch = json_part_equals(event->verb, "watch");
     gint64 code = 0;
 
     self->n_events++;
-    if (is_text(parsed->stage, "RequestReceived")) {
+    if (json_part_equals(parsed->stage, "RequestReceived")) {
         skip(self, AUDIT_SKIP_RECEIVED);
         return;
     }
@@ -231,11 +224,11 @@ take_value(Reader *self, JsonPart text, const Parsed *list)
     gboolean is_bare = list != NULL && parsed.kind.length == 0 && parsed.version.length == 0;
     if (!g_str_has_prefix((is_bare ? list : &parsed)->version.at, "audit.k8s.io/")) {
         skip(self, AUDIT_SKIP_FOREIGN);
-    } else if (is_text(parsed.kind, "EventList") && list == NULL) {
+    } else if (json_part_equals(parsed.kind, "EventList") && list == NULL) {
         if (json_walk_begin(&walk, json_part_get(text, "items")))
             while (json_walk_next(&walk, NULL, &item))
                 take_value(self, item, &parsed);
-    } else if (!is_bare && !is_text(parsed.kind, "Event")) {
+    } else if (!is_bare && !json_part_equals(parsed.kind, "Event")) {
         skip(self, AUDIT_SKIP_FOREIGN);
     } else {
         if (!read_parts(parsed.user, user_fields, G_N_ELEMENTS(user_fields), &parsed) ||

@@ -130,10 +130,11 @@ json_walk_next(JsonWalk *self, JsonPart *key, JsonPart *value)
     return TRUE;
 }
 
-static gboolean
-is_text(JsonPart part, const char *text)
+gboolean
+json_part_equals(JsonPart inside, const char *text)
 {
-    return part.length == strlen(text) && memcmp(part.at, text, part.length) == 0;
+    return inside.length == strlen(text) &&
+           (inside.length == 0 || memcmp(inside.at, text, inside.length) == 0);
 }
 
 JsonPart
@@ -144,7 +145,7 @@ json_part_get(JsonPart object, const char *key)
 
     if (json_walk_begin(&walk, object) && walk.close == '}')
         while (json_walk_next(&walk, &name, &value))
-            if (is_text(name, key))
+            if (json_part_equals(name, key))
                 return value;
     return (JsonPart){NULL, 0};
 }
@@ -175,7 +176,7 @@ json_part_is(JsonPart value, const char *text)
 {
     JsonPart inside = json_part_string(value);
 
-    return inside.at != NULL && is_text(inside, text);
+    return inside.at != NULL && json_part_equals(inside, text);
 }
 
 gboolean

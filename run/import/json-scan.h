@@ -35,6 +35,8 @@ JsonPart json_part_get(JsonPart object, const char *key);
 JsonPart json_part_path(JsonPart object, ...) G_GNUC_NULL_TERMINATED;
 /* The inside of a string as it stands in the text, with its escapes; none if it is no string. */
 JsonPart json_part_string(JsonPart value);
+/* Whether the inside of a string is @text. */
+gboolean json_part_equals(JsonPart inside, const char *text);
 /* Whether a string is @text. */
 gboolean json_part_is(JsonPart value, const char *text);
 /* Returns: FALSE: it is no whole number */

@@ -386,16 +386,6 @@ recorded_add(Recorded *self, RecordedKind kind, const char *namespace, const cha
 }
 
 void
-recorded_set_claims(Recorded *self, RecordedObject *object, const char *const *claims)
-{
-    unsigned n = g_strv_length((char **)claims);
-
-    object->claims = schema_alloc(&self->memory, (n + 1) * sizeof *object->claims);
-    for (unsigned i = 0; i < n; i++)
-        object->claims[i] = recorded_text(self, claims[i]);
-}
-
-void
 recorded_see(RecordedObject *object, RecordedTime time, SimTime at)
 {
     if (object->at[time] == TIME_UNSET)

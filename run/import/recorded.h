@@ -95,8 +95,6 @@ const char **recorded_texts(Recorded *self, const char *const *texts, unsigned n
 /* Appends an object without times. @namespace: nullable. Returns: (borrowed): to be filled in */
 RecordedObject *
 recorded_add(Recorded *self, RecordedKind kind, const char *namespace, const char *name);
-/* Sets the names of a pod's claims: NULL at the end; copied. */
-void recorded_set_claims(Recorded *self, RecordedObject *object, const char *const *claims);
 /* Sets a time unless an earlier write set it. */
 void recorded_see(RecordedObject *object, RecordedTime time, SimTime at);
 /* Counts a request. */

@@ -106,7 +106,7 @@ take_links(Recording *self, Live *live, const BodyFacts *body, const char **clai
     if (object->kind == RECORDED_POD && body->owner != NULL && object->workload == NULL)
         object->workload = top_controller(self, object->namespace, body->owner);
     if (claims != NULL && object->claims == NULL)
-        recorded_set_claims(self->recorded, object, claims);
+        object->claims = recorded_texts(self->recorded, claims, g_strv_length((char **)claims));
     if (body->requested_bytes >= 0)
         live->requested = body->requested_bytes;
     if (body->capacity_bytes >= 0)

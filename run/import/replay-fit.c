@@ -9,8 +9,8 @@
 #include "run/measure/fit.h"
 #include "yaml-print.h"
 
-#define ROUNDS                                                                                     \
-    2 /* of medians, before and after the spread: a third changes little, also with queues */
+/* Of medians, before and after the spread: a third changes little, also with queues. */
+#define ROUNDS 2
 #define SAMPLES_MIN 3         /* of one half */
 #define SPREAD_SAMPLES_MIN 20 /* ... for a spread */
 /* Retries, polls and queues make the slower objects of a stage slow; a call's own time shows in the
@@ -43,20 +43,34 @@ static const struct {
     {REPLAY_DELETE,     CSI_DELETE_VOLUME              },
 };
 
+typedef enum {
+    FIT_TRAINING,
+    FIT_TEST,
+    N_FIT_HALVES,
+} FitHalf;
+
+typedef struct {
+    const char *driver; /* the scenario's */
+    unsigned place;     /* ... in its list */
+    const char *method; /* "CreateVolume" */
+    ReplayStage stage;
+    gboolean is_fitted; /* FALSE: what the stage differs by may be chance; the latency stays */
+    double median_before, median; /* of the method, in seconds */
+    double sigma;                 /* of its lognormal; 0: constant */
+    unsigned n[N_FIT_HALVES];     /* objects that both sides have */
+    /* p50 and p90 of their stages: recorded, simulated before, simulated after */
+    double recorded[N_FIT_HALVES][2], before[N_FIT_HALVES][2], after[N_FIT_HALVES][2];
+} FitRow;
+
 struct ReplayFit {
     ReplayOptions options;
     Scenario *scenario;
     const char *recording;
-    GArray *rows;     /* of ReplayFitRow */
-    GArray *places;   /* of Place, beside the rows */
+    GArray *rows;     /* of FitRow */
     GPtrArray *sets;  /* the user's, then the fitted ones, then NULL; (owned) */
     unsigned n_given; /* of them */
     Replay *replay;
 };
-
-typedef struct {
-    unsigned driver; /* in the scenario */
-} Place;
 
 static const char *
 method_name(const ScenarioDriver *driver, CsiMethod method)
@@ -116,7 +130,7 @@ compare_lots(const void *a, const void *b)
 }
 
 static gboolean
-is_of(const Replay *replay, const ReplayFitRow *row, const ReplayPair *pair)
+is_of(const Replay *replay, const FitRow *row, const ReplayPair *pair)
 {
     return pair->stage == row->stage &&
            g_strcmp0(replay_driver(replay, pair->object), row->driver) == 0;
@@ -124,7 +138,7 @@ is_of(const Replay *replay, const ReplayFitRow *row, const ReplayPair *pair)
 
 /* The lot in the middle: those below it, and itself, are the first half. */
 static uint64_t
-middle_lot(const Replay *replay, const ReplayFitRow *row)
+middle_lot(const Replay *replay, const FitRow *row)
 {
     const GArray *pairs = replay_pairs(replay);
     g_autoptr(GArray) lots = g_array_new(FALSE, FALSE, sizeof(uint64_t));
@@ -141,7 +155,7 @@ middle_lot(const Replay *replay, const ReplayFitRow *row)
 
 /* The stage of the objects of one half and driver that both sides have. */
 static Samples
-samples_new(const Replay *replay, const ReplayFitRow *row, ReplayHalf half)
+samples_new(const Replay *replay, const FitRow *row, FitHalf half)
 {
     const GArray *pairs = replay_all_pairs(replay);
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
@@ -185,8 +199,8 @@ static void
 note(ReplayFit *self, gboolean is_after)
 {
     for (unsigned i = 0; i < self->rows->len; i++) {
-        ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
-        for (ReplayHalf half = 0; half < N_FIT_HALVES; half++) {
+        FitRow *row = &g_array_index(self->rows, FitRow, i);
+        for (FitHalf half = 0; half < N_FIT_HALVES; half++) {
             g_auto(Samples) samples = samples_new(self->replay, row, half);
             row->n[half] = samples.of[0]->len;
             for (unsigned k = 0; k < 2; k++) {
@@ -202,7 +216,7 @@ note(ReplayFit *self, gboolean is_after)
 /* ---- Rounds ---- */
 
 static char *
-latency_text(const ReplayFitRow *row)
+latency_text(const FitRow *row)
 {
     char median[G_ASCII_DTOSTR_BUF_SIZE], sigma[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -218,12 +232,11 @@ make_sets(ReplayFit *self)
 {
     g_ptr_array_set_size(self->sets, (int)self->n_given);
     for (unsigned i = 0; i < self->rows->len; i++) {
-        const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
+        const FitRow *row = &g_array_index(self->rows, FitRow, i);
         g_autofree char *latency = latency_text(row);
         if (!row->is_fitted)
             continue;
-        g_ptr_array_add(self->sets, g_strdup_printf("spec.drivers[%u].latency.%s=%s",
-                                                    g_array_index(self->places, Place, i).driver,
+        g_ptr_array_add(self->sets, g_strdup_printf("spec.drivers[%u].latency.%s=%s", row->place,
                                                     row->method, latency));
     }
     g_ptr_array_add(self->sets, NULL);
@@ -270,15 +283,15 @@ find_rows(ReplayFit *self)
     for (unsigned d = 0; d < self->scenario->n_drivers; d++) {
         const ScenarioDriver *driver = &self->scenario->drivers[d];
         for (unsigned i = 0; i < G_N_ELEMENTS(fitted); i++) {
-            ReplayFitRow row = {.driver = driver->name,
-                                .method = method_name(driver, fitted[i].method),
-                                .stage = fitted[i].stage};
+            FitRow row = {.driver = driver->name,
+                          .place = d,
+                          .method = method_name(driver, fitted[i].method),
+                          .stage = fitted[i].stage};
             g_auto(Samples) samples = samples_new(self->replay, &row, FIT_TRAINING);
             row.median = row.median_before = median_of(driver, row.method);
             if (samples.of[0]->len < SAMPLES_MIN)
                 continue;
             g_array_append_val(self->rows, row);
-            g_array_append_val(self->places, ((Place){d}));
         }
     }
 }
@@ -287,7 +300,7 @@ static void
 fit_medians(ReplayFit *self)
 {
     for (unsigned i = 0; i < self->rows->len; i++) {
-        ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
+        FitRow *row = &g_array_index(self->rows, FitRow, i);
         g_auto(Samples) samples = samples_new(self->replay, row, FIT_TRAINING);
         double by;
         row->is_fitted = difference(&samples, &by) || row->is_fitted;
@@ -302,7 +315,7 @@ static void
 fit_spreads(ReplayFit *self)
 {
     for (unsigned i = 0; i < self->rows->len; i++) {
-        ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
+        FitRow *row = &g_array_index(self->rows, FitRow, i);
         g_auto(Samples) samples = samples_new(self->replay, row, FIT_TRAINING);
         double real = width(samples.of[0]), model = width(samples.of[1]);
         double own = real > WIDER_MIN * model ? sqrt(real * real - model * model) : 0;
@@ -343,8 +356,7 @@ replay_fit_new(const char *recording, const ReplayOptions *options, GError **err
 
     self->options = *options;
     self->recording = recording;
-    self->rows = g_array_new(FALSE, FALSE, sizeof(ReplayFitRow));
-    self->places = g_array_new(FALSE, FALSE, sizeof(Place));
+    self->rows = g_array_new(FALSE, FALSE, sizeof(FitRow));
     self->sets = g_ptr_array_new_with_free_func(g_free);
     for (; options->set != NULL && options->set[self->n_given] != NULL; self->n_given++)
         g_ptr_array_add(self->sets, g_strdup(options->set[self->n_given]));
@@ -363,16 +375,9 @@ replay_fit_free(ReplayFit *self)
         return;
     replay_free(self->replay);
     g_array_unref(self->rows);
-    g_array_unref(self->places);
     g_ptr_array_unref(self->sets);
     scenario_free(self->scenario);
     g_free(self);
-}
-
-const GArray *
-replay_fit_rows(const ReplayFit *self)
-{
-    return self->rows;
 }
 
 const Replay *
@@ -390,14 +395,15 @@ add_fault(
     file_faults_add(data, where, path, message, hint);
 }
 
-char *
-replay_fit_yaml(const ReplayFit *self)
+/* To be pasted into the scenario. (owned) */
+static char *
+fitted_yaml(const ReplayFit *self)
 {
     GString *text = g_string_new(NULL);
     const char *driver = NULL;
 
     for (unsigned i = 0; i < self->rows->len; i++) {
-        const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
+        const FitRow *row = &g_array_index(self->rows, FitRow, i);
         g_autofree char *latency = latency_text(row);
         if (!row->is_fitted)
             continue;
@@ -410,7 +416,7 @@ replay_fit_yaml(const ReplayFit *self)
 }
 
 static json_t *
-latency_json(const ReplayFitRow *row)
+latency_json(const FitRow *row)
 {
     g_autofree char *median = g_strdup_printf("%.1fms", row->median * 1e3);
 
@@ -425,8 +431,8 @@ put_latencies(const ReplayFit *self, json_t *scenario)
     json_t *drivers = json_object_get(json_object_get(scenario, "spec"), "drivers");
 
     for (unsigned i = 0; i < self->rows->len; i++) {
-        const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
-        json_t *driver = json_array_get(drivers, g_array_index(self->places, Place, i).driver);
+        const FitRow *row = &g_array_index(self->rows, FitRow, i);
+        json_t *driver = json_array_get(drivers, row->place);
         if (!row->is_fitted)
             continue;
         json_t *latency = json_object_get(driver, "latency");
@@ -486,13 +492,14 @@ replay_fit_table(const ReplayFit *self)
     g_string_append_printf(text, "%-10s %-28s %12s %5s %13s %13s\n", "STAGE", "DRIVER, METHOD", "",
                            "N", "P50", "P90");
     for (unsigned i = 0; i < self->rows->len; i++) {
-        const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
+        const FitRow *row = &g_array_index(self->rows, FitRow, i);
         g_autofree char *latency = latency_text(row);
         g_string_append_printf(text, "%-10s %s, %s: %s (before: median %.1fms)\n",
                                replay_stage_name(row->stage), row->driver, row->method,
-                               row->is_fitted ? latency : "left, its stage does not tell another",
+                               row->is_fitted ? latency
+                                              : "kept, the stage shows no clear difference",
                                row->median_before * 1e3);
-        for (ReplayHalf half = 0; half < N_FIT_HALVES; half++)
+        for (FitHalf half = 0; half < N_FIT_HALVES; half++)
             if (row->n[half] > 0)
                 g_string_append_printf(text, "%-10s %-28s %12s %5u %5.2f -> %4.2f %5.2f -> %4.2f\n",
                                        "", "", halves[half], row->n[half],
@@ -501,8 +508,10 @@ replay_fit_table(const ReplayFit *self)
                                        ratio(row->before[half], row->recorded[half], 1),
                                        ratio(row->after[half], row->recorded[half], 1));
     }
-    g_autofree char *yaml = replay_fit_yaml(self);
-    g_string_append_printf(text, "\nTo be put into the scenario's drivers:\n\n%s\n", yaml);
+    g_autofree char *yaml = fitted_yaml(self);
+    if (*yaml != '\0')
+        g_string_append_printf(text, "\nFor the scenario's drivers:\n\n%s", yaml);
+    g_string_append_c(text, '\n');
     return g_string_free(text, FALSE);
 }
 
@@ -513,12 +522,12 @@ replay_fit_json(const ReplayFit *self)
     json_t *list = json_array();
 
     for (unsigned i = 0; i < self->rows->len; i++) {
-        const ReplayFitRow *row = &g_array_index(self->rows, ReplayFitRow, i);
+        const FitRow *row = &g_array_index(self->rows, FitRow, i);
         json_t *json =
             json_pack("{s:s,s:s,s:s,s:b,s:f,s:f,s:f}", "driver", row->driver, "method", row->method,
                       "stage", replay_stage_name(row->stage), "medianBefore", row->median_before,
                       "median", row->median, "sigma", row->sigma);
-        for (ReplayHalf half = 0; half < N_FIT_HALVES; half++)
+        for (FitHalf half = 0; half < N_FIT_HALVES; half++)
             json_object_set_new(json, halves[half],
                                 json_pack("{s:i,s:[f,f],s:[f,f],s:[f,f]}", "count",
                                           (int)row->n[half], "recorded", row->recorded[half][0],

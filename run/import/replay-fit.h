@@ -8,24 +8,6 @@
  * change the latency by the difference, again; then its spread. Objects fall into two halves by a
  * hash of their name: one half fits, the other one tests. */
 
-typedef enum {
-    FIT_TRAINING,
-    FIT_TEST,
-    N_FIT_HALVES,
-} ReplayHalf;
-
-typedef struct {
-    const char *driver; /* interned in the fit */
-    const char *method; /* "CreateVolume" */
-    ReplayStage stage;
-    gboolean is_fitted; /* FALSE: what the stage differs by may be chance; the latency stays */
-    double median_before, median; /* of the method, in seconds */
-    double sigma;                 /* of its lognormal; 0: constant */
-    unsigned n[N_FIT_HALVES];     /* objects that both sides have */
-    /* p50 and p90 of their stages: recorded, simulated before, simulated after */
-    double recorded[N_FIT_HALVES][2], before[N_FIT_HALVES][2], after[N_FIT_HALVES][2];
-} ReplayFitRow;
-
 typedef struct ReplayFit ReplayFit;
 
 /**
@@ -38,12 +20,8 @@ ReplayFit *replay_fit_new(const char *recording, const ReplayOptions *options, G
 void replay_fit_free(ReplayFit *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReplayFit, replay_fit_free)
 
-/* Returns: (borrowed): of ReplayFitRow; empty: no method had enough objects */
-const GArray *replay_fit_rows(const ReplayFit *self);
 /* Returns: (borrowed): the replay with the fitted latencies */
 const Replay *replay_fit_replay(const ReplayFit *self);
-/* The latencies of each driver as YAML, to be pasted into the scenario. (owned) */
-char *replay_fit_yaml(const ReplayFit *self);
 /* The scenario file with these latencies, without its comments. Returns: (owned): NULL with @error:
  * it cannot be read any more */
 char *replay_fit_scenario(const ReplayFit *self, GError **error);

@@ -7,6 +7,7 @@ typedef struct {
     const Recorded *sides[2]; /* the real one, the simulated one */
     unsigned *match;          /* by real object: simulated + 1; 0: none */
     gboolean *is_taken;       /* by simulated object */
+    gboolean completes;       /* the real one gets what it lacks */
     GHashTable
         *claims; /* of the simulated side "namespace/name" -> the real one's, if they differ */
 } Match;
@@ -177,7 +178,7 @@ match_claims_of_pods(Match *self)
                                 : recorded_objects(self->sides[1])->pdata[self->match[i] - 1];
         if (pod->kind != RECORDED_POD || other == NULL || other->claims == NULL)
             continue;
-        if (pod->claims == NULL &&
+        if (self->completes && pod->claims == NULL &&
             (g_str_equal(pod->name, other->name) || has_claims(claims, other)))
             pod->claims = recorded_texts((Recorded *)self->sides[0], other->claims,
                                          g_strv_length((char **)other->claims));
@@ -256,12 +257,13 @@ key_by_pod(const Match *self, const RecordedObject *claim, gboolean is_real)
 }
 
 unsigned *
-replay_match(Recorded *recorded, const Recorded *simulated)
+replay_match(Recorded *recorded, const Recorded *simulated, gboolean completes)
 {
     Match self = {
         .sides = {recorded, simulated},
         .match = g_new0(unsigned, recorded_objects(recorded)->len + 1),
         .is_taken = g_new0(gboolean, recorded_objects(simulated)->len + 1),
+        .completes = completes,
         .claims = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
     };
 
@@ -272,7 +274,8 @@ replay_match(Recorded *recorded, const Recorded *simulated)
     match_by(&self, RECORDED_CLAIM, key_by_pod);
     match_by(&self, RECORDED_VOLUME, key_by_name);
     match_by(&self, RECORDED_VOLUME, key_by_claim);
-    complete_attachments(&self);
+    if (completes)
+        complete_attachments(&self);
     match_by(&self, RECORDED_ATTACHMENT, key_by_place);
     match_by(&self, RECORDED_ATTACHMENT, key_by_claim);
     g_free(self.is_taken);

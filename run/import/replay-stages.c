@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "replay-stages.h"
 
-static const struct {
-    const char *name, *meaning;
-} words[] = {
-#define REPLAY_STAGE_WORDS(member, name, meaning) {name, meaning},
-    REPLAY_STAGES(REPLAY_STAGE_WORDS)
-#undef REPLAY_STAGE_WORDS
-};
-
 const char *
 replay_stage_name(ReplayStage stage)
 {
-    return words[stage].name;
-}
+    static const char *const names[] = {
+#define REPLAY_STAGE_NAME(member, name) name,
+        REPLAY_STAGES(REPLAY_STAGE_NAME)
+#undef REPLAY_STAGE_NAME
+    };
 
-const char *
-replay_stage_meaning(ReplayStage stage)
-{
-    return words[stage].meaning;
+    return names[stage];
 }
 
 /* ---- Workloads ---- */

@@ -7,28 +7,27 @@
  * log shows their ends. It shows no calls of drivers: stage, publish and start are one, and detach
  * begins with the deletion of the VolumeAttachment. */
 #define REPLAY_STAGES(X)                                                                           \
-    X(PROVISION, "provision", "claim: provisioner asked -> volume created")                        \
-    X(BIND, "bind", "claim: created -> bound")                                                     \
-    X(SCHEDULE, "schedule", "pod: created -> bound to a node")                                     \
-    X(ATTACH, "attach", "pod: bound to a node -> its last volume attached")                        \
-    X(MOUNT, "mount", "pod with volumes: its last volume attached -> Ready")                       \
-    X(START, "start", "pod without volumes: bound to a node -> Ready")                             \
-    X(POD_START, "pod-start", "pod: created -> Ready")                                             \
-    X(STOP, "stop", "pod: deleted -> gone")                                                        \
-    X(ATTACHMENT, "attachment", "VolumeAttachment: created -> attached")                           \
-    X(DETACH, "detach", "VolumeAttachment: deleted -> gone")                                       \
-    X(EXPAND, "expand", "claim: larger request -> larger capacity")                                \
-    X(DELETE, "delete", "volume: released -> gone")
+    X(PROVISION, "provision")   /* claim: provisioner asked -> volume created */                   \
+    X(BIND, "bind")             /* claim: created -> bound */                                      \
+    X(SCHEDULE, "schedule")     /* pod: created -> bound to a node */                              \
+    X(ATTACH, "attach")         /* pod: bound to a node -> its last volume attached */             \
+    X(MOUNT, "mount")           /* pod with volumes: its last volume attached -> Ready */          \
+    X(START, "start")           /* pod without volumes: bound to a node -> Ready */                \
+    X(POD_START, "pod-start")   /* pod: created -> Ready */                                        \
+    X(STOP, "stop")             /* pod: deleted -> gone */                                         \
+    X(ATTACHMENT, "attachment") /* VolumeAttachment: created -> attached */                        \
+    X(DETACH, "detach")         /* VolumeAttachment: deleted -> gone */                            \
+    X(EXPAND, "expand")         /* claim: larger request -> larger capacity */                     \
+    X(DELETE, "delete")         /* volume: released -> gone */
 
 typedef enum {
-#define REPLAY_STAGE_MEMBER(member, name, meaning) REPLAY_##member,
+#define REPLAY_STAGE_MEMBER(member, name) REPLAY_##member,
     REPLAY_STAGES(REPLAY_STAGE_MEMBER)
 #undef REPLAY_STAGE_MEMBER
         N_REPLAY_STAGES,
 } ReplayStage;
 
 const char *replay_stage_name(ReplayStage stage);
-const char *replay_stage_meaning(ReplayStage stage);
 
 /* One object's stage. */
 typedef struct {
@@ -55,6 +54,7 @@ GArray *replay_stages(const Recorded *recorded, ReplayWorkloads *workloads);
 
 /* replay-match.c: which object of a simulated recording is which real one. Names that controllers
  * make up differ: pods of a ReplicaSet match by their workload in order of creation, volumes by
- * their claim, attachments by claim and node. Pods that lack claims get those of their match.
- * Returns: (owned): by index of @recorded: the index in @simulated + 1; 0: none */
-unsigned *replay_match(Recorded *recorded, const Recorded *simulated);
+ * their claim, attachments by claim and node. @completes: pods and attachments of @recorded that
+ * lack claims get those of their match. Returns: (owned): by index of @recorded: the index in
+ * @simulated + 1; 0: none */
+unsigned *replay_match(Recorded *recorded, const Recorded *simulated, gboolean completes);

@@ -122,7 +122,7 @@ simulate_first(Replay *self, GError **error)
         return FALSE;
     find_drivers(self);
     const Recorded *simulated = recorder_recorded(self->recorder);
-    self->matches->pdata[0] = replay_match(self->recorded, simulated);
+    self->matches->pdata[0] = replay_match(self->recorded, simulated, TRUE);
     self->workloads = replay_workloads_new(self->recorded);
     replay_workloads_add(self->workloads, simulated);
     self->real_values = replay_stages(self->recorded, self->workloads);
@@ -162,7 +162,7 @@ work(void *data)
         self->values->pdata[replication] =
             replay_stages(recorder_recorded(recorder), self->workloads);
         self->matches->pdata[replication] =
-            replay_match(self->recorded, recorder_recorded(recorder));
+            replay_match(self->recorded, recorder_recorded(recorder), FALSE);
         g_mutex_unlock(&self->lock);
     }
     g_mutex_lock(&self->lock);

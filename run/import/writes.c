@@ -85,13 +85,6 @@ writes_free(Writes *self)
     g_free(self);
 }
 
-static gboolean
-is_text(JsonPart part, const char *text)
-{
-    return part.length == strlen(text) &&
-           (part.length == 0 || memcmp(part.at, text, part.length) == 0);
-}
-
 /* ---- Processes ---- */
 
 /* An informer begins with all objects of its kind: a list from the cache, or a watch that begins
@@ -104,9 +97,10 @@ is_start(const AuditEvent *event)
 
     if (strstr(uri, "/namespaces/") != NULL)
         return FALSE;
-    return is_text(event->verb, "list")
+    return json_part_equals(event->verb, "list")
                ? strstr(uri, "resourceVersion=0") != NULL
-               : is_text(event->verb, "watch") && strstr(uri, "sendInitialEvents=true") != NULL;
+               : json_part_equals(event->verb, "watch") &&
+                     strstr(uri, "sendInitialEvents=true") != NULL;
 }
 
 static void
@@ -219,7 +213,7 @@ is_write(JsonPart verb)
     static const char *const verbs[] = {"create", "update", "patch", "delete", "deletecollection"};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++)
-        if (is_text(verb, verbs[i]))
+        if (json_part_equals(verb, verbs[i]))
             return TRUE;
     return FALSE;
 }
@@ -266,7 +260,8 @@ static const WriteKind *
 find_kind(const AuditEvent *event)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
-        if (is_text(event->resource, kinds[i].resource) && is_text(event->group, kinds[i].group))
+        if (json_part_equals(event->resource, kinds[i].resource) &&
+            json_part_equals(event->group, kinds[i].group))
             return &kinds[i];
     return NULL;
 }
@@ -356,11 +351,12 @@ see_event(const AuditEvent *event, void *data)
         count_request(self, event, sender);
     /* A kubelet asks for the attachment of its node by name: the only place where a log without
      * bodies has both. */
-    gboolean is_look = sender->node != NULL && is_text(event->resource, "volumeattachments") &&
-                       is_text(event->verb, "get");
+    gboolean is_look = sender->node != NULL &&
+                       json_part_equals(event->resource, "volumeattachments") &&
+                       json_part_equals(event->verb, "get");
     if (!is_look && !is_write(event->verb))
         return;
-    if (is_text(event->resource, "events")) {
+    if (json_part_equals(event->resource, "events")) {
         if (event->code < 400 && event->received >= self->start)
             see_failure(self, event, commit_time(event));
         return;

@@ -24,6 +24,13 @@ fail(const char *path, int code, const char *why, GError **error)
     return FALSE;
 }
 
+static gboolean
+check_file(const char *path, GError **error)
+{
+    return !g_file_test(path, G_FILE_TEST_IS_DIR) ||
+           fail(path, EISDIR, "is a directory: name the files in it", error);
+}
+
 /* libarchive says "truncated gzip input" and the like. */
 static gboolean
 fail_reading(PackedFile *self, GError **error)
@@ -33,9 +40,10 @@ fail_reading(PackedFile *self, GError **error)
 
     if (why == NULL)
         why = "cannot be read";
-    if (code == EISDIR || code == EIO || code == EACCES) /* of the system; else of libarchive */
+    if (code == EIO || code == EACCES) /* of the system; else of libarchive */
         return fail(self->path, code, g_strerror(code), error);
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: damaged: %s", self->path, why);
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: damaged or cut off: %s", self->path,
+                why);
     return FALSE;
 }
 
@@ -60,8 +68,9 @@ begin(PackedFile *self, GError **error)
 PackedFile *
 packed_file_open(const char *path, GError **error)
 {
+    if (!check_file(path, error))
+        return NULL;
     g_autoptr(PackedFile) self = g_new0(PackedFile, 1);
-
     self->path = g_strdup(path);
     self->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (self->fd < 0) {
@@ -118,7 +127,8 @@ looks_packed(const char *path)
         {"\x28\xb5\x2f\xfd", 4},
     };
     char head[8] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* Whoever writes into a pipe would see it closed. */
+    int fd = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t n = fd >= 0 ? pread(fd, head, sizeof head, 0) : 0;
 
     if (fd >= 0)
@@ -135,6 +145,8 @@ packed_get_contents(const char *path, char **contents, gsize *length, GError **e
     const char *data;
     gssize n;
 
+    if (!check_file(path, error))
+        return FALSE;
     if (!looks_packed(path)) /* one allocation of the right size */
         return g_file_get_contents(path, contents, length, error);
     g_autoptr(PackedFile) file = packed_file_open(path, error);

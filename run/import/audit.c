@@ -320,7 +320,7 @@ read_file(Reader *self, GError **error)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
                 "%s:1: is no audit log: none of its %" G_GUINT64_FORMAT
-                " lines is an event of audit.k8s.io",
+                " lines is an event of audit.k8s.io; a dump is given without --audit",
                 self->file, self->line);
     return FALSE;
 }

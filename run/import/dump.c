@@ -345,6 +345,14 @@ end_list(Reading *self, const json_t *list, GError **error)
     return TRUE;
 }
 
+static gboolean
+is_audit_event(const json_t *object)
+{
+    const char *version = json_string_value(json_object_get(object, "apiVersion"));
+
+    return version != NULL && g_str_has_prefix(version, "audit.k8s.io/");
+}
+
 /* @value: owned */
 static gboolean
 take(Reading *self, json_t *value, unsigned line, GError **error)
@@ -363,6 +371,8 @@ take(Reading *self, json_t *value, unsigned line, GError **error)
         return fail(self, line, "has no kind: not an object of Kubernetes", error);
     if (g_str_has_suffix(kind, "List") && json_is_array(json_object_get(object, "items")))
         return take_items(self, object, line, error) && end_list(self, object, error);
+    if (dump_meta(object, "name") == NULL && is_audit_event(object))
+        return fail(self, line, "is an audit log, no dump: give it with --audit", error);
     if (dump_meta(object, "name") == NULL)
         return fail(self, line, "the object has no metadata.name", error);
     take_object(self, json_incref(object), line);

@@ -267,9 +267,17 @@ read_file(GPtrArray *scrapes, const char *file, GError **error)
     archive_read_support_format_tar(archive);
     archive_read_support_format_raw(archive);
     archive_read_support_format_empty(archive);
+    unsigned n = scrapes->len;
     int result = archive_read_open_filename(archive, file, BLOCK_BYTES);
     if (result == ARCHIVE_OK)
         result = read_entries(scrapes, archive, file, changed_s, &why);
+    if (result == ARCHIVE_EOF && scrapes->len == n) {
+        g_set_error(&why, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: there is no scrape in it", file);
+        result = ARCHIVE_FATAL;
+    } else if (why == NULL && g_file_test(file, G_FILE_TEST_IS_DIR)) {
+        g_set_error(&why, G_FILE_ERROR, G_FILE_ERROR_ISDIR,
+                    "%s: is a directory: name the files in it", file);
+    }
     if (why != NULL)
         g_propagate_error(error, g_steal_pointer(&why));
     else if (result != ARCHIVE_EOF)

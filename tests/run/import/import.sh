@@ -138,7 +138,16 @@ result $? "an interruption leaves no folder"
 head -c 30000 "$scratch/dump.json" >"$scratch/cut.json"
 refused "cut.json:[0-9]*: the file ends in the middle of an object" import "$scratch/cut.json" --out "$scratch/none"
 head -c 500 "$scratch/dump.old" >"$scratch/cut.gz"
-refused "cut.gz: damaged" import "$scratch/cut.gz" --out "$scratch/none"
+refused "cut.gz: damaged or cut off" import "$scratch/cut.gz" --out "$scratch/none"
+: >"$scratch/empty"
+echo '{"kind": "Event", "apiVersion": "audit.k8s.io/v1", "verb": "get"}' >"$scratch/audit.log"
+refused "audit.log:1: is an audit log" import "$scratch/audit.log" --out "$scratch/none"
+refused "dump.json:1: is no audit log" import "$scratch/dump.json" --audit "$scratch/dump.json" --out "$scratch/none"
+refused "empty: there is no scrape" import "$scratch/dump.json" --metrics "$scratch/empty" --out "$scratch/none"
+for option in "" --audit --metrics --driver-manifest; do
+    # shellcheck disable=SC2086 # none or one word
+    refused "$scratch: is a directory" import "$scratch/dump.json" $option "$scratch" --out "$scratch/none"
+done
 echo '{"users": []}' >"$scratch/other.json"
 refused "other.json:1: has no kind" import "$scratch/other.json" --out "$scratch/none"
 sed 's/"uid": "[0-9a-f]/&f/; s/"uid": "\(.\{36\}\)./"uid": "\1/' "$scratch/dump.json" >"$scratch/foreign.json"

@@ -271,7 +271,10 @@ topology_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *te
     gsize length = api_parser_enter(parser, "matchLabelExpressions");
     g_autofree SelectRequirement *items =
         items_parse(parser, expressions, fields, NULL, &initial, sizeof initial, &n);
-    term->expressions = label_selector_new(items, n);
+    g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof *items);
+    select_requirements_take(items, n, found);
+    term->expressions =
+        label_selector_new((const SelectRequirement *)(void *)found->data, found->len);
     api_parser_leave(parser, length);
 }
 

@@ -188,6 +188,16 @@ check_label_key(ApiParser *parser, const json_t *where, const char *key)
 }
 
 void
+select_requirements_take(const SelectRequirement *items, unsigned n, GArray *found)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (items[i].key != NULL)
+            g_array_append_val(found, items[i]);
+        else
+            string_list_unref(items[i].values);
+}
+
+void
 select_requirements_parse(ApiParser *parser, const json_t *array, const char *path, GArray *found)
 {
     static const SelectRequirement initial;
@@ -204,8 +214,7 @@ select_requirements_parse(ApiParser *parser, const json_t *array, const char *pa
             check_requirement(parser, item, &items[i]);
         api_parser_leave(parser, inner);
     }
-    if (n > 0)
-        g_array_append_vals(found, items, n);
+    select_requirements_take(items, n, found);
     api_parser_leave(parser, length);
 }
 

@@ -192,7 +192,9 @@ remember_volume_of(Milestones *self, const Claim *claim)
 
     if (slot >= volumes->len)
         g_ptr_array_set_size(volumes, (int)slots_to_hold(slot, volumes->len));
-    volumes->pdata[slot] = objects_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
+    volumes->pdata[slot] = claim->volume_name == NULL
+                               ? NULL /* bound as of a dump only */
+                               : objects_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
 }
 
 static void

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 /* Imports spoilt files of clusters and runs what comes of them: an error is fine, a crash or a hang
- * is not. Seeds are dumps, audit logs (*audit*) and scrapes (*.prom). The files that a crash came
- * from stay in the folder that is printed at the start. */
+ * is not. Then spoils what was made, too: the workload and the recording, and replays it. Seeds are
+ * dumps, audit logs (*audit*) and scrapes (*.prom). The files that a crash came from stay in the
+ * folder that is printed at the start. */
 
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "run/files/packed.h"
 #include "run/import/import.h"
 #include "run/import/recorded.h"
+#include "run/import/replay.h"
 #include "run/world/run.h"
 #include "tests/lib/spoil.h"
 
@@ -30,7 +32,7 @@ typedef struct {
     GPtrArray *seeds[N_SEED_KINDS];
     GRand *random;
     char *folder;
-    unsigned n_imported, n_run;
+    unsigned n_imported, n_run, n_replayed;
 } Fuzzer;
 
 static gboolean
@@ -50,6 +52,17 @@ draw_seed(Fuzzer *self, SeedKind kind)
 
 /* ---- Seeds ---- */
 
+static void
+seed_free(void *data)
+{
+    Seed *self = data;
+
+    json_decref(self->json);
+    g_clear_pointer(&self->lines, g_ptr_array_unref);
+    g_free(self->text);
+    g_free(self);
+}
+
 static gboolean
 read_seed(Fuzzer *self, const char *path)
 {
@@ -62,6 +75,7 @@ read_seed(Fuzzer *self, const char *path)
 
     if (!packed_get_contents(path, &seed->text, &seed->length, &error)) {
         fprintf(stderr, "%s\n", error->message);
+        g_free(seed);
         return FALSE;
     }
     if (kind == SEED_DUMP)
@@ -171,22 +185,71 @@ never_interrupted(void *data, SimTime now, uint64_t n_events)
 
 /* What import made must load, or say why not, and run. */
 static void
-run_imported(Fuzzer *self)
+run_made(Fuzzer *self, const char *file)
 {
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
-    g_autofree char *file = g_build_filename(self->folder, "made", "scenario.yaml", NULL);
-    g_autofree char *recording = g_build_filename(self->folder, "made", "recorded.json", NULL);
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(Scenario) scenario = scenario_load(file, &options, &faults);
     const RunOptions run_options = {.seed = 1, .untraced = TRUE, .progress = never_interrupted};
-    g_autoptr(Recorded) recorded = recorded_read(recording, NULL);
     g_autoptr(Run) run = scenario == NULL ? NULL : run_new(scenario, &run_options, NULL);
 
-    (void)recorded;
     if (run == NULL)
         return;
     run_execute(run);
     self->n_run++;
+}
+
+/* The same for its recording. */
+static void
+replay_made(Fuzzer *self, const char *file, const char *recording)
+{
+    const ReplayOptions options = {
+        .file = file,
+        .data_dir = g_getenv("KVOLSIM_SRCDIR"),
+        .seed = 1,
+        .replications = 1,
+        .jobs = 1,
+        .tolerance = REPLAY_TOLERANCE,
+        .progress = never_interrupted,
+    };
+    Recorded *recorded = recorded_read(recording, NULL);
+    g_autoptr(Replay) replay = recorded == NULL ? NULL : replay_new(recorded, &options, NULL);
+
+    if (replay == NULL)
+        return;
+    g_autofree char *table = replay_table(replay);
+    g_autofree char *data = replay_plot_data(replay);
+    json_decref(replay_json(replay));
+    self->n_replayed++;
+}
+
+static void
+try_made(Fuzzer *self, gboolean has_audit)
+{
+    g_autofree char *file = g_build_filename(self->folder, "made", "scenario.yaml", NULL);
+    g_autofree char *recording = g_build_filename(self->folder, "made", "recorded.json", NULL);
+
+    if (has_audit && is_likely(self, 50))
+        replay_made(self, file, recording);
+    else
+        run_made(self, file);
+}
+
+/* Spoils a file of those that import made. */
+static void
+spoil_made(Fuzzer *self, const char *name)
+{
+    g_autofree char *path = g_build_filename(self->folder, "made", name, NULL);
+    Seed seed = {0};
+
+    if (!g_file_get_contents(path, &seed.text, &seed.length, NULL))
+        return;
+    seed.json = json_loadb(seed.text, seed.length, 0, NULL);
+    g_autoptr(GString) text = spoil_dump(self, &seed);
+    if (!g_file_set_contents(path, text->str, (gssize)text->len, NULL))
+        g_error("%s cannot be written", path);
+    json_decref(seed.json);
+    g_free(seed.text);
 }
 
 static void
@@ -215,7 +278,11 @@ fuzz_once(Fuzzer *self)
     alarm(ROUND_SECONDS);
     if (import_make(made, &options, &error)) {
         self->n_imported++;
-        run_imported(self);
+        try_made(self, audit != NULL);
+        if (audit != NULL) {
+            spoil_made(self, is_likely(self, 50) ? "recorded.json" : "workload.json");
+            try_made(self, TRUE);
+        }
     }
     alarm(0);
 }
@@ -231,7 +298,7 @@ main(int argc, char **argv)
         return 2;
     }
     for (unsigned kind = 0; kind < N_SEED_KINDS; kind++)
-        self.seeds[kind] = g_ptr_array_new();
+        self.seeds[kind] = g_ptr_array_new_with_free_func(seed_free);
     for (int i = 3; i < argc; i++)
         if (!read_seed(&self, argv[i]))
             return 2;
@@ -251,6 +318,11 @@ main(int argc, char **argv)
         fuzz_once(&self);
         rounds++;
     }
-    printf("%u rounds, %u imported, %u run: no crash\n", rounds, self.n_imported, self.n_run);
+    printf("%u rounds, %u imported, %u run, %u replayed: no crash\n", rounds, self.n_imported,
+           self.n_run, self.n_replayed);
+    for (unsigned kind = 0; kind < N_SEED_KINDS; kind++)
+        g_ptr_array_unref(self.seeds[kind]);
+    g_rand_free(self.random);
+    g_free(self.folder);
     return 0;
 }

@@ -104,6 +104,14 @@ add_restart(json_t *faults, const ProcessSeen *seen, SimTime at, unsigned n, Sim
     json_array_append_new(faults, item);
 }
 
+/* Whether a process has no requests before it starts but those of the seconds in which it waits for
+ * its election. */
+static gboolean
+begins_with(const ProcessSeen *seen, SimTime at)
+{
+    return g_array_index(seen->requests, SimTime, 0) > at - START_LASTS;
+}
+
 /* @outages: ends of outages, which explain a start */
 static void
 find_restarts(json_t *faults, const ProcessSeen *seen, SimTime start, const GArray *outages)
@@ -113,7 +121,8 @@ find_restarts(json_t *faults, const ProcessSeen *seen, SimTime start, const GArr
     for (unsigned i = 0; i < starts->len;) {
         SimTime at = g_array_index(starts, SimTime, i);
         unsigned n = 1;
-        gboolean is_known = i == 0 || at < start; /* the first start needs no fault */
+        /* A log that begins with the process has its start; one that begins later has none. */
+        gboolean is_known = at < start || begins_with(seen, at);
         while (i + n < starts->len && g_array_index(starts, SimTime, i + n) <= at + START_LASTS)
             n++;
         for (unsigned k = 0; k < outages->len; k++)

@@ -120,7 +120,7 @@ find_phase(const GArray *spans, SimTime usual, SimTime *from, SimTime *until)
         return FALSE;
     *from = MAX(last_good + (first - last_good) / 2, first - LEAD);
     *until = MAX(good_again - (SimTime)(RETRY_S * SIM_SECOND), first + (good_again - first) / 2);
-    return TRUE;
+    return *until - *from > SIM_SECOND;
 }
 
 /* ---- Entries ---- */
@@ -209,7 +209,7 @@ append_counted(const Entries *self, const ScrapedMean *span)
 {
     const ScrapedCalls *calls = self->calls;
     gboolean is_placed = span->from != TIME_UNSET && span->to != TIME_UNSET &&
-                         span->to > self->start &&
+                         span->to - span->from > SCRAPED_TOGETHER && span->to > self->start &&
                          span->to - self->start >= self->start - span->from;
 
     if (!is_placed) {

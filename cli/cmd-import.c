@@ -94,7 +94,10 @@ publish(const char *made, const char *out)
 }
 
 static ExitCode
-make(const ImportCommand *self, const char *const *dumps, const char *folder)
+make(const ImportCommand *self,
+     const char *const *dumps,
+     const char *folder,
+     gboolean *is_incomplete)
 {
     g_autoptr(Progress) progress = progress_new();
     g_autoptr(GError) error = NULL;
@@ -109,6 +112,7 @@ make(const ImportCommand *self, const char *const *dumps, const char *folder)
         .anonymize = self->anonymize,
         .go_on = go_on,
         .data = progress,
+        .is_incomplete = is_incomplete,
     };
 
     if (import_make(folder, &options, &error))
@@ -124,6 +128,7 @@ import(const ImportCommand *self, const char *const *dumps)
 {
     g_autofree char *parent = g_path_get_dirname(self->out);
     g_autofree char *made = g_strdup_printf("%s.XXXXXX", self->out);
+    gboolean is_incomplete = FALSE;
 
     if (!self->force && is_in_the_way(self->out))
         return cli_bad_input("import: %s is there already (--force writes over it)", self->out);
@@ -131,15 +136,15 @@ import(const ImportCommand *self, const char *const *dumps)
         return EXIT_ERROR;
     if (g_mkdtemp_full(made, 0777) == NULL)
         return cli_fail("import: %s: %s", made, g_strerror(errno));
-    ExitCode code = make(self, dumps, made);
+    ExitCode code = make(self, dumps, made, &is_incomplete);
     if (code == EXIT_DONE)
         code = publish(made, self->out);
     if (g_file_test(made, G_FILE_TEST_EXISTS))
         remove_folder(made);
     if (code == EXIT_DONE)
-        printf("%s/import.md tells what was taken, guessed and left out. Go on with:\n"
+        printf("%s/import.md tells what was taken, guessed and left out%s. Go on with:\n"
                "    kvolsim run %s/scenario.yaml\n",
-               self->out, self->out);
+               self->out, is_incomplete ? ", and which objects the dump lacks" : "", self->out);
     return code;
 }
 

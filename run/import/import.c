@@ -5,6 +5,7 @@
 #include "drivers.h"
 #include "found-faults.h"
 #include "import-private.h"
+#include "missing.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
 #include "recording.h"
@@ -12,6 +13,7 @@
 #include "run/files/result-file.h"
 #include "run/import/flags/flags.h"
 #include "run/import/scrapes/scrapes.h"
+#include "run/scenario/scenario.h"
 #include "timing.h"
 #include "workload.h"
 #include "yaml-print.h"
@@ -78,7 +80,7 @@ read_dumps(Import *self, GError **error)
             i == 0 ? ": the start state" : "");
     }
     if (self->first->objects->len > 0)
-        return find_start(self, error);
+        return find_start(self, error) && missing_tell(self->first, self->report, error);
     g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: no object that matters for storage",
                 self->options->dumps[0]);
     return FALSE;
@@ -91,26 +93,45 @@ set_found(json_t *object, const char *member, json_t *value)
         json_object_set_new(object, member, value);
 }
 
-/* Of the kubelets: that of most nodes is usually the API server's. */
+/* Returns: 32 for "v1.32.5-eks-1"; 0: no release of Kubernetes, as virtual kubelets report */
+static unsigned
+minor_of(const char *version)
+{
+    char *end;
+
+    if (version == NULL || !g_str_has_prefix(version, "v1."))
+        return 0;
+    guint64 minor = g_ascii_strtoull(version + strlen("v1."), &end, 10);
+    return *end == '.' && minor <= SCENARIO_MINOR_MAX ? (unsigned)minor : 0;
+}
+
+/* The newest of the kubelets': the API server is of the same release, or newer. In an upgrade and
+ * on virtual nodes there are older ones. */
 static void
 find_version(Import *self)
 {
     const json_t *node;
     guint i = 0;
-    const char *version = NULL;
+    unsigned newest = 0, oldest = G_MAXUINT;
 
-    while (version == NULL && (node = dump_next(self->first, "Node", &i)) != NULL)
-        version = json_string_value(json_path_get(node, "status.nodeInfo.kubeletVersion"));
-    if (version == NULL)
+    while ((node = dump_next(self->first, "Node", &i)) != NULL) {
+        unsigned minor =
+            minor_of(json_string_value(json_path_get(node, "status.nodeInfo.kubeletVersion")));
+        newest = MAX(newest, minor);
+        oldest = minor > 0 ? MIN(oldest, minor) : oldest;
+    }
+    if (newest < SCENARIO_MINOR_MIN)
         return;
-    g_auto(GStrv) parts = g_strsplit(version + (*version == 'v'), ".", 3);
-    if (g_strv_length(parts) < 2)
-        return;
-    g_autofree char *minor = g_strconcat(parts[0], ".", parts[1], NULL);
+    g_autofree char *minor = g_strdup_printf("1.%u", newest);
     json_t *kubernetes = json_pack("{s:s}", "version", minor);
     set_found(kubernetes, "featureGates", flags_feature_gates(self->first));
     json_object_set_new(self->spec, "kubernetes", kubernetes);
-    import_report_say(self->report, REPORT_TAKEN, "Kubernetes %s, as the nodes say.", minor);
+    if (oldest == newest)
+        import_report_say(self->report, REPORT_TAKEN, "Kubernetes %s, as the nodes say.", minor);
+    else
+        import_report_say(self->report, REPORT_GUESSED,
+                          "Kubernetes %s, as the newest kubelet; the oldest is of 1.%u.", minor,
+                          oldest);
 }
 
 /* ---- The audit log ---- */
@@ -532,6 +553,8 @@ import_make(const char *folder, const ImportOptions *options, GError **error)
     self.pruner = pruner_new(self.report);
     if (!read_dumps(&self, error) || !make_spec(&self, error))
         return FALSE;
+    if (options->is_incomplete != NULL)
+        *options->is_incomplete = import_report_has(self.report, REPORT_MISSING);
     prune_objects(&self);
     if (self.recorded != NULL && !recorded_write(self.recorded, folder, error))
         return FALSE;

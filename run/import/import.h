@@ -18,6 +18,7 @@ typedef struct {
      */
     gboolean (*go_on)(void *data, const char *doing);
     void *data;
+    gboolean *is_incomplete; /* (out): objects that others name are missing */
 } ImportOptions;
 
 /**

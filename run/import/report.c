@@ -114,6 +114,12 @@ import_report_counted(const ImportReport *self, ReportPart part, const char *rea
     return line != NULL ? line->n : 0;
 }
 
+gboolean
+import_report_has(const ImportReport *self, ReportPart part)
+{
+    return self->lines[part]->len > 0;
+}
+
 static void
 print_line(GString *text, const Line *line, gboolean with_examples)
 {
@@ -133,10 +139,12 @@ print_line(GString *text, const Line *line, gboolean with_examples)
 char *
 import_report_text(const ImportReport *self, gboolean with_examples)
 {
-    static const char *const titles[] = {"Taken", "Guessed", "Left out"};
+    static const char *const titles[] = {"Taken", "Guessed", "Left out", "Missing"};
     GString *text = g_string_new("# Import\n");
 
     for (unsigned part = 0; part < REPORT_N_PARTS; part++) {
+        if (part == REPORT_MISSING && !import_report_has(self, part))
+            continue;
         g_string_append_printf(text, "\n## %s\n\n", titles[part]);
         for (unsigned i = 0; i < self->lines[part]->len; i++)
             print_line(text, self->lines[part]->pdata[i], with_examples);

@@ -3,13 +3,14 @@
 
 #include <glib.h>
 
-/* The report of an import, import.md: what was taken, what was guessed, and what was left out. */
+/* The report of an import, import.md: what was taken, guessed, left out, and what is missing. */
 typedef struct ImportReport ImportReport;
 
 typedef enum {
     REPORT_TAKEN,
     REPORT_GUESSED, /* with the reason */
     REPORT_LEFT_OUT,
+    REPORT_MISSING, /* objects that others name; this part is there only if it has lines */
     REPORT_N_PARTS,
 } ReportPart;
 
@@ -33,5 +34,7 @@ void
 import_report_count(ImportReport *self, ReportPart part, const char *reason, const char *example);
 /* How often that reason was counted. */
 guint64 import_report_counted(const ImportReport *self, ReportPart part, const char *reason);
+/* Whether the part has lines. */
+gboolean import_report_has(const ImportReport *self, ReportPart part);
 /* The report in Markdown, in the order in which lines and reasons came. (owned) */
 char *import_report_text(const ImportReport *self, gboolean with_examples);

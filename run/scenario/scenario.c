@@ -6,8 +6,6 @@
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_TIMING "timing-1.32"
 /* The models follow release 1.32; flags and gates of other releases are known as well. */
-#define MINOR_MIN 18 /* the oldest release in the rule books */
-#define MINOR_MAX 40
 #define MINOR_DEFAULT 32
 
 typedef struct {
@@ -88,7 +86,8 @@ read_version(Loader *self, const json_t *spec)
     const char *digits = g_str_has_prefix(version, "v") ? version + 1 : version;
     g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
     if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
-        !g_ascii_string_to_signed(parts[1], 10, MINOR_MIN, MINOR_MAX, &minor, NULL)) {
+        !g_ascii_string_to_signed(parts[1], 10, SCENARIO_MINOR_MIN, SCENARIO_MINOR_MAX, &minor,
+                                  NULL)) {
         SchemaPlace place = schema_enter_member(&self->reader, spec, "kubernetes");
         schema_fault_member(&self->reader, kubernetes, "version", "such as \"1.32\"",
                             "\"%s\" is not a version of Kubernetes known here", version);

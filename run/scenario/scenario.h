@@ -11,6 +11,11 @@
  * because reference counts are not atomic. */
 typedef struct Scenario Scenario;
 
+/* Releases of Kubernetes 1.x that spec.kubernetes.version takes: from the oldest in the rule books
+ */
+#define SCENARIO_MINOR_MIN 18
+#define SCENARIO_MINOR_MAX 40
+
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
 #define LABEL_OS "kubernetes.io/os"
 #define LABEL_ARCH "kubernetes.io/arch"

@@ -63,6 +63,37 @@ result $? "a file for each kind"
 imported times "$scratch/dump.json" "$scratch/earlier.json" && grep -q '^- Dump 1 of 2 (earlier.json)' "$scratch/times/import.md"
 result $? "of two times the older is the start" "$scratch/times/import.md"
 
+# A kind that nobody asked for.
+partial()
+{
+    without=$1
+    shift
+    "$kvolsim" get "$(echo ",$kinds," | sed "s/,$without,/,/; s/^,//; s/,\$//")" "$scenario" -A --at 75s -o json >"$scratch/partial.json" \
+        2>"$scratch/err"
+    imported "without-$without" "$scratch/partial.json" && grep -q 'which objects the dump lacks' "$scratch/out" &&
+        grep -q "$1" "$scratch/without-$without/import.md"
+    result $? "without $without: $1" "$scratch/without-$without/import.md" "$scratch/err"
+}
+partial pv '^- PersistentVolumes: claims on them are Lost: [1-9]'
+partial pvc '^- PersistentVolumeClaims: volumes of theirs are released'
+partial sc '^- StorageClasses: new claims of theirs stay Pending: 1 '
+partial volumeattachments '^- VolumeAttachments: all volumes are attached anew: [1-9]'
+partial statefulsets '^- StatefulSets: what they own is deleted by the garbage collector: 1 '
+! grep -q '^## Missing' "$scratch/json/import.md"
+result $? "nothing is missing in a whole dump" "$scratch/json/import.md"
+"$kvolsim" get pods,statefulsets "$scenario" -A --at 75s -o json >"$scratch/all.json" 2>"$scratch/err"
+refused "all.json: has pods and no Nodes" import "$scratch/all.json" --out "$scratch/none"
+
+# The API server is at least as new as the newest kubelet; virtual ones have any version.
+{
+    for version in v0.9-virtual v1.29.8-eks-a737599 v1.31.2 v1.30.1+k3s1; do
+        printf -- '---\napiVersion: v1\nkind: Node\nmetadata: {name: %s}\nstatus: {nodeInfo: {kubeletVersion: %s}}\n' \
+            "$(echo $version | tr -d '+.')" $version
+    done
+} >"$scratch/upgrade.yaml"
+imported upgrade "$scratch/upgrade.yaml" && grep -q 'version: "1.31"' "$scratch/upgrade/scenario.yaml"
+result $? "kubelets of several releases" "$scratch/upgrade/scenario.yaml" "$scratch/err"
+
 # What nobody may read.
 cat >"$scratch/secretive.yaml" <<END
 apiVersion: v1

@@ -99,8 +99,8 @@ dump_next(const Dump *self, const char *kind, guint *index)
     return NULL;
 }
 
-static void
-add_object(Dump *self, json_t *object)
+void
+dump_add(Dump *self, json_t *object)
 {
     const char *uid = dump_meta(object, "uid"), *kind = dump_kind(object);
 
@@ -211,11 +211,11 @@ fail(const Reading *self, unsigned line, const char *message, GError **error)
 static void
 leave_out(Reading *self, const char *reason, const json_t *object, unsigned line)
 {
-    const char *namespace = dump_meta(object, "namespace"), *name = dump_meta(object, "name");
+    const char *namespace = dump_meta(object, "namespace");
     g_autofree char *base = g_path_get_basename(self->file);
     g_autofree char *example =
         g_strdup_printf("%s %s%s%s (%s:%u)", dump_kind(object), namespace != NULL ? namespace : "",
-                        namespace != NULL ? "/" : "", name != NULL ? name : "?", base, line);
+                        namespace != NULL ? "/" : "", dump_meta(object, "name"), base, line);
 
     import_report_count(self->report, REPORT_LEFT_OUT, reason, example);
 }
@@ -260,19 +260,13 @@ find_twin(const Reading *self, const json_t *object)
                : NULL;
 }
 
-/* As the API server, which puts objects without a namespace into "default". Returns: FALSE: it has
- * no name */
-static gboolean
-complete_name(json_t *object, ObjectKind kind)
+/* As the API server, which puts objects without a namespace into "default". */
+static void
+complete_namespace(json_t *object, ObjectKind kind)
 {
-    const char *name = dump_meta(object, "name");
-
-    if (name == NULL || *name == '\0')
-        return FALSE;
     if (kind_class(kind)->namespaced && dump_meta(object, "namespace") == NULL)
         json_object_set_new(json_object_get(object, "metadata"), "namespace",
                             json_string("default"));
-    return TRUE;
 }
 
 /* @object: owned */
@@ -292,15 +286,14 @@ take_object(Reading *self, json_t *object, unsigned line)
         leave_out(self, twin, object, line);
     else if (!kind_find(version != NULL ? version : "", dump_kind(object), &kind))
         leave_out_kind(self, object);
-    else if (!complete_name(object, kind))
-        leave_out(self, "Objects without a name", object, line);
     else {
+        complete_namespace(object, kind);
         if (dump_meta(object, "uid") == NULL)
             import_report_count(self->report, REPORT_GUESSED,
                                 "Objects without uid, which no cluster printed: made at the start",
                                 dump_meta(object, "name"));
         prune_while_reading(object);
-        add_object(self->dump, object);
+        dump_add(self->dump, object);
         return;
     }
     json_decref(object);
@@ -371,9 +364,10 @@ take(Reading *self, json_t *value, unsigned line, GError **error)
         return fail(self, line, "has no kind: not an object of Kubernetes", error);
     if (g_str_has_suffix(kind, "List") && json_is_array(json_object_get(object, "items")))
         return take_items(self, object, line, error) && end_list(self, object, error);
-    if (dump_meta(object, "name") == NULL && is_audit_event(object))
+    const char *name = dump_meta(object, "name");
+    if (name == NULL && is_audit_event(object))
         return fail(self, line, "is an audit log, no dump: give it with --audit", error);
-    if (dump_meta(object, "name") == NULL)
+    if (name == NULL || *name == '\0')
         return fail(self, line, "the object has no metadata.name", error);
     take_object(self, json_incref(object), line);
     return TRUE;
@@ -568,7 +562,7 @@ merge(Dump *self, Dump *from, ImportReport *report)
         json_t *object = from->objects->pdata[i];
         if (dump_find(self, dump_kind(object), dump_meta(object, "namespace"),
                       dump_meta(object, "name")) == NULL)
-            add_object(self, json_incref(object));
+            dump_add(self, json_incref(object));
         else
             import_report_count(report, REPORT_LEFT_OUT,
                                 "A second object of one name, with another uid",

@@ -30,6 +30,9 @@ typedef struct {
  */
 GPtrArray *dumps_read(const char *const *files, ImportReport *report, GError **error);
 
+/* Adds an object that no file has. @object: owned */
+void dump_add(Dump *self, json_t *object);
+
 /* Each returns: (borrowed): %NULL if it is not in the dump. @namespace: %NULL for kinds without */
 json_t *dump_find(const Dump *self, const char *kind, const char *namespace, const char *name);
 json_t *dump_find_uid(const Dump *self, const char *uid);

@@ -8,6 +8,7 @@
 #include "missing.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
+#include "owners.h"
 #include "recording.h"
 #include "run/files/packed.h"
 #include "run/files/result-file.h"
@@ -79,8 +80,10 @@ read_dumps(Import *self, GError **error)
             dump->newest != TIME_UNSET ? api_time_format(dump->newest, FALSE, buffer) : "none",
             i == 0 ? ": the start state" : "");
     }
-    if (self->first->objects->len > 0)
+    if (self->first->objects->len > 0) {
+        owners_complete(self->dumps->pdata[0], self->report);
         return find_start(self, error) && missing_tell(self->first, self->report, error);
+    }
     g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: no object that matters for storage",
                 self->options->dumps[0]);
     return FALSE;

@@ -14,6 +14,7 @@
 #include "run/files/packed.h"
 #include "run/import/anonymize.h"
 #include "run/import/dump.h"
+#include "run/import/owners.h"
 #include "run/import/prune.h"
 
 /* Dumps are read whole or refused with file and line, whatever is in them. */
@@ -66,55 +67,42 @@ remove_folder(void **state)
 
 /* ---- One file ---- */
 
+/* clang-format off */
 static const struct {
     const char *what, *text;
     unsigned n;        /* objects that are taken */
     const char *fault; /* behind the file's name; NULL: none */
     const char *left;  /* reason of something left out; NULL: none */
 } texts[] = {
-    {"a list",                                                     LIST(NODE("a",                                                       "1") "," CLAIM("c","2")),                    2,    NULL, NULL},
-    {"one object",                                                        NODE("a",                                                                                                                           "1"),1,NULL,NULL},
-    {"two values",                                                        NODE("a",                                                                                                                       "1") "\n" NODE("b","2"),                                                            2,                                                                                                                                                                                                                               NULL, NULL},
-    {"a bare array",                                                        "[" NODE("a",                                                                                                                          "1") "," NODE("b","2") "]",2,NULL, NULL},
-    {"a list in a list",LIST(LIST(NODE("a","1")) "," NODE("b","2")),2,                                                                NULL, NULL},
-    {"kind in the list",
-     "{\"items\": [{" META("a",                                                                                                              "1") "}], \"kind\": \"NodeList\", \"apiVersion\": \"v1\"}",1,             NULL,
-     NULL},
-    {"YAML",
-     "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\napiVersion: v1\nkind: List\nitems:\n- "
-     "apiVersion: v1\n  kind: Node\n  metadata: {name: b}\n",                                                                                                                       2,NULL,NULL},
-    {"brackets in texts",                                                           "[" NODE("a]}\\\"",                                                                                                                          "1") "]",1,NULL,NULL},
-    {"the same twice",                                                           LIST(NODE("a",    "1") "," NODE("a","1")),1,NULL,
-     "Objects that a file has twice"},
-    {"a uid twice",                                                    LIST(NODE("a","1") "," NODE("b","1")),1,NULL,
-     "A second object with the uid of another"},
-    {"a name twice",LIST(NODE("a",                                    "1") "," NODE("a","2")),                                                 1,                                                                             NULL,
-     "A second object of one name, with another uid"},
-    {"an unknown kind",                                                            "{\"apiVersion\": \"v1\", \"kind\": \"Service\", " META("a",                                                                                                                   "1") "}",0,
-     NULL,                        "Service, which has no effect on storage"},
-    {"a custom resource",
-     "{\"apiVersion\": \"acme.com/v1\", \"kind\": \"Node\", " META("a",                                                                                         "1") "}",0,NULL,
-     "Node of acme.com/v1, a version that no model knows"},
-    {"nothing",                                                       "",                                                                                                                         0,":1: the file is empty",NULL},
-    {"space"," \n\n",0,":1: the file is empty",NULL},
-    {"cut off",                                          "{\"items\": [\n" NODE("a",                                                                 "1") ",\n{\"kind\": \"No",0,
-     ":3: the file ends in the middle",NULL},
-    {"cut between items",                                                            "{\"items\": [\n" NODE("a",                                                                                                                       "1") ",\n",0,
-     ":3: the file ends in the middle",NULL},
-    {"no JSON in an item",                                                            "{\"items\": [\n{\n\"kind\" \"Node\"}]}",                                                                                                                         0, ":3: ':' expected",                                                                                                                                          NULL                                                                                                                                                                                                                                                                                                                                                     },
-    {"words among items",                                                            "{\"items\": [\n" NODE("a",                                                                                                                       "1") ",\nnull]}",0,
-     ":3: expected an object in JSON",                                                                                                     NULL},
-    {"an item is a list",                                                        "{\"items\": [\n[]\n]}",                                                                                                                           0,":2: expected an object of Kubernetes",NULL},
-    {"other JSON",                            "\n{\"users\": 3}",                                                                                           0,":2: has no kind: not an object of Kubernetes",NULL                     },
-    {"no kind",                                          "{\"items\": [\n{\"metadata\": {\"name\": \"a\"}}]}",                                                                                                         0,
-     ":2: has no kind: not an object of Kubernetes",NULL},
-    {"no name",                                                           "\n{\"apiVersion\": \"v1\", \"kind\": \"Node\"}",                                                                                                  0,
-     ":2: the object has no metadata.name",NULL},
-    {"too many brackets",                                                           "]",0,":1:",           NULL                                                                                                                                                                                                                                        },
-    {"more after the end",                                                           NODE("a","1") "}",0,":1: a bracket closes nothing",NULL},
-    {"other YAML",                                                           "- a\n- b\n",                                                                                    0,":1: expected an object of Kubernetes",                                                                                                                                   NULL                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           },
-    {"no YAML",                                                           "a: [\n",                                                                                             0,":",NULL                                                                                                                                                      },
+    {"a list", LIST(NODE("a", "1") "," CLAIM("c","2")), 2, NULL, NULL},
+    {"one object", NODE("a", "1"), 1, NULL, NULL},
+    {"two values", NODE("a", "1") "\n" NODE("b","2"), 2, NULL, NULL},
+    {"a bare array", "[" NODE("a", "1") "," NODE("b","2") "]", 2, NULL, NULL},
+    {"a list in a list", LIST(LIST(NODE("a","1")) "," NODE("b","2")), 2, NULL, NULL},
+    {"kind in the list", "{\"items\": [{" META("a", "1") "}], \"kind\": \"NodeList\", \"apiVersion\": \"v1\"}", 1, NULL, NULL},
+    {"YAML", "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: b}\n", 2, NULL, NULL},
+    {"brackets in texts", "[" NODE("a]}\\\"", "1") "]", 1, NULL, NULL},
+    {"the same twice", LIST(NODE("a", "1") "," NODE("a","1")), 1, NULL, "Objects that a file has twice"},
+    {"a uid twice", LIST(NODE("a","1") "," NODE("b","1")), 1, NULL, "A second object with the uid of another"},
+    {"a name twice", LIST(NODE("a", "1") "," NODE("a","2")), 1, NULL, "A second object of one name, with another uid"},
+    {"an unknown kind", "{\"apiVersion\": \"v1\", \"kind\": \"Service\", " META("a", "1") "}", 0, NULL, "Service, which has no effect on storage"},
+    {"a custom resource", "{\"apiVersion\": \"acme.com/v1\", \"kind\": \"Node\", " META("a", "1") "}", 0, NULL, "Node of acme.com/v1, a version that no model knows"},
+    {"nothing", "", 0, ":1: the file is empty", NULL},
+    {"space", " \n\n", 0, ":1: the file is empty", NULL},
+    {"cut off", "{\"items\": [\n" NODE("a", "1") ",\n{\"kind\": \"No", 0, ":3: the file ends in the middle", NULL},
+    {"cut between items", "{\"items\": [\n" NODE("a", "1") ",\n", 0, ":3: the file ends in the middle", NULL},
+    {"no JSON in an item", "{\"items\": [\n{\n\"kind\" \"Node\"}]}", 0, ":3: ':' expected", NULL},
+    {"words among items", "{\"items\": [\n" NODE("a", "1") ",\nnull]}", 0, ":3: expected an object in JSON", NULL},
+    {"an item is a list", "{\"items\": [\n[]\n]}", 0, ":2: expected an object of Kubernetes", NULL},
+    {"other JSON", "\n{\"users\": 3}", 0, ":2: has no kind: not an object of Kubernetes", NULL},
+    {"no kind", "{\"items\": [\n{\"metadata\": {\"name\": \"a\"}}]}", 0, ":2: has no kind: not an object of Kubernetes", NULL},
+    {"no name", "\n{\"apiVersion\": \"v1\", \"kind\": \"Node\"}", 0, ":2: the object has no metadata.name", NULL},
+    {"too many brackets", "]", 0, ":1:", NULL},
+    {"more after the end", NODE("a","1") "}", 0, ":1: a bracket closes nothing", NULL},
+    {"other YAML", "- a\n- b\n", 0, ":1: expected an object of Kubernetes", NULL},
+    {"no YAML", "a: [\n", 0, ":", NULL},
 };
+/* clang-format on */
 
 static void
 texts_are_read_or_refused(void **state)
@@ -477,6 +465,94 @@ words_of_users_are_replaced_beside_those_of_kubernetes(void **state)
     }
 }
 
+/* ---- Owners that the dump lacks ---- */
+
+#define POD(name, n, day, hash, owner)                                                             \
+    "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"" name                 \
+    "\", \"namespace\": \"shop\", \"creationTimestamp\": \"2026-01-" day                           \
+    "T00:00:00Z\", " UID(n) ", \"labels\": {\"app\": \"web\", \"pod-template-hash\": \"" hash      \
+                            "\"}, \"ownerReferences\": [{\"apiVersion\": \"apps/v1\", " owner      \
+                            ", \"controller\": true}]}, \"spec\": {\"nodeName\": \"a\", "          \
+                            "\"containers\": [{\"name\": "                                         \
+                            "\"of-a-pod\"}]}}"
+#define OWNER(kind, name, n) "\"kind\": \"" kind "\", \"name\": \"" name "\", " UID(n)
+#define DEPLOYMENT                                                                                 \
+    "{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"metadata\": {\"name\": \"web\", "   \
+    "\"namespace\": \"shop\", " UID(                                                               \
+        "1") "}, \"spec\": {\"selector\": {\"matchLabels\": {\"app\": "                            \
+             "\"web\"}}, \"template\": {\"metadata\": {\"labels\": {\"app\": \"web\"}}, "          \
+             "\"spec\": "                                                                          \
+             "{\"containers\": [{\"name\": \"of-the-deployment\"}]}}}}"
+
+static void
+expect_set(const Dump *dump, const char *name, unsigned replicas, const char *container)
+{
+    const json_t *set = dump_find(dump, "ReplicaSet", "shop", name);
+    const char *found = NULL, *owner = NULL, *hash = NULL;
+    json_int_t n = -1;
+
+    assert_non_null(set);
+    assert_int_equal(json_unpack((json_t *)set,
+                                 "{s:{s:I, s:{s:{s:s}}, s:{s:{s:[{s:s}]}}}, s:{s:[{s:s}]}}", "spec",
+                                 "replicas", &n, "selector", "matchLabels", "pod-template-hash",
+                                 &hash, "template", "spec", "containers", "name", &found,
+                                 "metadata", "ownerReferences", "name", &owner),
+                     0);
+    assert_int_equal(n, replicas);
+    assert_string_equal(found, container);
+    assert_string_equal(owner, "web");
+    assert_true(g_str_has_suffix(name, hash));
+}
+
+/* In the midst of a rollout: the newest pods are those of the Deployment's template. */
+static void
+sets_are_made_of_their_pods(void **state)
+{
+    g_autofree char *path = put(
+        "dump",
+        LIST(DEPLOYMENT
+             "," POD("web-old-1", "2", "01", "old", OWNER("ReplicaSet", "web-old", "7")) "," POD(
+                 "web-old-2", "3", "02", "old",
+                 OWNER("ReplicaSet", "web-old",
+                       "7")) "," POD("web-new-1", "4", "03", "new",
+                                     OWNER("ReplicaSet", "web-new",
+                                           "8")) "," POD("db-0", "5", "01", "db",
+                                                         OWNER("StatefulSet", "db", "9"))));
+    const char *const files[] = {path, NULL};
+    g_autoptr(ImportReport) report = import_report_new();
+    g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
+
+    (void)state;
+    assert_non_null(dumps);
+    Dump *dump = dumps->pdata[0];
+    owners_complete(dump, report);
+    assert_int_equal(dump->objects->len, 7);
+    expect_set(dump, "web-old", 2, "of-a-pod");
+    expect_set(dump, "web-new", 1, "of-the-deployment");
+    const json_t *metadata = json_object_get(dump_find(dump, "Pod", "shop", "db-0"), "metadata");
+    assert_int_equal(json_array_size(json_object_get(metadata, "ownerReferences")), 0);
+}
+
+/* The garbage collector would delete such a pod in the cluster, too. */
+static void
+owners_that_are_gone_stay_gone(void **state)
+{
+    g_autofree char *path =
+        put("dump",
+            LIST("{\"apiVersion\": \"apps/v1\", \"kind\": \"StatefulSet\", " META(
+                "other", "1") "}," POD("db-0", "5", "01", "db", OWNER("StatefulSet", "db", "9"))));
+    const char *const files[] = {path, NULL};
+    g_autoptr(ImportReport) report = import_report_new();
+    g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
+
+    (void)state;
+    assert_non_null(dumps);
+    owners_complete(dumps->pdata[0], report);
+    const json_t *metadata =
+        json_object_get(dump_find(dumps->pdata[0], "Pod", "shop", "db-0"), "metadata");
+    assert_int_equal(json_array_size(json_object_get(metadata, "ownerReferences")), 1);
+}
+
 int
 main(void)
 {
@@ -492,6 +568,8 @@ main(void)
         cmocka_unit_test(templates_stay_equal_and_different),
         cmocka_unit_test(stand_ins_fit_each_other),
         cmocka_unit_test(words_of_users_are_replaced_beside_those_of_kubernetes),
+        cmocka_unit_test(sets_are_made_of_their_pods),
+        cmocka_unit_test(owners_that_are_gone_stay_gone),
     };
 
     return cmocka_run_group_tests_name("run/import/dump", tests, make_folder, remove_folder);

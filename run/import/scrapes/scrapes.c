@@ -13,8 +13,7 @@
 #include "scrapes-private.h"
 
 #define BLOCK_BYTES (64 * 1024)             /* of one read */
-#define SCRAPE_BYTES_MAX ((gsize)256 << 20) /* of one scrape: the largest API servers have 50 MB   \
-                                             */
+#define SCRAPE_BYTES_MAX ((gsize)256 << 20) /* the largest API servers have 50 MB */
 #define UNIX_S_MAX 4e9                      /* of times; later ones are broken */
 /* The start of a process is computed from the boot time, in whole seconds, which the clock's
  * adjustment can move. */

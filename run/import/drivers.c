@@ -71,7 +71,7 @@ add_csi_node(GHashTable *names, const json_t *node)
     }
 }
 
-/* A class of static volumes, and those of volumes that a migrated driver in Kubernetes made. */
+/* Provisioners inside Kubernetes: of static volumes, and of drivers that have moved to CSI. */
 static gboolean
 is_in_tree(const char *provisioner)
 {

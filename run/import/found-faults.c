@@ -82,8 +82,8 @@ is_not_ready(const Write *write)
            g_str_equal(write->verb, "update") && g_str_equal(write->subresource, "status");
 }
 
-/* A process that reads all kinds of objects anew was started again. Those of controllers begin to
- * read when their process leads. */
+/* A process that lists all kinds of objects again was restarted. Controllers list them when their
+ * replica becomes the leader. */
 static void
 add_restart(json_t *faults, const ProcessSeen *seen, SimTime at, unsigned n, SimTime start)
 {

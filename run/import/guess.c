@@ -380,8 +380,8 @@ object_before(const Guess *self, const Write *write, SimTime until)
     return found;
 }
 
-/* The pods of a Deployment or ReplicaSet just before a request: those of the first dump, and those
- * that came and went since. */
+/* The number of pods of a Deployment or ReplicaSet just before a request: in the first dump, with
+ * later creations and deletions. */
 static int
 pods_before(const Guess *self, const Write *write)
 {

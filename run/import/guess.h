@@ -4,8 +4,8 @@
 #include "dump.h"
 #include "writes.h"
 
-/* What a request of an audit log without bodies had in it: from dumps before and after it, and from
- * what the controllers did then. */
+/* Guesses the content of a request in an audit log without bodies, from the dumps before and after
+ * it and from the reactions of the controllers. */
 
 typedef struct {
     const Writes *writes;

@@ -249,7 +249,8 @@ end_sooner(json_t *error, const json_t *scraped)
         json_object_set(error, "until", (json_t *)values[1]);
 }
 
-/* Errors that the log dates take the place of those that a scrape counts. */
+/* The log has the times of errors, a scrape only counts them: an entry of the log replaces one of a
+ * scrape. */
 static void
 add_errors(Import *self, json_t *driver)
 {
@@ -323,7 +324,7 @@ comment_drivers(const Import *self)
     }
 }
 
-/* For somebody who wants to change something. */
+/* Explains the members to the reader who edits the file. */
 static void
 add_comments(Import *self)
 {

@@ -141,8 +141,8 @@ lives_at(const RecordedObject *object, SimTime at)
     return (created == TIME_UNSET || created <= at) && (gone == TIME_UNSET || gone > at);
 }
 
-/* Whether a pod may have the claim: by its volumes, or else by name, as claims of StatefulSets and
- * ephemeral volumes are called, and those that people make for one pod. */
+/* Whether a pod may use the claim. Without its volumes the names tell: claims of StatefulSets and
+ * of ephemeral volumes have the name of their pod in theirs. */
 static gboolean
 uses(const RecordedObject *pod, const RecordedObject *claim)
 {

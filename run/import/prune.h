@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-/* What of a cluster's objects is not written out: what no model reads, and what may be secret.
+/* Drops the parts of objects that no model reads or that may be secret, before they are written.
  *
  * Two pod templates that differ only in what is dropped must stay different, or a Deployment would
  * find the wrong ReplicaSet. So a template gets the annotation kvolsim.io/pruned with a number:

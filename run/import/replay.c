@@ -87,7 +87,7 @@ load(const Replay *self, GError **error)
     return scenario;
 }
 
-/* Which claims' volumes are whose: of volumes that were written, and of those that are there. */
+/* Finds the driver of each claim: of volumes that the run wrote, and of volumes at its end. */
 static void
 find_drivers(Replay *self)
 {

@@ -547,8 +547,8 @@ is_workload(const Write *write)
     return write->sender->side == SENDER_OUTSIDE && !g_str_equal(write->verb, "get");
 }
 
-/* A run refuses what is not there or is there already, or what a budget forbids; not what a real
- * cluster forbids for other reasons. */
+/* A run refuses requests with the codes 404, 409 and 429 as a cluster does. It has no
+ * authorization, webhooks or time-outs, which refuse others. */
 static gboolean
 is_same_failure(const Write *write)
 {

@@ -6,7 +6,7 @@
 
 /* The sidecars of each driver: which workload is whose, and what its containers say. */
 
-/* A Deployment or the like, or a pod whose controller is not in the dump. */
+/* A Deployment, StatefulSet or DaemonSet, or a pod whose controller is not in the dump. */
 typedef struct {
     const json_t *object;   /* borrowed from its dump */
     const json_t *template; /* the pod's spec */
@@ -145,8 +145,8 @@ words_of(const Workload *workload)
     return g_string_free(words, FALSE);
 }
 
-/* How like the workload's words a driver's name is: the letters of its words that are there, but
- * for those of most drivers. */
+/* Counts the letters of the driver's name whose words occur in the workload's. Words that most
+ * drivers have in their names do not count. */
 static gsize
 likeness(const char *words, const char *driver)
 {

@@ -5,6 +5,7 @@
 
 #include "guess.h"
 #include "models/api/field.h"
+#include "strategic-merge.h"
 
 typedef struct {
     SimTime at; /* the commit in the recording */
@@ -466,6 +467,10 @@ patch_of(Workload *self, const Write *write)
 
     if (write->response == NULL && asked == NULL)
         return guess_patch(&self->guess, write);
+    const json_t *before = dump_find(self->first, write->kind->kind, write->namespace, write->name);
+    if (now == NULL && before != NULL && json_is_object(asked) &&
+        g_str_equal(write->verb, "patch")) /* a log of level Request */
+        now = strategic_merge(before, asked);
     if (g_str_equal(write->verb, "update"))
         patch = patch_from_update(self, write, now != NULL ? now : asked);
     else if (now == NULL)

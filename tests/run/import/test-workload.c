@@ -21,7 +21,10 @@
     ",\"labels\":{\"zone\":\"a\",\"old\":\"x\"}},\"spec\":{},\"status\":{}},"                      \
     "{\"apiVersion\":\"apps/"                                                                      \
     "v1\",\"kind\":\"StatefulSet\",\"metadata\":{\"name\":\"db\",\"namespace\":"                   \
-    "\"s\",\"uid\":\"u2\"," BORN "},\"spec\":{\"replicas\":2,\"serviceName\":\"a\"}},"             \
+    "\"s\",\"uid\":\"u2\"," BORN                                                                   \
+    "},\"spec\":{\"replicas\":2,\"serviceName\":\"a\",\"template\":{\"spec\":"                     \
+    "{\"containers\":[{\"name\":\"b\",\"image\":\"old\",\"volumeMounts\":[{\"name\":\"v\"}]},{"    \
+    "\"name\":\"c\"}]}}}},"                                                                        \
     "{\"apiVersion\":\"v1\",\"kind\":\"PersistentVolumeClaim\",\"metadata\":{\"name\":\"c-1\","    \
     "\"namespace\":\"s\",\"uid\":\"u3\"," BORN "},\"spec\":{\"volumeName\":\"v\",\"resources\":{"  \
     "\"requests\":{\"storage\":\"1Gi\"}}}},"                                                       \
@@ -89,6 +92,11 @@ static const Row rows[] = {
     {"strategic merge patch", KUBECTL, "patch", "", "nodes", "", NULL, "n1", 200,
      "{\"spec\":{\"$setElementOrder/taints\":[{\"key\":\"b\"}],\"taints\":[{\"key\":\"b\"}]}}", "{\"kind\":\"Node\",\"spec\":{\"taints\":[{\"key\":\"b\"},{\"key\":\"a\"}]}}",
      "{\"patch\":{\"kind\":\"Node\",\"name\":\"n1\",\"patch\":{\"spec\":{\"taints\":[{\"key\":\"b\"},{\"key\":\"a\"}]}}}}", NULL},
+    {"strategic merge patch at level Request", KUBECTL, "patch", "", "statefulsets", "apps", "s", "db", 200,
+     "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"}],\"containers\":[{\"name\":\"b\",\"image\":\"new\"},"
+     "{\"name\":\"c\",\"$patch\":\"delete\"},{\"name\":\"d\"}]}}}}", NULL,
+     "{\"patch\":{\"kind\":\"StatefulSet\",\"namespace\":\"s\",\"name\":\"db\",\"patch\":{\"spec\":{\"template\":{\"spec\":{\"containers\":"
+     "[{\"name\":\"b\",\"image\":\"new\",\"volumeMounts\":[{\"name\":\"v\"}]},{\"name\":\"d\"}]}}}}}}", NULL},
     {"JSON patch", KUBECTL, "patch", "", "statefulsets", "apps", "s", "db", 200,
      "[{\"op\":\"replace\",\"path\":\"/spec/template/spec/containers/0/image\",\"value\":\"i\"},{\"op\":\"remove\",\"path\":\"/metadata/labels/a~1b\"}]",
      "{\"metadata\":{\"name\":\"db\",\"labels\":{\"x\":\"y\"}},\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}}",

@@ -318,9 +318,9 @@ comment_drivers(const Import *self)
 
     json_array_foreach(self->drivers, i, driver) {
         if (json_object_get(driver, "latency") != NULL)
-            comment(driver, "latency", "measured; the profile has the rest");
+            comment(driver, "latency", "measured; other calls are as in the profile");
         else if (g_strcmp0(json_string_value(json_object_get(driver, "profile")), "generic") == 0)
-            comment(driver, "profile", "a guess, as no profile has its name: set your latencies");
+            comment(driver, "profile", "no profile fits this driver: set its latencies");
     }
 }
 
@@ -332,13 +332,13 @@ add_comments(Import *self)
 
     comment(spec, "until",
             self->writes != NULL ? "the end of the audit log"
-                                 : "no audit log tells how long: as long as you like");
-    comment(spec, "timing", "the usual one, but for writes, which the audit log has");
+                                 : "without an audit log: choose any length");
+    comment(spec, "timing", "the default timing, with the writes as the audit log has them");
     comment(spec, "manifests", "the start: %u objects", self->first->objects->len);
-    comment(spec, "components", "flags that the control plane has, by their real names");
+    comment(spec, "components", "flags of the control plane, by their real names");
     comment(spec, "workload", "what people and tools did: %" G_GSIZE_FORMAT " requests",
             json_array_size(self->workload));
-    comment(spec, "faults", "recognised in the audit log; without them: faults: []");
+    comment(spec, "faults", "found in the audit log; to leave them out: faults: []");
     comment_drivers(self);
 }
 

@@ -122,8 +122,8 @@ prune_annotations(Pruner *self, json_t *metadata, json_t *lost)
     json_object_foreach_safe(annotations, next, key, value)
     {
         if (!annotation_is_kept(key)) {
-            import_report_count(self->report, REPORT_LEFT_OUT,
-                                "Annotations that no model reads, by key", NULL);
+            import_report_count(self->report, REPORT_LEFT_OUT, "Annotations that no model reads",
+                                NULL);
             drop(annotations, key, lost);
         }
     }

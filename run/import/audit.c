@@ -187,19 +187,29 @@ take_event(Reader *self, Parsed *parsed)
         skip(self, AUDIT_SKIP_INCOMPLETE);
         return;
     }
-    if (is_known(self, parsed->id)) {
-        if (!is_watch) /* a watch is answered twice: at its begin and at its end */
-            skip(self, AUDIT_SKIP_TWICE);
+    gboolean is_repeated = is_known(self, parsed->id);
+    if (is_repeated && !is_watch) {
+        skip(self, AUDIT_SKIP_TWICE);
         return;
     }
     if (!read_time(parsed->staged, &event->done) || event->done < event->received)
         event->done = event->received;
-    if (is_watch)
+    event->watch_end = TIME_UNSET;
+    if (is_watch) { /* answered twice: at its begin and at its end */
+        if (json_part_equals(parsed->stage, "ResponseComplete"))
+            event->watch_end = event->done;
         event->done = event->received;
+    }
+    event->is_repeated = is_repeated;
     json_part_integer(parsed->code, &code);
     event->code = (int)CLAMP(code, 0, 999);
     event->file = self->file;
     event->line = self->line;
+    if (is_repeated) {
+        if (event->watch_end != TIME_UNSET)
+            self->seen(event, self->data);
+        return;
+    }
     note_times(self, event);
     self->summary->n_seen++;
     self->summary->n_bodies += event->response.at != NULL;

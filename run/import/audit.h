@@ -8,8 +8,9 @@
  * gets them. Files are read as a stream and in any order; what comes of an event is the caller's.
  */
 
-/* An event of stage ResponseStarted, ResponseComplete or Panic: each request is seen once. All
- * parts are strings without quotes but for the bodies, and are borrowed for the call. */
+/* An event of stage ResponseStarted, ResponseComplete or Panic: each request is seen once, and a
+ * watch again when it ends. All parts are strings without quotes but for the bodies, and are
+ * borrowed for the call. */
 typedef struct {
     const char *file;
     guint64 line;
@@ -20,6 +21,8 @@ typedef struct {
     JsonPart details;           /* responseStatus.details: an object; none */
     int code;                   /* of the answer; 0: none */
     SimTime received, done;     /* since the epoch of api_time_parse() */
+    SimTime watch_end;          /* of a watch that ended; TIME_UNSET: none */
+    gboolean is_repeated;       /* seen before: only @watch_end is new */
 } AuditEvent;
 
 /* The lines and events that were not handed on, by reason. */

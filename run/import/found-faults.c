@@ -7,6 +7,7 @@
  * last renewal of its lease, which is 0 to 10 s before the death, and 0 to 5 s until the next look.
  */
 #define SILENCE_UNTIL_NOT_READY (47 * SIM_SECOND + 500 * SIM_MS)
+#define SILENCE_SPREAD (8 * SIM_SECOND)
 /* A process that starts reads at least so many kinds of objects, within so much time. */
 #define START_KINDS 3
 #define START_LASTS (15 * SIM_SECOND)
@@ -57,13 +58,28 @@ find_silence(const ProcessSeen *seen, SimTime at, SimTime *last, SimTime *next)
     }
 }
 
+/* The death of a process closes its watches, and it asks for none again. A machine without power,
+ * or without network, closes nothing: the API server finds out later. Returns: TIME_UNSET: no watch
+ * ended within [@from, @until] */
+static SimTime
+find_death(const ProcessSeen *seen, SimTime from, SimTime until)
+{
+    for (unsigned i = 0; i < seen->ends->len; i++) {
+        SimTime end = g_array_index(seen->ends, SimTime, i);
+        if (end >= from && end <= until)
+            return end;
+    }
+    return TIME_UNSET;
+}
+
 static void
 add_outage(json_t *faults, const Write *write, const ProcessSeen *seen, SimTime start)
 {
     SimTime last, next, from = write->at - SILENCE_UNTIL_NOT_READY;
 
     find_silence(seen, write->at, &last, &next);
-    from = MAX(MAX(from, last), start);
+    SimTime death = find_death(seen, MAX(last, from - SILENCE_SPREAD), from + SILENCE_SPREAD);
+    from = MAX(death != TIME_UNSET ? death : MAX(from, last), start);
     g_autofree char *evidence = g_strdup_printf(
         "the node was NotReady at %.1f s; its kubelet's last request before was at %.1f s",
         seconds(write->at, start), last == TIME_UNSET ? 0 : seconds(last, start));
@@ -85,22 +101,29 @@ is_not_ready(const Write *write)
 /* A process that lists all kinds of objects again was restarted. Controllers list them when their
  * replica becomes the leader. */
 static void
-add_restart(json_t *faults, const ProcessSeen *seen, SimTime at, unsigned n, SimTime start)
+add_restart(json_t *faults,
+            const ProcessSeen *seen,
+            const char *driver,
+            SimTime at,
+            unsigned n,
+            SimTime start)
 {
     SimTime last, next;
 
     find_silence(seen, at, &last, &next);
     if (last == TIME_UNSET)
         return;
-    last = MAX(last, start);
+    SimTime death = find_death(seen, last, at);
+    last = MAX(death != TIME_UNSET ? death : last, start);
     g_autofree char *evidence = g_strdup_printf(
-        "it read %u kinds of objects anew at %.1f s; its last request before was at "
-        "%.1f s",
-        n, seconds(at, start), seconds(last, start));
+        "it read %u kinds of objects anew at %.1f s; its last %s at %.1f s", n, seconds(at, start),
+        death != TIME_UNSET ? "watch before ended" : "request before was", seconds(last, start));
     json_t *item = json_pack(
         "{s:s, s:o, s:s, s:s, s:o}", "#", evidence, "at", since(last, start), "do",
         seen->node != NULL ? "stop-kubelet" : "crash", seen->node != NULL ? "node" : "component",
         seen->node != NULL ? seen->node : seen->name, "restartAfter", since(at, last));
+    if (driver != NULL)
+        json_object_set_new(item, "driver", json_string(driver));
     json_array_append_new(faults, item);
 }
 
@@ -114,7 +137,11 @@ begins_with(const ProcessSeen *seen, SimTime at)
 
 /* @outages: ends of outages, which explain a start */
 static void
-find_restarts(json_t *faults, const ProcessSeen *seen, SimTime start, const GArray *outages)
+find_restarts(json_t *faults,
+              const ProcessSeen *seen,
+              const char *driver,
+              SimTime start,
+              const GArray *outages)
 {
     const GArray *starts = seen->starts;
 
@@ -128,7 +155,7 @@ find_restarts(json_t *faults, const ProcessSeen *seen, SimTime start, const GArr
         for (unsigned k = 0; k < outages->len; k++)
             is_known |= ABS(g_array_index(outages, SimTime, k) - at) < START_LASTS;
         if (n >= START_KINDS && !is_known)
-            add_restart(faults, seen, at, n, start);
+            add_restart(faults, seen, driver, at, n, start);
         i += n;
     }
 }
@@ -151,8 +178,59 @@ outage_ends(const GPtrArray *not_ready, const ProcessSeen *seen)
     return ends;
 }
 
+/* The drivers that need a sidecar, by objects that name them. */
+typedef struct {
+    const char *sidecar, *kind, *section, *key;
+    const char *needs; /* "attachRequired": not false; "allowVolumeExpansion": true; NULL: always */
+} SidecarNeed;
+
+static const SidecarNeed sidecar_needs[] = {
+    {"external-attacher",    "CSIDriver",           "metadata", "name",        "attachRequired"      },
+    {"external-provisioner", "StorageClass",        NULL,       "provisioner", NULL                  },
+    {"external-resizer",     "StorageClass",        NULL,       "provisioner", "allowVolumeExpansion"},
+    {"external-snapshotter", "VolumeSnapshotClass", NULL,       "driver",      NULL                  },
+};
+
+static gboolean
+needs_sidecar(const SidecarNeed *row, const json_t *object)
+{
+    const json_t *spec = json_object_get(object, "spec");
+
+    return row->needs == NULL || json_is_true(json_object_get(object, row->needs)) ||
+           (spec != NULL && !json_is_false(json_object_get(spec, row->needs)));
+}
+
+/* The only driver that has a sidecar; NULL: none, or several */
+static const char *
+only_driver(const Dump *first, const char *sidecar)
+{
+    const char *found = NULL;
+    const json_t *object;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(sidecar_needs); i++) {
+        const SidecarNeed *row = &sidecar_needs[i];
+        for (guint k = 0; g_str_equal(row->sidecar, sidecar) &&
+                          (object = dump_next(first, row->kind, &k)) != NULL;) {
+            const json_t *part =
+                row->section != NULL ? json_object_get(object, row->section) : object;
+            const char *driver = json_string_value(json_object_get(part, row->key));
+            if (driver == NULL || strstr(driver, "no-provisioner") != NULL ||
+                !needs_sidecar(row, object))
+                continue;
+            if (found != NULL && !g_str_equal(found, driver))
+                return NULL;
+            found = driver;
+        }
+    }
+    return found;
+}
+
 json_t *
-found_outages(const Writes *writes, unsigned n_drivers, SimTime start, ImportReport *report)
+found_outages(const Writes *writes,
+              unsigned n_drivers,
+              const Dump *first,
+              SimTime start,
+              ImportReport *report)
 {
     json_t *faults = json_array();
     g_autoptr(GHashTable) seen_at = g_hash_table_new(g_str_hash, g_str_equal);
@@ -177,10 +255,12 @@ found_outages(const Writes *writes, unsigned n_drivers, SimTime start, ImportRep
     gboolean is_clear = n_drivers == 1; /* the log does not tell the drivers' sidecars apart */
     for (unsigned i = 0; i < writes->processes->len; i++) {
         const ProcessSeen *seen = writes->processes->pdata[i];
-        if (seen->starts->len == 0 || (g_str_has_prefix(seen->name, "external-") && !is_clear))
+        const char *driver = NULL;
+        if (!is_clear && g_str_has_prefix(seen->name, "external-") &&
+            (driver = only_driver(first, seen->name)) == NULL)
             continue;
         g_autoptr(GArray) ends = outage_ends(not_ready, seen);
-        find_restarts(faults, seen, start, ends);
+        find_restarts(faults, seen, driver, start, ends);
     }
     for (; n < json_array_size(faults); n++) {
         const json_t *item = json_array_get(faults, n);

@@ -8,9 +8,13 @@
  * with the evidence (yaml-print.h). */
 
 /* Kubelets that fell silent until their nodes were NotReady, and processes that were started anew;
- * sidecars only if there is one driver. Returns: (owned): of spec.faults; may be empty */
-json_t *
-found_outages(const Writes *writes, unsigned n_drivers, SimTime start, ImportReport *report);
+ * sidecars only if one driver alone has such a sidecar by the objects of @first. Returns: (owned):
+ * of spec.faults; may be empty */
+json_t *found_outages(const Writes *writes,
+                      unsigned n_drivers,
+                      const Dump *first,
+                      SimTime start,
+                      ImportReport *report);
 /* Phases in which calls of a driver failed. @recorded: tells what went well meanwhile. Returns:
  * (owned): of drivers[].errors; NULL: none */
 json_t *found_errors(const Writes *writes,

@@ -315,6 +315,78 @@ set_first_replicas(const Guess *self, const Write *write, json_t *object, const 
         write);
 }
 
+/* ---- Sizes ---- */
+
+/* Whether a change of a claim from outside asked for more: the resizer began to work. */
+static gboolean
+is_growth(const Guess *self, const Write *write)
+{
+    const GPtrArray *writes = self->writes->writes;
+
+    if (write->kind->model != KIND_CLAIM || write->sender->side != SENDER_OUTSIDE ||
+        write->code >= 400 || *write->subresource != '\0' ||
+        !(g_str_equal(write->verb, "patch") || g_str_equal(write->verb, "update")))
+        return FALSE;
+    for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
+        const Write *other = writes->pdata[i];
+        if (!is_same_object(write, other))
+            continue;
+        if (g_str_equal(other->sender->name, "external-resizer"))
+            return TRUE;
+        if (other->sender->side == SENDER_OUTSIDE)
+            return FALSE;
+    }
+    return FALSE;
+}
+
+static gboolean
+is_same_size(const json_t *a, const json_t *b)
+{
+    int64_t first = 0, second = 0;
+
+    return json_is_string(b) && quantity_parse(json_string_value(a), &first, NULL, NULL) &&
+           quantity_parse(json_string_value(b), &second, NULL, NULL) && first == second;
+}
+
+/* A claim's size just after a request, when a dump shows what it came to after all: each growth is
+ * taken to have doubled it. @until: the dump's time. NULL: the dump has no size. (owned) */
+static json_t *
+size_after(const Guess *self, const Write *write, const json_t *dumped, SimTime until)
+{
+    const GPtrArray *writes = self->writes->writes;
+    const json_t *resources = json_object_get(json_object_get(dumped, "spec"), "resources");
+    const char *text =
+        json_string_value(json_object_get(json_object_get(resources, "requests"), "storage"));
+    char buffer[QUANTITY_BUFFER];
+    int64_t bytes;
+
+    if (text == NULL || !quantity_parse(text, &bytes, NULL, NULL))
+        return NULL;
+    for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
+        const Write *other = writes->pdata[i];
+        if (other->at > until)
+            break;
+        if (is_same_object(write, other) && is_growth(self, other))
+            bytes = (bytes + 1) / 2;
+    }
+    return json_string(quantity_format(bytes, buffer));
+}
+
+static void
+set_first_size(const Guess *self, const Write *write, json_t *object, const Dump *dump)
+{
+    json_t *resources = json_object_get(json_object_get(object, "spec"), "resources");
+    json_t *requests = json_object_get(resources, "requests");
+    json_t *size =
+        write->kind->model == KIND_CLAIM ? size_after(self, write, object, dump->newest) : NULL;
+
+    if (size != NULL && !is_same_size(size, json_object_get(requests, "storage"))) {
+        json_object_set(requests, "storage", size);
+        say(self, "Sizes of claims before they grew: half of what they were after it", write);
+    }
+    json_decref(size);
+}
+
 json_t *
 guess_object(const Guess *self, const Write *write)
 {
@@ -332,6 +404,7 @@ guess_object(const Guess *self, const Write *write)
     if (dump != NULL) {
         object = json_deep_copy(found);
         set_first_replicas(self, write, object, dump);
+        set_first_size(self, write, object, dump);
         say(self, "Created objects as a later dump has them", write);
     } else if (found != NULL) {
         object = json_deep_copy(found);
@@ -500,6 +573,49 @@ own_fields(const Guess *self, const Write *write, const json_t *object)
     return fields;
 }
 
+/* Whether the volume controller writes the volume's status soon after a change: the volume was made
+ * free for another claim. */
+static gboolean
+becomes_free(const Guess *self, const Write *write)
+{
+    const GPtrArray *writes = self->writes->writes;
+
+    for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
+        const Write *other = writes->pdata[i];
+        if (other->at > write->at + 2 * SIM_SECOND)
+            break;
+        if (is_same_object(write, other) &&
+            g_str_equal(other->sender->name, "persistent-volume-binder") &&
+            g_str_equal(other->subresource, "status"))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Of volumes people change the policy, or drop the claim of a Released one. (owned); NULL: nothing
+ * tells */
+static json_t *
+guess_volume_patch(const Guess *self, const Write *write)
+{
+    SimTime time;
+    const json_t *before = object_before(self, write, write->at);
+    const json_t *after = object_after(self, write, write->at, &time);
+    const json_t *old = json_object_get(before, "spec"), *new = json_object_get(after, "spec");
+    const json_t *policy = json_object_get(new, "persistentVolumeReclaimPolicy");
+    const json_t *first_claim = json_object_get(json_object_get(old, "claimRef"), "uid");
+    const json_t *claim = json_object_get(json_object_get(new, "claimRef"), "uid");
+
+    if (becomes_free(self, write) ||
+        (first_claim != NULL && new != NULL && !json_equal(first_claim, claim))) {
+        say(self, "Changes of volumes that were free after it: without the claim", write);
+        return json_pack("{s:{s:n}}", "spec", "claimRef");
+    }
+    if (policy == NULL || json_equal(policy, json_object_get(old, "persistentVolumeReclaimPolicy")))
+        return NULL;
+    say(self, "Changes of volumes: the policy that the next dump has", write);
+    return json_pack("{s:{s:O}}", "spec", "persistentVolumeReclaimPolicy", policy);
+}
+
 /* How often somebody outside had changed the node's mark before: kubectl turns it on and off. */
 static gboolean
 is_cordoned_before(const Guess *self, const Write *write)
@@ -559,6 +675,20 @@ is_workload(const Write *write)
            write->kind->model == KIND_DAEMON_SET;
 }
 
+/* Of a claim that no dump before has. Returns: (owned): NULL: no dump after has it either */
+static json_t *
+guess_growth(const Guess *self, const Write *write)
+{
+    SimTime time;
+    const json_t *after = object_after(self, write, write->at, &time);
+    json_t *size = after == NULL ? NULL : size_after(self, write, after, time);
+
+    if (size == NULL)
+        return NULL;
+    say(self, "Changes of claims that the resizer followed: to the size of the next dump", write);
+    return json_pack("{s:{s:{s:{s:o}}}}", "spec", "resources", "requests", "storage", size);
+}
+
 /* Returns: (owned): NULL: the dumps show no change, or there are none */
 static json_t *
 dumped_change(const Guess *self, const Write *write)
@@ -589,11 +719,15 @@ guess_patch(const Guess *self, const Write *write)
         say(self, "Changes of nodes by kubectl: taken for cordon and uncordon in turn", write);
         return json_pack("{s:{s:b}}", "spec", "unschedulable", !is_cordoned_before(self, write));
     }
+    if (write->kind->model == KIND_VOLUME)
+        return guess_volume_patch(self, write);
     patch = dumped_change(self, write);
     if (patch != NULL) {
         say(self, "Changes as the difference between the dumps before and after", write);
         return patch;
     }
+    if (is_growth(self, write))
+        return guess_growth(self, write);
     return is_workload(write) && rolls_out(self, write)
                ? guess_restart(self, write, "Changes that began a rollout: taken for a restart")
                : NULL;

@@ -286,8 +286,8 @@ add_faults(Import *self)
         return;
     json_array_foreach(self->drivers, i, driver)
         add_errors(self, driver);
-    outages = found_outages(self->writes, (unsigned)json_array_size(self->drivers), self->start,
-                            self->report);
+    outages = found_outages(self->writes, (unsigned)json_array_size(self->drivers),
+                            self->dumps->pdata[0], self->start, self->report);
     if (json_array_size(outages) > 0)
         json_object_set(self->spec, "faults", outages);
     json_decref(outages);

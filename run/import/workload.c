@@ -662,6 +662,11 @@ maker_exists(const Workload *self, const Write *write)
     g_autofree char *name = g_strndup(write->name, (gsize)(dash - write->name));
     for (const char *part = name; !found && part != NULL;) {
         found = exists(self, kind, write->namespace, part);
+        dash = strrchr(part, '-'); /* pods of an indexed Job have their index behind its name */
+        if (!found && dash != NULL && g_str_equal(kind, "Job")) {
+            g_autofree char *job = g_strndup(part, (gsize)(dash - part));
+            found = exists(self, kind, write->namespace, job);
+        }
         part = strchr(part, '-');
         part = part != NULL ? part + 1 : NULL;
     }

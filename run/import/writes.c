@@ -67,6 +67,7 @@ process_seen_free(void *data)
     ProcessSeen *self = data;
 
     g_array_unref(self->requests);
+    g_array_unref(self->ends);
     g_array_unref(self->starts);
     g_free(self);
 }
@@ -113,10 +114,15 @@ see_process(Collector *self, const Sender *sender, const AuditEvent *event)
         seen = g_new0(ProcessSeen, 1);
         *seen = (ProcessSeen){.name = sender->process, .node = sender->node};
         seen->requests = g_array_new(FALSE, FALSE, sizeof(SimTime));
+        seen->ends = g_array_new(FALSE, FALSE, sizeof(SimTime));
         seen->starts = g_array_new(FALSE, FALSE, sizeof(SimTime));
         g_ptr_array_add(self->writes->processes, seen);
         g_hash_table_insert(self->processes, (char *)key, seen);
     }
+    if (event->watch_end != TIME_UNSET)
+        g_array_append_val(seen->ends, event->watch_end);
+    if (event->is_repeated)
+        return;
     g_array_append_val(seen->requests, event->received);
     if (event->resource.length > 0 && event->code < 400 && is_start(event))
         g_array_append_val(seen->starts, event->received);
@@ -345,7 +351,7 @@ see_event(const AuditEvent *event, void *data)
 
     if (sender->process != NULL)
         see_process(self, sender, event);
-    if (event->resource.length == 0)
+    if (event->resource.length == 0 || event->is_repeated)
         return;
     if (event->received >= self->start)
         count_request(self, event, sender);
@@ -449,6 +455,7 @@ writes_read(const char *const *files,
     for (unsigned i = 0; i < self->processes->len; i++) {
         ProcessSeen *seen = self->processes->pdata[i];
         g_array_sort(seen->requests, compare_times);
+        g_array_sort(seen->ends, compare_times);
         g_array_sort(seen->starts, compare_times);
     }
     writes_name_pods(self);

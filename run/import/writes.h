@@ -73,6 +73,7 @@ typedef struct {
     const char *name; /* "kube-scheduler"; "kubelet" */
     const char *node; /* of a kubelet; NULL: another process */
     GArray *requests; /* of SimTime: received, in order of time */
+    GArray *ends;     /* of SimTime: its watches ended */
     GArray *starts;   /* of SimTime: the reads of all objects of a kind, as informers begin */
 } ProcessSeen;
 

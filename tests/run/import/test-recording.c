@@ -190,7 +190,7 @@ times_text(const Recorded *recorded, const Row *row)
 static char *
 faults_text(const Writes *writes, SimTime start, ImportReport *report)
 {
-    json_t *faults = found_outages(writes, 1, start, report), *fault;
+    json_t *faults = found_outages(writes, 1, NULL, start, report), *fault;
     GString *text = g_string_new(NULL);
     gsize i;
 

@@ -73,24 +73,27 @@ admission_refuses_again(ApiVerbs *self, ApiCall *call)
     return code != API_OK;
 }
 
-/* DS-32: the generation of the template only, in an annotation. @before: NULL: of a new set */
+/* DS-32: the generation of the template only, in an annotation that no update takes away. @before:
+ * NULL: of a new set */
 static void
 count_template_generation(const ApiVerbs *self, const Object *before, Object *after)
 {
     Strings *strings = objects_strings(self->store->objects);
-    int64_t number = 0;
 
     if (object_kind(after) != KIND_DAEMON_SET)
         return;
-    if (before != NULL) {
+    const char *text =
+        object_annotation(before != NULL ? before : after, ANNOTATION_TEMPLATE_GENERATION);
+    int64_t number = text == NULL ? 0 : CLAMP(g_ascii_strtoll(text, NULL, 10), 0, G_MAXINT32);
+    if (before == NULL) {
+        number = MAX(number, 1);
+    } else {
         const PodTemplate *old = workload_template(before), *new = workload_template(after);
-        const char *text = object_annotation(before, ANNOTATION_TEMPLATE_GENERATION);
-        number = text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10);
-        if (field_pod_template.equal(&old, &new))
-            return;
+        number += field_pod_template.equal(&old, &new) ? 0 : 1;
     }
-    object_set_annotation(after, strings_intern(strings, ANNOTATION_TEMPLATE_GENERATION),
-                          strings_internf(strings, "%" G_GINT64_FORMAT, number + 1));
+    if (number > 0)
+        object_set_annotation(after, strings_intern(strings, ANNOTATION_TEMPLATE_GENERATION),
+                              strings_internf(strings, "%" G_GINT64_FORMAT, number));
 }
 
 static void

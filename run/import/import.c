@@ -5,6 +5,7 @@
 #include "drivers.h"
 #include "found-faults.h"
 #include "import-private.h"
+#include "migrated.h"
 #include "missing.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
@@ -79,6 +80,7 @@ read_dumps(Import *self, GError **error)
             i + 1, self->dumps->len, base, dump->files->len > 1 ? ", …" : "", dump->objects->len,
             dump->newest != TIME_UNSET ? api_time_format(dump->newest, FALSE, buffer) : "none",
             i == 0 ? ": the start state" : "");
+        migrated_translate(dump, i == 0 ? self->report : NULL);
     }
     if (self->first->objects->len > 0) {
         owners_complete(self->dumps->pdata[0], self->report);

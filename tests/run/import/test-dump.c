@@ -10,10 +10,11 @@
 #include <cmocka.h>
 #include <glib/gstdio.h>
 
-#include "models/api/field.h"
+#include "models/api/fields.h"
 #include "run/files/packed.h"
 #include "run/import/anonymize.h"
 #include "run/import/dump.h"
+#include "run/import/migrated.h"
 #include "run/import/owners.h"
 #include "run/import/prune.h"
 
@@ -553,6 +554,61 @@ owners_that_are_gone_stay_gone(void **state)
     assert_int_equal(json_array_size(json_object_get(metadata, "ownerReferences")), 1);
 }
 
+/* Kubernetes reads volumes of plugins that moved to CSI as those of the drivers. */
+static const struct {
+    const char *driver; /* in the annotation migrated-to; "": not migrated */
+    const char *source; /* in the PersistentVolume's spec */
+    const char *zones;  /* of its node affinity */
+    const char *handle; /* NULL: it stays as it is */
+    const char *key;    /* of its node affinity afterwards */
+} migrated[] = {
+    {"ebs.csi.aws.com",        "'awsElasticBlockStore': {'volumeID': 'vol-0f', 'fsType': 'xfs'}",       "'a'",
+     "vol-0f",                                                                                                                                            "topology.ebs.csi.aws.com/zone"},
+    {"ebs.csi.aws.com",        "'awsElasticBlockStore': {'volumeID': 'aws://eu-1a/vol-0f'}",            "'a'",
+     "vol-0f",                                                                                                                                            "topology.ebs.csi.aws.com/zone"},
+    {"",                       "'awsElasticBlockStore': {'volumeID': 'vol-0f'}",                        "'a'",                NULL,
+     "topology.kubernetes.io/zone"                                                                                                                                                       },
+    {"pd.csi.storage.gke.io",  "'gcePersistentDisk': {'pdName': 'd'}",                                  "'eu-1-b'",
+     "projects/UNSPECIFIED/zones/eu-1-b/disks/d",                                                                                                         "topology.kubernetes.io/zone"  },
+    {"pd.csi.storage.gke.io",  "'gcePersistentDisk': {'pdName': 'd'}",                                  "'eu-1-b', 'eu-1-c'",
+     "projects/UNSPECIFIED/regions/eu-1/disks/d",                                                                                                         "topology.kubernetes.io/zone"  },
+    {"disk.csi.azure.com",     "'azureDisk': {'diskURI': '/subscriptions/A/disks/D', 'diskName': 'D'}",
+     "'eu-1'",                                                                                                                "/subscriptions/A/disks/D", "topology.kubernetes.io/zone"  },
+    {"csi.vsphere.vmware.com", "'vsphereVolume': {'volumePath': '[ds] k/d.vmdk'}",                      "'eu-1'",
+     "[ds] k/d.vmdk",                                                                                                                                     "topology.kubernetes.io/zone"  },
+};
+
+/* In a cluster whose nodes have the zone of the EBS driver, and no other driver's. */
+static void
+migrated_volumes_become_csi_volumes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(migrated); i++) {
+        g_autofree char *text = g_strdup_printf(
+            "{'apiVersion': 'v1', 'kind': 'Node', 'metadata': {'name': 'n', 'labels': "
+            "{'topology.ebs.csi.aws.com/zone': 'a'}}}"
+            "{'apiVersion': 'v1', 'kind': 'PersistentVolume', 'metadata': {'name': 'v', "
+            "'annotations': {'pv.kubernetes.io/migrated-to': '%s'}}, 'spec': {%s, "
+            "'nodeAffinity': {'required': {'nodeSelectorTerms': [{'matchExpressions': [{'key': "
+            "'topology.kubernetes.io/zone', 'operator': 'In', 'values': [%s]}]}]}}}}",
+            migrated[i].driver, migrated[i].source, migrated[i].zones);
+        g_autofree char *path = put("migrated", g_strdelimit(text, "'", '"'));
+        const char *const files[] = {path, NULL};
+        g_autoptr(ImportReport) report = import_report_new();
+        g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
+        migrated_translate(dumps->pdata[0], report);
+        const json_t *volume = dump_find(dumps->pdata[0], "PersistentVolume", NULL, "v");
+        const json_t *terms = json_path_get(volume, "spec.nodeAffinity.required.nodeSelectorTerms");
+        const json_t *keys = json_object_get(json_array_get(terms, 0), "matchExpressions");
+        const char *handle = json_path_string(volume, "spec.csi.volumeHandle");
+        if (g_strcmp0(handle, migrated[i].handle) != 0)
+            fail_msg("%s: %s", migrated[i].source, handle != NULL ? handle : "no handle");
+        assert_string_equal(json_path_string(json_array_get(keys, 0), "key"), migrated[i].key);
+        if (handle != NULL)
+            assert_string_equal(json_path_string(volume, "spec.csi.driver"), migrated[i].driver);
+    }
+}
+
 int
 main(void)
 {
@@ -570,6 +626,7 @@ main(void)
         cmocka_unit_test(words_of_users_are_replaced_beside_those_of_kubernetes),
         cmocka_unit_test(sets_are_made_of_their_pods),
         cmocka_unit_test(owners_that_are_gone_stay_gone),
+        cmocka_unit_test(migrated_volumes_become_csi_volumes),
     };
 
     return cmocka_run_group_tests_name("run/import/dump", tests, make_folder, remove_folder);

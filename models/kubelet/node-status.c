@@ -244,7 +244,9 @@ node_changed(void *data, const Object *before, const Object *after)
             node->volumes_in_use == NULL ? NULL : string_list_ref(node->volumes_in_use);
         pressure_imported(self, node);
     }
-    if (is_told_wrong(self, node) || (node->unschedulable != FALSE) != self->told_unschedulable)
+    /* KVM-30: the first round takes out what is no longer in use. */
+    if (is_told_wrong(self, node) || self->told_in_use != NULL ||
+        (node->unschedulable != FALSE) != self->told_unschedulable)
         sim_ticker_wake(self->status_loop);
 }
 

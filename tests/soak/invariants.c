@@ -377,6 +377,8 @@ keeps_others_away(const Invariants *self, const Volume *volume, const char *node
         return FALSE;
     if (attachment == NULL)
         return TRUE;
+    if (attachment->meta.created_at < 0) /* ADC-27: the controller starts with the run, too */
+        return FALSE;
     return now - MAX(attachment->meta.created_at, attachment->meta.deleted_at) < ATTACH_WAIT;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/claim.h"
 #include "models/api/pod.h"
 #include "models/api/snapshot.h"
 #include "models/api/storage.h"
@@ -26,8 +27,10 @@ struct Stories {
     GHashTable *creating; /* names of volumes that CreateVolume was not OK for yet */
     GHashTable *places;   /* volume -> its nodes since stories_begin(), of char * */
     GHashTable *place;    /* volume -> its last node ever, interned */
+    GHashTable *binding;  /* set of pods, of char *: being bound at stories_begin() */
     GHashTable *returned; /* set of volumes, of char *: since then twice on a node in succession */
     GRegex *words, *times;
+    GRegex *numbers; /* NULL: they count */
 };
 
 static void
@@ -134,6 +137,9 @@ learn(Stories *self, const Object *object)
     if (object_kind(object) == KIND_VOLUME && VOLUME_CONST(object)->source != NULL &&
         VOLUME_CONST(object)->source->handle != NULL && plain != NULL)
         call_it(self, VOLUME_CONST(object)->source->handle, g_strdup(plain));
+    if (object_kind(object) == KIND_SNAPSHOT_CONTENT &&
+        ((const SnapshotContent *)object)->handle != NULL)
+        call_it(self, ((const SnapshotContent *)object)->handle, g_strdup("handle"));
 }
 
 static gboolean
@@ -152,7 +158,12 @@ stories_plain(Stories *self, const char *text)
 {
     g_autofree char *timeless = g_regex_replace_literal(self->times, text, -1, 0, "TIME", 0, NULL);
 
-    return g_regex_replace_eval(self->words, timeless, -1, 0, 0, put_plain, self, NULL);
+    char *plain = g_regex_replace_eval(self->words, timeless, -1, 0, 0, put_plain, self, NULL);
+    if (self->numbers == NULL)
+        return plain;
+    char *alike = g_regex_replace_literal(self->numbers, plain, -1, 0, "-N", 0, NULL);
+    g_free(plain);
+    return alike;
 }
 
 /* ---- Writes ---- */
@@ -213,14 +224,32 @@ key_list(json_t *object, const char *list, const char *key)
     json_object_set_new(status, list, keyed);
 }
 
+/* Whether the scheduler met another writer depends on latencies. */
+static void
+drop_conflict(json_t *status)
+{
+    json_t *conditions = json_object_get(status, "conditions");
+    const char *message =
+        json_string_value(json_object_get(json_object_get(conditions, "PodScheduled"), "message"));
+
+    if (message != NULL && (strstr(message, "the object has been modified") != NULL ||
+                            strstr(message, "is out of sync") != NULL))
+        json_object_del(conditions, "PodScheduled");
+}
+
 /* Takes @object. Returns: (owned): what is compared of it */
 static json_t *
 simplify(json_t *object)
 {
+    json_t *status = json_object_get(object, "status");
+
     key_list(object, "conditions", "type");
+    drop_conflict(status);
+    if (json_is_integer(json_object_get(status, "creationTime"))) /* of contents, in ns */
+        json_object_set_new(status, "creationTime", json_string("TIME"));
     /* see add_volumes() */
-    json_object_del(json_object_get(object, "status"), "volumesAttached");
-    json_object_del(json_object_get(object, "status"), "volumesInUse");
+    json_object_del(status, "volumesAttached");
+    json_object_del(status, "volumesInUse");
     return object;
 }
 
@@ -384,6 +413,7 @@ stories_new(Run *run)
     self->creating = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->place = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->returned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->binding = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->words = g_regex_new("[A-Za-z0-9][A-Za-z0-9.-]*", G_REGEX_OPTIMIZE, 0, NULL);
     /* also the identity that a provisioner gives itself when it starts */
@@ -420,8 +450,10 @@ stories_free(Stories *self)
     g_hash_table_unref(self->places);
     g_hash_table_unref(self->place);
     g_hash_table_unref(self->returned);
+    g_hash_table_unref(self->binding);
     g_regex_unref(self->words);
     g_regex_unref(self->times);
+    g_clear_pointer(&self->numbers, g_regex_unref);
     g_free(self);
 }
 
@@ -435,6 +467,12 @@ stories_share_names(Stories *self, const Stories *other)
     while (g_hash_table_iter_next(&i, &name, &plain))
         if (!g_hash_table_contains(self->plain_of, name))
             call_it(self, name, g_strdup(plain));
+}
+
+void
+stories_make_alike(Stories *self)
+{
+    self->numbers = g_regex_new("-\\d+\\b", G_REGEX_OPTIMIZE, 0, NULL);
 }
 
 gboolean
@@ -466,15 +504,15 @@ free_story(void *story)
     g_ptr_array_unref(story);
 }
 
-/* Appends a line (taken), but no repeat of the last one or of the last two: a loop of retries turns
- * more often or less. */
+/* Appends a line (taken), but no repeat of the last @periods lines: a loop of retries turns more
+ * often or less. */
 static void
-append(GPtrArray *story, char *text)
+append(GPtrArray *story, char *text, unsigned periods)
 {
     unsigned n = story->len;
 
     g_ptr_array_add(story, text);
-    for (unsigned period = 1; period <= 2; period++) {
+    for (unsigned period = 1; period <= periods; period++) {
         gboolean repeats = n + 1 >= 2 * period;
         for (unsigned i = 0; repeats && i < period; i++)
             repeats = g_str_equal(story->pdata[n - i], story->pdata[n - i - period]);
@@ -483,6 +521,17 @@ append(GPtrArray *story, char *text)
             return;
         }
     }
+}
+
+/* Whether a call only repeats the last one before stories_begin(). */
+static gboolean
+repeats_past(const Stories *self, const char *name, const char *text)
+{
+    const GPtrArray *past = self->past == NULL || !g_str_has_suffix(name, "| calls")
+                                ? NULL
+                                : g_hash_table_lookup(self->past, name);
+
+    return past != NULL && g_str_equal(past->pdata[past->len - 1], text);
 }
 
 /* Returns: (owned): the lines of each story: GPtrArray of char * by name and teller */
@@ -494,11 +543,47 @@ sort_lines(Stories *self)
     for (unsigned i = 0; i < self->lines->len; i++) {
         const Line *line = self->lines->pdata[i];
         g_autofree char *key = g_strdup_printf("%s | %s", line->name, line->teller);
+        char *text = stories_plain(self, line->text);
         if (g_hash_table_lookup(stories, key) == NULL)
             g_hash_table_insert(stories, g_strdup(key), g_ptr_array_new_with_free_func(g_free));
-        append(g_hash_table_lookup(stories, key), stories_plain(self, line->text));
+        GPtrArray *story = g_hash_table_lookup(stories, key);
+        if (story->len == 0 && repeats_past(self, key, text))
+            g_free(text);
+        else
+            append(story, text, 1);
     }
     return stories;
+}
+
+/* A scheduler that is in the middle of it holds a place for the pod and waits for its volumes. A
+ * scheduler that finds such a pod may say first that it fits nowhere. */
+static gboolean
+is_being_bound(const Stories *self, const Pod *pod)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Object *claim = pod->volumes->items[i].source != NULL
+                                  ? NULL
+                                  : api_server_get(cluster_api(run_cluster(self->run)),
+                                                   pod_claim_key(run_objects(self->run), pod,
+                                                                 &pod->volumes->items[i]));
+        if (claim != NULL && object_annotation(claim, ANNOTATION_SELECTED_NODE) != NULL)
+            return pod->node_name == NULL;
+    }
+    return FALSE;
+}
+
+static void
+see_bindings(Stories *self)
+{
+    Objects *objects = run_objects(self->run);
+
+    g_hash_table_remove_all(self->binding);
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_POD); slot++) {
+        const ObjectKey *key = objects_key_at(objects, KIND_POD, slot);
+        const Object *pod = api_server_get(cluster_api(run_cluster(self->run)), key);
+        if (pod != NULL && is_being_bound(self, POD_CONST(pod)))
+            g_hash_table_add(self->binding, g_strdup_printf("Pod %s | kube-scheduler", key->text));
+    }
 }
 
 void
@@ -509,6 +594,7 @@ stories_begin(Stories *self)
     g_ptr_array_set_size(self->lines, 0);
     g_hash_table_remove_all(self->places);
     g_hash_table_remove_all(self->returned);
+    see_bindings(self);
 }
 
 /* ---- Tables ---- */
@@ -567,6 +653,8 @@ stories_places_differ(const Stories *self, const Stories *other, const char *nam
     const char *volume = strstr(name, "pv-of-");
     g_autofree char *word = volume == NULL ? NULL : g_strndup(volume, strcspn(volume, " |"));
 
+    if (g_hash_table_contains(self->binding, name))
+        return TRUE;
     return word != NULL && (g_hash_table_contains(self->returned, word) ||
                             g_strcmp0(g_hash_table_lookup(self->places, word),
                                       g_hash_table_lookup(other->places, word)) != 0);
@@ -595,34 +683,11 @@ count_repeats(const GPtrArray *story, const GPtrArray *past, const GPtrArray *fu
                : 0;
 }
 
-/* A call that only repeats the last one before stories_begin(). */
-static void
-drop_repeat(GPtrArray *story, const GPtrArray *past)
-{
-    if (past != NULL && past->len > 0 && is_same(story, 0, past, past->len - 1, 1))
-        g_ptr_array_remove_index(story, 0);
-}
-
-/* Returns: (owned): the stories of @self, but for repeated calls */
-static GHashTable *
-sort_without_repeats(Stories *self)
-{
-    GHashTable *stories = sort_lines(self);
-    GHashTableIter iter;
-    void *name, *story;
-
-    g_hash_table_iter_init(&iter, stories);
-    while (self->past != NULL && g_hash_table_iter_next(&iter, &name, &story))
-        if (g_str_has_suffix(name, "| calls"))
-            drop_repeat(story, g_hash_table_lookup(self->past, name));
-    return stories;
-}
-
 GHashTable *
 stories_table(Stories *self, Stories *original)
 {
-    g_autoptr(GHashTable) futures = sort_without_repeats(original);
-    g_autoptr(GHashTable) stories = sort_without_repeats(self);
+    g_autoptr(GHashTable) futures = sort_lines(original);
+    g_autoptr(GHashTable) stories = sort_lines(self);
     g_autoptr(GHashTable) by_name =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_text);
     GHashTableIter iter;
@@ -635,9 +700,12 @@ stories_table(Stories *self, Stories *original)
                          ? 0
                          : count_repeats(story, g_hash_table_lookup(original->past, name),
                                          g_hash_table_lookup(futures, name));
+        g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
         GString *text = g_string_new(NULL);
         while (i < story->len)
-            g_string_append_printf(text, "  -\n%s", (char *)story->pdata[i++]);
+            append(lines, g_strdup(story->pdata[i++]), 2);
+        for (i = 0; i < lines->len; i++)
+            g_string_append_printf(text, "  -\n%s", (char *)lines->pdata[i]);
         if (text->len > 0)
             g_hash_table_insert(by_name, g_strdup(name), text);
         else

@@ -18,6 +18,10 @@ const GArray *stories_instants(const Stories *self);
 /* Forgets what was written so far, but not the names. */
 void stories_begin(Stories *self);
 
+/* Objects whose names differ in a number are alike from now on: it does not count which of them
+ * something happens to, only to how many. */
+void stories_make_alike(Stories *self);
+
 /* Whether a driver is asked for a volume whose claim is gone: no object tells of it. */
 gboolean stories_has_orphans(const Stories *self);
 /* @self replaces the names of @other, too: messages name pods that are long gone. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "unseen.h"
 
 /* A dump is taken over some seconds, and its newest time stamp is a little older than itself. */
 #define CREATION_SLACK (2 * SIM_SECOND)
@@ -411,8 +412,12 @@ guess_object(const Guess *self, const Write *write)
         say(self, "Created objects as another one of the same name in a dump", write);
     } else {
         found = find_sibling(self, write);
-        if (found == NULL)
-            return NULL;
+        if (found == NULL) {
+            object = unseen_object(self->writes, self->dumps, write);
+            if (object != NULL)
+                say(self, "Created objects that no dump knows: by what was done with them", write);
+            return object;
+        }
         object = renamed(found, dump_meta(found, "name"), write->name);
         if (write->kind->model == KIND_CLAIM)
             set_class(self, write, object);

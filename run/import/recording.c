@@ -6,6 +6,7 @@
 #include "body-facts.h"
 #include "links.h"
 #include "models/api/field.h"
+#include "unseen.h"
 
 /* One object at a time by its name: an incarnation ends when it is gone or made anew. */
 typedef struct {
@@ -309,7 +310,8 @@ guess_pod(Recording *self, Live *live, const Write *write)
         live->is_settled = TRUE;
         gboolean is_on_node = is_seen(live, RECORDED_SCHEDULED) || live->object->node != NULL;
         see(self, live, RECORDED_DELETED, write->at);
-        if (write->sender->node != NULL || is_sender(write, "pod-garbage-collector") || !is_on_node)
+        if (write->sender->node != NULL || is_sender(write, "pod-garbage-collector") ||
+            !is_on_node || unseen_was_forced(self->writes, self->dumps, write))
             see(self, live, RECORDED_GONE, write->at);
     } else if (is_sender(write, "kube-scheduler") && is_on(write, "patch", "status")) {
         see(self, live, RECORDED_UNSCHEDULABLE, write->at);

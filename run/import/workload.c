@@ -5,7 +5,9 @@
 
 #include "guess.h"
 #include "models/api/field.h"
+#include "patches.h"
 #include "strategic-merge.h"
+#include "unseen.h"
 
 typedef struct {
     SimTime at; /* the commit in the recording */
@@ -295,6 +297,10 @@ take_delete(Workload *self, const Write *write)
     }
     what = target_of(write);
     set_grace(write, what);
+    if (unseen_was_forced(self->writes, self->dumps, write)) {
+        json_object_set_new(what, "gracePeriodSeconds", json_integer(0));
+        count(self, REPORT_GUESSED, "Deletes of pods that were gone at once: --force", write);
+    }
     set_pod_name(self, write, what, TRUE);
     set_volume_name(self, write, what);
     add_item(self, write, "delete", what);
@@ -343,76 +349,6 @@ take_eviction(Workload *self, const Write *write)
 
 /* ---- Changes ---- */
 
-/* What the object has now where the patch changed it. Lists are taken as a whole, and so are not
- * merged by their keys. */
-static json_t *
-merge_patch_of(const json_t *patch, const json_t *now)
-{
-    json_t *merged, *value;
-    const char *key;
-
-    if (!json_is_object(patch) || !json_is_object(now))
-        return now == NULL ? json_null() : json_deep_copy(now);
-    merged = json_object();
-    json_object_foreach((json_t *)patch, key, value) {
-        if (*key != '$') /* directives of strategic merge patches */
-            json_object_set_new(merged, key, merge_patch_of(value, json_object_get(now, key)));
-    }
-    return merged;
-}
-
-/* Of a JSON patch: what the object has now at a path, up to the first index of a list. */
-static void
-add_path(json_t *merged, const char *path, const json_t *now)
-{
-    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
-    json_t *place = merged;
-
-    for (unsigned i = 1; parts[0] != NULL && parts[i] != NULL; i++) {
-        g_auto(GStrv) pieces = g_strsplit(parts[i], "~1", -1);
-        g_autofree char *slash = g_strjoinv("/", pieces);
-        const json_t *next = json_object_get(now, slash);
-        if (parts[i + 1] == NULL || !json_is_object(next)) {
-            json_object_set_new(place, slash, next == NULL ? json_null() : json_deep_copy(next));
-            return;
-        }
-        if (json_object_get(place, slash) == NULL)
-            json_object_set_new(place, slash, json_object());
-        place = json_object_get(place, slash);
-        now = next;
-    }
-}
-
-static json_t *
-patch_from_operations(const json_t *operations, const json_t *now)
-{
-    json_t *merged = json_object(), *operation;
-    gsize i;
-
-    json_array_foreach((json_t *)operations, i, operation) {
-        const char *path = json_string_value(json_object_get(operation, "path"));
-        const char *from = json_string_value(json_object_get(operation, "from"));
-        if (path != NULL)
-            add_path(merged, path, now);
-        if (from != NULL)
-            add_path(merged, from, now);
-    }
-    return merged;
-}
-
-/* Keys that the object of a dump had and that are gone after an update. */
-static void
-add_removed(json_t *patch, const json_t *before, const json_t *now)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)before, key, value) {
-        if (json_object_get(now, key) == NULL)
-            json_object_set_new(patch, key, json_null());
-    }
-}
-
 static json_t *
 patch_from_update(Workload *self, const Write *write, const json_t *now)
 {
@@ -424,13 +360,14 @@ patch_from_update(Workload *self, const Write *write, const json_t *now)
     for (unsigned i = 0; i < G_N_ELEMENTS(maps); i++) {
         const json_t *map = json_object_get(json_object_get(now, "metadata"), maps[i]);
         json_t *changed = map == NULL ? json_object() : json_deep_copy(map);
-        add_removed(changed, json_object_get(json_object_get(before, "metadata"), maps[i]), map);
+        patch_add_removed(changed, json_object_get(json_object_get(before, "metadata"), maps[i]),
+                          map);
         json_object_set_new(metadata, maps[i], changed);
     }
     if (json_object_get(now, "spec") == NULL) /* not all kinds have one */
         return patch;
     json_t *spec = json_deep_copy(json_object_get(now, "spec"));
-    add_removed(spec, json_object_get(before, "spec"), json_object_get(now, "spec"));
+    patch_add_removed(spec, json_object_get(before, "spec"), json_object_get(now, "spec"));
     json_object_set_new(patch, "spec", spec);
     return patch;
 }
@@ -476,9 +413,9 @@ patch_of(Workload *self, const Write *write)
     else if (now == NULL)
         patch = json_is_array(asked) ? NULL : json_incref(asked);
     else if (json_is_array(asked))
-        patch = patch_from_operations(asked, now);
+        patch = patch_of_operations(asked, now);
     else
-        patch = asked == NULL ? patch_from_update(self, write, now) : merge_patch_of(asked, now);
+        patch = asked == NULL ? patch_from_update(self, write, now) : patch_merged(asked, now);
     json_decref(asked);
     json_decref(now);
     return patch;
@@ -499,6 +436,18 @@ take_cordon(Workload *self, const Write *write, const json_t *patch)
     return TRUE;
 }
 
+/* kubectl taint of a log without bodies. */
+static gboolean
+take_taint(Workload *self, const Write *write)
+{
+    if (write->kind->model != KIND_NODE || strstr(write->query, "kubectl-taint") == NULL)
+        return FALSE;
+    g_autofree char *taint = unseen_taint(self->writes, write);
+    add_item(self, write, "taint", json_pack("{s:s, s:[s]}", "node", write->name, "taints", taint));
+    count(self, REPORT_GUESSED, "Taints of nodes by what happened then", write);
+    return TRUE;
+}
+
 static void
 take_change(Workload *self, const Write *write)
 {
@@ -506,6 +455,8 @@ take_change(Workload *self, const Write *write)
         take_create(self, write);
         return;
     }
+    if (write->request == NULL && write->response == NULL && take_taint(self, write))
+        return;
     json_t *patch = patch_of(self, write);
     if (patch == NULL) {
         leave_out(self, "Changes that neither the log nor a dump tells", write);

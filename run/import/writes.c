@@ -79,6 +79,7 @@ writes_free(Writes *self)
         return;
     g_ptr_array_unref(self->writes);
     g_array_unref(self->failures);
+    g_array_unref(self->looks);
     g_ptr_array_unref(self->processes);
     senders_free(self->senders);
     strings_free(self->strings);
@@ -360,6 +361,15 @@ see_event(const AuditEvent *event, void *data)
     gboolean is_look = sender->node != NULL &&
                        json_part_equals(event->resource, "volumeattachments") &&
                        json_part_equals(event->verb, "get");
+    if (sender->node != NULL && json_part_equals(event->resource, "persistentvolumeclaims") &&
+        json_part_equals(event->verb, "get")) {
+        const ClaimLook look = {event->received, sender->node,
+                                body_intern(strings, event->namespace),
+                                body_intern(strings, event->name)};
+        if (look.namespace != NULL && look.name != NULL)
+            g_array_append_val(self->writes->looks, look);
+        return;
+    }
     if (!is_look && !is_write(event->verb))
         return;
     if (json_part_equals(event->resource, "events")) {
@@ -440,6 +450,7 @@ writes_read(const char *const *files,
     self->senders = senders_new();
     self->writes = g_ptr_array_new_with_free_func(write_free);
     self->failures = g_array_new(FALSE, FALSE, sizeof(DriverFailure));
+    self->looks = g_array_new(FALSE, FALSE, sizeof(ClaimLook));
     self->processes = g_ptr_array_new_with_free_func(process_seen_free);
     collector.text = g_string_new(NULL);
     collector.processes = g_hash_table_new(g_str_hash, g_str_equal);

@@ -77,11 +77,18 @@ typedef struct {
     GArray *starts;   /* of SimTime: the reads of all objects of a kind, as informers begin */
 } ProcessSeen;
 
+/* A kubelet looked for a claim by name, as it does for each new pod. */
+typedef struct {
+    SimTime at;
+    const char *node, *namespace, *name; /* interned */
+} ClaimLook;
+
 typedef struct {
     Strings *strings;
     Senders *senders;
     GPtrArray *writes;    /* of Write (owned), by time of the commit */
     GArray *failures;     /* of DriverFailure, by time */
+    GArray *looks;        /* of ClaimLook */
     GPtrArray *processes; /* of ProcessSeen (owned), in the order of their first requests */
     AuditSummary summary;
 } Writes;

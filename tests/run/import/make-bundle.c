@@ -616,7 +616,6 @@ tell_fault(Bundle *self, const ScenarioAction *action, const char *node)
         [FAULT_SHUT_DOWN] = "shut-down",
         [FAULT_STOP_KUBELET] = "stop-kubelet",
         [FAULT_CUT_NETWORK] = "cut-network",
-        [FAULT_DRIVER_AWAY] = NULL,
     };
     const char *name = action->fault < G_N_ELEMENTS(names) ? names[action->fault] : NULL;
     json_t *truth = json_pack("{s:s, s:f}", "fault", name != NULL ? name : "other", "lasts",

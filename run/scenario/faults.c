@@ -101,7 +101,7 @@ n_replicas(const Loader *self, const ProcessClass *class, const char *driver)
     GHashTable *processes = class->scope == PER_CLUSTER ? self->scenario.components : NULL;
 
     for (unsigned i = 0; driver != NULL && i < self->scenario.n_drivers; i++)
-        if (g_str_equal(self->scenario.drivers[i].name, driver))
+        if (g_strcmp0(self->scenario.drivers[i].name, driver) == 0)
             processes = self->scenario.drivers[i].sidecars;
     GHashTable *flags = processes == NULL ? NULL : g_hash_table_lookup(processes, class->name);
     const char *replicas = flags == NULL ? NULL : g_hash_table_lookup(flags, "replicas");

@@ -64,7 +64,8 @@ spoil_text(GString *text, GRand *random)
     if (n == 0)
         return;
     gsize at = (gsize)g_rand_int_range(random, 0, (gint32)MIN(n, G_MAXINT32));
-    gsize some = MIN((gsize)g_rand_int_range(random, 1, 64), n - at);
+    gsize some = (gsize)g_rand_int_range(random, 1, 64);
+    some = MIN(some, n - at);
     switch (g_rand_int_range(random, 0, 6)) {
     case 0:
         text->str[at] = (char)g_rand_int_range(random, 0, 256);

@@ -104,7 +104,7 @@ spoil_values(Fuzzer *self, const json_t *json)
 {
     json_t *spoilt = json_deep_copy(json);
 
-    for (int i = g_rand_int_range(self->random, 1, 6); i > 0; i--) {
+    for (int i = g_rand_int_range(self->random, 0, 5); i > 0; i--) {
         json_t *more = spoil_json(spoilt, self->random);
         json_decref(spoilt);
         spoilt = more;

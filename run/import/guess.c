@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
-#include "unseen.h"
+#include "run/import/bodies/unseen.h"
 
 /* A dump is taken over some seconds, and its newest time stamp is a little older than itself. */
 #define CREATION_SLACK (2 * SIM_SECOND)

@@ -6,7 +6,7 @@
 #include "body-facts.h"
 #include "links.h"
 #include "models/api/field.h"
-#include "unseen.h"
+#include "run/import/bodies/unseen.h"
 
 /* One object at a time by its name: an incarnation ends when it is gone or made anew. */
 typedef struct {

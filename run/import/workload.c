@@ -5,9 +5,9 @@
 
 #include "guess.h"
 #include "models/api/field.h"
-#include "patches.h"
+#include "run/import/bodies/patches.h"
+#include "run/import/bodies/unseen.h"
 #include "strategic-merge.h"
-#include "unseen.h"
 
 typedef struct {
     SimTime at; /* the commit in the recording */

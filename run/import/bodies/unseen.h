@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "dump.h"
-#include "writes.h"
+#include "run/import/dump.h"
+#include "run/import/writes.h"
 
 /* What a request of an audit log without bodies asked for, when no dump shows it either: told by
  * what kubelets and controllers did then. */

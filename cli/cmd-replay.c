@@ -6,7 +6,7 @@
 #include "cli/common/gnuplot.h"
 #include "cli/common/progress.h"
 #include "commands.h"
-#include "run/import/replay-fit.h"
+#include "run/import/replay/replay-fit.h"
 
 typedef struct {
     /* As given. */

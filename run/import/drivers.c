@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outside the model: reads what a cluster printed; nothing of a run comes here */
 #include "drivers.h"
 
 #include <string.h>

@@ -443,15 +443,15 @@ kubelet_flags(const Run *self, const Object *node)
                             ? NULL
                             : g_hash_table_lookup(self->scenario->components, "kubelet");
     GHashTable *flags = g_hash_table_new(g_str_hash, g_str_equal);
-    GHashTableIter iter;
-    void *name, *text;
 
     if (object_uid_is_set(node->uid) && object_annotation(node, ANNOTATION_MANAGED) == NULL)
         g_hash_table_insert(flags, (char *)"enableControllerAttachDetach", (char *)"false");
-    if (given != NULL)
-        g_hash_table_iter_init(&iter, given);
-    while (given != NULL && g_hash_table_iter_next(&iter, &name, &text))
-        g_hash_table_insert(flags, name, text);
+    for (const ProcessFlag *flag = kubelet_process.flags; given != NULL && flag->name != NULL;
+         flag++) {
+        void *text = g_hash_table_lookup(given, flag->name);
+        if (text != NULL)
+            g_hash_table_insert(flags, (char *)flag->name, text);
+    }
     return flags;
 }
 

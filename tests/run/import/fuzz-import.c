@@ -12,7 +12,7 @@
 #include "run/files/packed.h"
 #include "run/import/import.h"
 #include "run/import/recorded.h"
-#include "run/import/replay.h"
+#include "run/import/replay/replay.h"
 #include "run/world/run.h"
 #include "tests/lib/spoil.h"
 

@@ -7,12 +7,11 @@
  * Writes audit.log as kube-apiserver does with all stages, dump-0.json at FROM to dump-3.json at
  * the end, SECONDS.prom, and for check-bundle: truth.jsonl (what people did, and the faults) and
  * recorded.json. */
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utime.h>
-
-#include <glib/gstdio.h>
 
 #include "models/api/field.h"
 #include "run/import/recorder.h"

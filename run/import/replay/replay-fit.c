@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "run/files/file-fault.h"
+#include "run/import/yaml-print.h"
 #include "run/measure/fit.h"
-#include "yaml-print.h"
 
 /* Of medians, before and after the spread: a third changes little, also with queues. */
 #define ROUNDS 2

@@ -3,8 +3,8 @@
 
 #include <jansson.h>
 
-#include "recorder.h"
 #include "replay-stages.h"
+#include "run/import/recorder.h"
 
 /* A recording of a real cluster against simulations of the same minutes. */
 

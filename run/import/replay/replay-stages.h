@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "recorded.h"
+#include "run/import/recorded.h"
 
 /* The stages of a recording, real or simulated: those of run/scenario/stage.h as far as an audit
  * log shows their ends. It shows no calls of drivers: stage, publish and start are one, and detach

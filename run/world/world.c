@@ -366,7 +366,8 @@ set_kubelet_labels(Run *self, Object *node)
                              strings_intern(run_strings(self), label[1]));
 }
 
-/* A kubelet with controller attach writes that to its node (ADC-9). Takes @object. */
+/* A kubelet with controller attach writes that to its node, any other takes it away (ADC-9). Takes
+ * @object. */
 static void
 import_node(Run *self, Object *object, GHashTable *flags)
 {
@@ -375,9 +376,9 @@ import_node(Run *self, Object *object, GHashTable *flags)
     g_autoptr(Object) node = object_ref(object);
 
     set_kubelet_labels(self, object);
-    if (g_strcmp0(by_controller, "false") != 0)
-        object_set_annotation(object, strings_intern(run_strings(self), ANNOTATION_MANAGED),
-                              strings_intern(run_strings(self), "true"));
+    gboolean is_own = g_strcmp0(by_controller, "false") == 0;
+    object_set_annotation(object, strings_intern(run_strings(self), ANNOTATION_MANAGED),
+                          is_own ? NULL : strings_intern(run_strings(self), "true"));
     api_server_import(cluster_api(self->cluster), object);
     start_kubelet(self, node, flags);
 }

@@ -283,6 +283,8 @@ go_on(const char *file, const Scenario *scenario, SimTime at, gboolean is_alike)
     g_autoptr(Invariants) invariants = invariants_new(run);
     g_autoptr(GError) error = NULL;
 
+    if (is_alike)
+        stories_make_alike(stories);
     go_to(run, at, nodes_of_pods);
     if (stories_has_orphans(stories))
         return 0;
@@ -301,10 +303,8 @@ go_on(const char *file, const Scenario *scenario, SimTime at, gboolean is_alike)
     g_autoptr(Invariants) again = invariants_new(second);
     run_execute(second);
     stories_share_names(others, stories);
-    if (is_alike) {
-        stories_make_alike(stories);
+    if (is_alike)
         stories_make_alike(others);
-    }
     g_autoptr(GHashTable) writes = stories_table(stories, stories),
                           writes_again = stories_table(others, stories);
     g_autoptr(GHashTable) state = stories_state(stories), state_again = stories_state(others);

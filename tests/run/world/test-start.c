@@ -297,11 +297,70 @@ a_pod_with_a_sandbox_has_its_volumes(void **state)
     g_unlink(file);
 }
 
+/* ---- Kubelets of Nodes in manifests ---- */
+
+#define MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
+#define OWN "  components: {kubelet: {enableControllerAttachDetach: %s}}\n"
+
+static const struct {
+    const char *own;        /* of enableControllerAttachDetach; NULL: not given */
+    gboolean is_annotated;  /* as the Nodes were printed */
+    gboolean by_controller; /* volumes are attached */
+} kubelets[] = {
+    {NULL,    TRUE,  TRUE },
+    {NULL,    FALSE, FALSE},
+    {"true",  TRUE,  TRUE },
+    {"true",  FALSE, TRUE },
+    {"false", TRUE,  FALSE},
+    {"false", FALSE, FALSE},
+};
+
+static void
+remove_annotation(json_t *object)
+{
+    json_t *metadata = json_object_get(object, "metadata");
+
+    if (g_strcmp0(json_string_value(json_object_get(object, "kind")), "Node") == 0)
+        json_object_del(json_object_get(metadata, "annotations"), MANAGED);
+}
+
+/* ADC-9: flags count more than what a Node says of its kubelet. The pods that begin later wait for
+ * their volumes for good if the kubelets attach, as they no longer can. */
+static void
+components_have_flags_of_kubelets(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(kubelets); i++) {
+        g_autofree char *lines =
+            kubelets[i].own == NULL ? g_strdup("") : g_strdup_printf(OWN, kubelets[i].own);
+        g_autofree char *file = write_file(lines);
+        g_autoptr(Scenario) scenario = load_scenario(file);
+        const RunOptions options = {.seed = 1};
+        Calls calls;
+
+        assert_non_null(scenario);
+        g_autofree const char **nodes = g_new0(const char *, scenario->n_actions + 1);
+        g_autoptr(Run) run = run_new(scenario, &options, NULL);
+        run_advance(run, 80 * SIM_SECOND);
+        g_autoptr(Rest) rest = rest_new(file, run, nodes);
+        assert_non_null(rest);
+        for (unsigned k = 0; k < rest->scenario->n_manifests && !kubelets[i].is_annotated; k++)
+            remove_annotation((json_t *)rest->scenario->manifests[k]);
+        g_autoptr(Run) second = run_new(rest->scenario, &options, NULL);
+        count_calls(&calls, second, 0);
+        run_advance(second, SIM_MINUTE);
+        const Object *node = find(second, KIND_NODE, NULL, "node-0");
+        assert_int_equal(object_annotation(node, MANAGED) != NULL, kubelets[i].by_controller);
+        assert_int_equal(calls.n[CSI_CONTROLLER_PUBLISH_VOLUME] > 0, kubelets[i].by_controller);
+        g_unlink(file);
+    }
+}
+
 int
 main(void)
 {
     static unsigned numbers[G_N_ELEMENTS(cases)];
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 2];
+    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 3];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         numbers[i] = i;
@@ -311,5 +370,7 @@ main(void)
     tests[G_N_ELEMENTS(cases)] = (struct CMUnitTest)cmocka_unit_test(a_lost_node_stays_lost);
     tests[G_N_ELEMENTS(cases) + 1] =
         (struct CMUnitTest)cmocka_unit_test(a_pod_with_a_sandbox_has_its_volumes);
+    tests[G_N_ELEMENTS(cases) + 2] =
+        (struct CMUnitTest)cmocka_unit_test(components_have_flags_of_kubelets);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,7 @@ cmd_import(int argc, char **argv)
             &argc, &argv, entries, "FILE…", "Make a scenario of your cluster.",
             "FILE is what `kubectl get ... -A -o json` or `-o yaml` printed; files of several "
             "times, too: the oldest is the start.\n"
+            "It may be a folder, with a file for each object or namespace, of one time.\n"
             "All inputs may be packed with gzip, xz or zstd. The folder gets scenario.yaml, "
             "objects.json.xz (the start),\n"
             "import.md (what was taken, guessed, left out) and, with an audit log, workload.json "

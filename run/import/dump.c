@@ -18,6 +18,7 @@ typedef struct {
     GPtrArray *bare;    /* of json_t (owned): items whose kind stands in their list */
     GArray *bare_lines; /* of unsigned */
     char newest[32];    /* of the time stamps, as text: only newer ones are parsed */
+    gboolean in_folder; /* the dump is a folder of files */
 } Reading;
 
 /* ---- One dump ---- */
@@ -191,13 +192,18 @@ see_object_times(Reading *self, const json_t *object)
         see_times(self, object, of_events);
 }
 
+static guint64
+version_of(const json_t *object)
+{
+    const char *text = dump_meta(object, "resourceVersion");
+
+    return text != NULL ? g_ascii_strtoull(text, NULL, 10) : 0;
+}
+
 static void
 see_version(Reading *self, const json_t *object)
 {
-    const char *text = dump_meta(object, "resourceVersion");
-    guint64 version = text != NULL ? g_ascii_strtoull(text, NULL, 10) : 0;
-
-    self->dump->resource_version = MAX(self->dump->resource_version, version);
+    self->dump->resource_version = MAX(self->dump->resource_version, version_of(object));
 }
 
 /* ---- Objects ---- */
@@ -244,6 +250,32 @@ leave_out_kind(Reading *self, const json_t *object)
     import_report_count(self->report, REPORT_LEFT_OUT, reason, dump_meta(object, "name"));
 }
 
+/* A folder was not written at one instant, and may have an object in a list and in a file of its
+ * own. */
+static void
+take_newer(Dump *self, json_t *object)
+{
+    const char *uid = dump_meta(object, "uid"), *name = dump_meta(object, "name");
+    json_t *twin = dump_find(self, dump_kind(object), dump_meta(object, "namespace"), name);
+
+    if (twin == NULL || uid == NULL || g_strcmp0(dump_meta(twin, "uid"), uid) != 0 ||
+        version_of(object) == version_of(twin))
+        return;
+    self->n_changed++;
+    if (version_of(object) < version_of(twin))
+        return;
+    g_hash_table_remove(self->by_uid, uid);
+    if (strcmp(dump_kind(object), "Node") == 0)
+        g_hash_table_remove(self->nodes, name);
+    prune_while_reading(object);
+    json_object_clear(twin);
+    json_object_update(twin, object);
+    g_hash_table_insert(self->by_uid, (char *)dump_meta(twin, "uid"), twin);
+    if (strcmp(dump_kind(twin), "Node") == 0)
+        g_hash_table_insert(self->nodes, (char *)dump_meta(twin, "name"),
+                            (char *)dump_meta(twin, "uid"));
+}
+
 /* Returns: why the object is not taken; NULL: it is new */
 static const char *
 find_twin(const Reading *self, const json_t *object)
@@ -254,7 +286,8 @@ find_twin(const Reading *self, const json_t *object)
 
     if (twin != NULL)
         return g_strcmp0(dump_meta(twin, "uid"), uid) == 0
-                   ? "Objects that a file has twice"
+                   ? self->in_folder ? "Objects that a folder has twice; the newer one is taken"
+                                     : "Objects that a file has twice"
                    : "A second object of one name, with another uid";
     return uid != NULL && dump_find_uid(self->dump, uid) != NULL
                ? "A second object with the uid of another"
@@ -283,6 +316,8 @@ take_object(Reading *self, json_t *object, unsigned line)
     if (strcmp(dump_kind(object), "Namespace") == 0 &&
         g_strcmp0(dump_meta(object, "name"), "kube-system") == 0 && self->dump->cluster == NULL)
         self->dump->cluster = g_strdup(dump_meta(object, "uid"));
+    if (twin != NULL && self->in_folder)
+        take_newer(self->dump, object);
     if (twin != NULL)
         leave_out(self, twin, object, line);
     else if (!kind_find(version != NULL ? version : "", dump_kind(object), &kind))
@@ -467,16 +502,14 @@ read_text(Reading *self, PackedFile *file, GError **error)
     return yaml->len == 0 || read_yaml(self, yaml, error);
 }
 
-/* Returns: (owned): NULL with an error */
-static Dump *
-read_file(const char *path, ImportReport *report, GError **error)
+static gboolean
+read_into(Dump *dump, const char *path, gboolean in_folder, ImportReport *report, GError **error)
 {
     g_autoptr(PackedFile) file = packed_file_open(path, error);
-    Reading self = {.file = path, .report = report};
+    Reading self = {.file = path, .report = report, .dump = dump, .in_folder = in_folder};
 
     if (file == NULL)
-        return NULL;
-    self.dump = dump_new(path);
+        return FALSE;
     self.bare = g_ptr_array_new_with_free_func(unref_json);
     self.bare_lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
     gboolean is_good = read_text(&self, file, error);
@@ -485,9 +518,96 @@ read_file(const char *path, ImportReport *report, GError **error)
                        "has no kind: not an object of Kubernetes", error);
     g_ptr_array_unref(self.bare);
     g_array_unref(self.bare_lines);
-    if (is_good)
-        return self.dump;
-    dump_free(self.dump);
+    return is_good;
+}
+
+/* ---- Folders ---- */
+
+static gboolean
+may_have_objects(const char *name)
+{
+    static const char *const packed[] = {".gz", ".xz", ".zst"};
+    static const char *const endings[] = {".json", ".yaml", ".yml"};
+    g_autofree char *plain = g_strdup(name);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(packed); i++)
+        if (g_str_has_suffix(plain, packed[i]))
+            plain[strlen(plain) - strlen(packed[i])] = '\0';
+    for (unsigned i = 0; i < G_N_ELEMENTS(endings); i++)
+        if (g_str_has_suffix(plain, endings[i]))
+            return TRUE;
+    return FALSE;
+}
+
+static int
+compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Links are not followed: a folder may lead to itself. */
+static gboolean
+list_files(const char *folder, GPtrArray *paths, GError **error)
+{
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, error);
+    const char *name;
+
+    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *path = g_build_filename(folder, name, NULL);
+        if (g_file_test(path, G_FILE_TEST_IS_SYMLINK))
+            continue;
+        if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
+            if (!list_files(path, paths, error))
+                return FALSE;
+        } else if (may_have_objects(name))
+            g_ptr_array_add(paths, g_steal_pointer(&path));
+    }
+    return dir != NULL;
+}
+
+/* Such folders have files of other kinds, too, logs and settings. A tool that writes one takes some
+ * time, in which a few objects change. */
+static gboolean
+read_folder(Dump *dump, const char *folder, ImportReport *report, GError **error)
+{
+    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+
+    if (!list_files(folder, paths, error))
+        return FALSE;
+    g_ptr_array_sort(paths, compare_texts);
+    for (unsigned i = 0; i < paths->len; i++) {
+        GError *fault = NULL;
+        if (read_into(dump, paths->pdata[i], TRUE, report, &fault))
+            continue;
+        if (!g_error_matches(fault, SIM_ERROR, SIM_ERROR_INVALID)) {
+            g_propagate_error(error, fault);
+            return FALSE;
+        }
+        g_autofree char *base = g_path_get_basename(paths->pdata[i]);
+        import_report_count(report, REPORT_LEFT_OUT,
+                            "Files of the folder that are no objects of Kubernetes, or damaged",
+                            base);
+        g_error_free(fault);
+    }
+    if (dump->n_changed <= dump->objects->len / 10)
+        return TRUE;
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                "%s: has %u of %u objects in several versions: if it holds dumps of several times, "
+                "name the files instead",
+                folder, dump->n_changed, dump->objects->len);
+    return FALSE;
+}
+
+/* Returns: (owned): NULL with an error */
+static Dump *
+read_file(const char *path, ImportReport *report, GError **error)
+{
+    Dump *dump = dump_new(path);
+
+    if (g_file_test(path, G_FILE_TEST_IS_DIR) ? read_folder(dump, path, report, error)
+                                              : read_into(dump, path, FALSE, report, error))
+        return dump;
+    dump_free(dump);
     return NULL;
 }
 

@@ -17,12 +17,14 @@ typedef struct {
     GHashTable *by_name; /* "Kind/namespace/name" -> json_t (borrowed) */
     GHashTable *by_uid;  /* uid -> json_t (borrowed) */
     GHashTable *nodes;   /* names of Nodes -> uid (borrowed) */
+    unsigned n_changed;  /* objects that files of a folder have in several versions */
     char *cluster;       /* uid of the Namespace kube-system; NULL: not in the dump */
 } Dump;
 
 /**
  * dumps_read:
- * @files: NULL-terminated paths; JSON or YAML, plain or packed with gzip, xz or zstd
+ * @files: NULL-terminated paths; JSON or YAML, plain or packed with gzip, xz or zstd; or folders of
+ * such files, each one dump
  *
  * Files with an object in common are dumps of different times; files without are parts of one.
  * @error: %G_FILE_ERROR, or %SIM_ERROR_INVALID with file and line

@@ -10,9 +10,9 @@
 #include "writes.h"
 
 /* The import, by file: dump.c reads the dumps; prune.c drops what is not needed; drivers.c finds
- * the drivers, flags/ flags in args, scrapes/ latencies and errors; audit.c, clients.c, writes.c,
- * recording.c and workload.c read the audit log; yaml-print.c writes scenario.yaml; anonymize.c
- * replaces names; import.c goes through the steps. */
+ * the drivers, flags/ flags in args, scrapes/ latencies and errors; start/ tells what the dump
+ * lacks; audit.c, clients.c, writes.c, recording.c and workload.c read the audit log; yaml-print.c
+ * writes scenario.yaml; anonymize.c replaces names; import.c goes through the steps. */
 typedef struct {
     const ImportOptions *options;
     ImportReport *report;   /* (owned) */

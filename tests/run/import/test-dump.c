@@ -14,9 +14,9 @@
 #include "run/files/packed.h"
 #include "run/import/anonymize.h"
 #include "run/import/dump.h"
-#include "run/import/migrated.h"
 #include "run/import/owners.h"
 #include "run/import/prune.h"
+#include "run/import/start/migrated.h"
 
 /* Dumps are read whole or refused with file and line, whatever is in them. */
 

@@ -242,6 +242,16 @@ collect_value(Loader *self, const json_t *value, int action, gboolean files_only
     }
 }
 
+static void
+collect_created(Loader *self, const json_t *value, int action)
+{
+    unsigned n = self->manifests->len, n_faults = self->faults->len;
+
+    collect_value(self, value, action, FALSE);
+    if (self->manifests->len == n && self->faults->len == n_faults)
+        schema_fault(&self->reader, NULL, "there is no object to create");
+}
+
 /* ---- Nodes of spec.nodes ---- */
 
 const char *const scenario_kubelet_labels[] = {
@@ -350,7 +360,7 @@ loader_collect_manifests(Loader *self, const GPtrArray *documents)
         jump = schema_go(&self->reader, &actions[i].place, actions[i].path);
         SchemaPlace outer = schema_enter_member(&self->reader, actions[i].source, "create");
         SchemaPlace inner = schema_enter_member(&self->reader, create, "manifest");
-        collect_value(self, actions[i].create.manifest, (int)i, FALSE);
+        collect_created(self, actions[i].create.manifest, (int)i);
         schema_leave(&self->reader, inner);
         schema_leave(&self->reader, outer);
         schema_come_back(&self->reader, jump);

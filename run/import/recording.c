@@ -16,6 +16,7 @@ typedef struct {
     unsigned before;             /* facts that hold already: no milestones */
     gboolean is_of_start;        /* the first dump has it */
     unsigned n_reports;          /* of pods: status writes of its kubelet since it was scheduled */
+    SimTime reports[2];          /* ... the second, and the last one; of claims the last resize */
     gboolean is_settled;         /* without bodies: Ready, Expanded, ... do not move any more */
     SimTime asked_to_grow;       /* of claims: the last change from outside; TIME_UNSET: none */
 } Live;
@@ -27,10 +28,11 @@ typedef struct {
     const Dump *first;
     SimTime start;
     ImportReport *report;
-    GHashTable *live;   /* "kind namespace/name" -> Live (owned) */
-    GHashTable *sets;   /* "namespace/name" of ReplicaSets that a Deployment made */
-    GHashTable *told;   /* node -> GArray of SimTime: statuses by the attach/detach controller */
-    GHashTable *places; /* attachment -> node: as kubelets asked for them */
+    GHashTable *live;      /* "kind namespace/name" -> Live (owned) */
+    GHashTable *sets;      /* "namespace/name" of ReplicaSets that a Deployment made */
+    GHashTable *told;      /* node -> GArray of SimTime: statuses by the attach/detach controller */
+    gboolean nodes_expand; /* kubelets have a part in expansions */
+    GHashTable *places;    /* attachment -> node: as kubelets asked for them */
     GString *key;
 } Recording;
 
@@ -298,6 +300,21 @@ is_on(const Write *write, const char *verb, const char *subresource)
     return g_str_equal(write->verb, verb) && g_str_equal(write->subresource, subresource);
 }
 
+/* A Job's controller takes its finalizer from a pod that has ended: the report before tells the
+ * end, and the second one of all that the pod was Ready. */
+static void
+see_job_pod(Recording *self, Live *live)
+{
+    live->is_settled = TRUE;
+    if (is_seen(live, RECORDED_STOPPED) || live->n_reports < 2)
+        return;
+    move(self, live, RECORDED_STOPPED, live->reports[1]);
+    if (live->n_reports > 2)
+        move(self, live, RECORDED_READY, live->reports[0]);
+    else
+        live->object->at[RECORDED_READY] = TIME_UNSET;
+}
+
 /* The kubelet reports a pod as it begins (Pending), and again when its containers run: that it is
  * Ready then is the last report before the pod is deleted, or before somebody else changes its
  * status. */
@@ -309,9 +326,10 @@ guess_pod(Recording *self, Live *live, const Write *write)
     if (is_on(write, "delete", "") || is_on(write, "create", "eviction")) {
         live->is_settled = TRUE;
         gboolean is_on_node = is_seen(live, RECORDED_SCHEDULED) || live->object->node != NULL;
+        gboolean is_stopped = is_seen(live, RECORDED_STOPPED) && !is_seen(live, RECORDED_DELETED);
         see(self, live, RECORDED_DELETED, write->at);
         if (write->sender->node != NULL || is_sender(write, "pod-garbage-collector") ||
-            !is_on_node || unseen_was_forced(self->writes, self->dumps, write))
+            !is_on_node || is_stopped || unseen_was_forced(self->writes, self->dumps, write))
             see(self, live, RECORDED_GONE, write->at);
     } else if (is_sender(write, "kube-scheduler") && is_on(write, "patch", "status")) {
         see(self, live, RECORDED_UNSCHEDULABLE, write->at);
@@ -319,10 +337,15 @@ guess_pod(Recording *self, Live *live, const Write *write)
         move(self, live, RECORDED_STOPPED, write->at);
     } else if (is_report) {
         set_text(self, &live->object->node, write->sender->node);
+        live->reports[live->n_reports != 1] = write->at;
+        if (live->n_reports == 1)
+            live->reports[1] = write->at;
         if (++live->n_reports > 1 && !live->is_settled) {
             see(self, live, RECORDED_RUNNING, write->at);
             move(self, live, RECORDED_READY, write->at);
         }
+    } else if (is_sender(write, "job-controller") && is_on(write, "patch", "")) {
+        see_job_pod(self, live);
     } else if (*write->subresource != '\0') {
         live->is_settled |= is_seen(live, RECORDED_READY);
     }
@@ -335,12 +358,18 @@ guess_claim(Recording *self, Live *live, const Write *write)
 
     if (is_on(write, "delete", "")) {
         see(self, live, RECORDED_DELETED, write->at);
-    } else if (is_sender(write, "pvc-protection-controller")) {
-        if (is_seen(live, RECORDED_DELETED))
-            see(self, live, RECORDED_GONE, write->at);
+    } else if (is_sender(write, "pvc-protection-controller") ||
+               is_sender(write, "snapshot-controller")) { /* each has a finalizer */
+        if (is_seen(live, RECORDED_DELETED) && *write->subresource == '\0')
+            move(self, live, RECORDED_GONE, write->at);
     } else if (is_sender(write, "kube-scheduler")) {
         see(self, live, RECORDED_SELECTED, write->at);
     } else if (is_sender(write, "persistent-volume-binder") && is_on(write, "update", "status")) {
+        g_autofree char *volume = g_strconcat("pvc-", write->uid, NULL);
+        if (!is_seen(live, RECORDED_BOUND) && g_strcmp0(live->object->volume, volume) != 0 &&
+            find_live(self, RECORDED_VOLUME, NULL, volume) ==
+                NULL) /* bound to one that was there */
+            live->object->at[RECORDED_ASKED] = TIME_UNSET;
         see(self, live, RECORDED_BOUND, write->at);
     } else if (is_sender(write, "persistent-volume-binder")) {
         g_autofree char *volume = g_strconcat("pvc-", write->uid, NULL);
@@ -351,7 +380,11 @@ guess_claim(Recording *self, Live *live, const Write *write)
     } else if (resizes && is_on(write, "patch", "status")) {
         if (live->asked_to_grow != TIME_UNSET)
             see(self, live, RECORDED_EXPANSION_ASKED, live->asked_to_grow);
-        move(self, live, RECORDED_EXPANDED, write->at);
+        if (write->sender->node != NULL) /* the resizer's last word was that it waits for it */
+            see(self, live, RECORDED_NODE_AWAITED, live->reports[1]);
+        live->reports[1] = write->at;
+        if (write->sender->node != NULL || !self->nodes_expand)
+            move(self, live, RECORDED_EXPANDED, write->at);
     } else if (write->sender->side == SENDER_OUTSIDE) {
         live->asked_to_grow = write->at;
     }
@@ -364,12 +397,12 @@ guess_volume(Recording *self, Live *live, const Write *write)
 
     if (is_on(write, "delete", ""))
         see(self, live, RECORDED_DELETED, write->at);
-    else if (is_seen(live, RECORDED_DELETED))
-        move(self, live, RECORDED_GONE, write->at);
     else if (is_sender(write, "external-resizer"))
         see(self, live, RECORDED_GROWN, write->at);
     else if (is_sender(write, "persistent-volume-binder") && is_status)
         see(self, live, live->is_settled ? RECORDED_RELEASED : RECORDED_BOUND, write->at);
+    else if (is_seen(live, RECORDED_DELETED))
+        move(self, live, RECORDED_GONE, write->at);
     live->is_settled |= is_status;
 }
 
@@ -494,6 +527,8 @@ see_write(Recording *self, const Write *write)
         set_text(self, &live->object->node, write->body.node);
         see(self, live, RECORDED_SCHEDULED, write->at);
     } else if (is_on(write, "create", "eviction")) {
+        if (is_seen(live, RECORDED_STOPPED) && !is_seen(live, RECORDED_DELETED))
+            see(self, live, RECORDED_GONE, write->at);
         see(self, live, RECORDED_DELETED, write->at);
     }
     if (write->has_body)
@@ -528,6 +563,8 @@ recording_make(Recorded *recorded,
         if (write->kind->recorded == RECORDED_ATTACHMENT && write->sender->node != NULL &&
             write->name != NULL)
             g_hash_table_insert(self.places, (char *)write->name, (char *)write->sender->node);
+        self.nodes_expand |= write->kind->recorded == RECORDED_CLAIM &&
+                             write->sender->node != NULL && is_on(write, "patch", "status");
     }
     for (unsigned i = 0; i < writes->writes->len; i++)
         see_write(&self, writes->writes->pdata[i]);

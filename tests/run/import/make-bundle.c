@@ -38,7 +38,7 @@ typedef struct {
     GHashTable *stored;  /* ObjectKey -> GQueue of Stored (owned) */
     GHashTable *stopped; /* faults that began -> name of the node (borrowed) */
     GHashTable *nodes;   /* hash of a kubelet's client -> name (borrowed) */
-    unsigned n_events, n_leases;
+    unsigned n_events;
 } Bundle;
 
 /* The real names of the simulator's clients; see run/import/clients.c. */
@@ -53,6 +53,7 @@ static const char *const real_names[][2] = {
     {"external-resizer",            "csi-resizer"                                },
     {"external-snapshotter",        "csi-snapshotter"                            },
     {"default-scheduler",           "kube-scheduler"                             },
+    {"events",                      "snapshot-controller"                        }, /* whose writes of claims come from there */
     {"kubelet-heartbeat",           "kubelet"                                    },
 };
 
@@ -78,8 +79,7 @@ typedef struct {
     const char *client, *node; /* node: of a kubelet; NULL: another */
     const char *verb, *resource, *subresource, *api_version, *namespace, *name, *uid, *version;
     const char *query;
-    json_t *request, *response; /* (owned); NULL: none */
-    json_t *status;             /* (owned): responseStatus */
+    json_t *request, *response, *status; /* (owned): status: responseStatus; NULL: none */
     SimTime received, done;
 } Line;
 

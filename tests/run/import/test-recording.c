@@ -72,7 +72,7 @@ static const Row rows[] = {
     {"an expansion",
      {"1 kubectl create persistentvolumeclaims s/c", "6 binder update persistentvolumeclaims/status s/c", "10 kubectl patch persistentvolumeclaims s/c",
       "11 resizer patch persistentvolumeclaims/status s/c", "13 kubelet patch persistentvolumeclaims/status s/c"},
-     "PersistentVolumeClaim", "c", "created 1 bound 6 expansion-asked 10 expanded 13"},
+     "PersistentVolumeClaim", "c", "created 1 bound 6 expansion-asked 10 node-awaited 11 expanded 13"},
     {"a label is no expansion", {"1 kubectl create persistentvolumeclaims s/c", "10 kubectl patch persistentvolumeclaims s/c"},
      "PersistentVolumeClaim", "c", "created 1"},
     {"a volume's way",

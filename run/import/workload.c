@@ -6,8 +6,8 @@
 #include "guess.h"
 #include "models/api/field.h"
 #include "run/import/bodies/patches.h"
+#include "run/import/bodies/strategic-merge.h"
 #include "run/import/bodies/unseen.h"
-#include "strategic-merge.h"
 
 typedef struct {
     SimTime at; /* the commit in the recording */

@@ -215,8 +215,13 @@ make_new(json_t *object, const Write *write)
     json_t *metadata = json_object_get(object, "metadata");
     json_t *spec = json_object_get(object, "spec");
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(marks); i++)
+    json_t *template = json_object_get(json_object_get(spec, "template"), "metadata");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(marks); i++) {
         json_object_del(json_object_get(metadata, "annotations"), marks[i]);
+        /* a later restart changes nothing if its mark is there already */
+        json_object_del(json_object_get(template, "annotations"), marks[i]);
+    }
     if (write->kind->model == KIND_CLAIM)
         json_object_del(spec, "volumeName");
     else if (write->kind->model == KIND_VOLUME)

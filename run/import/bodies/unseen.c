@@ -233,11 +233,46 @@ first_report(const Writes *writes, const Write *write)
     return NULL;
 }
 
+/* The creation of a claim for an ephemeral volume. NULL: it is a usual claim */
+static const Write *
+ephemeral_claim(const Writes *writes, const ClaimLook *look)
+{
+    for (unsigned i = 0; i < writes->writes->len; i++) {
+        const Write *other = writes->writes->pdata[i];
+        if (other->kind->model == KIND_CLAIM && is_on(other, "create", "") &&
+            g_strcmp0(other->name, look->name) == 0 && other->namespace == look->namespace &&
+            g_str_equal(other->sender->name, "ephemeral-volume-controller"))
+            return other;
+    }
+    return NULL;
+}
+
+static json_t *
+make_volume(const Writes *writes,
+            const GPtrArray *dumps,
+            const char *pod,
+            const ClaimLook *look,
+            unsigned number)
+{
+    const Write *made = ephemeral_claim(writes, look);
+    json_t *claim = made != NULL ? make_claim(writes, dumps, made) : NULL;
+    g_autofree char *name = g_strdup_printf("volume-%u", number);
+
+    if (claim == NULL || strlen(look->name) < strlen(pod) + 2)
+        return json_pack("{s:s, s:{s:s}}", "name", name, "persistentVolumeClaim", "claimName",
+                         look->name);
+    json_t *volume =
+        json_pack("{s:s, s:{s:{s:O}}}", "name", look->name + strlen(pod) + 1, "ephemeral",
+                  "volumeClaimTemplate", "spec", json_object_get(claim, "spec"));
+    json_decref(claim);
+    return volume;
+}
+
 /* The claims that the kubelet looked for next; a pod that came with another one has that one's,
  * too.
  */
 static json_t *
-claims_of_pod(const Writes *writes, const Write *report)
+claims_of_pod(const Writes *writes, const GPtrArray *dumps, const Write *report)
 {
     json_t *volumes = json_array();
     GHashTable *names = g_hash_table_new(g_str_hash, g_str_equal);
@@ -249,16 +284,15 @@ claims_of_pod(const Writes *writes, const Write *report)
             g_strcmp0(look->namespace, report->namespace) != 0 ||
             !g_hash_table_add(names, (char *)look->name))
             continue;
-        g_autofree char *volume = g_strdup_printf("volume-%u", g_hash_table_size(names));
-        json_array_append_new(volumes, json_pack("{s:s, s:{s:s}}", "name", volume,
-                                                 "persistentVolumeClaim", "claimName", look->name));
+        json_array_append_new(
+            volumes, make_volume(writes, dumps, report->name, look, g_hash_table_size(names)));
     }
     g_hash_table_unref(names);
     return volumes;
 }
 
 static json_t *
-make_pod(const Writes *writes, const Write *write)
+make_pod(const Writes *writes, const GPtrArray *dumps, const Write *write)
 {
     const Write *report = first_report(writes, write);
 
@@ -267,7 +301,7 @@ make_pod(const Writes *writes, const Write *write)
     return json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:[{s:s, s:s}], s:o}}", "apiVersion", "v1",
                      "kind", "Pod", "metadata", "namespace", write->namespace, "name", write->name,
                      "spec", "containers", "name", "main", "image", "pause:1", "volumes",
-                     claims_of_pod(writes, report));
+                     claims_of_pod(writes, dumps, report));
 }
 
 json_t *
@@ -276,6 +310,6 @@ unseen_object(const Writes *writes, const GPtrArray *dumps, const Write *write)
     if (write->code >= 400 || write->has_body || write->namespace == NULL)
         return NULL;
     return write->kind->model == KIND_CLAIM ? make_claim(writes, dumps, write)
-           : write->kind->model == KIND_POD ? make_pod(writes, write)
+           : write->kind->model == KIND_POD ? make_pod(writes, dumps, write)
                                             : NULL;
 }

@@ -152,7 +152,9 @@ check_faults(const char *bundle, const char *imported, SimTime start)
         const ScenarioAction *action = &scenario->actions[i];
         gboolean is_known = action->type != ACTION_FAULT;
         json_array_foreach(truths, k, truth) {
-            if (is_known || g_strcmp0(text_of(truth, "name"), found_name(action)) != 0 ||
+            if (is_known ||
+                (g_strcmp0(text_of(truth, "name"), found_name(action)) != 0 &&
+                 g_strcmp0(text_of(truth, "name"), action->process) != 0) ||
                 ABS(time_of(truth, start) - action->at) > FAULT_TOLERANCE)
                 continue;
             is_known = TRUE;

@@ -281,8 +281,9 @@ static gboolean
 is_known_key(const char *key)
 {
     static const char *const domains[] = {"kubernetes.io", "k8s.io", "kvolsim.io"};
-    static const char *const plain[] = {"controller-revision-hash", "controller-uid", "job-name",
-                                        "pod-template-generation", "pod-template-hash"};
+    static const char *const plain[] = {
+        "controller-revision-hash", "controller-uid",    "job-name",
+        "pod-template-generation",  "pod-template-hash", "metadata.name" /* of matchFields */};
     const char *slash = strchr(key, '/');
 
     if (is_in(plain, G_N_ELEMENTS(plain), key))

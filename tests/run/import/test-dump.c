@@ -444,6 +444,8 @@ static const struct {
     {"{\"labels\":{\"node-role.kubernetes.io/acme\":\"\",\"node-role.kubernetes.io/worker\":\"\"}}",
      "{\"labels\":{\"node-role.kubernetes.io/w0000\":\"\",\"node-role.kubernetes.io/"
      "worker\":\"\"}}"                                                                           },
+    {"{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"acme\"]}",
+     "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"w0000\"]}"                    },
     {"{\"key\":\"node-role.kubernetes.io/acme\",\"operator\":\"Exists\"}",
      "{\"key\":\"node-role.kubernetes.io/w0000\",\"operator\":\"Exists\"}"                       },
     {"{\"apiVersion\":\"db.acme.example/v1\",\"kind\":\"AcmeCluster\"}",

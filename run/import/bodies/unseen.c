@@ -10,6 +10,7 @@
 #define SILENT_FOR (30 * SIM_SECOND)
 /* A kubelet looks for a pod's claims with the first passes over the new pod. */
 #define LOOKS_WITHIN (1500 * SIM_MS)
+#define EPHEMERAL_WITHIN (10 * SIM_SECOND)
 /* Taints act at once. */
 #define EVICTS_WITHIN (5 * SIM_SECOND)
 
@@ -233,50 +234,46 @@ first_report(const Writes *writes, const Write *write)
     return NULL;
 }
 
-/* The creation of a claim for an ephemeral volume. NULL: it is a usual claim */
-static const Write *
-ephemeral_claim(const Writes *writes, const ClaimLook *look)
+/* The claims of a pod's ephemeral volumes, which begin with its name and are made right after it;
+ * the rest of the name is the volume's. */
+static void
+add_ephemeral(json_t *volumes,
+              GHashTable *names,
+              const Writes *writes,
+              const GPtrArray *dumps,
+              const Write *pod)
 {
-    for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *other = writes->writes->pdata[i];
-        if (other->kind->model == KIND_CLAIM && is_on(other, "create", "") &&
-            g_strcmp0(other->name, look->name) == 0 && other->namespace == look->namespace &&
-            g_str_equal(other->sender->name, "ephemeral-volume-controller"))
-            return other;
+    g_autofree char *prefix = g_strconcat(pod->name, "-", NULL);
+
+    for (unsigned i = place_of(writes, pod) + 1; i < writes->writes->len; i++) {
+        const Write *made = writes->writes->pdata[i];
+        if (made->at > pod->at + EPHEMERAL_WITHIN)
+            break;
+        if (made->kind->model != KIND_CLAIM || !is_on(made, "create", "") || made->name == NULL ||
+            made->code >= 400 || made->namespace != pod->namespace ||
+            !g_str_equal(made->sender->name, "ephemeral-volume-controller") ||
+            !g_str_has_prefix(made->name, prefix))
+            continue;
+        json_t *claim = make_claim(writes, dumps, made);
+        json_t *spec = json_object_get(claim, "spec");
+        if (spec != NULL && g_hash_table_add(names, (char *)made->name))
+            json_array_append_new(volumes, json_pack("{s:s, s:{s:{s:O}}}", "name",
+                                                     made->name + strlen(prefix), "ephemeral",
+                                                     "volumeClaimTemplate", "spec", spec));
+        json_decref(claim);
     }
-    return NULL;
-}
-
-static json_t *
-make_volume(const Writes *writes,
-            const GPtrArray *dumps,
-            const char *pod,
-            const ClaimLook *look,
-            unsigned number)
-{
-    const Write *made = ephemeral_claim(writes, look);
-    json_t *claim = made != NULL ? make_claim(writes, dumps, made) : NULL;
-    g_autofree char *name = g_strdup_printf("volume-%u", number);
-
-    if (claim == NULL || strlen(look->name) < strlen(pod) + 2)
-        return json_pack("{s:s, s:{s:s}}", "name", name, "persistentVolumeClaim", "claimName",
-                         look->name);
-    json_t *volume =
-        json_pack("{s:s, s:{s:{s:O}}}", "name", look->name + strlen(pod) + 1, "ephemeral",
-                  "volumeClaimTemplate", "spec", json_object_get(claim, "spec"));
-    json_decref(claim);
-    return volume;
 }
 
 /* The claims that the kubelet looked for next; a pod that came with another one has that one's,
  * too.
  */
 static json_t *
-claims_of_pod(const Writes *writes, const GPtrArray *dumps, const Write *report)
+claims_of_pod(const Writes *writes, const GPtrArray *dumps, const Write *pod, const Write *report)
 {
     json_t *volumes = json_array();
-    GHashTable *names = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
 
+    add_ephemeral(volumes, names, writes, dumps, pod);
     for (unsigned i = 0; i < writes->looks->len; i++) {
         const ClaimLook *look = &g_array_index(writes->looks, ClaimLook, i);
         if (look->at < report->received || look->at > report->received + LOOKS_WITHIN ||
@@ -284,10 +281,10 @@ claims_of_pod(const Writes *writes, const GPtrArray *dumps, const Write *report)
             g_strcmp0(look->namespace, report->namespace) != 0 ||
             !g_hash_table_add(names, (char *)look->name))
             continue;
-        json_array_append_new(
-            volumes, make_volume(writes, dumps, report->name, look, g_hash_table_size(names)));
+        g_autofree char *volume = g_strdup_printf("volume-%u", g_hash_table_size(names));
+        json_array_append_new(volumes, json_pack("{s:s, s:{s:s}}", "name", volume,
+                                                 "persistentVolumeClaim", "claimName", look->name));
     }
-    g_hash_table_unref(names);
     return volumes;
 }
 
@@ -301,7 +298,7 @@ make_pod(const Writes *writes, const GPtrArray *dumps, const Write *write)
     return json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:[{s:s, s:s}], s:o}}", "apiVersion", "v1",
                      "kind", "Pod", "metadata", "namespace", write->namespace, "name", write->name,
                      "spec", "containers", "name", "main", "image", "pause:1", "volumes",
-                     claims_of_pod(writes, dumps, report));
+                     claims_of_pod(writes, dumps, write, report));
 }
 
 json_t *

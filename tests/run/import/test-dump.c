@@ -438,20 +438,21 @@ static const struct {
     const char *text, *expected;
 } mixed[] = {
     {"{\"hard\":{\"acme.storageclass.storage.k8s.io/requests.storage\":\"1Gi\",\"pods\":\"4\"}}",
-     "{\"hard\":{\"w0000.storageclass.storage.k8s.io/requests.storage\":\"1Gi\",\"pods\":\"4\"}}"},
+     "{\"hard\":{\"w0000.storageclass.storage.k8s.io/requests.storage\":\"1Gi\",\"pods\":\"4\"}}"                                },
     {"{\"limits\":{\"acme.example/gpu\":\"1\",\"cpu\":\"2\"}}",
-     "{\"limits\":{\"w0000.w0001/w0002\":\"1\",\"cpu\":\"2\"}}"                                  },
+     "{\"limits\":{\"w0000.w0001/w0002\":\"1\",\"cpu\":\"2\"}}"                                                                  },
     {"{\"labels\":{\"node-role.kubernetes.io/acme\":\"\",\"node-role.kubernetes.io/worker\":\"\"}}",
      "{\"labels\":{\"node-role.kubernetes.io/w0000\":\"\",\"node-role.kubernetes.io/"
-     "worker\":\"\"}}"                                                                           },
+     "worker\":\"\"}}"                                                                                                           },
+    {"{\"restoreSize\":\"10Gi\"}",                                                                   "{\"restoreSize\":\"10Gi\"}"},
     {"{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"acme\"]}",
-     "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"w0000\"]}"                    },
+     "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"w0000\"]}"                                                    },
     {"{\"key\":\"node-role.kubernetes.io/acme\",\"operator\":\"Exists\"}",
-     "{\"key\":\"node-role.kubernetes.io/w0000\",\"operator\":\"Exists\"}"                       },
+     "{\"key\":\"node-role.kubernetes.io/w0000\",\"operator\":\"Exists\"}"                                                       },
     {"{\"apiVersion\":\"db.acme.example/v1\",\"kind\":\"AcmeCluster\"}",
-     "{\"apiVersion\":\"w0002.w0001.w0003/v1\",\"kind\":\"w0000\"}"                              },
+     "{\"apiVersion\":\"w0002.w0001.w0003/v1\",\"kind\":\"w0000\"}"                                                              },
     {"{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"}",
-     "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"}"                                      },
+     "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"}"                                                                      },
 };
 
 static void

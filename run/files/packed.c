@@ -153,9 +153,12 @@ packed_get_contents(const char *path, char **contents, gsize *length, GError **e
     g_autoptr(GString) text = g_string_new(NULL);
     if (file == NULL)
         return FALSE;
-    while ((n = packed_file_next(file, &data, error)) > 0)
+    while ((n = packed_file_next(file, &data, error)) > 0 && text->len <= PACKED_BYTES_MAX)
         g_string_append_len(text, data, n);
-    if (n < 0)
+    if (n > 0)
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC, "%s: unpacks to more than 1 GiB",
+                    path);
+    if (n != 0)
         return FALSE;
     if (length != NULL)
         *length = text->len;

@@ -490,6 +490,8 @@ read_text(Reading *self, PackedFile *file, GError **error)
             return FALSE;
         if (first == '\0')
             first = first_character(text, n);
+        if (yaml->len > PACKED_BYTES_MAX)
+            return fail(self, 1, "more than 1 GiB of YAML: print it as JSON", error);
         if (first != '{' && first != '[')
             g_string_append_len(yaml, text, n);
         else if (!json_items_feed(items, text, (gsize)n, error))

@@ -191,25 +191,12 @@ add_keys(json_t *keys, const json_t *entry)
     }
 }
 
-/* The kubelets label their Nodes with the driver's segments. */
-static gboolean
-some_node_has(const Dump *dump, const char *key)
-{
-    const json_t *node;
-    guint i = 0;
-
-    while ((node = dump_next(dump, "Node", &i)) != NULL)
-        if (json_object_get(json_path_get(node, "metadata.labels"), key) != NULL)
-            return TRUE;
-    return FALSE;
-}
-
 static void
 set_topology(Finding *self, json_t *keys)
 {
     for (gsize i = json_array_size(keys); i-- > 0;) {
         const char *key = json_string_value(json_array_get(keys, i));
-        if (key != NULL && some_node_has(self->dump, key))
+        if (key != NULL && dump_has_node_label(self->dump, key))
             continue;
         import_report_say(self->report, REPORT_GUESSED,
                           "Driver %s: its topology key %s is left out, because no node has such a "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/api/fields.h"
 #include "prune.h"
 #include "run/files/file-fault.h"
 #include "run/files/json-items.h"
@@ -99,6 +100,18 @@ dump_next(const Dump *self, const char *kind, guint *index)
             return object;
     }
     return NULL;
+}
+
+gboolean
+dump_has_node_label(const Dump *self, const char *key)
+{
+    const json_t *node;
+    guint i = 0;
+
+    while ((node = dump_next(self, "Node", &i)) != NULL)
+        if (json_object_get(json_path_get(node, "metadata.labels"), key) != NULL)
+            return TRUE;
+    return FALSE;
 }
 
 void

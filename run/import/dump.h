@@ -42,5 +42,7 @@ json_t *dump_find_uid(const Dump *self, const char *uid);
 /* Members of objects. Each returns: (borrowed): %NULL if there is none. */
 const char *dump_kind(const json_t *object);
 const char *dump_meta(const json_t *object, const char *member); /* "name", "namespace", "uid" */
+/* Whether a Node has the label. */
+gboolean dump_has_node_label(const Dump *self, const char *key);
 /* Walks the dump: `for (guint i = 0; (object = dump_next(dump, "Pod", &i)) != NULL;)` */
 json_t *dump_next(const Dump *self, const char *kind, guint *index);

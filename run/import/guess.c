@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "run/import/bodies/patches.h"
 #include "run/import/bodies/unseen.h"
 
 /* A dump is taken over some seconds, and its newest time stamp is a little older than itself. */
@@ -515,30 +516,6 @@ guess_replicas(const Guess *self, const Write *write)
 
 /* ---- Patches ---- */
 
-/* A merge patch that makes @after of @before. Returns: (owned): NULL: they are equal */
-static json_t *
-difference(const json_t *before, const json_t *after)
-{
-    json_t *patch, *value;
-    const char *key;
-
-    if (json_equal(before, after))
-        return NULL;
-    if (!json_is_object(before) || !json_is_object(after))
-        return after == NULL ? json_null() : json_deep_copy(after);
-    patch = json_object();
-    json_object_foreach((json_t *)after, key, value) {
-        json_t *changed = difference(json_object_get(before, key), value);
-        if (changed != NULL)
-            json_object_set_new(patch, key, changed);
-    }
-    json_object_foreach((json_t *)before, key, value) {
-        if (json_object_get(after, key) == NULL)
-            json_object_set_new(patch, key, json_null());
-    }
-    return patch;
-}
-
 /* A node's taints without those of controllers. (owned) */
 static json_t *
 own_taints(const json_t *taints)
@@ -710,7 +687,7 @@ dumped_change(const Guess *self, const Write *write)
     if (before == NULL || after == NULL)
         return NULL;
     json_t *old = own_fields(self, write, before), *new = own_fields(self, write, after);
-    json_t *patch = difference(old, new);
+    json_t *patch = patch_difference(old, new);
     json_decref(old);
     json_decref(new);
     return patch;

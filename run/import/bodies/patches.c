@@ -69,3 +69,26 @@ patch_add_removed(json_t *patch, const json_t *before, const json_t *now)
             json_object_set_new(patch, key, json_null());
     }
 }
+
+json_t *
+patch_difference(const json_t *before, const json_t *after)
+{
+    json_t *patch, *value;
+    const char *key;
+
+    if (json_equal(before, after))
+        return NULL;
+    if (!json_is_object(before) || !json_is_object(after))
+        return after == NULL ? json_null() : json_deep_copy(after);
+    patch = json_object();
+    json_object_foreach((json_t *)after, key, value) {
+        json_t *changed = patch_difference(json_object_get(before, key), value);
+        if (changed != NULL)
+            json_object_set_new(patch, key, changed);
+    }
+    json_object_foreach((json_t *)before, key, value) {
+        if (json_object_get(after, key) == NULL)
+            json_object_set_new(patch, key, json_null());
+    }
+    return patch;
+}

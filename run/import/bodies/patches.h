@@ -13,3 +13,5 @@ json_t *patch_merged(const json_t *patch, const json_t *now);
 json_t *patch_of_operations(const json_t *operations, const json_t *now);
 /* Adds to @patch the removal of keys that @before had and that are gone after an update. */
 void patch_add_removed(json_t *patch, const json_t *before, const json_t *now);
+/* A merge patch that makes @after of @before. Returns: (owned): NULL: they are equal */
+json_t *patch_difference(const json_t *before, const json_t *after);

@@ -104,18 +104,6 @@ handle_of(const json_t *volume, unsigned plugin, const char *id)
     return g_strdup(g_str_has_prefix(id, "aws://") ? strrchr(id, '/') + 1 : id);
 }
 
-static gboolean
-has_label(const Dump *dump, const char *key)
-{
-    const json_t *node;
-    guint i = 0;
-
-    while ((node = dump_next(dump, "Node", &i)) != NULL)
-        if (json_object_get(json_path_get(node, "metadata.labels"), key) != NULL)
-            return TRUE;
-    return FALSE;
-}
-
 /* Returns: whether it was one of @plugin's */
 static gboolean
 translate_volume(const Dump *dump, json_t *volume, unsigned plugin)
@@ -137,7 +125,7 @@ translate_volume(const Dump *dump, json_t *volume, unsigned plugin)
     json_object_del(annotations, ANNOTATION_MIGRATED_TO);
     if (json_object_get(annotations, ANNOTATION_PROVISIONED_BY) != NULL)
         json_object_set_new(annotations, ANNOTATION_PROVISIONED_BY, json_string(driver));
-    if (zone_key != NULL && has_label(dump, zone_key))
+    if (zone_key != NULL && dump_has_node_label(dump, zone_key))
         each_requirement(volume, replace_key, (void *)zone_key);
     return TRUE;
 }

@@ -14,6 +14,7 @@
 #include <utime.h>
 
 #include "models/api/field.h"
+#include "run/import/bodies/patches.h"
 #include "run/import/recorder.h"
 #include "run/results/snapshot.h"
 
@@ -270,44 +271,20 @@ member(const json_t *object, const char *section, const char *key)
     return json_object_get(json_object_get(object, section), key);
 }
 
-/* A merge patch that makes @after of @before. Returns: (owned): NULL: they are equal */
-static json_t *
-difference(const json_t *before, const json_t *after)
-{
-    json_t *patch, *value;
-    const char *key;
-
-    if (json_equal(before, after))
-        return NULL;
-    if (!json_is_object(before) || !json_is_object(after))
-        return after == NULL ? json_null() : json_deep_copy(after);
-    patch = json_object();
-    json_object_foreach((json_t *)after, key, value) {
-        json_t *changed = difference(json_object_get(before, key), value);
-        if (changed != NULL)
-            json_object_set_new(patch, key, changed);
-    }
-    json_object_foreach((json_t *)before, key, value) {
-        if (json_object_get(after, key) == NULL)
-            json_object_set_new(patch, key, json_null());
-    }
-    return patch;
-}
-
 /* What kubectl sent to change an object. (owned) */
 static json_t *
 patch_of(const Stored *stored)
 {
     static const char *const maps[] = {"labels", "annotations"};
     json_t *patch = json_object(), *metadata = json_object();
-    json_t *spec =
-        difference(json_object_get(stored->before, "spec"), json_object_get(stored->after, "spec"));
+    json_t *spec = patch_difference(json_object_get(stored->before, "spec"),
+                                    json_object_get(stored->after, "spec"));
 
     if (spec != NULL)
         json_object_set_new(patch, "spec", spec);
     for (unsigned i = 0; i < G_N_ELEMENTS(maps); i++) {
-        json_t *changed = difference(member(stored->before, "metadata", maps[i]),
-                                     member(stored->after, "metadata", maps[i]));
+        json_t *changed = patch_difference(member(stored->before, "metadata", maps[i]),
+                                           member(stored->after, "metadata", maps[i]));
         if (changed != NULL)
             json_object_set_new(metadata, maps[i], changed);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "volume-filling.h"
 #include "volume.h"
 
 static const char *const access_mode_words[] = {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany",
@@ -407,6 +408,36 @@ claim_check_status(ApiParser *parser, const json_t *manifest)
 }
 
 static void
+check_usage(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const char *text = string_map_get(object->annotations, ANNOTATION_USAGE);
+    g_autoptr(GError) error = NULL;
+    VolumeFilling filling;
+
+    if (text == NULL || volume_filling_parse(text, &filling, &error))
+        return;
+    gsize length = api_parser_enter(parser, "metadata.annotations");
+    gsize inner = api_parser_enter(parser, ANNOTATION_USAGE);
+    api_parser_fault(parser, json_path_get(manifest, "metadata.annotations"),
+                     "for example \"start=1Gi step=100Mi every=1m\"", "%s", error->message);
+    api_parser_leave(parser, inner);
+    api_parser_leave(parser, length);
+}
+
+static void
+check_files(ApiParser *parser, const json_t *manifest, const Claim *claim)
+{
+    const json_t *values = json_path_get(manifest, "metadata.annotations");
+    const json_t *value = json_object_get(values, ANNOTATION_FILES);
+
+    if (value == NULL || claim_files(claim) >= 0)
+        return;
+    gsize length = api_parser_enter(parser, "metadata.annotations." ANNOTATION_FILES);
+    api_parser_fault(parser, value, "for example \"1M\"", "must be a number of files");
+    api_parser_leave(parser, length);
+}
+
+static void
 claim_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const Claim *claim = CLAIM_CONST(object);
@@ -429,6 +460,8 @@ claim_check(ApiParser *parser, const json_t *manifest, const Object *object)
     api_parser_leave(parser, length);
     check_data_sources(parser, manifest);
     claim_check_status(parser, manifest);
+    check_usage(parser, manifest, object);
+    check_files(parser, manifest, claim);
 }
 
 static void
@@ -480,6 +513,16 @@ claim_class(const Claim *self)
     if (class != NULL)
         return class;
     return self->class_name == NULL ? "" : self->class_name;
+}
+
+int64_t
+claim_files(const Claim *self)
+{
+    const char *text = object_annotation(&self->meta, ANNOTATION_FILES);
+    int64_t n_files;
+
+    return text != NULL && quantity_parse(text, &n_files, NULL, NULL) && n_files >= 0 ? n_files
+                                                                                      : -1;
 }
 
 const char *

@@ -84,6 +84,8 @@ typedef struct {
 #define ANNOTATION_STORAGE_PROVISIONER "volume.kubernetes.io/storage-provisioner"
 #define ANNOTATION_BETA_STORAGE_PROVISIONER "volume.beta.kubernetes.io/storage-provisioner"
 #define ANNOTATION_SELECTED_NODE "volume.kubernetes.io/selected-node"
+/* The number of files in the volume, for drivers that model files: "1M", "250000" */
+#define ANNOTATION_FILES "kvolsim.io/files"
 #define ANNOTATION_BETA_STORAGE_CLASS "volume.beta.kubernetes.io/storage-class"
 #define ANNOTATION_DEFAULT_CLASS "storageclass.kubernetes.io/is-default-class"
 #define ANNOTATION_BETA_DEFAULT_CLASS "storageclass.beta.kubernetes.io/is-default-class"
@@ -100,6 +102,7 @@ void claim_warnings(const json_t *manifest, GPtrArray *warnings);
 
 /* The class: the beta annotation wins over the spec; "" if neither is set. */
 const char *claim_class(const Claim *self);
+int64_t claim_files(const Claim *self); /* of its annotation; -1: none */
 /* spec.volumeName, "" if none. */
 const char *claim_volume_name(const Claim *self);
 gboolean claim_is_bind_completed(const Claim *self);

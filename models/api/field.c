@@ -166,8 +166,8 @@ int64_parse(ApiParser *parser, const json_t *value, void *field)
         api_parser_invalid(parser, value, NULL, "must be an integer");
 }
 
-static gboolean
-int64_equal(const void *a, const void *b)
+gboolean
+field_i64_equal(const void *a, const void *b)
 {
     return *(const int64_t *)a == *(const int64_t *)b;
 }
@@ -183,7 +183,7 @@ int64_to_json(const void *field)
 const FieldType field_int64 = {
     .name = "integer",
     .size = sizeof(int64_t),
-    .equal = int64_equal,
+    .equal = field_i64_equal,
     .parse = int64_parse,
     .to_json = int64_to_json,
 };
@@ -286,7 +286,7 @@ quantity_units_over(const void *field, const json_t *manifest)
 const FieldType field_quantity = {
     .name = "quantity",
     .size = sizeof(int64_t),
-    .equal = int64_equal,
+    .equal = field_i64_equal,
     .parse = quantity_units_parse,
     .to_json = quantity_units_to_json,
     .over = quantity_units_over,
@@ -307,7 +307,7 @@ size_over(const void *field, const json_t *manifest)
 const FieldType field_size = {
     .name = "quantity",
     .size = sizeof(int64_t),
-    .equal = int64_equal,
+    .equal = field_i64_equal,
     .parse = quantity_units_parse,
     .to_json = size_to_json,
     .over = size_over,
@@ -341,7 +341,7 @@ milli_over(const void *field, const json_t *manifest)
 const FieldType field_milli = {
     .name = "quantity",
     .size = sizeof(int64_t),
-    .equal = int64_equal,
+    .equal = field_i64_equal,
     .parse = milli_parse,
     .to_json = milli_to_json,
     .over = milli_over,
@@ -374,7 +374,7 @@ time_print(const void *field, const json_t *manifest, SimTime start)
 const FieldType field_time = {
     .name = "time",
     .size = sizeof(SimTime),
-    .equal = int64_equal,
+    .equal = field_i64_equal,
     .parse = time_parse,
     .print = time_print,
 };
@@ -392,7 +392,7 @@ micro_time_print(const void *field, const json_t *manifest, SimTime start)
 const FieldType field_micro_time = {
     .name = "time",
     .size = sizeof(SimTime),
-    .equal = int64_equal,
+    .equal = field_i64_equal,
     .parse = time_parse,
     .print = micro_time_print,
 };

@@ -146,6 +146,7 @@ json_t *field_string_to_json(const void *field);
 gboolean field_int_equal(const void *a, const void *b);
 json_t *field_int_to_json(const void *field);
 gboolean field_u32_equal(const void *a, const void *b);
+gboolean field_i64_equal(const void *a, const void *b);
 
 /* Members that every manifest has beside its kind's fields; the list of ignored paths of each kind
  * begins with them. */

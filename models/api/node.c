@@ -130,13 +130,11 @@ static const Field node_fields[] = {
 #undef TROUBLE
 
 static const char *const node_ignored[] = {
-    IGNORED_ALWAYS,           "spec.configSource",
-    "spec.externalID",        "spec.podCIDR",
-    "spec.podCIDRs",          "status.addresses",
-    "status.config",          "status.daemonEndpoints",
-    "status.features",        "status.images",
-    "status.nodeInfo",        "status.phase",
-    "status.runtimeHandlers", NULL,
+    IGNORED_ALWAYS,    "spec.configSource",      "spec.externalID",
+    "spec.podCIDR",    "spec.podCIDRs",          "status.addresses",
+    "status.config",   "status.daemonEndpoints", "status.declaredFeatures",
+    "status.features", "status.images",          "status.nodeInfo",
+    "status.phase",    "status.runtimeHandlers", NULL,
 };
 
 static void

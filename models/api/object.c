@@ -7,6 +7,7 @@
 #include "lease.h"
 #include "manifest.h"
 #include "quota.h"
+#include "reference-grant.h"
 #include "secret.h"
 #include "snapshot.h"
 #include "workload.h"
@@ -36,6 +37,10 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_DISRUPTION_BUDGET] = &disruption_budget_kind,
     [KIND_SNAPSHOT_CLASS] = &snapshot_class_kind,
     [KIND_ATTRIBUTES_CLASS] = &attributes_class_kind,
+    [KIND_GROUP_SNAPSHOT] = &group_snapshot_kind,
+    [KIND_GROUP_CONTENT] = &group_content_kind,
+    [KIND_GROUP_CLASS] = &group_class_kind,
+    [KIND_REFERENCE_GRANT] = &reference_grant_kind,
 };
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */
@@ -119,6 +124,9 @@ static const struct {
     {&attachment_kind,        "storage.k8s.io/v1beta1",      0,  21},
     {&storage_capacity_kind,  "storage.k8s.io/v1",           24, 0 },
     {&storage_capacity_kind,  "storage.k8s.io/v1beta1",      21, 26},
+    {&attributes_class_kind,  "storage.k8s.io/v1",           34, 0 },
+    {&attributes_class_kind,  "storage.k8s.io/v1beta1",      31, 36},
+    {&attributes_class_kind,  "storage.k8s.io/v1alpha1",     29, 34},
     {&disruption_budget_kind, "policy/v1",                   21, 0 },
     {&disruption_budget_kind, "policy/v1beta1",              0,  24},
     {&lease_kind,             "coordination.k8s.io/v1beta1", 0,  21},

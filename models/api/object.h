@@ -36,6 +36,10 @@ typedef enum {
     KIND_DISRUPTION_BUDGET, /* PodDisruptionBudget */
     KIND_SNAPSHOT_CLASS,    /* VolumeSnapshotClass */
     KIND_ATTRIBUTES_CLASS,  /* VolumeAttributesClass */
+    KIND_GROUP_SNAPSHOT,    /* VolumeGroupSnapshot */
+    KIND_GROUP_CONTENT,     /* VolumeGroupSnapshotContent */
+    KIND_GROUP_CLASS,       /* VolumeGroupSnapshotClass */
+    KIND_REFERENCE_GRANT,
     N_KINDS,
 } ObjectKind;
 

@@ -102,6 +102,7 @@ static const char *const container_ignored[] = {
     "startupProbe",
     "stdin",
     "stdinOnce",
+    "targetContainerName",
     "terminationMessagePath",
     "terminationMessagePolicy",
     "tty",

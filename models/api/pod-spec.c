@@ -82,20 +82,33 @@ pod_spec_for_nodes(const PodSpec *self,
 }
 
 static void
-restart_policy_parse(ApiParser *parser, const json_t *value, void *field)
+word_parse(ApiParser *parser, const json_t *value, void *field, const char *const *words)
 {
     field_string.parse(parser, value, field);
-    if (json_is_string(value) && !word_is_among(json_string_value(value), restart_policies))
-        api_parser_unsupported(parser, value, restart_policies);
+    if (json_is_string(value) && !word_is_among(json_string_value(value), words))
+        api_parser_unsupported(parser, value, words);
 }
 
-static const FieldType restart_policy_type = {
-    .name = "restart policy",
-    .size = sizeof(const char *),
-    .equal = field_string_equal,
-    .parse = restart_policy_parse,
-    .to_json = field_string_to_json,
-};
+/* A string field of these words. */
+#define WORD_TYPE(of, title, words)                                                                \
+    static void of##_parse(ApiParser *parser, const json_t *value, void *field)                    \
+    {                                                                                              \
+        word_parse(parser, value, field, words);                                                   \
+    }                                                                                              \
+    static const FieldType of##_type = {                                                           \
+        .name = (title),                                                                           \
+        .size = sizeof(const char *),                                                              \
+        .equal = field_string_equal,                                                               \
+        .parse = of##_parse,                                                                       \
+        .to_json = field_string_to_json,                                                           \
+    }
+
+static const char *const selinux_policies[] = {"MountOption", "Recursive", NULL};
+static const char *const fs_group_policies[] = {"Always", "OnRootMismatch", NULL};
+
+WORD_TYPE(restart_policy, "restart policy", restart_policies);
+WORD_TYPE(fs_group_policy, "change policy", fs_group_policies);
+WORD_TYPE(selinux_policy, "change policy", selinux_policies);
 
 static void
 grace_parse(ApiParser *parser, const json_t *value, void *field)
@@ -179,6 +192,12 @@ static const Field pod_spec_fields[] = {
     FIELD("preemptionPolicy", preemption_policy_type, PodSpec, preemption_policy, FIELD_SPEC),
     FIELD("serviceAccountName", field_string, PodSpec, service_account, FIELD_SPEC),
     FIELD("securityContext.fsGroup", field_int64, PodSpec, fs_group, FIELD_SPEC),
+    FIELD("securityContext.seLinuxChangePolicy", selinux_policy_type, PodSpec, selinux_policy, FIELD_SPEC),
+    FIELD("securityContext.seLinuxOptions.user", field_string, PodSpec, selinux.user, FIELD_SPEC),
+    FIELD("securityContext.seLinuxOptions.role", field_string, PodSpec, selinux.role, FIELD_SPEC),
+    FIELD("securityContext.seLinuxOptions.type", field_string, PodSpec, selinux.type, FIELD_SPEC),
+    FIELD("securityContext.seLinuxOptions.level", field_string, PodSpec, selinux.level, FIELD_SPEC),
+    FIELD("securityContext.fsGroupChangePolicy", fs_group_policy_type, PodSpec, fs_group_policy, FIELD_SPEC),
     FIELDS_END,
     /* clang-format on */
 };

@@ -102,6 +102,21 @@ claim_templates_have(const ClaimTemplates *templates, const char *name)
     return FALSE;
 }
 
+/* A device is a volume of a claim: isMatchedDevice() in validation.go. */
+static gboolean
+pod_json_volume_can_be_device(const json_t *spec, const char *name)
+{
+    const json_t *volumes = json_path_get(spec, "volumes");
+
+    for (size_t i = 0; i < json_array_size(volumes); i++) {
+        const json_t *volume = json_array_get(volumes, i);
+        if (g_strcmp0(json_path_string(volume, "name"), name) == 0)
+            return json_path_get(volume, "persistentVolumeClaim") != NULL ||
+                   json_path_get(volume, "ephemeral") != NULL;
+    }
+    return TRUE;
+}
+
 static void
 check_container_mounts(ApiParser *parser,
                        const json_t *spec,
@@ -110,18 +125,27 @@ check_container_mounts(ApiParser *parser,
                        const ClaimTemplates *templates)
 {
     const json_t *mounts = json_path_get(container, list);
+    gboolean devices = g_str_equal(list, "volumeDevices");
     gsize length = api_parser_enter(parser, list);
 
     for (size_t i = 0; i < json_array_size(mounts); i++) {
         const json_t *mount = json_array_get(mounts, i);
         const char *name = json_path_string(mount, "name");
-        if (name == NULL || name[0] == '\0' || pod_json_has_volume(spec, name) ||
-            claim_templates_have(templates, name))
+        if (name == NULL || name[0] == '\0' || claim_templates_have(templates, name))
+            continue;
+        gboolean found = pod_json_has_volume(spec, name);
+        if (found && (!devices || pod_json_volume_can_be_device(spec, name)))
             continue;
         gsize inner = api_parser_enter_index(parser, (unsigned)i);
         gsize last = api_parser_enter(parser, "name");
-        api_parser_fault(parser, json_path_get(mount, "name"), "add it to volumes",
-                         "Not found: \"%s\"", name);
+        if (found)
+            api_parser_fault(parser, json_path_get(mount, "name"), "use volumeMounts, or a claim",
+                             "Invalid value: \"%s\": can only use volume source type of "
+                             "PersistentVolumeClaim or Ephemeral for block mode",
+                             name);
+        else
+            api_parser_fault(parser, json_path_get(mount, "name"), "add it to volumes",
+                             "Not found: \"%s\"", name);
         api_parser_leave(parser, last);
         api_parser_leave(parser, inner);
     }

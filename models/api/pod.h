@@ -95,10 +95,15 @@ typedef struct {
     unsigned n_pod_terms;
     PodAffinityTerm *pod_terms; /* owned */
     unsigned n_spread;
-    SpreadConstraint *spread;     /* owned */
-    const char *service_account;  /* serviceAccountName; NULL: "default", as admission sets it */
-    int64_t fs_group;             /* securityContext.fsGroup; -1: none */
-    gboolean has_empty_dir;       /* some volume is an emptyDir */
+    SpreadConstraint *spread;    /* owned */
+    const char *service_account; /* serviceAccountName; NULL: "default", as admission sets it */
+    int64_t fs_group;            /* securityContext.fsGroup; -1: none */
+    const char *fs_group_policy; /* securityContext.fsGroupChangePolicy; NULL: Always */
+    const char *selinux_policy;  /* securityContext.seLinuxChangePolicy; NULL: MountOption */
+    struct {
+        const char *user, *role, *type, *level; /* NULL: not given */
+    } selinux;                                  /* securityContext.seLinuxOptions */
+    gboolean has_empty_dir;                     /* some volume is an emptyDir */
     StringList *mounts, *devices; /* names in the containers' volumeMounts and volumeDevices */
     json_t *manifest; /* (owned): as it was read, for the output of a template's pods; NULL: none */
 } PodSpec;

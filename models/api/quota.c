@@ -117,40 +117,73 @@ static const FieldType amounts_type = {
 
 /* ---- ResourceQuota ---- */
 
-static void
-presence_parse(ApiParser *parser G_GNUC_UNUSED, const json_t *value, void *field)
-{
-    gboolean *is_there = field;
+#define CLASS_SCOPE "VolumeAttributesClass"
 
-    *is_there |= json_array_size(value) > 0 || json_object_size(value) > 0;
+/* An item of spec.scopes, or an expression of spec.scopeSelector. */
+static SelectRequirement
+scope_parse(ApiParser *parser, const json_t *item)
+{
+    static const char *const operators[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
+    const json_t *name = json_is_string(item) ? item : json_object_get(item, "scopeName");
+    const char *word = json_string_value(json_object_get(item, "operator"));
+    const json_t *values = json_object_get(item, "values");
+    g_autoptr(GPtrArray) texts = g_ptr_array_new();
+    SelectRequirement scope = {.operator= SELECT_EXISTS };
+
+    scope.key = api_parser_intern(parser, json_is_string(name) ? json_string_value(name) : "");
+    for (unsigned i = 0; word != NULL && operators[i] != NULL; i++)
+        if (strcmp(operators[i], word) == 0)
+            scope.operator=(SelectOperator) i;
+    for (gsize i = 0; i < json_array_size(values); i++)
+        if (json_is_string(json_array_get(values, i)))
+            g_ptr_array_add(texts, (char *)api_parser_intern(
+                                       parser, json_string_value(json_array_get(values, i))));
+    if (texts->len > 0)
+        scope.values = string_list_new((const char *const *)texts->pdata, texts->len);
+    return scope;
+}
+
+static void
+scopes_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    LabelSelector **scopes = field;
+    const json_t *items =
+        json_is_object(value) ? json_object_get(value, "matchExpressions") : value;
+    g_autofree SelectRequirement *found = g_new0(SelectRequirement, json_array_size(items) + 1);
+
+    for (gsize i = 0; i < json_array_size(items); i++)
+        found[i] = scope_parse(parser, json_array_get(items, i));
+    label_selector_unref(*scopes);
+    *scopes = json_array_size(items) == 0
+                  ? NULL
+                  : label_selector_new(found, (unsigned)json_array_size(items));
 }
 
 static json_t *
-presence_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+scopes_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
 {
-    return json_incref((json_t *)manifest); /* only counted */
+    return json_incref((json_t *)manifest); /* models only read it */
 }
 
-/* No model reads it. */
-static const FieldType presence_type = {
+FIELD_SHARED_DEFINE(LabelSelector, label_selector)
+
+static const FieldType scopes_type = {
     .name = "scopes",
-    .size = sizeof(gboolean),
-    .equal = field_u32_equal,
-    .parse = presence_parse,
-    .over = presence_over,
+    FIELD_SHARED(label_selector),
+    .parse = scopes_parse,
+    .over = scopes_over,
 };
 
 static const Field resource_quota_fields[] = {
     FIELD("spec.hard", amounts_type, ResourceQuota, hard, FIELD_SPEC),
     FIELD("status.hard", amounts_type, ResourceQuota, status_hard, FIELD_STATUS),
     FIELD("status.used", amounts_type, ResourceQuota, used, FIELD_STATUS),
-    FIELD("spec.scopes", presence_type, ResourceQuota, is_scoped, FIELD_SPEC),
-    FIELD("spec.scopeSelector", presence_type, ResourceQuota, is_scoped, FIELD_SPEC),
+    FIELD("spec.scopes", scopes_type, ResourceQuota, scopes, FIELD_SPEC),
+    FIELD("spec.scopeSelector", scopes_type, ResourceQuota, scope_selector, FIELD_SPEC),
     FIELDS_END,
 };
 
-static const char *const resource_quota_ignored[] = {IGNORED_ALWAYS, "spec.scopes",
-                                                     "spec.scopeSelector", NULL};
+static const char *const resource_quota_ignored[] = {IGNORED_ALWAYS, NULL};
 
 /* Names without a slash; IsStandardQuotaResourceName(). */
 static const char *const standard_resources[] = {
@@ -334,9 +367,58 @@ resource_quota_names_claims(const ResourceQuota *self)
 }
 
 gboolean
-resource_quota_bounds_claims(const ResourceQuota *self)
+quota_knows_class_scope(const Release *release)
 {
-    return !self->is_scoped && resource_quota_names_claims(self);
+    return release->minor >= 33 && release_has_gate(release, "VolumeAttributesClass");
+}
+
+/* API-156: the class that it wants, the one it has, and the one under way all count. */
+static gboolean
+claim_is_in_class_scope(const Claim *claim, const SelectRequirement *scope)
+{
+    const char *const names[] = {claim->attributes_class, claim->current_attributes_class,
+                                 claim->modify_target};
+    unsigned n = 0, n_listed = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        if (names[i] == NULL || *names[i] == '\0')
+            continue;
+        n++;
+        n_listed += scope->values != NULL && string_list_has(scope->values, names[i]);
+    }
+    switch (scope->operator) {
+    case SELECT_IN:
+        return n_listed > 0;
+    case SELECT_NOT_IN:
+        return n == 0 || n_listed < n;
+    case SELECT_EXISTS:
+        return n > 0;
+    case SELECT_DOES_NOT_EXIST:
+        return n == 0;
+    case SELECT_GT:
+    case SELECT_LT:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+static gboolean
+scopes_cover(const LabelSelector *scopes, const Claim *claim, gboolean knows_class_scope)
+{
+    for (unsigned i = 0; scopes != NULL && i < scopes->n_requirements; i++) {
+        const SelectRequirement *scope = &scopes->requirements[i];
+        if (!knows_class_scope || strcmp(scope->key, CLASS_SCOPE) != 0 ||
+            (claim != NULL && !claim_is_in_class_scope(claim, scope)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean
+resource_quota_covers(const ResourceQuota *self, const Claim *claim, gboolean knows_class_scope)
+{
+    return scopes_cover(self->scopes, claim, knows_class_scope) &&
+           scopes_cover(self->scope_selector, claim, knows_class_scope);
 }
 
 /* ---- LimitRange ---- */

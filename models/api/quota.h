@@ -2,6 +2,7 @@
 #pragma once
 
 #include "claim.h"
+#include "release.h"
 
 /* Bounds for the claims of a namespace: ResourceQuota and LimitRange. */
 
@@ -38,8 +39,8 @@ typedef struct {
     ResourceAmounts *hard; /* spec.hard */
     /* status.hard: in force; the quota controller copies it from the spec */
     ResourceAmounts *status_hard;
-    ResourceAmounts *used; /* status.used */
-    gboolean is_scoped; /* has spec.scopes or spec.scopeSelector: no claim matches them (API-151) */
+    ResourceAmounts *used;                  /* status.used */
+    LabelSelector *scopes, *scope_selector; /* a requirement's key is the scope (API-151) */
 } ResourceQuota;
 
 /* Whether claims count for the resource (API-150). */
@@ -56,8 +57,11 @@ claim_usages_add(ResourceAmount *used, const ResourceAmounts *hard, const Claim 
 ResourceAmounts *resource_quota_used(const ResourceQuota *self, const ResourceAmount *counted);
 /* Whether status.hard has a resource of claims. */
 gboolean resource_quota_names_claims(const ResourceQuota *self);
-/* ... and is not scoped, so that it holds for them. */
-gboolean resource_quota_bounds_claims(const ResourceQuota *self);
+/* API-156: whether claims can match the scope VolumeAttributesClass. */
+gboolean quota_knows_class_scope(const Release *release);
+/* Whether the claim is in all scopes of the quota. @claim: NULL: whether some claim may be */
+gboolean
+resource_quota_covers(const ResourceQuota *self, const Claim *claim, gboolean knows_class_scope);
 
 typedef struct {
     Object meta;

@@ -74,6 +74,17 @@ const KindClass snapshot_class_kind = {
     .check = snapshot_class_check,
 };
 
+const KindClass group_class_kind = {
+    .kind = "VolumeGroupSnapshotClass",
+    .api_version = GROUP_SNAPSHOT_API_VERSION,
+    .resource = "volumegroupsnapshotclasses",
+    .size = sizeof(SnapshotClass),
+    .fields = snapshot_class_fields,
+    .has_generation = TRUE,
+    .ignored = snapshot_class_ignored,
+    .check = snapshot_class_check,
+};
+
 /* ---- VolumeSnapshot ---- */
 
 static const Field volume_snapshot_fields[] = {
@@ -106,6 +117,33 @@ const KindClass volume_snapshot_kind = {
     .resource = "volumesnapshots",
     .size = sizeof(VolumeSnapshot),
     .fields = volume_snapshot_fields,
+    .namespaced = TRUE,
+    .has_generation = TRUE,
+    .set_defaults = volume_snapshot_set_defaults,
+    .ignored = volume_snapshot_ignored,
+};
+
+/* ---- VolumeGroupSnapshot ---- */
+
+static const Field group_snapshot_fields[] = {
+    /* clang-format off */
+    FIELD("spec.source.selector", field_label_selector, GroupSnapshot, selector, FIELD_SPEC),
+    FIELD("spec.source.volumeGroupSnapshotContentName", field_word, GroupSnapshot, base.content_name, FIELD_SPEC),
+    FIELD("spec.volumeGroupSnapshotClassName", field_word, GroupSnapshot, base.class_name, FIELD_SPEC),
+    FIELD("status.boundVolumeGroupSnapshotContentName", field_word, GroupSnapshot, base.bound_content, FIELD_STATUS),
+    FIELD("status.readyToUse", readiness_type, GroupSnapshot, base.readiness, FIELD_STATUS),
+    FIELD("status.creationTime", field_time, GroupSnapshot, base.created_at, FIELD_STATUS),
+    FIELD("status.error", field_volume_error, GroupSnapshot, base.error, FIELD_STATUS),
+    FIELDS_END,
+    /* clang-format on */
+};
+
+const KindClass group_snapshot_kind = {
+    .kind = "VolumeGroupSnapshot",
+    .api_version = GROUP_SNAPSHOT_API_VERSION,
+    .resource = "volumegroupsnapshots",
+    .size = sizeof(GroupSnapshot),
+    .fields = group_snapshot_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = volume_snapshot_set_defaults,
@@ -175,6 +213,118 @@ const KindClass snapshot_content_kind = {
     .has_generation = TRUE,
     .set_defaults = snapshot_content_set_defaults,
     .ignored = snapshot_content_ignored,
+    .check = snapshot_content_check,
+};
+
+/* ---- VolumeGroupSnapshotContent ---- */
+
+/* status.creationTime: a time there, and nanoseconds in a VolumeSnapshotContent. */
+static void
+cut_time_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    SimTime at = TIME_UNSET;
+
+    field_time.parse(parser, value, &at);
+    if (at != TIME_UNSET)
+        *(int64_t *)field = api_time_unix(parser->start, at);
+}
+
+static json_t *
+cut_time_print(const void *field, const json_t *manifest, SimTime start)
+{
+    int64_t unix_ns = *(const int64_t *)field;
+    SimTime at = unix_ns - api_time_unix(start, 0);
+
+    return unix_ns < 0 ? NULL : field_time.print(&at, manifest, start);
+}
+
+static const FieldType cut_time_type = {
+    .name = "time",
+    .size = sizeof(int64_t),
+    .equal = field_i64_equal,
+    .parse = cut_time_parse,
+    .print = cut_time_print,
+};
+
+/* A list of structs with two strings, as a list of strings. */
+static void
+pairs_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    g_autofree const char **items = g_new0(const char *, 2 * json_array_size(value));
+    StringList **list = field;
+    unsigned n = 0;
+
+    if (!api_parser_expect(parser, value, JSON_ARRAY))
+        return;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *pair = json_array_get(value, i);
+        const char *volume = json_path_string(pair, "volumeHandle");
+        const char *snapshot = json_path_string(pair, "snapshotHandle");
+        items[n++] = api_parser_intern(parser, volume == NULL ? "" : volume);
+        items[n++] = api_parser_intern(parser, snapshot == NULL ? "" : snapshot);
+    }
+    string_list_unref(*list);
+    *list = string_list_new(items, n);
+}
+
+static json_t *
+pairs_to_json(const void *field)
+{
+    const StringList *list = *(StringList *const *)field;
+    json_t *array = list == NULL ? NULL : json_array();
+
+    for (unsigned i = 0; list != NULL && i + 1 < list->n_items; i += 2)
+        json_array_append_new(array, json_pack("{s:s, s:s}", "snapshotHandle", list->items[i + 1],
+                                               "volumeHandle", list->items[i]));
+    return array;
+}
+
+FIELD_SHARED_DEFINE(StringList, string_list)
+
+static const FieldType pairs_type = {
+    .name = "list of handles",
+    FIELD_SHARED(string_list),
+    .parse = pairs_parse,
+    .to_json = pairs_to_json,
+};
+
+static const Field group_content_fields[] = {
+    /* clang-format off */
+    FIELD("spec.source.volumeHandles", field_string_list, GroupContent, volume_handles, FIELD_SPEC),
+    FIELD("spec.source.groupSnapshotHandles.volumeSnapshotHandles", field_string_list, GroupContent, given_snapshots, FIELD_SPEC),
+    FIELD("status.volumeSnapshotHandlePairList", pairs_type, GroupContent, pairs, FIELD_STATUS),
+    FIELD("spec.driver", field_string, GroupContent, base.driver, FIELD_REQUIRED),
+    FIELD("spec.deletionPolicy", field_word, GroupContent, base.deletion_policy, FIELD_SPEC),
+    FIELD("spec.volumeGroupSnapshotClassName", field_word, GroupContent, base.class_name, FIELD_SPEC),
+    FIELD("spec.source.groupSnapshotHandles.volumeGroupSnapshotHandle", field_word, GroupContent, base.given_handle, FIELD_SPEC),
+    FIELD("spec.volumeGroupSnapshotRef.namespace", field_word, GroupContent, base.snapshot.namespace, FIELD_SPEC),
+    FIELD("spec.volumeGroupSnapshotRef.name", field_word, GroupContent, base.snapshot.name, FIELD_SPEC),
+    FIELD("spec.volumeGroupSnapshotRef.uid", field_uid, GroupContent, base.snapshot.uid, FIELD_SPEC),
+    FIELD("status.volumeGroupSnapshotHandle", field_word, GroupContent, base.handle, FIELD_STATUS),
+    FIELD("status.readyToUse", readiness_type, GroupContent, base.readiness, FIELD_STATUS),
+    FIELD("status.creationTime", cut_time_type, GroupContent, base.created_ns, FIELD_STATUS),
+    FIELD("status.error", field_volume_error, GroupContent, base.error, FIELD_STATUS),
+    FIELDS_END,
+    /* clang-format on */
+};
+
+static const char *const group_content_ignored[] = {
+    IGNORED_ALWAYS,
+    "spec.volumeGroupSnapshotRef.apiVersion",
+    "spec.volumeGroupSnapshotRef.kind",
+    "spec.volumeGroupSnapshotRef.resourceVersion",
+    NULL,
+};
+
+const KindClass group_content_kind = {
+    .kind = "VolumeGroupSnapshotContent",
+    .api_version = GROUP_SNAPSHOT_API_VERSION,
+    .resource = "volumegroupsnapshotcontents",
+    .size = sizeof(GroupContent),
+    .fields = group_content_fields,
+    .has_generation = TRUE,
+    .set_defaults = snapshot_content_set_defaults,
+    .ignored = group_content_ignored,
     .check = snapshot_content_check,
 };
 

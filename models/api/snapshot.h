@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "selector.h"
 #include "storage.h"
 
-/* The kinds of snapshot.storage.k8s.io. */
+/* The kinds of snapshot.storage.k8s.io, and of groupsnapshot.storage.k8s.io, which have the same
+ * fields and a few more. */
 
 /* status.readyToUse. */
 typedef enum {
@@ -60,11 +62,30 @@ typedef struct {
     VolumeError error;
 } SnapshotContent;
 
+/* VolumeGroupSnapshot: a VolumeSnapshot of all claims that a selector finds. */
+typedef struct {
+    VolumeSnapshot base;     /* content_name: spec.source.volumeGroupSnapshotContentName */
+    LabelSelector *selector; /* spec.source.selector; NULL: pre-provisioned */
+} GroupSnapshot;
+
+/* VolumeGroupSnapshotContent. */
+typedef struct {
+    SnapshotContent base;        /* handle, given_handle: of the group */
+    StringList *volume_handles;  /* spec.source.volumeHandles; NULL: pre-provisioned */
+    StringList *given_snapshots; /* spec.source.groupSnapshotHandles.volumeSnapshotHandles */
+    /* status.volumeSnapshotHandlePairList: volume, its snapshot, volume, its snapshot, ...; NULL:
+     * none */
+    StringList *pairs;
+} GroupContent;
+
 #define VOLUME_SNAPSHOT(object) ((VolumeSnapshot *)(object))
 #define VOLUME_SNAPSHOT_CONST(object) ((const VolumeSnapshot *)(object))
 #define SNAPSHOT_CONTENT(object) ((SnapshotContent *)(object))
 #define SNAPSHOT_CONTENT_CONST(object) ((const SnapshotContent *)(object))
-#define SNAPSHOT_CLASS_CONST(object) ((const SnapshotClass *)(object))
+#define SNAPSHOT_CLASS_CONST(object) ((const SnapshotClass *)(object)) /* of a group, too */
+#define GROUP_SNAPSHOT_CONST(object) ((const GroupSnapshot *)(object))
+#define GROUP_CONTENT(object) ((GroupContent *)(object))
+#define GROUP_CONTENT_CONST(object) ((const GroupContent *)(object))
 
 #define SNAPSHOT_API_GROUP "snapshot.storage.k8s.io"
 #define FINALIZER_SNAPSHOT_SOURCE                                                                  \
@@ -86,10 +107,31 @@ typedef struct {
 /* On a content of a group's member, whose value is the group's content: the group's content tells
  * the driver what to do. */
 #define ANNOTATION_SNAPSHOT_GROUP_HANDLE "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"
+/* On a content, with --enable-distributed-snapshotting: the node whose sidecar handles it. */
+#define LABEL_SNAPSHOT_MANAGED_BY "snapshot.storage.kubernetes.io/managed-by"
 /* On a content: volumes made of it may have another mode than its source (SRC-4). */
 #define ANNOTATION_ALLOW_MODE_CHANGE "snapshot.storage.kubernetes.io/allow-volume-mode-change"
 
-extern const KindClass volume_snapshot_kind, snapshot_content_kind, snapshot_class_kind;
+#define GROUP_SNAPSHOT_API_GROUP "groupsnapshot.storage.k8s.io"
+#define GROUP_SNAPSHOT_API_VERSION GROUP_SNAPSHOT_API_GROUP "/v1beta1"
+#define FINALIZER_GROUP_BOUND                                                                      \
+    "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection"
+#define FINALIZER_GROUP_CONTENT                                                                    \
+    "groupsnapshot.storage.kubernetes.io/volumegroupsnapshotcontent-bound-protection"
+/* On a VolumeSnapshot that belongs to a group. */
+#define FINALIZER_SNAPSHOT_IN_GROUP                                                                \
+    "snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection"
+#define ANNOTATION_GROUP_BEING_CREATED                                                             \
+    "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-created"
+#define ANNOTATION_GROUP_BEING_DELETED                                                             \
+    "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-being-deleted"
+#define ANNOTATION_GROUP_SECRET_NAME "groupsnapshot.storage.kubernetes.io/deletion-secret-name"
+#define ANNOTATION_GROUP_SECRET_NAMESPACE                                                          \
+    "groupsnapshot.storage.kubernetes.io/deletion-secret-namespace"
+#define ANNOTATION_DEFAULT_GROUP_CLASS "groupsnapshot.storage.kubernetes.io/is-default-class"
+
+extern const KindClass volume_snapshot_kind, snapshot_content_kind, snapshot_class_kind,
+    group_snapshot_kind, group_content_kind, group_class_kind;
 
 /* Whether there is a status. */
 gboolean volume_snapshot_has_status(const VolumeSnapshot *self);

@@ -169,12 +169,14 @@ static const Field csi_driver_fields[] = {
     FIELD("spec.requiresRepublish", field_bool, CsiDriverObject, requires_republish, FIELD_SPEC),
     FIELD("spec.seLinuxMount", field_bool, CsiDriverObject, selinux_mount, FIELD_SPEC),
     FIELD("spec.fsGroupPolicy", field_string, CsiDriverObject, fs_group_policy, FIELD_SPEC),
+    FIELD("spec.preventPodSchedulingIfMissing", field_flag, CsiDriverObject, prevents_scheduling_if_missing, FIELD_SPEC),
+    FIELD("spec.nodeAllocatableUpdatePeriodSeconds", field_count, CsiDriverObject, allocatable_period_s, FIELD_SPEC),
     FIELDS_END,
     /* clang-format on */
 };
 
 static const char *const csi_driver_ignored[] = {IGNORED_ALWAYS,
-                                                 "spec.nodeAllocatableUpdatePeriodSeconds", NULL};
+                                                 "spec.serviceAccountTokenInSecrets", NULL};
 
 static void
 csi_driver_set_defaults(Object *object)
@@ -203,6 +205,12 @@ csi_driver_check(ApiParser *parser, const json_t *manifest, const Object *object
         if (json_is_string(mode) && !word_is_among(json_string_value(mode), modes))
             api_parser_unsupported(parser, mode, modes);
     }
+    api_parser_leave(parser, length);
+
+    length = api_parser_enter(parser, "spec.nodeAllocatableUpdatePeriodSeconds");
+    if (driver->allocatable_period_s != 0 && driver->allocatable_period_s < 10) /* API-187 */
+        api_parser_fault(parser, json_path_get(manifest, "spec.nodeAllocatableUpdatePeriodSeconds"),
+                         NULL, "must be greater than or equal to 10 seconds");
     api_parser_leave(parser, length);
 }
 
@@ -378,13 +386,14 @@ csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entr
 static const Field error_fields[] = {
     FIELD("message", field_string, VolumeError, message, FIELD_SPEC),
     FIELD("time", field_time, VolumeError, at, FIELD_SPEC),
+    FIELD("errorCode", field_count, VolumeError, code, FIELD_SPEC),
     FIELDS_END,
 };
 
 static void
 error_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const char *const ignored[] = {"errorCode", NULL}; /* since 1.33 */
+    static const char *const ignored[] = {NULL};
     VolumeError *error = field;
 
     fields_parse(parser, value, error_fields, ignored, error);
@@ -398,7 +407,8 @@ error_equal(const void *a, const void *b)
 {
     const VolumeError *x = a, *y = b;
 
-    return g_strcmp0(x->message, y->message) == 0 && (x->message == NULL || x->at == y->at);
+    return g_strcmp0(x->message, y->message) == 0 &&
+           (x->message == NULL || (x->at == y->at && x->code == y->code));
 }
 
 static json_t *

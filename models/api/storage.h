@@ -49,9 +49,11 @@ typedef struct {
     gboolean storage_capacity;
     gboolean requires_republish;
     gboolean selinux_mount;
-    const char *fs_group_policy;   /* default ReadWriteOnceWithFSType */
-    StringList *lifecycle_modes;   /* NULL: Persistent */
-    TokenRequests *token_requests; /* NULL: none */
+    gboolean prevents_scheduling_if_missing; /* preventPodSchedulingIfMissing */
+    int32_t allocatable_period_s;            /* nodeAllocatableUpdatePeriodSeconds; 0: none */
+    const char *fs_group_policy;             /* default ReadWriteOnceWithFSType */
+    StringList *lifecycle_modes;             /* NULL: Persistent */
+    TokenRequests *token_requests;           /* NULL: none */
 } CsiDriverObject;
 
 typedef struct {
@@ -84,6 +86,7 @@ gboolean csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDri
 typedef struct {
     const char *message; /* NULL: no error */
     SimTime at;
+    int32_t code; /* errorCode: gRPC's; 0: not given */
 } VolumeError;
 
 /* VolumeAttachment. */

@@ -223,9 +223,31 @@ select_pods_of_job(Admission *self, Job *job)
     job->selector = label_selector_new(&requirement, 1);
 }
 
+/* API-186: fields of CSIDrivers and VolumeAttachments whose gate is off go, unless the stored
+ * object has them. @before: NULL: it is new */
+static void
+drop_disabled_fields(const Admission *self, Object *object, const Object *before)
+{
+    if (object_kind(object) == KIND_CSI_DRIVER) {
+        CsiDriverObject *driver = CSI_DRIVER_OBJECT(object);
+        if (!self->mutable_limits &&
+            (before == NULL || CSI_DRIVER_OBJECT(before)->allocatable_period_s == 0))
+            driver->allocatable_period_s = 0;
+        if (!self->limit_scaling &&
+            (before == NULL || !CSI_DRIVER_OBJECT(before)->prevents_scheduling_if_missing))
+            driver->prevents_scheduling_if_missing = FALSE;
+    } else if (object_kind(object) == KIND_ATTACHMENT && !self->mutable_limits) {
+        if (before == NULL || ATTACHMENT(before)->attach_error.code == 0)
+            ATTACHMENT(object)->attach_error.code = 0;
+        if (before == NULL || ATTACHMENT(before)->detach_error.code == 0)
+            ATTACHMENT(object)->detach_error.code = 0;
+    }
+}
+
 ApiCode
 admission_create(Admission *self, Object *object, GString *message)
 {
+    drop_disabled_fields(self, object, NULL);
     switch (object_kind(object)) {
     case KIND_CLAIM:
         reset_status(object);
@@ -273,6 +295,10 @@ admission_create(Admission *self, Object *object, GString *message)
     case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets stay as they were created */
     case KIND_SNAPSHOT_CONTENT:
     case KIND_SNAPSHOT_CLASS:
+    case KIND_GROUP_SNAPSHOT:
+    case KIND_GROUP_CONTENT:
+    case KIND_GROUP_CLASS:
+    case KIND_REFERENCE_GRANT:
     case KIND_SECRET:
     case KIND_LIMIT_RANGE:
     case KIND_LEASE:
@@ -367,6 +393,7 @@ admission_update(
     }
     if (object_kind(before) == KIND_CLAIM)
         return check_claim(self, CLAIM_CONST(before), CLAIM(after), status, message);
+    drop_disabled_fields(self, after, before);
     ApiCode code = status ? API_OK : validation_update(before, after, &gates, message);
     if (code == API_OK && object_kind(before) == KIND_VOLUME &&
         VOLUME_CONST(before)->phase != VOLUME_CONST(after)->phase) /* API-134 */

@@ -8,6 +8,8 @@
 typedef struct {
     ApiStore *store; /* (borrowed) */
     ClaimGates claim_gates;
+    gboolean mutable_limits;   /* MutableCSINodeAllocatableCount */
+    gboolean limit_scaling;    /* VolumeLimitScaling has its field */
     gboolean keeps_requests;   /* API-132, see ApiServerOptions */
     gboolean refuses_defaults; /* API-121 */
     PodSpec *given, *admitted; /* (owned): the spec of the latest new pod, before and after */

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
+#include "models/api/quota.h"
 
 ApiServer *
 api_server_new(const ApiServerOptions *options)
 {
     static const Release default_release = {.minor = RELEASE_DEFAULT_MINOR};
+    const Release *release = options->release == NULL ? &default_release : options->release;
     ApiServer *self = g_new0(ApiServer, 1);
 
     api_latency_init(&self->latency, options->sim, options->timing);
     api_store_init(&self->store, options->sim, options->objects, &self->latency);
+    self->store.knows_class_scope = quota_knows_class_scope(release);
     self->admission = (Admission){
         .store = &self->store,
-        .claim_gates =
-            claim_gates_of(options->release == NULL ? &default_release : options->release),
+        .claim_gates = claim_gates_of(release),
+        .mutable_limits = release_has_gate(release, "MutableCSINodeAllocatableCount"),
+        .limit_scaling = release->minor >= 36 && release_has_gate(release, "VolumeLimitScaling"),
         .keeps_requests = options->keeps_requests,
         .refuses_defaults = options->refuses_defaults,
     };

@@ -59,9 +59,16 @@ check_limit_ranges(ApiStore *self, const Claim *claim, GString *message)
 
 /* ---- ResourceQuota ---- */
 
-/* Returns: (nullable): the next quota of the namespace, from *@slot on, that bounds claims */
+static gboolean
+covers(const ApiStore *self, const ResourceQuota *quota, const Claim *claim)
+{
+    return resource_quota_covers(quota, claim, self->knows_class_scope);
+}
+
+/* Returns: (nullable): the next quota of the namespace, from *@slot on, that bounds @claim; NULL:
+ * that may bound claims */
 static const ResourceQuota *
-next_quota(const ApiStore *self, const char *namespace, unsigned *slot)
+next_quota(const ApiStore *self, const char *namespace, const Claim *claim, unsigned *slot)
 {
     Objects *objects = self->objects;
 
@@ -71,7 +78,8 @@ next_quota(const ApiStore *self, const char *namespace, unsigned *slot)
         const ObjectKey *key = objects_key_at(objects, KIND_RESOURCE_QUOTA, (*slot)++);
         const Object *quota = api_store_get(self, key);
         if (quota != NULL && key->namespace == namespace &&
-            resource_quota_bounds_claims(RESOURCE_QUOTA_CONST(quota)))
+            resource_quota_names_claims(RESOURCE_QUOTA_CONST(quota)) &&
+            covers(self, RESOURCE_QUOTA_CONST(quota), claim))
             return RESOURCE_QUOTA_CONST(quota);
     }
     return NULL;
@@ -81,7 +89,7 @@ const ObjectKey *
 quota_find(const ApiStore *self, const char *namespace)
 {
     unsigned slot = 0;
-    const ResourceQuota *quota = next_quota(self, namespace, &slot);
+    const ResourceQuota *quota = next_quota(self, namespace, NULL, &slot);
 
     return quota == NULL ? NULL : quota->meta.key;
 }
@@ -194,6 +202,13 @@ charge(ApiStore *self, const ResourceQuota *quota, const Claim *before, const Cl
     api_store_write(self, object);
 }
 
+/* Returns: (nullable): @before, if the quota has counted it */
+static const Claim *
+counted_before(const ApiStore *self, const ResourceQuota *quota, const Claim *before)
+{
+    return before != NULL && covers(self, quota, before) ? before : NULL;
+}
+
 gboolean
 quota_handles(ApiVerb verb)
 {
@@ -209,9 +224,11 @@ quota_admit_claim(ApiStore *self, const Claim *before, const Claim *after, GStri
                        ? API_OK
                        : check_limit_ranges(self, after, message);
 
-    for (unsigned slot = 0; code == API_OK && (quota = next_quota(self, namespace, &slot)) != NULL;)
-        code = check_quota(quota, before, after, message);
-    for (unsigned slot = 0; code == API_OK && (quota = next_quota(self, namespace, &slot)) != NULL;)
-        charge(self, quota, before, after);
+    for (unsigned slot = 0;
+         code == API_OK && (quota = next_quota(self, namespace, after, &slot)) != NULL;)
+        code = check_quota(quota, counted_before(self, quota, before), after, message);
+    for (unsigned slot = 0;
+         code == API_OK && (quota = next_quota(self, namespace, after, &slot)) != NULL;)
+        charge(self, quota, counted_before(self, quota, before), after);
     return code;
 }

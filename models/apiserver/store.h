@@ -6,12 +6,13 @@
 /* What the API server stores, by kind and slot, and its one revision (API-1). A commit tells the
  * observers at once, and the watches after their delays. */
 typedef struct {
-    Sim *sim;              /* (borrowed) */
-    Objects *objects;      /* (borrowed) */
-    WatchHub *watches;     /* (owned) */
-    uint64_t revision;     /* resource version of the latest write */
-    GArray *observers;     /* of ApiObserver with its data */
-    gboolean is_importing; /* see api_server_is_importing() */
+    Sim *sim;                   /* (borrowed) */
+    Objects *objects;           /* (borrowed) */
+    WatchHub *watches;          /* (owned) */
+    uint64_t revision;          /* resource version of the latest write */
+    GArray *observers;          /* of ApiObserver with its data */
+    gboolean is_importing;      /* see api_server_is_importing() */
+    gboolean knows_class_scope; /* API-156 */
     unsigned counts[N_KINDS];
     GPtrArray *stored[N_KINDS]; /* of Object, by slot; NULL: no such object now */
 } ApiStore;

@@ -133,6 +133,10 @@ check_driver(const CsiDriverObject *before, const CsiDriverObject *after, GStrin
         return refuse_storage(&before->meta, "spec.attachedRequired", IMMUTABLE, message);
     if (!string_list_equal(before->lifecycle_modes, after->lifecycle_modes))
         return refuse_storage(&before->meta, "spec.volumeLifecycleModes", IMMUTABLE, message);
+    if (after->allocatable_period_s != 0 && after->allocatable_period_s < 10) /* API-187 */
+        return refuse_storage(&before->meta, "spec.nodeAllocatableUpdatePeriodSeconds",
+                              "Invalid value: must be greater than or equal to 10 seconds",
+                              message);
     return API_OK;
 }
 

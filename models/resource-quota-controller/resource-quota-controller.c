@@ -39,6 +39,13 @@ count_free(void *data)
     g_free(self);
 }
 
+static gboolean
+covers(const QuotaController *self, const ResourceQuota *quota, const Claim *claim)
+{
+    return resource_quota_covers(quota, claim,
+                                 quota_knows_class_scope(cluster_release(self->base.cluster)));
+}
+
 /* NULL: the quota bounds nothing. */
 static Count *
 count_new(const QuotaController *self, const ResourceQuota *quota)
@@ -52,8 +59,9 @@ count_new(const QuotaController *self, const ResourceQuota *quota)
     count->hard = resource_amounts_ref(quota->hard);
     count->used = claim_usages_new(quota->hard);
     informer_iter_init(&iter, self->claims);
-    while (!quota->is_scoped && (claim = informer_iter_next(&iter)) != NULL)
-        if (claim->key->namespace == quota->meta.key->namespace)
+    while ((claim = informer_iter_next(&iter)) != NULL)
+        if (claim->key->namespace == quota->meta.key->namespace &&
+            covers(self, quota, CLAIM_CONST(claim)))
             claim_usages_add(count->used, count->hard, CLAIM_CONST(claim), 1);
     return count;
 }
@@ -203,10 +211,10 @@ claim_changed(void *data, const Object *before, const Object *after)
     for (unsigned i = 0; i < n; i++) {
         const ResourceQuota *quota = RESOURCE_QUOTA_CONST(quotas[i]);
         Count *count = g_hash_table_lookup(self->counts, quota->meta.key);
-        if (count != NULL && !quota->is_scoped) {
+        if (count != NULL && covers(self, quota, CLAIM_CONST(before)))
             claim_usages_add(count->used, count->hard, CLAIM_CONST(before), -1);
+        if (count != NULL && covers(self, quota, CLAIM_CONST(after)))
             claim_usages_add(count->used, count->hard, CLAIM_CONST(after), 1);
-        }
         if (is_counted && resource_quota_names_claims(quota))
             workers_add(self->primary, quota->meta.key);
         wait_if_dirty(self, quota);

@@ -530,11 +530,13 @@ settle_quota(Run *self, const ResourceQuota *quota)
 {
     g_autofree ResourceAmount *used = claim_usages_new(quota->hard);
 
-    for (uint32_t i = 0; !quota->is_scoped && i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
         const ObjectKey *key = objects_key_at(self->objects, KIND_CLAIM, i);
-        if (key->namespace == quota->meta.key->namespace)
-            claim_usages_add(used, quota->hard,
-                             CLAIM_CONST(api_server_get(cluster_api(self->cluster), key)), 1);
+        const Claim *claim = CLAIM_CONST(api_server_get(cluster_api(self->cluster), key));
+        if (key->namespace == quota->meta.key->namespace &&
+            resource_quota_covers(quota, claim,
+                                  quota_knows_class_scope(cluster_release(self->cluster))))
+            claim_usages_add(used, quota->hard, claim, 1);
     }
     ApiResponse response;
     api_server_commit(cluster_api(self->cluster),

@@ -302,6 +302,11 @@ static const BadRow bad[] = {
     {"a mount of no volume",
      POD_SPEC("'containers': [{'name': 'c', 'volumeMounts': [{'name': 'data', 'mountPath': '/x'}]}]"),
      "spec.containers[0].volumeMounts[0].name: Not found: \"data\" [add it to volumes]\n"},
+    {"a device that is an inline volume",
+     POD_SPEC("'containers': [{'name': 'c', 'volumeDevices': [{'name': 'd', 'devicePath': '/x'}]}], "
+              "'volumes': [{'name': 'd', 'csi': {'driver': 'x'}}]"),
+     "spec.containers[0].volumeDevices[0].name: Invalid value: \"d\": can only use volume source type of "
+     "PersistentVolumeClaim or Ephemeral for block mode [use volumeMounts, or a claim]\n"},
     {"a mount without a path",
      POD_SPEC("'containers': [{'name': 'c', 'volumeMounts': [{'name': 'd'}]}], 'volumes': [{'name': 'd'}]"),
      "spec.containers[0].volumeMounts[0].mountPath: Required value\n"},

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "claim.h"
+
+/* ReferenceGrant of gateway.networking.k8s.io: objects of other namespaces may refer to some of its
+ * own namespace. */
+
+/* An item of spec.from or spec.to. */
+typedef struct {
+    const char *group, *kind; /* interned; group NULL or "": the core group */
+    const char *namespace;    /* of from */
+    const char *name;         /* of to; NULL or "": any */
+} GrantParty;
+
+typedef struct {
+    RefCount refs;
+    unsigned n_items;
+    GrantParty items[];
+} GrantParties; /* immutable, shared; NULL: none */
+
+typedef struct {
+    Object meta;
+    GrantParties *from, *to;
+} ReferenceGrant;
+
+extern const KindClass reference_grant_kind;
+
+/* SRC-6: whether the grant lets the claim have its source, which is in the grant's namespace. */
+gboolean reference_grant_admits(const ReferenceGrant *self, const Claim *claim);

@@ -10,35 +10,43 @@ static const struct {
     const char *full_name;
     CsiService service;
 } methods[CSI_N_METHODS] = {
-    {CSI_GET_PLUGIN_INFO,              "/csi.v1.Identity/GetPluginInfo",                CSI_IDENTITY  },
-    {CSI_GET_PLUGIN_CAPABILITIES,      "/csi.v1.Identity/GetPluginCapabilities",        CSI_IDENTITY  },
-    {CSI_PROBE,                        "/csi.v1.Identity/Probe",                        CSI_IDENTITY  },
-    {CSI_CREATE_VOLUME,                "/csi.v1.Controller/CreateVolume",               CSI_CONTROLLER},
-    {CSI_DELETE_VOLUME,                "/csi.v1.Controller/DeleteVolume",               CSI_CONTROLLER},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,    "/csi.v1.Controller/ControllerPublishVolume",    CSI_CONTROLLER},
-    {CSI_CONTROLLER_UNPUBLISH_VOLUME,  "/csi.v1.Controller/ControllerUnpublishVolume",
-     CSI_CONTROLLER                                                                                   },
-    {CSI_VALIDATE_VOLUME_CAPABILITIES, "/csi.v1.Controller/ValidateVolumeCapabilities",
-     CSI_CONTROLLER                                                                                   },
-    {CSI_LIST_VOLUMES,                 "/csi.v1.Controller/ListVolumes",                CSI_CONTROLLER},
-    {CSI_GET_CAPACITY,                 "/csi.v1.Controller/GetCapacity",                CSI_CONTROLLER},
-    {CSI_CONTROLLER_GET_CAPABILITIES,  "/csi.v1.Controller/ControllerGetCapabilities",
-     CSI_CONTROLLER                                                                                   },
-    {CSI_CREATE_SNAPSHOT,              "/csi.v1.Controller/CreateSnapshot",             CSI_CONTROLLER},
-    {CSI_DELETE_SNAPSHOT,              "/csi.v1.Controller/DeleteSnapshot",             CSI_CONTROLLER},
-    {CSI_LIST_SNAPSHOTS,               "/csi.v1.Controller/ListSnapshots",              CSI_CONTROLLER},
-    {CSI_GET_SNAPSHOT,                 "/csi.v1.Controller/GetSnapshot",                CSI_CONTROLLER},
-    {CSI_CONTROLLER_EXPAND_VOLUME,     "/csi.v1.Controller/ControllerExpandVolume",     CSI_CONTROLLER},
-    {CSI_CONTROLLER_GET_VOLUME,        "/csi.v1.Controller/ControllerGetVolume",        CSI_CONTROLLER},
-    {CSI_CONTROLLER_MODIFY_VOLUME,     "/csi.v1.Controller/ControllerModifyVolume",     CSI_CONTROLLER},
-    {CSI_NODE_STAGE_VOLUME,            "/csi.v1.Node/NodeStageVolume",                  CSI_NODE      },
-    {CSI_NODE_UNSTAGE_VOLUME,          "/csi.v1.Node/NodeUnstageVolume",                CSI_NODE      },
-    {CSI_NODE_PUBLISH_VOLUME,          "/csi.v1.Node/NodePublishVolume",                CSI_NODE      },
-    {CSI_NODE_UNPUBLISH_VOLUME,        "/csi.v1.Node/NodeUnpublishVolume",              CSI_NODE      },
-    {CSI_NODE_GET_VOLUME_STATS,        "/csi.v1.Node/NodeGetVolumeStats",               CSI_NODE      },
-    {CSI_NODE_EXPAND_VOLUME,           "/csi.v1.Node/NodeExpandVolume",                 CSI_NODE      },
-    {CSI_NODE_GET_CAPABILITIES,        "/csi.v1.Node/NodeGetCapabilities",              CSI_NODE      },
-    {CSI_NODE_GET_INFO,                "/csi.v1.Node/NodeGetInfo",                      CSI_NODE      },
+    {CSI_GET_PLUGIN_INFO,                   "/csi.v1.Identity/GetPluginInfo",                    CSI_IDENTITY        },
+    {CSI_GET_PLUGIN_CAPABILITIES,           "/csi.v1.Identity/GetPluginCapabilities",            CSI_IDENTITY        },
+    {CSI_PROBE,                             "/csi.v1.Identity/Probe",                            CSI_IDENTITY        },
+    {CSI_CREATE_VOLUME,                     "/csi.v1.Controller/CreateVolume",                   CSI_CONTROLLER      },
+    {CSI_DELETE_VOLUME,                     "/csi.v1.Controller/DeleteVolume",                   CSI_CONTROLLER      },
+    {CSI_CONTROLLER_PUBLISH_VOLUME,         "/csi.v1.Controller/ControllerPublishVolume",        CSI_CONTROLLER      },
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME,       "/csi.v1.Controller/ControllerUnpublishVolume",
+     CSI_CONTROLLER                                                                                                  },
+    {CSI_VALIDATE_VOLUME_CAPABILITIES,      "/csi.v1.Controller/ValidateVolumeCapabilities",
+     CSI_CONTROLLER                                                                                                  },
+    {CSI_LIST_VOLUMES,                      "/csi.v1.Controller/ListVolumes",                    CSI_CONTROLLER      },
+    {CSI_GET_CAPACITY,                      "/csi.v1.Controller/GetCapacity",                    CSI_CONTROLLER      },
+    {CSI_CONTROLLER_GET_CAPABILITIES,       "/csi.v1.Controller/ControllerGetCapabilities",
+     CSI_CONTROLLER                                                                                                  },
+    {CSI_CREATE_SNAPSHOT,                   "/csi.v1.Controller/CreateSnapshot",                 CSI_CONTROLLER      },
+    {CSI_DELETE_SNAPSHOT,                   "/csi.v1.Controller/DeleteSnapshot",                 CSI_CONTROLLER      },
+    {CSI_LIST_SNAPSHOTS,                    "/csi.v1.Controller/ListSnapshots",                  CSI_CONTROLLER      },
+    {CSI_GET_SNAPSHOT,                      "/csi.v1.Controller/GetSnapshot",                    CSI_CONTROLLER      },
+    {CSI_CONTROLLER_EXPAND_VOLUME,          "/csi.v1.Controller/ControllerExpandVolume",         CSI_CONTROLLER      },
+    {CSI_CONTROLLER_GET_VOLUME,             "/csi.v1.Controller/ControllerGetVolume",            CSI_CONTROLLER      },
+    {CSI_CONTROLLER_MODIFY_VOLUME,          "/csi.v1.Controller/ControllerModifyVolume",         CSI_CONTROLLER      },
+    {CSI_NODE_STAGE_VOLUME,                 "/csi.v1.Node/NodeStageVolume",                      CSI_NODE            },
+    {CSI_NODE_UNSTAGE_VOLUME,               "/csi.v1.Node/NodeUnstageVolume",                    CSI_NODE            },
+    {CSI_NODE_PUBLISH_VOLUME,               "/csi.v1.Node/NodePublishVolume",                    CSI_NODE            },
+    {CSI_NODE_UNPUBLISH_VOLUME,             "/csi.v1.Node/NodeUnpublishVolume",                  CSI_NODE            },
+    {CSI_NODE_GET_VOLUME_STATS,             "/csi.v1.Node/NodeGetVolumeStats",                   CSI_NODE            },
+    {CSI_NODE_EXPAND_VOLUME,                "/csi.v1.Node/NodeExpandVolume",                     CSI_NODE            },
+    {CSI_NODE_GET_CAPABILITIES,             "/csi.v1.Node/NodeGetCapabilities",                  CSI_NODE            },
+    {CSI_NODE_GET_INFO,                     "/csi.v1.Node/NodeGetInfo",                          CSI_NODE            },
+    {CSI_GROUP_CONTROLLER_GET_CAPABILITIES,
+     "/csi.v1.GroupController/GroupControllerGetCapabilities",                                   CSI_GROUP_CONTROLLER},
+    {CSI_CREATE_VOLUME_GROUP_SNAPSHOT,      "/csi.v1.GroupController/CreateVolumeGroupSnapshot",
+     CSI_GROUP_CONTROLLER                                                                                            },
+    {CSI_DELETE_VOLUME_GROUP_SNAPSHOT,      "/csi.v1.GroupController/DeleteVolumeGroupSnapshot",
+     CSI_GROUP_CONTROLLER                                                                                            },
+    {CSI_GET_VOLUME_GROUP_SNAPSHOT,         "/csi.v1.GroupController/GetVolumeGroupSnapshot",
+     CSI_GROUP_CONTROLLER                                                                                            },
 };
 
 /* Spelled as in gRPC's documentation and by Go's codes.Code.String(). */
@@ -218,6 +226,8 @@ request_init_copy(CsiRequest *copy, const CsiRequest *request, char *place)
         string_list_ref(copy->capabilities[i].mount_flags);
     ref_maps(copy->requisite, copy->n_requisite);
     ref_maps(copy->preferred, copy->n_preferred);
+    string_list_ref(copy->volume_ids);
+    string_list_ref(copy->snapshot_ids);
     string_map_ref(copy->parameters);
     string_map_ref(copy->mutable_parameters);
     string_map_ref(copy->publish_context);
@@ -231,6 +241,8 @@ request_unref_all(const CsiRequest *request)
         string_list_unref((StringList *)request->capabilities[i].mount_flags);
     unref_maps(request->requisite, request->n_requisite);
     unref_maps(request->preferred, request->n_preferred);
+    string_list_unref((StringList *)request->volume_ids);
+    string_list_unref((StringList *)request->snapshot_ids);
     unref_map(request->parameters);
     unref_map(request->mutable_parameters);
     unref_map(request->publish_context);
@@ -617,6 +629,8 @@ csi_request_missing(const CsiRequest *request, uint32_t needs)
         {NEEDS_TARGET_PATH,  csi_is_empty(request->target_path),                        "target path"      },
         {NEEDS_RANGE,        request->required_bytes <= 0 && request->limit_bytes <= 0, "capacity range"   },
         {NEEDS_SNAPSHOT,     csi_is_empty(request->snapshot_id),                        "snapshot id"      },
+        {NEEDS_VOLUMES,      request->volume_ids == NULL,                               "source volume ids"},
+        {NEEDS_GROUP,        csi_is_empty(request->group_snapshot_id),                  "group snapshot id"},
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(fields); i++)

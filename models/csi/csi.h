@@ -40,6 +40,11 @@ typedef enum {
     CSI_NODE_EXPAND_VOLUME,
     CSI_NODE_GET_CAPABILITIES,
     CSI_NODE_GET_INFO,
+    /* Group controller */
+    CSI_GROUP_CONTROLLER_GET_CAPABILITIES,
+    CSI_CREATE_VOLUME_GROUP_SNAPSHOT,
+    CSI_DELETE_VOLUME_GROUP_SNAPSHOT,
+    CSI_GET_VOLUME_GROUP_SNAPSHOT,
     CSI_N_METHODS,
 } CsiMethod;
 
@@ -47,6 +52,7 @@ typedef enum {
     CSI_IDENTITY,
     CSI_CONTROLLER,
     CSI_NODE,
+    CSI_GROUP_CONTROLLER,
 } CsiService;
 
 const char *csi_method_name(CsiMethod method); /* "CreateVolume" */
@@ -118,6 +124,7 @@ gboolean csi_capability_equal(const CsiCapability *a, const CsiCapability *b);
 typedef enum {
     CSI_PLUGIN_CONTROLLER_SERVICE = 1 << 1,
     CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS = 1 << 2,
+    CSI_PLUGIN_GROUP_CONTROLLER_SERVICE = 1 << 3,
     CSI_PLUGIN_EXPANSION_ONLINE = 1 << 16, /* the expansion group: 16 + its number - 1 */
     CSI_PLUGIN_EXPANSION_OFFLINE = 1 << 17,
 } CsiPluginCapabilities;
@@ -150,6 +157,10 @@ typedef enum {
 } CsiNodeCapabilities;
 
 typedef enum {
+    CSI_GROUP_SNAPSHOT = 1 << 1, /* CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT */
+} CsiGroupCapabilities;
+
+typedef enum {
     CSI_SOURCE_NONE,
     CSI_SOURCE_SNAPSHOT,
     CSI_SOURCE_VOLUME, /* a clone */
@@ -164,10 +175,13 @@ typedef struct {
     SimTime timeout_ns; /* the caller's deadline, from now; 0: none */
     SimTime deadline;   /* instead of @timeout_ns the instant, for calls that share one; 0: none */
 
-    const char *name;      /* CreateVolume, CreateSnapshot: the key of idempotency */
+    const char *name;      /* CreateVolume, CreateSnapshot, of a group: the key of idempotency */
     const char *volume_id; /* also CreateSnapshot's and ListSnapshots' source volume */
     const char *node_id;   /* ControllerPublish, ControllerUnpublish (NULL: all nodes) */
     const char *snapshot_id;
+    const StringList *volume_ids;        /* sources of a group's snapshots */
+    const char *group_snapshot_id;       /* Delete, Get of a group */
+    const StringList *snapshot_ids;      /* ... and its snapshots */
     int64_t required_bytes, limit_bytes; /* the capacity range; 0: unset */
     /* CreateVolume, Validate and GetCapacity have any number; others have one */
     const CsiCapability *capabilities;
@@ -202,6 +216,8 @@ typedef enum {
     NEEDS_TARGET_PATH = 1 << 5,
     NEEDS_RANGE = 1 << 6,
     NEEDS_SNAPSHOT = 1 << 7,
+    NEEDS_VOLUMES = 1 << 16,
+    NEEDS_GROUP = 1 << 17,
 } CsiNeeds;
 
 /* Returns: (static): the first needed field that @request lacks: "volume id"; NULL: none. @needs
@@ -213,7 +229,8 @@ csi_is_empty(const char *text)
     return text == NULL || text[0] == '\0';
 }
 
-/* A row of ListVolumes and ControllerGetVolume, or of ListSnapshots and GetSnapshot. */
+/* A row of ListVolumes and ControllerGetVolume, or of ListSnapshots and GetSnapshot, or a snapshot
+ * of a group. */
 typedef struct {
     const char *volume_id; /* of a snapshot: its source */
     int64_t capacity_bytes;
@@ -221,9 +238,26 @@ typedef struct {
     gboolean abnormal;                    /* with VOLUME_CONDITION */
     const char *condition_message;
     const char *snapshot_id;
-    SimTime creation_time; /* of the snapshot */
+    const char *group_snapshot_id; /* of the group that the snapshot belongs to; NULL: none */
+    SimTime creation_time;         /* of the snapshot */
     gboolean ready_to_use;
 } CsiEntry;
+
+typedef enum {
+    CSI_FILES_IDLE,
+    CSI_FILES_GROUP, /* files get another group */
+    CSI_FILES_LABEL, /* ... SELinux label */
+} CsiFilesWork;
+
+/* What is in the file system of a volume, for processes of a node that walk it: no part of CSI. The
+ * driver owns it and keeps it as long as it lives; a process changes @group and @work. */
+typedef struct {
+    int64_t count;     /* of files and directories besides the root */
+    SimTime per_file;  /* a process needs so long to change the owner and the mode of one */
+    SimTime per_label; /* ... or its SELinux label */
+    int64_t group;     /* of the root, once a walk has changed all; -1: the one that mkfs gave it */
+    CsiFilesWork work; /* a walk under way */
+} CsiFiles;
 
 /* Valid during the reply only; keep interned strings, take references to maps and lists. */
 typedef struct {
@@ -234,6 +268,7 @@ typedef struct {
     CsiPluginCapabilities plugin_capabilities; /* GetPluginCapabilities */
     CsiControllerCapabilities controller_capabilities;
     CsiNodeCapabilities node_capabilities;
+    CsiGroupCapabilities group_capabilities;
     gboolean ready; /* Probe */
 
     const char *volume_id;
@@ -248,6 +283,8 @@ typedef struct {
     gboolean node_expansion_required; /* ControllerExpand */
     gboolean confirmed;               /* ValidateVolumeCapabilities */
 
+    CsiFiles *files; /* NodePublishVolume; not copied; NULL: nothing is known about them */
+
     const char *node_id;          /* NodeGetInfo */
     int64_t max_volumes_per_node; /* 0: no limit known */
 
@@ -259,12 +296,14 @@ typedef struct {
     gboolean abnormal; /* the volume's condition, from the node */
     const char *condition_message;
 
-    const char *snapshot_id; /* CreateSnapshot */
+    const char *snapshot_id;       /* CreateSnapshot */
+    const char *group_snapshot_id; /* Create, Get of a group */
     int64_t size_bytes;
     SimTime creation_time;
     gboolean ready_to_use;
 
-    const CsiEntry *entries; /* List*, and the one of ControllerGetVolume and GetSnapshot */
+    /* List*, the snapshots of a group, and the one of ControllerGetVolume and GetSnapshot */
+    const CsiEntry *entries;
     unsigned n_entries;
     const char *next_token; /* NULL: the end */
 } CsiResponse;

@@ -242,6 +242,22 @@ const SimFamily metric_families[N_METRICS] = {
               "[ALPHA] Number of volumes in Volume Manager"),
     COLLECTED(KUBELET_PLUGINS, "plugin_manager_total_plugins", "socket_path,state",
               "[ALPHA] Number of plugins in Plugin Manager"),
+    GAUGE(SELINUX_ERRORS, 1, "volume_manager_selinux_volume_context_mismatch_errors_total",
+          "access_mode,volume_plugin",
+          "[ALPHA] Number of errors when a Pod uses a volume that is already mounted with a "
+          "different SELinux context than the Pod needs. Kubelet can't start such a Pod then and "
+          "it will retry, therefore value of this metric may not represent the actual nr. of "
+          "Pods."),
+    GAUGE(SELINUX_WARNINGS, 1, "volume_manager_selinux_volume_context_mismatch_warnings_total",
+          "access_mode,volume_plugin",
+          "[ALPHA] Number of errors when a Pod uses a volume that is already mounted with a "
+          "different SELinux context than the Pod needs. They are not errors yet, but they will "
+          "become real errors when SELinuxMountReadWriteOncePod feature is expanded to all volume "
+          "access modes."),
+    GAUGE(SELINUX_ADMITTED, 1, "volume_manager_selinux_volumes_admitted_total",
+          "access_mode,volume_plugin",
+          "[ALPHA] Number of volumes whose SELinux context was fine and will be mounted with "
+          "mount -o context option."),
     COUNTER(KUBELET_RECONSTRUCTED, "reconstruct_volume_operations_total", "",
             "[ALPHA] The number of volumes that were attempted to be reconstructed from the "
             "operating system during kubelet startup. This includes both successful and failed "
@@ -272,6 +288,9 @@ const SimFamily metric_families[N_METRICS] = {
           "[ALPHA] Number of free inodes in the volume"),
     USAGE(KUBELET_INODES_USED, "kubelet_volume_stats_inodes_used",
           "[ALPHA] Number of used inodes in the volume"),
+    USAGE(KUBELET_ABNORMAL, "kubelet_volume_stats_health_status_abnormal",
+          "[ALPHA] Abnormal volume health status. The count is either 1 or 0. 1 indicates the "
+          "volume is unhealthy, 0 indicates volume is healthy"),
     HISTOGRAM(KUBELET_QUESTION, TIME, def_bounds, "kubelet_volume_metric_collection_duration_seconds",
               "metric_source", "[ALPHA] Duration in seconds to calculate volume stats"),
     HISTOGRAM(POD_START, TIME, podstart_bounds, "kubelet_pod_start_duration_seconds", "",

@@ -506,9 +506,13 @@ modify_volume_with_parameters(Sanity *self)
 }
 
 static void
-group_calls(Sanity *self)
+group_capabilities_are_known(Sanity *self)
 {
-    sanity_fail(self, "the driver has group snapshots, which cannot be called here");
+    CsiRequest request = {.method = CSI_GROUP_CONTROLLER_GET_CAPABILITIES};
+
+    sanity_call(self, &request, CSI_OK);
+    sanity_expect(self, (self->last->group_capabilities & ~CSI_GROUP_SNAPSHOT) == 0,
+                  "group capabilities are known ones");
 }
 
 /* Nodes */
@@ -708,12 +712,12 @@ const SanityCheck sanity_checks[] = {
     {"SAN-15 unknown key, made with parameters", CREATES | MODIFIES, RUNS(modify_volume_with_parameters_and_bad_keys)},
     {"SAN-15 success", CREATES | MODIFIES, RUNS(modify_plain_volume)},
     {"SAN-15 success, made with parameters", CREATES | MODIFIES, RUNS(modify_volume_with_parameters)},
-    {"SAN-16 capabilities", GROUP_SERVICE, RUNS(group_calls)},
-    {"SAN-16 create without name", GROUP_SERVICE, RUNS(group_calls)},
-    {"SAN-16 get without id", GROUP_SERVICE, RUNS(group_calls)},
-    {"SAN-16 delete without id", GROUP_SERVICE, RUNS(group_calls)},
-    {"SAN-16 get unknown id", GROUP_SERVICE, RUNS(group_calls)},
-    {"SAN-16 delete unknown id", GROUP_SERVICE, RUNS(group_calls)},
+    {"SAN-16 capabilities", GROUP_SERVICE, RUNS(group_capabilities_are_known)},
+    {"SAN-16 create without name", GROUP_SERVICE, ASKS(CSI_CREATE_VOLUME_GROUP_SNAPSHOT, 0, CSI_INVALID_ARGUMENT)},
+    {"SAN-16 get without id", GROUP_SERVICE, ASKS(CSI_GET_VOLUME_GROUP_SNAPSHOT, 0, CSI_INVALID_ARGUMENT)},
+    {"SAN-16 delete without id", GROUP_SERVICE, ASKS(CSI_DELETE_VOLUME_GROUP_SNAPSHOT, 0, CSI_INVALID_ARGUMENT)},
+    {"SAN-16 get unknown id", GROUP_SERVICE, ASKS(CSI_GET_VOLUME_GROUP_SNAPSHOT, GIVES_UNKNOWN_GROUP, CSI_NOT_FOUND)},
+    {"SAN-16 delete unknown id", GROUP_SERVICE, ASKS(CSI_DELETE_VOLUME_GROUP_SNAPSHOT, GIVES_UNKNOWN_GROUP, CSI_OK)},
     {"SAN-17 NodeGetCapabilities", 0, RUNS(node_capabilities_are_known)},
     {"SAN-17 NodeGetInfo", 0, RUNS(node_info_is_whole)},
     {"SAN-18 no volume id", 0, ASKS(CSI_NODE_PUBLISH_VOLUME, GIVES_TARGET | GIVES_CAPABILITY, CSI_INVALID_ARGUMENT)},

@@ -35,6 +35,7 @@ typedef enum {
     GIVES_FROM_UNKNOWN_SNAPSHOT = 1 << 10,
     GIVES_FROM_UNKNOWN_VOLUME = 1 << 11,
     GIVES_BAD_TOKEN = 1 << 12,
+    GIVES_UNKNOWN_GROUP = 1 << 13,
 } SanityGifts;
 
 /* A row of the list. The capabilities it needs are one mask: see CONTROLLER() and NODE(). It is

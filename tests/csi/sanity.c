@@ -89,6 +89,8 @@ sanity_request(Sanity *self, CsiMethod method, unsigned gives)
         request.volume_id = intern(self, "sanity-unknown-volume");
     if ((gives & GIVES_UNKNOWN_SNAPSHOT) != 0)
         request.snapshot_id = intern(self, "sanity-unknown-snapshot");
+    if ((gives & GIVES_UNKNOWN_GROUP) != 0)
+        request.group_snapshot_id = strings_intern(self->back_end->strings, "sanity-unknown-group");
     if ((gives & GIVES_UNKNOWN_NODE) != 0)
         request.node_id = intern(self, "sanity-unknown-node");
     if ((gives & GIVES_NODE) != 0)

@@ -22,6 +22,9 @@ csi_modelled_driver_add_volume(CsiModelledDriver *self, const CsiModelledVolume 
     if (past->filesystem_bytes > 0)
         volume->filesystem_bytes = past->filesystem_bytes;
     volume->is_formatted = TRUE; /* it may have data */
+    if (past->n_files > 0)
+        volume->n_files = past->n_files;
+    modelled_files_fill(volume);
 }
 
 void
@@ -33,7 +36,9 @@ csi_modelled_driver_add_snapshot(CsiModelledDriver *self, const CsiModelledSnaps
         return;
     snapshot->source = past->source_id == NULL ? NULL : modelled_find_volume(self, past->source_id);
     snapshot->source_id = past->source_id;
-    snapshot->size_bytes = past->size_bytes;
+    snapshot->size_bytes = past->size_bytes == 0 && snapshot->source != NULL
+                               ? snapshot->source->capacity_bytes
+                               : past->size_bytes;
     snapshot->ready_at = past->created_at;
     if (!past->is_ready)
         snapshot->ready_at =
@@ -42,6 +47,22 @@ csi_modelled_driver_add_snapshot(CsiModelledDriver *self, const CsiModelledSnaps
     snapshot->created_at = past->created_at;
     if (past->name != NULL && !g_hash_table_contains(self->snapshots_by_name, past->name))
         g_hash_table_insert(self->snapshots_by_name, (void *)past->name, snapshot);
+}
+
+void
+csi_modelled_driver_add_group(CsiModelledDriver *self,
+                              const char *id,
+                              const char *name,
+                              const char *const *members,
+                              unsigned n_members)
+{
+    Group *group = modelled_group(self, name != NULL ? name : id);
+
+    if (group->exists || modelled_group(self, id)->exists)
+        return;
+    modelled_group_begin(self, group, id);
+    for (unsigned i = 0; i < n_members; i++)
+        modelled_group_add(group, modelled_snapshot_by_id(self, members[i]));
 }
 
 gboolean

@@ -98,8 +98,10 @@ modelled_end(Sim *sim, void *data)
         finish_with_error(call, call->refusal_code, call->refusal);
         return;
     }
-    if (verdict == VERDICT_GO && method->apply != NULL)
+    if (verdict == VERDICT_GO && method->apply != NULL) {
         method->apply(self, call);
+        limits_count_change(self->limits, call);
+    }
     if (call->fails) {
         finish_with_error(call, call->error_code, call->error_message);
         return;
@@ -196,6 +198,13 @@ find_subject(CsiModelledDriver *self, ModelledCall *call, const MethodClass *met
         call->snapshot = modelled_snapshot_by_id(self, request->snapshot_id);
         call->subject = &call->snapshot->subject;
         break;
+    case SUBJECT_NEW_GROUP:
+    case SUBJECT_GROUP:
+        call->group =
+            modelled_group(self, method->subject == SUBJECT_NEW_GROUP ? request->name
+                                                                      : request->group_snapshot_id);
+        call->subject = &call->group->subject;
+        break;
     }
     call->entity = call->subject->hash;
     if (call->volume != NULL && call->node != NULL) {
@@ -218,6 +227,9 @@ lock_of(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *me
     case SUBJECT_NEW_SNAPSHOT:
     case SUBJECT_SNAPSHOT:
         return &call->snapshot->busy;
+    case SUBJECT_NEW_GROUP:
+    case SUBJECT_GROUP:
+        return &call->group->busy;
     case SUBJECT_VOLUME_NODE:
         if (self->options.lock == CSI_LOCK_VOLUME_AND_NODE && call->volume_node != NULL)
             return &call->volume_node->controller_busy;
@@ -241,15 +253,31 @@ take_lock(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *
         return VERDICT_GO;
     if (*lock) {
         const CsiRequest *request = call->base.request;
-        const char *what = request->name != NULL          ? request->name
-                           : request->snapshot_id != NULL ? request->snapshot_id
-                                                          : request->volume_id;
+        const char *what = request->name != NULL                ? request->name
+                           : request->snapshot_id != NULL       ? request->snapshot_id
+                           : request->group_snapshot_id != NULL ? request->group_snapshot_id
+                                                                : request->volume_id;
         return modelled_refuse(call, CSI_ABORTED,
                                "an operation with the given name or id %s already exists", what);
     }
     *lock = TRUE;
     call->lock = lock;
     return VERDICT_GO;
+}
+
+/* CSI-85 */
+static Verdict
+check_changes(const CsiModelledDriver *self, ModelledCall *call)
+{
+    const CsiModelledLimit *limit = limits_used_up(self->limits, call);
+
+    if (limit == NULL)
+        return VERDICT_GO;
+    g_autoptr(GString) message = g_string_new(limit->per_volume.message);
+    if (message->len == 0)
+        g_string_append(message, "volume {volume} has changed too often");
+    g_string_replace(message, "{volume}", call->base.request->volume_id, 0);
+    return modelled_refuse(call, limit->per_volume.code, "%s", message->str);
 }
 
 static Verdict
@@ -266,6 +294,8 @@ arrive(CsiModelledDriver *self, ModelledCall *call)
     call->n = call->subject->n_calls[request->method]++;
 
     Verdict verdict = method->check == NULL ? VERDICT_GO : method->check(self, call);
+    if (verdict == VERDICT_GO)
+        verdict = check_changes(self, call);
     if (verdict == VERDICT_REFUSE)
         return VERDICT_REFUSE;
     if (request->method == CSI_CREATE_VOLUME && call->snapshot != NULL) {

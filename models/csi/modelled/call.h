@@ -16,6 +16,7 @@ struct ModelledCall {
     CsiCall base;
     Volume *volume;     /* NULL: the method is about none */
     Snapshot *snapshot; /* the subject, or the source of CreateVolume */
+    Group *group;       /* NULL: the method is about none */
     Node *node;         /* the node that serves the call, or that the volume is attached to */
     VolumeNode *volume_node;
     Volume *source_volume; /* of a clone */

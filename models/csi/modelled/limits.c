@@ -22,6 +22,7 @@ struct Limits {
     unsigned n_limits;
     LimitStates *states;  /* of the limits that are not per node */
     GHashTable *of_nodes; /* Node -> LimitStates; NULL until used */
+    GHashTable **changes; /* (array of n_limits): volume id -> GArray of SimTime; NULL until used */
 };
 
 static void serve(void *self, void *job);
@@ -67,6 +68,7 @@ limits_new(CsiModelledDriver *driver,
     self->limits = g_memdup2(limits, n_limits * sizeof *limits);
     self->n_limits = n_limits;
     self->states = limit_states_new(self);
+    self->changes = g_new0(GHashTable *, n_limits);
     return self;
 }
 
@@ -75,6 +77,9 @@ limits_free(Limits *self)
 {
     limit_states_free(self->states);
     g_clear_pointer(&self->of_nodes, g_hash_table_unref);
+    for (unsigned i = 0; i < self->n_limits; i++)
+        g_clear_pointer(&self->changes[i], g_hash_table_unref);
+    g_free(self->changes);
     g_free(self->limits);
     g_free(self);
 }
@@ -90,9 +95,59 @@ limit_applies(const CsiModelledLimit *limit, const ModelledCall *call)
         return FALSE; /* detached from all nodes at once, or about none */
     if (limit->methods != 0)
         return (limit->methods >> method & 1) != 0;
-    return csi_method_service(method) == CSI_CONTROLLER &&
+    return csi_method_service(method) != CSI_NODE &&
            (modelled_method(method)->flags & REACHES_BACK_END) != 0;
 }
+
+/* ---- Changes of each volume: CSI-85 ---- */
+
+static gboolean
+limit_counts_changes(const CsiModelledLimit *limit, const ModelledCall *call)
+{
+    return limit->per_volume.calls > 0 && call->base.request->volume_id != NULL &&
+           limit_applies(limit, call);
+}
+
+const CsiModelledLimit *
+limits_used_up(const Limits *self, const ModelledCall *call)
+{
+    SimTime now = sim_now(self->driver->base.sim);
+
+    for (unsigned i = 0; i < self->n_limits; i++) {
+        const CsiModelledLimit *limit = &self->limits[i];
+        if (!limit_counts_changes(limit, call) || self->changes[i] == NULL)
+            continue;
+        const GArray *times = g_hash_table_lookup(self->changes[i], call->base.request->volume_id);
+        if (times != NULL && times->len >= limit->per_volume.calls &&
+            now - g_array_index(times, SimTime, times->len - limit->per_volume.calls) <
+                limit->per_volume.within)
+            return limit;
+    }
+    return NULL;
+}
+
+void
+limits_count_change(Limits *self, const ModelledCall *call)
+{
+    const char *id = call->base.request->volume_id;
+    SimTime now = sim_now(self->driver->base.sim);
+
+    for (unsigned i = 0; i < self->n_limits; i++) {
+        if (!limit_counts_changes(&self->limits[i], call))
+            continue;
+        if (self->changes[i] == NULL)
+            self->changes[i] =
+                g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_array_unref);
+        GArray *times = g_hash_table_lookup(self->changes[i], id);
+        if (times == NULL) {
+            times = g_array_new(FALSE, FALSE, sizeof(SimTime));
+            g_hash_table_insert(self->changes[i], (char *)id, times);
+        }
+        g_array_append_val(times, now);
+    }
+}
+
+/* ---- Waiting ---- */
 
 static LimitState *
 limit_state(Limits *self, unsigned i, Node *node)

@@ -23,6 +23,7 @@ modelled_snapshot_entry(const CsiModelledDriver *driver, const Snapshot *snapsho
     return (CsiEntry){.volume_id = snapshot->source_id,
                       .capacity_bytes = snapshot->size_bytes,
                       .snapshot_id = snapshot->id,
+                      .group_snapshot_id = snapshot->group == NULL ? NULL : snapshot->group->id,
                       .creation_time = snapshot->created_at,
                       .ready_to_use = sim_now(driver->base.sim) >= snapshot->ready_at};
 }

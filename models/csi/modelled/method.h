@@ -3,7 +3,8 @@
 
 #include "call.h"
 
-/* The methods of CSI: methods.c, volumes.c, attachments.c, lists.c, snapshots.c and node.c. */
+/* The methods of CSI: methods.c, volumes.c, attachments.c, lists.c, snapshots.c, groups.c and
+ * node.c. */
 
 /* Beside CsiNeeds. */
 typedef enum {
@@ -21,6 +22,8 @@ typedef enum {
     SUBJECT_SNAPSHOT,     /* by request.snapshot_id */
     SUBJECT_NODE,         /* the serving node */
     SUBJECT_MOUNT,        /* a volume on the serving node */
+    SUBJECT_NEW_GROUP,    /* by request.name */
+    SUBJECT_GROUP,        /* by request.group_snapshot_id */
 } MethodSubject;
 
 /* A method of CSI: its needs, its refusals, its effect and its answer (CSI-13 to CSI-37, CSI-46). A
@@ -60,6 +63,10 @@ extern const MethodClass modelled_node_get_volume_stats;
 extern const MethodClass modelled_node_expand_volume;
 extern const MethodClass modelled_node_get_capabilities;
 extern const MethodClass modelled_node_get_info;
+extern const MethodClass modelled_group_get_capabilities;
+extern const MethodClass modelled_create_group;
+extern const MethodClass modelled_delete_group;
+extern const MethodClass modelled_get_group;
 
 const MethodClass *modelled_method(CsiMethod method);
 /* The answer of NodeGetInfo; @response is empty. */

@@ -17,6 +17,8 @@ service_capabilities(const CsiModelledDriver *driver, CsiService service)
         return driver->options.controller_capabilities;
     case CSI_NODE:
         return driver->options.node_capabilities;
+    case CSI_GROUP_CONTROLLER:
+        return driver->options.group_capabilities;
     }
     g_assert_not_reached();
 }
@@ -44,6 +46,9 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
     if (service == CSI_CONTROLLER &&
         (driver->options.plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE) == 0)
         return modelled_refuse(call, CSI_UNIMPLEMENTED, "unknown service csi.v1.Controller");
+    if (service == CSI_GROUP_CONTROLLER &&
+        (driver->options.plugin_capabilities & CSI_PLUGIN_GROUP_CONTROLLER_SERVICE) == 0)
+        return modelled_refuse(call, CSI_UNIMPLEMENTED, "unknown service csi.v1.GroupController");
     if ((service_capabilities(driver, service) & method->capability) !=
         method->capability) /* CSI-7 */
         return modelled_refuse(call, CSI_UNIMPLEMENTED, "method %s not implemented",
@@ -218,6 +223,10 @@ static const MethodClass *const methods[CSI_N_METHODS] = {
     [CSI_NODE_EXPAND_VOLUME] = &modelled_node_expand_volume,
     [CSI_NODE_GET_CAPABILITIES] = &modelled_node_get_capabilities,
     [CSI_NODE_GET_INFO] = &modelled_node_get_info,
+    [CSI_GROUP_CONTROLLER_GET_CAPABILITIES] = &modelled_group_get_capabilities,
+    [CSI_CREATE_VOLUME_GROUP_SNAPSHOT] = &modelled_create_group,
+    [CSI_DELETE_VOLUME_GROUP_SNAPSHOT] = &modelled_delete_group,
+    [CSI_GET_VOLUME_GROUP_SNAPSHOT] = &modelled_get_group,
 };
 
 const MethodClass *

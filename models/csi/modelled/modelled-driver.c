@@ -155,6 +155,8 @@ capability_fault(const CsiModelledOptions *options)
         return "OFFLINE expansion needs EXPAND_VOLUME of the controller";
     if (controller != 0 && (plugin & CSI_PLUGIN_CONTROLLER_SERVICE) == 0)
         return "capabilities of the controller need CONTROLLER_SERVICE";
+    if (options->group_capabilities != 0 && (plugin & CSI_PLUGIN_GROUP_CONTROLLER_SERVICE) == 0)
+        return "capabilities of the group controller need GROUP_CONTROLLER_SERVICE";
     return NULL;
 }
 
@@ -283,6 +285,9 @@ csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *optio
     self->options.attach_limit_reported = options->attach_limit_reported;
     self->options.volume_bytes_min = options->volume_bytes_min;
     self->options.volume_bytes_max = options->volume_bytes_max;
+    for (GList *link = self->volumes.head; link != NULL; link = link->next)
+        modelled_usage_settle(self, link->data);
+    self->options.usage = options->usage;
     self->options.ready_at = options->ready_at;
 }
 

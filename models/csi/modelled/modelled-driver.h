@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/api/volume-filling.h"
 #include "models/csi/csi-backend.h"
 #include "sim/distribution.h"
 
@@ -45,6 +46,14 @@ typedef struct {
     gboolean after_effect;  /* the work is done; only the answer is an error */
 } CsiModelledError;
 
+/* How often a volume may change; another change is refused (CSI-85). */
+typedef struct {
+    unsigned calls; /* 0: no limit */
+    SimTime within;
+    CsiCode code;        /* of the refusal */
+    const char *message; /* {volume} stands for the volume's id; NULL: in our words */
+} CsiModelledQuota;
+
 /* A limit on calls: a call takes a token, then a server of each limit that applies to it, in the
  * order given, and keeps its servers to the end. */
 typedef struct {
@@ -55,6 +64,7 @@ typedef struct {
     unsigned concurrent; /* calls served at once; 0: no limit */
     double qps;          /* calls a second; 0: no limit */
     unsigned burst;
+    CsiModelledQuota per_volume;
 } CsiModelledLimit;
 
 /* Room for volumes. It bounds all volumes whose topology contains @segments; a place without a pool
@@ -99,11 +109,13 @@ typedef struct {
     int64_t volume_bytes_min, volume_bytes_max; /* 0: none */
     int64_t volume_bytes_step;    /* sizes are rounded up to a multiple; 0: any size */
     int64_t volume_bytes_default; /* if the caller names none */
+    VolumeFilling usage;          /* of volumes without their own */
 
     CsiPluginCapabilities plugin_capabilities;
     /* PUBLISH_UNPUBLISH: attachment is required */
     CsiControllerCapabilities controller_capabilities;
     CsiNodeCapabilities node_capabilities;
+    CsiGroupCapabilities group_capabilities;
     /* the number of places of a volume: 2 for a disk in two zones */
     unsigned topologies_per_volume;
     int attach_limit; /* the most volumes of a node, also max_volumes_per_node; 0: no limit */
@@ -111,6 +123,11 @@ typedef struct {
     const StringList *volume_keys;  /* of a volume's place; NULL: all keys of the wanted place */
     const StringList *mutable_keys; /* of mutable parameters */
     const StringMap *volume_context, *publish_context; /* given to the callers */
+
+    /* Of each file system once it is filled (CSI-90): the number of its files, 0: not modelled, and
+     * the time to change one's owner, and its SELinux label */
+    int64_t n_files;
+    SimTime per_file, per_label;
 
     CsiModelledLock lock;
     SimTime ready_at;       /* Probe answers "not ready" until then */
@@ -168,6 +185,13 @@ void csi_modelled_driver_set_hung(CsiModelledDriver *self, gboolean is_hung);
 void csi_modelled_driver_set_slowness(CsiModelledDriver *self, double factor);
 /* The back end loses the volume. Returns: FALSE if it has no such volume */
 gboolean csi_modelled_driver_lose_volume(CsiModelledDriver *self, const char *volume_id);
+/* The volume's file system will have, or has, so many files instead of the options' number.
+ * Returns: FALSE if the back end has no such volume */
+gboolean
+csi_modelled_driver_set_files(CsiModelledDriver *self, const char *volume_id, int64_t n_files);
+/* Returns: (borrowed): as long as the driver lives; NULL: no such volume, or its files are not
+ * modelled */
+CsiFiles *csi_modelled_driver_files(const CsiModelledDriver *self, const char *volume_id);
 /* DeleteVolume reports success and keeps the volume. */
 void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean keeps);
 /* This node takes @limit volumes instead of the options' limit, and NodeGetInfo reports that. 0:
@@ -185,6 +209,7 @@ typedef struct {
     unsigned n_published; /* nodes it is attached to */
     CsiSourceKind source_kind;
     const char *source_id;
+    int64_t n_files; /* 0: the options' number */
 } CsiModelledVolume;
 
 /* Adds a volume that was made before, perhaps by hand, unless it exists. It is not attached.
@@ -195,7 +220,7 @@ void csi_modelled_driver_add_volume(CsiModelledDriver *self, const CsiModelledVo
 typedef struct {
     const char *id, *name; /* name: NULL: by hand, not by CreateSnapshot */
     const char *source_id; /* of its volume; NULL: unknown */
-    int64_t size_bytes;
+    int64_t size_bytes;    /* 0: its volume's */
     SimTime created_at;
     gboolean
         is_ready; /* else it will be, when the driver's time for that since @created_at is over */
@@ -203,6 +228,14 @@ typedef struct {
 
 /* Adds the snapshot, unless it exists. */
 void csi_modelled_driver_add_snapshot(CsiModelledDriver *self, const CsiModelledSnapshot *snapshot);
+
+/* Adds a group of snapshots that was taken before, unless it exists. @name: NULL: by hand.
+ * @members: their ids; each snapshot exists */
+void csi_modelled_driver_add_group(CsiModelledDriver *self,
+                                   const char *id,
+                                   const char *name,
+                                   const char *const *members,
+                                   unsigned n_members);
 
 /* Sets the condition that ListVolumes and NodeGetVolumeStats report (CSI-72). Returns: FALSE if
  * there is no such volume */
@@ -224,8 +257,13 @@ void csi_modelled_driver_set_pools(CsiModelledDriver *self,
 void csi_modelled_driver_set_limits(CsiModelledDriver *self,
                                     const CsiModelledLimit *limits,
                                     unsigned n_limits);
+/* This volume fills in its own way from now on; NULL: as the driver's others. Returns: FALSE: no
+ * such volume */
+gboolean csi_modelled_driver_set_usage(CsiModelledDriver *self,
+                                       const char *volume_id,
+                                       const VolumeFilling *usage);
 void csi_modelled_driver_set_attach_limit(CsiModelledDriver *self, int limit);
-/* Changes all of these, the sizes of volumes and @ready_at; the other options stay. */
+/* Changes all of these, the sizes and usage of volumes and @ready_at; the other options stay. */
 void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
 
 unsigned csi_modelled_driver_n_volumes(const CsiModelledDriver *self);

@@ -27,6 +27,8 @@ struct CsiModelledDriver {
     PointerMap volumes_by_id, volumes_with_name;
     PointerMap *volumes_by_name; /* one of the two */
     GHashTable *snapshots_by_id, *snapshots_by_name;
+    GHashTable *groups;                     /* interned name or id -> Group */
+    GPtrArray *all_groups;                  /* (owned) */
     GPtrArray *all_volumes, *all_snapshots; /* records, also of deleted ones */
     GQueue volumes, snapshots;              /* existing ones, in the order of creation */
     uint64_t last_sequence;
@@ -47,6 +49,19 @@ gboolean modelled_trouble_at_end(CsiModelledDriver *self, ModelledCall *call);
 void modelled_trouble_forget(CsiModelledDriver *self, const ModelledCall *call);
 double modelled_trouble_slowness(const CsiModelledDriver *self);
 void modelled_trouble_free(DriverTrouble *self);
+
+/* ---- How full volumes are (usage.c) ---- */
+
+#define BYTES_PER_INODE 16384 /* mke2fs.conf: inode_ratio */
+#define INODES_RESERVED 11    /* of an empty ext4: its first inode is 11, lost+found */
+
+int64_t modelled_used_bytes(const CsiModelledDriver *self, const Volume *volume);
+int64_t modelled_used_inodes(const CsiModelledDriver *self, const Volume *volume);
+/* Counts what was written until now: before the size or the way of filling changes, and after a
+ * change of mounts. */
+void modelled_usage_settle(const CsiModelledDriver *self, Volume *volume);
+/* A new volume is empty, or has the data of its source. */
+void modelled_usage_begin(CsiModelledDriver *self, Volume *volume);
 
 /* ---- Calls that are served at once (slowdown.c) ---- */
 

@@ -185,8 +185,20 @@ apply_node_publish(CsiModelledDriver *driver, ModelledCall *call)
     if (modelled_is_ephemeral(request) && !call->volume->exists) {
         csi_modelled_driver_add_volume(driver, &(CsiModelledVolume){.id = request->volume_id});
         call->volume->is_ephemeral = TRUE;
+        call->volume->files.count = 0;
     }
+    if (call->volume->is_in_use)
+        modelled_files_fill(call->volume);
+    call->volume->is_in_use = TRUE;
     modelled_target_add(call->volume_node, request);
+    modelled_usage_settle(driver, call->volume);
+}
+
+static void
+answer_node_publish(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
+{
+    (void)driver;
+    response->files = call->volume->n_files == 0 ? NULL : &call->volume->files;
 }
 
 static Verdict
@@ -204,6 +216,8 @@ apply_node_unpublish(CsiModelledDriver *driver, ModelledCall *call)
     VolumeNode *here = call->volume_node;
 
     modelled_target_remove(here, find_target(here, call->base.request->target_path));
+    modelled_usage_settle(driver, call->volume);
+    modelled_files_fill(call->volume);
     if (call->volume->is_ephemeral && here->targets == NULL)
         modelled_volume_end(driver, call->volume);
 }
@@ -255,26 +269,23 @@ check_stats(const CsiModelledDriver *driver, ModelledCall *call)
                : check_volume_path(call);
 }
 
-#define BYTES_PER_INODE 16384 /* mke2fs.conf: inode_ratio */
-#define INODES_RESERVED 11    /* of an empty ext4: its first inode is 11, lost+found */
-
-/* The model has no files: a volume is empty. */
 static void
 answer_stats(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
 {
     const Volume *volume = call->volume;
 
-    response->total_bytes = volume->filesystem_bytes;
-    if (is_device_link(call->volume_node, call->base.request->target_path))
-        return; /* a device has a size, and no files */
-    response->available_bytes = volume->filesystem_bytes;
-    response->total_inodes = volume->filesystem_bytes / BYTES_PER_INODE;
-    response->used_inodes = MIN(INODES_RESERVED, response->total_inodes);
-    response->available_inodes = response->total_inodes - response->used_inodes;
     if ((driver->options.node_capabilities & CSI_NODE_VOLUME_CONDITION) != 0) {
         response->abnormal = volume->is_abnormal;
         response->condition_message = volume->condition_message;
     }
+    response->total_bytes = volume->filesystem_bytes;
+    if (is_device_link(call->volume_node, call->base.request->target_path))
+        return; /* a device has a size, and no files */
+    response->used_bytes = modelled_used_bytes(driver, volume);
+    response->available_bytes = volume->filesystem_bytes - response->used_bytes;
+    response->total_inodes = volume->filesystem_bytes / BYTES_PER_INODE;
+    response->used_inodes = modelled_used_inodes(driver, volume);
+    response->available_inodes = response->total_inodes - response->used_inodes;
 }
 
 static Verdict
@@ -313,6 +324,7 @@ apply_node_expand(CsiModelledDriver *driver, ModelledCall *call)
     Volume *volume = call->volume;
     int64_t bytes = MAX(call->base.request->required_bytes, volume->capacity_bytes);
 
+    modelled_usage_settle(driver, volume);
     modelled_take_room(driver, volume->topologies, volume->n_topologies,
                        bytes - volume->capacity_bytes);
     volume->capacity_bytes = bytes;
@@ -370,7 +382,7 @@ const MethodClass modelled_node_unstage_volume = {
 const MethodClass modelled_node_publish_volume = {
     NEEDS_VOLUME | NEEDS_TARGET_PATH | NEEDS_CAPABILITY | TAKES_SECRETS | ADOPTS,
     SUBJECT_MOUNT, TRUE, 0,
-    check_node_publish, apply_node_publish, NULL,
+    check_node_publish, apply_node_publish, answer_node_publish,
 };
 
 const MethodClass modelled_node_unpublish_volume = {

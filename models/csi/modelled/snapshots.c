@@ -78,6 +78,10 @@ check_delete_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
     (void)driver;
     if (!snapshot_is_there(call)) /* CSI-26 */
         return VERDICT_REPEAT;
+    if (call->snapshot->group != NULL) /* CSI-97 */
+        return modelled_refuse(call, CSI_INVALID_ARGUMENT,
+                               "snapshot %s is part of group snapshot %s", call->snapshot->id,
+                               call->snapshot->group->id);
     if (call->snapshot->n_users > 0) /* CSI-55 */
         return modelled_refuse(call, CSI_FAILED_PRECONDITION, "snapshot %s is in use",
                                call->snapshot->id);

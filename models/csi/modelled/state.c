@@ -82,6 +82,15 @@ snapshot_free(void *data)
 }
 
 static void
+group_free(void *data)
+{
+    Group *self = data;
+
+    g_ptr_array_unref(self->members);
+    g_free(self);
+}
+
+static void
 node_free(void *data)
 {
     Node *self = data;
@@ -102,12 +111,16 @@ modelled_state_init(CsiModelledDriver *self)
     self->all_nodes = g_ptr_array_new();
     self->all_volumes = g_ptr_array_new_with_free_func(volume_free);
     self->all_snapshots = g_ptr_array_new_with_free_func(snapshot_free);
+    self->groups = g_hash_table_new(NULL, NULL);
+    self->all_groups = g_ptr_array_new_with_free_func(group_free);
 }
 
 void
 modelled_state_clear(CsiModelledDriver *self)
 {
     g_clear_pointer(&self->all_snapshots, g_ptr_array_unref);
+    g_clear_pointer(&self->all_groups, g_ptr_array_unref);
+    g_clear_pointer(&self->groups, g_hash_table_unref);
     g_clear_pointer(&self->all_volumes, g_ptr_array_unref);
     pointer_map_clear(&self->volumes_by_id, NULL);
     pointer_map_clear(&self->volumes_with_name, NULL);
@@ -166,8 +179,12 @@ each_volume_on(CsiModelledDriver *self,
     for (unsigned i = 0; i < self->all_volumes->len; i++) {
         Volume *volume = g_ptr_array_index(self->all_volumes, i);
         VolumeNode *on = modelled_find_volume_node(volume, node);
-        if (on != NULL)
-            visit(volume, on);
+        if (on == NULL)
+            continue;
+        visit(volume, on);
+        modelled_usage_settle(self, volume);
+        if (volume->is_ephemeral)
+            modelled_volume_end(self, volume);
     }
 }
 
@@ -520,13 +537,15 @@ modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id)
         id = make_id(self, "vol", volume->name, &volume->subject, volume->n_creations);
     volume->id = id;
     volume->exists = volume->was_known = TRUE;
-    volume->is_formatted = FALSE;
+    volume->is_formatted = volume->is_in_use = FALSE;
     volume->is_abnormal = FALSE;
     volume->condition_message = NULL;
     volume->created_at = sim_now(self->base.sim);
     volume->sequence = ++self->last_sequence;
     volume->n_creations++;
     volume->filesystem_bytes = volume->capacity_bytes;
+    modelled_usage_begin(self, volume);
+    modelled_files_begin(self, volume, (CsiFiles){.group = -1});
     pointer_map_set(&self->volumes_by_id, id, volume);
     g_queue_push_tail_link(&self->volumes, &volume->link);
     modelled_take_room(self, volume->topologies, volume->n_topologies, volume->capacity_bytes);
@@ -561,6 +580,8 @@ modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot, const char 
     if (source == NULL)
         return;
     source->n_snapshots++;
+    snapshot->used_bytes = modelled_used_bytes(self, source);
+    snapshot->files = modelled_files_of_copy(source);
     snapshot->n_room = source->n_topologies;
     snapshot->room = source->n_topologies == 0 ? NULL : g_new0(StringMap *, source->n_topologies);
     for (unsigned i = 0; i < source->n_topologies; i++)
@@ -579,6 +600,52 @@ modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot)
         snapshot->source->n_snapshots--;
     snapshot->exists = FALSE;
     free_topologies(&snapshot->room, &snapshot->n_room);
+}
+
+Group *
+modelled_group(CsiModelledDriver *self, const char *name_or_id)
+{
+    Group *group = g_hash_table_lookup(self->groups, name_or_id);
+
+    if (group != NULL)
+        return group;
+    group = g_new0(Group, 1);
+    group->subject.hash = sim_hash_string(name_or_id);
+    group->name = name_or_id;
+    group->members = g_ptr_array_new();
+    g_hash_table_insert(self->groups, (void *)name_or_id, group);
+    g_ptr_array_add(self->all_groups, group);
+    return group;
+}
+
+void
+modelled_group_begin(CsiModelledDriver *self, Group *group, const char *id)
+{
+    if (id == NULL)
+        id = make_id(self, "group", group->name, &group->subject, group->n_creations);
+    group->id = id;
+    group->exists = TRUE;
+    group->n_creations++;
+    g_hash_table_insert(self->groups, (void *)id, group);
+}
+
+void
+modelled_group_add(Group *group, Snapshot *snapshot)
+{
+    snapshot->group = group;
+    g_ptr_array_add(group->members, snapshot);
+}
+
+void
+modelled_group_end(CsiModelledDriver *self, Group *group)
+{
+    for (unsigned i = 0; i < group->members->len; i++) {
+        Snapshot *snapshot = group->members->pdata[i];
+        snapshot->group = NULL;
+        modelled_snapshot_end(self, snapshot);
+    }
+    g_ptr_array_set_size(group->members, 0);
+    group->exists = FALSE;
 }
 
 gboolean

@@ -44,6 +44,8 @@ struct VolumeNode {
     unsigned n_calls;                    /* calls in flight about it; it stays until they end */
 };
 
+#define NOT_MOUNTED (-1)
+
 /* A volume, also one that was only asked for or is deleted: records are kept, so that repeats find
  * them. */
 typedef struct {
@@ -51,9 +53,15 @@ typedef struct {
     const char *name, *id;
     gboolean exists, was_known;
     gboolean busy; /* a controller call is in flight */
-    gboolean is_formatted, is_ephemeral, is_abnormal;
+    gboolean is_formatted, is_ephemeral, is_abnormal, is_in_use;
     const char *condition_message;
     int64_t capacity_bytes, filesystem_bytes;
+    gboolean has_data, has_own_usage; /* the first mount wrote its data; see usage.c */
+    VolumeFilling usage;              /* with @has_own_usage */
+    int64_t used_bytes;               /* at @filled_at */
+    SimTime filled_at;                /* a pod has it mounted and writes since; or NOT_MOUNTED */
+    CsiFiles files;                   /* now */
+    int64_t n_files;                  /* once it is filled */
     SimTime created_at;
     uint64_t sequence;     /* order of creation */
     uint32_t modes, types; /* masks of the capabilities that it was made for; 0: any */
@@ -67,21 +75,34 @@ typedef struct {
     GList link; /* in the driver's list of volumes */
 } Volume;
 
+typedef struct Snapshot Snapshot;
+
+/* Snapshots of several volumes that were cut together. */
 typedef struct {
     Subject subject;
     const char *name, *id;
     gboolean exists, busy;
+    unsigned n_creations;
+    GPtrArray *members; /* Snapshot, in the order of the request */
+} Group;
+
+struct Snapshot {
+    Subject subject;
+    const char *name, *id;
+    gboolean exists, busy;
+    Group *group;     /* NULL: of none */
     unsigned n_users; /* volumes that are being made of it */
     Volume *source;   /* NULL: unknown, of a snapshot that was taken by hand */
     const char *source_id;
-    int64_t size_bytes;
+    int64_t size_bytes, used_bytes;
+    CsiFiles files; /* of its source, at the cut */
     SimTime created_at, ready_at;
     uint64_t sequence;
     unsigned n_creations;
     StringMap **room; /* the places whose room it takes */
     unsigned n_room;
     GList link;
-} Snapshot;
+};
 
 typedef struct {
     StringMap *segments;
@@ -96,6 +117,13 @@ Volume *modelled_volume_by_id(CsiModelledDriver *self, const char *id);
 Snapshot *modelled_snapshot_by_name(CsiModelledDriver *self, const char *name);
 Snapshot *modelled_snapshot_by_id(CsiModelledDriver *self, const char *id);
 Snapshot *modelled_find_snapshot(const CsiModelledDriver *self, const char *id);
+/* The record of the group with this name or id, made if there is none. */
+Group *modelled_group(CsiModelledDriver *self, const char *name_or_id);
+/* The group exists from now on, without a snapshot. @id: NULL: the driver makes one up */
+void modelled_group_begin(CsiModelledDriver *self, Group *group, const char *id);
+void modelled_group_add(Group *group, Snapshot *snapshot);
+/* ... with all its snapshots */
+void modelled_group_end(CsiModelledDriver *self, Group *group);
 Volume *modelled_find_volume(const CsiModelledDriver *self, const char *id);
 /* Whether @id still names the volume of this record. */
 gboolean modelled_volume_is(const Volume *volume, const char *id);
@@ -112,6 +140,12 @@ void modelled_take_room(CsiModelledDriver *self,
                         StringMap *const *topologies,
                         unsigned n_topologies,
                         int64_t bytes);
+
+/* files.c, CSI-90. The file system of a new volume, which begins with @files. */
+void modelled_files_begin(const CsiModelledDriver *self, Volume *volume, CsiFiles files);
+CsiFiles modelled_files_of_copy(const Volume *source);
+/* Its files are there from now on. */
+void modelled_files_fill(Volume *volume);
 
 /* The volume exists from now on; the caller has set its properties. */
 void modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id);

@@ -326,6 +326,10 @@ apply_create_volume(CsiModelledDriver *driver, ModelledCall *call)
     modelled_volume_begin(driver, volume, NULL);
     volume->is_formatted = request->source_kind !=
                            CSI_SOURCE_NONE; /* a copy has its source's filesystem, grown (CSI-16) */
+    if (call->snapshot != NULL)
+        modelled_files_begin(driver, volume, call->snapshot->files);
+    else if (call->source_volume != NULL)
+        modelled_files_begin(driver, volume, modelled_files_of_copy(call->source_volume));
 }
 
 static void
@@ -415,6 +419,7 @@ apply_controller_expand(CsiModelledDriver *driver, ModelledCall *call)
     int64_t bytes =
         round_up(driver, MAX(call->base.request->required_bytes, driver->options.volume_bytes_min));
 
+    modelled_usage_settle(driver, volume);
     modelled_take_room(driver, volume->topologies, volume->n_topologies,
                        bytes - volume->capacity_bytes);
     volume->capacity_bytes = bytes;

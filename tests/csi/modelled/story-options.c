@@ -195,7 +195,7 @@ option_error(Story *self, CsiModelledOptions *options, const char *value)
     g_array_append_val(self->errors, error);
 }
 
-/* [METHOD,…:]word=value…, words: concurrent, qps, burst, node */
+/* [METHOD,…:]word=value…, words: concurrent, qps, burst, node, changes, within */
 static void
 option_limit(Story *self, CsiModelledOptions *options, const char *value)
 {
@@ -214,6 +214,11 @@ option_limit(Story *self, CsiModelledOptions *options, const char *value)
             limit.burst = (unsigned)story_parse_int(word);
         else if (strcmp(parts[i], "node") == 0)
             limit.per_node = TRUE;
+        else if (g_str_has_prefix(parts[i], "changes="))
+            limit.per_volume = (CsiModelledQuota){.calls = (unsigned)story_parse_int(word),
+                                                  .code = CSI_RESOURCE_EXHAUSTED};
+        else if (g_str_has_prefix(parts[i], "within="))
+            limit.per_volume.within = story_parse_time(word);
         else
             limit.methods |= UINT32_C(1) << story_parse_method(parts[i]);
     }
@@ -259,6 +264,21 @@ option_keys(Story *self, CsiModelledOptions *options, const char *value)
     options->volume_keys = string_list_new(&key, 1);
 }
 
+/* START:STEP:EVERY:FILE */
+static void
+option_usage(Story *self, CsiModelledOptions *options, const char *value)
+{
+    g_auto(GStrv) parts = g_strsplit(value, ":", 4);
+
+    (void)self;
+    options->usage = (VolumeFilling){
+        .start_bytes = story_parse_size(parts[0]),
+        .step_bytes = story_parse_size(parts[1]),
+        .every = story_parse_time(parts[2]),
+        .file_bytes = story_parse_size(parts[3]),
+    };
+}
+
 static void
 option_number(CsiModelledOptions *options, const char *key, const char *value)
 {
@@ -301,6 +321,8 @@ static const FlagWord flag_words[] = {
     {"no-node-expand",        0,                                           CSI_NODE_EXPAND_VOLUME_CAPABILITY,       OPTION(node_capabilities)      },
     {"no-topology",           0,                                           CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS, OPTION(plugin_capabilities)},
     {"no-controller",         0,                                           CSI_PLUGIN_CONTROLLER_SERVICE,           OPTION(plugin_capabilities)    },
+    {"group-service",         CSI_PLUGIN_GROUP_CONTROLLER_SERVICE,         0,                                       OPTION(plugin_capabilities)    },
+    {"groups",                CSI_GROUP_SNAPSHOT,                          0,                                       OPTION(group_capabilities)     },
     {"offline",               CSI_PLUGIN_EXPANSION_OFFLINE,                CSI_PLUGIN_EXPANSION_ONLINE,             OPTION(plugin_capabilities)    },
     {"list",                  CSI_CONTROLLER_LIST_VOLUMES,                 0,                                       OPTION(controller_capabilities)},
     {"published-nodes",       CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES, 0,                                       OPTION(controller_capabilities)},
@@ -347,6 +369,7 @@ static const struct {
     {"lock",     option_lock    },
     {"mutable",  option_mutable },
     {"keys",     option_keys    },
+    {"usage",    option_usage   },
 };
 
 void

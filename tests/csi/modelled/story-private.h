@@ -17,6 +17,7 @@ struct Story {
     CsiModelledDriver *driver;
     GPtrArray *dists;
     GArray *errors, *limits, *pools;
+    GPtrArray *lists; /* of StringList */
     GPtrArray *maps;
     GPtrArray *calls;  /* of StoryCall, in the order made */
     CsiResponse *last; /* a copy of the last answer */

@@ -45,6 +45,7 @@ story_new(const char *options)
     self->strings = strings_new();
     self->dists = g_ptr_array_new_with_free_func(dist_free);
     self->maps = g_ptr_array_new_with_free_func(map_free);
+    self->lists = g_ptr_array_new_with_free_func((GDestroyNotify)string_list_unref);
     self->calls = g_ptr_array_new_with_free_func(story_call_free);
     self->errors = g_array_new(FALSE, FALSE, sizeof(CsiModelledError));
     self->limits = g_array_new(FALSE, FALSE, sizeof(CsiModelledLimit));
@@ -83,6 +84,7 @@ story_free(Story *self)
     csi_response_free(sim_memory(self->sim), self->last);
     g_ptr_array_unref(self->calls);
     g_ptr_array_unref(self->maps);
+    g_ptr_array_unref(self->lists);
     g_ptr_array_unref(self->dists);
     g_array_unref(self->errors);
     g_array_unref(self->limits);
@@ -159,10 +161,12 @@ typedef enum {
     TAKES_CAPABILITY = 1 << 6,
     TAKES_STAGING = 1 << 7,
     TAKES_TARGET = 1 << 8,
+    TAKES_VOLUMES = 1 << 9,
+    TAKES_GROUP = 1 << 10, /* its id, and its snapshots */
 } DraftFields;
 
 /* clang-format off */
-/* Arguments come in this order: name, snapshot, volume, node, size. */
+/* Arguments come in this order: name, group, snapshot, volume, node, size; lists as "a,b". */
 static const struct {
     const char *verb;
     CsiMethod method;
@@ -195,6 +199,10 @@ static const struct {
     {"controller-capabilities", CSI_CONTROLLER_GET_CAPABILITIES,  0},
     {"node-capabilities",       CSI_NODE_GET_CAPABILITIES,        TAKES_NODE},
     {"node-info",               CSI_NODE_GET_INFO,                TAKES_NODE},
+    {"group-capabilities",      CSI_GROUP_CONTROLLER_GET_CAPABILITIES, 0},
+    {"group",                   CSI_CREATE_VOLUME_GROUP_SNAPSHOT, TAKES_NAME | TAKES_VOLUMES},
+    {"delete-group",            CSI_DELETE_VOLUME_GROUP_SNAPSHOT, TAKES_GROUP},
+    {"get-group",               CSI_GET_VOLUME_GROUP_SNAPSHOT,    TAKES_GROUP},
 };
 /* clang-format on */
 
@@ -287,6 +295,27 @@ next_argument(char **words, unsigned *i)
     return words[(*i)++];
 }
 
+/* Returns: (borrowed): NULL: there is no such argument */
+static const StringList *
+next_list(Story *self, char **words, unsigned *i)
+{
+    const char *text = next_argument(words, i);
+    g_auto(GStrv) items = g_strsplit(text == NULL ? "" : text, ",", -1);
+
+    for (unsigned k = 0; text != NULL && items[k] != NULL; k++) {
+        const char *item = story_intern(self, items[k]);
+        g_free(items[k]);
+        items[k] = (char *)item; /* only read */
+    }
+    StringList *list =
+        text == NULL ? NULL : string_list_new((const char *const *)items, g_strv_length(items));
+    if (text != NULL)
+        items[0] = NULL;
+    if (list != NULL)
+        g_ptr_array_add(self->lists, list);
+    return list;
+}
+
 static void
 draft_arguments(Story *self, Draft *draft, unsigned takes, char **words, unsigned *i)
 {
@@ -294,6 +323,12 @@ draft_arguments(Story *self, Draft *draft, unsigned takes, char **words, unsigne
 
     if ((takes & TAKES_NAME) != 0)
         request->name = story_intern(self, next_argument(words, i));
+    if ((takes & TAKES_VOLUMES) != 0)
+        request->volume_ids = next_list(self, words, i);
+    if ((takes & TAKES_GROUP) != 0) {
+        request->group_snapshot_id = story_intern(self, next_argument(words, i));
+        request->snapshot_ids = next_list(self, words, i);
+    }
     if ((takes & TAKES_SNAPSHOT) != 0)
         request->snapshot_id = story_intern(self, next_argument(words, i));
     if ((takes & TAKES_VOLUME) != 0)
@@ -406,6 +441,10 @@ check_answer(Story *self, const char *verb, char **words)
         expect_number(self, last->available_bytes, story_parse_size(words[1]));
     else if (strcmp(verb, "total") == 0)
         expect_number(self, last->total_bytes, story_parse_size(words[1]));
+    else if (strcmp(verb, "written") == 0)
+        expect_number(self, last->used_bytes, story_parse_size(words[1]));
+    else if (strcmp(verb, "inodes") == 0)
+        expect_number(self, last->used_inodes, story_parse_int(words[1]));
     else if (strcmp(verb, "largest") == 0)
         expect_number(self, last->maximum_volume_bytes, story_parse_size(words[1]));
     else if (strcmp(verb, "ready") == 0)

@@ -30,9 +30,9 @@
  *
  * Checks of the last answer: size SIZE, id ID, took TIME, entries N, next TOKEN, in ZONE, available
  * SIZE, ready 0|1, confirmed 0|1, node-expansion 0|1, max-volumes N, source ID, largest SIZE, total
- * SIZE. Checks of the back end: volumes N, snapshots-left N, published NODE N, used SIZE, staged ID
- * NODE 0|1, targets ID NODE N. Others: join, until TIME (virtual), fail METHOD CODE [COUNT],
- * remove-node NODE, reboot NODE, abnormal ID. */
+ * SIZE, written SIZE, inodes N (used). Checks of the back end: volumes N, snapshots-left N,
+ * published NODE N, used SIZE, staged ID NODE 0|1, targets ID NODE N. Others: join, until TIME
+ * (virtual), fail METHOD CODE [COUNT], remove-node NODE, reboot NODE, abnormal ID. */
 typedef struct Story Story;
 
 /* @options: words that change the driver: see story-options.c. */

@@ -14,6 +14,9 @@ struct Instance {
     const ProcessClass *class;
     const char *instance; /* driver or node; NULL: one per cluster */
     const char *node;     /* node of a sidecar that runs beside the node plugin; NULL: none */
+    gboolean in_pod;      /* it runs while a Pod has it */
+    const ObjectKey *pod; /* the Pod that has it now; NULL: none */
+    const char *pod_node; /* ... and that Pod's node */
     const char *name; /* the instance and its replica: "csi.example.com#1" for the second; "": no
                          instance */
     unsigned replica;
@@ -45,14 +48,17 @@ typedef struct {
 /* A sidecar that runs beside the driver's plugin on its nodes. */
 typedef struct {
     const ProcessClass *class;
-    void *options; /* (owned): each gets a copy */
+    void *options;   /* (owned): each gets a copy */
+    gboolean in_pod; /* Instance.in_pod */
 } NodeSidecar;
 
 typedef struct {
     CsiDriver *driver;
     const char *name;
     NodePluginOptions plugin;
-    GArray *node_sidecars; /* of NodeSidecar */
+    GArray *node_sidecars;   /* of NodeSidecar */
+    GPtrArray *workloads;    /* of DriverWorkload (borrowed); NULL: none */
+    gboolean plugin_in_pods; /* a workload has the registrar */
 } Driver;
 
 struct Cluster {
@@ -66,6 +72,8 @@ struct Cluster {
     GArray *kubelet_watchers; /* of KubeletWatcher */
     GHashTable *plugin_pods; /* "driver/node" -> NodePluginPod (owned): plugin pods that a fault has
                                 touched; NULL: none */
+    GPtrArray *driver_pods;  /* of DriverPod (owned): running pods of drivers; NULL: no driver runs
+                                in pods */
     gboolean running;
     SimTime api_down_since; /* start of the latest outage */
     PlanRuns plan_runs;
@@ -82,7 +90,20 @@ void instance_kill(Instance *self); /* the same, without telling any listener */
 void instance_start_again(Instance *self);
 void instance_exit(Instance *self);
 gboolean instance_elects(const Instance *self);
+/* Adds one more replica of a sidecar, with the same options. It waits for a pod. */
+Instance *cluster_add_replica(Cluster *self, const Instance *of);
 /* Lease renewals stop now; the last one happened up to a renewal period ago. */
 void instance_fall_silent(Instance *self);
 /* Lease renewals resume after @delay, unless another fault still prevents them. */
 void instance_speak_again(Instance *self, SimTime delay);
+
+/* ---- driver-pods.c ---- */
+
+/* A new node has no pod of any driver. */
+void driver_pods_add_node(Cluster *self, const char *node);
+/* Pods that run before the cluster starts. */
+void driver_pods_adopt(Cluster *self);
+/* All pods of the node are dead. */
+void driver_pods_lose_power(Cluster *self, const char *node);
+/* Whether the driver's plugin needs a pod on the node, and has none. */
+gboolean driver_pods_lack_plugin(const Cluster *self, unsigned driver, const char *node);

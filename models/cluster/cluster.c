@@ -56,6 +56,7 @@ driver_free(void *data)
     for (unsigned i = 0; i < self->node_sidecars->len; i++)
         g_free(g_array_index(self->node_sidecars, NodeSidecar, i).options);
     g_array_unref(self->node_sidecars);
+    g_clear_pointer(&self->workloads, g_ptr_array_unref);
     string_map_unref(self->plugin.node_selector);
     g_free(self);
 }
@@ -90,6 +91,7 @@ cluster_free(Cluster *self)
 {
     if (self == NULL)
         return;
+    g_clear_pointer(&self->driver_pods, g_ptr_array_unref);
     g_ptr_array_unref(self->instances);
     g_hash_table_unref(self->by_name);
     g_array_unref(self->kubelet_watchers);
@@ -130,9 +132,9 @@ event_source(const Component *component)
 {
     const ModelClass *class = component->class;
 
-    if (!class->event_source_names_driver)
+    if (class->before_driver == 0)
         return class->event_source;
-    return strings_internf(component->strings, "%s %s", class->event_source,
+    return strings_internf(component->strings, "%s%c%s", class->event_source, class->before_driver,
                            component->driver_name);
 }
 
@@ -176,6 +178,7 @@ start_model(Instance *self, unsigned row)
     component->driver_name = class->process->scope == PER_DRIVER ? self->instance : NULL;
     component->node_name = class->process->scope == PER_NODE ? self->instance : self->node;
     component->replica = self->replica;
+    component->pod = self->pod;
     component->order = model_order(row, self->number);
     component->disk = &self->disk;
     if (class->free_disk != NULL)
@@ -301,7 +304,7 @@ instance_start(Instance *self)
     ProcessOptions process_options = {options->sim, options->objects, self->cluster->api,
                                       options->timing, name};
 
-    if (self->process != NULL || self->is_off)
+    if (self->process != NULL || self->is_off || (self->in_pod && self->pod == NULL))
         return;
     if (G_UNLIKELY(api_server_is_down(self->cluster->api))) { /* it cannot fill its caches */
         self->waits_for_api = TRUE;
@@ -349,7 +352,7 @@ machine_of(const Cluster *self, const char *node)
 
 /* Takes @options. @instance gives the class, the instance and the driver; other members are
  * derived. */
-static void
+static Instance *
 add_instance(Cluster *self, const Instance *row, void *options)
 {
     Strings *strings = objects_strings(self->options.objects);
@@ -374,6 +377,7 @@ add_instance(Cluster *self, const Instance *row, void *options)
                         instance);
     if (self->running)
         instance_start(instance);
+    return instance;
 }
 
 static void *
@@ -391,6 +395,19 @@ add_replicas(Cluster *self, const Instance *row, const void *options)
         instance.number += replica * REPLICA_NUMBERS;
         add_instance(self, &instance, copy_options(row->class, options));
     }
+}
+
+Instance *
+cluster_add_replica(Cluster *self, const Instance *of)
+{
+    Instance row = {.class = of->class,
+                    .instance = of->instance,
+                    .replica = of->replica + 1,
+                    .number = of->number + REPLICA_NUMBERS,
+                    .driver = of->driver,
+                    .in_pod = TRUE};
+
+    return add_instance(self, &row, copy_options(of->class, of->options));
 }
 
 static gboolean
@@ -417,7 +434,7 @@ add_instances(Cluster *self,
         if (options == NULL)
             continue;
         if (runs_on_nodes(class, options)) {
-            NodeSidecar sidecar = {class, options};
+            NodeSidecar sidecar = {class, options, FALSE};
             g_array_append_val(driver->node_sidecars, sidecar);
             continue;
         }
@@ -441,8 +458,10 @@ cluster_add_driver(Cluster *self,
 {
     Driver *entry = g_new0(Driver, 1);
 
-    *entry = (Driver){driver, strings_intern(objects_strings(self->options.objects), name), *plugin,
-                      g_array_new(FALSE, FALSE, sizeof(NodeSidecar))};
+    *entry = (Driver){.driver = driver,
+                      .name = strings_intern(objects_strings(self->options.objects), name),
+                      .plugin = *plugin,
+                      .node_sidecars = g_array_new(FALSE, FALSE, sizeof(NodeSidecar))};
     string_map_ref(plugin->node_selector);
     g_ptr_array_add(self->drivers, entry);
     add_instances(self, PER_DRIVER, entry->name, self->drivers->len - 1, entry, get_options, data);
@@ -456,6 +475,8 @@ cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node)
     const ObjectKey *key = objects_key(self->options.objects, KIND_NODE, NULL, node);
     const Object *object = api_server_get(self->api, key);
 
+    if (((const Driver *)self->drivers->pdata[driver])->plugin_in_pods)
+        return TRUE; /* wherever a pod comes to run */
     if (plugin->absent_on != NULL && g_hash_table_contains(plugin->absent_on, node))
         return FALSE;
     return selector == NULL || (object != NULL && string_map_contains(object->labels, selector));
@@ -474,6 +495,7 @@ add_node_sidecars(Cluster *self, const char *node, unsigned number)
                                      .instance = driver->name,
                                      .node = node,
                                      .number = NODE_NUMBERS + number * DRIVERS_ON_NODES + i,
+                                     .in_pod = sidecar->in_pod,
                                      .driver = driver->driver},
                          copy_options(sidecar->class, sidecar->options));
         }
@@ -486,6 +508,7 @@ cluster_add_node(Cluster *self, const char *name, GetOptions get_options, void *
     const char *node = strings_intern(objects_strings(self->options.objects), name);
     unsigned number = self->n_nodes++;
 
+    driver_pods_add_node(self, node);
     add_instances(self, PER_NODE, node, number, NULL, get_options, data);
     add_node_sidecars(self, node, number);
 }
@@ -496,6 +519,7 @@ cluster_start(Cluster *self, GetOptions get_options, void *data)
     static const ProcessScope scopes[] = {PER_NODE, PER_CLUSTER, PER_DRIVER};
 
     add_instances(self, PER_CLUSTER, NULL, 0, NULL, get_options, data);
+    driver_pods_adopt(self);
     for (unsigned i = 0; i < G_N_ELEMENTS(scopes); i++)
         for (unsigned k = 0; k < self->instances->len; k++) {
             Instance *instance = self->instances->pdata[k];
@@ -527,6 +551,14 @@ const char *
 cluster_driver_name(const Cluster *self, unsigned i)
 {
     return driver_at(self, i)->name;
+}
+
+const DriverWorkload *
+cluster_driver_workload(const Cluster *self, unsigned driver, unsigned i)
+{
+    const GPtrArray *workloads = driver_at(self, driver)->workloads;
+
+    return workloads == NULL || i >= workloads->len ? NULL : workloads->pdata[i];
 }
 
 const NodePluginOptions *
@@ -692,6 +724,33 @@ cluster_leader(const Cluster *self, const char *process, const char *instance)
             return candidate->name;
     }
     return NULL;
+}
+
+static gboolean
+is_running(const Cluster *self, const char *process, const char *instance, gboolean elects)
+{
+    for (unsigned i = 0; i < self->instances->len; i++) {
+        const Instance *found = self->instances->pdata[i];
+        const LeaderElectionOptions *options = election_options(found);
+        if (found->process != NULL && g_str_equal(found->class->name, process) &&
+            g_strcmp0(found->instance, instance) == 0 &&
+            (!elects || (options != NULL && options->enabled)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean
+cluster_is_running(const Cluster *self, const char *process, const char *instance)
+{
+    return is_running(self, process, instance, FALSE);
+}
+
+gboolean
+cluster_awaits_leader(const Cluster *self, const char *process, const char *instance)
+{
+    return is_running(self, process, instance, TRUE) &&
+           cluster_leader(self, process, instance) == NULL;
 }
 
 void *

@@ -30,6 +30,7 @@ typedef struct {
     const SimDist
         *registers_after;   /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
     gboolean preregistered; /* CSINode is in the initial state already */
+    const char *removes_taint; /* key of a taint of its Nodes; NULL: none (REG-39) */
     SimTime liveness_period; /* between two probes of the driver's container; 0: it is not probed */
 } NodePluginOptions;
 
@@ -51,6 +52,27 @@ void cluster_add_driver(Cluster *self,
                         void *data);
 unsigned cluster_n_drivers(const Cluster *self);
 CsiDriver *cluster_driver(const Cluster *self, unsigned i);
+/* A DaemonSet, Deployment or StatefulSet whose pods are parts of a driver
+ * (docs/rules/driver-pods.md).
+ */
+typedef struct {
+    const char *kind; /* "DaemonSet" */
+    const char *name; /* interned, as the next */
+    const char *namespace;
+    StringMap *labels;                   /* of its pods */
+    gboolean has_registrar;              /* the driver's plugin on nodes */
+    gboolean has_driver;                 /* a container that is no sidecar */
+    const ProcessClass *const *sidecars; /* (array of n_sidecars) */
+    unsigned n_sidecars;
+} DriverWorkload;
+
+/* From now on these parts of the driver run in pods only. Call it before nodes are added.
+ * @workload: borrowed, outlives the cluster */
+void cluster_add_driver_workload(Cluster *self, unsigned driver, const DriverWorkload *workload);
+/* Returns: (borrowed): NULL: there are fewer */
+const DriverWorkload *cluster_driver_workload(const Cluster *self, unsigned driver, unsigned i);
+/* A kubelet has started the containers of a pod, or they have ended. */
+void cluster_tell_containers(Cluster *self, const Object *pod, gboolean run);
 const char *cluster_driver_name(const Cluster *self, unsigned i);
 const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
 /* Whether the driver's plugin may run on this node: its options, by the node's present labels. */
@@ -78,7 +100,9 @@ typedef enum {
 
 typedef struct {
     RegistrarState registrar;
-    unsigned socket; /* changes when the socket is created again (REG-9) */
+    unsigned socket;    /* changes when the socket is created again (REG-9) */
+    gboolean in_pod;    /* it runs in a Pod of the cluster (DP-2) */
+    gboolean lacks_pod; /* ... which is not there: only a new Pod brings it back */
 } NodePluginPod;
 
 NodePluginPod cluster_plugin_pod(const Cluster *self, unsigned driver, const char *node);
@@ -146,6 +170,10 @@ void cluster_exit(Cluster *self, const Component *component);
 /* Returns: (borrowed): the leading replica's name ("<instance>#1" for the second); NULL: no leader,
  * or no election */
 const char *cluster_leader(const Cluster *self, const char *process, const char *instance);
+
+/* Whether any instance of the process runs; and whether one could lead, but none does. */
+gboolean cluster_is_running(const Cluster *self, const char *process, const char *instance);
+gboolean cluster_awaits_leader(const Cluster *self, const char *process, const char *instance);
 
 /* Returns: (borrowed): a running model, for tests; NULL: it does not run */
 void *cluster_model(const Cluster *self, const ModelClass *class, const char *instance);

@@ -135,7 +135,7 @@ cluster_set_api_down(Cluster *self, gboolean is_down)
 static gboolean
 is_on_node(const Instance *self, const char *node)
 {
-    return g_strcmp0(self->node, node) == 0 ||
+    return g_strcmp0(self->node, node) == 0 || g_strcmp0(self->pod_node, node) == 0 ||
            (self->class->scope == PER_NODE && g_strcmp0(self->instance, node) == 0);
 }
 
@@ -173,10 +173,12 @@ restore_power(Instance *self)
 gboolean
 cluster_power_off(Cluster *self, const char *node)
 {
+    driver_pods_lose_power(self, node);
     gboolean found = each_on_node(self, node, cut_power);
 
     for (unsigned i = 0; found && i < cluster_n_drivers(self); i++) {
-        cluster_set_registrar(self, i, node, REGISTRAR_DEAD); /* its socket stays on the disk */
+        if (!cluster_plugin_pod(self, i, node).in_pod)
+            cluster_set_registrar(self, i, node, REGISTRAR_DEAD); /* its socket stays on the disk */
         CsiModelledDriver *driver = csi_modelled_driver_cast(cluster_driver(self, i));
         if (driver == NULL)
             continue;

@@ -56,6 +56,7 @@ typedef struct {
     /* PER_DRIVER: whether these options ask for an instance on each node with the driver's plugin,
      * in place of one for the cluster. NULL: never */
     gboolean (*runs_on_nodes)(const void *options);
+    gboolean is_optional;  /* PER_DRIVER: it runs only if somebody names it */
     gboolean renews_lease; /* PER_NODE: its node counts as alive while this process runs (NL-2) */
 } ProcessClass;
 
@@ -97,8 +98,9 @@ struct ModelClass {
     size_t size; /* of its struct, which begins with a Component and is zeroed before init() */
     const char *event_source; /* NULL: records no events */
     EventStyle event_style;
-    gboolean event_source_names_driver; /* "external-resizer csi.example.com" */
-    gboolean separate_event_client;     /* events have their own token bucket (API-109) */
+    char
+        before_driver; /* in its Events' source: "external-resizer csi.example.com"; 0: no driver */
+    gboolean separate_event_client; /* events have their own token bucket (API-109) */
     double (*client_qps)(const void *options, unsigned *burst);
     const RuleTable *const *rule_tables; /* its decision tables; ends with NULL. NULL: none */
     void (*init)(void *self);            /* subscribes, makes queues and tickers */

@@ -3,8 +3,8 @@
 #include "models/csi/modelled/modelled-driver.h"
 
 /* Drivers' pods on nodes, as the kubelet sees them: the socket of a pod's registrar (REG-2 to
- * REG-5). All registrars listen from the start, so only pods that a fault has touched are stored.
- */
+ * REG-5). All registrars listen from the start, but for drivers in Pods of the cluster (DP-2), so
+ * only pods that were touched are stored. */
 
 static const char *
 pod_name(const Cluster *self, unsigned driver, const char *node)
@@ -16,13 +16,20 @@ pod_name(const Cluster *self, unsigned driver, const char *node)
 NodePluginPod
 cluster_plugin_pod(const Cluster *self, unsigned driver, const char *node)
 {
-    static const NodePluginPod at_first = {.registrar = REGISTRAR_LISTENS, .socket = 1};
+    const Driver *of = self->drivers->pdata[driver];
     const NodePluginPod *pod =
         self->plugin_pods == NULL
             ? NULL
             : g_hash_table_lookup(self->plugin_pods, pod_name(self, driver, node));
+    NodePluginPod result = {.registrar = REGISTRAR_LISTENS, .socket = 1};
 
-    return pod == NULL ? at_first : *pod;
+    if (pod != NULL)
+        result = *pod;
+    else if (of->plugin_in_pods)
+        result.registrar = REGISTRAR_GONE;
+    result.in_pod = of->plugin_in_pods;
+    result.lacks_pod = driver_pods_lack_plugin(self, driver, node);
+    return result;
 }
 
 void
@@ -53,7 +60,8 @@ cluster_find_driver_number(const Cluster *self, const char *name, unsigned *driv
 }
 
 typedef struct {
-    CsiModelledDriver *driver;
+    const Cluster *cluster;
+    unsigned driver;
     const char *node; /* interned */
 } Restart;
 
@@ -63,7 +71,10 @@ is_back(Sim *sim, void *data)
     const Restart *restart = data;
 
     (void)sim;
-    csi_modelled_driver_set_away(restart->driver, restart->node, FALSE);
+    if (!driver_pods_lack_plugin(restart->cluster, restart->driver, restart->node))
+        csi_modelled_driver_set_away(
+            csi_modelled_driver_cast(cluster_driver(restart->cluster, restart->driver)),
+            restart->node, FALSE);
     g_free(data);
 }
 
@@ -78,7 +89,7 @@ cluster_restart_plugin(Cluster *self, unsigned driver, const char *node, SimTime
     if (modelled == NULL) /* other back ends do not run as containers here */
         return;
     Restart *restart = g_new(Restart, 1);
-    *restart = (Restart){modelled, node};
+    *restart = (Restart){self, driver, node};
     csi_modelled_driver_set_away(modelled, node, TRUE);
     csi_modelled_driver_cut_calls(modelled, node);
     sim_after(self->options.sim, delay, &back_event, restart, WAIT_RUNTIME);

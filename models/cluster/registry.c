@@ -3,6 +3,7 @@
 #include "models/ephemeral-volume/ephemeral-volume.h"
 #include "models/expand-controller/expand-controller.h"
 #include "models/external-attacher/external-attacher.h"
+#include "models/external-health-monitor/external-health-monitor.h"
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/external-resizer/external-resizer.h"
 #include "models/external-snapshotter/external-snapshotter.h"
@@ -50,5 +51,6 @@ const ModelClass *const model_classes[] = {
     &snapshot_controller_class,
     &external_snapshotter_class,
     &vac_protection_class,
+    &external_health_monitor_class,
     NULL,
 };

@@ -89,14 +89,14 @@ attacher_volume_of(const ExternalAttacher *self,
 static void
 attach_failed(Plan *plan, const char *error)
 {
-    plan_attachment_failed(plan, FALSE, error);
+    plan_attachment_failed(plan, FALSE, error, CSI_OK);
 }
 
 static gboolean
 set_attached(Object *object, const void *publish_context)
 {
     Attachment *attachment = ATTACHMENT(object);
-    const VolumeError none = {NULL, TIME_UNSET};
+    const VolumeError none = {.at = TIME_UNSET};
 
     if (attachment->attached && attachment->attach_error.message == NULL &&
         string_map_equal(attachment->metadata, publish_context))
@@ -115,7 +115,8 @@ decide_published(const void *data, Plan *plan)
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
 
     if (response->code != CSI_OK) {
-        attach_failed(plan, csi_response_error(response, self->base.strings));
+        plan_attachment_failed(plan, FALSE, csi_response_error(response, self->base.strings),
+                               self->tells_codes ? response->code : CSI_OK);
         return;
     }
     plan_because(plan, "EA-19.10");

@@ -19,6 +19,7 @@ typedef struct {
     gboolean attaches;         /* PUBLISH_UNPUBLISH_VOLUME; else the trivial handler (EA-11) */
     gboolean passes_read_only; /* PUBLISH_READONLY */
     gboolean multi_writer;     /* SINGLE_NODE_MULTI_WRITER */
+    gboolean tells_codes;      /* gate MutableCSINodeAllocatableCount */
 
     Informer *attachments, *volumes, *csi_nodes;
     InformerIndex *attachments_by_volume;
@@ -110,5 +111,5 @@ metadata_patch_new(Plan *plan, const Object *in_hand, const char *finalizer, gbo
 gboolean metadata_patch_apply(Object *object, const void *patch); /* an ObjectEdit */
 
 /* EA-22, EA-24: writes the error into the status and fails. The key comes again even if that write
- * fails, too. */
-void plan_attachment_failed(Plan *plan, gboolean is_detach, const char *error);
+ * fails, too. @code: of the call that failed (EA-40); CSI_OK: not told */
+void plan_attachment_failed(Plan *plan, gboolean is_detach, const char *error, CsiCode code);

@@ -4,7 +4,7 @@
 static void
 detach_failed(Plan *plan, const char *error)
 {
-    plan_attachment_failed(plan, TRUE, error);
+    plan_attachment_failed(plan, TRUE, error, CSI_OK);
 }
 
 static gboolean
@@ -17,7 +17,7 @@ set_detached(Object *object, const void *arg)
     (void)arg;
     attachment->attached = FALSE;
     g_clear_pointer(&attachment->metadata, string_map_unref);
-    attachment->detach_error = (VolumeError){NULL, TIME_UNSET};
+    attachment->detach_error = (VolumeError){.at = TIME_UNSET};
     return changed;
 }
 
@@ -56,7 +56,8 @@ decide_unpublished(const void *data, Plan *plan)
     const Attachment *attachment = attacher_find_attachment(self, plan);
 
     if (response->code != CSI_OK) {
-        detach_failed(plan, csi_response_error(response, self->base.strings));
+        plan_attachment_failed(plan, TRUE, csi_response_error(response, self->base.strings),
+                               self->tells_codes ? response->code : CSI_OK);
         return;
     }
     if (attachment == NULL)

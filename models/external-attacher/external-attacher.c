@@ -132,12 +132,12 @@ set_error(Object *object, const void *data)
 }
 
 void
-plan_attachment_failed(Plan *plan, gboolean is_detach, const char *error)
+plan_attachment_failed(Plan *plan, gboolean is_detach, const char *error, CsiCode code)
 {
     ErrorPatch *patch = plan_new_arg(plan, ErrorPatch);
 
     *patch = (ErrorPatch){
-        is_detach, {error, plan_now(plan)}
+        is_detach, {.message = error, .at = plan_now(plan), .code = (int32_t)code}
     };
     plan_because(plan, is_detach ? "EA-24" : "EA-22");
     plan_patch_status(plan, plan_key(plan), set_error, patch, PLAN_GO_ON);
@@ -388,7 +388,7 @@ start_working(void *data)
     Process *process = self->base.process;
     CsiControllerCapabilities capabilities = sidecar_controller_capabilities(self->sidecar);
 
-    self->attaches = (capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) != 0;
+    self->attaches = sidecar_offers(self->sidecar, CSI_USE_ATTACH);
     self->passes_read_only = (capabilities & CSI_CONTROLLER_PUBLISH_READONLY) != 0;
     self->multi_writer = (capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0;
     self->attachment_workers = make_workers(self, "csi-attacher-va", decide_attachment);
@@ -401,8 +401,7 @@ start_working(void *data)
         informer_add_index(self->attachments, index_attachments_by_volume);
     informer_add_handler(self->attachments, attachment_changed, self);
     informer_add_handler(self->volumes, volume_changed, self);
-    if (self->attaches && (capabilities & CSI_CONTROLLER_LIST_VOLUMES) &&
-        (capabilities & CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES))
+    if (sidecar_offers(self->sidecar, CSI_USE_COMPARE))
         reconciler_start(self);
 }
 
@@ -412,6 +411,8 @@ external_attacher_init(void *data)
     ExternalAttacher *self = data;
 
     self->options = self->base.options;
+    self->tells_codes =
+        sidecar_feature_gate(self->options->feature_gates, "MutableCSINodeAllocatableCount", TRUE);
     self->finalizer = make_finalizer(self);
     self->node_id_key = strings_intern(self->base.strings, ANNOTATION_NODE_ID);
     self->sidecar = sidecar_new(&(SidecarOptions){
@@ -447,6 +448,8 @@ static const ProcessFlag flags[] = {
        "Time between two comparisons with ListVolumes (EA-25)"                                                    },
     {"resync",         FLAG_DURATION, AT(resync),         "10m", "Time between two checks of all objects (EA-4)"},
     {"max-entries",    FLAG_INT,      AT(max_entries),    "0",   "Page size of ListVolumes; 0: all"             },
+    {"feature-gates",  FLAG_STRING,   AT(feature_gates),  "",
+       "MutableCSINodeAllocatableCount: errors tell the code of the call (EA-40)"                                 },
     SIDECAR_ELECTION_FLAGS(ExternalAttacherOptions),
     {NULL,             FLAG_BOOL,     0,                  NULL,  NULL                                           },
 };

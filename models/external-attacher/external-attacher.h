@@ -12,6 +12,7 @@ typedef struct {
     SimTime reconcile_sync;
     SimTime resync; /* not modelled */
     int32_t max_entries;
+    const char *feature_gates;
     LeaderElectionOptions election;
 } ExternalAttacherOptions;
 

@@ -98,6 +98,8 @@ const Attempt *provisioner_attempt(const ExternalProvisioner *self, const Plan *
 
 extern const RuleTable provisioner_clone_rules; /* SRC-1 */
 
+/* SRC-6: whether the claim's source is in its own namespace, or a ReferenceGrant admits it. */
+gboolean source_is_granted(const ExternalProvisioner *self, const Claim *claim);
 /* Ends with decide_placed(), or fails. */
 void plan_source(Plan *plan, const Claim *claim);
 void decide_clone_source(const void *self, Plan *plan); /* key: of the claim that is copied */

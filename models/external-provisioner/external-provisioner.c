@@ -436,6 +436,8 @@ start_working(void *data)
         self->attachments_by_volume =
             informer_add_index(self->attachments, index_attachments_by_volume);
     }
+    if (sidecar_feature_gate(self->options->feature_gates, "CrossNamespaceVolumeDataSource", FALSE))
+        self->grants = process_informer(process, KIND_REFERENCE_GRANT, NULL);
     self->claims = process_informer(process, KIND_CLAIM, NULL);
     self->volumes = process_informer(process, KIND_VOLUME, NULL);
     start_sources(self, capabilities);
@@ -523,7 +525,8 @@ static const ProcessFlag flags[] = {
     {"controller-publish-readonly",       FLAG_BOOL,       AT(controller_publish_readonly),       "false",
        "ReadOnlyMany volumes are attached read-only (PROV-25)"                                                                                   },
     {"feature-gates",                     FLAG_STRING,     AT(feature_gates),                     "",
-       "Topology=true,HonorPVReclaimPolicy=true,VolumeAttributesClass=false"                                                                     },
+       "Topology=true,HonorPVReclaimPolicy=true,VolumeAttributesClass=false,"
+     "CrossNamespaceVolumeDataSource=false"                                                                                                      },
     {"enable-capacity",                   FLAG_BOOL,       AT(enable_capacity),                   "false",
        "Publish CSIStorageCapacity objects (CAP-1)"                                                                                              },
     {"capacity-for-immediate-binding",    FLAG_BOOL,       AT(capacity_for_immediate_binding),    "false",

@@ -537,7 +537,7 @@ decide_placed(const void *data, Plan *plan)
 enum {
     POPULATED = 1 << 0, /* its source is neither snapshot nor claim: a populator will fill it */
     NO_CLASS = 1 << 1,
-    FAR = 1 << 2,           /* its source is in another namespace */
+    FAR = 1 << 2,           /* its source has a namespace, and the gate is off */
     NO_CONTROLLER = 1 << 3, /* the driver lacks the service, ... */
     NO_CREATION = 1 << 4,   /* ... does not create volumes, ... */
     NO_RESTORE = 1 << 5,    /* ... takes no snapshots, and the source is one, ... */
@@ -546,12 +546,14 @@ enum {
     SELECTS = 1 << 8,       /* the claim has a selector */
     TWO_FS_TYPES = 1 << 9,  /* the class names two file systems */
     SOURCE = 1 << 10,
-    CHECK_FACTS_END = 1 << 11,
+    FORBIDDEN = 1 << 11, /* its source is in another namespace, and no ReferenceGrant admits it */
+    CHECK_FACTS_END = 1 << 12,
 };
 
 enum {
     FAIL_NO_CLASS,
     FAIL_FAR,
+    FAIL_FORBIDDEN,
     FAIL_NO_CONTROLLER,
     FAIL_NO_CREATION,
     FAIL_NO_RESTORE,
@@ -564,7 +566,7 @@ enum {
     FIND_PLACE,
 };
 
-#define BARRED (POPULATED | NO_CLASS | FAR)
+#define BARRED (POPULATED | NO_CLASS | FAR | FORBIDDEN)
 #define UNABLE (NO_CONTROLLER | NO_CREATION | NO_RESTORE | NO_CLONE | NO_CHANGE)
 
 /* Provision() of external-provisioner's controller.go, up to the first request. Columns: all of
@@ -573,6 +575,7 @@ static const Rule check_table[] = {
     {"PROV-20.3", POPULATED,     0,                                                 LEAVE_TO_POPULATOR},
     {"PROV-20.1", NO_CLASS,      POPULATED,                                         FAIL_NO_CLASS     },
     {"PROV-20.2", FAR,           POPULATED | NO_CLASS,                              FAIL_FAR          },
+    {"SRC-6",     FORBIDDEN,     POPULATED | NO_CLASS | FAR,                        FAIL_FORBIDDEN    },
     {"PROV-20.4", NO_CONTROLLER, BARRED,                                            FAIL_NO_CONTROLLER},
     {"PROV-20.4", NO_CREATION,   BARRED | NO_CONTROLLER,                            FAIL_NO_CREATION  },
     {"PROV-20.4", NO_RESTORE,    BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_RESTORE   },
@@ -590,9 +593,9 @@ const RuleTable provisioner_check_rules =
     RULE_TABLE("claims to provision", CHECK_FACTS_END, check_table, RULE_BOUNDS(check_bounds));
 
 static gboolean
-is_for_populator(const DataSource *source)
+is_for_populator(const ExternalProvisioner *self, const DataSource *source)
 {
-    if (source->kind == NULL || is_set(source->namespace) ||
+    if (source->kind == NULL || (is_set(source->namespace) && self->grants == NULL) ||
         (strcmp(source->kind, "PersistentVolumeClaim") == 0 && !is_set(source->api_group)))
         return FALSE;
     return strcmp(source->kind, "VolumeSnapshot") != 0 ||
@@ -605,11 +608,13 @@ check_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo
     const DataSource *source = &claim->data_source;
     CsiPluginCapabilities plugin = sidecar_plugin_capabilities(self->sidecar);
     CsiControllerCapabilities controller = sidecar_controller_capabilities(self->sidecar);
+    gboolean is_granted = self->grants == NULL || source_is_granted(self, claim);
     uint32_t facts = 0;
 
-    facts |= is_for_populator(source) ? POPULATED : 0;
+    facts |= is_granted && is_for_populator(self, source) ? POPULATED : 0;
     facts |= class == NULL ? NO_CLASS : 0;
-    facts |= source->kind != NULL && is_set(source->namespace) ? FAR : 0;
+    facts |= source->kind != NULL && is_set(source->namespace) && self->grants == NULL ? FAR : 0;
+    facts |= is_granted ? 0 : FORBIDDEN;
     facts |= plugin & CSI_PLUGIN_CONTROLLER_SERVICE ? 0 : NO_CONTROLLER;
     facts |= controller & CSI_CONTROLLER_CREATE_DELETE_VOLUME ? 0 : NO_CREATION;
     if (g_strcmp0(source->kind, "VolumeSnapshot") == 0)
@@ -632,8 +637,8 @@ plan_provision(const ExternalProvisioner *self,
 {
     static const char *const errors[] = {
         [FAIL_NO_CLASS] = "storage class was nil",
-        [FAIL_FAR] = "cross namespace data sources need the feature gate "
-                     "CrossNamespaceVolumeDataSource",
+        [FAIL_FAR] = "dataSourceRef namespace specified but the CrossNamespaceVolumeDataSource "
+                     "feature is disabled",
         [FAIL_NO_CONTROLLER] = "CSI driver does not support dynamic provisioning: plugin "
                                "CONTROLLER_SERVICE capability is not reported",
         [FAIL_NO_CREATION] = "CSI driver does not support dynamic provisioning: controller "
@@ -660,6 +665,13 @@ plan_provision(const ExternalProvisioner *self,
         return;
     case FIND_PLACE:
         plan_placed(self, plan, claim, class);
+        return;
+    case FAIL_FORBIDDEN:
+        provision_failed(self, plan, claim, PROVISION_FINISHED,
+                         plan_internf(plan,
+                                      "accessing %s/%s of %s dataSource from %s isn't allowed",
+                                      claim->data_source.namespace, claim->data_source.name,
+                                      claim->data_source.kind, claim->meta.key->text));
         return;
     case FAIL_FS_TYPES:
         provision_failed(self, plan, claim, PROVISION_FINISHED, class->fs_type_error);

@@ -65,6 +65,7 @@ typedef struct {
     GHashTable *owner_tries; /* ObjectKey of the volume -> OwnerTries */
     SimTicker *resync;       /* ... */
     InformerIndex *attachments_by_volume;
+    Informer *grants; /* ReferenceGrants; NULL: sources of other namespaces are off (SRC-5) */
 
     Workers *claim_workers, *volume_workers, *unsaved_workers;
     Workers *clone_workers;     /* NULL: the driver does not clone */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/reference-grant.h"
 #include "models/api/snapshot.h"
 
 /* Where the data of a new volume comes from: another claim's volume, or a snapshot. Errors here
@@ -39,16 +40,41 @@ source_found(Plan *plan, CsiSourceKind kind, const char *id)
 
 static const char not_valid[] = "claim in dataSource not bound or invalid";
 
+static const char *
+source_namespace(const Claim *claim)
+{
+    return is_set(claim->data_source.namespace) ? claim->data_source.namespace
+                                                : claim->meta.key->namespace;
+}
+
+/* SRC-6: IsGranted() of external-provisioner's util.go. */
+gboolean
+source_is_granted(const ExternalProvisioner *self, const Claim *claim)
+{
+    const char *namespace = source_namespace(claim);
+    InformerIter iter;
+    const Object *grant;
+
+    if (claim->data_source.kind == NULL || namespace == claim->meta.key->namespace)
+        return TRUE;
+    informer_iter_init(&iter, self->grants);
+    while ((grant = informer_iter_next(&iter)) != NULL)
+        if (grant->key->namespace == namespace &&
+            reference_grant_admits((const ReferenceGrant *)grant, claim))
+            return TRUE;
+    return FALSE;
+}
+
 static ObjectKey *
 source_key(Objects *objects, const Claim *claim, ObjectKind kind)
 {
-    return objects_key(objects, kind, claim->meta.key->namespace, source_name(claim));
+    return objects_key(objects, kind, source_namespace(claim), source_name(claim));
 }
 
 static const Claim *
 source_claim(const ExternalProvisioner *self, const Claim *claim)
 {
-    return CLAIM_CONST(informer_find(self->claims, claim->meta.key->namespace, source_name(claim)));
+    return CLAIM_CONST(informer_find(self->claims, source_namespace(claim), source_name(claim)));
 }
 
 static void
@@ -180,7 +206,7 @@ decide_clone(const void *data, Plan *plan)
                       plan_internf(plan,
                                    "error getting PVC %s (namespace \"%s\") from api server: "
                                    "persistentvolumeclaim \"%s\" not found",
-                                   source_name(claim), claim->meta.key->namespace,
+                                   source_name(claim), source_namespace(claim),
                                    source_name(claim)));
         return;
     case FAIL_NOT_BOUND: /* the text ends with a Go struct: of a claim that never was bound */

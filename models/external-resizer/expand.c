@@ -110,7 +110,7 @@ plan_finish(const ExternalResizer *self, Plan *plan, gboolean to_node)
     if (plan_has_failed(plan)) {
         end_failed(self, plan, claim,
                    plan_internf(plan, "updating capacity of PV \"%s\" by resizer \"%s\" failed: %s",
-                                object_name(&volume->meta), self->base.driver_name,
+                                claim_volume_name(claim), self->base.driver_name,
                                 plan_last_message(plan)));
         return;
     }
@@ -235,11 +235,13 @@ plan_refused(const ExternalResizer *self, Plan *plan, CsiCode code, const char *
 
 /* ---- The call: RSZ-33 ---- */
 
-/* With recovery the status has the size; this plan has just written it. */
+/* With recovery the status has the size; this plan has just written it. An API server without
+ * RecoverVolumeExpansionFailure drops it. */
 static int64_t
 wanted_bytes(const ExternalResizer *self, const Claim *claim)
 {
-    return self->recovers ? claim->allocated_bytes : claim->request_bytes;
+    return self->recovers && claim->allocated_bytes != 0 ? claim->allocated_bytes
+                                                         : claim->request_bytes;
 }
 
 static void
@@ -354,14 +356,14 @@ static void
 decide_marked(const void *data, Plan *plan)
 {
     const ExternalResizer *self = data;
-    const Claim *claim = claim_in_hand(self, plan);
-    const SecretReference *secret = secret_of(volume_in_hand(self, plan));
 
-    if (plan_has_failed(plan)) {
-        plan_fail(plan, "marking pvc \"%s\" as resizing failed: %s", claim->meta.key->text,
+    if (plan_has_failed(plan)) { /* the claim may be gone */
+        plan_fail(plan, "marking pvc \"%s\" as resizing failed: %s", plan_key(plan)->text,
                   plan_last_message(plan));
         return;
     }
+    const Claim *claim = claim_in_hand(self, plan);
+    const SecretReference *secret = secret_of(volume_in_hand(self, plan));
     plan_change_result(plan, CHANGE_CLAIM_WRITTEN, plan_last_step(plan));
     if (resizer_is_in_use(self, claim)) {
         const char *text = plan_internf(plan,

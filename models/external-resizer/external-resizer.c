@@ -232,14 +232,6 @@ class_of_claim_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Start and end ---- */
 
-static gboolean
-expands_on_nodes(const ExternalResizer *self)
-{
-    CsiNodeCapabilities node = sidecar_node_capabilities(self->sidecar);
-
-    return (node & CSI_NODE_EXPAND_VOLUME_CAPABILITY) != 0;
-}
-
 /* RSZ-69. */
 static void
 find_uncertain_claims(ExternalResizer *self)
@@ -293,10 +285,8 @@ start_working(void *data)
         .done = sync_done,
     };
 
-    self->asks_controller = (sidecar_controller_capabilities(self->sidecar) &
-                             CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) != 0;
-    if ((sidecar_plugin_capabilities(self->sidecar) & CSI_PLUGIN_CONTROLLER_SERVICE) == 0 ||
-        (!self->asks_controller && !expands_on_nodes(self)))
+    self->asks_controller = sidecar_offers(self->sidecar, CSI_USE_EXPAND);
+    if (!sidecar_offers(self->sidecar, CSI_USE_MODIFY)) /* RSZ-20: the condition of all its calls */
         return;
     self->sweeps_from = sim_now(self->base.sim);
     self->workers = workers_new(&self->base, &workers);
@@ -375,7 +365,7 @@ const ModelClass external_resizer_class = {
     .size = sizeof(ExternalResizer),
     .event_source = "external-resizer",
     .event_style = EVENTS_CORE,
-    .event_source_names_driver = TRUE,
+    .before_driver = ' ',
     .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&resizer_expand_rules, &resizer_size_rules, &resizer_modify_rules),
     .init = external_resizer_init,

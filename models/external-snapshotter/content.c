@@ -14,8 +14,8 @@ decide_secret(const void *data, Plan *plan)
 
     plan_use_client(plan, NULL);
     if (plan_has_failed(plan))
-        sync->secret_error = plan_internf(
-            plan, "cannot get credentials for snapshot content \"%s\"", plan_key(plan)->name);
+        sync->secret_error = plan_internf(plan, "cannot get credentials for %s content \"%s\"",
+                                          plan_kinds(plan)->noun, plan_key(plan)->name);
     else
         sync->has_secrets = SECRET(plan_object(plan, plan_last_step(plan)))->n_keys > 0;
     sync->with_secret(data, plan);
@@ -26,8 +26,9 @@ snapshotter_with_secret(const ExternalSnapshotter *self, Plan *plan, PlanDecide 
 {
     SnapshotterSync *sync = plan_notes(plan);
     const Object *content = &sync->content->meta;
-    const char *name = object_annotation(content, ANNOTATION_SNAPSHOT_SECRET_NAME);
-    const char *namespace = object_annotation(content, ANNOTATION_SNAPSHOT_SECRET_NAMESPACE);
+    const SnapshotKinds *kinds = plan_kinds(plan);
+    const char *name = object_annotation(content, kinds->secret_name);
+    const char *namespace = object_annotation(content, kinds->secret_namespace);
 
     if (name == NULL || namespace == NULL) {
         then(self, plan);
@@ -36,9 +37,9 @@ snapshotter_with_secret(const ExternalSnapshotter *self, Plan *plan, PlanDecide 
     plan_because(plan, "SNAP-70");
     if (name[0] == '\0' || namespace[0] == '\0') {
         sync->secret_error = plan_internf(plan,
-                                          "cannot retrieve secrets for snapshot content \"%s\", "
+                                          "cannot retrieve secrets for %s content \"%s\", "
                                           "err: secret name or namespace not specified",
-                                          plan_key(plan)->name);
+                                          kinds->noun, plan_key(plan)->name);
         then(self, plan);
         return;
     }
@@ -101,10 +102,10 @@ const RuleTable snapshotter_content_rules =
 static gboolean
 is_ours(const ExternalSnapshotter *self, const SnapshotContent *content)
 {
-    const SnapshotClass *class =
-        SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, content->class_name));
+    const SnapshotClass *class = SNAPSHOT_CLASS_CONST(informer_find(
+        snapshotter_side(self, object_kind(&content->meta))->classes, NULL, content->class_name));
 
-    return (content->volume_handle != NULL || content->given_handle != NULL) &&
+    return (snapshot_content_is_dynamic(content) || snapshot_content_is_given(content)) &&
            content->driver == self->base.driver_name &&
            (class == NULL || class->driver == self->base.driver_name);
 }
@@ -116,20 +117,23 @@ content_facts(const ExternalSnapshotter *self, const SnapshotContent *content)
 
     if (content == NULL)
         return 0;
+    const SnapshotterSide *side = snapshotter_side(self, object_kind(&content->meta));
+    const SnapshotKinds *kinds = snapshot_kinds_of(object_kind(&content->meta));
     facts |= is_ours(self, content) ? OURS : 0;
-    facts |= object_store_is_newer(self->store, &content->meta) ? STALE : 0;
+    facts |= object_store_is_newer(side->store, &content->meta) ? STALE : 0;
     facts |= snapshotter_should_delete(content) ? DOOMED : 0;
     if (content->handle != NULL && content->group_handle == NULL &&
         g_strcmp0(content->deletion_policy, "Delete") == 0)
         facts |= AT_DRIVER;
-    facts |= object_has_finalizer(&content->meta, FINALIZER_SNAPSHOT_CONTENT) ? HELD : 0;
+    facts |= object_has_finalizer(&content->meta, kinds->content_finalizer) ? HELD : 0;
     if (object_annotation(&content->meta, ANNOTATION_SNAPSHOT_GROUP_HANDLE) != NULL)
         facts |= MEMBER;
-    else if (content->volume_handle != NULL && !snapshot_content_has_status(content))
+    else if (snapshot_content_is_dynamic(content) && !snapshot_content_has_status(content))
         facts |= NEW;
     facts |= content->readiness == SNAPSHOT_READY ? READY : 0;
     facts |= snapshotter_is_creating(content) ? ANNOTATED : 0;
-    if (content->given_handle != NULL || (content->group_handle != NULL && content->handle != NULL))
+    if (snapshot_content_is_given(content) ||
+        (content->group_handle != NULL && content->handle != NULL))
         facts |= GIVEN;
     return facts;
 }
@@ -164,7 +168,12 @@ snapshotter_sync(const void *data, Plan *plan)
 {
     const ExternalSnapshotter *self = data;
     const SnapshotContent *content =
-        SNAPSHOT_CONTENT_CONST(informer_get(self->contents, plan_key(plan)));
+        SNAPSHOT_CONTENT_CONST(informer_get(plan_side(self, plan)->contents, plan_key(plan)));
+
+    if (content != NULL && !snapshotter_sees(self, content)) {
+        plan_because(plan, "SNAP-71.2");
+        content = NULL;
+    }
     uint32_t facts = content_facts(self, content);
 
     plan_because(plan, "SNAP-40");

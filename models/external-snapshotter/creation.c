@@ -8,6 +8,9 @@ creation_error(Plan *plan, const char *error)
 {
     const SnapshotterSync *sync = plan_notes(plan);
 
+    if (plan_key(plan)->kind == KIND_GROUP_CONTENT)
+        return plan_internf(plan, "failed to take group snapshot of the volumes %s: %s",
+                            group_volumes_text(plan, sync->content), plan_quote(plan, error));
     return plan_internf(plan, "failed to take snapshot of the volume %s: %s",
                         sync->content->volume_handle, plan_quote(plan, error));
 }
@@ -24,8 +27,9 @@ decide_refused(const void *data, Plan *plan)
             plan,
             plan_internf(
                 plan,
-                "failed to remove VolumeSnapshotBeingCreated annotation from the content %s: %s",
-                plan_key(plan)->name,
+                "failed to remove Volume%sSnapshotBeingCreated annotation from the %scontent %s: "
+                "%s",
+                plan_kinds(plan)->prefix, snapshotter_noun(plan), plan_key(plan)->name,
                 snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan))));
         return;
     }
@@ -59,6 +63,11 @@ decide_taken(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "SNAP-44");
+    if (plan_key(plan)->kind == KIND_GROUP_CONTENT) {
+        const SnapshotAnswer answer = group_answer(data, plan, response);
+        snapshotter_take_answer(plan, &answer);
+        return;
+    }
     snapshotter_take_answer(plan, &(SnapshotAnswer){
                                       .handle = response->snapshot_id,
                                       .is_ready = response->ready_to_use,
@@ -69,14 +78,16 @@ decide_taken(const void *data, Plan *plan)
 
 /* The class's parameters without those for the sidecar. Returns: (owned): NULL: none, or @error */
 static StringMap *
-driver_parameters(const ExternalSnapshotter *self, const SnapshotContent *content, char **error)
+driver_parameters(const ExternalSnapshotter *self, Plan *plan, char **error)
 {
-    const SnapshotClass *class =
-        SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, content->class_name));
+    const SnapshotContent *content = snapshotter_content(plan);
+    gboolean is_group = plan_key(plan)->kind == KIND_GROUP_CONTENT;
+    const SnapshotClass *class = SNAPSHOT_CLASS_CONST(
+        informer_find(plan_side(self, plan)->classes, NULL, content->class_name));
     const StringPair metadata[] = {
-        {"csi.storage.k8s.io/volumesnapshot/name",        content->snapshot.name     },
-        {"csi.storage.k8s.io/volumesnapshot/namespace",   content->snapshot.namespace},
-        {"csi.storage.k8s.io/volumesnapshotcontent/name", object_name(&content->meta)},
+        {"/name",        content->snapshot.name     },
+        {"/namespace",   content->snapshot.namespace},
+        {"content/name", object_name(&content->meta)},
     };
     StringMap *map = snapshot_driver_parameters(class == NULL ? NULL : class->parameters, error);
 
@@ -84,7 +95,10 @@ driver_parameters(const ExternalSnapshotter *self, const SnapshotContent *conten
          *error == NULL && self->options->extra_create_metadata && i < G_N_ELEMENTS(metadata);
          i++) {
         g_autoptr(StringMap) before = map;
-        map = string_map_with(before, strings_intern(self->base.strings, metadata[i].key),
+        map = string_map_with(before,
+                              strings_internf(self->base.strings, "csi.storage.k8s.io/%s%s",
+                                              is_group ? "volumegroupsnapshot" : "volumesnapshot",
+                                              metadata[i].key),
                               metadata[i].value);
     }
     return map;
@@ -94,6 +108,21 @@ static void
 unref_map(void *map)
 {
     string_map_unref(map);
+}
+
+/* The snapshot's uid in the driver's name for it: whole, or so many of its letters. */
+static const char *
+name_part(const ExternalSnapshotter *self, ObjectUid uid, char *buffer)
+{
+    int32_t length = self->options->snapshot_name_uuid_length, n = 0;
+
+    object_uid_format(uid, buffer);
+    for (const char *from = buffer; length >= 0 && n < length && *from != '\0'; from++)
+        if (*from != '-')
+            buffer[n++] = *from;
+    if (length >= 0)
+        buffer[n] = '\0';
+    return buffer;
 }
 
 static void
@@ -109,12 +138,19 @@ decide_take(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "SNAP-44");
+    if (plan_key(plan)->kind == KIND_GROUP_CONTENT) {
+        const CsiRequest request = group_creation_request(self, plan);
+        plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+        plan_then(plan, decide_taken);
+        return;
+    }
     plan_call(plan, self->base.driver,
               &(CsiRequest){
                   .method = CSI_CREATE_SNAPSHOT,
+                  .served_by = self->base.node_name,
                   .deadline = sync->deadline,
                   .name = plan_internf(plan, "%s-%s", self->options->snapshot_name_prefix,
-                                       object_uid_format(sync->content->snapshot.uid, uid)),
+                                       name_part(self, sync->content->snapshot.uid, uid)),
                   .volume_id = sync->content->volume_handle,
                   .parameters = sync->parameters,
                   .has_secrets = sync->has_secrets,
@@ -129,7 +165,7 @@ plan_take(const ExternalSnapshotter *self, Plan *plan)
 {
     SnapshotterSync *sync = plan_notes(plan);
     g_autofree char *error = NULL;
-    StringMap *parameters = driver_parameters(self, sync->content, &error);
+    StringMap *parameters = driver_parameters(self, plan, &error);
 
     sync->parameters = parameters;
     plan_own(plan, parameters, unref_map);
@@ -143,16 +179,19 @@ plan_take(const ExternalSnapshotter *self, Plan *plan)
     plan_because(plan, "SNAP-44");
     if (!object_uid_is_set(sync->content->snapshot.uid)) { /* not final: no call was made */
         snapshotter_fail(
-            plan,
-            creation_error(plan, plan_internf(plan,
-                                              "cannot create snapshot. Snapshot content %s not "
-                                              "bound to a snapshot",
-                                              plan_key(plan)->name)));
+            plan, creation_error(
+                      plan, plan_internf(plan, "cannot create %s. %s content %s not bound to a %s",
+                                         plan_kinds(plan)->noun,
+                                         *plan_kinds(plan)->prefix == '\0' ? "Snapshot"
+                                                                           : "Group snapshot",
+                                         plan_key(plan)->name, plan_kinds(plan)->noun)));
         return;
     }
     sync->deadline = plan_now(plan) + self->options->common.timeout;
     plan_call(plan, self->base.driver,
-              &(CsiRequest){.method = CSI_GET_PLUGIN_INFO, .deadline = sync->deadline},
+              &(CsiRequest){.method = CSI_GET_PLUGIN_INFO,
+                            .served_by = self->base.node_name,
+                            .deadline = sync->deadline},
               PLAN_DECIDE);
     plan_then(plan, decide_take);
 }
@@ -164,8 +203,9 @@ decide_annotated(const void *data, Plan *plan)
         snapshotter_fail(
             plan,
             plan_internf(
-                plan, "failed to add VolumeSnapshotBeingCreated annotation on the content %s: %s",
-                plan_key(plan)->name,
+                plan,
+                "failed to add Volume%sSnapshotBeingCreated annotation on the %scontent %s: %s",
+                plan_kinds(plan)->prefix, snapshotter_noun(plan), plan_key(plan)->name,
                 plan_quote(plan, snapshot_update_error(plan, plan_key(plan)->name,
                                                        plan_last_message(plan)))));
         return;
@@ -178,9 +218,9 @@ static void
 plan_input_error(Plan *plan, const char *error)
 {
     snapshotter_fail(
-        plan,
-        plan_internf(plan, "failed to get input parameters to create snapshot for content %s: %s",
-                     plan_key(plan)->name, plan_quote(plan, error)));
+        plan, plan_internf(plan, "failed to get input parameters to create %s for %scontent %s: %s",
+                           plan_kinds(plan)->noun, snapshotter_noun(plan), plan_key(plan)->name,
+                           plan_quote(plan, error)));
 }
 
 /* The class is known, and the Secret was read. */
@@ -213,7 +253,7 @@ snapshotter_create(const ExternalSnapshotter *self, Plan *plan)
     plan_use_client(plan, NULL);
     if (class_name == NULL)
         plan_input_error(plan, snapshot_no_class_error(plan, object_name(&content->meta)));
-    else if (informer_find(self->classes, NULL, class_name) == NULL)
+    else if (informer_find(plan_side(self, plan)->classes, NULL, class_name) == NULL)
         plan_input_error(plan, snapshot_class_error(plan, class_name));
     else
         snapshotter_with_secret(self, plan, decide_with_secret);

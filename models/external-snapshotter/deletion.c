@@ -18,7 +18,7 @@ void
 snapshotter_let_go(Plan *plan)
 {
     plan_because(plan, "SNAP-42.2");
-    plan_patch(plan, plan_key(plan), edit_remove_finalizer, FINALIZER_SNAPSHOT_CONTENT,
+    plan_patch(plan, plan_key(plan), edit_remove_finalizer, plan_kinds(plan)->content_finalizer,
                PLAN_DECIDE);
     plan_then(plan, decide_finalizer_removed);
 }
@@ -28,7 +28,8 @@ plan_deletion_failed(Plan *plan, const char *event, const char *error)
 {
     const SnapshotterSync *sync = plan_notes(plan);
 
-    plan_event(plan, &sync->content->meta, "Warning", "SnapshotDeleteError", "%s", event);
+    plan_event(plan, &sync->content->meta, "Warning",
+               plan_internf(plan, "%sSnapshotDeleteError", plan_kinds(plan)->prefix), "%s", event);
     plan_fail(plan, "%s", error);
 }
 
@@ -64,10 +65,11 @@ decide_cleared(const void *data, Plan *plan)
         return;
     }
     snapshotter_keep_result(plan);
-    if (!object_has_finalizer(&snapshotter_content(plan)->meta, FINALIZER_SNAPSHOT_CONTENT))
+    if (!object_has_finalizer(&snapshotter_content(plan)->meta,
+                              plan_kinds(plan)->content_finalizer))
         return;
     plan_because(plan, "SNAP-42.2");
-    plan_patch(plan, plan_key(plan), edit_remove_finalizer, FINALIZER_SNAPSHOT_CONTENT,
+    plan_patch(plan, plan_key(plan), edit_remove_finalizer, plan_kinds(plan)->content_finalizer,
                PLAN_DECIDE);
     plan_then(plan, decide_let_go);
 }
@@ -79,8 +81,9 @@ decide_clear(const void *data, Plan *plan)
     plan_because(plan, "SNAP-47");
     if (plan_has_failed(plan)) {
         plan_deletion_failed(plan, "Failed to clear content status",
-                             plan_internf(plan, "error get snapshot content %s from api server: %s",
-                                          plan_key(plan)->name, plan_last_message(plan)));
+                             plan_internf(plan, "error get %s content %s from api server: %s",
+                                          plan_kinds(plan)->noun, plan_key(plan)->name,
+                                          plan_last_message(plan)));
         return;
     }
     plan_update_result_status(plan, plan_last_step(plan), clear_status, NULL, PLAN_DECIDE);
@@ -96,12 +99,18 @@ decide_deleted(const void *data, Plan *plan)
     plan_because(plan, "SNAP-47");
     if (response->code != CSI_OK) {
         const char *error = csi_response_error(response, self->base.strings);
-        plan_deletion_failed(plan, "Failed to delete snapshot",
-                             plan_internf(plan,
-                                          "failed to delete snapshot \"%s\", err: failed to "
-                                          "delete snapshot content %s: %s",
-                                          plan_key(plan)->name, plan_key(plan)->name,
-                                          plan_quote(plan, error)));
+        if (plan_key(plan)->kind == KIND_GROUP_CONTENT)
+            plan_deletion_failed(plan, "Failed to delete group snapshot",
+                                 plan_internf(plan,
+                                              "failed to delete group snapshot \"%s\", err: %s",
+                                              plan_key(plan)->name, error));
+        else
+            plan_deletion_failed(plan, "Failed to delete snapshot",
+                                 plan_internf(plan,
+                                              "failed to delete snapshot \"%s\", err: failed to "
+                                              "delete snapshot content %s: %s",
+                                              plan_key(plan)->name, plan_key(plan)->name,
+                                              plan_quote(plan, error)));
         return;
     }
     plan_get(plan, plan_key(plan), PLAN_DECIDE);
@@ -119,14 +128,22 @@ decide_with_secret(const void *data, Plan *plan)
     if (sync->secret_error != NULL) {
         plan_deletion_failed(plan, "Failed to get snapshot credentials",
                              plan_internf(plan,
-                                          "failed to get input parameters to delete snapshot for "
-                                          "content %s: %s",
+                                          "failed to get input parameters to delete %s for "
+                                          "%scontent %s: %s",
+                                          plan_kinds(plan)->noun, snapshotter_noun(plan),
                                           plan_key(plan)->name,
                                           plan_quote(plan, sync->secret_error)));
         return;
     }
+    if (plan_key(plan)->kind == KIND_GROUP_CONTENT) {
+        const CsiRequest request = group_deletion_request(self, plan);
+        plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+        plan_then(plan, decide_deleted);
+        return;
+    }
     plan_call(plan, self->base.driver,
               &(CsiRequest){.method = CSI_DELETE_SNAPSHOT,
+                            .served_by = self->base.node_name,
                             .timeout_ns = self->options->common.timeout,
                             .snapshot_id = sync->content->handle,
                             .has_secrets = sync->has_secrets},

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "snapshotter.h"
 
+const SnapshotterSide *
+snapshotter_side(const ExternalSnapshotter *self, ObjectKind kind)
+{
+    return kind == KIND_GROUP_CONTENT ? &self->group : &self->single;
+}
+
 gboolean
 snapshotter_should_delete(const SnapshotContent *content)
 {
     const Object *meta = &content->meta;
+    const SnapshotKinds *kinds = snapshot_kinds_of(object_kind(meta));
 
     if (!object_is_deleted(meta))
         return FALSE;
     if (content->given_handle != NULL && !object_uid_is_set(content->snapshot.uid))
         return TRUE;
-    return object_annotation(meta, ANNOTATION_SNAPSHOT_BEING_CREATED) == NULL &&
-           object_annotation(meta, ANNOTATION_SNAPSHOT_BEING_DELETED) != NULL;
+    return object_annotation(meta, kinds->being_created) == NULL &&
+           object_annotation(meta, kinds->being_deleted) != NULL;
 }
 
 gboolean
@@ -42,14 +49,39 @@ snapshotter_queues_change(const SnapshotContent *before, const SnapshotContent *
            !annotations_equal(&before->meta, &after->meta);
 }
 
+/* On a node, the label selector of its list and watch: a content whose label changes comes and
+ * goes. */
+gboolean
+snapshotter_sees(const ExternalSnapshotter *self, const SnapshotContent *content)
+{
+    return self->base.node_name == NULL ||
+           g_strcmp0(object_label(&content->meta, LABEL_SNAPSHOT_MANAGED_BY),
+                     self->base.node_name) == 0;
+}
+
 static void
 content_changed(void *data, const Object *before, const Object *after)
 {
     ExternalSnapshotter *self = data;
 
+    if (before != NULL && !snapshotter_sees(self, SNAPSHOT_CONTENT_CONST(before)))
+        before = NULL;
+    if (after != NULL && !snapshotter_sees(self, SNAPSHOT_CONTENT_CONST(after)))
+        after = NULL;
+    if (before == NULL && after == NULL)
+        return;
     if (before == NULL || after == NULL ||
         snapshotter_queues_change(SNAPSHOT_CONTENT_CONST(before), SNAPSHOT_CONTENT_CONST(after)))
-        workers_add(self->workers, (after != NULL ? after : before)->key);
+        workers_add(self->single.workers, (after != NULL ? after : before)->key);
+}
+
+/* SNAP-89 */
+static void
+group_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalSnapshotter *self = data;
+
+    workers_add(self->group.workers, (after != NULL ? after : before)->key);
 }
 
 static void
@@ -60,10 +92,11 @@ apply_change(void *data, const PlanChange *change)
     switch ((Change)change->what) {
     case CHANGE_STORE:
         if (change->object != NULL) /* else the write failed */
-            object_store_update(self->store, change->object);
+            object_store_update(snapshotter_side(self, object_kind(change->object))->store,
+                                change->object);
         return;
     case CHANGE_FORGET:
-        object_store_remove(self->store, change->key);
+        object_store_remove(snapshotter_side(self, change->key->kind)->store, change->key);
         return;
     }
     g_assert_not_reached();
@@ -71,32 +104,49 @@ apply_change(void *data, const PlanChange *change)
 
 /* ---- Start and end ---- */
 
+static void
+make_side(ExternalSnapshotter *self, ObjectKind kind, const char *queue)
+{
+    const ExternalSnapshotterOptions *options = self->options;
+    const SnapshotKinds *kinds = snapshot_kinds_of(kind);
+    gboolean is_group = kind == KIND_GROUP_CONTENT;
+    SnapshotterSide *side = is_group ? &self->group : &self->single;
+    InformerIter iter;
+    const Object *content;
+
+    side->workers = workers_new(&self->base, &(WorkersOptions){
+                                                 .name = queue,
+                                                 .n_workers = (unsigned)options->common.n_workers,
+                                                 .limit = sidecar_rate_limit(&options->common),
+                                                 .retry = TRUE,
+                                                 .sync = snapshotter_sync,
+                                             });
+    side->classes = process_informer(self->base.process, kinds->class, NULL);
+    side->contents = process_informer(self->base.process, kinds->content, NULL);
+    informer_iter_init(&iter, side->contents);
+    while ((content = informer_iter_next(&iter)) != NULL)
+        object_store_update(side->store, content);
+    informer_add_handler(side->contents, is_group ? group_changed : content_changed, self);
+}
+
+static gboolean
+handles_groups(const ExternalSnapshotter *self)
+{
+    return sidecar_feature_gate(self->options->feature_gates, "CSIVolumeGroupSnapshot", FALSE);
+}
+
 /* The driver's capabilities are known. If it takes no snapshots, the real process ends and starts
  * again and again. */
 static void
 start_working(void *data)
 {
     ExternalSnapshotter *self = data;
-    const ExternalSnapshotterOptions *options = self->options;
-    InformerIter iter;
-    const Object *content;
 
-    if ((sidecar_controller_capabilities(self->sidecar) & CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT) ==
-        0)
+    if (!sidecar_offers(self->sidecar, CSI_USE_CREATE_SNAPSHOT))
         return;
-    self->workers = workers_new(&self->base, &(WorkersOptions){
-                                                 .name = "csi-snapshotter-content",
-                                                 .n_workers = (unsigned)options->common.n_workers,
-                                                 .limit = sidecar_rate_limit(&options->common),
-                                                 .retry = TRUE,
-                                                 .sync = snapshotter_sync,
-                                             });
-    self->classes = process_informer(self->base.process, KIND_SNAPSHOT_CLASS, NULL);
-    self->contents = process_informer(self->base.process, KIND_SNAPSHOT_CONTENT, NULL);
-    informer_iter_init(&iter, self->contents);
-    while ((content = informer_iter_next(&iter)) != NULL)
-        object_store_update(self->store, content);
-    informer_add_handler(self->contents, content_changed, self);
+    make_side(self, KIND_SNAPSHOT_CONTENT, "csi-snapshotter-content");
+    if (handles_groups(self)) /* SNAP-90: also for a driver without groups */
+        make_side(self, KIND_GROUP_CONTENT, "csi-snapshotter-groupsnapshotcontent");
 }
 
 static void
@@ -105,10 +155,12 @@ init(void *data)
     ExternalSnapshotter *self = data;
 
     self->options = self->base.options;
-    self->store = object_store_new();
+    self->single.store = object_store_new();
+    self->group.store = object_store_new();
     self->sidecar = sidecar_new(&(SidecarOptions){
         .component = &self->base,
         .n_sync_polls = 1,
+        .asks_groups = handles_groups(self),
         .ready = start_working,
     });
 }
@@ -119,7 +171,8 @@ clear(void *data)
     ExternalSnapshotter *self = data;
 
     sidecar_free(self->sidecar);
-    object_store_free(self->store);
+    object_store_free(self->single.store);
+    object_store_free(self->group.store);
 }
 
 #define AT(member) offsetof(ExternalSnapshotterOptions, member)
@@ -131,12 +184,20 @@ static const ProcessFlag flags[] = {
                   "Contents processed at once",
                   "1m",
                   "Deadline of a call of the driver"),
-    {"snapshot-name-prefix",  FLAG_STRING, AT(snapshot_name_prefix),  "snapshot",
-       "Prefix of the driver's name for a snapshot; the VolumeSnapshot's uid follows"   },
-    {"extra-create-metadata", FLAG_BOOL,   AT(extra_create_metadata), "false",
-       "Pass the names of snapshot and content to the driver (SNAP-44)"                 },
+    {"snapshot-name-prefix",      FLAG_STRING,     AT(snapshot_name_prefix),      "snapshot",
+       "Prefix of the driver's name for a snapshot; the VolumeSnapshot's uid follows"                    },
+    {"snapshot-name-uuid-length", FLAG_SIGNED_INT, AT(snapshot_name_uuid_length), "-1",
+       "Letters of the uid in that name, without its dashes; -1: the whole uid (SNAP-44)"                },
+    {"node-deployment",           FLAG_BOOL,       AT(node_deployment),           "false",
+       "Run one instance on each node with the driver's plugin (SNAP-71)"                                },
+    {"groupsnapshot-name-prefix", FLAG_STRING,     AT(group_name_prefix),         "groupsnapshot",
+       "Prefix of the driver's name for a group; the VolumeGroupSnapshot's uid follows"                  },
+    {"feature-gates",             FLAG_STRING,     AT(feature_gates),             "",
+       "CSIVolumeGroupSnapshot=true: group snapshots (SNAP-80)"                                          },
+    {"extra-create-metadata",     FLAG_BOOL,       AT(extra_create_metadata),     "false",
+       "Pass the names of snapshot and content to the driver (SNAP-44)"                                  },
     SIDECAR_ELECTION_FLAGS(ExternalSnapshotterOptions),
-    {NULL,                    FLAG_BOOL,   0,                         NULL,       NULL},
+    {NULL,                        FLAG_BOOL,       0,                             NULL,            NULL},
 };
 
 static const ProcessElection election = {
@@ -145,8 +206,16 @@ static const ProcessElection election = {
     .has_host_name = TRUE,
 };
 
+/* SNAP-71.2 */
+static gboolean
+runs_on_nodes(const void *options)
+{
+    return ((const ExternalSnapshotterOptions *)options)->node_deployment;
+}
+
 const ProcessClass external_snapshotter_process = {
     SIDECAR_PROCESS("external-snapshotter", ExternalSnapshotterOptions, flags, election),
+    .runs_on_nodes = runs_on_nodes,
     .startup = offsetof(Timing, sidecar_start), /* as the attacher's, TIM-91 */
 };
 
@@ -157,7 +226,7 @@ const ModelClass external_snapshotter_class = {
     .size = sizeof(ExternalSnapshotter),
     .event_source = "csi-snapshotter",
     .event_style = EVENTS_CORE,
-    .event_source_names_driver = TRUE,
+    .before_driver = ' ',
     .separate_event_client = TRUE,
     .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&snapshotter_content_rules),

@@ -3,13 +3,18 @@
 
 #include "models/volume/sidecar.h"
 
-/* The sidecar that takes snapshots: csi-snapshotter v8.2. One per driver. */
+/* The sidecar that takes snapshots: csi-snapshotter v8.2. One per driver, or one on
+ * each node (SNAP-71). */
 
 /* Its flags, under their own names. */
 typedef struct {
     SidecarFlags common;
     const char *snapshot_name_prefix;
+    int32_t snapshot_name_uuid_length;
     gboolean extra_create_metadata;
+    gboolean node_deployment;
+    const char *group_name_prefix;
+    const char *feature_gates;
     LeaderElectionOptions election;
 } ExternalSnapshotterOptions;
 

@@ -8,7 +8,8 @@
 static void
 plan_list_error(Plan *plan, const char *error)
 {
-    snapshotter_fail(plan, plan_internf(plan, "failed to list snapshot for content %s: %s",
+    snapshotter_fail(plan, plan_internf(plan, "failed to list %s for %scontent %s: %s",
+                                        plan_kinds(plan)->noun, snapshotter_noun(plan),
                                         plan_key(plan)->name, plan_quote(plan, error)));
 }
 
@@ -38,6 +39,14 @@ decide_listed(const void *data, Plan *plan)
         plan_list_error(plan, csi_response_error(response, self->base.strings));
         return;
     }
+    if (plan_key(plan)->kind == KIND_GROUP_CONTENT) {
+        SnapshotAnswer answer = group_answer(self, plan, response);
+        answer.is_listed = TRUE;
+        answer.pairs = NULL;
+        answer.handle = own_handle(sync->content);
+        snapshotter_take_answer(plan, &answer);
+        return;
+    }
     if (response->n_entries == 0) {
         plan_list_error(plan, plan_internf(plan, "can not find snapshot for snapshotID %s",
                                            listed_handle(sync->content)));
@@ -50,6 +59,7 @@ decide_listed(const void *data, Plan *plan)
                                       .is_listed = TRUE,
                                       .created_at = entry->creation_time,
                                       .bytes = entry->capacity_bytes,
+                                      .group_handle = entry->group_snapshot_id,
                                   });
 }
 
@@ -76,6 +86,7 @@ decide_list(const void *data, Plan *plan)
     }
     plan_call(plan, self->base.driver,
               &(CsiRequest){.method = CSI_LIST_SNAPSHOTS,
+                            .served_by = self->base.node_name,
                             .deadline = sync->deadline,
                             .snapshot_id = listed_handle(sync->content),
                             .has_secrets = sync->has_secrets},
@@ -90,8 +101,16 @@ plan_look(const ExternalSnapshotter *self, Plan *plan)
 
     plan_because(plan, "SNAP-46");
     sync->deadline = plan_now(plan) + self->options->common.timeout;
+    if (plan_key(plan)->kind == KIND_GROUP_CONTENT) {
+        const CsiRequest request = group_look_request(self, plan);
+        plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+        plan_then(plan, decide_listed);
+        return;
+    }
     plan_call(plan, self->base.driver,
-              &(CsiRequest){.method = CSI_CONTROLLER_GET_CAPABILITIES, .deadline = sync->deadline},
+              &(CsiRequest){.method = CSI_CONTROLLER_GET_CAPABILITIES,
+                            .served_by = self->base.node_name,
+                            .deadline = sync->deadline},
               PLAN_DECIDE);
     plan_then(plan, decide_list);
 }
@@ -103,11 +122,11 @@ decide_secret_read(const void *data, Plan *plan)
 
     plan_use_client(plan, NULL);
     if (plan_has_failed(plan)) {
-        snapshotter_fail(plan,
-                         plan_internf(plan,
-                                      "failed to get credentials for snapshot content %s: error "
-                                      "getting secret: %s",
-                                      plan_key(plan)->name, plan_last_message(plan)));
+        snapshotter_fail(plan, plan_internf(plan,
+                                            "failed to get credentials for %s content %s: error "
+                                            "getting secret: %s",
+                                            plan_kinds(plan)->noun, plan_key(plan)->name,
+                                            plan_last_message(plan)));
         return;
     }
     sync->has_secrets = SECRET(plan_object(plan, plan_last_step(plan)))->n_keys > 0;
@@ -120,14 +139,14 @@ plan_list_secret(const ExternalSnapshotter *self, Plan *plan, const SnapshotClas
 {
     SecretReference secret;
     g_autofree char *error =
-        snapshot_secret_resolve(self->base.strings, SNAPSHOT_SECRET_LIST, class->parameters,
+        snapshot_secret_resolve(self->base.strings, plan_kinds(plan)->get_secret, class->parameters,
                                 plan_key(plan)->name, NULL, &secret);
 
     plan_because(plan, "SNAP-70");
     if (error != NULL) {
-        snapshotter_fail(
-            plan, plan_internf(plan, "failed to get secret reference for snapshot content %s: %s",
-                               plan_key(plan)->name, error));
+        snapshotter_fail(plan,
+                         plan_internf(plan, "failed to get secret reference for %s content %s: %s",
+                                      plan_kinds(plan)->noun, plan_key(plan)->name, error));
         return;
     }
     if (secret.name == NULL) {
@@ -144,8 +163,8 @@ void
 snapshotter_look(const ExternalSnapshotter *self, Plan *plan)
 {
     const SnapshotContent *content = snapshotter_content(plan);
-    const SnapshotClass *class =
-        SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, content->class_name));
+    const SnapshotClass *class = SNAPSHOT_CLASS_CONST(
+        informer_find(plan_side(self, plan)->classes, NULL, content->class_name));
 
     plan_because(plan, "SNAP-46");
     if (class != NULL)
@@ -153,8 +172,8 @@ snapshotter_look(const ExternalSnapshotter *self, Plan *plan)
     else if (content->class_name == NULL)
         plan_look(self, plan);
     else
-        snapshotter_fail(
-            plan, plan_internf(plan, "failed to get snapshot class %s for snapshot content %s: %s",
-                               content->class_name, object_name(&content->meta),
-                               snapshot_class_error(plan, content->class_name)));
+        snapshotter_fail(plan, plan_internf(plan, "failed to get %s class %s for %s content %s: %s",
+                                            plan_kinds(plan)->noun, content->class_name,
+                                            plan_kinds(plan)->noun, object_name(&content->meta),
+                                            snapshot_class_error(plan, content->class_name)));
 }

@@ -11,14 +11,28 @@
 /* Within the sidecar: external-snapshotter.c holds its state and hears of changes. content.c syncs
  * VolumeSnapshotContents, with the help of creation.c, given.c, status.c and deletion.c. */
 
+/* Informers, copies and queue of single contents, and once more of groups. */
+typedef struct {
+    Informer *contents, *classes;
+    ObjectStore *store; /* of contents */
+    Workers *workers;
+} SnapshotterSide;
+
 typedef struct {
     Component base;
     const ExternalSnapshotterOptions *options; /* borrowed, of the process */
     Sidecar *sidecar;
-    Informer *contents, *classes;
-    ObjectStore *store; /* of contents */
-    Workers *workers;
+    SnapshotterSide single;
+    SnapshotterSide group; /* without the feature gate: all NULL */
 } ExternalSnapshotter;
+
+/* The side that has contents of this kind. */
+const SnapshotterSide *snapshotter_side(const ExternalSnapshotter *self, ObjectKind kind);
+static inline const SnapshotterSide *
+plan_side(const ExternalSnapshotter *self, const Plan *plan)
+{
+    return snapshotter_side(self, plan_key(plan)->kind);
+}
 
 /* Changes of private state: PlanChange.what. */
 typedef enum {
@@ -32,6 +46,8 @@ typedef struct {
     gboolean is_ready, is_listed; /* is_listed: the answer is about a snapshot that was there */
     SimTime created_at;           /* TIME_UNSET: unknown, so it was cut now */
     int64_t bytes;                /* 0: unknown */
+    const char *group_handle;     /* of the group that the snapshot belongs to; NULL: none */
+    StringList *pairs;            /* of a group: GroupContent.pairs; NULL: none */
 } SnapshotAnswer;
 
 /* The notes of a sync. It works with the version that it has written last, even if newer ones come
@@ -54,6 +70,13 @@ snapshotter_content(Plan *plan)
     return ((const SnapshotterSync *)plan_notes(plan))->content;
 }
 
+/* Before "content" in messages: "", "group snapshot ". */
+static inline const char *
+snapshotter_noun(const Plan *plan)
+{
+    return plan_key(plan)->kind == KIND_GROUP_CONTENT ? "group snapshot " : "";
+}
+
 /* ---- content.c ---- */
 
 extern const RuleTable snapshotter_content_rules; /* SNAP-40 to SNAP-46 */
@@ -62,6 +85,18 @@ void snapshotter_sync(const void *self, Plan *plan); /* a PlanDecide */
 /* SNAP-70: reads the Secret that the content names for the driver, if it names one, and goes on
  * with @then, which looks at the notes. */
 void snapshotter_with_secret(const ExternalSnapshotter *self, Plan *plan, PlanDecide then);
+
+/* ---- group.c ---- */
+
+/* SNAP-91: the calls for a group, in place of CreateSnapshot, DeleteSnapshot and ListSnapshots. */
+CsiRequest group_creation_request(const ExternalSnapshotter *self, Plan *plan);
+CsiRequest group_deletion_request(const ExternalSnapshotter *self, Plan *plan);
+CsiRequest group_look_request(const ExternalSnapshotter *self, Plan *plan);
+/* The answer about a group. */
+SnapshotAnswer
+group_answer(const ExternalSnapshotter *self, Plan *plan, const CsiResponse *response);
+/* "[volume-1 volume-2]", as Go prints a list. Interned */
+const char *group_volumes_text(Plan *plan, const SnapshotContent *content);
 
 /* ---- creation.c ---- */
 
@@ -94,6 +129,8 @@ void snapshotter_let_go(Plan *plan);
 
 /* ---- external-snapshotter.c ---- */
 
+/* SNAP-71.2: whether it is in this sidecar's lists and watches. */
+gboolean snapshotter_sees(const ExternalSnapshotter *self, const SnapshotContent *content);
 /* SNAP-41. */
 gboolean snapshotter_queues_change(const SnapshotContent *before, const SnapshotContent *after);
 /* SNAP-43. */

@@ -28,10 +28,11 @@ void
 snapshotter_fail(Plan *plan, const char *error)
 {
     const SnapshotterSync *sync = plan_notes(plan);
+    const SnapshotKinds *kinds = plan_kinds(plan);
     const char *message =
         sync->is_first
-            ? plan_internf(plan, "Failed to create snapshot: %s", error)
-            : plan_internf(plan, "Failed to check and update snapshot content: %s", error);
+            ? plan_internf(plan, "Failed to create %s: %s", kinds->noun, error)
+            : plan_internf(plan, "Failed to check and update %s content: %s", kinds->noun, error);
     VolumeError *edit = plan_new_arg(plan, VolumeError);
 
     plan_use_client(plan, NULL);
@@ -41,8 +42,9 @@ snapshotter_fail(Plan *plan, const char *error)
         int step = plan_patch_status(plan, plan_key(plan), set_error, edit, PLAN_GO_ON);
         plan_change_result(plan, CHANGE_STORE, step);
         plan_event(plan, &sync->content->meta, "Warning",
-                   sync->is_first ? "SnapshotCreationFailed"
-                                  : "SnapshotContentCheckandUpdateFailed",
+                   plan_internf(plan, "%s%s", kinds->prefix,
+                                sync->is_first ? "SnapshotCreationFailed"
+                                               : "SnapshotContentCheckandUpdateFailed"),
                    "%s", message);
     }
     plan_fail(plan, "%s", error);
@@ -53,14 +55,16 @@ snapshotter_fail(Plan *plan, const char *error)
 void
 snapshotter_annotate(Plan *plan, gboolean is_creating)
 {
-    plan_annotate(plan, plan_key(plan), ANNOTATION_SNAPSHOT_BEING_CREATED,
-                  is_creating ? "yes" : NULL, PLAN_DECIDE);
+    plan_annotate(plan, plan_key(plan), plan_kinds(plan)->being_created, is_creating ? "yes" : NULL,
+                  PLAN_DECIDE);
 }
 
 gboolean
 snapshotter_is_creating(const SnapshotContent *content)
 {
-    return object_annotation(&content->meta, ANNOTATION_SNAPSHOT_BEING_CREATED) != NULL;
+    const SnapshotKinds *kinds = snapshot_kinds_of(object_kind(&content->meta));
+
+    return object_annotation(&content->meta, kinds->being_created) != NULL;
 }
 
 /* ---- The status ---- */
@@ -70,6 +74,8 @@ typedef struct {
     uint32_t readiness;
     int64_t created_ns, restore_bytes;
     gboolean clears_error;
+    const char *group_handle;
+    StringList *pairs; /* NULL: as they are */
 } StatusEdit;
 
 static gboolean
@@ -82,8 +88,13 @@ set_status(Object *object, const void *data)
     content->readiness = edit->readiness;
     content->created_ns = edit->created_ns;
     content->restore_bytes = edit->restore_bytes;
+    content->group_handle = edit->group_handle;
     if (edit->clears_error)
-        content->error = (VolumeError){NULL, TIME_UNSET};
+        content->error = (VolumeError){.at = TIME_UNSET};
+    if (edit->pairs != NULL) {
+        string_list_unref(GROUP_CONTENT(object)->pairs);
+        GROUP_CONTENT(object)->pairs = string_list_ref(edit->pairs);
+    }
     return TRUE;
 }
 
@@ -104,8 +115,15 @@ status_from(const SnapshotAnswer *answer,
         .restore_bytes =
             now->restore_bytes >= 0 || answer->bytes <= 0 ? now->restore_bytes : answer->bytes,
         .clears_error = now->readiness != readiness && answer->is_ready,
+        .group_handle = now->group_handle != NULL ? now->group_handle : answer->group_handle,
     };
-    return edit->handle != now->handle || readiness != now->readiness ||
+    if (object_kind(&now->meta) == KIND_GROUP_CONTENT) { /* its times have whole seconds */
+        edit->created_ns -= edit->created_ns % SIM_SECOND;
+        if (GROUP_CONTENT_CONST(now)->pairs == NULL)
+            edit->pairs = answer->pairs;
+    }
+    return edit->pairs != NULL || edit->group_handle != now->group_handle ||
+           edit->handle != now->handle || readiness != now->readiness ||
            edit->created_ns != now->created_ns || edit->restore_bytes != now->restore_bytes;
 }
 
@@ -130,8 +148,8 @@ decide_unannotated(const void *data, Plan *plan)
             plan,
             plan_internf(
                 plan,
-                "failed to remove VolumeSnapshotBeingCreated annotation on the content %s: %s",
-                plan_key(plan)->name,
+                "failed to remove Volume%sSnapshotBeingCreated annotation on the %scontent %s: %s",
+                plan_kinds(plan)->prefix, snapshotter_noun(plan), plan_key(plan)->name,
                 plan_quote(plan, snapshot_update_error(plan, plan_key(plan)->name,
                                                        plan_last_message(plan)))));
         return;
@@ -160,12 +178,11 @@ plan_status_failed(Plan *plan, const char *error)
 {
     const SnapshotterSync *sync = plan_notes(plan);
 
-    snapshotter_fail(plan, sync->answer.is_listed
-                               ? error
-                               : plan_internf(plan,
-                                              "error updating status for volume snapshot content "
-                                              "%s: %s",
-                                              plan_key(plan)->name, error));
+    snapshotter_fail(plan,
+                     sync->answer.is_listed
+                         ? error
+                         : plan_internf(plan, "error updating status for volume %s content %s: %s",
+                                        plan_kinds(plan)->noun, plan_key(plan)->name, error));
 }
 
 static void
@@ -190,9 +207,9 @@ decide_status(const void *data, Plan *plan)
     (void)data;
     plan_because(plan, "SNAP-44");
     if (plan_has_failed(plan)) {
-        plan_status_failed(plan,
-                           plan_internf(plan, "error get snapshot content %s from api server: %s",
-                                        plan_key(plan)->name, plan_last_message(plan)));
+        plan_status_failed(plan, plan_internf(plan, "error get %s content %s from api server: %s",
+                                              plan_kinds(plan)->noun, plan_key(plan)->name,
+                                              plan_last_message(plan)));
         return;
     }
     const Object *now = plan_object(plan, plan_last_step(plan));
@@ -201,7 +218,10 @@ decide_status(const void *data, Plan *plan)
         plan_told(plan);
         return;
     }
-    plan_patch_status(plan, plan_key(plan), set_status, edit, PLAN_DECIDE);
+    if (plan_key(plan)->kind == KIND_GROUP_CONTENT)
+        plan_update_result_status(plan, plan_last_step(plan), set_status, edit, PLAN_DECIDE);
+    else
+        plan_patch_status(plan, plan_key(plan), set_status, edit, PLAN_DECIDE);
     plan_then(plan, decide_status_written);
 }
 

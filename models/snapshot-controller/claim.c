@@ -40,6 +40,16 @@ plan_read_volume(const SnapshotController *self, Plan *plan, const char **error)
     return TRUE;
 }
 
+gboolean
+volume_is_of_claim(const Volume *volume, const Claim *claim)
+{
+    const ClaimReference *reference = &volume->claim_ref;
+
+    return reference->claim == claim->meta.key &&
+           (!object_uid_is_set(reference->uid) ||
+            object_uid_equal(reference->uid, claim->meta.uid));
+}
+
 const Volume *
 volume_read(const SnapshotController *self, Plan *plan, const char **error)
 {
@@ -55,9 +65,7 @@ volume_read(const SnapshotController *self, Plan *plan, const char **error)
                               claim_volume_name(claim), plan_quote(plan, plan_last_message(plan)));
         return NULL;
     }
-    const ClaimReference *reference = &VOLUME_CONST(object)->claim_ref;
-    if (reference->claim != claim->meta.key ||
-        (object_uid_is_set(reference->uid) && !object_uid_equal(reference->uid, claim->meta.uid))) {
+    if (!volume_is_of_claim(VOLUME_CONST(object), claim)) {
         *error = "claim in dataSource not bound or invalid";
         return NULL;
     }

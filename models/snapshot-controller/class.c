@@ -6,7 +6,8 @@
 gboolean
 snapshot_class_is_default(const Object *class)
 {
-    return g_strcmp0(object_annotation(class, ANNOTATION_DEFAULT_SNAPSHOT_CLASS), "true") == 0;
+    return g_strcmp0(object_annotation(class, snapshot_kinds_of(object_kind(class))->is_default),
+                     "true") == 0;
 }
 
 static void
@@ -17,17 +18,19 @@ plan_with_class(const void *data, Plan *plan)
     sync->with_class(data, plan);
 }
 
-static void
+void
 plan_no_default(Plan *plan, const char *error)
 {
+    const SnapshotKinds *kinds = plan_kinds(plan);
+
     plan_snapshot_error(
-        plan, FALSE, "SetDefaultSnapshotClassFailed",
-        plan_internf(plan, "Failed to set default snapshot class with error %s", error));
+        plan, FALSE, plan_internf(plan, "SetDefault%sSnapshotClassFailed", kinds->prefix),
+        plan_internf(plan, "Failed to set default %s class with error %s", kinds->noun, error));
     plan_fail(plan, "%s", error);
 }
 
-static gboolean
-set_class(Object *object, const void *name)
+gboolean
+edit_set_class(Object *object, const void *name)
 {
     gboolean changed = VOLUME_SNAPSHOT(object)->class_name != name;
 
@@ -35,7 +38,7 @@ set_class(Object *object, const void *name)
     return changed;
 }
 
-static void
+void
 decide_class_set(const void *data, Plan *plan)
 {
     int step = plan_last_step(plan);
@@ -47,15 +50,14 @@ decide_class_set(const void *data, Plan *plan)
     plan_with_class(data, plan);
 }
 
-/* @n: (out): how many default classes the driver has. Returns: (borrowed): the last of them */
-static const Object *
-default_class(const SnapshotController *self, const char *driver, unsigned *n)
+const Object *
+default_class(const SnapshotController *self, Plan *plan, const char *driver, unsigned *n)
 {
     const Object *class, *found = NULL;
     InformerIter iter;
 
     *n = 0;
-    informer_iter_init(&iter, self->classes);
+    informer_iter_init(&iter, plan_side(self, plan)->classes);
     while ((class = informer_iter_next(&iter)) != NULL) {
         if (SNAPSHOT_CLASS_CONST(class)->driver != driver || !snapshot_class_is_default(class))
             continue;
@@ -81,14 +83,14 @@ decide_default_class(const void *data, Plan *plan)
         plan_no_default(plan, error);
         return;
     }
-    const Object *class = default_class(self, volume_driver(volume), &n);
+    const Object *class = default_class(self, plan, volume_driver(volume), &n);
     if (n != 1) {
         plan_no_default(plan,
                         n == 0 ? "cannot find default snapshot class"
                                : plan_internf(plan, "%u default snapshot classes were found", n));
         return;
     }
-    plan_patch(plan, plan_key(plan), set_class, object_name(class), PLAN_DECIDE);
+    plan_patch(plan, plan_key(plan), edit_set_class, object_name(class), PLAN_DECIDE);
     plan_then(plan, decide_class_set);
 }
 
@@ -131,11 +133,12 @@ void
 plan_class(const SnapshotController *self, Plan *plan)
 {
     const VolumeSnapshot *snapshot = snapshot_of(plan);
+    const SnapshotKinds *kinds = plan_kinds(plan);
     const char *name = snapshot->class_name, *error = NULL;
     uint32_t facts = 0;
 
     facts |= name != NULL ? NAMED : 0;
-    if (informer_find(self->classes, NULL, name) != NULL)
+    if (informer_find(plan_side(self, plan)->classes, NULL, name) != NULL)
         facts |= KNOWN;
     facts |= snapshot->content_name != NULL || snapshot_group(snapshot) != NULL ? GIVEN : 0;
     switch (plan_judge(plan, &snapshot_class_rules, facts)) {
@@ -143,13 +146,17 @@ plan_class(const SnapshotController *self, Plan *plan)
         plan_with_class(self, plan);
         return;
     case TELL_UNKNOWN:
-        plan_snapshot_error(plan, FALSE, "GetSnapshotClassFailed",
-                            plan_internf(plan, "Failed to get snapshot class with error %s",
-                                         snapshot_class_error(plan, name)));
+        plan_snapshot_error(plan, FALSE,
+                            plan_internf(plan, "Get%sSnapshotClassFailed", kinds->prefix),
+                            plan_internf(plan, "%s %s class with error %s",
+                                         *kinds->prefix == '\0' ? "Failed to get" : "failed to get",
+                                         kinds->noun, snapshot_class_error(plan, name)));
         plan_then(plan, decide_no_class);
         return;
     case FIND_DEFAULT:
-        if (plan_read_volume(self, plan, &error))
+        if (kinds->snapshot == KIND_GROUP_SNAPSHOT)
+            plan_default_group_class(self, plan);
+        else if (plan_read_volume(self, plan, &error))
             plan_then(plan, decide_default_class);
         else
             plan_no_default(plan, error);

@@ -9,7 +9,8 @@ plan_annotate_deletion(Plan *plan, const SnapshotContent *content, PlanErrors er
 {
     plan_because(plan, "SNAP-22");
     plan_store_result(plan, plan_annotate(plan, content->meta.key,
-                                          ANNOTATION_SNAPSHOT_BEING_DELETED, "yes", errors));
+                                          snapshot_kinds_of(content->meta.key->kind)->being_deleted,
+                                          "yes", errors));
 }
 
 static void
@@ -42,12 +43,14 @@ static const VolumeSnapshot *
 snapshot_of_content(const SnapshotController *self, const SnapshotContent *content)
 {
     const SnapshotReference *reference = &content->snapshot;
-    const ObjectKey *key = reference->name == NULL
-                               ? NULL
-                               : objects_find_key(self->base.objects, KIND_VOLUME_SNAPSHOT,
-                                                  reference->namespace, reference->name);
+    ObjectKind kind = object_kind(&content->meta);
+    const ObjectKey *key =
+        reference->name == NULL
+            ? NULL
+            : objects_find_key(self->base.objects, snapshot_kinds_of(kind)->snapshot,
+                               reference->namespace, reference->name);
 
-    return VOLUME_SNAPSHOT_CONST(object_store_get(self->snapshot_store, key));
+    return VOLUME_SNAPSHOT_CONST(object_store_get(snapshot_side(self, kind)->snapshot_store, key));
 }
 
 /* What is known of a content. */
@@ -89,17 +92,19 @@ static uint32_t
 content_facts(const SnapshotContent *content, const VolumeSnapshot *snapshot)
 {
     const Object *meta = &content->meta;
+    const SnapshotKinds *kinds = snapshot_kinds_of(object_kind(meta));
     uint32_t facts = 0;
 
-    facts |= (content->volume_handle == NULL) != (content->given_handle == NULL) ? ONE_SOURCE : 0;
+    if (snapshot_content_is_dynamic(content) != snapshot_content_is_given(content))
+        facts |= ONE_SOURCE;
     facts |= object_uid_is_set(content->snapshot.uid) ? BOUND : 0;
-    if (!object_is_deleted(meta) && !object_has_finalizer(meta, FINALIZER_SNAPSHOT_CONTENT))
+    if (!object_is_deleted(meta) && !object_has_finalizer(meta, kinds->content_finalizer))
         facts |= LOOSE;
     if (snapshot == NULL || !object_uid_equal(snapshot->meta.uid, content->snapshot.uid))
         return facts;
     facts |= PAIRED;
     facts |= status_lags(snapshot, content) ? LAGS : 0;
-    if (snapshot_waits_for_deletion(snapshot) &&
+    if (kinds->snapshot == KIND_VOLUME_SNAPSHOT && snapshot_waits_for_deletion(snapshot) &&
         object_annotation(meta, ANNOTATION_SNAPSHOT_BEING_DELETED) == NULL)
         facts |= DOOMED;
     return facts;
@@ -108,8 +113,11 @@ content_facts(const SnapshotContent *content, const VolumeSnapshot *snapshot)
 static void
 plan_content(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
 {
-    static const char sources[] =
-        "Exactly one of VolumeHandle and SnapshotHandle should be specified";
+    const SnapshotKinds *kinds = plan_kinds(plan);
+    const char *sources = kinds->snapshot == KIND_VOLUME_SNAPSHOT
+                              ? "Exactly one of VolumeHandle and SnapshotHandle should be specified"
+                              : "Exactly one of GroupSnapshotHandles and VolumeHandles should be "
+                                "specified";
     const VolumeSnapshot *snapshot = snapshot_of_content(self, content);
     int action = plan_judge(plan, &content_sync_rules, content_facts(content, snapshot));
 
@@ -117,12 +125,13 @@ plan_content(const SnapshotController *self, Plan *plan, const SnapshotContent *
     case LEAVE:
         return;
     case FAIL_SOURCES:
-        plan_event(plan, &content->meta, "Warning", "ContentValidationError", "%s", sources);
+        plan_event(plan, &content->meta, "Warning", plan_reason(plan, "ContentValidationError"),
+                   "%s", sources);
         plan_fail(plan, "%s", sources);
         return;
     case HOLD:
         plan_patch(plan, content->meta.key, edit_add_finalizer,
-                   strings_intern(self->base.strings, FINALIZER_SNAPSHOT_CONTENT), PLAN_DECIDE);
+                   strings_intern(self->base.strings, kinds->content_finalizer), PLAN_DECIDE);
         plan_then(plan, decide_finalizer_added);
         return;
     case QUEUE:
@@ -145,7 +154,7 @@ plan_gone(const SnapshotController *self, Plan *plan)
 {
     const ObjectKey *key = plan_key(plan);
     const SnapshotContent *copy =
-        SNAPSHOT_CONTENT_CONST(object_store_get(self->content_store, key));
+        SNAPSHOT_CONTENT_CONST(object_store_get(plan_side(self, plan)->content_store, key));
 
     if (copy == NULL)
         return;
@@ -153,7 +162,7 @@ plan_gone(const SnapshotController *self, Plan *plan)
     if (copy->snapshot.name != NULL)
         plan_change(plan, &(PlanChange){
                               .what = CHANGE_ENQUEUE_SNAPSHOT,
-                              .key = objects_key(self->base.objects, KIND_VOLUME_SNAPSHOT,
+                              .key = objects_key(self->base.objects, plan_kinds(plan)->snapshot,
                                                  copy->snapshot.namespace, copy->snapshot.name),
                           });
     plan_change(plan, &(PlanChange){.what = CHANGE_FORGET, .key = key});
@@ -163,14 +172,14 @@ void
 snapshot_controller_sync_content(const void *data, Plan *plan)
 {
     const SnapshotController *self = data;
-    const Object *content = informer_get(self->contents, plan_key(plan));
+    const Object *content = informer_get(plan_side(self, plan)->contents, plan_key(plan));
 
     plan_because(plan, "SNAP-20");
     if (content == NULL) {
         plan_gone(self, plan);
         return;
     }
-    if (object_store_is_newer(self->content_store, content))
+    if (object_store_is_newer(plan_side(self, plan)->content_store, content))
         return;
     plan_change(plan, &(PlanChange){.what = CHANGE_STORE, .key = content->key, .object = content});
     plan_content(self, plan, SNAPSHOT_CONTENT_CONST(content));

@@ -3,13 +3,25 @@
 
 /* The content for a snapshot of a claim (SNAP-6). */
 
-static void
+void
 plan_creation_failed(Plan *plan, const char *error)
 {
-    plan_snapshot_error(
-        plan, TRUE, "SnapshotContentCreationFailed",
-        plan_internf(plan, "Failed to create snapshot content with error %s", error));
+    const SnapshotKinds *kinds = plan_kinds(plan);
+
+    plan_snapshot_error(plan, TRUE, plan_reason(plan, "SnapshotContentCreationFailed"),
+                        plan_internf(plan, "%s to create %s content with error %s",
+                                     *kinds->prefix == '\0' ? "Failed" : "failed", kinds->noun,
+                                     error));
     plan_fail(plan, "%s", error);
+}
+
+/* getCreateSnapshotInput(), getCreateGroupSnapshotInput(). */
+void
+plan_input_failed(Plan *plan, const char *error)
+{
+    plan_creation_failed(
+        plan, plan_internf(plan, "failed to get input parameters to create %s %s: %s",
+                           plan_kinds(plan)->noun, plan_key(plan)->name, plan_quote(plan, error)));
 }
 
 static void
@@ -18,22 +30,49 @@ decide_content_created(const void *data, Plan *plan)
     const SnapshotSync *sync = plan_notes(plan);
     int step = plan_last_step(plan);
     const char *key = plan_key(plan)->text;
+    const SnapshotKinds *kinds = plan_kinds(plan);
 
-    (void)data;
     if (plan_code(plan, step) != API_OK && plan_code(plan, step) != API_EXISTS) {
-        plan_event(plan, &sync->snapshot->meta, "Warning", "CreateSnapshotContentFailed",
-                   "Error creating volume snapshot content object for snapshot %s: %s.", key,
-                   plan_message(plan, step));
+        plan_event(plan, &sync->snapshot->meta, "Warning",
+                   plan_internf(plan, "Create%sSnapshotContentFailed", kinds->prefix),
+                   "Error creating volume %s content object for %s %s: %s.", kinds->noun,
+                   kinds->noun, key, plan_message(plan, step));
         plan_creation_failed(plan, snapshot_update_error(plan, key, plan_message(plan, step)));
         return;
     }
-    plan_because(plan, "SNAP-6");
-    plan_event(plan, &sync->snapshot->meta, "Normal", "CreatingSnapshot",
-               "Waiting for a snapshot %s to be created by the CSI driver.", key);
+    plan_because(plan, kinds->snapshot == KIND_GROUP_SNAPSHOT ? "SNAP-82" : "SNAP-6");
+    plan_event(plan, &sync->snapshot->meta, "Normal",
+               plan_internf(plan, "Creating%sSnapshot", kinds->prefix),
+               "Waiting for a %s %s to be created by the CSI driver.", kinds->noun, key);
     plan_store_result(plan, step);
-    plan_snapshot_status(plan, plan_object(plan, step) == NULL
-                                   ? sync->content
-                                   : SNAPSHOT_CONTENT_CONST(plan_object(plan, step)));
+    plan_snapshot_status(data, plan,
+                         plan_object(plan, step) == NULL
+                             ? sync->content
+                             : SNAPSHOT_CONTENT_CONST(plan_object(plan, step)));
+}
+
+void
+plan_content_creation(Plan *plan, Object *content)
+{
+    take_content(plan, SNAPSHOT_CONTENT_CONST(content));
+    plan_create(plan, content, PLAN_DECIDE);
+    plan_then(plan, decide_content_created);
+}
+
+/* SNAP-71.1: getManagedByNode(). Returns: NULL: the volume is not tied to nodes, or no node fits */
+static const char *
+managing_node(const SnapshotController *self, const Volume *volume)
+{
+    InformerIter iter;
+    const Object *node;
+
+    if (self->nodes == NULL || volume->node_affinity == NULL)
+        return NULL;
+    informer_iter_init(&iter, self->nodes);
+    while ((node = informer_iter_next(&iter)) != NULL)
+        if (node_selector_matches(volume->node_affinity, node->labels, object_name(node)))
+            return object_name(node);
+    return NULL;
 }
 
 /* Returns: (owned) */
@@ -56,6 +95,10 @@ content_new(const SnapshotController *self,
     if (self->options->prevent_volume_mode_conversion)
         content->source_volume_mode = strings_intern(
             self->base.strings, volume->volume_mode == VOLUME_BLOCK ? "Block" : "Filesystem");
+    const char *node = managing_node(self, volume);
+    if (node != NULL)
+        object_set_label(object, strings_intern(self->base.strings, LABEL_SNAPSHOT_MANAGED_BY),
+                         node);
     if (secret->name != NULL) {
         object_set_annotation(object,
                               strings_intern(self->base.strings, ANNOTATION_SNAPSHOT_SECRET_NAME),
@@ -67,33 +110,25 @@ content_new(const SnapshotController *self,
     return object;
 }
 
-/* Returns: (borrowed): the error of getCreateSnapshotInput() */
-static const char *
-input_error(Plan *plan, const char *error)
-{
-    return plan_internf(plan, "failed to get input parameters to create snapshot %s: %s",
-                        plan_key(plan)->name, plan_quote(plan, error));
-}
-
 static void
 decide_volume_read(const void *data, Plan *plan)
 {
     const SnapshotController *self = data;
     const SnapshotSync *sync = plan_notes(plan);
     const SnapshotClass *class =
-        SNAPSHOT_CLASS_CONST(informer_find(self->classes, NULL, sync->snapshot->class_name));
+        SNAPSHOT_CLASS_CONST(informer_find(self->single.classes, NULL, sync->snapshot->class_name));
     const char *error = NULL;
     SecretReference secret;
     const Volume *volume = volume_read(self, plan, &error);
 
     plan_because(plan, "SNAP-6");
     if (volume == NULL) {
-        plan_creation_failed(plan, input_error(plan, error));
+        plan_input_failed(plan, error);
         return;
     }
     if (class == NULL) { /* deleted meanwhile */
         error = snapshot_class_error(plan, sync->snapshot->class_name);
-        plan_creation_failed(plan, input_error(plan, error));
+        plan_input_failed(plan, error);
         return;
     }
     g_autofree char *secret_error = snapshot_secret_resolve(
@@ -101,7 +136,7 @@ decide_volume_read(const void *data, Plan *plan)
         dynamic_content_key(self, sync->snapshot)->name, plan_key(plan), &secret);
     if (secret_error != NULL) {
         plan_because(plan, "SNAP-70");
-        plan_creation_failed(plan, input_error(plan, secret_error));
+        plan_input_failed(plan, secret_error);
         return;
     }
     if (volume_driver(volume) == NULL) {
@@ -110,10 +145,7 @@ decide_volume_read(const void *data, Plan *plan)
         plan_creation_failed(plan, error);
         return;
     }
-    Object *content = content_new(self, sync->snapshot, class, volume, &secret);
-    take_content(plan, SNAPSHOT_CONTENT_CONST(content));
-    plan_create(plan, content, PLAN_DECIDE);
-    plan_then(plan, decide_content_created);
+    plan_content_creation(plan, content_new(self, sync->snapshot, class, volume, &secret));
 }
 
 /* ---- The source claim ---- */
@@ -225,21 +257,20 @@ decide_creation(const void *data, Plan *plan)
     const char *class_name = snapshot_of(plan)->class_name, *error = NULL;
     uint32_t facts = class_name != NULL ? CLASSED : 0;
 
-    if (informer_find(self->classes, NULL, class_name) != NULL)
+    if (informer_find(self->single.classes, NULL, class_name) != NULL)
         facts |= CLASS_KNOWN;
     switch (plan_judge(plan, &snapshot_creation_rules, facts)) {
     case FAIL_NO_CLASS:
-        plan_creation_failed(
-            plan, input_error(plan, snapshot_no_class_error(plan, plan_key(plan)->name)));
+        plan_input_failed(plan, snapshot_no_class_error(plan, plan_key(plan)->name));
         return;
     case FAIL_UNKNOWN_CLASS:
-        plan_creation_failed(plan, input_error(plan, snapshot_class_error(plan, class_name)));
+        plan_input_failed(plan, snapshot_class_error(plan, class_name));
         return;
     case READ_VOLUME:
         if (plan_read_volume(self, plan, &error))
             plan_then(plan, decide_volume_read);
         else
-            plan_creation_failed(plan, input_error(plan, error));
+            plan_input_failed(plan, error);
         return;
     }
     g_assert_not_reached();

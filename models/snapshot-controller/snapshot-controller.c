@@ -2,17 +2,24 @@
 #include "controller.h"
 
 #include "models/timing/waits.h"
+#include "models/volume/sidecar.h"
 
 /* ---- For the syncs ---- */
 
+const SnapshotSide *
+snapshot_side(const SnapshotController *self, ObjectKind kind)
+{
+    return snapshot_kinds_of(kind)->snapshot == KIND_GROUP_SNAPSHOT ? &self->group : &self->single;
+}
+
 const SnapshotContent *
-stored_content(const SnapshotController *self, const char *name)
+stored_content(const SnapshotController *self, const Plan *plan, const char *name)
 {
     const ObjectKey *key =
         name == NULL ? NULL
-                     : objects_find_key(self->base.objects, KIND_SNAPSHOT_CONTENT, NULL, name);
+                     : objects_find_key(self->base.objects, plan_kinds(plan)->content, NULL, name);
 
-    return SNAPSHOT_CONTENT_CONST(object_store_get(self->content_store, key));
+    return SNAPSHOT_CONTENT_CONST(object_store_get(plan_side(self, plan)->content_store, key));
 }
 
 gboolean
@@ -33,7 +40,9 @@ plan_store_result(Plan *plan, int step)
 static ObjectStore *
 store_of(const SnapshotController *self, ObjectKind kind)
 {
-    return kind == KIND_VOLUME_SNAPSHOT ? self->snapshot_store : self->content_store;
+    const SnapshotSide *side = snapshot_side(self, kind);
+
+    return kind == snapshot_kinds_of(kind)->snapshot ? side->snapshot_store : side->content_store;
 }
 
 static void
@@ -50,10 +59,10 @@ apply_change(void *data, const PlanChange *change)
         object_store_remove(store_of(self, change->key->kind), change->key);
         return;
     case CHANGE_ENQUEUE_SNAPSHOT:
-        workers_add(self->snapshot_workers, change->key);
+        workers_add(snapshot_side(self, change->key->kind)->snapshot_workers, change->key);
         return;
     case CHANGE_ENQUEUE_CONTENT:
-        workers_add(self->content_workers, change->key);
+        workers_add(snapshot_side(self, change->key->kind)->content_workers, change->key);
         return;
     }
     g_assert_not_reached();
@@ -65,8 +74,9 @@ static void
 snapshot_changed(void *data, const Object *before, const Object *after)
 {
     SnapshotController *self = data;
+    const ObjectKey *key = (after != NULL ? after : before)->key;
 
-    workers_add(self->snapshot_workers, (after != NULL ? after : before)->key);
+    workers_add(snapshot_side(self, key->kind)->snapshot_workers, key);
     sim_ticker_wake(self->resync);
 }
 
@@ -74,20 +84,25 @@ static void
 content_changed(void *data, const Object *before, const Object *after)
 {
     SnapshotController *self = data;
+    const ObjectKey *key = (after != NULL ? after : before)->key;
 
-    workers_add(self->content_workers, (after != NULL ? after : before)->key);
+    workers_add(snapshot_side(self, key->kind)->content_workers, key);
     sim_ticker_wake(self->resync);
 }
 
-static void
+/* Returns: how many objects there are */
+static unsigned
 add_all(Workers *workers, const Informer *informer)
 {
     InformerIter iter;
     const Object *object;
 
+    if (informer == NULL)
+        return 0;
     informer_iter_init(&iter, informer);
     while ((object = informer_iter_next(&iter)) != NULL)
         workers_add(workers, object->key);
+    return informer_count(informer);
 }
 
 /* Queues every object. Without objects the ticker sleeps. */
@@ -95,10 +110,13 @@ static gboolean
 resync_pass(void *data)
 {
     SnapshotController *self = data;
+    unsigned n = 0;
 
-    add_all(self->snapshot_workers, self->snapshots);
-    add_all(self->content_workers, self->contents);
-    return informer_count(self->snapshots) + informer_count(self->contents) > 0;
+    n += add_all(self->single.snapshot_workers, self->single.snapshots);
+    n += add_all(self->single.content_workers, self->single.contents);
+    n += add_all(self->group.snapshot_workers, self->group.snapshots);
+    n += add_all(self->group.content_workers, self->group.contents);
+    return n > 0;
 }
 
 static void
@@ -111,11 +129,22 @@ index_by_claim(InformerIndex *index, const Object *object, Objects *objects)
 }
 
 static void
+index_by_group(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const char *group = snapshot_group(VOLUME_SNAPSHOT_CONST(object));
+
+    if (group != NULL)
+        index_emit(index, objects_key(objects, KIND_GROUP_SNAPSHOT, object->key->namespace, group));
+}
+
+static void
 index_restores(InformerIndex *index, const Object *object, Objects *objects)
 {
     const DataSource *source = &CLAIM_CONST(object)->data_source;
 
+    /* Claims of other namespaces do not hold the snapshot (SNAP-31). */
     if (source->name != NULL && g_strcmp0(source->kind, "VolumeSnapshot") == 0 &&
+        (source->namespace == NULL || source->namespace[0] == '\0') &&
         g_strcmp0(source->api_group, SNAPSHOT_API_GROUP) == 0)
         index_emit(index, objects_key(objects, KIND_VOLUME_SNAPSHOT, object->key->namespace,
                                       source->name));
@@ -150,24 +179,51 @@ fill_store(ObjectStore *store, const Informer *informer)
 }
 
 static void
+make_side(SnapshotController *self,
+          SnapshotSide *side,
+          ObjectKind kind,
+          const char *snapshot_queue,
+          const char *content_queue)
+{
+    const SnapshotKinds *kinds = snapshot_kinds_of(kind);
+    Process *process = self->base.process;
+
+    side->snapshot_store = object_store_new();
+    side->content_store = object_store_new();
+    side->snapshots = process_informer(process, kinds->snapshot, NULL);
+    side->contents = process_informer(process, kinds->content, NULL);
+    side->classes = process_informer(process, kinds->class, NULL);
+    side->snapshot_workers = make_workers(self, snapshot_queue, snapshot_controller_sync_snapshot);
+    side->content_workers = make_workers(self, content_queue, snapshot_controller_sync_content);
+}
+
+static void
+listen(SnapshotController *self, const SnapshotSide *side)
+{
+    informer_add_handler(side->snapshots, snapshot_changed, self);
+    informer_add_handler(side->contents, content_changed, self);
+}
+
+static void
 init(void *data)
 {
     SnapshotController *self = data;
     Process *process = self->base.process;
 
     self->options = self->base.options;
-    self->snapshot_store = object_store_new();
-    self->content_store = object_store_new();
-    self->snapshots = process_informer(process, KIND_VOLUME_SNAPSHOT, NULL);
-    self->contents = process_informer(process, KIND_SNAPSHOT_CONTENT, NULL);
-    self->classes = process_informer(process, KIND_SNAPSHOT_CLASS, NULL);
+    make_side(self, &self->single, KIND_VOLUME_SNAPSHOT, "snapshot-controller-snapshot",
+              "snapshot-controller-content");
     self->claims = process_informer(process, KIND_CLAIM, NULL);
-    self->snapshots_by_claim = informer_add_index(self->snapshots, index_by_claim);
+    if (self->options->enable_distributed_snapshotting)
+        self->nodes = process_informer(process, KIND_NODE, NULL);
+    self->snapshots_by_claim = informer_add_index(self->single.snapshots, index_by_claim);
     self->restores = informer_add_index(self->claims, index_restores);
-    self->snapshot_workers =
-        make_workers(self, "snapshot-controller-snapshot", snapshot_controller_sync_snapshot);
-    self->content_workers =
-        make_workers(self, "snapshot-controller-content", snapshot_controller_sync_content);
+    if (sidecar_feature_gate(self->options->feature_gates, "CSIVolumeGroupSnapshot", FALSE)) {
+        make_side(self, &self->group, KIND_GROUP_SNAPSHOT, "snapshot-controller-group-snapshot",
+                  "snapshot-controller-group-content");
+        self->volumes = process_informer(process, KIND_VOLUME, NULL);
+        self->snapshots_by_group = informer_add_index(self->single.snapshots, index_by_group);
+    }
     self->resync =
         sim_ticker_new(self->base.sim, &(SimTickerOptions){
                                            .name = "snapshot-controller/resync",
@@ -179,10 +235,11 @@ init(void *data)
                                            .pass = resync_pass,
                                            .self = self,
                                        });
-    fill_store(self->snapshot_store, self->snapshots);
-    fill_store(self->content_store, self->contents);
-    informer_add_handler(self->snapshots, snapshot_changed, self);
-    informer_add_handler(self->contents, content_changed, self);
+    fill_store(self->single.snapshot_store, self->single.snapshots);
+    fill_store(self->single.content_store, self->single.contents);
+    listen(self, &self->single);
+    if (self->group.snapshots != NULL) /* SNAP-87: its copies are not filled */
+        listen(self, &self->group);
 }
 
 static void
@@ -191,30 +248,36 @@ clear(void *data)
     SnapshotController *self = data;
 
     sim_ticker_free(self->resync);
-    object_store_free(self->snapshot_store);
-    object_store_free(self->content_store);
+    object_store_free(self->single.snapshot_store);
+    object_store_free(self->single.content_store);
+    object_store_free(self->group.snapshot_store);
+    object_store_free(self->group.content_store);
 }
 
 #define AT(member) offsetof(SnapshotControllerOptions, member)
 
 static const ProcessFlag flags[] = {
-    {"kube-api-qps",                   FLAG_NUMBER,   AT(kube_api_qps),                   "5",
+    {"kube-api-qps",                    FLAG_NUMBER,   AT(kube_api_qps),                    "5",
      "Requests per second of each of its two clients: one for snapshots, one for the rest and "
-     "Events"                                                                                         },
-    {"kube-api-burst",                 FLAG_INT,      AT(kube_api_burst),                 "10",
-     "Requests that may exceed that rate at once"                                                     },
-    {"worker-threads",                 FLAG_INT,      AT(worker_threads),                 "10",
-     "Snapshots processed at once, and as many contents"                                              },
-    {"retry-interval-start",           FLAG_DURATION, AT(retry_interval_start),           "1s",
-     "Wait after a first failure; doubles with each"                                                  },
-    {"retry-interval-max",             FLAG_DURATION, AT(retry_interval_max),             "5m",
-     "Longest wait after a failure"                                                                   },
-    {"resync-period",                  FLAG_DURATION, AT(resync_period),                  "15m",
-     "Time between two checks of all snapshots and contents (SNAP-31)"                                },
-    {"prevent-volume-mode-conversion", FLAG_BOOL,     AT(prevent_volume_mode_conversion), "true",
-     "A restored claim must have the volume mode of the snapshot's source (SRC-4)"                    },
+     "Events"                                                                                            },
+    {"kube-api-burst",                  FLAG_INT,      AT(kube_api_burst),                  "10",
+     "Requests that may exceed that rate at once"                                                        },
+    {"worker-threads",                  FLAG_INT,      AT(worker_threads),                  "10",
+     "Snapshots processed at once, and as many contents"                                                 },
+    {"retry-interval-start",            FLAG_DURATION, AT(retry_interval_start),            "1s",
+     "Wait after a first failure; doubles with each"                                                     },
+    {"retry-interval-max",              FLAG_DURATION, AT(retry_interval_max),              "5m",
+     "Longest wait after a failure"                                                                      },
+    {"resync-period",                   FLAG_DURATION, AT(resync_period),                   "15m",
+     "Time between two checks of all snapshots and contents (SNAP-31)"                                   },
+    {"prevent-volume-mode-conversion",  FLAG_BOOL,     AT(prevent_volume_mode_conversion),  "true",
+     "A restored claim must have the volume mode of the snapshot's source (SRC-4)"                       },
+    {"enable-distributed-snapshotting", FLAG_BOOL,     AT(enable_distributed_snapshotting), "false",
+     "Label each content with the node of its volume, for sidecars with node-deployment (SNAP-71)"       },
+    {"feature-gates",                   FLAG_STRING,   AT(feature_gates),                   "",
+     "CSIVolumeGroupSnapshot=true: group snapshots (SNAP-80)"                                            },
     SIDECAR_ELECTION_FLAGS(SnapshotControllerOptions),
-    {NULL,                             FLAG_BOOL,     0,                                  NULL,   NULL},
+    {NULL,                              FLAG_BOOL,     0,                                   NULL,    NULL},
 };
 
 static const ProcessElection election = {
@@ -256,6 +319,7 @@ const ModelClass snapshot_controller_class = {
                                &snapshot_source_rules,
                                &snapshot_creation_rules,
                                &snapshot_deletion_rules,
+                               &group_deletion_rules,
                                &content_sync_rules),
     .init = init,
     .clear = clear,

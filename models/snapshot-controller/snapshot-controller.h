@@ -15,6 +15,8 @@ typedef struct {
     SimTime retry_interval_start, retry_interval_max;
     SimTime resync_period;
     gboolean prevent_volume_mode_conversion;
+    gboolean enable_distributed_snapshotting;
+    const char *feature_gates;
     LeaderElectionOptions election;
 } SnapshotControllerOptions;
 

@@ -3,7 +3,29 @@
 
 /* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the original. */
 
-#define MESSAGE_MISSING "VolumeSnapshotContent is missing"
+const char *
+plan_reason(Plan *plan, const char *reason)
+{
+    const char *prefix = plan_kinds(plan)->prefix;
+
+    return *prefix == '\0' ? reason : plan_internf(plan, "%s%s", prefix, reason);
+}
+
+static const char *
+missing_text(Plan *plan)
+{
+    return plan_internf(plan, "Volume%sSnapshotContent is missing", plan_kinds(plan)->prefix);
+}
+
+static const char *
+misbound_text(Plan *plan)
+{
+    const char *prefix = plan_kinds(plan)->prefix;
+
+    return plan_internf(plan,
+                        "Volume%sSnapshotContent is not bound to the Volume%sSnapshot correctly",
+                        prefix, prefix);
+}
 
 void
 take_snapshot(Plan *plan, const Object *snapshot)
@@ -28,8 +50,11 @@ dynamic_content_key(const SnapshotController *self, const VolumeSnapshot *snapsh
 {
     char uid[OBJECT_UID_BUFFER];
 
-    return objects_key(self->base.objects, KIND_SNAPSHOT_CONTENT, NULL,
-                       strings_internf(self->base.strings, "snapcontent-%s",
+    const SnapshotKinds *kinds = snapshot_kinds_of(object_kind(&snapshot->meta));
+
+    return objects_key(self->base.objects, kinds->content, NULL,
+                       strings_internf(self->base.strings, "%ssnapcontent-%s",
+                                       *kinds->prefix == '\0' ? "" : "group",
                                        object_uid_format(snapshot->meta.uid, uid)));
 }
 
@@ -42,18 +67,22 @@ typedef struct {
 static void
 tell_mismatch(Plan *plan, const char *content, gboolean is_dynamic, ContentFault *fault)
 {
-    fault->reason = "SnapshotContentMismatch";
+    const SnapshotKinds *kinds = plan_kinds(plan);
+
+    fault->reason = plan_reason(plan, "SnapshotContentMismatch");
     fault->message =
         is_dynamic ? plan_internf(plan,
-                                  "VolumeSnapshotContent %s is pre-provisioned while expecting a "
+                                  "Volume%sSnapshotContent %s is pre-provisioned while expecting a "
                                   "dynamically provisioned one",
-                                  content)
-                   : "VolumeSnapshotContent is dynamically provisioned while expecting a "
-                     "pre-provisioned one";
+                                  kinds->prefix, content)
+                   : plan_internf(plan,
+                                  "Volume%sSnapshotContent is dynamically provisioned while "
+                                  "expecting a pre-provisioned one",
+                                  kinds->prefix);
     fault->error = plan_internf(
-        plan, "snapshot %s expects a %s VolumeSnapshotContent %s but gets a %s one",
-        plan_key(plan)->text, is_dynamic ? "dynamically provisioned" : "pre-provisioned", content,
-        is_dynamic ? "pre-provisioned" : "dynamically provisioned");
+        plan, "%s %s expects a %s Volume%sSnapshotContent %s but gets a %s one", kinds->noun,
+        plan_key(plan)->text, is_dynamic ? "dynamically provisioned" : "pre-provisioned",
+        kinds->prefix, content, is_dynamic ? "pre-provisioned" : "dynamically provisioned");
 }
 
 /* Whether the content points back to the snapshot. */
@@ -78,20 +107,21 @@ content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
     gboolean is_dynamic = snapshot->content_name == NULL; /* of a claim */
     const char *name =
         is_dynamic ? dynamic_content_key(self, snapshot)->name : snapshot->content_name;
-    const SnapshotContent *content = stored_content(self, name);
+    const SnapshotContent *content = stored_content(self, plan, name);
 
     *fault = (ContentFault){0};
     if (content == NULL)
         return NULL;
-    if ((is_dynamic ? content->volume_handle : content->given_handle) == NULL) {
+    if (!(is_dynamic ? snapshot_content_is_dynamic(content) : snapshot_content_is_given(content))) {
         tell_mismatch(plan, name, is_dynamic, fault);
         return NULL;
     }
     if (is_ours(snapshot, content))
         return content;
-    fault->reason = "SnapshotContentMisbound";
+    fault->reason = plan_reason(plan, "SnapshotContentMisbound");
     fault->message = fault->error =
-        plan_internf(plan, "VolumeSnapshotContent [%s] is bound to a different snapshot", name);
+        plan_internf(plan, "Volume%sSnapshotContent [%s] is bound to a different %s",
+                     plan_kinds(plan)->prefix, name, plan_kinds(plan)->noun);
     return NULL;
 }
 
@@ -118,20 +148,22 @@ static void
 decide_content_bound(const void *data, Plan *plan)
 {
     const SnapshotSync *sync = plan_notes(plan);
+    const SnapshotKinds *kinds = plan_kinds(plan);
 
-    (void)data;
     if (!plan_has_failed(plan)) {
         plan_store_result(plan, plan_last_step(plan));
-        plan_snapshot_status(plan, SNAPSHOT_CONTENT_CONST(plan_object(plan, plan_last_step(plan))));
+        plan_snapshot_status(data, plan,
+                             SNAPSHOT_CONTENT_CONST(plan_object(plan, plan_last_step(plan))));
         return;
     }
-    plan_snapshot_error(plan, TRUE, "SnapshotBindFailed",
-                        plan_internf(plan, "Snapshot failed to bind VolumeSnapshotContent, %s",
-                                     plan_last_message(plan)));
+    plan_snapshot_error(plan, TRUE, plan_reason(plan, "SnapshotBindFailed"),
+                        plan_internf(plan, "%sSnapshot failed to bind Volume%sSnapshotContent, %s",
+                                     kinds->prefix, kinds->prefix, plan_last_message(plan)));
     plan_fail(plan,
-              "snapshot %s is bound, but VolumeSnapshotContent %s is not bound to the "
-              "VolumeSnapshot correctly, %s",
-              plan_key(plan)->text, sync->snapshot->content_name, plan_last_message(plan));
+              "%s %s is bound, but Volume%sSnapshotContent %s is not bound to the "
+              "Volume%sSnapshot correctly, %s",
+              kinds->noun, plan_key(plan)->text, kinds->prefix, sync->snapshot->content_name,
+              kinds->prefix, plan_last_message(plan));
 }
 
 static void
@@ -164,7 +196,7 @@ enum {
     FAIL_FAULT,
     FAIL_MISSING,
     FAIL_MEMBER,
-    FAIL_ORPHAN,
+    ADOPT_ORPHAN,
     BIND,
     TELL_STATUS,
     TELL_STATUS_TWICE,
@@ -174,7 +206,7 @@ enum {
 /* syncReadySnapshot() and syncUnreadySnapshot(). Columns: all of these, none of these, then. */
 static const Rule binding_table[] = {
     {"SNAP-9",  READY | PRESENT | MATCHES,          ORPHAN,                                    LEAVE            },
-    {"SNAP-76", READY | PRESENT | MATCHES | ORPHAN, 0,                                         FAIL_ORPHAN      },
+    {"SNAP-76", READY | PRESENT | MATCHES | ORPHAN, 0,                                         ADOPT_ORPHAN     },
     {"SNAP-9",  READY,                              PRESENT,                                   TELL_MISSING     },
     {"SNAP-9",  READY | PRESENT,                    MATCHES,                                   TELL_MISBOUND    },
     {"SNAP-75", MEMBER,                             READY | GIVEN | PRESENT,                   FAIL_MEMBER      },
@@ -211,15 +243,39 @@ binding_facts(const VolumeSnapshot *snapshot,
     return facts;
 }
 
+/* ---- SNAP-76: the group of a member that was made elsewhere ---- */
+
+static gboolean
+set_group(Object *object, const void *group)
+{
+    object_set_owner(object, group, FALSE, FALSE);
+    return TRUE;
+}
+
+static void
+plan_owner_reference(const SnapshotController *self, Plan *plan)
+{
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
+    const Object *group = group_of_member(self, snapshot);
+
+    if (group != NULL)
+        plan_update(plan, &snapshot->meta, set_group, plan_keep(plan, group), PLAN_STOP);
+    else
+        plan_fail(plan, "volumegroupsnapshot.groupsnapshot.storage.k8s.io \"%s\" not found",
+                  snapshot->group_name);
+}
+
 void
 plan_binding(const SnapshotController *self, Plan *plan)
 {
+    const SnapshotKinds *kinds = plan_kinds(plan);
+    gboolean is_group = kinds->snapshot == KIND_GROUP_SNAPSHOT;
     const VolumeSnapshot *snapshot = snapshot_of(plan);
     gboolean is_ready = snapshot->readiness == SNAPSHOT_READY && snapshot->bound_content != NULL;
     gboolean is_member = snapshot->content_name == NULL && snapshot_group(snapshot) != NULL;
     ContentFault fault = {0};
     const SnapshotContent *content = is_ready || is_member
-                                         ? stored_content(self, snapshot->bound_content)
+                                         ? stored_content(self, plan, snapshot->bound_content)
                                          : content_of(self, plan, &fault);
     uint32_t facts = binding_facts(snapshot, content, is_ready, &fault);
 
@@ -227,19 +283,21 @@ plan_binding(const SnapshotController *self, Plan *plan)
     case LEAVE:
         return;
     case TELL_MISSING:
-        plan_snapshot_error(plan, TRUE, "SnapshotContentMissing", MESSAGE_MISSING);
+        plan_snapshot_error(plan, TRUE, plan_reason(plan, "SnapshotContentMissing"),
+                            missing_text(plan));
         return;
     case TELL_MISBOUND:
-        plan_snapshot_error(plan, TRUE, "SnapshotMisbound",
-                            "VolumeSnapshotContent is not bound to the VolumeSnapshot correctly");
+        plan_snapshot_error(plan, TRUE, plan_reason(plan, "SnapshotMisbound"), misbound_text(plan));
         return;
     case FAIL_FAULT:
         plan_snapshot_error(plan, TRUE, fault.reason, fault.message);
         plan_fail(plan, "%s", fault.error);
         return;
     case FAIL_MISSING:
-        plan_snapshot_error(plan, TRUE, "SnapshotContentMissing", MESSAGE_MISSING);
-        plan_fail(plan, "snapshot %s requests an non-existing content %s", plan_key(plan)->text,
+        plan_snapshot_error(plan, TRUE, plan_reason(plan, "SnapshotContentMissing"),
+                            missing_text(plan));
+        plan_fail(plan, "%s %s requests an non-existing %scontent %s", kinds->noun,
+                  plan_key(plan)->text, *kinds->prefix == '\0' ? "" : "group snapshot ",
                   snapshot->content_name);
         return;
     case FAIL_MEMBER:
@@ -250,21 +308,26 @@ plan_binding(const SnapshotController *self, Plan *plan)
             plan_fail(plan, "group snapshot member %s requests an non-existing content %s",
                       plan_key(plan)->text, snapshot->bound_content);
         return;
-    case FAIL_ORPHAN: /* groups are not modelled, so there is none of this name */
-        plan_fail(plan, "volumegroupsnapshot.groupsnapshot.storage.k8s.io \"%s\" not found",
-                  snapshot->group_name);
+    case ADOPT_ORPHAN:
+        plan_owner_reference(self, plan);
         return;
     case BIND:
         bind_given_content(plan, snapshot, content);
         return;
     case TELL_STATUS:
-        plan_snapshot_status(plan, content);
+        plan_snapshot_status(self, plan, content);
         return;
     case TELL_STATUS_TWICE:
-        plan_snapshot_status_twice(plan, content);
+        if (is_group)
+            plan_group_members(self, plan, content);
+        else
+            plan_snapshot_status_twice(self, plan, content);
         return;
     case CREATE:
-        plan_creation(self, plan);
+        if (is_group)
+            plan_group_creation(self, plan);
+        else
+            plan_creation(self, plan);
         return;
     }
     g_assert_not_reached();
@@ -304,7 +367,7 @@ plan_add_finalizers(Plan *plan, gboolean as_source, gboolean as_bound)
     if (as_source)
         added->source = plan_internf(plan, FINALIZER_SNAPSHOT_SOURCE);
     if (as_bound)
-        added->bound = plan_internf(plan, FINALIZER_SNAPSHOT_BOUND);
+        added->bound = plan_internf(plan, "%s", plan_kinds(plan)->bound_finalizer);
     if (snapshot->finalizers == NULL)
         plan_update(plan, snapshot, add_finalizers, added, PLAN_DECIDE);
     else
@@ -316,8 +379,8 @@ plan_finalizer_error(Plan *plan, const char *error)
 {
     const SnapshotSync *sync = plan_notes(plan);
 
-    plan_event(plan, &sync->snapshot->meta, "Warning", "SnapshotFinalizerError",
-               "Failed to check and update snapshot: %s", error);
+    plan_event(plan, &sync->snapshot->meta, "Warning", plan_reason(plan, "SnapshotFinalizerError"),
+               "Failed to check and update %s: %s", plan_kinds(plan)->noun, error);
     plan_fail(plan, "%s", error);
 }
 
@@ -341,6 +404,7 @@ enum {
     WRONG = 1 << 2,      /* something is wrong with its content */
     LACKS = 1 << 3,      /* a finalizer that it should have */
     SNAPSHOT_FACTS_END = 1 << 4,
+    LACKS_BOUND = SNAPSHOT_FACTS_END, /* beside the rules: the one as bound */
 };
 
 enum {
@@ -361,32 +425,52 @@ static const Rule snapshot_table[] = {
 };
 const RuleTable snapshot_rules = RULE_TABLE("snapshots", SNAPSHOT_FACTS_END, snapshot_table);
 
+/* A group is held only once it is bound, whatever its deletion policy. */
+static uint32_t
+snapshot_facts(Plan *plan, const SnapshotContent *content, const ContentFault *fault)
+{
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
+    const SnapshotKinds *kinds = plan_kinds(plan);
+    gboolean is_group = kinds->snapshot == KIND_GROUP_SNAPSHOT;
+    gboolean has_source =
+        is_group ? GROUP_SNAPSHOT_CONST(snapshot)->selector != NULL : snapshot->claim_name != NULL;
+    uint32_t facts = 0;
+
+    facts |= object_is_deleted(&snapshot->meta) ? GOING : 0;
+    facts |= has_source != (snapshot->content_name != NULL) ? ONE_SOURCE : 0;
+    facts |= fault->reason != NULL ? WRONG : 0;
+    if (!is_group && !object_has_finalizer(&snapshot->meta, FINALIZER_SNAPSHOT_SOURCE))
+        facts |= LACKS;
+    if (content != NULL && snapshot->bound_content != NULL &&
+        (is_group || g_strcmp0(content->deletion_policy, "Delete") == 0) &&
+        !object_has_finalizer(&snapshot->meta, kinds->bound_finalizer))
+        facts |= LACKS | LACKS_BOUND;
+    return facts;
+}
+
 void
 decide_live_snapshot(const void *data, Plan *plan)
 {
     const SnapshotController *self = data;
-    static const char sources[] = "Exactly one of PersistentVolumeClaimName and "
-                                  "VolumeSnapshotContentName should be specified";
-    const VolumeSnapshot *snapshot = snapshot_of(plan);
+    const SnapshotKinds *kinds = plan_kinds(plan);
+    gboolean is_group = kinds->snapshot == KIND_GROUP_SNAPSHOT;
     ContentFault fault;
     const SnapshotContent *content = content_of(self, plan, &fault);
-    gboolean lacks_source = !object_has_finalizer(&snapshot->meta, FINALIZER_SNAPSHOT_SOURCE);
-    gboolean lacks_bound = content != NULL && snapshot->bound_content != NULL &&
-                           g_strcmp0(content->deletion_policy, "Delete") == 0 &&
-                           !object_has_finalizer(&snapshot->meta, FINALIZER_SNAPSHOT_BOUND);
-    uint32_t facts = 0;
+    uint32_t facts = snapshot_facts(plan, content, &fault);
+    const char *sources =
+        plan_internf(plan, "Exactly one of %s and Volume%sSnapshotContentName should be specified",
+                     is_group ? "Selector" : "PersistentVolumeClaimName", kinds->prefix);
 
-    facts |= object_is_deleted(&snapshot->meta) ? GOING : 0;
-    facts |= (snapshot->claim_name == NULL) != (snapshot->content_name == NULL) ? ONE_SOURCE : 0;
-    facts |= fault.reason != NULL ? WRONG : 0;
-    facts |= lacks_source || lacks_bound ? LACKS : 0;
     plan_use_client(plan, NULL);
-    switch (plan_judge(plan, &snapshot_rules, facts)) {
+    switch (plan_judge(plan, &snapshot_rules, facts & ~(uint32_t)LACKS_BOUND)) {
     case DELETE:
-        plan_snapshot_deletion(self, plan);
+        if (is_group)
+            plan_group_deletion(self, plan);
+        else
+            plan_snapshot_deletion(self, plan);
         return;
     case FAIL_SOURCES:
-        plan_snapshot_error(plan, TRUE, "SnapshotValidationError", sources);
+        plan_snapshot_error(plan, TRUE, plan_reason(plan, "SnapshotValidationError"), sources);
         plan_fail(plan, "%s", sources);
         return;
     case FAIL_CONTENT:
@@ -394,7 +478,10 @@ decide_live_snapshot(const void *data, Plan *plan)
         plan_finalizer_error(plan, fault.error);
         return;
     case ADD_FINALIZERS:
-        plan_add_finalizers(plan, lacks_source, lacks_bound);
+        plan_add_finalizers(
+            plan,
+            !is_group && !object_has_finalizer(&snapshot_of(plan)->meta, FINALIZER_SNAPSHOT_SOURCE),
+            (facts & LACKS_BOUND) != 0);
         plan_then(plan, decide_finalizers_added);
         return;
     case GO_ON:
@@ -415,11 +502,14 @@ decide_begin(const void *data, Plan *plan)
     plan_because(plan, "SNAP-1");
     sync->with_claim = decide_live_snapshot;
     plan_use_client(plan, NULL);
-    if (object_store_is_newer(self->snapshot_store, snapshot))
+    if (object_store_is_newer(plan_side(self, plan)->snapshot_store, snapshot))
         return;
     plan_change(plan,
                 &(PlanChange){.what = CHANGE_STORE, .key = snapshot->key, .object = snapshot});
-    plan_release_claim(self, plan);
+    if (snapshot->key->kind == KIND_GROUP_SNAPSHOT)
+        decide_live_snapshot(self, plan);
+    else
+        plan_release_claim(self, plan);
 }
 
 /* SNAP-1: it is gone; the copy still names its content. */
@@ -427,15 +517,16 @@ static void
 plan_gone(const SnapshotController *self, Plan *plan)
 {
     const ObjectKey *key = plan_key(plan);
-    const VolumeSnapshot *copy = VOLUME_SNAPSHOT_CONST(object_store_get(self->snapshot_store, key));
+    const VolumeSnapshot *copy =
+        VOLUME_SNAPSHOT_CONST(object_store_get(plan_side(self, plan)->snapshot_store, key));
 
     if (copy == NULL)
         return;
     if (copy->bound_content != NULL)
         plan_change(plan, &(PlanChange){
                               .what = CHANGE_ENQUEUE_CONTENT,
-                              .key = objects_key(self->base.objects, KIND_SNAPSHOT_CONTENT, NULL,
-                                                 copy->bound_content),
+                              .key = objects_key(self->base.objects, plan_kinds(plan)->content,
+                                                 NULL, copy->bound_content),
                           });
     plan_change(plan, &(PlanChange){.what = CHANGE_FORGET, .key = key});
 }
@@ -444,7 +535,7 @@ void
 snapshot_controller_sync_snapshot(const void *data, Plan *plan)
 {
     const SnapshotController *self = data;
-    const Object *snapshot = informer_get(self->snapshots, plan_key(plan));
+    const Object *snapshot = informer_get(plan_side(self, plan)->snapshots, plan_key(plan));
 
     plan_because(plan, "SNAP-1");
     if (snapshot == NULL) {

@@ -50,6 +50,7 @@ typedef struct {
     int64_t restore_bytes;
     SimTime created_at;
     VolumeError error;
+    const char *group_name;
 } StatusEdit;
 
 static gboolean
@@ -63,6 +64,7 @@ set_status(Object *object, const void *data)
     snapshot->restore_bytes = edit->restore_bytes;
     snapshot->created_at = edit->created_at;
     snapshot->error = edit->error;
+    snapshot->group_name = edit->group_name;
     return TRUE;
 }
 
@@ -76,14 +78,15 @@ cut_at(const SnapshotContent *content, SimTime start)
 static gboolean
 status_from(const SnapshotContent *content,
             const VolumeSnapshot *now,
+            const char *group_name,
             SimTime start,
             StatusEdit *edit)
 {
     uint32_t readiness = content->readiness == SNAPSHOT_READY ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
     gboolean changes = FALSE;
 
-    *edit = (StatusEdit){now->bound_content, now->readiness, now->restore_bytes, now->created_at,
-                         now->error};
+    *edit = (StatusEdit){now->bound_content, now->readiness, now->restore_bytes,
+                         now->created_at,    now->error,     now->group_name};
     if (edit->bound_content == NULL) {
         edit->bound_content = object_name(&content->meta);
         changes = TRUE;
@@ -95,11 +98,15 @@ status_from(const SnapshotContent *content,
     if (edit->readiness != readiness) {
         edit->readiness = readiness;
         if (readiness == SNAPSHOT_READY)
-            edit->error = (VolumeError){NULL, TIME_UNSET};
+            edit->error = (VolumeError){.at = TIME_UNSET};
         changes = TRUE;
     }
     if (edit->restore_bytes == 0 && content->restore_bytes > 0) {
         edit->restore_bytes = content->restore_bytes;
+        changes = TRUE;
+    }
+    if (edit->group_name == NULL && group_name != NULL) {
+        edit->group_name = group_name;
         changes = TRUE;
     }
     if (edit->error.message != NULL || content->error.message != NULL) {
@@ -107,6 +114,17 @@ status_from(const SnapshotContent *content,
         changes = TRUE;
     }
     return changes;
+}
+
+static void
+plan_status_failed(Plan *plan, const char *error)
+{
+    const SnapshotKinds *kinds = plan_kinds(plan);
+
+    plan_snapshot_error(
+        plan, FALSE, plan_reason(plan, "SnapshotStatusUpdateFailed"),
+        plan_internf(plan, "%sSnapshot status update failed, %s", kinds->prefix, error));
+    plan_fail(plan, "%s", error);
 }
 
 static void
@@ -118,46 +136,65 @@ decide_status_written(const void *data, Plan *plan)
         plan_store_result(plan, plan_last_step(plan));
         return;
     }
-    const char *error = snapshot_update_error(plan, plan_key(plan)->text, plan_last_message(plan));
-    plan_snapshot_error(plan, FALSE, "SnapshotStatusUpdateFailed",
-                        plan_internf(plan, "Snapshot status update failed, %s", error));
-    plan_fail(plan, "%s", error);
+    plan_status_failed(plan,
+                       snapshot_update_error(plan, plan_key(plan)->text, plan_last_message(plan)));
 }
 
 static void
 decide_status(const void *data, Plan *plan)
 {
+    const SnapshotController *self = data;
     const SnapshotSync *sync = plan_notes(plan);
+    const SnapshotKinds *kinds = plan_kinds(plan);
     int step = plan_last_step(plan);
     const VolumeSnapshot *now = VOLUME_SNAPSHOT_CONST(plan_object(plan, step));
     StatusEdit *edit = plan_new_arg(plan, StatusEdit);
     const char *key = plan_key(plan)->text;
 
-    (void)data;
     plan_because(plan, "SNAP-8");
     if (now == NULL) {
-        plan_fail(plan, "error get snapshot %s from api server: %s", key, plan_message(plan, step));
+        plan_fail(plan, "error get %s %s from api server: %s", kinds->noun, key,
+                  plan_message(plan, step));
         return;
     }
-    if (!status_from(sync->content, now, plan_run_start(plan), edit)) {
+    if (!status_from(sync->content, now, group_with_handle(self, sync->content->group_handle),
+                     plan_run_start(plan), edit)) {
         plan_store_result(plan, step);
         return;
     }
     if (now->created_at == TIME_UNSET && edit->created_at != TIME_UNSET)
-        plan_event(plan, &sync->snapshot->meta, "Normal", "SnapshotCreated",
-                   "Snapshot %s was successfully created by the CSI driver.", key);
+        plan_event(plan, &sync->snapshot->meta, "Normal", plan_reason(plan, "SnapshotCreated"),
+                   "%sSnapshot %s was successfully created by the CSI driver.", kinds->prefix, key);
     if (now->readiness != SNAPSHOT_READY && edit->readiness == SNAPSHOT_READY)
-        plan_event(plan, &sync->snapshot->meta, "Normal", "SnapshotReady",
-                   "Snapshot %s is ready to use.", key);
+        plan_event(plan, &sync->snapshot->meta, "Normal", plan_reason(plan, "SnapshotReady"),
+                   "%sSnapshot %s is ready to use.", kinds->prefix, key);
     plan_update_result_status(plan, step, set_status, edit, PLAN_DECIDE | PLAN_SEND_ALWAYS);
     plan_then(plan, decide_status_written);
 }
 
-void
-plan_snapshot_status(Plan *plan, const SnapshotContent *content)
+/* SNAP-86. Returns: whether the group of a member is known */
+static gboolean
+takes_content(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
 {
     take_content(plan, content);
     plan_because(plan, "SNAP-8");
+    if (content->group_handle == NULL || self->group.contents == NULL ||
+        group_with_handle(self, content->group_handle) != NULL)
+        return TRUE;
+    plan_because(plan, "SNAP-86");
+    plan_status_failed(plan, plan_internf(plan,
+                                          "updateSnapshotStatus: cannot find the group snapshot "
+                                          "for VolumeSnapshot [%s], will not update snapshot "
+                                          "status",
+                                          plan_key(plan)->text));
+    return FALSE;
+}
+
+void
+plan_snapshot_status(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
+{
+    if (!takes_content(self, plan, content))
+        return;
     plan_get(plan, plan_key(plan), PLAN_DECIDE);
     plan_then(plan, decide_status);
 }
@@ -175,9 +212,12 @@ decide_read_once(const void *data, Plan *plan)
 }
 
 void
-plan_snapshot_status_twice(Plan *plan, const SnapshotContent *content)
+plan_snapshot_status_twice(const SnapshotController *self,
+                           Plan *plan,
+                           const SnapshotContent *content)
 {
-    take_content(plan, content);
+    if (!takes_content(self, plan, content))
+        return;
     plan_get(plan, plan_key(plan), PLAN_DECIDE);
     plan_then(plan, decide_read_once);
 }

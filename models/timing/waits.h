@@ -18,7 +18,9 @@
     X(WAIT_DRIVER, "driver latency")                                                               \
     X(WAIT_DRIVER_THROTTLE, "driver throttling") /* its rate and concurrency limits */             \
     X(WAIT_RUNTIME, "container runtime")         /* kubelet's own steps: PLEG, start, stop */      \
-    X(WAIT_STARTUP, "start-up")                  /* of a process or a plugin */
+    X(WAIT_STARTUP, "start-up")                  /* of a process or a plugin */                    \
+    X(WAIT_GROUP, "change of files' group")      /* fsGroup, CSP-22 */                             \
+    X(WAIT_LABEL, "SELinux relabelling")         /* by the container runtime, CSP-25 */
 
 typedef enum {
 #define WAIT_MEMBER(member, text) member,

@@ -50,6 +50,8 @@ sidecar_host_name(const Component *component)
 {
     if (component->node_name != NULL)
         return strings_internf(component->strings, "csi-node-%s", component->node_name);
+    if (component->pod != NULL) /* DP-4 */
+        return component->pod->name;
     return strings_internf(component->strings, "csi-controller-%u", component->replica);
 }
 
@@ -95,7 +97,9 @@ elect(Sidecar *self)
     self->elector = leader_elector_new(&(LeaderElectorOptions){
         .process = component->process,
         .options = election_options(component),
-        .lease = objects_key(component->objects, KIND_LEASE, "kube-system", lease),
+        .lease =
+            objects_key(component->objects, KIND_LEASE,
+                        component->pod == NULL ? "kube-system" : component->pod->namespace, lease),
         .identity = strings_intern(component->strings, name),
         .event_source = strings_internf(component->strings, "%s/%s", lease, name),
         .qps = qps,
@@ -126,6 +130,7 @@ static const CsiMethod questions[] = {
     CSI_CONTROLLER_GET_CAPABILITIES,
     CSI_NODE_GET_CAPABILITIES,
     CSI_NODE_GET_INFO,
+    CSI_GROUP_CONTROLLER_GET_CAPABILITIES,
 };
 
 /* Whether a question follows from the answers to the questions before it. */
@@ -139,6 +144,8 @@ is_asked(const SidecarOptions *options, CsiMethod question, const Answers *answe
     if (question == CSI_NODE_GET_CAPABILITIES)
         return has_controller && options->node_unless != 0 &&
                (answers->controller_capabilities & options->node_unless) == 0;
+    if (question == CSI_GROUP_CONTROLLER_GET_CAPABILITIES)
+        return options->asks_groups;
     return question != CSI_NODE_GET_INFO || options->asks_node;
 }
 
@@ -167,7 +174,9 @@ next_question(const Sidecar *self, const Plan *plan, Answers *answers, gboolean 
         if (step > plan_last_step(plan))
             return questions[i];
         const CsiResponse *response = plan_response(plan, step++);
-        *has_failed = response->code != CSI_OK || (questions[i] == CSI_PROBE && !response->ready);
+        *has_failed =
+            (response->code != CSI_OK && questions[i] != CSI_GROUP_CONTROLLER_GET_CAPABILITIES) ||
+            (questions[i] == CSI_PROBE && !response->ready);
         take_answer(answers, response);
     }
     return CSI_N_METHODS;
@@ -266,6 +275,16 @@ CsiNodeCapabilities
 sidecar_node_capabilities(const Sidecar *self)
 {
     return self->node_capabilities;
+}
+
+gboolean
+sidecar_offers(const Sidecar *self, CsiUse use)
+{
+    return csi_use_is_offered(use, &(CsiCapabilities){
+                                       .plugin = self->plugin_capabilities,
+                                       .controller = self->controller_capabilities,
+                                       .node = self->node_capabilities,
+                                   });
 }
 
 double

@@ -4,6 +4,7 @@
 #include "models/api/storage.h"
 #include "models/client/process.h"
 #include "models/cluster/model.h"
+#include "models/csi/uses.h"
 
 /* The start of a CSI driver's sidecar (EA-10, PROV-1): it asks until the driver is ready, then asks
  * once for its capabilities, waits for its informers, and works. If it starts with the cluster, the
@@ -16,6 +17,7 @@ typedef struct {
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
     const char *identity;      /* in leader election; NULL: the host's name. Interned */
     gboolean asks_node;        /* NodeGetInfo of component->node_name */
+    gboolean asks_groups;      /* GroupControllerGetCapabilities: its answer only warns (SNAP-90) */
     /* Asks for the node service's capabilities, too, unless the controller has this one; 0: never
      * (RSZ-20) */
     CsiControllerCapabilities node_unless;
@@ -33,6 +35,8 @@ const char *sidecar_host_name(const Component *component);
 CsiPluginCapabilities sidecar_plugin_capabilities(const Sidecar *self);
 CsiControllerCapabilities sidecar_controller_capabilities(const Sidecar *self);
 CsiNodeCapabilities sidecar_node_capabilities(const Sidecar *self);
+/* Whether the driver's capabilities allow the call. */
+gboolean sidecar_offers(const Sidecar *self, CsiUse use);
 /* With asks_node: the node's own topology; NULL: it has none. */
 const StringMap *sidecar_node_segment(const Sidecar *self);
 
@@ -48,11 +52,13 @@ typedef struct {
 /* ... as rows of a sidecar's table. */
 #define SIDECAR_FLAG(name, type, member, value, help)                                              \
     PROCESS_FLAG(name, type, SidecarFlags, member, value, help)
-#define SIDECAR_FLAGS(workers_name, workers, workers_help, timeout_value, timeout_help)            \
+#define SIDECAR_CLIENT_FLAGS                                                                       \
     SIDECAR_FLAG("kube-api-qps", FLAG_NUMBER, kube_api_qps, "5",                                   \
                  "Requests per second to the API server, events included (PROV-40)"),              \
         SIDECAR_FLAG("kube-api-burst", FLAG_INT, kube_api_burst, "10",                             \
-                     "Requests that may exceed that rate at once"),                                \
+                     "Requests that may exceed that rate at once")
+#define SIDECAR_FLAGS(workers_name, workers, workers_help, timeout_value, timeout_help)            \
+    SIDECAR_CLIENT_FLAGS,                                                                          \
         SIDECAR_FLAG("retry-interval-start", FLAG_DURATION, retry_interval_start, "1s",            \
                      "Wait after a first failure; doubles with each (EA-2, PROV-12, RSZ-24)"),     \
         SIDECAR_FLAG("retry-interval-max", FLAG_DURATION, retry_interval_max, "5m",                \

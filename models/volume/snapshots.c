@@ -3,11 +3,76 @@
 
 #include <string.h>
 
+static const SnapshotKinds single = {
+    .snapshot = KIND_VOLUME_SNAPSHOT,
+    .content = KIND_SNAPSHOT_CONTENT,
+    .class = KIND_SNAPSHOT_CLASS,
+    .prefix = "",
+    .noun = "snapshot",
+    .api_group = SNAPSHOT_API_GROUP,
+    .bound_finalizer = FINALIZER_SNAPSHOT_BOUND,
+    .content_finalizer = FINALIZER_SNAPSHOT_CONTENT,
+    .being_created = ANNOTATION_SNAPSHOT_BEING_CREATED,
+    .being_deleted = ANNOTATION_SNAPSHOT_BEING_DELETED,
+    .secret_name = ANNOTATION_SNAPSHOT_SECRET_NAME,
+    .secret_namespace = ANNOTATION_SNAPSHOT_SECRET_NAMESPACE,
+    .is_default = ANNOTATION_DEFAULT_SNAPSHOT_CLASS,
+    .secret = SNAPSHOT_SECRET,
+    .get_secret = SNAPSHOT_SECRET_LIST,
+};
+
+static const SnapshotKinds group = {
+    .snapshot = KIND_GROUP_SNAPSHOT,
+    .content = KIND_GROUP_CONTENT,
+    .class = KIND_GROUP_CLASS,
+    .prefix = "Group",
+    .noun = "group snapshot",
+    .api_group = GROUP_SNAPSHOT_API_GROUP,
+    .bound_finalizer = FINALIZER_GROUP_BOUND,
+    .content_finalizer = FINALIZER_GROUP_CONTENT,
+    .being_created = ANNOTATION_GROUP_BEING_CREATED,
+    .being_deleted = ANNOTATION_GROUP_BEING_DELETED,
+    .secret_name = ANNOTATION_GROUP_SECRET_NAME,
+    .secret_namespace = ANNOTATION_GROUP_SECRET_NAMESPACE,
+    .is_default = ANNOTATION_DEFAULT_GROUP_CLASS,
+    .secret = SNAPSHOT_SECRET_GROUP,
+    .get_secret = SNAPSHOT_SECRET_GROUP_GET,
+};
+
+const SnapshotKinds *
+snapshot_kinds_of(ObjectKind kind)
+{
+    return kind == group.snapshot || kind == group.content || kind == group.class ? &group
+                                                                                  : &single;
+}
+
+static gboolean
+is_of_group(const SnapshotContent *content)
+{
+    return object_kind(&content->meta) == KIND_GROUP_CONTENT;
+}
+
+gboolean
+snapshot_content_is_dynamic(const SnapshotContent *content)
+{
+    return is_of_group(content) ? GROUP_CONTENT_CONST(content)->volume_handles != NULL
+                                : content->volume_handle != NULL;
+}
+
+gboolean
+snapshot_content_is_given(const SnapshotContent *content)
+{
+    return content->given_handle != NULL ||
+           (is_of_group(content) && GROUP_CONTENT_CONST(content)->given_snapshots != NULL);
+}
+
 const char *
 snapshot_class_error(Plan *plan, const char *class_name)
 {
-    return plan_internf(plan, "volumesnapshotclass." SNAPSHOT_API_GROUP " \"%s\" not found",
-                        class_name);
+    const SnapshotKinds *kinds = plan_kinds(plan);
+
+    return plan_internf(plan, "volume%ssnapshotclass.%s \"%s\" not found",
+                        kinds == &group ? "group" : "", kinds->api_group, class_name);
 }
 
 const char *
@@ -20,7 +85,9 @@ snapshot_update_error(Plan *plan, const char *object_name, const char *error)
 const char *
 snapshot_no_class_error(Plan *plan, const char *object_name)
 {
-    return plan_internf(plan, "failed to take snapshot %s without a snapshot class", object_name);
+    const char *noun = plan_kinds(plan)->noun;
+
+    return plan_internf(plan, "failed to take %s %s without a %s class", noun, object_name, noun);
 }
 
 const char *
@@ -76,6 +143,7 @@ const SecretKeys snapshot_secret_keys[N_SNAPSHOT_SECRETS] = {
 };
 
 typedef struct {
+    const char *kind; /* "volumesnapshot", "volumegroupsnapshot" */
     const char *content;
     const ObjectKey *snapshot; /* NULL: none is known */
 } TemplateValues;
@@ -86,14 +154,16 @@ token_value(const void *data, const char *token, gboolean for_name)
 {
     const TemplateValues *values = data;
 
-    if (strcmp(token, "volumesnapshotcontent.name") == 0)
+    if (!g_str_has_prefix(token, values->kind))
+        return NULL;
+    token += strlen(values->kind);
+    if (strcmp(token, "content.name") == 0)
         return g_strdup(values->content);
     if (values->snapshot == NULL)
         return NULL;
-    if (strcmp(token, "volumesnapshot.namespace") == 0)
+    if (strcmp(token, ".namespace") == 0)
         return g_strdup(values->snapshot->namespace);
-    return for_name && strcmp(token, "volumesnapshot.name") == 0 ? g_strdup(values->snapshot->name)
-                                                                 : NULL;
+    return for_name && strcmp(token, ".name") == 0 ? g_strdup(values->snapshot->name) : NULL;
 }
 
 char *
@@ -104,7 +174,8 @@ snapshot_secret_resolve(Strings *strings,
                         const ObjectKey *snapshot,
                         SecretReference *reference)
 {
-    const TemplateValues values = {content, snapshot};
+    const TemplateValues values = {
+        use >= SNAPSHOT_SECRET_GROUP ? "volumegroupsnapshot" : "volumesnapshot", content, snapshot};
     const char *name, *namespace;
 
     *reference = (SecretReference){0};

@@ -8,11 +8,38 @@
 /* What the snapshot-controller and the sidecar external-snapshotter share, as the two programs of
  * the external-snapshotter project do. */
 
+/* SNAP-80: snapshots of one volume and those of a group differ in their kinds and words. */
+typedef struct {
+    ObjectKind snapshot, content, class;
+    const char *prefix; /* "", "Group": in names of kinds, "VolumeGroupSnapshot", and in reasons of
+                           Events, "GroupSnapshotReady" */
+    const char *noun;   /* "snapshot", "group snapshot" */
+    const char *api_group;
+    const char *bound_finalizer, *content_finalizer;
+    const char *being_created, *being_deleted, *secret_name, *secret_namespace; /* annotations */
+    const char *is_default;      /* annotation of a class */
+    unsigned secret, get_secret; /* SnapshotSecret */
+} SnapshotKinds;
+
+/* @kind: one of its kinds */
+const SnapshotKinds *snapshot_kinds_of(ObjectKind kind);
+/* The kinds of the object that the plan is about. */
+static inline const SnapshotKinds *
+plan_kinds(const Plan *plan)
+{
+    return snapshot_kinds_of(plan_key(plan)->kind);
+}
+
 /* Errors in the words of external-snapshotter. Returns: (borrowed): interned */
 const char *snapshot_class_error(Plan *plan, const char *class_name);
 const char *snapshot_update_error(Plan *plan, const char *object_name, const char *error);
 /* A snapshot or a content that needs a class has none. */
 const char *snapshot_no_class_error(Plan *plan, const char *object_name);
+
+/* Whether the content is one for a new snapshot, or for a new group; and whether it names a
+ * snapshot that is there already. */
+gboolean snapshot_content_is_dynamic(const SnapshotContent *content);
+gboolean snapshot_content_is_given(const SnapshotContent *content);
 
 /* SNAP-75: the VolumeGroupSnapshot that owns the snapshot. Returns: (borrowed): its name; NULL:
  * none

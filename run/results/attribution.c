@@ -65,6 +65,8 @@ attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
     case WAIT_UNSCHEDULABLE:
     case WAIT_RUNTIME:
     case WAIT_STARTUP:
+    case WAIT_GROUP:
+    case WAIT_LABEL:
     case N_WAITS:
         break;
     }
@@ -416,10 +418,13 @@ static const struct {
     {WAIT_THROTTLE, "kubelet", "the limit is the kubelet's kubeAPIQPS and kubeAPIBurst"},
     {WAIT_THROTTLE, "kube-scheduler",
      "the limit is the scheduler's clientConnection.qps and .burst"},
+    {WAIT_THROTTLE, "snapshot-controller",
+     "the limit is the snapshot-controller's --kube-api-qps and --kube-api-burst"},
     {WAIT_THROTTLE, "",
      "the limit is kube-controller-manager's --kube-api-qps and --kube-api-burst, of each "
      "controller"},
     {WAIT_WORKERS, "external-", "the limit is this sidecar's --worker-threads"},
+    {WAIT_WORKERS, "snapshot-controller", "the limit is the snapshot-controller's --worker-threads"},
     {WAIT_WORKERS, "persistent-volume-binder",
      "the PV controller has one worker for claims and one for volumes, fixed in its code"},
     {WAIT_WORKERS, "", "the limit is the number of this controller's workers"},
@@ -438,6 +443,9 @@ static const struct {
     {WAIT_POLL, "", "a loop with a fixed period"},
     {WAIT_DRIVER, "", "this is the back end's own time for the call"},
     {WAIT_DRIVER_THROTTLE, "", "the limit is the back end's: spec.drivers[].limits"},
+    {WAIT_BACKOFF, "external-snapshotter/",
+     "the sidecar asks again whether the snapshot is ready, or tries again after a failure: the "
+     "limit is its --retry-interval-start and --retry-interval-max"},
     {WAIT_BACKOFF, "external-",
      "the limit is this sidecar's --retry-interval-start and --retry-interval-max; see its "
      "Events for what failed"},
@@ -453,6 +461,12 @@ static const struct {
     {WAIT_RUNTIME, "kubelet/PLEG relist", "the kubelet asks its runtime once a second what runs"},
     {WAIT_RUNTIME, "", "the container runtime's own time"},
     {WAIT_STARTUP, "", "a process or a plugin was starting"},
+    {WAIT_GROUP, "",
+     "the kubelet changes the group of each file to the pod's fsGroup at each mount; with "
+     "fsGroupChangePolicy: OnRootMismatch only at the first"},
+    {WAIT_LABEL, "",
+     "the container runtime labels each file for SELinux at each start; a volume that is mounted "
+     "with its label needs none of that (seLinuxMount of the CSIDriver)"},
     {WAIT_API, "", "the API server's own time for requests"},
     {WAIT_WATCH, "", "the time that changes take to be seen"},
     {WAIT_THINK, "", "the components' own time between requests"},

@@ -85,6 +85,10 @@ wait_words(SimWait wait)
         return N_("containers start or stop");
     case WAIT_STARTUP:
         return N_("a process or plugin starts");
+    case WAIT_GROUP:
+        return N_("the volume's files get the pod's group");
+    case WAIT_LABEL:
+        return N_("the volume's files get the pod's SELinux label");
     case WAIT_NONE:
     case N_WAITS:
         break;

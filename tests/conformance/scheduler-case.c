@@ -303,7 +303,7 @@ scheduler_case_expect_hint(Case *self, PluginId plugin, const json_t *old, const
     for (unsigned i = 0; i < G_N_ELEMENTS(event_kinds); i++) {
         if (event_kinds[i].kind != object_kind(after == NULL ? before : after))
             continue;
-        ClusterEvent event = cluster_event(event_kinds[i].resource, before, after);
+        ClusterEvent event = cluster_event(event_kinds[i].resource, before, after, 32);
         hint =
             cluster_event_helps(&event, pod, UINT32_C(1) << plugin) == NULL ? "QueueSkip" : "Queue";
     }

@@ -449,6 +449,54 @@ waits_until_no_pod_uses_it(void **state)
     assert_int_equal(the_volume(world)->capacity_bytes, GI(2));
 }
 
+static gboolean
+unprotect(Object *object, const void *data)
+{
+    (void)data;
+    return object_remove_finalizer(object, FINALIZER_PVC_PROTECTION);
+}
+
+/* The claim vanishes while the write of its status waits for a token: the attempt ends. */
+static void
+claim_vanishes(void **state)
+{
+    WorldOptions options = {
+        .seed = 3, .recorded_timing = TRUE, .flag = "kube-api-burst", .value = "1"};
+
+    (void)state;
+    for (unsigned i = 0; i < 50; i++) {
+        g_autoptr(World) world = world_with_claim(&options);
+        world_run(world, MS(1000));
+        ask_for(world, GI(2));
+        world_run(world, MS(1300));
+        ask_for(world, GI(3));
+        world_run(world, MS(1300 + i * 50));
+        world_edit(world, KIND_CLAIM, "data", unprotect, NULL);
+        world_delete(world, KIND_CLAIM, "data");
+        world_run(world, SIM_MINUTE);
+        g_free(world_take_log(world));
+        world_run(world, 30 * SIM_MINUTE);
+        assert_log(world, "");
+    }
+}
+
+/* RSZ-31, RSZ-33: the API server lacks the gate that the resizer has, and drops the allocated size.
+ */
+static void
+server_drops_the_size(void **state)
+{
+    WorldOptions options = {.seed = 1, .minor = 31};
+    g_autoptr(World) world = world_with_claim(&options);
+
+    (void)state;
+    ask_for(world, GI(2));
+    world_run(world, SIM_MINUTE);
+    assert_int_equal(world_count(world, CALL, NULL, NULL), 1);
+    assert_int_equal(the_volume(world)->capacity_bytes, GI(2));
+    assert_int_equal(the_claim(world)->allocated_bytes, 0);
+    assert_status(world, "", "Resizing FileSystemResizePending");
+}
+
 /* ---- Without recovery: RSZ-40 ---- */
 
 #define LEGACY .flag = "feature-gates", .value = "RecoverVolumeExpansionFailure=false"
@@ -541,6 +589,8 @@ main(void)
         cmocka_unit_test(keeps_the_size_under_way),
         cmocka_unit_test(call_hangs),
         cmocka_unit_test(waits_until_no_pod_uses_it),
+        cmocka_unit_test(claim_vanishes),
+        cmocka_unit_test(server_drops_the_size),
         cmocka_unit_test(older_path),
         cmocka_unit_test(older_path_fails),
         cmocka_unit_test(dies_and_goes_on),

@@ -168,7 +168,7 @@ world_new(const WorldOptions *options)
     ClusterOptions cluster_options = {.sim = self->sim,
                                       .objects = self->objects,
                                       .timing = &self->timing,
-                                      .minor_version = 32,
+                                      .minor_version = options->minor == 0 ? 32 : options->minor,
                                       .feature_gates = self->gates,
                                       .only = options->only};
     NodePluginOptions plugin = {.preregistered = TRUE};

@@ -33,6 +33,7 @@ typedef struct {
     const char *flag, *value; /* one flag to set; NULL: none */
     const char *flag2, *value2;
     const char *gate_on; /* a feature gate of Kubernetes; NULL: all default */
+    int minor;           /* of the release; 0: 32 */
 } WorldOptions;
 
 struct World {

@@ -16,12 +16,15 @@ static const struct {
     const char *name;
     ObjectKind kind;
 } lists[] = {
-    {"snapshots",        KIND_VOLUME_SNAPSHOT },
-    {"contents",         KIND_SNAPSHOT_CONTENT},
-    {"snapshot_classes", KIND_SNAPSHOT_CLASS  },
-    {"claims",           KIND_CLAIM           },
-    {"volumes",          KIND_VOLUME          },
-    {"secrets",          KIND_SECRET          },
+    {"snapshots",              KIND_VOLUME_SNAPSHOT },
+    {"contents",               KIND_SNAPSHOT_CONTENT},
+    {"snapshot_classes",       KIND_SNAPSHOT_CLASS  },
+    {"group_snapshots",        KIND_GROUP_SNAPSHOT  },
+    {"group_contents",         KIND_GROUP_CONTENT   },
+    {"group_snapshot_classes", KIND_GROUP_CLASS     },
+    {"claims",                 KIND_CLAIM           },
+    {"volumes",                KIND_VOLUME          },
+    {"secrets",                KIND_SECRET          },
 };
 
 /* The uid that an object with this uid in the case gets. */
@@ -40,7 +43,7 @@ static char *
 adapt_name(Case *self, const char *text)
 {
     /* Of contents, and of the driver's snapshots. */
-    static const char *const prefixes[] = {"snapcontent-", "snapshot-"};
+    static const char *const prefixes[] = {"snapcontent-", "groupsnapcontent-", "snapshot-"};
     const char *slash = strchr(text, '/'), *name = slash == NULL ? text : slash + 1;
     g_autofree char *folder = g_strndup(text, (gsize)(name - text)); /* "contents/" */
     char uid[OBJECT_UID_BUFFER];
@@ -202,10 +205,14 @@ static json_t *
 comparable(json_t *json)
 {
     json_t *spec = json_object_get(json, "spec"), *status = json_object_get(json, "status");
-    json_t *reference = json_object_get(spec, "volumeSnapshotRef");
+    static const char *const references[] = {"volumeSnapshotRef", "volumeGroupSnapshotRef"};
 
-    json_object_del(reference, "apiVersion");
-    json_object_del(reference, "kind");
+    for (unsigned i = 0; i < G_N_ELEMENTS(references); i++) {
+        json_t *reference = json_object_get(spec, references[i]);
+        json_object_del(reference, "apiVersion");
+        json_object_del(reference, "kind");
+        json_object_del(reference, "resourceVersion");
+    }
     if (g_strcmp0(json_path_string(json, "spec.sourceVolumeMode"), "Filesystem") == 0)
         json_object_del(spec, "sourceVolumeMode");
     if (json_object_get(status, "creationTime") != NULL)

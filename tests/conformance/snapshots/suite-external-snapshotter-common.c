@@ -19,6 +19,8 @@ set_options(Case *self, const ProcessClass *class, void *process_options)
     (void)class;
     options->prevent_volume_mode_conversion =
         case_flag(self, "config.prevent_volume_mode_conversion");
+    if (case_flag(self, "feature_gates.CSIVolumeGroupSnapshot"))
+        options->feature_gates = "CSIVolumeGroupSnapshot=true";
 }
 
 static void
@@ -26,10 +28,11 @@ check_words(Case *self)
 {
 
     case_known(self, "initial", "snapshots", "contents", "snapshot_classes", "claims", "volumes",
-               "secrets");
+               "secrets", "group_snapshots", "group_contents", "group_snapshot_classes");
     case_known(self, "config", "prevent_volume_mode_conversion", "distributed_snapshotting");
     case_known(self, "inject", "api_errors");
-    case_known(self, "expected", "error", "events", "snapshots", "contents", "claims", "volumes");
+    case_known(self, "expected", "error", "events", "snapshots", "contents", "claims", "volumes",
+               "group_snapshots", "group_contents");
     if (case_flag(self, "config.distributed_snapshotting"))
         case_fail(self, "distributed snapshotting is not modelled");
 }
@@ -46,8 +49,13 @@ world_begin(Case *self)
     case_wait(self, 0);
     SnapshotController *controller = case_model(self, &snapshot_controller_class);
     Process *process = controller->base.process;
-    snapshot_case_import(self, "snapshots", NULL, controller->snapshot_store);
-    snapshot_case_import(self, "contents", process, controller->content_store);
+    snapshot_case_import(self, "snapshots", NULL, controller->single.snapshot_store);
+    snapshot_case_import(self, "contents", process, controller->single.content_store);
+    if (case_flag(self, "feature_gates.CSIVolumeGroupSnapshot")) {
+        snapshot_case_import(self, "group_snapshots", process, controller->group.snapshot_store);
+        snapshot_case_import(self, "group_contents", process, controller->group.content_store);
+        snapshot_case_import(self, "group_snapshot_classes", process, NULL);
+    }
     snapshot_case_import(self, "snapshot_classes", process, NULL);
     snapshot_case_import(self, "claims", process, NULL);
     snapshot_case_import(self, "volumes", NULL, NULL);
@@ -102,7 +110,7 @@ take_up(const SnapshotController *self, Plan *plan)
 
     sync->with_class = decide_over;
     sync->with_claim = decide_over;
-    take_snapshot(plan, object_store_get(self->snapshot_store, plan_key(plan)));
+    take_snapshot(plan, object_store_get(plan_side(self, plan)->snapshot_store, plan_key(plan)));
     plan_use_client(plan, NULL);
     return sync;
 }
@@ -211,13 +219,13 @@ update_status(const void *data, Plan *plan)
 {
     const SnapshotController *controller = data;
     const SnapshotContent *content =
-        stored_content(controller, case_string(plan_owner(plan), "args.content"));
+        stored_content(controller, plan, case_string(plan_owner(plan), "args.content"));
 
     take_up(controller, plan);
     if (content == NULL)
         plan_fail(plan, "no such content");
     else
-        plan_snapshot_status(plan, content);
+        plan_snapshot_status(data, plan, content);
 }
 
 static void
@@ -244,10 +252,11 @@ run_is_default(Case *self)
     json_t *manifest = json_pack("{s:O?}", "metadata", case_get(self, "args.metadata"));
 
     case_known(self, "args", "kind", "metadata");
-    if (g_strcmp0(case_string(self, "args.kind"), snapshot_class_kind.kind) != 0)
-        case_fail(self, "classes of this kind are not modelled");
+    ObjectKind kind = g_strcmp0(case_string(self, "args.kind"), group_class_kind.kind) == 0
+                          ? KIND_GROUP_CLASS
+                          : KIND_SNAPSHOT_CLASS;
     case_expect_flag(self, "expected.default",
-                     snapshot_class_is_default(case_object(self, manifest, KIND_SNAPSHOT_CLASS)));
+                     snapshot_class_is_default(case_object(self, manifest, kind)));
     json_decref(manifest);
 }
 
@@ -348,6 +357,7 @@ run_secret(Case *self)
 
 static const Act external_snapshotter_common_acts[] = {
     {"syncSnapshot",                run_sync_snapshot    },
+    {"syncGroupSnapshot",           run_sync_snapshot    },
     {"syncUnreadySnapshot",         run_sync_unready     },
     {"syncContent",                 run_sync_content     },
     {"checkAndUpdateSnapshotClass", run_class            },

@@ -228,7 +228,7 @@ run_sync(Case *self)
     Process *process = world.snapshotter->base.process;
     snapshot_case_import(self, "secrets", NULL, NULL);
     snapshot_case_import(self, "snapshot_classes", process, NULL);
-    snapshot_case_import(self, "contents", process, world.snapshotter->store);
+    snapshot_case_import(self, "contents", process, world.snapshotter->single.store);
     ObjectKey *key = snapshot_case_subject(self, "args.object");
     if (key != NULL) {
         case_run_plan(self, world.snapshotter, snapshotter_sync, key);
@@ -391,7 +391,7 @@ run_call(Case *self)
     Process *process = world.snapshotter->base.process;
     snapshot_case_import(self, "secrets", NULL, NULL);
     snapshot_case_import(self, "snapshot_classes", process, NULL);
-    snapshot_case_import(self, "contents", process, world.snapshotter->store);
+    snapshot_case_import(self, "contents", process, world.snapshotter->single.store);
     ObjectKey *key = case_find_key(self, "initial.contents", KIND_SNAPSHOT_CONTENT, "content");
     case_run_plan(self, world.snapshotter, snapshotter_sync, key);
     case_expect_error(self, "expected.error");

@@ -78,6 +78,7 @@ adopt_mount(Kubelet *self, PodMount *mount, const Object *pv, int64_t claim_byte
         volume_manager_desire(volume, mount);
     kubelet_count_actual(mount, 1);
     mount->state = MOUNT_DONE;
+    node_volume_remember_label(volume, mount);
     is_attached(volume);
     volume->actual_bytes = claim_bytes;
     if (is_stopped)

@@ -101,10 +101,11 @@ typedef enum {
     CHANGE_CLEAR_ERRORS,
     CHANGE_STARTED,
     CHANGE_ENDED,
+    CHANGE_REJECTED, /* text: why */
     CHANGE_STOPPED,
     CHANGE_FINISHED,
     /* volume-populator.c; pointer: Populate */
-    CHANGE_POPULATE_ERROR,  /* text */
+    CHANGE_POPULATE_ERROR,  /* text; object: the volume whose label is another's; else NULL */
     CHANGE_POPULATE_VOLUME, /* object: the PersistentVolume; number: the claim's size */
     CHANGE_POPULATE_NEXT,
     CHANGE_POPULATE_DONE,
@@ -135,6 +136,10 @@ typedef enum {
     CHANGE_PROBED,              /* number: whether the driver is well */
     /* volume-stats.c; number: the instant of the question */
     CHANGE_VOLUME_TOLD,
+    /* csi-plugin/client.c; pointer: CsiFiles */
+    CHANGE_FILES_GROUP, /* number: the root's group */
+    CHANGE_FILES_WORK,  /* number: CsiFilesWork */
+    CHANGE_FILES_MOUNTED,
 } KubeletChange;
 
 /* Adds a change without an object. */
@@ -147,6 +152,8 @@ kubelet_add_change(Plan *plan, KubeletChange what, const void *pointer, int64_t 
 /* ---- kubelet.c ---- */
 
 #define KUBELET_DIR "/var/lib/kubelet"
+/* Of a Node: "true" if its processes are confined by SELinux. No field of Kubernetes tells that. */
+#define ANNOTATION_SELINUX "kvolsim.io/selinux"
 
 /* Loops and their numbers: of draws, and of places among tickers. */
 enum {
@@ -178,13 +185,17 @@ void kubelet_measure_end(Kubelet *self);
 /* A mount came into desired state or left it; the same of actual state. It has its volume. */
 void kubelet_count_desired(const PodMount *mount, int n);
 void kubelet_count_actual(const PodMount *mount, int n);
+void kubelet_count_label(const Kubelet *self, MetricFamily family, const Object *pv); /* CSP-28 */
 /* The operation's mount is done for the first time. */
 void kubelet_measure_mount(const Kubelet *self, const PendingOperation *operation);
 /* What a driver said of a claim's volume, of which one pod counts (KVM-74); NULL: nothing more. */
 typedef struct {
     int64_t bytes, available_bytes, used_bytes;
     int64_t inodes, free_inodes, used_inodes;
+    int64_t abnormal; /* 0 or 1; -1: nobody told */
 } VolumeUsage;
+/* The gate CSIVolumeHealth. */
+gboolean kubelet_watches_health(const Kubelet *self);
 void kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeUsage *usage);
 /* It took so long to ask this driver about a volume. */
 void kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took);

@@ -304,6 +304,9 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_VOLUME_TOLD:
         volume_stats_apply(self, change);
         return;
+    case CHANGE_FILES_GROUP ... CHANGE_FILES_MOUNTED:
+        csi_client_apply(change);
+        return;
     }
     g_assert_not_reached();
 }
@@ -346,6 +349,9 @@ const ModelClass kubelet_class = {
                                &kubelet_mount_step_rules,
                                &csi_lifecycle_rules,
                                &csi_fs_group_rules,
+                               &csi_walk_rules,
+                               &csi_selinux_rules,
+                               &csi_conflict_rules,
                                &kubelet_expansion_rules),
     .init = kubelet_init,
     .clear = kubelet_clear,

@@ -76,6 +76,32 @@ kubelet_count_actual(const PodMount *mount, int n)
         sim_series_add(self->actual_count, n);
 }
 
+/* CSP-28 */
+void
+kubelet_count_label(const Kubelet *self, MetricFamily family, const Object *pv)
+{
+    static const struct {
+        AccessModes mode;
+        const char *label;
+    } modes[] = {
+        {ACCESS_RWX,  "RWX" },
+        {ACCESS_ROX,  "ROX" },
+        {ACCESS_RWO,  "RWO" },
+        {ACCESS_RWOP, "RWOP"},
+    };
+    const Volume *volume = VOLUME_CONST(pv);
+    const char *mode = "inline";
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+
+    if (metrics == NULL)
+        return;
+    for (unsigned i = G_N_ELEMENTS(modes); i-- > 0;)
+        mode = (volume->access_modes & modes[i].mode) != 0 ? modes[i].label : mode;
+    g_autofree char *plugin = g_strconcat("kubernetes.io/csi/", volume->source->driver, NULL);
+    sim_series_add(metric_series(metrics, family, process_job(self->base.process), mode, plugin),
+                   1);
+}
+
 /* MET-98 */
 static void
 count_plugin(const Kubelet *self, NodePlugin *plugin)
@@ -95,7 +121,13 @@ count_plugin(const Kubelet *self, NodePlugin *plugin)
     sim_series_add(plugin->actual_count, plugin->actual != 0);
 }
 
-/* KVM-73 */
+gboolean
+kubelet_watches_health(const Kubelet *self)
+{
+    return release_has_gate(cluster_release(self->base.cluster), "CSIVolumeHealth");
+}
+
+/* KVM-73, KVM-98 */
 void
 kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeUsage *usage)
 {
@@ -109,10 +141,12 @@ kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeU
         {METRIC_KUBELET_INODES,      offsetof(VolumeUsage, inodes)         },
         {METRIC_KUBELET_INODES_FREE, offsetof(VolumeUsage, free_inodes)    },
         {METRIC_KUBELET_INODES_USED, offsetof(VolumeUsage, used_inodes)    },
+        {METRIC_KUBELET_ABNORMAL,    offsetof(VolumeUsage, abnormal)       }, /* the last */
     };
     SimMetrics *metrics = sim_metrics(self->base.sim);
+    unsigned n = G_N_ELEMENTS(gauges) - (metrics == NULL || !kubelet_watches_health(self));
 
-    for (unsigned i = 0; metrics != NULL && i < G_N_ELEMENTS(gauges); i++)
+    for (unsigned i = 0; metrics != NULL && i < n; i++)
         sim_series_set(metric_series(metrics, gauges[i].family, process_job(self->base.process),
                                      claim->namespace, claim->name),
                        usage != NULL ? G_STRUCT_MEMBER(int64_t, usage, gauges[i].at)

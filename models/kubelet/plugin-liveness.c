@@ -54,6 +54,12 @@ probe(Sim *sim, void *data)
 
     (void)sim;
     self->probe = 0;
+    if (cluster_plugin_pod(kubelet->base.cluster, self->driver, kubelet->base.node_name)
+            .lacks_pod) { /* nothing to probe (DP-3) */
+        self->n_failed_probes = 0;
+        probe_later(self);
+        return;
+    }
     plan_start(&(PlanStart){
         .component = &kubelet->base,
         .decide = decide_probe,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugin-manager.h"
+#include "attach-limits.h"
 
 /* Desired state: the registrars' sockets that exist. Actual state: the sockets that are registered.
  * pkg/kubelet/pluginmanager. A watcher notes sockets as they come and go; a loop of 1 s registers
@@ -127,8 +127,11 @@ static gboolean
 look_for_socket(NodePlugin *self)
 {
     NodePluginPod pod = pod_of(self);
+    unsigned before = self->desired;
 
     self->desired = pod.registrar == REGISTRAR_GONE ? 0 : pod.socket;
+    if (self->desired != 0 && self->desired != before && !self->registered)
+        startup_taint_begin(self);
     return self->desired != 0;
 }
 
@@ -141,6 +144,8 @@ restart_fired(Sim *sim, void *data)
     Kubelet *kubelet = self->kubelet;
 
     self->restart = 0;
+    if (pod_of(self).lacks_pod)
+        return;
     self->registrar_container.started_at = sim_now(sim);
     cluster_set_registrar(kubelet->base.cluster, self->driver, kubelet->base.node_name,
                           REGISTRAR_LISTENS);
@@ -180,7 +185,7 @@ container_restart_delay(NodePlugin *self, PluginContainer *container)
 static void
 restart_registrar(NodePlugin *self)
 {
-    if (self->restart == 0)
+    if (self->restart == 0 && !pod_of(self).lacks_pod) /* else it comes with its pod (DP-3) */
         self->restart =
             sim_after(sim_of(self), container_restart_delay(self, &self->registrar_container),
                       &restart_event, self, WAIT_BACKOFF);
@@ -251,6 +256,7 @@ plugin_manager_is_registered(NodePlugin *self)
     self->registered = TRUE;
     look_for_socket(self);
     self->actual = self->desired;
+    attach_limits_sync(self, TRUE);
 }
 
 void
@@ -260,6 +266,7 @@ plugin_manager_clear(Kubelet *self)
         sim_cancel(self->base.sim, self->plugins[i].event);
         sim_cancel(self->base.sim, self->plugins[i].restart);
         sim_cancel(self->base.sim, self->plugins[i].probe);
+        sim_cancel(self->base.sim, self->plugins[i].limit_update);
     }
     sim_ticker_free(self->plugin_loop);
 }

@@ -30,6 +30,10 @@ struct NodePlugin {
     SimEventId restart; /* of its registrar, which has exited */
     PluginContainer registrar_container, driver_container;
     uint64_t n_draws;
+    SimEventId limit_update; /* 0: none, or one is under way */
+    SimTime limit_period;    /* 0: the limit stays (REG-36) */
+    SimTime limit_from;
+    gboolean limit_updating;
     SimEventId probe; /* the next liveness probe; 0: none, or one is under way */
     SimTime probed_from;
     unsigned n_failed_probes;                /* in a row */
@@ -69,6 +73,12 @@ char *plugin_versions_fault(const char *const *versions, const char *const *exis
 void plugin_liveness_begin(NodePlugin *plugin); /* if its driver is probed */
 void plugin_liveness_apply(NodePlugin *plugin, gboolean is_well);
 
+/* ---- startup-taint.c ---- */
+
+/* The driver's container has started: it takes its taint away (REG-39). */
+void startup_taint_begin(NodePlugin *plugin);
+gboolean startup_taint_edit(Object *node, const void *key); /* an ObjectEdit */
+
 /* ---- node-info.c: edits of a Node and its CSINode ---- */
 
 /* NodeGetInfo's answer, and which driver gave it. */
@@ -81,6 +91,8 @@ typedef struct {
     gboolean only_if_absent;   /* an imported CSINode knows better */
 } NodeInfo;
 
+/* From the answer of NodeGetInfo in step @call, which it borrows from. */
+NodeInfo *plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, int call);
 ObjectKey *node_info_csi_node_key(const Kubelet *self);
 /* It goes with its Node. Returns: (owned) */
 Object *node_info_new_csi_node(const Kubelet *self, const Object *node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugin-manager.h"
+#include "attach-limits.h"
 
 /* Registration of drivers on a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(),
  * nodeinfomanager.go.
@@ -25,15 +25,14 @@ plugin_registration_driver(const Kubelet *self, const char *driver)
     return NULL;
 }
 
-/* From NodeGetInfo's answer, which it borrows from. */
-static NodeInfo *
-plan_info(const Kubelet *self, Plan *plan, int call)
+NodeInfo *
+plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, int call)
 {
     const CsiResponse *response = plan_response(plan, call);
     NodeInfo *info = plan_new_arg(plan, NodeInfo);
 
     info->strings = self->base.strings;
-    info->driver = plugin_name(self, plan_operation(plan));
+    info->driver = driver;
     info->node_id = response->node_id;
     /* REG-23: 0 leaves it to the cluster. */
     info->count = response->max_volumes_per_node > 0
@@ -41,6 +40,12 @@ plan_info(const Kubelet *self, Plan *plan, int call)
                       : -1;
     info->segments = response->n_accessible_topology > 0 ? response->accessible_topology[0] : NULL;
     return info;
+}
+
+static NodeInfo *
+plan_info(const Kubelet *self, Plan *plan, int call)
+{
+    return plugin_registration_info(self, plan, plugin_name(self, plan_operation(plan)), call);
 }
 
 /* ---- With the cluster's start ---- */
@@ -54,12 +59,16 @@ decide_install_at_once(const void *data, Plan *plan)
     const Object *node = plan_object(plan, NODE_AT_ONCE);
     const Object *csi_node = plan_object(plan, CSI_NODE_AT_ONCE);
     NodeInfo *info = plan_info(self, plan, INFO_AT_ONCE);
+    const NodePlugin *plugin = plan_operation(plan);
+    const char *taint = cluster_node_plugin(self->base.cluster, plugin->driver)->removes_taint;
 
     info->only_if_absent = TRUE;
     if (node == NULL)
         return;
     if (node_info_find_collision(node, info->segments) == NULL)
         plan_patch(plan, self->node_key, node_info_edit_node, info, PLAN_GO_ON);
+    if (taint != NULL) /* REG-41 */
+        plan_patch(plan, self->node_key, startup_taint_edit, taint, PLAN_GO_ON);
     if (csi_node != NULL) {
         plan_patch(plan, csi_node->key, node_info_edit_csi_node, info, PLAN_GO_ON);
         return;
@@ -445,14 +454,17 @@ plugin_registration_apply(const PlanChange *change)
         plugin->registered = TRUE;
         plugin->failure = NULL;
         plugin->info_step = (int)change->number;
+        attach_limits_sync(plugin, TRUE);
         return;
     case CHANGE_UNREGISTERED:
         plugin->registered = FALSE;
+        attach_limits_sync(plugin, FALSE);
         return;
     case CHANGE_FORGOTTEN:
         plugin->actual = 0;
         plugin->registered = FALSE;
         plugin->failure = NULL;
+        attach_limits_sync(plugin, FALSE);
         return;
     case CHANGE_PROBED:
         plugin_liveness_apply(plugin, change->number != 0);
@@ -479,7 +491,9 @@ socket_delay(const Kubelet *self, const NodePlugin *plugin, const NodePluginOpti
         sim_hash_combine(self->node_key->hash, sim_hash_string(plugin_name(self, plugin)));
     SimStream stream = sim_stream(self->base.sim, "kubelet/registration");
 
-    if ((self->base.started_late && !self->base.joined) || options->registers_after == NULL)
+    /* In a Pod the time runs from the start of its container (DP-2). */
+    if ((self->base.started_late && !self->base.joined) || options->registers_after == NULL ||
+        cluster_plugin_pod(self->base.cluster, plugin->driver, self->base.node_name).in_pod)
         return 0;
     return MAX(sim_dist_draw(options->registers_after, stream, entity, 0), 0);
 }
@@ -519,8 +533,11 @@ static void
 plugin_start(Kubelet *self, NodePlugin *plugin)
 {
     const NodePluginOptions *options = cluster_node_plugin(self->base.cluster, plugin->driver);
+    NodePluginPod pod =
+        cluster_plugin_pod(self->base.cluster, plugin->driver, self->base.node_name);
 
-    if (self->base.started_late || options->registers_after != NULL)
+    if (self->base.started_late || pod.lacks_pod ||
+        (options->registers_after != NULL && !pod.in_pod))
         begin(self, plugin);
     else if (options->preregistered)
         plugin_manager_is_registered(plugin);
@@ -536,6 +553,7 @@ plugin_registration_init(Kubelet *self)
     if (self->base.started_late)
         start_plan(self, decide_look_for_csi_node, NULL, FALSE);
     self->plugins = g_new0(NodePlugin, n);
+    attach_limits_init(self);
     for (unsigned i = 0; i < n; i++) {
         if (!cluster_plugin_runs_on(self->base.cluster, i, self->base.node_name))
             continue;

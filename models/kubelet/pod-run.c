@@ -82,6 +82,7 @@ run_ended(Sim *sim, void *data)
     self->exit_code =
         container_life_exit_code(&self->life, run_stream(self), run_entity(self), self->n_runs - 1);
     self->worker->running = FALSE;
+    cluster_tell_containers(self->worker->kubelet->base.cluster, self->worker->pod, FALSE);
     pod_worker_container_ended(self->worker);
 }
 

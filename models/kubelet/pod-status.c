@@ -168,6 +168,10 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
             strings_intern(strings, report->exit_code != 0 ? "PodFailed" : "PodCompleted");
     report->reason = strings_intern(strings, tells->reason);
     report->message = strings_intern(strings, tells->message);
+    if (worker->no_room != NULL) { /* REG-38 */
+        report->reason = strings_intern(strings, "VolumeAttachmentLimitExceeded");
+        report->message = worker->no_room;
+    }
     if (worker->view == VIEW_SHUT_DOWN) /* NL-93 */
         report->disruption =
             (PodCondition){.reason = strings_intern(strings, "TerminationByKubelet"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pod-worker.h"
+#include "attach-limits.h"
 
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 #define POLL_PERIOD (300 * SIM_MS) /* KVM-3 */
 #define POLL_TIMEOUT (123 * SIM_SECOND)
-#define GONE_PERIOD (100 * SIM_MS) /* KVM-49: the wait for the volumes' directories */
+#define RUNTIME_REQUEST_TIMEOUT (2 * SIM_MINUTE) /* CSP-27 */
+#define GONE_PERIOD (100 * SIM_MS)               /* KVM-49: the wait for the volumes' directories */
 
 static const Pod *
 worker_pod(const PodWorker *self)
@@ -185,6 +186,37 @@ add_back_off(Plan *plan, const PodWorker *worker)
     plan_fail(plan, "CrashLoopBackOff");
 }
 
+static void
+add_files_work(Plan *plan, const PodWorker *worker, CsiFilesWork work)
+{
+    for (unsigned i = 0; i < worker->n_mounts; i++)
+        if (worker->mounts[i].files != NULL)
+            kubelet_add_change(plan, CHANGE_FILES_WORK, worker->mounts[i].files, work);
+}
+
+/* CSP-25, CSP-27. */
+static void
+add_relabelling(Plan *plan, const PodWorker *worker)
+{
+    SimTime takes = 0;
+
+    for (unsigned i = 0; i < worker->n_mounts; i++) {
+        const CsiFiles *files = worker->mounts[i].files;
+        takes += files == NULL ? 0 : files->count * files->per_label;
+    }
+    if (takes == 0)
+        return;
+    plan_because(plan, "CSP-25");
+    add_files_work(plan, worker, CSI_FILES_LABEL);
+    if (takes > RUNTIME_REQUEST_TIMEOUT) {
+        plan_wait(plan, RUNTIME_REQUEST_TIMEOUT, WAIT_LABEL);
+        plan_because(plan, "CSP-27");
+        plan_event(plan, worker->pod, "Warning", "Failed", "Error: context deadline exceeded");
+        takes -= RUNTIME_REQUEST_TIMEOUT;
+    }
+    plan_wait(plan, takes, WAIT_LABEL);
+}
+
 typedef enum {
     OVER = 1 << 0,    /* its containers have ended for good */
     VOLUMES = 1 << 1, /* it has some, and they were not waited for yet */
@@ -250,12 +282,50 @@ add_sync(const Kubelet *self, Plan *plan, gboolean has_waited)
         add_back_off(plan, worker);
         return;
     case START:
+        add_relabelling(plan, worker);
         plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
         add_start_events(self, plan, worker_pod(worker));
+        add_files_work(plan, worker, CSI_FILES_IDLE);
         kubelet_add_change(plan, CHANGE_STARTED, worker, 0);
         return;
     }
     g_assert_not_reached();
+}
+
+/* @code: of the wait */
+static void
+fail_wait(Plan *plan, ApiCode code)
+{
+    const PodWorker *worker = plan_operation(plan);
+    g_autofree char *text = wait_error(worker);
+
+    plan_because(plan, "KVM-20"); /* a time-out leaves no event */
+    if (code != API_TIMEOUT)
+        plan_event(plan, worker->pod, "Warning", "FailedMount",
+                   "Unable to attach or mount volumes: %s", text);
+    kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
+    plan_fail(plan, "%s", text);
+}
+
+/* REG-38: rejectPod() in kubelet.go. */
+static void
+decide_verified(const void *self, Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+
+    (void)self;
+    if (!attach_limits_are_exhausted(plan)) {
+        fail_wait(plan, API_TIMEOUT);
+        return;
+    }
+    g_autofree char *text = wait_error(worker);
+    const char *why =
+        plan_internf(plan, "Node has reached its volume attachment limit, rejecting pod. %s", text);
+    plan_because(plan, "REG-38");
+    plan_event(plan, worker->pod, "Warning", "VolumeAttachmentLimitExceeded", "%s", why);
+    plan_change(plan, &(PlanChange){.what = CHANGE_REJECTED,
+                                    .pointer = plan_operation(plan),
+                                    .text = plan_internf(plan, "Pod was rejected: %s", why)});
 }
 
 static void
@@ -268,13 +338,8 @@ decide_after_wait(const void *self, Plan *plan)
         add_sync(self, plan, TRUE);
         return;
     }
-    g_autofree char *text = wait_error(worker);
-    plan_because(plan, "KVM-20"); /* a time-out leaves no event */
-    if (code != API_TIMEOUT)
-        plan_event(plan, worker->pod, "Warning", "FailedMount",
-                   "Unable to attach or mount volumes: %s", text);
-    kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
-    plan_fail(plan, "%s", text);
+    if (code != API_TIMEOUT || !attach_limits_verify(self, plan, decide_verified))
+        fail_wait(plan, code);
 }
 
 void

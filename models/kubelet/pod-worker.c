@@ -63,14 +63,20 @@ pod_worker_apply(const PlanChange *change)
         pod_run_back_off(worker);
         pod_run_started(worker);
         pod_sync_remember_images(worker);
+        cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, TRUE);
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
         return;
     case CHANGE_ENDED:
         worker->over = TRUE;
         return;
+    case CHANGE_REJECTED:
+        worker->over = worker->rejected = TRUE;
+        worker->no_room = change->text;
+        return;
     case CHANGE_STOPPED:
         if (worker->running)
             pod_run_killed(worker);
+        cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, FALSE);
         worker->running = FALSE;
         worker->stopped = TRUE;
         pod_status_changed(worker);
@@ -454,6 +460,7 @@ worker_adopt(PodWorker *self)
     self->running = self->was_running = TRUE;
     pod_sync_remember_images(self);
     pod_run_adopted(self);
+    cluster_tell_containers(self->kubelet->base.cluster, self->pod, TRUE);
     /* The node controller may have marked the pod while the node was silent (NL-23): then the
      * kubelet reports again. */
     self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
@@ -532,6 +539,8 @@ begin_anew(PodWorker *worker)
 {
     const Pod *pod = POD_CONST(worker->pod);
 
+    if (pod->phase == POD_RUNNING)
+        cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, FALSE);
     if (pod->phase == POD_RUNNING &&
         (worker->run != NULL || g_str_equal(pod->spec->restart_policy, "Never")))
         pod_run_lost(worker);

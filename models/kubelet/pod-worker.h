@@ -56,7 +56,8 @@ struct PodWorker {
     gboolean rebuilt;       /* found on the disk, and not yet in the API */
     gboolean gone;          /* the object is not in the API any more */
     gboolean shut_down;     /* it ends because its machine does */
-    gboolean rejected;      /* the kubelet never let it in */
+    gboolean rejected;      /* the kubelet never let it in, or found no room for its volumes */
+    const char *no_room;    /* interned: status.message of the latter (REG-38); NULL: not so */
     gboolean report_queued; /* in kubelet->reports */
     GList report_link;
     gboolean reporting;

@@ -21,6 +21,7 @@ struct PodMount {
     NodeVolume *volume;      /* NULL: neither in desired nor in actual state */
     PodMount *next;          /* of the same volume */
     const char *target_path; /* CSI: set with the first SetUp */
+    CsiFiles *files;         /* that each start of containers labels (CSP-25); NULL: none */
     SimTime desired_at;      /* since when it is */
     MountState state;
     gboolean desired;
@@ -40,6 +41,8 @@ struct NodeVolume {
     PendingOperation *operations; /* (owned) */
     SimEventId retry;             /* the end of a back-off */
     Informer *pv_informer; /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
+    /* SELinux, interned (CSP-28): of the pod that came first; of what is mounted, NULL: nothing. */
+    const char *label, *mounted_label;
     int64_t told_bytes;    /* the PersistentVolume's size as that told */
     int64_t desired_bytes; /* ... as a pod's sync read it; 0: never */
     int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
@@ -97,6 +100,14 @@ NodeVolume *node_volume_find(const Kubelet *self, const char *name);
 void node_volume_free(void *volume);
 gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
+/* KVM-35.8: it is mounted with another SELinux label than the pods of now want. */
+gboolean node_volume_has_other_label(const NodeVolume *self);
+void node_volume_remember_label(NodeVolume *self, const PodMount *mount);
+/* CSP-28. Returns: (owned): why the mount cannot be desired; NULL: it can */
+char *volume_manager_label_conflict(const Kubelet *self,
+                                    const Object *pv,
+                                    const PodMount *mount,
+                                    const char **rule);
 /* KVM-27: holds volumes that pods want against the CSIDriver objects. */
 void volume_manager_check_attachable(Kubelet *self);
 gboolean node_volume_is_in_a_pod(const NodeVolume *self); /* or perhaps */

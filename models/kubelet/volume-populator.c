@@ -202,6 +202,25 @@ add_next(Plan *plan, const Populate *populate)
     plan_then(plan, decide_populate);
 }
 
+/* CSP-28 */
+static gboolean
+add_label_conflict(const Kubelet *self, Plan *plan, const Object *volume)
+{
+    const Populate *populate = plan_operation(plan);
+    const char *rule;
+    g_autofree char *text =
+        volume_manager_label_conflict(self, volume, populate_mount(populate), &rule);
+
+    if (text == NULL)
+        return FALSE;
+    plan_because(plan, rule);
+    plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_ERROR,
+                                    .pointer = populate,
+                                    .object = volume,
+                                    .text = plan_internf(plan, "%s", text)});
+    return TRUE;
+}
+
 static void
 decide_volume(const void *data, Plan *plan)
 {
@@ -212,10 +231,9 @@ decide_volume(const void *data, Plan *plan)
     VolumeFault fault =
         (VolumeFault)plan_judge(plan, &kubelet_volume_rules, volume_facts(volume, claim, spec));
 
-    (void)data;
     if (fault != VOLUME_IS_FINE)
         add_error(plan, populate, volume_error(plan, fault, claim, spec->name));
-    else
+    else if (!add_label_conflict(data, plan, volume))
         plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
                                         .pointer = populate,
                                         .object = volume,
@@ -319,6 +337,8 @@ volume_populator_apply(Kubelet *self, const PlanChange *change)
     switch ((unsigned)change->what) {
     case CHANGE_POPULATE_ERROR:
         populate->failed = TRUE;
+        if (change->object != NULL)
+            kubelet_count_label(self, METRIC_SELINUX_ERRORS, change->object);
         pod_worker_add_error(populate->worker, change->text);
         return;
     case CHANGE_POPULATE_VOLUME:

@@ -17,27 +17,33 @@ typedef enum {
     REPORTED = 1 << 3,   /* in volumesInUse, and the kubelet knows */
     LISTED = 1 << 4,     /* in volumesAttached of the cached Node */
     MOUNTED = 1 << 5,
-    REMOUNT = 1 << 6, /* its plugin wants it again */
-    GROWN = 1 << 7,   /* it is due to be expanded */
-    MOUNT_FACTS_END = 1 << 8,
+    REMOUNT = 1 << 6,  /* its plugin wants it again */
+    GROWN = 1 << 7,    /* it is due to be expanded */
+    LABELLED = 1 << 8, /* for other pods */
+    MOUNT_FACTS_END = 1 << 9,
 } MountFacts;
 
 /* Columns: rule, all of these hold, none of these, the operation that starts. An attach by the
  * kubelet fails for CSI volumes (KVM-70). */
 static const Rule mount_table[] = {
-    {"KVM-35.1",  ATTACHABLE | CONTROLLED,                     IN_ACTUAL | REPORTED,   OPERATION_NONE  },
-    {"KVM-35.2",  ATTACHABLE | CONTROLLED | REPORTED,          IN_ACTUAL | LISTED,     OPERATION_NONE  },
-    {"KVM-35.3",  ATTACHABLE | CONTROLLED | REPORTED | LISTED, IN_ACTUAL,              OPERATION_VERIFY},
-    {"KVM-35.3a", 0,                                           IN_ACTUAL | ATTACHABLE, OPERATION_VERIFY},
-    {"KVM-35.4",  ATTACHABLE,                                  IN_ACTUAL | CONTROLLED, OPERATION_ATTACH},
-    {"KVM-35.5",  IN_ACTUAL,                                   MOUNTED,                OPERATION_MOUNT },
-    {"KVM-35.6",  IN_ACTUAL | MOUNTED | REMOUNT,               0,                      OPERATION_MOUNT },
-    {"KVM-35.7",  IN_ACTUAL | MOUNTED | GROWN,                 REMOUNT,                OPERATION_EXPAND},
-    {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT | GROWN,        OPERATION_NONE  },
+    {"KVM-35.1",  ATTACHABLE | CONTROLLED,                     IN_ACTUAL | REPORTED,       OPERATION_NONE  },
+    {"KVM-35.2",  ATTACHABLE | CONTROLLED | REPORTED,          IN_ACTUAL | LISTED,         OPERATION_NONE  },
+    {"KVM-35.3",  ATTACHABLE | CONTROLLED | REPORTED | LISTED, IN_ACTUAL,                  OPERATION_VERIFY},
+    {"KVM-35.3a", 0,                                           IN_ACTUAL | ATTACHABLE,     OPERATION_VERIFY},
+    {"KVM-35.4",  ATTACHABLE,                                  IN_ACTUAL | CONTROLLED,     OPERATION_ATTACH},
+    {"KVM-35.5",  IN_ACTUAL,                                   MOUNTED | LABELLED,         OPERATION_MOUNT },
+    {"KVM-35.6",  IN_ACTUAL | MOUNTED | REMOUNT,               LABELLED,                   OPERATION_MOUNT },
+    {"KVM-35.7",  IN_ACTUAL | MOUNTED | GROWN,                 REMOUNT | LABELLED,         OPERATION_EXPAND},
+    {"KVM-35.8",  IN_ACTUAL | LABELLED,                        0,                          OPERATION_NONE  },
+    {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT | GROWN | LABELLED, OPERATION_NONE  },
 };
 
-const RuleTable kubelet_mount_rules =
-    RULE_TABLE("kubelet: mounts that are desired", MOUNT_FACTS_END, mount_table);
+static const RuleBound mount_bounds[] = {
+    {.given = LABELLED, .all = IN_ACTUAL},
+};
+
+const RuleTable kubelet_mount_rules = RULE_TABLE(
+    "kubelet: mounts that are desired", MOUNT_FACTS_END, mount_table, RULE_BOUNDS(mount_bounds));
 
 /* ---- A pass: KVM-33 ---- */
 
@@ -105,14 +111,34 @@ mount_facts(const Kubelet *self, const NodeVolume *volume, const PodMount *mount
     facts |= !volume->in_actual && volume->attachable && node_volume_is_listed(volume) ? LISTED : 0;
     facts |= mount->state == MOUNT_DONE ? MOUNTED : 0;
     facts |= mount->remount_required ? REMOUNT : 0;
+    facts |= volume->in_actual && node_volume_has_other_label(volume) ? LABELLED : 0;
     facts |= volume_expansion_is_due(volume) && !mount->spec->read_only ? GROWN : 0;
     return facts;
+}
+
+/* KVM-35.8: each pass says so. */
+static void
+tell_label(Kubelet *self, NodeVolume *volume)
+{
+    const char *text =
+        strings_internf(self->base.strings,
+                        "waiting for unmount of volume \"%s\", because it is already "
+                        "mounted to a different pod with a different SELinux label",
+                        volume->name);
+
+    for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
+        if (mount->desired)
+            pod_worker_add_error(mount->worker, text);
+    if (volume->n_desired > 0)
+        volume_manager_due(volume);
 }
 
 static void
 mount_volumes(Kubelet *self, NodeVolume *volume)
 {
     shuffle_pods(self, volume);
+    if (volume->in_actual && node_volume_has_other_label(volume))
+        tell_label(self, volume);
     for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next) {
         if (!mount->desired)
             continue;
@@ -126,12 +152,14 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
     }
 }
 
-/* KVM-37: unmounts the device of a volume that no pod wants or has, then detaches or forgets the
- * volume. */
+/* KVM-37: unmounts the device of a volume that no pod has or wants with its label, then detaches or
+ * forgets the volume. */
 static void
 tear_down(Kubelet *self, NodeVolume *volume)
 {
-    if (!volume->in_actual || volume->n_desired > 0 || node_volume_is_in_a_pod(volume) ||
+    gboolean is_wanted = volume->n_desired > 0 && !node_volume_has_other_label(volume);
+
+    if (!volume->in_actual || is_wanted || node_volume_is_in_a_pod(volume) ||
         volume_operation_is_pending(volume, NULL))
         return;
     if (volume->device != MOUNT_NONE)

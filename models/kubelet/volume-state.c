@@ -53,6 +53,90 @@ volume_name(const Kubelet *self,
                            object_uid_format(worker->uid, uid), object_name(pv));
 }
 
+/* ---- SELinux labels: CSP-28 ---- */
+
+static const char *
+label_of(const Kubelet *self, const Object *pv, const PodMount *mount)
+{
+    const VolumeSource *source = VOLUME_CONST(pv)->source;
+    const Object *node = informer_get(self->nodes, self->node_key);
+
+    if (!csi_spec_has_selinux(node) || source == NULL || source->driver == NULL ||
+        mount->spec->device)
+        return strings_intern(self->base.strings, "");
+    return csi_spec_label(self->base.strings, node, driver_object(self, source->driver),
+                          VOLUME_CONST(pv), POD_CONST(mount->worker->pod)->spec,
+                          cluster_release(self->base.cluster));
+}
+
+/* The label that a mount gets. */
+static const char *
+mount_label(const NodeVolume *self, const char *label)
+{
+    const Release *release = cluster_release(self->kubelet->base.cluster);
+
+    return label != NULL && *label != '\0' &&
+                   csi_spec_mounts_with_label(VOLUME_CONST(self->pv), release)
+               ? label
+               : strings_intern(self->kubelet->base.strings, "");
+}
+
+void
+node_volume_remember_label(NodeVolume *self, const PodMount *mount)
+{
+    const char *label = mount_label(self, label_of(self->kubelet, self->pv, mount));
+
+    if (self->mounted_label == NULL || *label != '\0')
+        self->mounted_label = label;
+}
+
+gboolean
+node_volume_has_other_label(const NodeVolume *self)
+{
+    return self->mounted_label != NULL &&
+           !strings_same(self->mounted_label, mount_label(self, self->label));
+}
+
+char *
+volume_manager_label_conflict(const Kubelet *self,
+                              const Object *pv,
+                              const PodMount *mount,
+                              const char **rule)
+{
+    const VolumePlugin *plugin = volume_plugin_find(VOLUME_CONST(pv)->source);
+
+    if (mount->desired || !csi_spec_has_selinux(informer_get(self->nodes, self->node_key)))
+        return NULL;
+    const NodeVolume *volume = node_volume_find(self, volume_name(self, plugin, pv, mount->worker));
+    const char *label = label_of(self, pv, mount);
+    if (volume == NULL || volume->n_desired == 0 ||
+        csi_spec_compare_labels(VOLUME_CONST(pv), volume->label, label,
+                                cluster_release(self->base.cluster), rule) != CSI_LABELS_CONFLICT)
+        return NULL;
+    return g_strdup_printf("conflicting SELinux labels of volume %s: \"%s\" and \"%s\"",
+                           object_name(pv), volume->label, label);
+}
+
+/* Before the mount is desired: the first pod gives the volume its label. */
+static void
+desire_label(NodeVolume *volume, const PodMount *mount)
+{
+    const Kubelet *self = volume->kubelet;
+    const char *label = label_of(self, volume->pv, mount), *rule;
+
+    if (volume->n_desired == 0) {
+        volume->label = label;
+        if (*label != '\0')
+            kubelet_count_label(self, METRIC_SELINUX_ADMITTED, volume->pv);
+    } else if (csi_spec_compare_labels(VOLUME_CONST(volume->pv), volume->label, label,
+                                       cluster_release(self->base.cluster),
+                                       &rule) != CSI_LABELS_AGREE) {
+        kubelet_count_label(self, METRIC_SELINUX_WARNINGS, volume->pv);
+    }
+}
+
+/* ---- Volumes ---- */
+
 NodeVolume *
 node_volume_find(const Kubelet *self, const char *name)
 {
@@ -192,6 +276,7 @@ volume_manager_desire(NodeVolume *volume, PodMount *mount)
         node_volume_link_mount(volume, mount);
     if (mount->desired)
         return;
+    desire_label(volume, mount);
     if (volume->n_desired++ == 0)
         volume->reported_in_use = string_list_has(volume->kubelet->told_in_use, volume->name);
     mount->desired = TRUE;
@@ -260,6 +345,7 @@ node_volume_drop(NodeVolume *self)
     self->size_known = FALSE;
     self->rebuilt = FALSE;
     self->attachability_uncertain = FALSE;
+    self->mounted_label = NULL;
     volume_expansion_forget(self);
     if (self->attachable)
         node_status_changed(self->kubelet);
@@ -282,6 +368,8 @@ node_volume_mount_changed(PodMount *mount, MountState state)
 {
     kubelet_count_actual(mount, (state == MOUNT_DONE) - (mount->state == MOUNT_DONE));
     mount->state = state;
+    if (state != MOUNT_NONE)
+        node_volume_remember_label(mount->volume, mount);
     mount->remount_required = FALSE;
     mount->rebuilt &= state == MOUNT_UNCERTAIN;
     if (state == MOUNT_NONE)
@@ -309,6 +397,8 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
         return;
     case CHANGE_DEVICE:
         volume->device = (MountState)change->number;
+        if (volume->device != MOUNT_NONE && operation->target != NULL)
+            node_volume_remember_label(volume, operation->target);
         return;
     case CHANGE_DIRECTORY:
         reconstruct_add_directory(self, operation->target);
@@ -345,6 +435,7 @@ volume_manager_rebuild(PodMount *mount, const Object *pv)
         node_volume_link_mount(volume, mount);
     mount->state = MOUNT_UNCERTAIN;
     mount->rebuilt = TRUE;
+    node_volume_remember_label(volume, mount);
     volume->in_actual = volume->size_known = TRUE;
     volume->rebuilt = volume->attachability_uncertain = TRUE;
     if (volume->plugin->device_mountable)

@@ -4,12 +4,13 @@
 
 /* How full volumes are: fs_resource_analyzer.go and volume_stat_calculator.go of
  * pkg/kubelet/server/stats. Each pod has a loop that asks the drivers of its volumes; the analyzer
- * starts the loops of new pods. Nothing in the cluster reacts to what they find: it ends in
- * metrics. So kubelets ask only if the scenario says how often (KVM-9). */
+ * starts the loops of new pods. What they find ends in metrics and Events. So kubelets ask only if
+ * the scenario says how often, or how volumes fill (KVM-9). */
 
 /* A volume of a pod, and what its driver said last. */
 typedef struct {
     CsiMetricsOf of;        /* first: csi_metrics_get() hands it back */
+    const char *name;       /* of the volume in the pod */
     const ObjectKey *claim; /* NULL: an inline volume */
     VolumeUsage usage;
     gboolean is_told;
@@ -62,6 +63,15 @@ typedef struct {
     gboolean is_told;
 } Told;
 
+/* KVM-98: at each pass. */
+static void
+report_abnormal(const PodWorker *worker, Plan *plan, const VolumeStat *stat, const char *message)
+{
+    plan_because(plan, "KVM-98");
+    plan_event(plan, worker->pod, "Warning", "VolumeConditionAbnormal", "Volume %s: %s", stat->name,
+               message);
+}
+
 static void
 volume_told(const Kubelet *self,
             Plan *plan,
@@ -75,6 +85,8 @@ volume_told(const Kubelet *self,
 
     (void)error; /* only logged */
     *told = (Told){.stat = (VolumeStat *)stat, .is_told = usage != NULL};
+    if (usage != NULL && usage->abnormal && usage->condition_message != NULL && pass->stats != NULL)
+        report_abnormal(pass->stats->worker, plan, stat, usage->condition_message);
     if (usage != NULL)
         told->usage = (VolumeUsage){
             .bytes = usage->total_bytes,
@@ -83,6 +95,7 @@ volume_told(const Kubelet *self,
             .inodes = usage->total_inodes,
             .free_inodes = usage->available_inodes,
             .used_inodes = usage->used_inodes,
+            .abnormal = usage->condition_message == NULL ? -1 : usage->abnormal,
         };
     kubelet_add_change(plan, CHANGE_VOLUME_TOLD, told, csi_metrics_began(plan));
     if (++stat < pass->items + pass->n)
@@ -167,7 +180,10 @@ stat_of(const PodMount *mount)
 
     return (VolumeStat){
         .of = {source->driver, source->handle, csi_metrics_path(kubelet, mount)},
-        .claim = pod_claim_key(kubelet->base.objects, POD_CONST(mount->worker->pod), mount->spec),
+        .name = mount->spec->name,
+        .claim = source->is_inline ? NULL  /* told, but measured nowhere */
+                                   : pod_claim_key(kubelet->base.objects,
+                                                   POD_CONST(mount->worker->pod), mount->spec),
     };
 }
 

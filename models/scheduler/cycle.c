@@ -69,7 +69,7 @@ cycle_new(const CycleView *view)
     self->candidates = g_ptr_array_new();
     self->best = g_array_new(FALSE, FALSE, sizeof(unsigned));
     self->zones = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
-    self->limited = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
+    self->limited = g_array_new(FALSE, TRUE, sizeof(LimitedDriver));
     self->marks = g_array_new(FALSE, TRUE, sizeof(unsigned));
     self->spread = g_array_new(FALSE, TRUE, sizeof(SpreadState));
     self->outside = g_array_new(FALSE, TRUE, sizeof(int32_t));

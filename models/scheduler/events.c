@@ -49,9 +49,9 @@ pod_actions(const Pod *before, const Pod *after)
 }
 
 ClusterEvent
-cluster_event(EventResource resource, const Object *before, const Object *after)
+cluster_event(EventResource resource, const Object *before, const Object *after, int minor)
 {
-    ClusterEvent event = {resource, ACTION_UPDATE, before, after};
+    ClusterEvent event = {resource, ACTION_UPDATE, before, after, minor};
 
     if (before == NULL)
         event.actions = ACTION_ADD;
@@ -330,6 +330,28 @@ company_changed(const ClusterEvent *event, const Pod *pod)
     return FALSE;
 }
 
+static int32_t
+limit_in(const Object *csi_node, const char *driver)
+{
+    const CsiNodeDriver *entry = csi_node_find_driver((const CsiNode *)csi_node, driver);
+
+    return entry == NULL ? 0 : MAX(entry->allocatable_count, 0);
+}
+
+/* Of any driver, also one that the pod does not use. */
+static gboolean
+limit_grew(const ClusterEvent *event, const Pod *pod)
+{
+    const CsiNodeDrivers *drivers = ((const CsiNode *)event->after)->drivers;
+
+    (void)pod;
+    for (unsigned i = 0; drivers != NULL && i < drivers->n_items; i++)
+        if (limit_in(event->after, drivers->items[i].name) >
+            limit_in(event->before, drivers->items[i].name))
+            return TRUE;
+    return FALSE;
+}
+
 /* ---- The table ---- */
 
 typedef struct {
@@ -338,70 +360,62 @@ typedef struct {
     EventResource resource;
     uint32_t actions;
     Hint helps; /* NULL: always */
+    int since;  /* release 1.since; 0: the first */
 } Registration;
 
-/* The events that plugins register for, and when they help (SCH-Q1..Q33; a change of taints always
- * helps: SCH-68). Of several rows for one plugin and event one must say yes. Left out: events that
- * no modelled pod waits for (SCH-Q26). DefaultPreemption registers for none (SCH-Q34): the plugins
- * whose rejection it could mend do. */
+/* The events that plugins register for, and when they help (SCH-Q1..Q33, SCH-Q35; a change of
+ * taints always helps: SCH-68). Of several rows for one plugin and event one must say yes. Left
+ * out: events that no modelled pod waits for (SCH-Q26). DefaultPreemption registers for none
+ * (SCH-Q34): the plugins whose rejection it could mend do. */
+/* clang-format off */
 static const Registration registrations[] = {
-    {"SCH-Q1",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_ADD,                                         NULL                 },
-    {"SCH-Q2",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_UPDATE,                                      topologies_changed   },
-    {"SCH-Q3",  PLUGIN_VOLUME_BINDING,      EVENT_CLAIM,      ACTION_ADD | ACTION_UPDATE,                         claim_is_used        },
-    {"SCH-Q4",  PLUGIN_VOLUME_BINDING,      EVENT_VOLUME,     ACTION_ADD | ACTION_UPDATE,                         NULL                 },
-    {"SCH-Q5",  PLUGIN_VOLUME_BINDING,      EVENT_NODE,
-     ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                                                          NULL                 },
-    {"SCH-Q6",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_NODE,   ACTION_ADD,                                         NULL                 },
-    {"SCH-Q7",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_NODE,   ACTION_UPDATE,                                      migration_changed    },
-    {"SCH-Q8",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_DRIVER, ACTION_UPDATE,
-     inline_driver_stopped_checking                                                                                                    },
-    {"SCH-Q9",  PLUGIN_VOLUME_BINDING,      EVENT_CAPACITY,   ACTION_ADD,                                         NULL                 },
-    {"SCH-Q10", PLUGIN_VOLUME_BINDING,      EVENT_CAPACITY,   ACTION_UPDATE,                                      capacity_grew        },
-    {"SCH-Q11", PLUGIN_VOLUME_ZONE,         EVENT_CLASS,      ACTION_ADD,                                         class_waits          },
-    {"SCH-Q12", PLUGIN_VOLUME_ZONE,         EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_TAINT,
-     NULL                                                                                                                              },
-    {"SCH-Q13", PLUGIN_VOLUME_ZONE,         EVENT_CLAIM,      ACTION_ADD | ACTION_UPDATE,                         claim_is_used_plainly},
-    {"SCH-Q14", PLUGIN_VOLUME_ZONE,         EVENT_VOLUME,     ACTION_ADD,                                         NULL                 },
-    {"SCH-Q15", PLUGIN_VOLUME_ZONE,         EVENT_VOLUME,     ACTION_UPDATE,                                      zones_changed        },
-    {"SCH-Q16", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CSI_NODE,   ACTION_ADD,                                         NULL                 },
-    {"SCH-Q17", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_POD,        ACTION_DELETE,                                      pod_had_volumes      },
-    {"SCH-Q18", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CLAIM,      ACTION_ADD,                                         claim_is_used        },
-    {"SCH-Q19", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_ATTACHMENT, ACTION_DELETE,                                      NULL                 },
-    {"SCH-Q20", PLUGIN_VOLUME_RESTRICTIONS, EVENT_POD,        ACTION_DELETE,                                      pod_shared_claim     },
-    {"SCH-Q21", PLUGIN_VOLUME_RESTRICTIONS, EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,                     NULL                 },
-    {"SCH-Q22", PLUGIN_VOLUME_RESTRICTIONS, EVENT_CLAIM,      ACTION_ADD,                                         claim_is_used_plainly},
-    {"SCH-Q23", PLUGIN_NODE_AFFINITY,       EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL,
-     node_became_wanted                                                                                                                },
-    {"SCH-68",  PLUGIN_NODE_AFFINITY,       EVENT_NODE,       ACTION_NODE_TAINT,                                  NULL                 },
-    {"SCH-Q24", PLUGIN_NODE_RESOURCES_FIT,  EVENT_POD,        ACTION_DELETE,                                      NULL                 },
-    {"SCH-Q25", PLUGIN_NODE_RESOURCES_FIT,  EVENT_NODE,       ACTION_ADD | ACTION_NODE_ALLOCATABLE,
-     node_grew                                                                                                                         },
-    {"SCH-68",  PLUGIN_NODE_RESOURCES_FIT,  EVENT_NODE,       ACTION_NODE_TAINT,                                  NULL                 },
-    {"SCH-Q27", PLUGIN_TAINT_TOLERATION,    EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,
-     node_became_tolerated                                                                                                             },
-    {"SCH-Q28", PLUGIN_TAINT_TOLERATION,    EVENT_OWN_POD,    ACTION_POD_TOLERATIONS,                             NULL                 },
-    {"SCH-Q29", PLUGIN_NODE_UNSCHEDULABLE,  EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,
-     node_became_schedulable                                                                                                           },
-    {"SCH-Q29", PLUGIN_NODE_UNSCHEDULABLE,  EVENT_OWN_POD,    ACTION_POD_TOLERATIONS,                             NULL                 },
-    {"SCH-Q30", PLUGIN_NODE_NAME,           EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,                     NULL                 },
-    {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_POD,
-     ACTION_ADD | ACTION_DELETE | ACTION_POD_LABEL,                                                               spread_changed       },
-    {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_OWN_POD,
-     ACTION_POD_LABEL | ACTION_POD_TOLERATIONS,                                                                   NULL                 },
-    {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_NODE,
-     ACTION_ADD | ACTION_DELETE | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                                          spread_node_changed  },
-    {"SCH-Q32", PLUGIN_INTER_POD_AFFINITY,  EVENT_POD,        ACTION_ADD | ACTION_DELETE | ACTION_POD_LABEL,
-     company_changed                                                                                                                   },
-    {"SCH-Q32", PLUGIN_INTER_POD_AFFINITY,  EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL,
-     company_node_changed                                                                                                              },
-    {"SCH-68",  PLUGIN_INTER_POD_AFFINITY,  EVENT_NODE,       ACTION_NODE_TAINT,                                  NULL                 },
-    {"SCH-Q33", PLUGIN_SCHEDULING_GATES,    EVENT_OWN_POD,    ACTION_POD_GATES,                                   NULL                 },
+    {"SCH-Q1",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_ADD,                                                         NULL},
+    {"SCH-Q2",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_UPDATE,                                                      topologies_changed},
+    {"SCH-Q3",  PLUGIN_VOLUME_BINDING,      EVENT_CLAIM,      ACTION_ADD | ACTION_UPDATE,                                         claim_is_used},
+    {"SCH-Q4",  PLUGIN_VOLUME_BINDING,      EVENT_VOLUME,     ACTION_ADD | ACTION_UPDATE,                                         NULL},
+    {"SCH-Q5",  PLUGIN_VOLUME_BINDING,      EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                 NULL},
+    {"SCH-Q6",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_NODE,   ACTION_ADD,                                                         NULL},
+    {"SCH-Q7",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_NODE,   ACTION_UPDATE,                                                      migration_changed},
+    {"SCH-Q8",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_DRIVER, ACTION_UPDATE,                                                      inline_driver_stopped_checking},
+    {"SCH-Q9",  PLUGIN_VOLUME_BINDING,      EVENT_CAPACITY,   ACTION_ADD,                                                         NULL},
+    {"SCH-Q10", PLUGIN_VOLUME_BINDING,      EVENT_CAPACITY,   ACTION_UPDATE,                                                      capacity_grew},
+    {"SCH-Q11", PLUGIN_VOLUME_ZONE,         EVENT_CLASS,      ACTION_ADD,                                                         class_waits},
+    {"SCH-Q12", PLUGIN_VOLUME_ZONE,         EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                 NULL},
+    {"SCH-Q13", PLUGIN_VOLUME_ZONE,         EVENT_CLAIM,      ACTION_ADD | ACTION_UPDATE,                                         claim_is_used_plainly},
+    {"SCH-Q14", PLUGIN_VOLUME_ZONE,         EVENT_VOLUME,     ACTION_ADD,                                                         NULL},
+    {"SCH-Q15", PLUGIN_VOLUME_ZONE,         EVENT_VOLUME,     ACTION_UPDATE,                                                      zones_changed},
+    {"SCH-Q16", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CSI_NODE,   ACTION_ADD,                                                         NULL},
+    {"SCH-Q35", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CSI_NODE,   ACTION_UPDATE,                                                      limit_grew, 33},
+    {"SCH-Q17", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_POD,        ACTION_DELETE,                                                      pod_had_volumes},
+    {"SCH-Q18", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CLAIM,      ACTION_ADD,                                                         claim_is_used},
+    {"SCH-Q19", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_ATTACHMENT, ACTION_DELETE,                                                      NULL},
+    {"SCH-Q20", PLUGIN_VOLUME_RESTRICTIONS, EVENT_POD,        ACTION_DELETE,                                                      pod_shared_claim},
+    {"SCH-Q21", PLUGIN_VOLUME_RESTRICTIONS, EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,                                     NULL},
+    {"SCH-Q22", PLUGIN_VOLUME_RESTRICTIONS, EVENT_CLAIM,      ACTION_ADD,                                                         claim_is_used_plainly},
+    {"SCH-Q23", PLUGIN_NODE_AFFINITY,       EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL,                                     node_became_wanted},
+    {"SCH-68",  PLUGIN_NODE_AFFINITY,       EVENT_NODE,       ACTION_NODE_TAINT,                                                  NULL},
+    {"SCH-Q24", PLUGIN_NODE_RESOURCES_FIT,  EVENT_POD,        ACTION_DELETE,                                                      NULL},
+    {"SCH-Q25", PLUGIN_NODE_RESOURCES_FIT,  EVENT_NODE,       ACTION_ADD | ACTION_NODE_ALLOCATABLE,                               node_grew},
+    {"SCH-68",  PLUGIN_NODE_RESOURCES_FIT,  EVENT_NODE,       ACTION_NODE_TAINT,                                                  NULL},
+    {"SCH-Q27", PLUGIN_TAINT_TOLERATION,    EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,                                     node_became_tolerated},
+    {"SCH-Q28", PLUGIN_TAINT_TOLERATION,    EVENT_OWN_POD,    ACTION_POD_TOLERATIONS,                                             NULL},
+    {"SCH-Q29", PLUGIN_NODE_UNSCHEDULABLE,  EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,                                     node_became_schedulable},
+    {"SCH-Q29", PLUGIN_NODE_UNSCHEDULABLE,  EVENT_OWN_POD,    ACTION_POD_TOLERATIONS,                                             NULL},
+    {"SCH-Q30", PLUGIN_NODE_NAME,           EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,                                     NULL},
+    {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_POD,        ACTION_ADD | ACTION_DELETE | ACTION_POD_LABEL,                      spread_changed},
+    {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_OWN_POD,    ACTION_POD_LABEL | ACTION_POD_TOLERATIONS,                          NULL},
+    {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_NODE,       ACTION_ADD | ACTION_DELETE | ACTION_NODE_LABEL | ACTION_NODE_TAINT, spread_node_changed},
+    {"SCH-Q32", PLUGIN_INTER_POD_AFFINITY,  EVENT_POD,        ACTION_ADD | ACTION_DELETE | ACTION_POD_LABEL,                      company_changed},
+    {"SCH-Q32", PLUGIN_INTER_POD_AFFINITY,  EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL,                                     company_node_changed},
+    {"SCH-68",  PLUGIN_INTER_POD_AFFINITY,  EVENT_NODE,       ACTION_NODE_TAINT,                                                  NULL},
+    {"SCH-Q33", PLUGIN_SCHEDULING_GATES,    EVENT_OWN_POD,    ACTION_POD_GATES,                                                   NULL},
 };
+/* clang-format on */
 
 static gboolean
 is_registered(const Registration *registration, const ClusterEvent *event)
 {
-    return registration->resource == event->resource &&
+    return registration->resource == event->resource && registration->since <= event->minor &&
            (registration->actions & event->actions) != 0;
 }
 
@@ -426,7 +440,8 @@ is_registered_unasked(const Registration *registration, const ClusterEvent *even
 
     if (registration->resource == EVENT_NODE && (actions & ACTION_ADD) != 0)
         actions |= ACTION_NODE_LABEL | ACTION_NODE_TAINT;
-    return registration->resource == event->resource && (actions & event->actions) != 0;
+    return registration->resource == event->resource && registration->since <= event->minor &&
+           (actions & event->actions) != 0;
 }
 
 uint32_t

@@ -33,10 +33,12 @@ typedef struct {
     EventResource resource;
     uint32_t actions; /* EventActions: an update of a node or pod may be several, or none */
     const Object *before, *after;
+    int minor; /* of the release: later plugins register for more */
 } ClusterEvent;
 
 /* The event of an object that was added, changed or deleted. */
-ClusterEvent cluster_event(EventResource resource, const Object *before, const Object *after);
+ClusterEvent
+cluster_event(EventResource resource, const Object *before, const Object *after, int minor);
 /* The plugins that registered for it: 1 << PluginId. */
 uint32_t cluster_event_plugins(const ClusterEvent *event);
 /* SCH-66: the same without hints: plugins are not asked whether the event helps, and hear of more

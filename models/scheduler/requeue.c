@@ -219,7 +219,7 @@ scheduler_happened(Scheduler *self,
 {
     if (!is_trying(self) && scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE) == 0)
         return; /* no pod waits */
-    ClusterEvent event = cluster_event(resource, before, after);
+    ClusterEvent event = cluster_event(resource, before, after, self->view.minor);
     uint32_t registered =
         self->has_hints ? cluster_event_plugins(&event) : cluster_event_plugins_unasked(&event);
     if (registered == 0)

@@ -16,7 +16,8 @@ static void
 waiting_pod_changed(Scheduler *self, const Object *before, const Pod *pod)
 {
     QueuedPod *entry = scheduling_queue_find(self->queue, pod->meta.key);
-    ClusterEvent event = cluster_event(EVENT_OWN_POD, before, &pod->meta);
+    ClusterEvent event = cluster_event(EVENT_OWN_POD, before, &pod->meta,
+                                       cluster_release(self->base.cluster)->minor);
 
     if (scheduler_cache_find_pod(self->cache, pod->meta.key, pod->meta.uid) != NULL)
         return;
@@ -247,9 +248,12 @@ init_shape(Scheduler *self)
 static void
 init_view(Scheduler *self)
 {
+    const Release *release = cluster_release(self->base.cluster);
+
     cycle_view_init(&self->view, self->base.process, self->base.sim, self->base.objects);
-    self->view.attributes_classes =
-        release_has_gate(cluster_release(self->base.cluster), "VolumeAttributesClass");
+    self->view.attributes_classes = release_has_gate(release, "VolumeAttributesClass");
+    self->view.scales_limits = release_has_gate(release, "VolumeLimitScaling");
+    self->view.minor = release->minor;
     self->view.percentage_of_nodes_to_score = options_of(self)->percentage_of_nodes_to_score;
     self->view.binder = &self->binder;
     init_shape(self);

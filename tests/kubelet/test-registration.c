@@ -519,6 +519,65 @@ a_driver_that_hangs_is_restarted(void **state)
     world_free(world);
 }
 
+/* ---- Limits that change ---- */
+
+typedef struct {
+    const char *name;
+    const char *gate;
+    int minor;
+    int period_s;     /* of the CSIDriver; 0: none */
+    const char *asks; /* what a limit of 4 makes the kubelet do in a bit more than a period */
+    int32_t limit;    /* at last */
+} LimitCase;
+
+#define UPDATES "NodeGetInfo, UPDATE CSINode"
+static const LimitCase limit_cases[] = {
+    {"no period",       NULL,                             36, 0,  "",      -1},
+    {"a period",        NULL,                             36, 60, UPDATES, 4 },
+    {"no gate",         NULL,                             34, 60, "",      -1},
+    {"the gate set on", "MutableCSINodeAllocatableCount", 34, 60, UPDATES, 4 },
+};
+
+/* REG-36, REG-37, API-186 */
+static void
+limit_is_read_anew(void **state)
+{
+    const LimitCase *row = *state;
+    WorldOptions options = {.seed = 7, .minor = row->minor, .gate_on = row->gate};
+    g_autoptr(World) world = world_new(&options);
+
+    Object *driver = object_new(world_key(world, KIND_CSI_DRIVER, WORLD_DRIVER));
+    CSI_DRIVER_OBJECT(driver)->attach_required = TRUE;
+    CSI_DRIVER_OBJECT(driver)->allocatable_period_s = row->period_s;
+    node_world_start(world);
+    node_world_run_until(world, SECONDS(2));
+    world_create(world, driver);
+    set_registrar(world, REGISTRAR_GONE);
+    node_world_run_for(world, SECONDS(5));
+    set_registrar(world, REGISTRAR_LISTENS);
+    node_world_run_for(world, SECONDS(5));
+    g_free(node_world_take_writes(world));
+    csi_modelled_driver_set_attach_limit(world->driver, 4);
+    node_world_run_for(world, SECONDS(65));
+    node_world_assert_writes(world, row->asks);
+    assert_int_equal(entry_of(world)->allocatable_count, row->limit);
+    /* An unchanged limit is not written. */
+    node_world_run_for(world, SECONDS(60));
+    node_world_assert_writes(world, row->limit == 4 ? "NodeGetInfo" : "");
+    /* An error leaves it as it is. */
+    csi_modelled_driver_set_hung(world->driver, TRUE);
+    csi_modelled_driver_set_attach_limit(world->driver, 5);
+    node_world_run_for(world, SECONDS(60));
+    assert_int_equal(entry_of(world)->allocatable_count, row->limit);
+    csi_modelled_driver_set_hung(world->driver, FALSE);
+    /* A driver that is gone is not asked. */
+    set_registrar(world, REGISTRAR_GONE);
+    node_world_run_for(world, SECONDS(130));
+    g_free(node_world_take_writes(world));
+    node_world_run_for(world, SECONDS(130));
+    node_world_assert_writes(world, "");
+}
+
 /* ---- Sleeping or polling, the same happens ---- */
 
 static char *
@@ -556,134 +615,6 @@ sleeping_equals_polling(void **state)
     }
 }
 
-/* ---- A second driver ---- */
-
-/* A second driver, whose plugin runs where @selector says and registers after @delay; -1: before
- * the start. */
-static CsiModelledDriver *
-add_driver(World *world, const char *name, StringMap *selector, SimTime delay)
-{
-    static const char *const nodes[] = {"a", "b"};
-    StringPair pair = {world_intern(world, "topology.other/rack"), world_intern(world, "r1")};
-    g_autoptr(StringMap) segments = string_map_new(&pair, 1);
-    NodePluginOptions plugin = {
-        .node_selector = selector,
-        .registers_after = delay < 0 ? NULL : world_constant(world, delay),
-    };
-    CsiModelledOptions options;
-
-    csi_modelled_options_init(&options);
-    options.name = name;
-    options.attach_limit = 5;
-    CsiModelledDriver *driver = csi_modelled_driver_new(world->sim, world->strings, &options, NULL);
-    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
-        csi_modelled_driver_add_node(driver, world_intern(world, nodes[i]),
-                                     world_intern(world, "id-1"), segments);
-    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, &plugin, no_options,
-                       NULL);
-    return driver;
-}
-
-static void
-assert_registered(World *world, const char *driver)
-{
-    const CsiNode *csi_node = (const CsiNode *)world_get(world, KIND_CSI_NODE, "a");
-    const Object *node = world_get(world, KIND_NODE, "a");
-    const CsiNodeDriver *entry = csi_node_find_driver(csi_node, world_intern(world, driver));
-
-    assert_non_null(entry);
-    assert_string_equal(entry->node_id, "id-1");
-    assert_int_equal(entry->allocatable_count, 5);
-    assert_int_equal(entry->topology_keys->n_items, 1);
-    assert_string_equal(entry->topology_keys->items[0], "topology.other/rack");
-    assert_string_equal(object_label(node, world_intern(world, "topology.other/rack")), "r1");
-    assert_string_equal(object_annotation(node, "csi.volume.kubernetes.io/nodeid"),
-                        "{\"other.test\":\"id-1\"}");
-}
-
-static void
-registered_from_the_start(void **state)
-{
-    World *world = world_new(&(WorldOptions){.seed = 7});
-    CsiModelledDriver *other = add_driver(world, "other.test", NULL, -1);
-
-    (void)state;
-    node_world_start(world);
-    assert_registered(world, "other.test"); /* before anything happens */
-    node_world_run_for(world, SIM_SECOND);
-    node_world_assert_writes(world, "");
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    world_free(world);
-}
-
-/* REG-V1 */
-static void
-registers_later(void **state)
-{
-    World *world = world_new(&(WorldOptions){.seed = 7});
-    CsiModelledDriver *other = add_driver(world, "other.test", NULL, 2 * SIM_SECOND);
-
-    (void)state;
-    node_world_start(world);
-    node_world_run_until(world, SIM_SECOND);
-    node_world_assert_writes(world, "");
-    node_world_run_until(world, 3 * SIM_SECOND);
-    node_world_assert_writes(world, "PATCH_STATUS Node, UPDATE CSINode");
-    assert_registered(world, "other.test");
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    world_free(world);
-}
-
-/* REG-28: the words for a pod on a node without the driver's plugin. */
-static void
-no_plugin_on_the_node(void **state)
-{
-    World *world = world_new(&(WorldOptions){.seed = 7});
-    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
-    StringMap *selector = string_map_new(&pair, 1);
-    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
-
-    (void)state;
-    node_world_add_foreign_volume(world, "v", "other.test");
-    node_world_attach(world, "v", "a");
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    node_world_run_for(world, 15 * SIM_SECOND);
-    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
-    assert_non_null(strstr(
-        events, "MountVolume.MountDevice failed for volume \"v\" : kubernetes.io/csi: "
-                "attacher.MountDevice failed to create newCsiDriverClient: driver name other.test "
-                "not found in the list of registered CSI drivers"));
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    string_map_unref(selector);
-    world_free(world);
-}
-
-/* Nodes without the label have no such plugin. */
-static void
-on_some_nodes_only(void **state)
-{
-    World *world = world_new(&(WorldOptions){.seed = 7});
-    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
-    StringMap *selector = string_map_new(&pair, 1);
-    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
-    const char *name = world_intern(world, "other.test");
-
-    (void)state;
-    node_world_start(world);
-    node_world_start_node(world, "b");
-    assert_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"), name));
-    assert_non_null(
-        csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "b"), name));
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    string_map_unref(selector);
-    world_free(world);
-}
-
 int
 main(void)
 {
@@ -705,11 +636,12 @@ main(void)
         cmocka_unit_test(the_kubelet_restarts),
         cmocka_unit_test(the_machine_restarts),
         cmocka_unit_test(a_driver_that_hangs_is_restarted),
+#define LIMIT_CASE(i) {limit_cases[i].name, limit_is_read_anew, NULL, NULL, (void *)&limit_cases[i]}
+        LIMIT_CASE(0),
+        LIMIT_CASE(1),
+        LIMIT_CASE(2),
+        LIMIT_CASE(3),
         cmocka_unit_test(sleeping_equals_polling),
-        cmocka_unit_test(registered_from_the_start),
-        cmocka_unit_test(registers_later),
-        cmocka_unit_test(no_plugin_on_the_node),
-        cmocka_unit_test(on_some_nodes_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

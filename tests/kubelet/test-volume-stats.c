@@ -302,6 +302,55 @@ sleeping_equals_polling(void **state)
     }
 }
 
+static void
+tells_condition(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->node_capabilities |= CSI_NODE_VOLUME_CONDITION;
+}
+
+/* CSP-30, KVM-98: the condition counts with the gate alone, and if the driver has the capability;
+ * the gate costs a question for capabilities each time. */
+static void
+abnormal_volumes(void **state)
+{
+    static const struct {
+        const char *gate;
+        void (*driver)(World *world, CsiModelledOptions *options);
+        gboolean abnormal, reported;
+        unsigned questions; /* for capabilities, for each one about usage */
+    } rows[] = {
+        {NULL,              tells_condition, TRUE,  FALSE, 1},
+        {"CSIVolumeHealth", NULL,            TRUE,  FALSE, 2},
+        {"CSIVolumeHealth", tells_condition, FALSE, FALSE, 2},
+        {"CSIVolumeHealth", tells_condition, TRUE,  TRUE,  2},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        WorldOptions options = {.seed = 7,
+                                .driver = rows[i].driver,
+                                .gate_on = rows[i].gate,
+                                .flag = "volumeStatsAggPeriod",
+                                .value = "1m"};
+        Questions questions;
+        g_autoptr(World) world = new_world(&options, &questions);
+        node_world_add_pod(world, "p", "a", "v");
+        node_world_run_for(world, SECONDS(200));
+        g_free(node_world_take_writes(world));
+        unsigned n_before = questions.started->len;
+        assert_true(csi_modelled_driver_set_condition(world->driver, world_intern(world, "v"),
+                                                      rows[i].abnormal, "torn"));
+        node_world_run_for(world, SIM_HOUR);
+        g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+        assert_int_equal(strstr(events, "VolumeConditionAbnormal") != NULL, rows[i].reported);
+        assert_int_equal(strstr(events, ": Volume v: torn") != NULL, rows[i].reported);
+        assert_int_equal(world_count(world, "NodeGetCapabilities", NULL, NULL),
+                         rows[i].questions * (questions.started->len - n_before));
+        questions_clear(&questions);
+    }
+}
+
 int
 main(void)
 {
@@ -313,6 +362,7 @@ main(void)
         cmocka_unit_test(a_pod_goes),
         cmocka_unit_test(a_kubelet_dies),
         cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(abnormal_volumes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,54 @@ capacity_is_checked(void **state)
     }
 }
 
+/* VF-93: the node's CSINode has no driver. */
+static void
+missing_drivers_keep_pods_away(void **state)
+{
+    static const struct {
+        int minor;
+        gboolean has_gate, has_object, asks, passes;
+    } cases[] = {
+        {34, FALSE, TRUE,  TRUE,  TRUE },
+        {35, FALSE, TRUE,  FALSE, TRUE },
+        {35, TRUE,  TRUE,  FALSE, FALSE}, /* 1.35: every driver with an object */
+        {35, TRUE,  FALSE, FALSE, TRUE },
+        {36, TRUE,  TRUE,  FALSE, TRUE },
+        {36, TRUE,  TRUE,  TRUE,  FALSE},
+        {36, FALSE, TRUE,  TRUE,  TRUE },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        CycleWorld world;
+
+        cycle_world_init(&world);
+        add_node(&world, "n", "a");
+        storage_world_class(&world.base, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
+        if (cases[i].has_object) {
+            CsiDriverObject *driver = CSI_DRIVER_OBJECT(
+                object_new(objects_key(world.base.objects, KIND_CSI_DRIVER, NULL, "csi.test")));
+            driver->prevents_scheduling_if_missing = cases[i].asks;
+            storage_world_import(&world.base, driver);
+        }
+        storage_world_create(&world.base, storage_world_claim(&world.base, "c1", 1, "late"));
+        cycle_world_start(&world);
+        world.view.scales_limits = cases[i].has_gate;
+        world.view.minor = cases[i].minor;
+        Pod *pod = new_pod(&world, "p", "c1");
+        g_autofree char *text = outcome(&world, pod);
+        assert_string_equal(
+            text,
+            cases[i].passes
+                ? "c1=new"
+                : "0/1 nodes are available: 1 csi.test CSI driver is not installed on the node. "
+                  "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming "
+                  "pod.");
+        object_unref(&pod->meta);
+        cycle_world_clear(&world);
+    }
+}
+
 /* VF-V6 */
 static void
 zones_of_volumes(void **state)
@@ -541,6 +589,7 @@ main(void)
         cmocka_unit_test(claims_are_matched),
         cmocka_unit_test(attributes_are_matched),
         cmocka_unit_test(capacity_is_checked),
+        cmocka_unit_test(missing_drivers_keep_pods_away),
         cmocka_unit_test(zones_of_volumes),
         cmocka_unit_test(sets_are_spread),
         cmocka_unit_test(who_is_spread_by_default),

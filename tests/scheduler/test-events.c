@@ -53,6 +53,28 @@ be_smaller(StorageWorld *world, Object *node)
 }
 
 static void
+set_limit(StorageWorld *world, Object *csi_node, int32_t limit)
+{
+    const char *driver = storage_world_intern(world, "csi.test");
+    const CsiNodeDriver entry = {.name = driver, .node_id = driver, .allocatable_count = limit};
+
+    csi_node_set_driver(CSI_NODE(csi_node), driver, &entry);
+}
+
+static void
+take_more(StorageWorld *world, Object *csi_node)
+{
+    set_limit(world, csi_node, 3);
+}
+
+/* The driver is new, and its limit is 0 as before. */
+static void
+take_none(StorageWorld *world, Object *csi_node)
+{
+    set_limit(world, csi_node, 0);
+}
+
+static void
 be_cordoned(StorageWorld *world, Object *node)
 {
     (void)world;
@@ -116,6 +138,8 @@ static const HintCase cases[] = {
     {"SCH-Q15", PLUGIN_VOLUME_ZONE,         EVENT_VOLUME,     "v",     CHANGED, be_elsewhere},
     {NULL,      PLUGIN_VOLUME_ZONE,         EVENT_VOLUME,     "v",     CHANGED, be_annotated},
     {NULL,      PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CSI_NODE,   "n",     CHANGED, be_annotated},
+    {"SCH-Q35", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CSI_NODE,   "n",     CHANGED, take_more   },
+    {NULL,      PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CSI_NODE,   "n",     CHANGED, take_none   },
     {"SCH-Q17", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_POD,        "other", GONE,    NULL        },
     {"SCH-Q19", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_ATTACHMENT, "a",     GONE,    NULL        },
     {"SCH-Q20", PLUGIN_VOLUME_RESTRICTIONS, EVENT_POD,        "other", GONE,    NULL        },
@@ -198,7 +222,7 @@ events_help_whom_they_help(void **state)
         if (row->change != NULL)
             row->change(&world, after);
         ClusterEvent event = cluster_event(row->resource, row->fate == ADDED ? NULL : before,
-                                           row->fate == GONE ? NULL : after);
+                                           row->fate == GONE ? NULL : after, 33);
         const char *rule = cluster_event_helps(&event, pod, UINT32_C(1) << row->plugin);
         if (g_strcmp0(rule, row->rule) != 0)
             fail_msg("row %u: %s, not %s", i, rule == NULL ? "no" : rule,
@@ -213,11 +237,34 @@ events_help_whom_they_help(void **state)
     }
 }
 
+/* SCH-Q35: before 1.33 a growing limit is no event for pods that found no place for their volumes.
+ */
+static void
+old_releases_ignore_limits(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    g_autoptr(Object) before = new_object(&world, EVENT_CSI_NODE, "n");
+    g_autoptr(Object) after = object_edit(before);
+    take_more(&world, after);
+    for (int minor = 32; minor <= 33; minor++) {
+        ClusterEvent event = cluster_event(EVENT_CSI_NODE, before, after, minor);
+        assert_int_equal((cluster_event_plugins(&event) >> PLUGIN_NODE_VOLUME_LIMITS) & 1,
+                         minor == 33);
+    }
+    g_clear_pointer(&before, object_unref);
+    g_clear_pointer(&after, object_unref);
+    storage_world_clear(&world);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_help_whom_they_help),
+        cmocka_unit_test(old_releases_ignore_limits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

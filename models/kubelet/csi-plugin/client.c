@@ -5,7 +5,12 @@
 #include "models/kubelet/plugin-manager.h"
 #include "models/kubelet/pod-worker.h"
 
-/* The plugin's side of a CSI call: csi_client.go, and getCredentialsFromSecret() of csi_util.go. */
+/* The plugin's side of a CSI call: csi_client.go, and getCredentialsFromSecret() of csi_util.go;
+ * and the change of files' group after it: pkg/volume/volume_linux.go. */
+
+#define WALK_REPORTS_SINCE 33 /* CSP-24 */
+#define WALK_FIRST_REPORT (30 * SIM_SECOND)
+#define WALK_REPORT_PERIOD (60 * SIM_SECOND)
 
 CsiDriver *
 csi_steps_driver(const Kubelet *self, const PendingOperation *operation)
@@ -145,6 +150,33 @@ fs_group_of(const PendingOperation *operation)
                                      : POD_CONST(operation->target->worker->pod)->spec->fs_group;
 }
 
+/* Of the operation's pod; none without a pod. */
+static CsiSelinux
+selinux_of(const Kubelet *self, const PendingOperation *operation)
+{
+    if (operation->target == NULL || operation_is_block(operation))
+        return CSI_SELINUX_NONE;
+    return csi_spec_selinux(
+        informer_get(self->nodes, self->node_key),
+        csi_steps_driver_object(self, operation_source(operation)), operation_pv(operation),
+        POD_CONST(operation->target->worker->pod)->spec, cluster_release(self->base.cluster));
+}
+
+/* CSP-26: the label as one more mount option. */
+static const StringList *
+mount_flags(const Kubelet *self, Plan *plan, const CsiRun *run, const StringList *flags)
+{
+    const PendingOperation *operation = plan_operation(plan);
+
+    if (run->method == CSI_NODE_EXPAND_VOLUME || selinux_of(self, operation) != CSI_SELINUX_MOUNT)
+        return flags;
+    StringList *longer = string_list_with(
+        flags, csi_spec_context_option(self->base.strings,
+                                       POD_CONST(operation->target->worker->pod)->spec));
+    plan_own(plan, longer, (GDestroyNotify)string_list_unref);
+    return longer;
+}
+
 static CsiCapability
 make_capability(const Kubelet *self, const CsiRun *run, const PendingOperation *operation)
 {
@@ -215,6 +247,7 @@ make_request(const Kubelet *self, Plan *plan, const CsiRun *run)
     if (!undoes(run->method)) {
         CsiCapability *capability = plan_new_arg(plan, CsiCapability);
         *capability = make_capability(self, run, operation);
+        capability->mount_flags = mount_flags(self, plan, run, capability->mount_flags);
         request.capabilities = capability;
         request.n_capabilities = 1;
     }
@@ -258,9 +291,122 @@ changes_group(const Kubelet *self, Plan *plan)
 }
 
 static void
+set_work(Plan *plan, CsiFiles *files, CsiFilesWork work)
+{
+    plan_change(plan, &(PlanChange){.what = CHANGE_FILES_WORK, .pointer = files, .number = work});
+}
+
+typedef struct {
+    PodMount *mount;
+    CsiFiles *files;
+} MountedFiles;
+
+/* CSP-25: the containers' start labels them, unless they are only read. */
+static void
+remember_files(Plan *plan)
+{
+    MountedFiles *mounted = plan_new_arg(plan, MountedFiles);
+
+    mounted->mount = ((const PendingOperation *)plan_operation(plan))->target;
+    mounted->files = plan_response(plan, plan_last_step(plan))->files;
+    if (!mounted->mount->spec->read_only)
+        plan_change(plan, &(PlanChange){.what = CHANGE_FILES_MOUNTED, .pointer = mounted});
+}
+
+void
+csi_client_apply(const PlanChange *change)
+{
+    CsiFiles *files = (CsiFiles *)change->pointer;
+    const MountedFiles *mounted = change->pointer;
+
+    if (change->what == CHANGE_FILES_GROUP)
+        files->group = change->number;
+    else if (change->what == CHANGE_FILES_WORK)
+        files->work = (CsiFilesWork)change->number;
+    else
+        mounted->mount->files = mounted->files;
+}
+
+/* The root's group comes last: a walk that a dead kubelet leaves has changed nothing there. */
+static void
 decide_changed(const void *data, Plan *plan)
 {
+    const CsiRun *run = plan_notes(plan);
+
+    if (run->files != NULL) {
+        plan_change(plan, &(PlanChange){.what = CHANGE_FILES_GROUP,
+                                        .pointer = run->files,
+                                        .number = fs_group_of(plan_operation(plan))});
+        set_work(plan, run->files, CSI_FILES_IDLE);
+    }
     csi_client_end(data, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
+}
+
+static void decide_walking(const void *data, Plan *plan);
+
+/* CSP-24: 30 s after the beginning, and then once a minute. */
+static void
+add_walk(const Kubelet *self, Plan *plan)
+{
+    const CsiRun *run = plan_notes(plan);
+    SimTime now = plan_now(plan);
+    SimTime next = now + (now == run->walk_from ? WALK_FIRST_REPORT : WALK_REPORT_PERIOD);
+    gboolean tells =
+        cluster_release(self->base.cluster)->minor >= WALK_REPORTS_SINCE && next < run->walk_until;
+
+    plan_wait(plan, (tells ? next : run->walk_until) - now, WAIT_GROUP);
+    plan_then(plan, tells ? decide_walking : decide_changed);
+}
+
+static void
+decide_walking(const void *data, Plan *plan)
+{
+    const CsiRun *run = plan_notes(plan);
+    const PodMount *mount = ((const PendingOperation *)plan_operation(plan))->target;
+    const char *directory = csi_spec_walked_directory(mount->target_path);
+    SimTime took = plan_now(plan) - run->walk_from;
+
+    plan_because(plan, "CSP-24");
+    if (took == WALK_FIRST_REPORT)
+        plan_event(plan, mount->worker->pod, "Warning", "VolumePermissionChangeInProgress",
+                   "Setting volume ownership for %s is taking longer than expected, consider using "
+                   "OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/"
+                   "security-context/#configure-volume-permission-and-ownership-change-policy-for-"
+                   "pods",
+                   directory);
+    else
+        plan_event(plan, mount->worker->pod, "Warning", "VolumePermissionChangeInProgress",
+                   "Setting volume ownership for %s, processed %" G_GINT64_FORMAT " files.",
+                   directory, took / run->files->per_file);
+    add_walk(data, plan);
+}
+
+/* CSP-22, CSP-23. */
+static void
+add_change(const Kubelet *self, Plan *plan)
+{
+    CsiRun *run = plan_notes(plan);
+    const PodMount *mount = ((const PendingOperation *)plan_operation(plan))->target;
+    SimTime takes = MOUNT_CALL;
+
+    run->files = plan_response(plan, plan_last_step(plan))->files;
+    plan_because(plan, "CSP-8");
+    if (run->files == NULL) {
+        plan_wait(plan, takes, WAIT_RUNTIME);
+        plan_then(plan, decide_changed);
+        return;
+    }
+    gboolean walks;
+    plan_because(plan, csi_spec_walks(POD_CONST(mount->worker->pod)->spec, run->files,
+                                      cluster_release(self->base.cluster), &walks));
+    if (!walks) {
+        csi_client_end(self, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
+        return;
+    }
+    run->walk_from = plan_now(plan);
+    run->walk_until = run->walk_from + takes + run->files->count * run->files->per_file;
+    set_work(plan, run->files, CSI_FILES_GROUP);
+    add_walk(self, plan);
 }
 
 static void
@@ -269,11 +415,12 @@ decide_called(const void *data, Plan *plan)
     const CsiRun *run = plan_notes(plan);
     CsiCode code = plan_response(plan, plan_last_step(plan))->code;
 
-    if (code == CSI_OK && changes_group(data, plan)) {
-        plan_because(plan, "CSP-8");
-        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME); /* of an empty volume: CSP-17 */
-        plan_then(plan, decide_changed);
-    } else if (code == CSI_OK)
+    if (code == CSI_OK && run->method == CSI_NODE_PUBLISH_VOLUME &&
+        selinux_of(data, plan_operation(plan)) == CSI_SELINUX_RELABEL)
+        remember_files(plan);
+    if (code == CSI_OK && changes_group(data, plan))
+        add_change(data, plan);
+    else if (code == CSI_OK)
         csi_client_end(data, plan, CSI_PLUGIN_DONE, code, NULL);
     else
         csi_client_end(data, plan,

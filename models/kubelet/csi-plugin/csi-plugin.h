@@ -11,6 +11,9 @@
 
 extern const RuleTable csi_lifecycle_rules; /* CSP-5 */
 extern const RuleTable csi_fs_group_rules;  /* CSP-8 */
+extern const RuleTable csi_walk_rules;      /* CSP-23 */
+extern const RuleTable csi_selinux_rules;   /* CSP-25 */
+extern const RuleTable csi_conflict_rules;  /* CSP-28 */
 
 /* CSP-4: "Persistent" or "Ephemeral"; an inline volume is ephemeral. */
 const char *csi_spec_lifecycle_mode(const VolumeSource *source);
@@ -26,6 +29,45 @@ gboolean csi_spec_changes_group(const Volume *volume,
                                 int64_t fs_group,
                                 const char *policy,
                                 gboolean read_only);
+/* CSP-23: whether a change of the files' group visits all of them. Returns: the rule */
+const char *
+csi_spec_walks(const PodSpec *pod, const CsiFiles *files, const Release *release, gboolean *walks);
+/* CSP-24. Returns: (borrowed): the part of the path from the pod's uid on */
+const char *csi_spec_walked_directory(const char *target_path);
+/* CSP-25: how the files get the label of a pod. */
+typedef enum {
+    CSI_SELINUX_NONE,
+    CSI_SELINUX_RELABEL, /* the container runtime labels each file */
+    CSI_SELINUX_MOUNT,   /* the driver mounts with -o context */
+} CsiSelinux;
+CsiSelinux csi_spec_selinux(const Object *node, /* nullable */
+                            const CsiDriverObject *driver,
+                            const Volume *volume,
+                            const PodSpec *pod,
+                            const Release *release);
+gboolean csi_spec_has_selinux(const Object *node); /* NULL: no */
+/* CSP-28. Returns: interned: the label with which the pod wants the volume mounted, whether or not
+ * its access modes allow that; "": none */
+const char *csi_spec_label(Strings *strings,
+                           const Object *node, /* nullable */
+                           const CsiDriverObject *driver,
+                           const Volume *volume,
+                           const PodSpec *pod,
+                           const Release *release);
+typedef enum {
+    CSI_LABELS_AGREE,
+    CSI_LABELS_DIFFER,   /* which is only counted */
+    CSI_LABELS_CONFLICT, /* the second pod must wait */
+} CsiLabels;
+/* CSP-28: of a pod that has the volume, and of one that wants it. */
+CsiLabels csi_spec_compare_labels(const Volume *volume,
+                                  const char *theirs,
+                                  const char *ours,
+                                  const Release *release,
+                                  const char **rule);
+gboolean csi_spec_mounts_with_label(const Volume *volume, const Release *release);
+/* Returns: interned: the mount option; the pod has a level */
+const char *csi_spec_context_option(Strings *strings, const PodSpec *pod);
 /* CSP-9: whether the pod's name and so on are part of the volume's context. */
 gboolean csi_spec_tells_pod(const CsiDriverObject *driver);
 /* CSP-3: whether volumes of the driver need no VolumeAttachment. */
@@ -99,6 +141,8 @@ typedef struct {
     int64_t bytes;            /* of NodeExpandVolume */
     int question, attachment; /* numbers of steps; -1: not asked for */
     gboolean has_secrets;
+    CsiFiles *files; /* whose group is being changed (CSP-22); NULL: of an unknown number */
+    SimTime walk_from, walk_until;
 } CsiRun;
 
 /* Begins a function that leads to @method. */
@@ -117,6 +161,7 @@ const char *csi_client_secret_fault(Plan *plan, const SecretReference **referenc
 void csi_client_add_question(const Kubelet *self, Plan *plan);
 /* Of the last step, if it was the question: notes the answer. Returns: whether it came */
 gboolean csi_client_answered(Plan *plan);
+void csi_client_apply(const PlanChange *change); /* to the files of a volume */
 /* CSP-7: asks which access modes the driver knows, makes the call, and ends the function. */
 void csi_client_add_call(const Kubelet *self, Plan *plan);
 
@@ -148,7 +193,8 @@ typedef struct {
 } CsiMetricsOf;
 
 /* The end of csi_metrics_get(), as a PlanDecide. @usage: (nullable): with bytes or inodes; until
- * the plan's next step. @error: interned: why there is none; %NULL with @usage */
+ * the plan's next step; its condition only counts with a message (CSP-30). @error: interned: why
+ * there is none; %NULL with @usage */
 typedef void (*CsiMetricsThen)(const Kubelet *self,
                                Plan *plan,
                                const CsiMetricsOf *of,

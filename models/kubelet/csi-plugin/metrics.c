@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-plugin.h"
+#include "models/csi/uses.h"
 #include "models/kubelet/plugin-manager.h"
 #include "models/kubelet/pod-worker.h"
 
 /* What a driver says of a mounted volume: csi_metrics.go, and NodeGetVolumeStats of csi_client.go.
- * The rules are CSP-19 to CSP-21. */
+ * The rules are CSP-19 to CSP-21 and CSP-30. */
 
 typedef struct {
     const CsiMetricsOf *of;
     CsiMetricsThen then;
     CsiDriver *driver;
     SimTime began;
+    CsiResponse usage; /* while the driver is asked whether its condition counts */
 } MetricsRun;
 
 static void
@@ -31,6 +33,40 @@ add_call(const Kubelet *self, Plan *plan, CsiRequest request)
     plan_call(plan, run->driver, &request, PLAN_DECIDE);
 }
 
+/* CSP-30 */
+static void
+decide_condition(const void *data, Plan *plan)
+{
+    MetricsRun *run = plan_notes(plan);
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    plan_because(plan, "CSP-30");
+    if (plan_has_failed(plan)) {
+        end(data, plan, NULL, plan_last_message(plan));
+        return;
+    }
+    if ((response->node_capabilities & CSI_NODE_VOLUME_CONDITION) == 0)
+        run->usage.condition_message = NULL;
+    else if (run->usage.condition_message == NULL)
+        run->usage.condition_message = "";
+    end(data, plan, &run->usage, NULL);
+}
+
+static void
+tell(const Kubelet *self, Plan *plan, const CsiResponse *usage)
+{
+    MetricsRun *run = plan_notes(plan);
+
+    run->usage = *usage;
+    if (!kubelet_watches_health(self)) {
+        run->usage.condition_message = NULL;
+        end(self, plan, &run->usage, NULL);
+        return;
+    }
+    add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
+    plan_then(plan, decide_condition);
+}
+
 /* CSP-21: a driver that tells neither bytes nor inodes tells nothing. */
 static void
 decide_told(const void *data, Plan *plan)
@@ -43,7 +79,7 @@ decide_told(const void *data, Plan *plan)
     else if (response->total_bytes == 0 && response->total_inodes == 0)
         end(data, plan, NULL, "failed to get usage from response. usage is nil");
     else
-        end(data, plan, response, NULL);
+        tell(data, plan, response);
 }
 
 static void
@@ -76,7 +112,7 @@ decide_asked(const void *data, Plan *plan)
     plan_because(plan, "CSP-20");
     if (plan_has_failed(plan))
         end(self, plan, NULL, plan_last_message(plan));
-    else if ((response->node_capabilities & CSI_NODE_GET_VOLUME_STATS_CAPABILITY) == 0)
+    else if (!csi_use_is_on_node(CSI_USE_STATS, response->node_capabilities))
         end(self, plan, NULL,
             plan_internf(plan, "metrics are not supported for %s", run->of->driver));
     else
@@ -103,7 +139,10 @@ csi_metrics_get(const Kubelet *self, Plan *plan, const CsiMetricsOf *of, CsiMetr
 
     if (run == NULL)
         run = plan_new_notes(plan, MetricsRun, NULL);
-    *run = (MetricsRun){of, then, plugin_registration_driver(self, of->driver), plan_now(plan)};
+    *run = (MetricsRun){.of = of,
+                        .then = then,
+                        .driver = plugin_registration_driver(self, of->driver),
+                        .began = plan_now(plan)};
     plan_because(plan, "CSP-19");
     if (run->driver == NULL) {
         plan_because(plan, "REG-28");

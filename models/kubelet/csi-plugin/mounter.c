@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-plugin.h"
+#include "models/csi/uses.h"
 #include "models/kubelet/pod-worker.h"
 
 /* Staging and publishing: csi_attacher.go, csi_mounter.go and csi_block.go; expansion: expander.go.
@@ -127,7 +128,7 @@ decide_stage(const void *data, Plan *plan)
     plan_because(plan, "KVM-42");
     if (!read_answers(self, plan, "SetupDevice"))
         return;
-    if ((run->can & CSI_NODE_STAGE_UNSTAGE_VOLUME) == 0) /* the driver mounts in one go */
+    if (!csi_use_is_on_node(CSI_USE_STAGE, run->can)) /* the driver mounts in one go */
         csi_client_end(self, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
     else
         csi_client_add_secret(self, plan, decide_stage_secret);
@@ -275,7 +276,7 @@ decide_unstage(const void *data, Plan *plan)
 
     if (!csi_client_answered(plan))
         fail(self, plan, CSI_PLUGIN_FAILED, plan_last_message(plan));
-    else if ((run->can & CSI_NODE_STAGE_UNSTAGE_VOLUME) == 0)
+    else if (!csi_use_is_on_node(CSI_USE_UNSTAGE, run->can))
         csi_client_end(self, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
     else
         csi_client_add_call(self, plan);
@@ -327,7 +328,7 @@ decide_expand(const void *data, Plan *plan)
              plan_internf(plan,
                           "Expander.NodeExpand failed to check if node supports expansion : %s",
                           plan_last_message(plan)));
-    else if ((run->can & CSI_NODE_EXPAND_VOLUME_CAPABILITY) == 0)
+    else if (!csi_use_is_on_node(CSI_USE_NODE_EXPAND, run->can))
         fail(self, plan, CSI_PLUGIN_UNSUPPORTED,
              plan_internf(plan, "NodeExpand is not supported by the CSI driver %s",
                           operation_source(plan_operation(plan))->driver));

@@ -215,6 +215,191 @@ csi_spec_changes_group(const Volume *volume,
     return rules_find(&csi_fs_group_rules, facts, NULL)->then == CHANGE;
 }
 
+/* ---- The walk through a volume's files: CSP-22 ---- */
+
+typedef enum {
+    ON_MISMATCH = 1 << 0, /* the pod's policy is OnRootMismatch */
+    ROOT_FITS = 1 << 1,   /* the root has the wanted group, and the modes of an earlier walk */
+    WALK_FACTS_END = 1 << 2,
+} WalkFacts;
+
+typedef enum {
+    SKIP,
+    WALK,
+} WalkAction;
+
+#define POLICY_GATE "ConfigurableFSGroupPolicy"
+
+/* clang-format off */
+static const Rule walk_table[] = {
+    {"CSP-23.1", 0,                       ON_MISMATCH, WALK},
+    {"CSP-23.2", ON_MISMATCH,             ROOT_FITS,   WALK},
+    {"CSP-23.3", ON_MISMATCH | ROOT_FITS, 0,           SKIP, .gate = POLICY_GATE},
+    {"CSP-23.4", ON_MISMATCH | ROOT_FITS, 0,           WALK, .no_gate = POLICY_GATE},
+};
+/* clang-format on */
+
+const RuleTable csi_walk_rules =
+    RULE_TABLE("kubelet: change of files' group", WALK_FACTS_END, walk_table);
+
+const char *
+csi_spec_walks(const PodSpec *pod, const CsiFiles *files, const Release *release, gboolean *walks)
+{
+    unsigned facts = 0;
+
+    facts |= g_strcmp0(pod->fs_group_policy, "OnRootMismatch") == 0 ? ON_MISMATCH : 0;
+    facts |= files->group == pod->fs_group ? ROOT_FITS : 0;
+    const Rule *rule = rules_find(&csi_walk_rules, facts, release);
+    *walks = rule->then == WALK;
+    return rule->id;
+}
+
+const char *
+csi_spec_walked_directory(const char *target_path)
+{
+    return target_path + strlen(KUBELET_DIR "/pods/");
+}
+
+/* ---- SELinux: CSP-25 ---- */
+
+typedef enum {
+    ENFORCED = 1 << 0,  /* the node has SELinux */
+    SUPPORTED = 1 << 1, /* the driver mounts with -o context */
+    LEVEL = 1 << 2,     /* the pod has a level of its own */
+    RECURSIVE = 1 << 3, /* ... and asks for relabelling */
+    RWOP = 1 << 4,
+    SELINUX_FACTS_END = 1 << 5,
+} SelinuxFacts;
+
+#define RWOP_GATE "SELinuxMountReadWriteOncePod"
+#define MOUNT_GATE "SELinuxMount"
+#define POLICY_OF_PODS_GATE "SELinuxChangePolicy"
+
+/* clang-format off */
+static const Rule selinux_table[] = {
+    {"CSP-25.1", 0,                                    ENFORCED,         CSI_SELINUX_NONE                         },
+    {"CSP-25.2", ENFORCED,                             SUPPORTED,        CSI_SELINUX_RELABEL                      },
+    {"CSP-25.3", ENFORCED | SUPPORTED,                 LEVEL,            CSI_SELINUX_RELABEL                      },
+    {"CSP-25.4", ENFORCED | SUPPORTED | LEVEL | RECURSIVE, 0,            CSI_SELINUX_RELABEL                      },
+    {"CSP-25.5", ENFORCED | SUPPORTED | LEVEL | RWOP,  RECURSIVE,        CSI_SELINUX_MOUNT, .gate = RWOP_GATE     },
+    {"CSP-25.6", ENFORCED | SUPPORTED | LEVEL | RWOP,  RECURSIVE,        CSI_SELINUX_RELABEL, .no_gate = RWOP_GATE},
+    {"CSP-25.7", ENFORCED | SUPPORTED | LEVEL,         RECURSIVE | RWOP, CSI_SELINUX_MOUNT, .gate = MOUNT_GATE    },
+    {"CSP-25.8", ENFORCED | SUPPORTED | LEVEL,         RECURSIVE | RWOP, CSI_SELINUX_RELABEL, .no_gate = MOUNT_GATE},
+};
+/* clang-format on */
+
+const RuleTable csi_selinux_rules =
+    RULE_TABLE("kubelet: SELinux labels of volumes", SELINUX_FACTS_END, selinux_table);
+
+static unsigned
+selinux_facts(const Object *node,
+              const CsiDriverObject *driver,
+              const Volume *volume,
+              const PodSpec *pod,
+              const Release *release)
+{
+    unsigned facts = 0;
+
+    facts |= csi_spec_has_selinux(node) ? ENFORCED : 0;
+    facts |= driver != NULL && driver->selinux_mount ? SUPPORTED : 0;
+    facts |= pod->selinux.level != NULL ? LEVEL : 0;
+    if (g_strcmp0(pod->selinux_policy, "Recursive") == 0 &&
+        release_has_gate(release, POLICY_OF_PODS_GATE))
+        facts |= RECURSIVE;
+    facts |= volume->access_modes == ACCESS_RWOP ? RWOP : 0;
+    return facts;
+}
+
+gboolean
+csi_spec_has_selinux(const Object *node)
+{
+    return node != NULL && g_strcmp0(object_annotation(node, ANNOTATION_SELINUX), "true") == 0;
+}
+
+CsiSelinux
+csi_spec_selinux(const Object *node,
+                 const CsiDriverObject *driver,
+                 const Volume *volume,
+                 const PodSpec *pod,
+                 const Release *release)
+{
+    unsigned facts = selinux_facts(node, driver, volume, pod, release);
+
+    return (CsiSelinux)rules_find(&csi_selinux_rules, facts, release)->then;
+}
+
+/* The file's context of targeted policies: /etc/selinux/targeted/contexts/lxc_contexts. */
+static const char *
+file_label(Strings *strings, const PodSpec *pod)
+{
+    return strings_internf(strings, "%s:object_r:container_file_t:%s",
+                           pod->selinux.user == NULL ? "system_u" : pod->selinux.user,
+                           pod->selinux.level);
+}
+
+const char *
+csi_spec_context_option(Strings *strings, const PodSpec *pod)
+{
+    return strings_internf(strings, "context=\"%s\"", file_label(strings, pod));
+}
+
+/* ---- Labels of two pods: CSP-28 ---- */
+
+const char *
+csi_spec_label(Strings *strings,
+               const Object *node,
+               const CsiDriverObject *driver,
+               const Volume *volume,
+               const PodSpec *pod,
+               const Release *release)
+{
+    const unsigned labelled = ENFORCED | SUPPORTED | LEVEL;
+    unsigned facts = selinux_facts(node, driver, volume, pod, release) & ~RWOP;
+
+    return facts == labelled && release_has_gate(release, RWOP_GATE) ? file_label(strings, pod)
+                                                                     : strings_intern(strings, "");
+}
+
+typedef enum {
+    DIFFERENT = 1 << 0,
+    OF_ONE_POD = 1 << 1, /* the volume is ReadWriteOncePod */
+    CONFLICT_FACTS_END = 1 << 2,
+} ConflictFacts;
+
+/* clang-format off */
+static const Rule conflict_table[] = {
+    {"CSP-28.1", 0,                      DIFFERENT,  CSI_LABELS_AGREE},
+    {"CSP-28.2", DIFFERENT | OF_ONE_POD, 0,          CSI_LABELS_CONFLICT},
+    {"CSP-28.3", DIFFERENT,              OF_ONE_POD, CSI_LABELS_CONFLICT, .gate = MOUNT_GATE},
+    {"CSP-28.4", DIFFERENT,              OF_ONE_POD, CSI_LABELS_DIFFER, .no_gate = MOUNT_GATE},
+};
+/* clang-format on */
+
+const RuleTable csi_conflict_rules =
+    RULE_TABLE("kubelet: SELinux labels of two pods", CONFLICT_FACTS_END, conflict_table);
+
+CsiLabels
+csi_spec_compare_labels(const Volume *volume,
+                        const char *theirs,
+                        const char *ours,
+                        const Release *release,
+                        const char **rule)
+{
+    unsigned facts = 0;
+
+    facts |= !strings_same(theirs, ours) ? DIFFERENT : 0;
+    facts |= volume->access_modes == ACCESS_RWOP ? OF_ONE_POD : 0;
+    const Rule *found = rules_find(&csi_conflict_rules, facts, release);
+    *rule = found->id;
+    return (CsiLabels)found->then;
+}
+
+gboolean
+csi_spec_mounts_with_label(const Volume *volume, const Release *release)
+{
+    return volume->access_modes == ACCESS_RWOP || release_has_gate(release, MOUNT_GATE);
+}
+
 /* ---- Inline volumes: CSP-10 ---- */
 
 const char *

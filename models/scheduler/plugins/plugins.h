@@ -49,6 +49,8 @@ typedef struct {
     InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
     InformerIndex *capacities_by_class;
     gboolean attributes_classes; /* gate VolumeAttributesClass */
+    gboolean scales_limits;      /* gate VolumeLimitScaling */
+    int minor;                   /* of the release */
     int32_t percentage_of_nodes_to_score;
     const ShapePoint *shape;                 /* of VolumeBinding's score */
     unsigned n_shape;                        /* 0: it does not score */
@@ -57,6 +59,14 @@ typedef struct {
 } CycleView;
 
 #define NO_BEST UINT32_MAX
+
+/* A driver, and how many volumes of it the pod brings. */
+typedef struct {
+    const char *driver;
+    uint32_t n_volumes;
+    gboolean is_shared; /* some pod uses one of them already */
+    gboolean is_needed; /* on the node (VF-93) */
+} LimitedDriver;
 
 /* A claim of the pod. */
 typedef struct {
@@ -133,7 +143,7 @@ typedef struct {
     GArray *terms;         /* of TermState */
     GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
     GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */
-    GArray *limited;  /* of LimitedDriver, in volumes.c */
+    GArray *limited;  /* of LimitedDriver */
     GArray *marks;    /* of unsigned: which domains were seen in the count of this number */
     unsigned n_marks;
     const CycleClaim

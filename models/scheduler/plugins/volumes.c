@@ -61,12 +61,16 @@ is_counted_before(const Cycle *cycle, unsigned i)
     return FALSE;
 }
 
-/* A driver, and how many volumes of it the pod brings. */
-typedef struct {
-    const char *driver;
-    uint32_t n_volumes;
-    gboolean is_shared; /* some pod uses one of them already */
-} LimitedDriver;
+/* VF-93: in 1.35 every driver with a CSIDriver, later only with preventPodSchedulingIfMissing. */
+static gboolean
+is_needed_on_node(const CycleView *view, const char *driver)
+{
+    const Object *object =
+        view->scales_limits ? informer_find(view->csi_drivers, NULL, driver) : NULL;
+
+    return object != NULL &&
+           (view->minor == 35 || CSI_DRIVER_OBJECT(object)->prevents_scheduling_if_missing);
+}
 
 static void
 count_volume(Cycle *cycle, const CycleClaim *claim)
@@ -81,7 +85,8 @@ count_volume(Cycle *cycle, const CycleClaim *claim)
         limited->is_shared = limited->is_shared || is_shared;
         return;
     }
-    LimitedDriver limited = {claim->name.driver, 1, is_shared};
+    LimitedDriver limited = {claim->name.driver, 1, is_shared,
+                             is_needed_on_node(cycle->view, claim->name.driver)};
     g_array_append_val(cycle->limited, limited);
 }
 
@@ -164,6 +169,8 @@ volume_limits_ask(const Cycle *cycle, Ask *ask)
     if (cycle->limited->len == 0)
         return TRUE;
     const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, 0);
+    if (limited->is_needed)
+        return FALSE;
     ask->driver = limited->driver;
     ask->n_volumes = limited->n_volumes;
     return !limited->is_shared;
@@ -182,12 +189,30 @@ limit_of(const NodeInfo *node, const char *driver)
     return -1;
 }
 
+/* VF-93. Returns: NULL: none */
+static const char *
+missing_driver(const Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < cycle->limited->len; i++) {
+        const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
+        if (limited->is_needed && csi_node_find_driver(node->csi_node, limited->driver) == NULL)
+            return limited->driver;
+    }
+    return NULL;
+}
+
 /* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4) */
 Verdict
 volume_limits_filter(Cycle *cycle, const NodeInfo *node)
 {
     if (cycle->unknown_volume != NULL)
         return reject_unknown_volume(cycle);
+    const char *missing = missing_driver(cycle, node);
+    if (missing != NULL) {
+        cycle_reason(cycle, strings_internf(objects_strings(cycle->view->objects),
+                                            "%s CSI driver is not installed on the node", missing));
+        return VERDICT_UNSCHEDULABLE;
+    }
     for (unsigned i = 0; i < cycle->limited->len; i++) {
         const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
         int32_t limit = limit_of(node, limited->driver);

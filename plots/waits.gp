@@ -19,21 +19,25 @@ set key below noenhanced reverse Left height 1
 set xtics scale 0
 set yrange [0:*]
 # Okabe and Ito: told apart by colour-blind people, too. Each kind looks the same in every picture, the rarer ones are hatched.
-array color[15] = ["#777777", "#777777", "#D55E00", "#F0E442", "#F0E442", "#E69F00", "#E69F00", "#CC79A7", \
-                   "#56B4E9", "#CC79A7", "#D55E00", "#0072B2", "#0072B2", "#009E73", "#009E73"]
+array color[17] = ["#777777", "#777777", "#D55E00", "#F0E442", "#F0E442", "#E69F00", "#E69F00", "#CC79A7", \
+                   "#56B4E9", "#CC79A7", "#D55E00", "#0072B2", "#0072B2", "#009E73", "#009E73", \
+                   "#E69F00", "#56B4E9"]
 # scenario, component, client throttling, API latency, watch delay, work queue, all workers busy, retry back-off,
-# poll or tick, scheduler queue, unschedulable, driver latency, driver throttling, container runtime, start-up
-array pattern[15] = [4, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4, 3, 4, 3, 4]
-array sums[16]
-do for [i = 2:16] { sums[i] = 0 }
+# poll or tick, scheduler queue, unschedulable, driver latency, driver throttling, container runtime, start-up,
+# change of files' group, SELinux relabelling: a run has these columns if it needs them
+array pattern[17] = [4, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4, 3, 4, 3, 4, 6, 6]
+array sums[18]
 n_rows = 0
-stats input using (n_rows = n_rows + 1, sum [i = 2:16] (sums[i] = sums[i] + column(i), 0)) nooutput
+stats input using (n_rows = n_rows + 1, 0) nooutput
 if (n_rows == 0) {
     set title run_title . ": nothing waited"
     set xrange [0:1]
     set yrange [0:1]
     plot NaN notitle
 } else {
-    plot for [i = 2:16] (sums[i] > 0 ? input : "/dev/null") using (column(i)):xtic(1) title columnheader(i) \
+    last = STATS_columns
+    do for [i = 2:last] { sums[i] = 0 }
+    stats input using (sum [i = 2:last] (sums[i] = sums[i] + column(i), 0)) nooutput
+    plot for [i = 2:last] (sums[i] > 0 ? input : "/dev/null") using (column(i)):xtic(1) title columnheader(i) \
         lc rgb color[i - 1] fs pattern pattern[i - 1]
 }

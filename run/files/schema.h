@@ -76,6 +76,9 @@ struct SchemaReader {
     GPtrArray *tables; /* g_hash_table_unref() */
     GPtrArray *maps;   /* string_map_unref() */
     GPtrArray *lists;  /* string_list_unref() */
+    /* Hears of what is no fault, at the reader's place. NULL: nobody does */
+    void (*warn)(SchemaReader *reader, const char *message);
+    void *warn_data; /* of its owner */
 };
 
 void schema_reader_init(SchemaReader *self, YamlPositions *positions, GPtrArray *faults);

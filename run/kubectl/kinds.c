@@ -24,6 +24,8 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
      attachment_columns, NULL},
     {"CSINode", "storage.k8s.io/v1", "csinodes", "", FALSE, FALSE, csi_node_columns, describe_csi_node},
     {"CSIDriver", "storage.k8s.io/v1", "csidrivers", "", FALSE, FALSE, csi_driver_columns, NULL},
+    {"VolumeAttributesClass", "storage.k8s.io/v1beta1", "volumeattributesclasses", "vac", FALSE, FALSE,
+     attributes_class_columns, NULL},
     {"CSIStorageCapacity", "storage.k8s.io/v1", "csistoragecapacities", "", TRUE, FALSE,
      created_columns, NULL},
     {"Node", "v1", "nodes", "no", FALSE, FALSE, node_columns, describe_node},
@@ -40,6 +42,14 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
      snapshot_content_columns, NULL},
     {"VolumeSnapshotClass", "snapshot.storage.k8s.io/v1", "volumesnapshotclasses", "vsclass vsclasses", FALSE, FALSE,
      snapshot_class_columns, NULL},
+    {"VolumeGroupSnapshot", "groupsnapshot.storage.k8s.io/v1beta1", "volumegroupsnapshots", "vgs", TRUE, FALSE,
+     group_snapshot_columns, NULL},
+    {"VolumeGroupSnapshotContent", "groupsnapshot.storage.k8s.io/v1beta1", "volumegroupsnapshotcontents",
+     "vgsc vgscs", FALSE, FALSE, group_content_columns, NULL},
+    {"VolumeGroupSnapshotClass", "groupsnapshot.storage.k8s.io/v1beta1", "volumegroupsnapshotclasses",
+     "vgsclass vgsclasses", FALSE, FALSE, snapshot_class_columns, NULL},
+    {"ReferenceGrant", "gateway.networking.k8s.io/v1beta1", "referencegrants", "refgrant", TRUE, FALSE,
+     age_columns, NULL},
 };
 /* clang-format on */
 

@@ -218,10 +218,23 @@ const KindColumn csi_driver_columns[] = {
     {NULL,                NULL,           NULL,                         NULL,        0          },
 };
 
+const KindColumn attributes_class_columns[] = {
+    {"Name",       cell_value, "metadata.name",              "",          COLUMN_NAME},
+    {"DriverName", cell_value, "driverName",                 "",          0          },
+    {"Age",        cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,         NULL,       NULL,                         NULL,        0          },
+};
+
 const KindColumn created_columns[] = {
     {"Name",       cell_value, "metadata.name",              "",   COLUMN_NAME},
     {"Created At", cell_value, "metadata.creationTimestamp", "",   0          },
     {NULL,         NULL,       NULL,                         NULL, 0          },
+};
+
+const KindColumn age_columns[] = {
+    {"Name", cell_value, "metadata.name",              "",          COLUMN_NAME},
+    {"Age",  cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,   NULL,       NULL,                         NULL,        0          },
 };
 
 const KindColumn snapshot_columns[] = {
@@ -256,4 +269,30 @@ const KindColumn snapshot_class_columns[] = {
     {"DeletionPolicy", cell_value, "deletionPolicy",             "",          0          },
     {"Age",            cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
     {NULL,             NULL,       NULL,                         NULL,        0          },
+};
+
+const KindColumn group_snapshot_columns[] = {
+  /* clang-format off */
+    {"Name", cell_value, "metadata.name", "", COLUMN_NAME},
+    {"ReadyToUse", cell_value, "status.readyToUse", "", 0},
+    {"VolumeGroupSnapshotClass", cell_value, "spec.volumeGroupSnapshotClassName", "", 0},
+    {"VolumeGroupSnapshotContent", cell_value, "status.boundVolumeGroupSnapshotContentName", "", 0},
+    {"CreationTime", cell_age, "status.creationTime", "", 0},
+    {"Age", cell_age, "metadata.creationTimestamp", "<unknown>", 0},
+    {NULL, NULL, NULL, NULL, 0},
+  /* clang-format on */
+};
+
+const KindColumn group_content_columns[] = {
+  /* clang-format off */
+    {"Name", cell_value, "metadata.name", "", COLUMN_NAME},
+    {"ReadyToUse", cell_value, "status.readyToUse", "", 0},
+    {"DeletionPolicy", cell_value, "spec.deletionPolicy", "", 0},
+    {"Driver", cell_value, "spec.driver", "", 0},
+    {"VolumeGroupSnapshotClass", cell_value, "spec.volumeGroupSnapshotClassName", "", 0},
+    {"VolumeGroupSnapshotNamespace", cell_value, "spec.volumeGroupSnapshotRef.namespace", "", 0},
+    {"VolumeGroupSnapshot", cell_value, "spec.volumeGroupSnapshotRef.name", "", 0},
+    {"Age", cell_age, "metadata.creationTimestamp", "<unknown>", 0},
+    {NULL, NULL, NULL, NULL, 0},
+  /* clang-format on */
 };

@@ -12,6 +12,7 @@ typedef enum {
     GROUP_PODS,
     GROUP_CLAIMS,
     GROUP_VOLUMES,
+    GROUP_SNAPSHOTS, /* only if there are any */
     N_GROUPS,
 } Group;
 
@@ -21,6 +22,7 @@ static const char *const group_names[N_GROUPS] = {
     [GROUP_PODS] = "pods",
     [GROUP_CLAIMS] = "claims",
     [GROUP_VOLUMES] = "volumes: driver calls",
+    [GROUP_SNAPSHOTS] = "snapshots: driver calls",
 };
 
 /* The stored part of a slice, since a run has some 25 slices for each pod. All else follows from
@@ -85,6 +87,7 @@ static const struct {
     {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED,        CSI_NODE_UNSTAGE_VOLUME      },
     {MILESTONE_VOLUME_EXPAND_STARTED,      MILESTONE_VOLUME_EXPAND_ENDED,    CSI_CONTROLLER_EXPAND_VOLUME },
     {MILESTONE_VOLUME_NODE_EXPAND_STARTED, MILESTONE_VOLUME_NODE_EXPANDED,   CSI_NODE_EXPAND_VOLUME       },
+    {MILESTONE_SNAPSHOT_CREATE_STARTED,    MILESTONE_SNAPSHOT_CREATE_ENDED,  CSI_CREATE_SNAPSHOT          },
 };
 
 /* Returns: the start of the call that ends with @end: the last one on the same node; TIME_UNSET if
@@ -241,10 +244,11 @@ claim_slice(const ChromeTrace *self, uint32_t i)
     const ClaimTimes *claim =
         &g_array_index(self->claims, ClaimTimes, i / G_N_ELEMENTS(claim_stages));
     Stage stage = claim_stages[i % G_N_ELEMENTS(claim_stages)];
-    Slice slice = {.group = GROUP_CLAIMS,
-                   .number = claim->claim->slot,
-                   .track = claim->claim->text,
-                   .name = stage_name(stage)};
+    Slice slice = {
+        .group = GROUP_CLAIMS,
+        .number = claim->claim->slot,
+        .track = claim->claim->text,
+        .name = stage_name(stage == STAGE_BIND && claim->is_restored ? STAGE_RESTORE : stage)};
     SimTime from;
 
     claim_interval(claim, stage, &from, &slice.to);
@@ -258,7 +262,9 @@ call_slice(const ChromeTrace *self, uint32_t i)
     gboolean is_of_node = i % 2 == 1;
 
     return (Slice){
-        .group = is_of_node ? GROUP_NODES : GROUP_VOLUMES,
+        .group = is_of_node                                 ? GROUP_NODES
+                 : end.object->kind == KIND_VOLUME_SNAPSHOT ? GROUP_SNAPSHOTS
+                                                            : GROUP_VOLUMES,
         .number = is_of_node ? 0 : end.object->slot,
         .track = is_of_node ? end.node : end.object->text,
         .name = csi_method_name(calls[self->call_of[end.kind] - 1].method),
@@ -674,7 +680,8 @@ chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
     row_json_text(file, "displayTimeUnit", "ms");
     row_key(file, "traceEvents");
     row_open(file, '[');
-    for (unsigned group = GROUP_COMPONENTS; group < N_GROUPS; group++)
+    unsigned n_groups = stages_snapshots(stages)->len > 0 ? N_GROUPS : GROUP_SNAPSHOTS;
+    for (unsigned group = GROUP_COMPONENTS; group < n_groups; group++)
         append_group(&self, group);
     add_workers(&self);
     add_stages(&self);

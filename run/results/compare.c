@@ -11,20 +11,22 @@
 #define EXTREMES_SHOWN 3
 #define CAUSES_SHOWN 6
 
-/* A stage is the time between two columns of objects.csv. */
+/* A stage is the time between two columns of objects.csv, of rows that are empty in a third. */
 static const struct {
     Stage stage;
-    const char *kind, *from, *to;
+    const char *kind, *from, *to, *without; /* without: NULL: of all rows */
 } spans[] = {
-    {STAGE_PROVISION, "claim",  "asked",     "provisioned"},
-    {STAGE_BIND,      "claim",  "created",   "bound"      },
-    {STAGE_SCHEDULE,  "pod",    "created",   "scheduled"  },
-    {STAGE_ATTACH,    "pod",    "scheduled", "attached"   },
-    {STAGE_STAGE,     "pod",    "attached",  "staged"     },
-    {STAGE_PUBLISH,   "pod",    "staged",    "published"  },
-    {STAGE_POD_START, "pod",    "created",   "ready"      },
-    {STAGE_STOP,      "pod",    "deleted",   "gone"       },
-    {STAGE_DELETE,    "volume", "deleted",   "gone"       },
+    {STAGE_PROVISION, "claim",    "asked",     "provisioned", NULL   },
+    {STAGE_BIND,      "claim",    "created",   "bound",       "ready"},
+    {STAGE_RESTORE,   "claim",    "created",   "ready",       NULL   },
+    {STAGE_SNAPSHOT,  "snapshot", "created",   "ready",       NULL   },
+    {STAGE_SCHEDULE,  "pod",      "created",   "scheduled",   NULL   },
+    {STAGE_ATTACH,    "pod",      "scheduled", "attached",    NULL   },
+    {STAGE_STAGE,     "pod",      "attached",  "staged",      NULL   },
+    {STAGE_PUBLISH,   "pod",      "staged",    "published",   NULL   },
+    {STAGE_POD_START, "pod",      "created",   "ready",       NULL   },
+    {STAGE_STOP,      "pod",      "deleted",   "gone",        NULL   },
+    {STAGE_DELETE,    "volume",   "deleted",   "gone",        NULL   },
 };
 
 /* An object of one run, with the lengths of its stages in seconds; UNSEEN: not seen. */
@@ -72,6 +74,18 @@ cell(char *const *row, unsigned n_cells, int column)
     return g_ascii_strtod(row[column], NULL);
 }
 
+static double
+span_of(unsigned span, char *const *header, char *const *row, unsigned n_cells)
+{
+    const char *without = spans[span].without;
+
+    if (!g_str_equal(row[0], spans[span].kind) ||
+        (without != NULL && !isnan(cell(row, n_cells, find_column(header, without)))))
+        return UNSEEN;
+    return cell(row, n_cells, find_column(header, spans[span].to)) -
+           cell(row, n_cells, find_column(header, spans[span].from));
+}
+
 static void
 read_row(RunFiles *self, char *const *header, const char *line, const char *replication)
 {
@@ -85,10 +99,7 @@ read_row(RunFiles *self, char *const *header, const char *line, const char *repl
                                   row[2], g_str_equal(row[3], "1") ? "" : " #",
                                   g_str_equal(row[3], "1") ? "" : row[3], replication);
     for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++)
-        thing->values[i] = g_str_equal(row[0], spans[i].kind)
-                               ? cell(row, n_cells, find_column(header, spans[i].to)) -
-                                     cell(row, n_cells, find_column(header, spans[i].from))
-                               : UNSEEN;
+        thing->values[i] = span_of(i, header, row, n_cells);
     g_ptr_array_add(self->things, thing);
     g_hash_table_insert(self->by_name, thing->name, thing);
 }

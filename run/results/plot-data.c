@@ -46,6 +46,21 @@ row_time(ResultFile *file, SimTime time)
 
 /* ---- Where the time went ---- */
 
+/* Kinds that are rare have columns only in runs that need them. Returns: the end of the columns */
+static unsigned
+waits_end(const Attribution *attribution)
+{
+    unsigned end = WAIT_STARTUP + 1;
+
+    for (unsigned stage = 0; stage < N_STAGES; stage++) {
+        SimTime sum;
+        g_autoptr(GArray) rows = attribution_rows(attribution, (Stage)stage, &sum);
+        for (unsigned i = 0; i < rows->len; i++)
+            end = MAX(end, g_array_index(rows, AttributionRow, i).wait + 1u);
+    }
+    return end;
+}
+
 void
 plot_waits(const Run *run, const Stages *stages, ResultFile *file)
 {
@@ -56,7 +71,8 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
     attribution_add(attribution, run, stages);
     results_append_header(file->text, run, "# ", "");
     row_csv_text(file, "stage");
-    for (unsigned wait = WAIT_SCENARIO; wait < N_WAITS; wait++)
+    unsigned end = waits_end(attribution);
+    for (unsigned wait = WAIT_SCENARIO; wait < end; wait++)
         row_csv_text(file, attribution_wait((SimWait)wait));
     row_end(file);
     for (unsigned stage = 0; stage < N_STAGES; stage++) {
@@ -69,7 +85,7 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
             sums[row->wait] += row->total;
         }
         row_csv_text(file, stage_name((Stage)stage));
-        for (unsigned wait = WAIT_SCENARIO; wait < N_WAITS; wait++)
+        for (unsigned wait = WAIT_SCENARIO; wait < end; wait++)
             row_number(file, seconds(sums[wait]) / stages->samples[stage].values->len);
         row_end(file);
     }
@@ -155,6 +171,7 @@ call_step(const Milestone *milestone, Step *step)
     case MILESTONE_VOLUME_DETACH_STARTED:
     case MILESTONE_VOLUME_DELETE_STARTED:
     case MILESTONE_VOLUME_EXPAND_STARTED:
+    case MILESTONE_SNAPSHOT_CREATE_STARTED:
         step->level = CONTROLLER_CALLS, step->change = 1;
         return TRUE;
     case MILESTONE_VOLUME_PROVISION_ENDED:
@@ -162,6 +179,7 @@ call_step(const Milestone *milestone, Step *step)
     case MILESTONE_VOLUME_DETACH_ENDED:
     case MILESTONE_VOLUME_DELETE_ENDED:
     case MILESTONE_VOLUME_EXPAND_ENDED:
+    case MILESTONE_SNAPSHOT_CREATE_ENDED:
         step->level = CONTROLLER_CALLS, step->change = -1;
         return TRUE;
     case MILESTONE_VOLUME_STAGE_STARTED:

@@ -449,9 +449,36 @@ append_claim_rows(const Stages *stages, ResultFile *file)
         append_csv_start(file, "claim", claim->claim, claim->incarnation,
                          claim->volume == NULL ? NULL : claim->volume->name);
         const SimTime times[] = {
-            claim->created, TIME_UNSET,     TIME_UNSET,   TIME_UNSET,
-            TIME_UNSET,     TIME_UNSET,     claim->asked, claim->volume_created,
-            claim->bound,   claim->deleted, claim->gone};
+            claim->created, TIME_UNSET,
+            TIME_UNSET,     TIME_UNSET,
+            TIME_UNSET,     claim->is_restored ? claim->bound : TIME_UNSET,
+            claim->asked,   claim->volume_created,
+            claim->bound,   claim->deleted,
+            claim->gone,
+        };
+        append_csv_row(file, times, G_N_ELEMENTS(times));
+    }
+}
+
+static void
+append_snapshot_rows(const Stages *stages, ResultFile *file)
+{
+    const GArray *snapshots = stages_snapshots(stages);
+
+    for (unsigned i = 0; i < snapshots->len; i++) {
+        const SnapshotTimes *snapshot = &g_array_index(snapshots, SnapshotTimes, i);
+        append_csv_start(file, "snapshot", snapshot->snapshot, snapshot->incarnation, NULL);
+        const SimTime times[] = {snapshot->created,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 snapshot->ready,
+                                 snapshot->content_created,
+                                 snapshot->taken,
+                                 TIME_UNSET,
+                                 snapshot->deleted,
+                                 snapshot->gone};
         append_csv_row(file, times, G_N_ELEMENTS(times));
     }
 }
@@ -491,6 +518,7 @@ objects_csv(const Run *run, const Stages *stages, ResultFile *file)
     append_pod_rows(stages, TRUE, file); /* than the run: a picture of starts leaves them out */
     append_claim_rows(stages, file);
     append_volume_rows(stages, file);
+    append_snapshot_rows(stages, file);
 }
 
 static void

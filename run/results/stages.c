@@ -33,6 +33,8 @@ pod_interval(const PodTimes *times, Stage stage)
         return (Interval){times->deleted, times->gone};
     case STAGE_PROVISION:
     case STAGE_BIND:
+    case STAGE_RESTORE:
+    case STAGE_SNAPSHOT:
     case STAGE_DETACH:
     case STAGE_DELETE:
     case N_STAGES:
@@ -268,9 +270,9 @@ static void
 add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
 {
     const Milestones *log = run_milestones(walk->run);
-    static const MilestoneKind kinds[] = {MILESTONE_CLAIM_CREATED, MILESTONE_CLAIM_ANNOTATED,
-                                          MILESTONE_CLAIM_BOUND, MILESTONE_CLAIM_DELETED,
-                                          MILESTONE_CLAIM_GONE};
+    static const MilestoneKind kinds[] = {MILESTONE_CLAIM_CREATED,   MILESTONE_CLAIM_SOURCE_NAMED,
+                                          MILESTONE_CLAIM_ANNOTATED, MILESTONE_CLAIM_BOUND,
+                                          MILESTONE_CLAIM_DELETED,   MILESTONE_CLAIM_GONE};
     static const MilestoneKind volume_kinds[] = {MILESTONE_VOLUME_CREATED};
     Firsts firsts;
 
@@ -279,6 +281,7 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
     ClaimTimes times = {
         .claim = claim,
         .incarnation = incarnation,
+        .is_restored = firsts.of[MILESTONE_CLAIM_SOURCE_NAMED].object != NULL,
         .created = firsts.of[MILESTONE_CLAIM_CREATED].at,
         .asked = firsts.of[MILESTONE_CLAIM_ANNOTATED].at,
         .bound = firsts.of[MILESTONE_CLAIM_BOUND].at,
@@ -294,7 +297,7 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
     times.volume_created = firsts.of[MILESTONE_VOLUME_CREATED].at;
     if (walk->times != NULL)
         g_array_append_val(walk->times->claims, times);
-    StageRecord bind = {.stage = STAGE_BIND,
+    StageRecord bind = {.stage = times.is_restored ? STAGE_RESTORE : STAGE_BIND,
                         .object = claim,
                         .incarnation = incarnation,
                         .from = times.created,
@@ -373,6 +376,38 @@ add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 }
 
 static void
+add_snapshot(Walk *walk, const ObjectKey *snapshot, unsigned incarnation)
+{
+    static const MilestoneKind kinds[] = {
+        MILESTONE_SNAPSHOT_CREATED, MILESTONE_SNAPSHOT_CONTENT_CREATED, MILESTONE_SNAPSHOT_TAKEN,
+        MILESTONE_SNAPSHOT_READY,   MILESTONE_SNAPSHOT_DELETED,         MILESTONE_SNAPSHOT_GONE};
+    Firsts firsts;
+
+    find_firsts(walk, snapshot, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    SnapshotTimes times = {
+        .snapshot = snapshot,
+        .incarnation = incarnation,
+        .created = firsts.of[MILESTONE_SNAPSHOT_CREATED].at,
+        .content_created = firsts.of[MILESTONE_SNAPSHOT_CONTENT_CREATED].at,
+        .taken = firsts.of[MILESTONE_SNAPSHOT_TAKEN].at,
+        .ready = firsts.of[MILESTONE_SNAPSHOT_READY].at,
+        .deleted = firsts.of[MILESTONE_SNAPSHOT_DELETED].at,
+        .gone = firsts.of[MILESTONE_SNAPSHOT_GONE].at,
+    };
+    StageRecord whole = {.stage = STAGE_SNAPSHOT,
+                         .object = snapshot,
+                         .incarnation = incarnation,
+                         .from = times.created,
+                         .to = times.ready,
+                         .cause = firsts.of[MILESTONE_SNAPSHOT_READY].cause,
+                         .scheduled = TIME_UNSET};
+
+    if (walk->times != NULL)
+        g_array_append_val(walk->times->snapshots, times);
+    add_record(walk, &whole);
+}
+
+static void
 walk_objects(Walk *walk)
 {
     const Milestones *log = run_milestones(walk->run);
@@ -385,6 +420,8 @@ walk_objects(Walk *walk)
             add_claim(walk, milestone.object, milestone.incarnation);
         else if (milestone.kind == MILESTONE_VOLUME_CREATED)
             add_volume(walk, milestone.object, milestone.incarnation);
+        else if (milestone.kind == MILESTONE_SNAPSHOT_CREATED)
+            add_snapshot(walk, milestone.object, milestone.incarnation);
     }
 }
 
@@ -406,6 +443,7 @@ stages_new(const Run *run)
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodTimes));
     self->claims = g_array_new(FALSE, FALSE, sizeof(ClaimTimes));
     self->volumes = g_array_new(FALSE, FALSE, sizeof(VolumeTimes));
+    self->snapshots = g_array_new(FALSE, FALSE, sizeof(SnapshotTimes));
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_init(&self->samples[i]);
@@ -429,7 +467,7 @@ stages_records(const Stages *self)
 static void
 make_times(const Stages *self)
 {
-    if (self->pods->len + self->claims->len + self->volumes->len == 0)
+    if (self->pods->len + self->claims->len + self->volumes->len + self->snapshots->len == 0)
         walk_all(&(Walk){.run = self->run, .times = self});
 }
 
@@ -454,6 +492,13 @@ stages_volumes(const Stages *self)
     return self->volumes;
 }
 
+const GArray *
+stages_snapshots(const Stages *self)
+{
+    make_times(self);
+    return self->snapshots;
+}
+
 void
 stages_free(Stages *self)
 {
@@ -462,6 +507,7 @@ stages_free(Stages *self)
     g_array_unref(self->pods);
     g_array_unref(self->claims);
     g_array_unref(self->volumes);
+    g_array_unref(self->snapshots);
     g_array_unref(self->records);
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_clear(&self->samples[i]);

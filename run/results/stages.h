@@ -18,6 +18,7 @@ typedef struct {
     const ObjectKey *claim;
     unsigned incarnation;
     const ObjectKey *volume; /* NULL: never bound */
+    gboolean is_restored;    /* it has a source: its end is one of restore, not of bind */
     SimTime created, asked, volume_created, bound, deleted, gone;
 } ClaimTimes;
 
@@ -26,6 +27,12 @@ typedef struct {
     unsigned incarnation;
     SimTime provision_started, provision_ended, created, bound, released, gone;
 } VolumeTimes;
+
+typedef struct {
+    const ObjectKey *snapshot;
+    unsigned incarnation;
+    SimTime created, content_created, taken, ready, deleted, gone;
+} SnapshotTimes;
 
 /* A stage of an object, and the cause of its end. */
 typedef struct {
@@ -42,8 +49,8 @@ typedef struct {
 typedef struct {
     SimSample samples[N_STAGES];
     const Run *run;
-    GArray *pods, *claims, *volumes; /* see stages_pods() and the like */
-    GArray *records;                 /* see stages_records() */
+    GArray *pods, *claims, *volumes, *snapshots; /* see stages_pods() and the like */
+    GArray *records;                             /* see stages_records() */
 } Stages;
 
 /* @run: (borrowed): outlives the stages. Returns: (owned) */
@@ -53,11 +60,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stages, stages_free)
 /* Returns: (borrowed): of StageRecord: the values of the samples, in their order within a stage.
  * Large: without a log of causes, made at the first call. */
 const GArray *stages_records(const Stages *self);
-/* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, in order of creation. Made at the
- * first call. */
+/* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, SnapshotTimes, in order of creation.
+ * Made at the first call. */
 const GArray *stages_pods(const Stages *self);
 const GArray *stages_claims(const Stages *self);
 const GArray *stages_volumes(const Stages *self);
+const GArray *stages_snapshots(const Stages *self);
 /* @from, @to: (out): start and end of a pod's @stage. Returns: FALSE if one was not seen */
 gboolean pod_times_interval(const PodTimes *times, Stage stage, SimTime *from, SimTime *to);
 /* Returns: the length of a pod's @stage; TIME_UNSET if it was not seen */

@@ -34,7 +34,7 @@ is_named_by_controllers(ObjectKind kind)
 {
     return kind == KIND_VOLUME || kind == KIND_ATTACHMENT || kind == KIND_STORAGE_CAPACITY ||
            kind == KIND_CONTROLLER_REVISION || kind == KIND_CSI_NODE ||
-           kind == KIND_SNAPSHOT_CONTENT;
+           kind == KIND_SNAPSHOT_CONTENT || kind == KIND_GROUP_CONTENT;
 }
 
 static const char *

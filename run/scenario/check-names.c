@@ -142,6 +142,8 @@ object_makes(const Object *maker, ObjectKind kind)
 {
     if (kind == KIND_REPLICA_SET)
         return object_kind(maker) == KIND_DEPLOYMENT;
+    if (kind == KIND_VOLUME_SNAPSHOT)
+        return object_kind(maker) == KIND_GROUP_SNAPSHOT;
     return (kind == KIND_POD || kind == KIND_CLAIM) && workload_template(maker) != NULL;
 }
 

@@ -259,8 +259,14 @@ static const Capability node_capabilities[] = {
     {NULL,                       0                                   },
 };
 
+static const Capability group_capabilities[] = {
+    {"CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT", CSI_GROUP_SNAPSHOT},
+    {NULL,                                      0                 },
+};
+
 static const Capability plugin_capabilities[] = {
     {"CONTROLLER_SERVICE",               CSI_PLUGIN_CONTROLLER_SERVICE              },
+    {"GROUP_CONTROLLER_SERVICE",         CSI_PLUGIN_GROUP_CONTROLLER_SERVICE        },
     {"VOLUME_ACCESSIBILITY_CONSTRAINTS", CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS},
     {"EXPANSION_ONLINE",                 CSI_PLUGIN_EXPANSION_ONLINE                },
     {"EXPANSION_OFFLINE",                CSI_PLUGIN_EXPANSION_OFFLINE               },
@@ -274,6 +280,21 @@ capability_bit(const Capability *table, const char *name)
         if (g_strcmp0(table->name, name) == 0)
             return table->bit;
     return 0;
+}
+
+const char *
+scenario_capability_name(CsiService service, uint32_t bit)
+{
+    static const Capability *const tables[] = {
+        [CSI_IDENTITY] = plugin_capabilities,
+        [CSI_CONTROLLER] = controller_capabilities,
+        [CSI_NODE] = node_capabilities,
+    };
+
+    for (const Capability *row = tables[service]; row->name != NULL; row++)
+        if (row->bit == bit)
+            return row->name;
+    g_assert_not_reached();
 }
 
 static void
@@ -335,6 +356,7 @@ schema_json_capability_list(const Capability *table)
 
 CAPABILITIES(controller_capabilities);
 CAPABILITIES(node_capabilities);
+CAPABILITIES(group_capabilities);
 CAPABILITIES(plugin_capabilities);
 
 static void
@@ -350,6 +372,12 @@ error_check(SchemaReader *reader, const json_t *value, void *target)
 
     if (error->until != 0 && error->until <= error->from)
         schema_fault_member(reader, value, "until", NULL, "is not after \"from\"");
+}
+
+static void
+quota_init(void *target)
+{
+    *(CsiModelledQuota *)target = (CsiModelledQuota){.code = CSI_RESOURCE_EXHAUSTED};
 }
 
 /* One limit may stand without a list. */
@@ -383,6 +411,28 @@ volume_size_check(SchemaReader *reader, const json_t *value, void *target)
 
     if (size[1] != 0 && size[0] > size[1])
         schema_fault_member(reader, value, "min", NULL, "is greater than \"max\"");
+}
+
+static void
+usage_check(SchemaReader *reader, const json_t *value, void *target)
+{
+    const char *fault = volume_filling_fault(target);
+
+    (void)value;
+    if (fault != NULL)
+        schema_fault(reader, NULL, "%s", fault);
+}
+
+static void
+plugin_check(SchemaReader *reader, const json_t *value, void *target)
+{
+    const char *key = ((const DriverFields *)((char *)target - offsetof(DriverFields, node_plugin)))
+                          ->node_plugin.removes_taint;
+    const char *fault = key == NULL ? NULL : name_fault_qualified(key);
+
+    if (fault != NULL)
+        schema_fault_member(reader, value, "removesTaint", fault, "\"%s\" is no key of a taint",
+                            key);
 }
 
 void
@@ -463,6 +513,17 @@ static const SchemaField rate_fields[] = {
 };
 static const SchemaType rate_type = SCHEMA_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
 
+static const SchemaField quota_fields[] = {
+    {"calls", &schema_count, AT(CsiModelledQuota, calls), SCHEMA_REQUIRED, NULL, "Calls that change a volume"},
+    {"within", &schema_duration, AT(CsiModelledQuota, within), SCHEMA_REQUIRED, NULL, "... in so long a time"},
+    {"code", &code_type, AT(CsiModelledQuota, code), 0, "RESOURCE_EXHAUSTED", "The gRPC code of the refusal"},
+    {"message", &schema_string, AT(CsiModelledQuota, message), 0, "volume {volume} has changed too often",
+     "Message in Events; {volume}: the volume's id"},
+    END,
+};
+static const SchemaType quota_type = SCHEMA_STRUCT("quota", quota_fields, CsiModelledQuota,
+    .init = quota_init);
+
 static const SchemaField limit_fields[] = {
     {"methods", &method_mask_type, AT(LimitFields, methods), 0, "all controller calls",
      "The CSI calls that share the limit"},
@@ -470,6 +531,8 @@ static const SchemaField limit_fields[] = {
      "Number of concurrent calls"},
     {"rate", &rate_type, AT(LimitFields, rate), 0, "no limit", "A token bucket"},
     {"perNode", &schema_bool, AT(LimitFields, per_node), 0, "false", "A separate limit for each node"},
+    {"perVolume", &quota_type, AT(LimitFields, per_volume), 0, "no limit",
+     "Changes of each volume: beyond that the driver refuses the call"},
     END,
 };
 static const SchemaType limit_type = SCHEMA_STRUCT("limit", limit_fields, LimitFields);
@@ -501,6 +564,17 @@ static const SchemaField volume_size_fields[] = {
 static const SchemaType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields,
     ((DriverFields *)0)->volume_size, .check = volume_size_check);
 
+#define FILES_AT(member) (AT(DriverFields, files.member) - AT(DriverFields, files))
+static const SchemaField files_fields[] = {
+    {"count", &schema_quantity, FILES_AT(count), 0, "0",
+     "Number of files in a volume once its first pod has filled it; kvolsim.io/files of a claim overrides it"},
+    {"perFile", &schema_duration, FILES_AT(per_file), 0, "25us",
+     "Time to change the group and the mode of one file"},
+    {"perLabel", &schema_duration, FILES_AT(per_label), 0, "perFile", "Time to change its SELinux label"},
+    END,
+};
+static const SchemaType files_type = SCHEMA_STRUCT("files", files_fields, ((DriverFields *)0)->files);
+
 #define PLUGIN_AT(member) (AT(DriverFields, node_plugin.member) - AT(DriverFields, node_plugin))
 static const SchemaField node_plugin_fields[] = {
     {"nodeSelector", &schema_string_map, PLUGIN_AT(node_selector), 0, "all nodes",
@@ -509,12 +583,25 @@ static const SchemaField node_plugin_fields[] = {
      "Time from the start of the kubelet to the plugin's registration"},
     {"livenessPeriod", &schema_duration, PLUGIN_AT(liveness_period), 0, "not probed",
      "Time between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
+    {"removesTaint", &schema_string, PLUGIN_AT(removes_taint), 0, "none",
+     "Key of a taint that it takes from its Node once it is registered there, such as ebs.csi.aws.com/agent-not-ready"},
     {"preregistered", &schema_bool, PLUGIN_AT(preregistered), 0, "false",
      "The CSINode objects of the manifests contain the driver already"},
     END,
 };
 static const SchemaType node_plugin_type = SCHEMA_STRUCT("node plugin", node_plugin_fields,
-    ((DriverFields *)0)->node_plugin);
+    ((DriverFields *)0)->node_plugin, .check = plugin_check);
+
+static const SchemaField usage_fields[] = {
+    {"start", &schema_quantity, AT(VolumeFilling, start_bytes), 0, "0", "Bytes written at the first mount"},
+    {"step", &schema_quantity, AT(VolumeFilling, step_bytes), 0, "0",
+     "Bytes written each time when a pod has had the volume mounted for \"every\""},
+    {"every", &schema_duration, AT(VolumeFilling, every), 0, "never", "Time between two steps"},
+    {"fileSize", &schema_quantity, AT(VolumeFilling, file_bytes), 0, "no new files",
+     "Size of the files that the bytes are in: each takes an inode"},
+    END,
+};
+static const SchemaType usage_type = SCHEMA_STRUCT("usage", usage_fields, VolumeFilling, .check = usage_check);
 
 static const char *const lock_words[] = {
     [CSI_LOCK_VOLUME] = "volume",
@@ -535,12 +622,16 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
     {"attachLimit", &schema_natural, AT(DriverFields, attach_limit), 0, "0: none", \
      "Number of volumes per node, reported by NodeGetInfo"}, \
     {"volumeSize", &volume_size_type, AT(DriverFields, volume_size), 0, "any", "Sizes of volumes"}, \
+    {"usage", &usage_type, AT(DriverFields, usage), 0, "empty volumes", \
+     "How volumes fill; a claim's annotation kvolsim.io/usage counts more"}, \
     {"readyAt", &schema_duration, AT(DriverFields, ready_at), 0, "0s", \
      "Time until which Probe answers not ready"}
 
 /* Fields of a profile. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
+    {"files", &files_type, AT(DriverFields, files), 0, "none", \
+     "Files in each volume, whose group or SELinux label may have to be changed before a pod starts"}, \
     {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", \
      "Slowdown of concurrent calls: each of n takes n to this power times as long; {exponent: 1, " \
      "undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
@@ -561,6 +652,8 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
      "create, attach, expand", "Capabilities of the controller service, by the CSI spec's names"}, \
     {"nodeCapabilities", &node_capabilities_type, AT(DriverFields, node_capabilities), 0, \
      "stage, stats, expand", "Capabilities of the node service"}, \
+    {"groupCapabilities", &group_capabilities_type, AT(DriverFields, group_capabilities), 0, \
+     "none", "Capabilities of the group controller service"}, \
     {"pluginCapabilities", &plugin_capabilities_type, AT(DriverFields, plugin_capabilities), 0, \
      "controller, topology, online expansion", "Capabilities of the identity service"}, \
     {"mutableParameters", &schema_strings, AT(DriverFields, mutable_keys), 0, "none", \

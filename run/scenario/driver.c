@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "driver-workloads.h"
+#include "effects.h"
 #include "process-args.h"
 #include "scenario-private.h"
 #include "sim/sim.h"
@@ -52,14 +54,6 @@ read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *
 
 /* ---- Flags from the driver's own manifests ---- */
 
-static const ProcessClass *
-sidecar_of_container(const json_t *container)
-{
-    const ProcessClass *class = process_of_container(container);
-
-    return class == NULL || class->scope != PER_DRIVER ? NULL : class;
-}
-
 /* A flag without a value is true. */
 static void
 read_argument(Loader *self, const ProcessClass *class, const char *argument, json_t *flags)
@@ -72,11 +66,15 @@ read_argument(Loader *self, const ProcessClass *class, const char *argument, jso
         json_object_set_new(flags, name, json_string(value != NULL ? value : "true"));
         return;
     case ARGUMENT_UNKNOWN:
+        if (flag_effect_find(class->name, name) != NULL) {
+            scenario_warn_of_flag(&self->reader, class, name);
+            return;
+        }
         g_ptr_array_add(self->scenario.ignored,
                         g_strdup_printf("%s --%s (%s:%u)", class->name, name, self->reader.at.file,
                                         self->reader.at.line));
         return;
-    case ARGUMENT_OF_POD:
+    case ARGUMENT_NO_EFFECT:
     case ARGUMENT_NO_FLAG:
         return;
     }
@@ -87,7 +85,7 @@ read_argument(Loader *self, const ProcessClass *class, const char *argument, jso
 static void
 read_container(Loader *self, const json_t *container, const json_t *replicas, GHashTable *all)
 {
-    const ProcessClass *class = sidecar_of_container(container);
+    const ProcessClass *class = workload_sidecar(container);
     const json_t *arguments = json_object_get(container, "args");
 
     if (class == NULL)
@@ -126,7 +124,7 @@ read_driver_manifest(Loader *self, const DriverFields *fields, GHashTable *all)
         const json_t *containers = member_at(documents->pdata[i], containers_path);
         for (gsize k = 0; k < json_array_size(containers); k++) {
             const json_t *container = json_array_get(containers, k);
-            n_found += sidecar_of_container(container) != NULL;
+            n_found += workload_sidecar(container) != NULL;
             SchemaJump jump = schema_go_file(&self->reader, container);
             read_container(self, container, member_at(documents->pdata[i], replicas_path), all);
             schema_come_back(&self->reader, jump);
@@ -135,6 +133,53 @@ read_driver_manifest(Loader *self, const DriverFields *fields, GHashTable *all)
     if (documents != NULL && n_found == 0)
         schema_fault(&self->reader, NULL, "no sidecar runs in %s", fields->from_manifest);
     schema_leave(&self->reader, place);
+}
+
+/* The args of the pods that run it. */
+static void
+read_workloads(Loader *self, const ScenarioDriver *driver, GHashTable *all)
+{
+    for (unsigned i = 0; i < driver->n_workloads; i++) {
+        const json_t *containers = loader_workload_containers(self, &driver->workloads[i]);
+        for (gsize k = 0; k < json_array_size(containers); k++) {
+            const json_t *container = json_array_get(containers, k);
+            SchemaJump jump = schema_go_file(&self->reader, container);
+            read_container(self, container, NULL, all);
+            schema_come_back(&self->reader, jump);
+        }
+    }
+}
+
+static gboolean
+has_pods(const ScenarioDriver *driver, const ProcessClass *class)
+{
+    for (unsigned i = 0; i < driver->n_workloads; i++)
+        for (unsigned k = 0; k < driver->workloads[i].n_sidecars; k++)
+            if (class == NULL || driver->workloads[i].sidecars[k] == class)
+                return TRUE;
+    return FALSE;
+}
+
+/* If some sidecars run in pods, the others do not run, unless the scenario itself names them. */
+static void
+leave_out_others(const ScenarioDriver *driver, const json_t *named, GPtrArray *absent)
+{
+    for (unsigned i = 0; model_classes[i] != NULL && has_pods(driver, NULL); i++) {
+        const ProcessClass *class = model_classes[i]->process;
+        if (class->scope == PER_DRIVER && !has_pods(driver, class) &&
+            json_object_get(named, class->name) == NULL)
+            g_ptr_array_add(absent, (char *)class->name);
+    }
+}
+
+static void
+leave_out_optional(GHashTable *named, GPtrArray *absent)
+{
+    for (unsigned i = 0; model_classes[i] != NULL; i++) {
+        const ProcessClass *class = model_classes[i]->process;
+        if (class->is_optional && !g_hash_table_contains(named, class->name))
+            g_ptr_array_add(absent, (char *)class->name);
+    }
 }
 
 /* ---- Options ---- */
@@ -171,6 +216,7 @@ set_limits(SchemaReader *reader, const SchemaList *list, CsiModelledOptions *opt
             .concurrent = fields[i].concurrent,
             .qps = fields[i].rate.qps,
             .burst = fields[i].rate.burst,
+            .per_volume = fields[i].per_volume,
         };
     options->limits = limits;
     options->n_limits = list->n;
@@ -255,6 +301,8 @@ set_run_time_options(Loader *self,
     options->volume_bytes_step = fields->volume_size.step;
     if (fields->volume_size.def != 0)
         options->volume_bytes_default = fields->volume_size.def;
+    options->usage = fields->usage;
+    self->scenario.has_usage |= fields->usage.start_bytes > 0 || fields->usage.step_bytes > 0;
     options->ready_at = fields->ready_at;
 }
 
@@ -268,6 +316,10 @@ set_capabilities(const DriverFields *fields,
         options->controller_capabilities = fields->controller_capabilities & ~CAPABILITIES_GIVEN;
     if (fields->node_capabilities != 0)
         options->node_capabilities = fields->node_capabilities & ~CAPABILITIES_GIVEN;
+    if (fields->group_capabilities != 0)
+        options->group_capabilities = fields->group_capabilities & ~CAPABILITIES_GIVEN;
+    if (options->group_capabilities != 0)
+        options->plugin_capabilities |= CSI_PLUGIN_GROUP_CONTROLLER_SERVICE;
     if (fields->plugin_capabilities != 0)
         options->plugin_capabilities = fields->plugin_capabilities & ~CAPABILITIES_GIVEN;
     if (!attaches)
@@ -293,6 +345,9 @@ set_fixed_options(Loader *self, const DriverFields *fields, CsiModelledOptions *
     options->name = fields->name;
     options->vendor_version = fields->vendor_version;
     options->topologies_per_volume = fields->topologies_per_volume;
+    options->n_files = fields->files.count;
+    options->per_file = fields->files.per_file;
+    options->per_label = fields->files.per_label;
     options->attach_limit_reported = (int)fields->attach_limit_reported;
     options->mutable_keys = string_list_of(&self->reader, fields->mutable_keys);
     options->volume_context = string_map_from_json(&self->reader, fields->volume_context);
@@ -393,11 +448,14 @@ build_sidecars(Loader *self,
     }
     if (fields->from_manifest != NULL)
         read_driver_manifest(self, fields, all);
+    read_workloads(self, driver, all);
+    leave_out_others(driver, json_object_get(fields->source, "sidecars"), absent);
     if (json_is_object(json_object_get(fields->source, "sidecars"))) {
         SchemaPlace place = schema_enter_member(&self->reader, fields->source, "sidecars");
         read_sidecars(self, json_object_get(fields->source, "sidecars"), all, absent);
         schema_leave(&self->reader, place);
     }
+    leave_out_optional(all, absent);
     if (!attaches)
         g_ptr_array_add(absent, (char *)ATTACHER);
     driver->sidecars = all;
@@ -458,13 +516,21 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
     set_run_time_options(self, fields, driver, &driver->model);
     set_capabilities(fields, attaches, driver->n_topology > 0, &driver->model);
     driver->attach_limit = (int)fields->attach_limit;
+    loader_build_workloads(self, driver);
     driver->node_plugin = (NodePluginOptions){
         .registers_after = fields->node_plugin.registers_after,
         .preregistered = fields->node_plugin.preregistered,
         .liveness_period = fields->node_plugin.liveness_period,
+        .removes_taint = fields->node_plugin.removes_taint,
         .absent_on = driver->absent_on,
     };
     driver->node_selector = (json_t *)fields->node_plugin.node_selector;
+    for (unsigned i = 0; i < driver->n_workloads && driver->node_selector != NULL; i++)
+        if (driver->workloads[i].has_registrar)
+            loader_warn(
+                self, &fields->at, fields->path, NULL,
+                "nodePlugin.nodeSelector does nothing: the plugin runs where %s/%s has pods",
+                driver->workloads[i].kind, driver->workloads[i].name);
     build_sidecars(self, fields, of_profile, attaches, driver);
     driver->manifest = driver_manifest(self, driver, attaches);
     try_options(self, &driver->model, n_faults);
@@ -500,6 +566,7 @@ loader_build_drivers(Loader *self)
         schema_come_back(&self->reader, jump);
     }
     scenario->n_drivers = self->fields.spec.drivers.n;
+    loader_warn_of_workloads(self);
 }
 
 static int

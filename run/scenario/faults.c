@@ -16,6 +16,7 @@ typedef enum {
     TAKES_CLAIM = 1 << 4,
     TAKES_PLUGIN = 1 << 5, /* a node selects the plugin of a driver */
     NEEDS_PLUGIN = 1 << 6, /* ... and is required */
+    TAKES_MESSAGE = 1 << 7,
 } FaultParts;
 
 typedef struct {
@@ -52,6 +53,8 @@ static const FaultRow rows[] = {
      TAKES_RESTART | TAKES_PLUGIN | NEEDS_PLUGIN,                                                      SIM_SECOND  },
     {"kill-registrar",      FAULT_OF_DRIVER,  FAULT_KILL_REGISTRAR,      TAKES_PLUGIN | NEEDS_PLUGIN,  0           },
     {"lose-volumes",        FAULT_OF_DRIVER,  FAULT_LOSE_VOLUMES,        TAKES_CLAIM,                  0           },
+    {"abnormal-volumes",    FAULT_OF_DRIVER,  FAULT_ABNORMAL_VOLUMES,
+     TAKES_FOR | TAKES_CLAIM | TAKES_MESSAGE,                                                          -1          },
     {"keep-volumes",        FAULT_OF_DRIVER,  FAULT_KEEP_VOLUMES,        TAKES_FOR,                    -1          },
 };
 
@@ -228,6 +231,7 @@ static const Part parts[] = {
     {"factor",       TAKES_FACTOR,  TRUE },
     {"seats",        TAKES_SEATS,   TRUE },
     {"claim",        TAKES_CLAIM,   FALSE},
+    {"message",      TAKES_MESSAGE, FALSE},
 };
 
 /* The field for the end of the fault, if the user gave the other one. */
@@ -289,4 +293,5 @@ loader_build_fault(Loader *self, ScenarioAction *action)
     action->factor = fields->factor;
     action->seats = fields->seats;
     action->name = (char *)fields->claim;
+    action->message = (char *)fields->message;
 }

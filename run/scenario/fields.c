@@ -159,9 +159,9 @@ action_check(SchemaReader *reader, const json_t *value, void *target)
 static void
 workload_check(SchemaReader *reader, const json_t *value, void *target)
 {
-    static const char *const actions[] = {"create", "delete", "patch",    "scale",
-                                          "drain",  "taint",  "cordon",   "uncordon",
-                                          "evict",  "from",   "setDriver"};
+    static const char *const actions[] = {"create", "delete", "patch",     "scale",
+                                          "drain",  "taint",  "cordon",    "uncordon",
+                                          "evict",  "from",   "setDriver", "expand"};
     unsigned n = 0;
 
     action_check(reader, value, target);
@@ -170,7 +170,7 @@ workload_check(SchemaReader *reader, const json_t *value, void *target)
     if (n != 1)
         schema_fault(reader,
                      "one of create, delete, patch, scale, evict, drain, taint, cordon, uncordon, "
-                     "setDriver, from",
+                     "setDriver, expand, from",
                      n == 0 ? "nothing is to be done here"
                             : "does %u things at once: make an item of each",
                      n);
@@ -303,7 +303,7 @@ static const SchemaType drivers_type = SCHEMA_LIST(scenario_driver_type);
 /* ---- Nodes ---- */
 
 #define NODE_AT(member) AT(NodeFields, nodes.member)
-static const char *const limit_words[] = {"unlimited", "known", NULL};
+static const char *const limit_words[] = {[LIMITS_UNLIMITED] = "unlimited", [LIMITS_KNOWN] = "known", [LIMITS_CSI_NODE] = "csi-node", NULL};
 static const SchemaType limit_knowledge_type = SCHEMA_ENUM(limit_words);
 
 #define SCALER_AT(member) NODE_AT(autoscaler.member) - NODE_AT(autoscaler)
@@ -312,8 +312,8 @@ static const SchemaField autoscaler_fields[] = {
     {"scanInterval", &schema_duration, SCALER_AT(scan_interval), 0, "10s",
      "Time between two checks for unschedulable pods"},
     {"delay", &schema_dist, SCALER_AT(delay), 0, "0s", "Time from the decision until the machine has joined"},
-    {"attachLimits", &limit_knowledge_type, SCALER_AT(knows_limits), 0, "unlimited",
-     "Attach limits of future nodes: unlimited, as the real one assumes without a CSINode, or known"},
+    {"attachLimits", &limit_knowledge_type, SCALER_AT(limits), 0, "unlimited",
+     "Attach limits of future nodes: unlimited, as the real one assumes without a CSINode; known; or csi-node, those of a node of the group (KEP-5030)"},
     END,
 };
 static const SchemaType autoscaler_type = SCHEMA_STRUCT("autoscaler", autoscaler_fields,
@@ -460,6 +460,8 @@ static const SchemaField workload_fields[] = {
      "Close a node for new pods, like kubectl cordon"},
     {"uncordon", &scenario_uncordon_type, AT(ActionFields, uncordon), 0, NULL,
      "Open a node for new pods again"},
+    {"expand", &scenario_expand_type, AT(ActionFields, expand), 0, NULL,
+     "Expand claims that are nearly full, from then on, like pvc-autoresizer"},
     {"setDriver", &scenario_set_driver_type, AT(ActionFields, set_driver), 0, NULL,
      "Change the behaviour of a driver"},
     {"from", &schema_string, AT(ActionFields, from), 0, NULL,
@@ -493,7 +495,9 @@ static const SchemaField fault_fields[] = {
     {"seats", &schema_count, AT(ActionFields, seats), 0, NULL,
      "limit-seats: number of requests that the API server serves at once (600 in real clusters)"},
     {"claim", &schema_string, AT(ActionFields, claim), 0, "all",
-     "lose-volumes: name of the claims (* and ? match) whose volumes are lost"},
+     "lose-volumes, abnormal-volumes: name of the claims (* and ? match) of the volumes"},
+    {"message", &schema_string, AT(ActionFields, message), 0, "the volume is damaged",
+     "abnormal-volumes: message of the volumes' condition"},
     END,
 };
 static const SchemaType fault_type = SCHEMA_STRUCT("fault", fault_fields, ActionFields, .init = action_init,
@@ -605,6 +609,13 @@ static const SchemaField expected_snapshots[] = {
     {"ready", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "status.readyToUse"},
     END,
 };
+static const SchemaField expected_events[] = {
+    EXPECTED_COUNT,
+    {"name", &schema_string, AT(ExpectedFields, name), 0, "any",
+     "Name of the objects that they are about, with * and ? for several"},
+    {"reason", &schema_string, AT(ExpectedFields, reason), 0, "any", "Reason"},
+    END,
+};
 static const SchemaField expected_driver_volumes[] = {
     EXPECTED_COUNT,
     {"driver", &schema_string, AT(ExpectedFields, driver), 0, "the only driver",
@@ -626,6 +637,8 @@ static const SchemaType expected_jobs_type = SCHEMA_STRUCT("jobs", expected_jobs
     .init = expected_init, .check = expected_check);
 static const SchemaType expected_snapshots_type = SCHEMA_STRUCT("snapshots", expected_snapshots,
     ExpectedFields, .init = expected_init, .check = expected_check);
+static const SchemaType expected_events_type = SCHEMA_STRUCT("events", expected_events,
+    ExpectedFields, .init = expected_init, .check = expected_check);
 static const SchemaType expected_driver_volumes_type = SCHEMA_STRUCT("volumes of a driver",
     expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 
@@ -638,6 +651,9 @@ static const SchemaField expect_fields[] = {
     {"nodes", &expected_nodes_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
     {"jobs", &expected_jobs_type, AT(ExpectFields, jobs), 0, NULL, "Jobs"},
     {"snapshots", &expected_snapshots_type, AT(ExpectFields, snapshots), 0, NULL, "VolumeSnapshots"},
+    {"groupSnapshots", &expected_snapshots_type, AT(ExpectFields, group_snapshots), 0, NULL,
+     "VolumeGroupSnapshots"},
+    {"events", &expected_events_type, AT(ExpectFields, events), 0, NULL, "Events, repetitions aside"},
     {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL,
      "Volumes in the driver's back end"},
     END,

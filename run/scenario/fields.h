@@ -29,7 +29,8 @@ typedef struct {
     struct {
         int64_t min, max, step, def;
     } volume_size;
-    uint32_t controller_capabilities, node_capabilities,
+    VolumeFilling usage;
+    uint32_t controller_capabilities, node_capabilities, group_capabilities,
         plugin_capabilities; /* 0: the capabilities of most drivers */
     unsigned attach_limit, attach_limit_reported, topologies_per_volume;
     char **mutable_keys;
@@ -40,10 +41,15 @@ typedef struct {
         keeps_snapshot_sources, snapshots_take_room, aborts_with_caller;
     const json_t *sidecars;
     struct {
+        int64_t count;
+        SimTime per_file, per_label;
+    } files;
+    struct {
         const json_t *node_selector;
         SimDist *registers_after;
         gboolean preregistered;
         SimTime liveness_period;
+        const char *removes_taint;
     } node_plugin;
     const json_t *source; /* the mapping with these fields */
     YamlPosition at;
@@ -58,6 +64,7 @@ typedef struct {
         double qps;
         unsigned burst;
     } rate;
+    CsiModelledQuota per_volume;
 } LimitFields;
 
 typedef struct {
@@ -81,6 +88,13 @@ typedef struct {
     gboolean ignore_daemon_sets, delete_empty_dir, force;
     SimTime timeout;
 } DrainFields;
+
+typedef struct {
+    const char *namespace, *name;
+    double above, by;
+    int64_t up_to;
+    SimTime every;
+} ExpandFields;
 
 /* Of taint, cordon, uncordon. */
 typedef struct {
@@ -107,10 +121,11 @@ typedef struct {
     unsigned code;
     TargetFields delete, patch, scale, evict;
     DrainFields drain;
+    ExpandFields expand;
     MarkFields taint, cordon, uncordon;
     const json_t *set_driver;
     /* Of faults: */
-    const char *component, *driver, *node, *zone, *pod_of_node, *what, *claim;
+    const char *component, *driver, *node, *zone, *pod_of_node, *what, *claim, *message;
     SimTime restart_after, lasts; /* -1: not given */
     double factor;
     unsigned seats;
@@ -136,7 +151,8 @@ typedef struct {
 
 typedef struct {
     SimTime at; /* SIM_TIME_MAX: at the end */
-    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, snapshots, driver_volumes;
+    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, snapshots, group_snapshots,
+        events, driver_volumes;
     const json_t *source;
     YamlPosition place;
     const char *path;
@@ -202,6 +218,9 @@ extern const SchemaType scenario_topology_type;
 /* nodes.c */
 extern const SchemaType scenario_taint_type, scenario_cordon_type, scenario_uncordon_type;
 
+/* expand.c */
+extern const SchemaType scenario_expand_type;
+
 /* flags.c */
 extern const SchemaType scenario_kubelet_flags_type, scenario_components_type,
     scenario_sidecars_type;
@@ -214,3 +233,5 @@ void scenario_fault_process(SchemaReader *reader,
  * -> text */
 GHashTable *
 scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_t *value);
+/* For a flag with a row in docs/fields.md: warns if it is one that is not modelled. */
+void scenario_warn_of_flag(SchemaReader *reader, const ProcessClass *class, const char *name);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "effects.h"
 #include "scenario-private.h"
 
 /* The flags of processes, under their real names. */
@@ -36,6 +37,17 @@ fault_unknown_flag(SchemaReader *reader,
     g_autofree char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
     schema_fault_member(reader, value, name, nearest, "%s has no flag of this name here",
                         class->name);
+}
+
+void
+scenario_warn_of_flag(SchemaReader *reader, const ProcessClass *class, const char *name)
+{
+    const FieldEffect *effect = flag_effect_find(class->name, name);
+    g_autofree char *message =
+        g_strdup_printf("not modelled: %s %s: %s", class->name, name, effect->text);
+
+    if (effect->class == FIELD_NOT_MODELLED && reader->warn != NULL)
+        reader->warn(reader, message);
 }
 
 /* client-go's NewLeaderElector() refuses these values, and the process would not start. */
@@ -76,12 +88,16 @@ scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_
     }
     json_object_foreach((json_t *)value, name, member) {
         const char *bare = g_str_has_prefix(name, "--") ? name + 2 : name;
-        if (process_class_flag(class, bare) == NULL) {
+        gboolean is_known = process_class_flag(class, bare) != NULL;
+        if (!is_known && flag_effect_find(class->name, bare) == NULL) {
             fault_unknown_flag(reader, class, value, bare == name ? name : bare);
             continue;
         }
         SchemaPlace place = schema_enter_member(reader, value, name);
-        set_flag(reader, class, scratch, bare, member, flags);
+        if (is_known)
+            set_flag(reader, class, scratch, bare, member, flags);
+        else
+            scenario_warn_of_flag(reader, class, bare);
         schema_leave(reader, place);
     }
     check_election(reader, class, scratch, value);

@@ -2,54 +2,12 @@
 #include <string.h>
 
 #include "models/api/snapshot.h"
+#include "models/api/volume-filling.h"
 #include "scenario-private.h"
 
 /* Manifests: their files, the kinds that are ignored, and the actions that use them. */
 
 /* ---- Kinds that no model knows ---- */
-
-/* Kinds of Kubernetes that do not matter for storage. Other unknown kinds may be typing errors, so
- * these are listed. */
-static const char *const ignored_kinds[] = {
-    "APIService",
-    "Binding",
-    "CertificateSigningRequest",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "ComponentStatus",
-    "ConfigMap",
-    "CustomResourceDefinition",
-    "DeviceClass",
-    "EndpointSlice",
-    "Endpoints",
-    "Event",
-    "FlowSchema",
-    "HorizontalPodAutoscaler",
-    "IPAddress",
-    "Ingress",
-    "IngressClass",
-    "MutatingWebhookConfiguration",
-    "Namespace",
-    "NetworkPolicy",
-    "PodTemplate",
-    "PriorityClass",
-    "PriorityLevelConfiguration",
-    "ResourceClaim",
-    "ResourceClaimTemplate",
-    "ResourceSlice",
-    "Role",
-    "RoleBinding",
-    "RuntimeClass",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-    "ServiceCIDR",
-    "StorageVersionMigration",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-    "ValidatingWebhookConfiguration",
-    NULL,
-};
 
 /* These would create or change claims and volumes: the result would be wrong if they were ignored
  * silently. */
@@ -75,7 +33,7 @@ is_custom(const char *api_version)
 static gboolean
 is_left_out(const char *kind, const char *version)
 {
-    return g_strv_contains(ignored_kinds, kind) || g_strv_contains(later_kinds, kind) ||
+    return loader_knows_kind_effect(kind) || g_strv_contains(later_kinds, kind) ||
            is_custom(version) || g_str_has_suffix(kind, "List");
 }
 
@@ -88,17 +46,6 @@ manifest_text(const json_t *manifest, const char *section, const char *key)
     return json_string_value(json_object_get(parent, key));
 }
 
-static void
-add_ignored(Loader *self, const json_t *manifest, const char *kind)
-{
-    const char *name = manifest_text(manifest, "metadata", "name");
-    const YamlPosition *at = &self->reader.at;
-
-    g_ptr_array_add(
-        self->scenario.ignored,
-        g_strdup_printf("%s/%s (%s:%u)", kind, name != NULL ? name : "", at->file, at->line));
-}
-
 /* "StatefulSet/web". Returns: (owned) */
 static char *
 manifest_path(const json_t *manifest)
@@ -107,6 +54,17 @@ manifest_path(const json_t *manifest)
     const char *name = manifest_text(manifest, "metadata", "name");
 
     return g_strconcat(kind != NULL ? kind : "?", "/", name != NULL ? name : "?", NULL);
+}
+
+static void
+add_ignored(Loader *self, const json_t *manifest, const char *kind)
+{
+    const YamlPosition *at = &self->reader.at;
+    g_autofree char *path = manifest_path(manifest);
+
+    loader_tell_kind_effect(self, kind, path);
+    g_ptr_array_add(self->scenario.ignored,
+                    g_strdup_printf("%s (%s:%u)", path, at->file, at->line));
 }
 
 static void
@@ -308,7 +266,23 @@ report_manifest(ApiParser *parser, const json_t *where, const char *message, con
 static gboolean
 is_of_snapshots(const Object *object)
 {
-    return g_str_has_prefix(kind_class(object_kind(object))->api_version, SNAPSHOT_API_GROUP "/");
+    return strstr(kind_class(object_kind(object))->api_version, SNAPSHOT_API_GROUP "/") != NULL;
+}
+
+/* An annotation may be anywhere: in templates of pods and of claims. */
+static gboolean
+tells_usage(const json_t *value)
+{
+    gboolean found = json_object_get(value, ANNOTATION_USAGE) != NULL;
+    const char *name;
+    json_t *member;
+    gsize i;
+
+    json_object_foreach((json_t *)value, name, member)
+        found = found || tells_usage(member);
+    json_array_foreach((json_t *)value, i, member)
+        found = found || tells_usage(member);
+    return found;
 }
 
 static void
@@ -327,7 +301,10 @@ parse_manifests(Loader *self)
         self->parsing = info;
         g_string_truncate(parser.path, 0);
         info->object = api_parser_object(&parser, info->json);
+        if (info->object != NULL)
+            loader_tell_effects(self, info);
         self->scenario.has_snapshots |= info->object != NULL && is_of_snapshots(info->object);
+        self->scenario.has_usage = self->scenario.has_usage || tells_usage(info->json);
     }
     g_string_free(parser.path, TRUE);
 }
@@ -422,6 +399,7 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     action->name = (char *)(ok ? target->name : NULL);
     action->grace_s = (int32_t)target->grace_s;
     action->patch = (json_t *)target->patch;
+    self->scenario.has_usage = self->scenario.has_usage || tells_usage(target->patch);
     action->replicas = (int32_t)target->replicas;
     action->on_node = (char *)target->node;
     action->one = target->one;
@@ -558,6 +536,8 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
         build_evict(self, action);
     } else if (json_object_get(fields->source, "drain") != NULL) {
         build_drain(self, action);
+    } else if (json_object_get(fields->source, "expand") != NULL) {
+        loader_build_expand(&fields->expand, action);
     } else if (json_object_get(fields->source, "taint") != NULL) {
         loader_build_mark(ACTION_TAINT, &fields->taint, action);
     } else if (json_object_get(fields->source, "cordon") != NULL) {

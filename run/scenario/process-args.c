@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "effects.h"
+
 /* "registry.k8s.io/sig-storage/csi-provisioner:v5.2.0@sha256:..." -> "csi-provisioner" (owned) */
 static char *
 program_of(const char *path)
@@ -48,33 +50,6 @@ process_of_container(const json_t *container)
     return class;
 }
 
-static gboolean
-is_of_pod(const char *name)
-{
-    static const char *const names[] = {
-        "csi-address",
-        "v",
-        "vmodule",
-        "logtostderr",
-        "stderrthreshold",
-        "log_dir",
-        "alsologtostderr",
-        "logging-format",
-        "kubeconfig",
-        "kubeconfig-path",
-        "metrics-address",
-        "http-endpoint",
-        "metrics-path",
-        "leader-election-namespace",
-        "leader-election-labels",
-        "enable-leader-election",
-        "leader-elect-resource-namespace",
-        NULL,
-    };
-
-    return g_strv_contains(names, name);
-}
-
 ArgumentKind
 process_argument(const ProcessClass *class, const char *argument, char **name, const char **value)
 {
@@ -87,7 +62,9 @@ process_argument(const ProcessClass *class, const char *argument, char **name, c
         return ARGUMENT_NO_FLAG;
     *name = equals != NULL ? g_strndup(bare, (gsize)(equals - bare)) : g_strdup(bare);
     *value = equals != NULL ? equals + 1 : NULL;
-    if (is_of_pod(*name))
-        return ARGUMENT_OF_POD;
-    return process_class_flag(class, *name) != NULL ? ARGUMENT_FLAG : ARGUMENT_UNKNOWN;
+    if (process_class_flag(class, *name) != NULL)
+        return ARGUMENT_FLAG;
+    const FieldEffect *effect = flag_effect_find(class->name, *name);
+    return effect != NULL && effect->class != FIELD_NOT_MODELLED ? ARGUMENT_NO_EFFECT
+                                                                 : ARGUMENT_UNKNOWN;
 }

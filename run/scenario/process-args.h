@@ -16,10 +16,10 @@
 const ProcessClass *process_of_container(const json_t *container);
 
 typedef enum {
-    ARGUMENT_FLAG,    /* of the model */
-    ARGUMENT_OF_POD,  /* about the process in its pod, such as a log level: no model has it */
-    ARGUMENT_UNKNOWN, /* a flag that the model does not have */
-    ARGUMENT_NO_FLAG, /* the program, or a value of the flag before it */
+    ARGUMENT_FLAG,      /* of the model */
+    ARGUMENT_NO_EFFECT, /* changes nothing here, such as a log level: see docs/fields.md */
+    ARGUMENT_UNKNOWN,   /* a flag that the model does not have */
+    ARGUMENT_NO_FLAG,   /* the program, or a value of the flag before it */
 } ArgumentKind;
 
 /**

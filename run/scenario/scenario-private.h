@@ -61,6 +61,13 @@ void loader_build_drivers(Loader *self);
 /* Whether its external-provisioner writes CSIStorageCapacity objects. */
 gboolean scenario_driver_publishes_capacity(const ScenarioDriver *driver);
 
+/* driver-workloads.c: finds the workloads that run the driver */
+void loader_build_workloads(Loader *self, ScenarioDriver *driver);
+/* Returns: (borrowed): its containers, an array */
+const json_t *loader_workload_containers(const Loader *self, const ScenarioWorkload *workload);
+/* After all drivers: workloads that are none's. */
+void loader_warn_of_workloads(Loader *self);
+
 /* topology.c: the keys of a driver's topology and what CSINodes say about it */
 void loader_build_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver);
 /* Returns: (borrowed): the key for the zone of a pool; NULL: the driver has no topology */
@@ -69,6 +76,9 @@ const char *loader_zone_key(const ScenarioDriver *driver);
 void loader_check_topology(Loader *self);
 /* faults.c: builds the loader's current fault */
 void loader_build_fault(Loader *self, ScenarioAction *action);
+
+/* expand.c */
+void loader_build_expand(const ExpandFields *fields, ScenarioAction *action);
 
 /* nodes.c: taint, cordon and uncordon */
 void loader_build_mark(ActionType type, const MarkFields *fields, ScenarioAction *action);
@@ -96,6 +106,14 @@ void loader_warn(Loader *self,
                  ...) G_GNUC_PRINTF(5, 6);
 /* Puts the warnings into the scenario, as text. */
 void loader_tell_warnings(Loader *self);
+
+/* effects.c */
+/* Warns of fields that Kubernetes acts upon and kvolsim does not. */
+void loader_tell_effects(Loader *self, const ManifestInfo *info);
+/* The same for a whole @object of a kind that is left out. */
+void loader_tell_kind_effect(Loader *self, const char *kind, const char *object);
+/* Whether docs/fields.md has this kind among those that are left out. */
+gboolean loader_knows_kind_effect(const char *kind);
 
 /* start.c */
 /* Looks for the newest time stamp in an object of the start. */

@@ -97,6 +97,49 @@ read_version(Loader *self, const json_t *spec)
     self->scenario.minor_version = (int32_t)minor;
 }
 
+/* The words are Kubernetes' own: a component with such a gate ends at its start. */
+static void
+check_gate(Loader *self, const json_t *gates, const char *gate, gboolean value)
+{
+    int minor = self->scenario.minor_version;
+    g_autofree char *hint = NULL;
+    g_autofree char *fault = release_refuse_gate(minor, gate, value, &hint);
+
+    if (fault != NULL) {
+        g_autoptr(GPtrArray) names = g_ptr_array_new();
+        for (unsigned i = 0; hint == NULL && feature_gate_at(i) != NULL; i++)
+            g_ptr_array_add(names, (void *)feature_gate_at(i)->name);
+        if (hint == NULL)
+            hint = schema_nearest(gate, (const char *const *)names->pdata, names->len);
+        schema_fault_member(&self->reader, gates, gate,
+                            hint == NULL ? "see docs/rules/feature-gates.md" : hint, "%s", fault);
+    } else if (release_ignores_gate(minor, gate, value)) {
+        const char *effect = feature_gate_find(gate)->effect;
+        SchemaPlace place = schema_enter_member(&self->reader, gates, gate);
+        loader_warn(self, &self->reader.at, "spec.kubernetes.featureGates", effect,
+                    "feature gate %s changes nothing here", gate);
+        schema_leave(&self->reader, place);
+    }
+}
+
+static void
+check_gates(Loader *self, const json_t *spec)
+{
+    json_t *gates = self->scenario.feature_gates, *value;
+    const char *gate;
+
+    if (gates == NULL)
+        return;
+    SchemaPlace outer = schema_enter_member(&self->reader, spec, "kubernetes");
+    SchemaPlace place =
+        schema_enter_member(&self->reader, json_object_get(spec, "kubernetes"), "featureGates");
+    json_object_foreach(gates, gate, value) {
+        check_gate(self, gates, gate, json_is_true(value));
+    }
+    schema_leave(&self->reader, place);
+    schema_leave(&self->reader, outer);
+}
+
 static void
 read_until(Loader *self)
 {
@@ -178,6 +221,7 @@ copy_spec(Loader *self, const json_t *document)
 
     SchemaPlace place = schema_enter_member(&self->reader, document, "spec");
     read_version(self, spec);
+    check_gates(self, spec);
     read_until(self);
     read_timing(self, spec);
     copy_nodes(self);
@@ -194,14 +238,17 @@ typedef struct {
 } ExpectedKind;
 
 static const ExpectedKind expected_kinds[] = {
-    {"pods",          KIND_POD,             offsetof(ExpectFields, pods)          },
-    {"claims",        KIND_CLAIM,           offsetof(ExpectFields, claims)        },
-    {"volumes",       KIND_VOLUME,          offsetof(ExpectFields, volumes)       },
-    {"attachments",   KIND_ATTACHMENT,      offsetof(ExpectFields, attachments)   },
-    {"nodes",         KIND_NODE,            offsetof(ExpectFields, nodes)         },
-    {"jobs",          KIND_JOB,             offsetof(ExpectFields, jobs)          },
-    {"snapshots",     KIND_VOLUME_SNAPSHOT, offsetof(ExpectFields, snapshots)     },
-    {"driverVolumes", KIND_VOLUME,          offsetof(ExpectFields, driver_volumes)},
+    {"pods",           KIND_POD,             offsetof(ExpectFields, pods)           },
+    {"claims",         KIND_CLAIM,           offsetof(ExpectFields, claims)         },
+    {"volumes",        KIND_VOLUME,          offsetof(ExpectFields, volumes)        },
+    {"attachments",    KIND_ATTACHMENT,      offsetof(ExpectFields, attachments)    },
+    {"nodes",          KIND_NODE,            offsetof(ExpectFields, nodes)          },
+    {"jobs",           KIND_JOB,             offsetof(ExpectFields, jobs)           },
+    {"snapshots",      KIND_VOLUME_SNAPSHOT, offsetof(ExpectFields, snapshots)      },
+    {"groupSnapshots", KIND_GROUP_SNAPSHOT,  offsetof(ExpectFields, group_snapshots)},
+    {"events",         N_KINDS,              offsetof(ExpectFields, events)         },
+    {"driverVolumes",  KIND_VOLUME,          offsetof(ExpectFields, driver_volumes) },
+    {"events",         N_KINDS,              offsetof(ExpectFields, events)         },
 };
 
 static const char *
@@ -259,6 +306,7 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
         .text = (char *)schema_intern(&self->reader, words),
     };
 
+    expect.of_events = kind->kind == N_KINDS;
     if (g_str_equal(kind->name, "driverVolumes"))
         expect.driver = (char *)expected_driver(self, fields, expected);
     g_array_append_val(expects, expect);
@@ -320,6 +368,12 @@ loader_free(Loader *self)
     g_free(self);
 }
 
+static void
+warn_at_place(SchemaReader *reader, const char *message)
+{
+    loader_warn(reader->warn_data, &reader->at, reader->path->str, NULL, "%s", message);
+}
+
 static Loader *
 loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, GPtrArray *faults)
 {
@@ -331,6 +385,8 @@ loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, 
     self->faults = faults;
     self->positions = yaml_positions_new();
     schema_reader_init(&self->reader, self->positions, faults);
+    self->reader.warn = warn_at_place;
+    self->reader.warn_data = self;
     self->files = g_ptr_array_new_with_free_func(g_free);
     self->files_read =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);

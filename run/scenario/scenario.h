@@ -22,6 +22,13 @@ typedef struct Scenario Scenario;
 #define LABEL_ZONE "topology.kubernetes.io/zone"
 #define LABEL_REGION "topology.kubernetes.io/region"
 
+/* What an autoscaler knows of the attach limits of future nodes. */
+typedef enum {
+    LIMITS_UNLIMITED,
+    LIMITS_KNOWN,
+    LIMITS_CSI_NODE, /* of the CSINode of a node of the group (KEP-5030) */
+} ScenarioLimits;
+
 /* spec.nodes[]: a group of nodes. Node i (counted over all groups) is named by the pattern. */
 typedef struct {
     unsigned count;
@@ -38,7 +45,7 @@ typedef struct {
         unsigned max;          /* nodes of the group at most; 0: none are added */
         SimTime scan_interval; /* between two checks for unschedulable pods */
         SimDist *delay;        /* from the decision to the Node; NULL: none */
-        gboolean knows_limits; /* the attach limits of future nodes; else it assumes no limit */
+        int limits;            /* a ScenarioLimits */
     } autoscaler;
 } ScenarioNodes;
 
@@ -57,6 +64,16 @@ typedef struct {
     int limit;     /* allocatable.count; -1: none */
 } ScenarioNodeInfo;
 
+/* A workload of the manifests that runs a driver: see DriverWorkload. */
+typedef struct {
+    const char *kind, *name, *namespace;
+    const json_t *labels; /* of its pods */
+    gboolean has_registrar, has_driver;
+    const ProcessClass **sidecars;
+    unsigned n_sidecars;
+    unsigned manifest; /* only while the scenario is loaded */
+} ScenarioWorkload;
+
 typedef struct {
     char *name;
     json_t *manifest; /* of its CSIDriver, made from the fields if no manifest has it; (owned) */
@@ -71,8 +88,10 @@ typedef struct {
     /* the scenario itself gives topology, attachLimit: stronger than the CSINodes */
     gboolean says_topology, says_limit;
     NodePluginOptions node_plugin;
-    json_t *node_selector;  /* of the node plugin; NULL: all nodes */
-    GHashTable *sidecars;   /* process name -> GHashTable of flag -> text */
+    json_t *node_selector;       /* of the node plugin; NULL: all nodes */
+    GHashTable *sidecars;        /* process name -> GHashTable of flag -> text */
+    ScenarioWorkload *workloads; /* (array of n_workloads) */
+    unsigned n_workloads;
     char **absent_sidecars; /* NULL-terminated: processes that do not run, e.g. external-attacher if
                                the driver has no attach */
 } ScenarioDriver;
@@ -87,6 +106,7 @@ typedef enum {
     ACTION_UNCORDON,
     ACTION_SCALE,      /* the replicas of a StatefulSet, Deployment or ReplicaSet */
     ACTION_EVICT,      /* one request for the eviction of one pod */
+    ACTION_EXPAND,     /* claims grow whenever they are full enough, from now on */
     ACTION_SET_DRIVER, /* new latencies, errors, limits of a driver */
     ACTION_FAULT,      /* something breaks, and is repaired after a while or never */
 } ActionType;
@@ -122,6 +142,7 @@ typedef enum {
     FAULT_KILL_REGISTRAR,
     FAULT_LOSE_VOLUMES,
     FAULT_KEEP_VOLUMES,
+    FAULT_ABNORMAL_VOLUMES,
 } FaultType;
 
 #define REPLICA_LEADER UINT32_MAX
@@ -178,6 +199,11 @@ typedef struct {
                           pattern); NULL: @name */
     json_t *patch;
     int32_t replicas;
+    struct {
+        double above, by; /* parts of the capacity */
+        int64_t up_to;
+        SimTime every;
+    } expand; /* EXPAND, of the claims @name (may be a glob pattern) in @namespace */
     /* SET_DRIVER, FAULT */
     char *driver;
     CsiModelledOptions *driver_options;
@@ -190,6 +216,7 @@ typedef struct {
     SimTime lasts;         /* until the repair; -1: never */
     double factor;         /* how many times slower */
     unsigned seats;        /* of the API server */
+    char *message;         /* of abnormal volumes; NULL: a common one */
 } ScenarioAction;
 
 typedef struct {
@@ -212,8 +239,9 @@ typedef struct {
     char *resize_status, *attributes_class, *modify_status;
     int64_t capacity_bytes; /* of claims (status) and volumes; -1: any */
     int64_t count_min, count_max;
-    char *driver; /* counts volumes in this driver's back end; NULL: objects */
-    char *text;   /* in the file's words, for messages */
+    char *driver;       /* counts volumes in this driver's back end; NULL: objects */
+    gboolean of_events; /* counts Events with this @reason, of objects with this @name */
+    char *text;         /* in the file's words, for messages */
 } ScenarioExpect;
 
 struct Scenario {
@@ -242,6 +270,7 @@ struct Scenario {
     unsigned n_slos;
     ScenarioExpect *expects;
     unsigned n_expects;
+    gboolean has_usage;     /* volumes fill, so kubelets ask how full they are */
     gboolean has_snapshots; /* snapshot objects exist, so the snapshot controllers run */
     GPtrArray *warnings;    /* of char *: where the run differs from the cluster of the manifests */
     GPtrArray *ignored;     /* of char *: "Service/web (scenario.yaml:12)": ignored objects */
@@ -277,6 +306,8 @@ extern const char *const scenario_kubelet_labels[];
 json_t *scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone);
 void scenario_free(Scenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
+/* The name of a capability, one bit: "EXPAND_VOLUME". */
+const char *scenario_capability_name(CsiService service, uint32_t bit);
 /* The JSON Schema of scenario files. (owned) */
 json_t *scenario_schema(void);
 /* The fields of spec as tables in Markdown, for docs/scenario-format.md. (owned) */

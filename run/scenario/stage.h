@@ -9,6 +9,8 @@
 #define STAGES(X)                                                                                  \
     X(PROVISION, "provision", "claim: provisioner asked -> volume created")                        \
     X(BIND, "bind", "claim: created -> bound")                                                     \
+    X(RESTORE, "restore", "claim with a source: created -> bound; it is in no bind")               \
+    X(SNAPSHOT, "snapshot", "VolumeSnapshot: created -> readyToUse")                               \
     X(SCHEDULE, "schedule", "pod: created -> bound to a node")                                     \
     X(ATTACH, "attach", "pod: bound to a node -> its last volume attached")                        \
     X(STAGE, "stage",                                                                              \

@@ -59,6 +59,7 @@ word_for(ActionType type)
     case ACTION_UNCORDON:
         return "uncordoned";
     case ACTION_DRAIN:
+    case ACTION_EXPAND:
     case ACTION_SET_DRIVER:
     case ACTION_FAULT:
         break;
@@ -107,7 +108,8 @@ victim_is_there(const Stepper *self, const ScenarioAction *action)
 static gboolean
 is_asked_for(ActionType type)
 {
-    return type != ACTION_DRAIN && type != ACTION_SET_DRIVER && type != ACTION_FAULT;
+    return type != ACTION_DRAIN && type != ACTION_EXPAND && type != ACTION_SET_DRIVER &&
+           type != ACTION_FAULT;
 }
 
 static StepperAnswer

@@ -171,9 +171,35 @@ adopt_volume(const Run *self, const Object *object)
     };
     if (claim != NULL) { /* the node's part of an expansion is still to come */
         past.filesystem_bytes = MIN(claim->capacity_bytes, volume->capacity_bytes);
+        past.n_files = claim_files(claim);
         find_source(self, claim, &past);
     }
     csi_modelled_driver_add_volume(driver, &past);
+}
+
+/* @content: of the snapshot, or of its group */
+static CsiModelledSnapshot
+past_snapshot(const Run *self, const SnapshotContent *content, const char *id)
+{
+    return (CsiModelledSnapshot){
+        .id = id,
+        .source_id = content->volume_handle,
+        .size_bytes = MAX(content->restore_bytes, 0),
+        .created_at = content->created_ns < 0
+                          ? sim_now(self->sim)
+                          : content->created_ns - api_time_unix(sim_start(self->sim), 0),
+        .is_ready = content->readiness != SNAPSHOT_NOT_READY,
+    };
+}
+
+/* Returns: (borrowed): the name of the call that made the snapshot */
+static const char *
+call_name(const Run *self, const char *prefix, const SnapshotContent *content)
+{
+    char uid[OBJECT_UID_BUFFER];
+
+    return strings_internf(objects_strings(self->objects), "%s-%s", prefix,
+                           object_uid_format(content->snapshot.uid, uid));
 }
 
 /* CreateSnapshot has been answered, or the snapshot was taken by hand. */
@@ -183,25 +209,40 @@ adopt_snapshot(const Run *self, const Object *object)
     const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(object);
     CsiModelledDriver *driver = find_driver(self, content->driver);
     const char *handle = content->given_handle != NULL ? content->given_handle : content->handle;
-    char uid[OBJECT_UID_BUFFER];
 
     if (driver == NULL || handle == NULL)
         return;
-    csi_modelled_driver_add_snapshot(
-        driver,
-        &(CsiModelledSnapshot){
-            .id = handle,
-            .name = content->volume_handle == NULL
-                        ? NULL
-                        : strings_internf(objects_strings(self->objects), "snapshot-%s",
-                                          object_uid_format(content->snapshot.uid, uid)),
-            .source_id = content->volume_handle,
-            .size_bytes = MAX(content->restore_bytes, 0),
-            .created_at = content->created_ns < 0
-                              ? sim_now(self->sim)
-                              : content->created_ns - api_time_unix(sim_start(self->sim), 0),
-            .is_ready = content->readiness != SNAPSHOT_NOT_READY,
-        });
+    CsiModelledSnapshot past = past_snapshot(self, content, handle);
+    past.name = content->volume_handle == NULL ? NULL : call_name(self, "snapshot", content);
+    csi_modelled_driver_add_snapshot(driver, &past);
+}
+
+/* Of which volumes the members are only the group's status tells. */
+static void
+adopt_group(const Run *self, const Object *object)
+{
+    const GroupContent *group = GROUP_CONTENT_CONST(object);
+    const SnapshotContent *content = &group->base;
+    const StringList *members = group->pairs != NULL ? group->pairs : group->given_snapshots;
+    const char *handle = content->given_handle != NULL ? content->given_handle : content->handle;
+    CsiModelledDriver *driver = find_driver(self, content->driver);
+    g_autoptr(GPtrArray) ids = g_ptr_array_new();
+
+    if (driver == NULL || handle == NULL || members == NULL)
+        return;
+    for (unsigned i = group->pairs != NULL; i < members->n_items;
+         i += group->pairs != NULL ? 2 : 1) {
+        CsiModelledSnapshot past = past_snapshot(self, content, members->items[i]);
+
+        if (group->pairs != NULL)
+            past.source_id = members->items[i - 1];
+        csi_modelled_driver_add_snapshot(driver, &past);
+        g_ptr_array_add(ids, (void *)past.id);
+    }
+    csi_modelled_driver_add_group(
+        driver, handle,
+        group->volume_handles == NULL ? NULL : call_name(self, "groupsnapshot", content),
+        (const char *const *)ids->pdata, ids->len);
 }
 
 void
@@ -211,6 +252,8 @@ world_adopt_source(const Run *self, const Object *object)
         adopt_volume(self, object);
     if (object_kind(object) == KIND_SNAPSHOT_CONTENT)
         adopt_snapshot(self, object);
+    if (object_kind(object) == KIND_GROUP_CONTENT)
+        adopt_group(self, object);
 }
 
 /* ---- What is attached ---- */
@@ -249,6 +292,7 @@ world_adopt(Run *self)
 {
     self->topology_keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     each_object(self, KIND_VOLUME, adopt_volume);
+    each_object(self, KIND_GROUP_CONTENT, adopt_group);
     each_object(self, KIND_SNAPSHOT_CONTENT, adopt_snapshot);
     each_object(self, KIND_ATTACHMENT, adopt_attachment);
     g_clear_pointer(&self->topology_keys, g_hash_table_unref);

@@ -6,7 +6,8 @@
  * pods onto ordered machines, using resources, labels, taints, and the places of bound volumes. A
  * future machine has no CSINode, so the real autoscaler assumes that any number of volumes fit
  * (kubernetes/autoscaler, simulator on template nodes); then too few machines come at a time, and
- * pods wait for several rounds. Machines never leave. */
+ * pods wait for several rounds. With KEP-5030 it takes the CSINode of a node of the group as the
+ * template's, and a machine without these drivers for one to come. Machines never leave. */
 
 #define REMEMBERED (30 * SIM_SECOND) /* time for its pods to arrive, after it has joined */
 
@@ -14,6 +15,7 @@ typedef struct {
     struct Autoscaler *owner;
     Object *node;      /* (owned): the Node to come; after it has joined, its state then */
     SimTime joined_at; /* TIME_UNSET: on its way */
+    gboolean has_joined;
     int64_t cpu_milli, memory_bytes;
     int32_t pods;
     GHashTable *volumes;  /* keys of claims that come with its pods */
@@ -41,13 +43,24 @@ machine_free(void *data)
 
 /* ---- Whether a pod fits ---- */
 
+/* A startup taint, which is soon gone: cluster-autoscaler's --startup-taint names them. */
 static gboolean
-tolerates(const Pod *pod, const Taints *taints)
+is_startup_taint(const Scenario *scenario, const char *key)
+{
+    for (unsigned i = 0; i < scenario->n_drivers; i++)
+        if (g_strcmp0(scenario->drivers[i].node_plugin.removes_taint, key) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+tolerates(const Scenario *scenario, const Pod *pod, const Taints *taints)
 {
     const Tolerations *tolerations = pod->spec->tolerations;
 
     for (unsigned i = 0; taints != NULL && i < taints->n_items; i++) {
-        gboolean is_tolerated = taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE;
+        gboolean is_tolerated = taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE ||
+                                is_startup_taint(scenario, taints->items[i].key);
         for (unsigned k = 0; tolerations != NULL && k < tolerations->n_items; k++)
             is_tolerated |= toleration_tolerates(&tolerations->items[k], &taints->items[i]);
         if (!is_tolerated)
@@ -115,20 +128,75 @@ count_volumes(const Machine *self, const Pod *pod, const char *driver)
     return n;
 }
 
+static const char *
+intern(const Run *run, const char *text)
+{
+    return strings_intern(objects_strings(run->objects), text);
+}
+
+static const CsiNode *
+csi_node_of(const Run *run, const char *node)
+{
+    return (const CsiNode *)world_find(run, KIND_CSI_NODE, NULL, node);
+}
+
+/* Returns: (borrowed): what the group's first node with the driver says of it; NULL: there is none
+ */
+static const CsiNodeDriver *
+template_of(const Autoscaler *self, const char *driver)
+{
+    const CsiNodeDriver *found = NULL;
+
+    for (unsigned i = 0; i < self->n_nodes && found == NULL; i++) {
+        g_autofree char *name = world_node_name(self->group, i);
+        const CsiNode *csi_node = csi_node_of(self->run, name);
+        if (csi_node != NULL)
+            found = csi_node_find_driver(csi_node, driver);
+    }
+    return found;
+}
+
+/* Returns: -1: none */
+static int
+limit_of(const Autoscaler *self, const ScenarioDriver *driver)
+{
+    if (self->group->autoscaler.limits == LIMITS_KNOWN)
+        return driver->attach_limit > 0 ? driver->attach_limit : -1;
+    const CsiNodeDriver *entry = template_of(self, intern(self->run, driver->name));
+    return entry == NULL ? -1 : entry->allocatable_count;
+}
+
 static gboolean
 has_room_for_volumes(const Machine *self, const Pod *pod)
 {
     const Scenario *scenario = self->owner->run->scenario;
 
-    if (!self->owner->group->autoscaler.knows_limits)
+    if (self->owner->group->autoscaler.limits == LIMITS_UNLIMITED)
         return TRUE;
     for (unsigned i = 0; i < scenario->n_drivers; i++) {
         const ScenarioDriver *driver = &scenario->drivers[i];
-        if (driver->attach_limit > 0 &&
-            count_volumes(self, pod, driver->name) > (unsigned)driver->attach_limit)
+        int limit = limit_of(self->owner, driver);
+        if (limit >= 0 && count_volumes(self, pod, driver->name) > (unsigned)limit)
             return FALSE;
     }
     return TRUE;
+}
+
+/* Whether a machine that has joined lacks a driver that others of the group have. */
+static gboolean
+lacks_driver(const Machine *self)
+{
+    const Autoscaler *owner = self->owner;
+    const Scenario *scenario = owner->run->scenario;
+    const CsiNode *csi_node = csi_node_of(owner->run, object_name(self->node));
+
+    for (unsigned i = 0; i < scenario->n_drivers; i++) {
+        const char *driver = intern(owner->run, scenario->drivers[i].name);
+        if (template_of(owner, driver) != NULL &&
+            (csi_node == NULL || csi_node_find_driver(csi_node, driver) == NULL))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 static gboolean
@@ -136,7 +204,7 @@ suits(const Run *run, const Object *node, const Pod *pod)
 {
     const PodSpec *spec = pod->spec;
 
-    return tolerates(pod, ((const Node *)node)->taints) &&
+    return tolerates(run->scenario, pod, ((const Node *)node)->taints) &&
            (spec->node_selector == NULL ||
             string_map_contains(node->labels, spec->node_selector)) &&
            (spec->required_nodes == NULL ||
@@ -172,6 +240,7 @@ machine_joins(Sim *sim, void *data)
     Machine *self = data;
 
     self->joined_at = sim_now(sim);
+    self->has_joined = TRUE;
     world_join_node(self->owner->run, object_ref(self->node), self->owner->group->kubelet);
 }
 
@@ -250,9 +319,26 @@ finds_room(const Autoscaler *self, const Pod *pod)
     return FALSE;
 }
 
+/* A machine that is not ready yet counts as one that has not joined. */
+static void
+look_at_drivers(Autoscaler *self)
+{
+    for (unsigned i = 0; i < self->machines->len; i++) {
+        Machine *machine = self->machines->pdata[i];
+        if (!machine->has_joined)
+            continue;
+        if (lacks_driver(machine))
+            machine->joined_at = TIME_UNSET;
+        else if (machine->joined_at == TIME_UNSET)
+            machine->joined_at = sim_now(self->run->sim);
+    }
+}
+
 static void
 forget_old_machines(Autoscaler *self)
 {
+    if (self->group->autoscaler.limits == LIMITS_CSI_NODE)
+        look_at_drivers(self);
     for (unsigned i = self->machines->len; i-- > 0;) {
         const Machine *machine = self->machines->pdata[i];
         if (machine->joined_at != TIME_UNSET &&

@@ -161,7 +161,9 @@ subject_of(const CsiRequest *request)
 {
     if (request->name != NULL)
         return request->name;
-    return request->volume_id != NULL ? request->volume_id : request->snapshot_id;
+    return request->volume_id != NULL     ? request->volume_id
+           : request->snapshot_id != NULL ? request->snapshot_id
+                                          : request->group_snapshot_id;
 }
 
 static const char *

@@ -109,7 +109,7 @@ object_meets(const Run *self, const ScenarioExpect *expect, const Object *object
         return volume_meets(expect, VOLUME_CONST(object));
     if (object_kind(object) == KIND_ATTACHMENT)
         return attachment_meets(expect, (const Attachment *)object);
-    if (object_kind(object) == KIND_VOLUME_SNAPSHOT)
+    if (object_kind(object) == KIND_VOLUME_SNAPSHOT || object_kind(object) == KIND_GROUP_SNAPSHOT)
         return snapshot_meets(expect, VOLUME_SNAPSHOT_CONST(object));
     return object_kind(object) != KIND_POD || pod_meets(self, expect, POD_CONST(object));
 }
@@ -129,6 +129,21 @@ count_objects(const Run *self, const ScenarioExpect *expect)
 }
 
 static int64_t
+count_events(const Run *self, const ScenarioExpect *expect)
+{
+    const ApiServer *api = cluster_api(self->cluster);
+    int64_t count = 0;
+
+    for (unsigned i = 0; i < api_server_n_events(api); i++) {
+        const ApiEvent *event = api_server_event(api, i);
+        count +=
+            (expect->reason == NULL || g_str_equal(event->reason, expect->reason)) &&
+            (expect->name == NULL || g_pattern_match_simple(expect->name, event->involved->name));
+    }
+    return count;
+}
+
+static int64_t
 count_driver_volumes(const Run *self, const char *driver)
 {
     for (unsigned i = 0; i < self->scenario->n_drivers; i++)
@@ -143,6 +158,7 @@ look(Run *self, const ScenarioExpect *expect)
     ExpectResult result = {.expect = expect, .at = sim_now(self->sim)};
 
     result.count = expect->driver != NULL ? count_driver_volumes(self, expect->driver)
+                   : expect->of_events    ? count_events(self, expect)
                                           : count_objects(self, expect);
     result.is_met = result.count >= expect->count_min && result.count <= expect->count_max;
     g_array_append_val(self->expects, result);

@@ -37,6 +37,26 @@ intern(const Fault *self, const char *text)
     return strings_intern(objects_strings(self->run->objects), text);
 }
 
+/* ---- A row for each type of fault ---- */
+
+typedef gboolean NodeFault(Cluster *cluster, const char *node);
+typedef gboolean ProcessFault(Cluster *cluster, const char *process, const char *instance);
+typedef void AnyFault(const Fault *self, const char *victim, gboolean begins);
+
+/* One of node, process and change is set; a fault without an end has no second function. */
+struct FaultRow {
+    struct {
+        NodeFault *begin, *end;
+    } node;
+    struct {
+        ProcessFault *begin, *end;
+        const char *name; /* NULL: the scenario's process */
+    } process;
+    AnyFault *change;
+    AnyFault *of_volume; /* for change_volumes_of_claims(): by handle */
+    NodeTrouble trouble; /* for change_pressure() */
+};
+
 /* ---- Victims: known only when the fault begins ---- */
 
 const char *
@@ -105,7 +125,7 @@ find_victims(Fault *self)
     g_ptr_array_add(self->victims, name == NULL ? NULL : (void *)intern(self, name));
 }
 
-/* ---- Volumes that the back end loses ---- */
+/* ---- Volumes that the back end loses, or calls abnormal ---- */
 
 static const char *
 handle_of_claim(const Fault *self, const Claim *claim)
@@ -125,21 +145,40 @@ handle_of_claim(const Fault *self, const Claim *claim)
 }
 
 static void
-lose_volumes(const Fault *self, const char *victim, gboolean begins)
+lose_volume(const Fault *self, const char *handle, gboolean begins)
+{
+    if (begins)
+        csi_modelled_driver_lose_volume(driver_of(self), handle);
+}
+
+static void
+change_condition(const Fault *self, const char *handle, gboolean begins)
+{
+    const char *message = self->action->message;
+
+    csi_modelled_driver_set_condition(driver_of(self), handle, begins,
+                                      !begins           ? NULL
+                                      : message == NULL ? "the volume is damaged"
+                                                        : intern(self, message));
+}
+
+/* The row's action on the volumes of the claims that the scenario names. */
+static void
+change_volumes_of_claims(const Fault *self, const char *victim, gboolean begins)
 {
     const Run *run = self->run;
     const char *name = self->action->name == NULL ? "*" : self->action->name;
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
 
     (void)victim;
-    for (uint32_t slot = 0; begins && slot < objects_n_keys(run->objects, KIND_CLAIM); slot++) {
+    for (uint32_t slot = 0; slot < objects_n_keys(run->objects, KIND_CLAIM); slot++) {
         const ObjectKey *key = objects_key_at(run->objects, KIND_CLAIM, slot);
         const Claim *claim = CLAIM_CONST(api_server_get(cluster_api(run->cluster), key));
         const char *handle = claim == NULL || !g_pattern_spec_match_string(pattern, key->name)
                                  ? NULL
                                  : handle_of_claim(self, claim);
         if (handle != NULL)
-            csi_modelled_driver_lose_volume(driver_of(self), handle);
+            self->row->of_volume(self, handle, begins);
     }
 }
 
@@ -203,23 +242,6 @@ change_network(const Fault *self, const char *node, gboolean is_missing)
 }
 
 /* ---- Beginning and end of a fault, by its type ---- */
-
-typedef gboolean NodeFault(Cluster *cluster, const char *node);
-typedef gboolean ProcessFault(Cluster *cluster, const char *process, const char *instance);
-typedef void AnyFault(const Fault *self, const char *victim, gboolean begins);
-
-/* One of node, process and change is set; a fault without an end has no second function. */
-struct FaultRow {
-    struct {
-        NodeFault *begin, *end;
-    } node;
-    struct {
-        ProcessFault *begin, *end;
-        const char *name; /* NULL: the scenario's process */
-    } process;
-    AnyFault *change;
-    NodeTrouble trouble; /* for change_pressure() */
-};
 
 /* How many times slower something is. */
 static double
@@ -350,7 +372,8 @@ static const FaultRow rows[] = {
     [FAULT_DRIVER_AWAY] = {.change = change_driver_pod},
     [FAULT_REPLACE_PLUGIN] = {.change = replace_plugin},
     [FAULT_KILL_REGISTRAR] = {.change = kill_registrar},
-    [FAULT_LOSE_VOLUMES] = {.change = lose_volumes},
+    [FAULT_LOSE_VOLUMES] = {.change = change_volumes_of_claims, .of_volume = lose_volume},
+    [FAULT_ABNORMAL_VOLUMES] = {.change = change_volumes_of_claims, .of_volume = change_condition},
     [FAULT_KEEP_VOLUMES] = {.change = change_volumes},
 };
 /* clang-format on */

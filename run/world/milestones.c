@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "milestones.h"
 
+#include <string.h>
+
+#include "models/api/snapshot.h"
 #include "sim/pointer-map.h"
 
 /* The log grows by blocks of this size, so that it is never copied. */
@@ -35,6 +38,7 @@ struct Milestones {
     GArray *pods;          /* of PodRecord */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot: its volume */
     PointerMap by_name; /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
+    PointerMap by_uid;  /* interned uid -> ObjectKey of the VolumeSnapshot */
     GPtrArray *drivers; /* of DriverWatch (owned) */
     SimTime last_change;
 };
@@ -73,7 +77,8 @@ object_kind_of(MilestoneKind kind)
 {
     return kind < MILESTONE_VOLUME_PROVISION_STARTED ? KIND_CLAIM
            : kind < MILESTONE_POD_CREATED            ? KIND_VOLUME
-                                                     : KIND_POD;
+           : kind < MILESTONE_SNAPSHOT_CREATED       ? KIND_POD
+                                                     : KIND_VOLUME_SNAPSHOT;
 }
 
 static Block *
@@ -232,6 +237,14 @@ see_annotations(Milestones *self, const Object *before, const Object *after)
         add(self, MILESTONE_CLAIM_ANNOTATED, after->key, NULL);
 }
 
+static gboolean
+has_source(const Claim *claim)
+{
+    const char *kind = claim->data_source.kind;
+
+    return g_strcmp0(kind, "VolumeSnapshot") == 0 || g_strcmp0(kind, "PersistentVolumeClaim") == 0;
+}
+
 static void
 see_claim(Milestones *self, const Claim *before, const Claim *after)
 {
@@ -241,6 +254,8 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
         const ObjectKey *key = after->meta.key;
         if (before == NULL)
             add(self, MILESTONE_CLAIM_CREATED, key, NULL);
+        if (before == NULL && has_source(after))
+            add(self, MILESTONE_CLAIM_SOURCE_NAMED, key, NULL);
         if (old == NULL || old->annotations != after->meta.annotations)
             see_annotations(self, old, &after->meta);
         if (after->phase == CLAIM_BOUND && (before == NULL || before->phase != CLAIM_BOUND)) {
@@ -388,6 +403,41 @@ see_node(Milestones *self, const Node *before, const Node *after)
 }
 
 static void
+see_snapshot(Milestones *self, const VolumeSnapshot *before, const VolumeSnapshot *after)
+{
+    if (after != NULL) {
+        const ObjectKey *key = after->meta.key;
+        if (before == NULL) {
+            char uid[OBJECT_UID_BUFFER];
+            add(self, MILESTONE_SNAPSHOT_CREATED, key, NULL);
+            pointer_map_set(&self->by_uid,
+                            strings_intern(objects_strings(self->objects),
+                                           object_uid_format(after->meta.uid, uid)),
+                            (void *)key);
+        }
+        if (after->readiness == SNAPSHOT_READY &&
+            (before == NULL || before->readiness != SNAPSHOT_READY))
+            add(self, MILESTONE_SNAPSHOT_READY, key, NULL);
+    }
+    see_end(self, before == NULL ? NULL : &before->meta, after == NULL ? NULL : &after->meta,
+            MILESTONE_SNAPSHOT_DELETED, MILESTONE_SNAPSHOT_GONE);
+}
+
+/* A content counts for its VolumeSnapshot. */
+static void
+see_content(Milestones *self, const SnapshotContent *before, const SnapshotContent *after)
+{
+    if (after == NULL || after->snapshot.name == NULL)
+        return;
+    const ObjectKey *snapshot = objects_key(self->objects, KIND_VOLUME_SNAPSHOT,
+                                            after->snapshot.namespace, after->snapshot.name);
+    if (before == NULL)
+        add(self, MILESTONE_SNAPSHOT_CONTENT_CREATED, snapshot, NULL);
+    if (after->handle != NULL && (before == NULL || before->handle == NULL))
+        add(self, MILESTONE_SNAPSHOT_TAKEN, snapshot, NULL);
+}
+
+static void
 see_write(void *data, const Object *before, const Object *after)
 {
     Milestones *self = data;
@@ -411,6 +461,12 @@ see_write(void *data, const Object *before, const Object *after)
         break;
     case KIND_NODE:
         see_node(self, (const Node *)before, (const Node *)after);
+        break;
+    case KIND_VOLUME_SNAPSHOT:
+        see_snapshot(self, (const VolumeSnapshot *)before, (const VolumeSnapshot *)after);
+        break;
+    case KIND_SNAPSHOT_CONTENT:
+        see_content(self, (const SnapshotContent *)before, (const SnapshotContent *)after);
         break;
     }
 }
@@ -436,22 +492,39 @@ static const struct {
     [CSI_NODE_EXPAND_VOLUME] = {MILESTONE_VOLUME_NODE_EXPAND_STARTED,
                            MILESTONE_VOLUME_NODE_EXPANDED                                        },
     [CSI_NODE_UNSTAGE_VOLUME] = {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED       },
+    [CSI_CREATE_SNAPSHOT] = {MILESTONE_SNAPSHOT_CREATE_STARTED,    MILESTONE_SNAPSHOT_CREATE_ENDED },
 };
 
-/* The volume of a call: for CreateVolume, the PersistentVolume that will have this name. */
+#define UID_LENGTH 36
+
+/* The VolumeSnapshot whose uid ends the name. NULL: none, or its uid is shortened (SNAP-71) */
 static const ObjectKey *
-volume_of_call(const DriverWatch *watch, const CsiRequest *request)
+snapshot_of_call(const Milestones *self, const char *name)
+{
+    size_t length = name == NULL ? 0 : strlen(name);
+
+    return length < UID_LENGTH
+               ? NULL
+               : pointer_map_get(&self->by_uid, strings_intern(objects_strings(self->objects),
+                                                               name + length - UID_LENGTH));
+}
+
+/* The object of a call: for CreateVolume, the PersistentVolume that will have this name. */
+static const ObjectKey *
+object_of_call(const DriverWatch *watch, const CsiRequest *request)
 {
     if (request->method == CSI_CREATE_VOLUME)
         return objects_key(watch->milestones->objects, KIND_VOLUME, NULL, request->name);
+    if (request->method == CSI_CREATE_SNAPSHOT)
+        return snapshot_of_call(watch->milestones, request->name);
     return pointer_map_get(&watch->by_handle, request->volume_id);
 }
 
 /* Returns: NULL: the call is no milestone */
 static const ObjectKey *
-milestone_volume(const DriverWatch *watch, const CsiRequest *request)
+milestone_object(const DriverWatch *watch, const CsiRequest *request)
 {
-    return call_milestones[request->method].ended == 0 ? NULL : volume_of_call(watch, request);
+    return call_milestones[request->method].ended == 0 ? NULL : object_of_call(watch, request);
 }
 
 static const char *
@@ -465,10 +538,10 @@ call_started(void *data, const CsiCallRecord *record)
 {
     const DriverWatch *watch = data;
     const CsiRequest *request = record->request;
-    const ObjectKey *volume = milestone_volume(watch, request);
+    const ObjectKey *object = milestone_object(watch, request);
 
-    if (volume != NULL)
-        add_with_code(watch->milestones, call_milestones[request->method].started, volume,
+    if (object != NULL)
+        add_with_code(watch->milestones, call_milestones[request->method].started, object,
                       node_of_call(request), record->started_at, record->cause, CSI_OK);
 }
 
@@ -477,11 +550,11 @@ call_answered(void *data, const CsiCallRecord *record)
 {
     const DriverWatch *watch = data;
     const CsiRequest *request = record->request;
-    const ObjectKey *volume = milestone_volume(watch, request);
+    const ObjectKey *object = milestone_object(watch, request);
     Sim *sim = watch->milestones->sim;
 
-    if (volume != NULL)
-        add_with_code(watch->milestones, call_milestones[request->method].ended, volume,
+    if (object != NULL)
+        add_with_code(watch->milestones, call_milestones[request->method].ended, object,
                       node_of_call(request), sim_now(sim), sim_cause(sim), record->answer);
 }
 
@@ -540,6 +613,7 @@ milestones_free(Milestones *self)
     g_array_unref(self->pods);
     g_ptr_array_unref(self->volume_of);
     pointer_map_clear(&self->by_name, NULL);
+    pointer_map_clear(&self->by_uid, NULL);
     g_ptr_array_unref(self->drivers);
     g_free(self);
 }

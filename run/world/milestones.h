@@ -10,6 +10,7 @@
 
 #define MILESTONES(X)                                                                              \
     X(CLAIM_CREATED, "created")                                                                    \
+    X(CLAIM_SOURCE_NAMED, "source-named")   /* to be made of a snapshot or another claim */        \
     X(CLAIM_SELECTED, "selected-node")      /* the scheduler chose a node for it */                \
     X(CLAIM_ANNOTATED, "provisioner-asked") /* the storage-provisioner annotation */               \
     X(CLAIM_BOUND, "bound")                                                                        \
@@ -60,7 +61,15 @@
     X(POD_READY, "ready")                                                                          \
     X(POD_DELETED, "deleted")                                                                      \
     X(POD_STOPPED, "stopped") /* a terminal phase */                                               \
-    X(POD_GONE, "gone")
+    X(POD_GONE, "gone")                                                                            \
+    X(SNAPSHOT_CREATED, "created")                                                                 \
+    X(SNAPSHOT_CONTENT_CREATED, "content-created")                                                 \
+    X(SNAPSHOT_CREATE_STARTED, "create-started") /* CreateSnapshot, also to ask again */           \
+    X(SNAPSHOT_CREATE_ENDED, "create-ended")                                                       \
+    X(SNAPSHOT_TAKEN, "taken") /* its content has the driver's handle */                           \
+    X(SNAPSHOT_READY, "ready") /* status.readyToUse */                                             \
+    X(SNAPSHOT_DELETED, "deleted")                                                                 \
+    X(SNAPSHOT_GONE, "gone")
 
 typedef enum {
 #define MILESTONE_MEMBER(member, text) MILESTONE_##member,

@@ -20,8 +20,10 @@ struct Run {
     GPtrArray *performers;  /* of Performer (owned): what the workload is doing */
     GPtrArray *autoscalers; /* of Autoscaler (owned) */
 
+    GPtrArray *workloads;      /* of DriverWorkload (owned); NULL: none */
     GHashTable *topology_keys; /* adopt.c: while the world is built */
     GPtrArray *drains;         /* of Drain (owned) */
+    GHashTable *usages;        /* expand.c: interned "driver handle" -> Usage (owned) */
     GArray *expects;           /* of ExpectResult */
     gboolean is_over;          /* run_step() has reported the end */
     unsigned n_unreported;     /* events since progress() was called */
@@ -37,6 +39,8 @@ CsiModelledOptions world_driver_options(Run *self, const CsiModelledOptions *opt
 void world_options_clear(CsiModelledOptions *options);
 /* Returns: (borrowed): the object as the API server has it; NULL: none. @name: NULL: none */
 const Object *world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name);
+/* Returns: (owned): of the Node number @i of a group */
+char *world_node_name(const ScenarioNodes *group, unsigned i);
 /* Returns: (owned): the Node number @i of a group, in @zone (nullable); NULL with @self->error */
 Object *world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone);
 /* histories.c: adds the ControllerRevisions of imported sets that are in no manifest. */
@@ -49,6 +53,10 @@ void world_adopt_source(const Run *self, const Object *object);
 void world_adopt(Run *self);
 /* After its start: kubelets that the node controller has lost do not run. */
 void world_adopt_silence(const Run *self);
+/* files.c. Claims can name the number of their files; and, once the objects of the start have been
+ * adopted, the groups of Running pods. */
+void world_watch_files(Run *self);
+void world_adopt_groups(Run *self);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader
  * has checked it, so this is a bug */
 Object *world_parse(Run *self, const json_t *manifest);
@@ -84,6 +92,12 @@ lifetime_end(Run *run, GPtrArray *keys, uint64_t client_hash, void (*over)(void 
 /* notes.c. Notes that an action of the workload, or a part of it, failed: with its place in the
  * file and the time. */
 void run_note(Run *self, const ScenarioAction *action, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* expand.c: begins to look after claims, to the end of the run. */
+void expand_begin(Run *self, const ScenarioAction *action);
+
+/* usage.c: volumes fill as the annotations of their claims say. */
+void usage_begin(Run *self);
 
 void workload_schedule(Run *self);
 /* Whether actions are still to come: the world is not idle before. */

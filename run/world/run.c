@@ -57,6 +57,7 @@ run_free(Run *self)
     if (self == NULL)
         return;
     cluster_free(self->cluster);
+    g_clear_pointer(&self->workloads, g_ptr_array_unref);
     g_ptr_array_unref(self->drivers);
     workload_free(self);
     autoscalers_free(self);
@@ -67,6 +68,7 @@ run_free(Run *self)
     g_ptr_array_unref(self->performers);
     g_ptr_array_unref(self->autoscalers);
     g_array_unref(self->expects);
+    g_clear_pointer(&self->usages, g_hash_table_unref);
     objects_free(self->objects);
     g_clear_error(&self->error);
     g_ptr_array_unref(self->notes);

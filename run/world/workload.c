@@ -512,6 +512,9 @@ perform_next(Performer *self)
     case ACTION_SET_DRIVER:
         set_driver(self);
         break;
+    case ACTION_EXPAND:
+        expand_begin(self->run, self->action);
+        break;
     case ACTION_FAULT:
         fault_begin(self->run, self->action, action_is_over, self);
         return;

@@ -183,12 +183,24 @@ process_settings(void *data, const ProcessClass *class)
     return options_from_flags(settings->run, class, flags);
 }
 
+/* KVM-9: without a flag kubelets ask for usage only if there is some. */
+static KubeletOptions *
+kubelet_options(Run *self, const ProcessClass *class, GHashTable *flags)
+{
+    KubeletOptions *options = options_from_flags(self, class, flags);
+
+    if (self->scenario->has_usage &&
+        (flags == NULL || !g_hash_table_contains(flags, "volumeStatsAggPeriod")))
+        options->volume_stats_agg_period = SIM_MINUTE;
+    return options;
+}
+
 static void *
 kubelet_settings(void *data, const ProcessClass *class)
 {
     const ProcessSettings *settings = data;
 
-    return options_from_flags(settings->run, class, settings->flags_of);
+    return kubelet_options(settings->run, class, settings->flags_of);
 }
 
 /* Returns: (owned): NULL with @self->error */
@@ -207,6 +219,38 @@ new_modelled_driver(Run *self, const ScenarioDriver *driver)
         return NULL;
     }
     return csi_modelled_driver_base(model);
+}
+
+static void
+workload_clear(void *data)
+{
+    DriverWorkload *self = data;
+
+    string_map_unref(self->labels);
+    g_free(self);
+}
+
+static void
+add_workloads(Run *self, const ScenarioDriver *driver, unsigned number)
+{
+    Strings *strings = run_strings(self);
+
+    for (unsigned i = 0; i < driver->n_workloads; i++) {
+        const ScenarioWorkload *given = &driver->workloads[i];
+        DriverWorkload *workload = g_new(DriverWorkload, 1);
+        *workload = (DriverWorkload){.kind = given->kind,
+                                     .name = strings_intern(strings, given->name),
+                                     .namespace = strings_intern(strings, given->namespace),
+                                     .labels = map_from_json(self, given->labels),
+                                     .has_registrar = given->has_registrar,
+                                     .has_driver = given->has_driver,
+                                     .sidecars = given->sidecars,
+                                     .n_sidecars = given->n_sidecars};
+        if (self->workloads == NULL)
+            self->workloads = g_ptr_array_new_with_free_func(workload_clear);
+        g_ptr_array_add(self->workloads, workload);
+        cluster_add_driver_workload(self->cluster, number, workload);
+    }
 }
 
 static gboolean
@@ -229,6 +273,7 @@ add_driver(Run *self, const ScenarioDriver *driver)
         driver->node_selector == NULL ? NULL : map_from_json(self, driver->node_selector);
     cluster_add_driver(self->cluster, base, driver->name, &plugin, process_settings, &settings);
     string_map_unref(plugin.node_selector);
+    add_workloads(self, driver, cluster_n_drivers(self->cluster) - 1);
     milestones_watch_driver(self->milestones, base);
     telemetry_watch_driver(self->telemetry, base);
     return TRUE;
@@ -342,8 +387,9 @@ start_kubelet(Run *self, const Object *node, GHashTable *flags)
     ProcessSettings settings = {.run = self, .flags_of = flags};
 
     add_node_to_drivers(self, node);
-    if (flags != NULL && g_hash_table_contains(flags, "volumeStatsAggPeriod")) {
-        g_autofree KubeletOptions *options = options_from_flags(self, &kubelet_process, flags);
+    if (self->scenario->has_usage ||
+        (flags != NULL && g_hash_table_contains(flags, "volumeStatsAggPeriod"))) {
+        g_autofree KubeletOptions *options = kubelet_options(self, &kubelet_process, flags);
         if (options->volume_stats_agg_period > 0)
             telemetry_leave_usage(self->telemetry,
                                   strings_intern(run_strings(self), object_name(node)));
@@ -403,12 +449,19 @@ may_go_on(Run *self, unsigned n_built)
     return FALSE;
 }
 
-Object *
-world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone)
+char *
+world_node_name(const ScenarioNodes *group, unsigned i)
 {
     g_autofree char *number = g_strdup_printf("%u", group->first + i);
     g_auto(GStrv) parts = g_strsplit(group->name, "%d", -1);
-    g_autofree char *name = g_strjoinv(number, parts);
+
+    return g_strjoinv(number, parts);
+}
+
+Object *
+world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone)
+{
+    g_autofree char *name = world_node_name(group, i);
     json_t *manifest = scenario_node_manifest(group, name, zone);
     Object *node = world_parse(self, manifest);
 
@@ -512,6 +565,7 @@ new_cluster(Run *self)
     if (!self->options.untraced)
         self->load = api_load_new(self->cluster, self->sim);
     self->telemetry = telemetry_new(self->cluster, self->sim, self->objects);
+    world_watch_files(self);
 }
 
 static gboolean
@@ -586,6 +640,8 @@ world_build(Run *self)
     settle_quotas(self);
     world_add_histories(self);
     world_adopt(self);
+    usage_begin(self);
+    world_adopt_groups(self);
     cluster_start(self->cluster, process_settings, &settings);
     world_adopt_silence(self);
     return self->error == NULL;

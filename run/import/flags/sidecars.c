@@ -3,6 +3,7 @@
 
 #include "flags-private.h"
 #include "models/api/fields.h"
+#include "run/scenario/driver-workloads.h"
 
 /* The sidecars of each driver: which workload is whose, and what its containers say. */
 
@@ -26,14 +27,6 @@ typedef struct {
 
 /* ---- Workloads ---- */
 
-static const ProcessClass *
-sidecar_of(const json_t *container)
-{
-    const ProcessClass *class = process_of_container(container);
-
-    return class == NULL || class->scope != PER_DRIVER ? NULL : class;
-}
-
 static gboolean
 has_sidecar(const json_t *template)
 {
@@ -41,7 +34,7 @@ has_sidecar(const json_t *template)
     gsize i;
 
     json_array_foreach(json_object_get(template, "containers"), i, container)
-        if (sidecar_of(container) != NULL)
+        if (workload_sidecar(container) != NULL)
             return TRUE;
     return FALSE;
 }
@@ -113,72 +106,20 @@ add_pods(Finding *self, const Dump *dump)
 
 /* ---- Whose it is ---- */
 
-static gboolean
-is_name_character(char c)
-{
-    return g_ascii_isalnum(c) || c == '.' || c == '-';
-}
-
-/* Whether @name stands alone in @text: not within a longer name. */
-static gboolean
-has_name(const char *text, const char *name)
-{
-    for (const char *at = text; (at = strstr(at, name)) != NULL; at++)
-        if ((at == text || !is_name_character(at[-1])) && !is_name_character(at[strlen(name)]))
-            return TRUE;
-    return FALSE;
-}
-
-/* The workload's name, and the images of containers that are no sidecars. (owned) */
-static char *
-words_of(const Workload *workload)
-{
-    GString *words = g_string_new(dump_meta(workload->object, "name"));
-    const json_t *container;
-    gsize i;
-
-    json_array_foreach(json_object_get(workload->template, "containers"), i, container) {
-        const char *image = json_string_value(json_object_get(container, "image"));
-        if (sidecar_of(container) == NULL && image != NULL)
-            g_string_append_printf(words, " %s", image);
-    }
-    return g_string_free(words, FALSE);
-}
-
-/* Counts the letters of the driver's name whose words occur in the workload's. Words that most
- * drivers have in their names do not count. */
-static gsize
-likeness(const char *words, const char *driver)
-{
-    static const char *const common[] = {"csi", "com",     "io",     "org",   "net",     "k8s",
-                                         "dev", "storage", "driver", "local", "example", NULL};
-    g_auto(GStrv) parts = g_strsplit_set(driver, ".-", -1);
-    gsize sum = 0;
-
-    for (unsigned i = 0; parts[i] != NULL; i++)
-        if (strlen(parts[i]) > 1 && !g_strv_contains(common, parts[i]) &&
-            strstr(words, parts[i]) != NULL)
-            sum += strlen(parts[i]);
-    return sum;
-}
-
-#define NAMED 1000 /* more than any likeness */
-
 static void
 find_driver(const Finding *self, Workload *workload)
 {
-    g_autofree char *text = json_dumps(workload->template, JSON_COMPACT);
-    g_autofree char *words = words_of(workload);
-    gsize best = 0;
+    unsigned best = 0;
     gboolean is_unique = FALSE;
     const json_t *driver;
     gsize i;
 
     json_array_foreach(self->drivers, i, driver) {
         const char *name = json_string_value(json_object_get(driver, "name"));
-        gsize score = workload->given != NULL ? (gsize)(strcmp(name, workload->given) == 0)
-                      : has_name(text, name)  ? NAMED
-                                              : likeness(words, name);
+        unsigned score =
+            workload->given != NULL
+                ? (unsigned)(strcmp(name, workload->given) == 0)
+                : workload_likeness(workload->template, dump_meta(workload->object, "name"), name);
         is_unique = score != best ? is_unique || score > best : FALSE;
         if (score > best) {
             best = score;
@@ -202,7 +143,7 @@ read_sidecar(const Finding *self,
              json_t *sidecars,
              GString *told)
 {
-    const ProcessClass *class = sidecar_of(container);
+    const ProcessClass *class = workload_sidecar(container);
     g_autofree char *release = flags_image_release(container);
 
     if (class == NULL || workload->replicas == 0 || json_object_get(sidecars, class->name) != NULL)
@@ -222,7 +163,8 @@ add_absent(const Finding *self, const char *driver, json_t *sidecars)
 {
     for (unsigned i = 0; model_classes[i] != NULL; i++) {
         const ProcessClass *class = model_classes[i]->process;
-        if (class->scope != PER_DRIVER || json_object_get(sidecars, class->name) != NULL)
+        if (class->scope != PER_DRIVER || class->is_optional ||
+            json_object_get(sidecars, class->name) != NULL)
             continue;
         json_object_set_new(sidecars, class->name, json_false());
         import_report_say(self->report, REPORT_TAKEN, "%s runs without %s.", driver, class->name);

@@ -284,10 +284,11 @@ components_are_read(void **state)
 {
     World *self = *state;
     const Dump *dump = read_dump(
-        self, HEAD STATIC_POD("kube-controller-manager",
-                              "kube-controller-manager, --kube-api-qps=50, --leader-elect=true, "
-                              "--cluster-cidr=10.0.0.0/8, --node-monitor-grace-period=20s, "
-                              "'--feature-gates=VolumeAttributesClass=true,Other=true'")
+        self, HEAD STATIC_POD(
+                  "kube-controller-manager",
+                  "kube-controller-manager, --kube-api-qps=50, --leader-elect=true, "
+                  "--cluster-cidr=10.0.0.0/8, --controllers=all, --node-monitor-grace-period=20s, "
+                  "'--feature-gates=VolumeAttributesClass=true,Other=true'")
                   STATIC_POD("kube-scheduler", "kube-scheduler, --leader-elect=true, --config=/x")
                       STATIC_POD("kube-apiserver", "kube-apiserver, "
                                                    "--feature-gates=VolumeAttributesClass=false"));
@@ -300,7 +301,7 @@ components_are_read(void **state)
                               "\"leader-elect\":true,\"node-monitor-grace-period\":\"20s\"},"
                               "\"kube-scheduler\":{\"leader-elect\":true}}");
     assert_string_equal(gates_text, "{\"VolumeAttributesClass\":false}");
-    assert_told(self, "Flags of kube-controller-manager that no model has: 1 (`--cluster-cidr`)");
+    assert_told(self, "Flags of kube-controller-manager that no model has: 1 (`--controllers`)");
     assert_told(self, "Flags of kube-scheduler whose file is in no dump: 1 (`--config`)");
     assert_told(self, "kube-scheduler v1.32.4: flags from pod kube-system/kube-scheduler-m1.");
 }

@@ -118,6 +118,10 @@ plain_name(const Stories *self, const Object *object)
         return plain_claim(object);
     if (kind == KIND_SNAPSHOT_CONTENT)
         return g_str_has_prefix(object_name(object), "snapcontent-") ? g_strdup("content") : NULL;
+    if (kind == KIND_GROUP_CONTENT)
+        return g_strdup("group-content");
+    if (kind == KIND_VOLUME_SNAPSHOT)
+        return g_str_has_prefix(object_name(object), "snapshot-") ? g_strdup("member") : NULL;
     if (kind == KIND_ATTACHMENT)
         return plain_attachment(self, (const Attachment *)object);
     return kind == KIND_STORAGE_CAPACITY                ? g_strdup("capacity")
@@ -137,6 +141,10 @@ learn(Stories *self, const Object *object)
     if (object_kind(object) == KIND_VOLUME && VOLUME_CONST(object)->source != NULL &&
         VOLUME_CONST(object)->source->handle != NULL && plain != NULL)
         call_it(self, VOLUME_CONST(object)->source->handle, g_strdup(plain));
+    if (object_kind(object) == KIND_GROUP_SNAPSHOT) {
+        g_autofree char *call = g_strdup_printf("groupsnapshot-%s", uid);
+        call_it(self, call, g_strdup("handle"));
+    }
     if (object_kind(object) == KIND_SNAPSHOT_CONTENT &&
         ((const SnapshotContent *)object)->handle != NULL)
         call_it(self, ((const SnapshotContent *)object)->handle, g_strdup("handle"));

@@ -20,6 +20,9 @@ typedef struct {
 static const ScalerCase cases[] = {
     {"one at a time if it does not know the limits", {NULL},                                          1, 2},
     {"as many as it takes if it does",               {"spec.nodes[0].autoscaler.attachLimits=known"}, 1, 6},
+    {"as many as it takes if a node tells",
+     {"spec.nodes[0].autoscaler.attachLimits=csi-node"},
+     1,                                                                                                  6},
     {"no more than it may",
      {"spec.nodes[0].autoscaler.attachLimits=known", "spec.nodes[0].autoscaler.max=3"},
      1,                                                                                                  3},

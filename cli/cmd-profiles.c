@@ -6,6 +6,7 @@
 
 #include "cli/common/gnuplot.h"
 #include "commands.h"
+#include "run/scenario/driver-calls.h"
 
 #define TIMING "timing-" /* durations of Kubernetes itself, not of a back end */
 #define POINTS 99
@@ -46,6 +47,22 @@ list(const char *folder)
 
 /* ---- One ---- */
 
+/* Returns: (owned): NULL with the faults printed */
+static Scenario *
+load_scenario(const char *data_dir, const char *file)
+{
+    const ScenarioOptions options = {.data_dir = data_dir};
+    g_autoptr(GPtrArray) faults = NULL;
+    Scenario *scenario = scenario_load(file, &options, &faults);
+
+    for (unsigned i = 0; i < faults->len; i++) {
+        const FileFault *fault = faults->pdata[i];
+        cli_error("profiles: %s%s%s", fault->message, fault->hint != NULL ? ": " : "",
+                  fault->hint != NULL ? fault->hint : "");
+    }
+    return scenario;
+}
+
 /* Loads the profile as part of a scenario, with the same checks. Returns: (owned): NULL with the
  * faults printed */
 static Scenario *
@@ -57,8 +74,6 @@ load(const char *data_dir, const char *name)
         "  nodes: [{count: 1, name: \"node-%%d\", zones: [a]}]\n"
         "  drivers: [{name: profile.kvolsim.io, profile: \"%s\"}]\n",
         name);
-    const ScenarioOptions options = {.data_dir = data_dir};
-    GPtrArray *faults = NULL;
     int handle = g_file_open_tmp("kvolsim-profile-XXXXXX.yaml", &file, NULL);
 
     if (handle == -1 || !g_file_set_contents(file, text, -1, NULL)) {
@@ -66,13 +81,7 @@ load(const char *data_dir, const char *name)
         return NULL;
     }
     close(handle);
-    Scenario *scenario = scenario_load(file, &options, &faults);
-    for (unsigned i = 0; i < faults->len; i++) {
-        const FileFault *fault = faults->pdata[i];
-        cli_error("profiles: %s%s%s", fault->message, fault->hint != NULL ? ": " : "",
-                  fault->hint != NULL ? fault->hint : "");
-    }
-    g_ptr_array_unref(faults);
+    Scenario *scenario = load_scenario(data_dir, file);
     g_unlink(file);
     return scenario;
 }
@@ -171,8 +180,85 @@ draw(const ScenarioDriver *driver, const char *out)
     return gnuplot_draw_text("profile", text, "", format->terminal, "", output);
 }
 
+/* ---- Calls ---- */
+
+typedef struct {
+    const CsiUseClass *use;
+    char *fault; /* NULL: the call is made */
+} CallRow;
+
+static void
+print_calls(const CallRow *rows)
+{
+    printf("%-27s %-21s %-12s %s\n", "CALL", "BY", "RULE", "WHEN");
+    for (CsiUse i = 0; i < CSI_N_USES; i++)
+        if (rows[i].fault == NULL)
+            printf("%-27s %-21s %-12s %s\n", csi_method_name(rows[i].use->method), rows[i].use->by,
+                   rows[i].use->rule, rows[i].use->when);
+    printf("\n%-27s %-21s %-12s %s\n", "NEVER", "BY", "RULE", "BECAUSE (WHEN)");
+    for (CsiUse i = 0; i < CSI_N_USES; i++)
+        if (rows[i].fault != NULL)
+            printf("%-27s %-21s %-12s %s%s%s%s\n", csi_method_name(rows[i].use->method),
+                   rows[i].use->by != NULL ? rows[i].use->by : "-", rows[i].use->rule,
+                   rows[i].fault, *rows[i].use->when == '\0' ? "" : " (", rows[i].use->when,
+                   *rows[i].use->when == '\0' ? "" : ")");
+}
+
+static json_t *
+calls_as_json(const CallRow *rows)
+{
+    json_t *calls = json_array();
+
+    for (CsiUse i = 0; i < CSI_N_USES; i++)
+        json_array_append_new(calls,
+                              json_pack("{s:s, s:s?, s:s, s:s, s:b, s:s?}", "method",
+                                        csi_method_name(rows[i].use->method), "by", rows[i].use->by,
+                                        "when", rows[i].use->when, "rule", rows[i].use->rule,
+                                        "made", rows[i].fault == NULL, "because", rows[i].fault));
+    return calls;
+}
+
+static void
+show_calls(const Scenario *scenario, gboolean is_json)
+{
+    json_auto_t *drivers = json_object();
+
+    for (unsigned i = 0; i < scenario->n_drivers; i++) {
+        CallRow rows[CSI_N_USES];
+        const char *driver = scenario->drivers[i].name;
+        for (CsiUse use = 0; use < CSI_N_USES; use++)
+            rows[use] = (CallRow){csi_use_class(use),
+                                  scenario_driver_call_fault(scenario, &scenario->drivers[i], use)};
+        if (is_json)
+            json_object_set_new(drivers, driver, calls_as_json(rows));
+        else if (scenario->n_drivers > 1)
+            printf("%s%s\n", i == 0 ? "" : "\n", driver);
+        if (!is_json)
+            print_calls(rows);
+        for (CsiUse use = 0; use < CSI_N_USES; use++)
+            g_free(rows[use].fault);
+    }
+    if (is_json) {
+        json_dumpf(drivers, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
+}
+
+static gboolean
+is_scenario(const char *text)
+{
+    return g_regex_match_simple("^kind: *Scenario *$", text, G_REGEX_MULTILINE, 0);
+}
+
+/* ---- The command ---- */
+
+typedef struct {
+    char *out, *format;
+    gboolean calls, is_json;
+} ShowOptions;
+
 static ExitCode
-show(const char *data_dir, const char *folder, const char *name, const char *out)
+show(const char *data_dir, const char *folder, const char *name, const ShowOptions *options)
 {
     g_autofree char *file = g_str_has_suffix(name, ".yaml")
                                 ? g_strdup(name)
@@ -183,9 +269,14 @@ show(const char *data_dir, const char *folder, const char *name, const char *out
 
     if (!g_file_get_contents(file, &text, NULL, NULL))
         return cli_bad_input("profiles: no profile \"%s\": see kvolsim profiles", name);
-    g_autoptr(Scenario) scenario = load(data_dir, path);
+    g_autoptr(Scenario) scenario =
+        options->calls && is_scenario(text) ? load_scenario(data_dir, path) : load(data_dir, path);
     if (scenario == NULL)
         return EXIT_BAD_INPUT;
+    if (options->calls) {
+        show_calls(scenario, options->is_json);
+        return EXIT_DONE;
+    }
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (unsigned i = 0; lines[i] != NULL && lines[i][0] == '#'; i++)
         printf("%s\n", lines[i] + MIN(strlen(lines[i]), 2));
@@ -196,16 +287,19 @@ show(const char *data_dir, const char *folder, const char *name, const char *out
             print_latency(lines, kind, scenario->drivers[0].model.latency[kind]);
     print_rest(lines, &scenario->drivers[0]);
     printf("\nSources are named in models/profiles/README.md.\n");
-    return draw(&scenario->drivers[0], out);
+    return draw(&scenario->drivers[0], options->out);
 }
 
 int
 cmd_profiles(int argc, char **argv)
 {
-    g_autofree char *out = NULL;
+    ShowOptions options = {0};
     const GOptionEntry entries[] = {
-        CLI_OPTION("out", FILENAME, &out,
+        CLI_OPTION("out", FILENAME, &options.out,
                    "Draw profile.png into this folder instead of the terminal", "DIR"),
+        CLI_OPTION("calls", NONE, &options.calls,
+                   "Show the calls that Kubernetes makes, and those that it never makes", NULL),
+        CLI_FORMAT_OPTION(&options.format),
         G_OPTION_ENTRY_NULL,
     };
 
@@ -213,13 +307,16 @@ cmd_profiles(int argc, char **argv)
             &argc, &argv, entries, "[show NAME]",
             "List the latency profiles of storage back ends, or explain one: each number with "
             "its source and how far to trust it,\nand a picture of its distributions.",
-            "NAME is one of the list, or a YAML file of your own."))
+            "NAME is one of the list, or a YAML file of your own; with --calls also a scenario.") ||
+        !cli_parse_format("profiles", options.format, &options.is_json))
         return EXIT_BAD_INPUT;
+    if (options.format != NULL && !options.calls)
+        return cli_bad_usage("profiles", "--format needs --calls");
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *folder = g_build_filename(data_dir, "models", "profiles", NULL);
     if (argc == 1)
         return list(folder);
     if (argc == 3 && strcmp(argv[1], "show") == 0)
-        return show(data_dir, folder, argv[2], out);
+        return show(data_dir, folder, argv[2], &options);
     return cli_bad_usage("profiles", "give no argument, or show and a name");
 }

@@ -41,7 +41,9 @@ answer(const LookOptions *options, const char *file, const char *object)
 
     g_autoptr(Why) why = why_ask(look->run, object);
     if (why == NULL)
-        return cli_bad_input("why: there is no \"%s\" at that time (pod/NAME or pvc/NAME)", object);
+        return cli_bad_input("why: there is no \"%s\" at that time (pod/NAME, pvc/NAME or "
+                             "volumesnapshot/NAME)",
+                             object);
     g_autoptr(GString) text = g_string_new(NULL);
     why_tell(why, text);
     fputs(text->str, stdout);
@@ -56,9 +58,10 @@ cmd_why(int argc, char **argv)
     g_autofree GOptionEntry *entries = look_entries(&options, NULL);
 
     if (!cli_parse(&argc, &argv, entries, "SCENARIO OBJECT",
-                   "Tell why a pod does not run or a claim is not bound: what waits for what, and "
-                   "what would help.",
-                   "OBJECT: pod/NAME or pvc/NAME."))
+                   "Tell why a pod does not run, a claim is not bound or a snapshot is not ready: "
+                   "what waits for what, and what would help.",
+                   "OBJECT: pod/NAME, pvc/NAME, volumesnapshot/NAME, volumesnapshotcontent/NAME or "
+                   "volumegroupsnapshot/NAME."))
         return EXIT_BAD_INPUT;
     if (argc != 3)
         return cli_bad_usage("why", "give a scenario file and an object");

@@ -3,8 +3,9 @@
 
 #include "narrator.h"
 
-/* Why a pod does not run or a claim is not bound: the chain of waits, read from the API's objects
- * and Events alone, as an experienced operator would; and the way out. */
+/* Why a pod does not run, a claim is not bound, or a snapshot is not ready: the chain of waits,
+ * read from the API's objects and Events alone, as an experienced operator would; and the way out.
+ */
 typedef struct {
     GPtrArray
         *chain; /* char *: "pod/web-0 is Pending: ...", from the requested object to the cause */
@@ -15,7 +16,7 @@ typedef struct {
 
 /**
  * why_ask:
- * @object: "pod/web-0", "pvc/data"
+ * @object: "pod/web-0", "pvc/data", "volumesnapshot/cut", "volumesnapshotcontent/..."
  * Returns: (owned): %NULL if neither the object nor its StatefulSet exists
  */
 Why *why_ask(const Run *run, const char *object);

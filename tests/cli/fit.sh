@@ -125,4 +125,19 @@ while read -r name; do
 done <"$scratch/names"
 [ $failures -eq 0 ] && [ -s "$scratch/pictures/profile.png" ]
 result $? "each is explained and drawn"
+
+# calls ARGUMENT…: the calls made, with their callers, and why others are not
+calls() { "$kvolsim" profiles show --calls --format json "$@" | jq -r '.[][] | "\(.method) \(.by) \(.made) \(.because)"'; }
+if command -v jq >/dev/null; then
+    calls nfs >"$scratch/out"
+    grep -qx 'ControllerPublishVolume external-attacher false attachRequired is false' "$scratch/out" &&
+        grep -qx 'ValidateVolumeCapabilities null false no part of Kubernetes makes this call' "$scratch/out" &&
+        grep -qx 'CreateVolume external-provisioner true null' "$scratch/out"
+    result $? "the calls of a profile, and why others are never made"
+    calls "$KVOLSIM_SRCDIR/scenarios/change-of-class.yaml" | grep -qx 'ControllerModifyVolume external-resizer true null'
+    result $? "the calls of a scenario"
+else
+    case_skip "the calls of a profile" "no jq"
+fi
+refused 'format needs --calls' profiles show nfs --format json
 cases_end

@@ -18,6 +18,20 @@ same "nothing yet" "No resources found in default namespace." "$($kvolsim get po
 $kvolsim describe pvc data "$scenario" --at 20s >"$scratch/describe"
 grep -q '^Used By:  *app$' "$scratch/describe" && grep -q 'WaitForFirstConsumer .*waiting for first consumer' "$scratch/describe"
 result $? "describe tells users and Events"
+
+group=$KVOLSIM_SRCDIR/scenarios/group-snapshot.yaml
+# described KIND WORDS: the description of the kind's only object, in a line each
+described()
+{
+    $kvolsim describe "$1" "$group" --at 60s | tr -s ' ' >"$scratch/describe"
+    grep -qx "$2" "$scratch/describe"
+    result $? "describe $1"
+}
+described volumegroupsnapshot ' Bound Volume Group Snapshot Content Name: groupsnapcontent-.*'
+described volumegroupsnapshotcontent ' Volume Snapshot Handle Pair List:'
+described volumegroupsnapshotclass 'Driver: csi.lab.example'
+$kvolsim describe referencegrant -A "$KVOLSIM_SRCDIR/scenarios/source-in-another-namespace.yaml" | tr -s ' ' | grep -qx ' From:'
+result $? "describe a ReferenceGrant"
 $kvolsim events "$scenario" --at 20s --for pod/app | grep -q 'Normal  *Scheduled  *Pod/app'
 result $? "events of one object"
 [ "$($kvolsim events "$scenario" --at 5s | wc -l)" -eq 2 ]

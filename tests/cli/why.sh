@@ -16,9 +16,34 @@ done
 [ "$n_cases" -ge 20 ]
 result $? "there are twenty of them"
 
+group=$KVOLSIM_SRCDIR/scenarios/group-snapshot.yaml
+member=$($kvolsim get volumesnapshot "$group" --at 100s -o name | head -n 1)
+$kvolsim why "$group" "volumesnapshot/${member##*/}" --at 100s | grep -qx 'cause: in-group'
+result $? "a member of a group cannot be deleted alone"
+
 $kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/33-detach-error.yaml" pod/second --at 3m >"$scratch/out" 2>&1
 grep -q '^    <- volumeattachment/.* cannot be detached from node-0: .*no way$' "$scratch/out"
 result $? "a chain ends at the node that does not let go, not at the driver that says so"
+
+# Scenarios with their own cause: file, object, time, cause
+while read -r name object at cause; do
+    $kvolsim why "$KVOLSIM_SRCDIR/scenarios/$name.yaml" "$object" --at "$at" >"$scratch/out" 2>&1
+    grep -qx "cause: $cause" "$scratch/out" && grep -q '^unblock: .' "$scratch/out"
+    result $? "$name: $object at $at: $cause"
+done <<END
+change-of-class pvc/data 30500ms modifying
+change-of-class pvc/data 50s attributes-class-infeasible
+change-of-class pvc/plain 100s attributes-class-missing
+change-too-often pvc/data 3h changed-too-often
+class-and-back pvc/data 50s attributes-class-infeasible
+class-quota pod/db-2 1m quota
+expand-failed-recovery pvc/data 100s expansion-infeasible
+inline-volumes pod/refused 40s inline-refused
+secrets pod/late 35s secret-missing
+secrets-everywhere pvc/other 90s secret-missing
+secrets-everywhere volumesnapshot/blind 100s snapshot-secret-missing
+secrets-store pod/refused 100s inline-refused
+END
 
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 $kvolsim why "$scenario" pod/app --at 25s >"$scratch/out" 2>&1

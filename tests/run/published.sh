@@ -11,7 +11,7 @@ end='<!-- end -->'
 # run_scenario WORD...: the folder of its results. The first word is the scenario, the others are changes.
 run_scenario()
 {
-    results=$scratch/$(printf '%s' "$* $replications" | tr -c 'a-z0-9' '_')
+    results=$scratch/$(printf '%s' "$* $replications" | cksum | tr ' ' '-')
     [ -d "$results" ] || {
         file=scenarios/published/$1.yaml
         shift
@@ -36,7 +36,22 @@ values()
             if (measure == "made") print $13
             deleted[$5] = $15
         }
+        $1 == "snapshot" && measure == "snapshot" { print $11 - $6 }
+        $1 == "pod" && measure == "started" { print $11 - $10 }
         $1 == "volume" && measure == "released" { print $15 - deleted[$3] }' "$2"
+}
+
+# A round begins with a pod that is bound to a node after every pod of the rounds before is bound to its own.
+rounds()
+{
+    awk -F, '
+        $1 == "pod" && $7 != "" {
+            node = $5
+            if (!(node in first) || $7 < first[node]) first[node] = $7
+            if (!(node in last) || $7 > last[node]) last[node] = $7
+        }
+        END { for (node in first) print first[node], last[node] }' "$1" | sort -g |
+        awk '{ if (NR == 1 || $1 > end) n++; if (NR == 1 || $2 > end) end = $2 } END { print n + 0 }'
 }
 
 # The statistic of sorted values.
@@ -59,6 +74,11 @@ statistic()
 measure()
 {
     case $1 in
+    rounds)
+        for csv in "$3"/replication-*/objects.csv; do
+            rounds "$csv"
+        done | statistic "$2"
+        ;;
     made | bind)
         for csv in "$3"/replication-*/objects.csv; do
             values "$1" "$csv" | sort -g | statistic "$2"
@@ -112,7 +132,10 @@ table()
         # shellcheck disable=SC2086 # words
         run_scenario $scenario
         per=' s'
-        case $what in made | bind) per='/s' ;; esac
+        case $what in
+        made | bind) per='/s' ;;
+        rounds) per= ;;
+        esac
         simulated=$(measure "$what" "$statistic" "$results")
         judge "$name" "$statistic" "$published" "$simulated" "$why" "$per"
     done

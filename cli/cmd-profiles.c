@@ -253,7 +253,7 @@ is_scenario(const char *text)
 /* ---- The command ---- */
 
 typedef struct {
-    char *out, *format;
+    const char *out;
     gboolean calls, is_json;
 } ShowOptions;
 
@@ -293,13 +293,15 @@ show(const char *data_dir, const char *folder, const char *name, const ShowOptio
 int
 cmd_profiles(int argc, char **argv)
 {
+    g_autofree char *out = NULL;
+    g_autofree char *format = NULL;
     ShowOptions options = {0};
     const GOptionEntry entries[] = {
-        CLI_OPTION("out", FILENAME, &options.out,
+        CLI_OPTION("out", FILENAME, &out,
                    "Draw profile.png into this folder instead of the terminal", "DIR"),
         CLI_OPTION("calls", NONE, &options.calls,
                    "Show the calls that Kubernetes makes, and those that it never makes", NULL),
-        CLI_FORMAT_OPTION(&options.format),
+        CLI_FORMAT_OPTION(&format),
         G_OPTION_ENTRY_NULL,
     };
 
@@ -308,14 +310,15 @@ cmd_profiles(int argc, char **argv)
             "List the latency profiles of storage back ends, or explain one: each number with "
             "its source and how far to trust it,\nand a picture of its distributions.",
             "NAME is one of the list, or a YAML file of your own; with --calls also a scenario.") ||
-        !cli_parse_format("profiles", options.format, &options.is_json))
+        !cli_parse_format("profiles", format, &options.is_json))
         return EXIT_BAD_INPUT;
-    if (options.format != NULL && !options.calls)
+    if (format != NULL && !options.calls)
         return cli_bad_usage("profiles", "--format needs --calls");
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *folder = g_build_filename(data_dir, "models", "profiles", NULL);
     if (argc == 1)
         return list(folder);
+    options.out = out;
     if (argc == 3 && strcmp(argv[1], "show") == 0)
         return show(data_dir, folder, argv[2], &options);
     return cli_bad_usage("profiles", "give no argument, or show and a name");

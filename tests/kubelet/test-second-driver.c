@@ -137,6 +137,7 @@ add_taints(Object *node, const void *first)
         *taint, {.key = "kept", .value = "", .added_at = TIME_UNSET}
     };
 
+    taints_unref(NODE(node)->taints);
     NODE(node)->taints = taints_new(taints, G_N_ELEMENTS(taints));
     return TRUE;
 }

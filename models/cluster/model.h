@@ -42,6 +42,12 @@ typedef struct {
                                Lease (CGO-61) */
 } ProcessElection;
 
+/* A feature gate of a program that has gates of its own, as the sidecars have. */
+typedef struct {
+    const char *name;
+    gboolean is_on; /* unless --feature-gates says otherwise */
+} ProcessGate;
+
 /* A program with flags, as a user starts it. Several models may run in it. */
 typedef struct {
     const char
@@ -53,6 +59,7 @@ typedef struct {
                                  (TIM-90..94) */
     SimTime first_look;       /* ... and then until its informers are full; 0: part of its models */
     const ProcessElection *election; /* NULL: a single replica */
+    const ProcessGate *gates;        /* of its flag feature-gates; ends with a NULL name */
     /* PER_DRIVER: whether these options ask for an instance on each node with the driver's plugin,
      * in place of one for the cluster. NULL: never */
     gboolean (*runs_on_nodes)(const void *options);
@@ -124,6 +131,17 @@ char *process_class_names(ProcessScope scope);
 void *process_options_new(const ProcessClass *class, Strings *strings);
 /* The flag of that name, NULL: none. */
 const ProcessFlag *process_class_flag(const ProcessClass *class, const char *name);
+/* @setting: of --feature-gates: "Topology=true,Other=false"; (nullable). @name: a row of
+ * class->gates, any other is a bug. Returns: the setting of that gate, or its default */
+gboolean process_gate(const ProcessClass *class, const char *setting, const char *name);
+/**
+ * process_gates_check:
+ * @name: (out) (owned) (nullable): the gate that is unknown; NULL: another fault
+ * Returns: whether the process takes @setting; with @error it ends at its start, and says so in
+ *   these words (component-base/featuregate)
+ */
+gboolean
+process_gates_check(const ProcessClass *class, const char *setting, char **name, GError **error);
 /* Sets a flag from command-line text. Returns: FALSE with an error for the user */
 gboolean process_flag_set(
     const ProcessFlag *flag, void *options, const char *text, Strings *strings, GError **error);

@@ -36,6 +36,77 @@ process_class_flag(const ProcessClass *class, const char *name)
     return NULL;
 }
 
+/* One of the settings that @setting is a list of. @value: (out): what follows "=", NULL: nothing.
+ * Returns: (owned): the name of the gate */
+static char *
+gate_name(char *setting, const char **value)
+{
+    char *equals = strchr(setting, '=');
+
+    *value = equals == NULL ? NULL : g_strstrip(equals + 1);
+    return g_strstrip(equals == NULL ? g_strdup(setting)
+                                     : g_strndup(setting, (gsize)(equals - setting)));
+}
+
+static const ProcessGate *
+find_gate(const ProcessClass *class, const char *name)
+{
+    for (const ProcessGate *gate = class->gates; gate->name != NULL; gate++)
+        if (strcmp(gate->name, name) == 0)
+            return gate;
+    return NULL;
+}
+
+static const char *const gate_on[] = {"1", "t", "T", "TRUE", "true", "True", NULL};
+static const char *const gate_off[] = {"0", "f", "F", "FALSE", "false", "False", NULL};
+
+gboolean
+process_gate(const ProcessClass *class, const char *setting, const char *name)
+{
+    const ProcessGate *gate = find_gate(class, name);
+    g_auto(GStrv) settings = g_strsplit(setting != NULL ? setting : "", ",", -1);
+    gboolean is_on;
+
+    if (gate == NULL)
+        g_error("%s has no gate %s", class->name, name);
+    is_on = gate->is_on;
+    for (unsigned i = 0; settings[i] != NULL; i++) {
+        const char *value;
+        g_autofree char *set = gate_name(settings[i], &value);
+        if (value != NULL && strcmp(set, name) == 0)
+            is_on = g_strv_contains(gate_on, value);
+    }
+    return is_on;
+}
+
+gboolean
+process_gates_check(const ProcessClass *class, const char *setting, char **name, GError **error)
+{
+    g_auto(GStrv) settings = g_strsplit(setting, ",", -1);
+
+    *name = NULL;
+    for (unsigned i = 0; settings[i] != NULL; i++) {
+        const char *value;
+        g_autofree char *set = gate_name(settings[i], &value);
+        if (*set == '\0' && value == NULL)
+            continue;
+        if (value == NULL)
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "missing bool value for %s", set);
+        else if (!g_strv_contains(gate_on, value) && !g_strv_contains(gate_off, value))
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                        "invalid value of %s=%s, err: strconv.ParseBool: parsing \"%s\": invalid "
+                        "syntax",
+                        set, value, value);
+        else if (find_gate(class, set) == NULL)
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "unrecognized feature gate: %s",
+                        *name = g_strdup(set));
+        else
+            continue;
+        return FALSE;
+    }
+    return TRUE;
+}
+
 static gboolean
 parse_int(const char *text, int32_t least, int32_t *value)
 {

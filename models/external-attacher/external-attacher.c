@@ -411,8 +411,8 @@ external_attacher_init(void *data)
     ExternalAttacher *self = data;
 
     self->options = self->base.options;
-    self->tells_codes =
-        sidecar_feature_gate(self->options->feature_gates, "MutableCSINodeAllocatableCount", TRUE);
+    self->tells_codes = process_gate(&external_attacher_process, self->options->feature_gates,
+                                     "MutableCSINodeAllocatableCount");
     self->finalizer = make_finalizer(self);
     self->node_id_key = strings_intern(self->base.strings, ANNOTATION_NODE_ID);
     self->sidecar = sidecar_new(&(SidecarOptions){
@@ -454,6 +454,11 @@ static const ProcessFlag flags[] = {
     {NULL,             FLAG_BOOL,     0,                  NULL,  NULL                                           },
 };
 
+static const ProcessGate gates[] = {
+    {"MutableCSINodeAllocatableCount", TRUE },
+    {NULL,                             FALSE},
+};
+
 static const ProcessElection election = {
     .offset = offsetof(ExternalAttacherOptions, election),
     .lock = "external-attacher-leader-", /* EA-5 */
@@ -461,7 +466,7 @@ static const ProcessElection election = {
 };
 
 const ProcessClass external_attacher_process = {
-    SIDECAR_PROCESS("external-attacher", ExternalAttacherOptions, flags, election),
+    SIDECAR_PROCESS("external-attacher", ExternalAttacherOptions, flags, election), .gates = gates,
     .startup = offsetof(
         Timing, sidecar_start), /* TIM-91: to the first Probe; answers and one sync poll follow */
 };

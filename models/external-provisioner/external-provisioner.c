@@ -415,13 +415,14 @@ start_working(void *data)
     Process *process = self->base.process;
     CsiControllerCapabilities capabilities = sidecar_controller_capabilities(self->sidecar);
 
-    self->has_topology = (sidecar_plugin_capabilities(self->sidecar) &
-                          CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS) != 0 &&
-                         sidecar_feature_gate(self->options->feature_gates, "Topology", TRUE);
-    self->keeps_volumes =
-        sidecar_feature_gate(self->options->feature_gates, "HonorPVReclaimPolicy", TRUE);
-    self->attributes_classes =
-        sidecar_feature_gate(self->options->feature_gates, "VolumeAttributesClass", FALSE);
+    self->has_topology =
+        (sidecar_plugin_capabilities(self->sidecar) &
+         CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS) != 0 &&
+        process_gate(&external_provisioner_process, self->options->feature_gates, "Topology");
+    self->keeps_volumes = process_gate(&external_provisioner_process, self->options->feature_gates,
+                                       "HonorPVReclaimPolicy");
+    self->attributes_classes = process_gate(&external_provisioner_process,
+                                            self->options->feature_gates, "VolumeAttributesClass");
     self->multi_writer = (capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0;
 
     make_queues(self);
@@ -436,7 +437,8 @@ start_working(void *data)
         self->attachments_by_volume =
             informer_add_index(self->attachments, index_attachments_by_volume);
     }
-    if (sidecar_feature_gate(self->options->feature_gates, "CrossNamespaceVolumeDataSource", FALSE))
+    if (process_gate(&external_provisioner_process, self->options->feature_gates,
+                     "CrossNamespaceVolumeDataSource"))
         self->grants = process_informer(process, KIND_REFERENCE_GRANT, NULL);
     self->claims = process_informer(process, KIND_CLAIM, NULL);
     self->volumes = process_informer(process, KIND_VOLUME, NULL);
@@ -556,6 +558,14 @@ static const ProcessFlag flags[] = {
     {NULL,                                FLAG_BOOL,       0,                                     NULL,    NULL                                },
 };
 
+static const ProcessGate gates[] = {
+    {"Topology",                       TRUE },
+    {"HonorPVReclaimPolicy",           TRUE },
+    {"VolumeAttributesClass",          FALSE},
+    {"CrossNamespaceVolumeDataSource", FALSE},
+    {NULL,                             FALSE},
+};
+
 static const ProcessElection election = {
     .offset = offsetof(ExternalProvisionerOptions, election),
     .lock = "",
@@ -570,7 +580,7 @@ runs_on_nodes(const void *options)
 
 const ProcessClass external_provisioner_process = {
     SIDECAR_PROCESS("external-provisioner", ExternalProvisionerOptions, flags, election),
-    .runs_on_nodes = runs_on_nodes,
+    .gates = gates, .runs_on_nodes = runs_on_nodes,
     .startup = offsetof(
         Timing, sidecar_start), /* TIM-90: to the first Probe; answers and two sync polls follow */
 };

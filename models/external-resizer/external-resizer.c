@@ -292,7 +292,7 @@ start_working(void *data)
     self->workers = workers_new(&self->base, &workers);
     self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
     informer_add_handler(self->claims, claim_changed, self);
-    if (sidecar_feature_gate(options->feature_gates, "VolumeAttributesClass", FALSE))
+    if (process_gate(&external_resizer_process, options->feature_gates, "VolumeAttributesClass"))
         start_modifying(self);
 }
 
@@ -303,8 +303,9 @@ external_resizer_init(void *data)
 
     self->options = self->base.options;
     const char *gates = self->options->feature_gates;
-    self->recovers = sidecar_feature_gate(gates, "RecoverVolumeExpansionFailure", TRUE);
-    self->annotates = sidecar_feature_gate(gates, "AnnotateFsResize", FALSE);
+    self->recovers =
+        process_gate(&external_resizer_process, gates, "RecoverVolumeExpansionFailure");
+    self->annotates = process_gate(&external_resizer_process, gates, "AnnotateFsResize");
     self->delay_message = strings_intern(self->base.strings, "waits in the slow set");
     self->final_errors = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->slow = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
@@ -348,6 +349,13 @@ static const ProcessFlag flags[] = {
     {NULL,                        FLAG_BOOL,     0,                             NULL,    NULL},
 };
 
+static const ProcessGate gates[] = {
+    {"RecoverVolumeExpansionFailure", TRUE },
+    {"AnnotateFsResize",              FALSE},
+    {"VolumeAttributesClass",         FALSE},
+    {NULL,                            FALSE},
+};
+
 static const ProcessElection election = {
     .offset = offsetof(ExternalResizerOptions, election),
     .lock = "external-resizer-",
@@ -355,7 +363,7 @@ static const ProcessElection election = {
 };
 
 const ProcessClass external_resizer_process = {
-    SIDECAR_PROCESS("external-resizer", ExternalResizerOptions, flags, election),
+    SIDECAR_PROCESS("external-resizer", ExternalResizerOptions, flags, election), .gates = gates,
     .startup = offsetof(Timing, sidecar_start), /* as the attacher's, TIM-91 */
 };
 

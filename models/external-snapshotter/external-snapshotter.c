@@ -132,7 +132,8 @@ make_side(ExternalSnapshotter *self, ObjectKind kind, const char *queue)
 static gboolean
 handles_groups(const ExternalSnapshotter *self)
 {
-    return sidecar_feature_gate(self->options->feature_gates, "CSIVolumeGroupSnapshot", FALSE);
+    return process_gate(&external_snapshotter_process, self->options->feature_gates,
+                        "CSIVolumeGroupSnapshot");
 }
 
 /* The driver's capabilities are known. If it takes no snapshots, the real process ends and starts
@@ -200,6 +201,11 @@ static const ProcessFlag flags[] = {
     {NULL,                        FLAG_BOOL,       0,                             NULL,            NULL},
 };
 
+static const ProcessGate gates[] = {
+    {"CSIVolumeGroupSnapshot", FALSE},
+    {NULL,                     FALSE},
+};
+
 static const ProcessElection election = {
     .offset = offsetof(ExternalSnapshotterOptions, election),
     .lock = "external-snapshotter-leader-",
@@ -215,7 +221,7 @@ runs_on_nodes(const void *options)
 
 const ProcessClass external_snapshotter_process = {
     SIDECAR_PROCESS("external-snapshotter", ExternalSnapshotterOptions, flags, election),
-    .runs_on_nodes = runs_on_nodes,
+    .gates = gates, .runs_on_nodes = runs_on_nodes,
     .startup = offsetof(Timing, sidecar_start), /* as the attacher's, TIM-91 */
 };
 

@@ -218,7 +218,8 @@ init(void *data)
         self->nodes = process_informer(process, KIND_NODE, NULL);
     self->snapshots_by_claim = informer_add_index(self->single.snapshots, index_by_claim);
     self->restores = informer_add_index(self->claims, index_restores);
-    if (sidecar_feature_gate(self->options->feature_gates, "CSIVolumeGroupSnapshot", FALSE)) {
+    if (process_gate(&snapshot_controller_process, self->options->feature_gates,
+                     "CSIVolumeGroupSnapshot")) {
         make_side(self, &self->group, KIND_GROUP_SNAPSHOT, "snapshot-controller-group-snapshot",
                   "snapshot-controller-group-content");
         self->volumes = process_informer(process, KIND_VOLUME, NULL);
@@ -280,6 +281,11 @@ static const ProcessFlag flags[] = {
     {NULL,                              FLAG_BOOL,     0,                                   NULL,    NULL},
 };
 
+static const ProcessGate gates[] = {
+    {"CSIVolumeGroupSnapshot", FALSE},
+    {NULL,                     FALSE},
+};
+
 static const ProcessElection election = {
     .offset = offsetof(SnapshotControllerOptions, election),
     .lock = "snapshot-controller-leader",
@@ -290,6 +296,7 @@ const ProcessClass snapshot_controller_process = {
     .scope = PER_CLUSTER,
     .options_size = sizeof(SnapshotControllerOptions),
     .flags = flags,
+    .gates = gates,
     .election = &election,
     .startup = offsetof(Timing, sidecar_start),
     .first_look = 100 * SIM_MS, /* CGO-17 */

@@ -308,19 +308,6 @@ sidecar_node_segment(const Sidecar *self)
     return self->node_segment;
 }
 
-gboolean
-sidecar_feature_gate(const char *gates, const char *name, gboolean default_value)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = gates; at != NULL && *at != '\0'; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
-            return at[length + 1] == 't' || at[length + 1] == 'T' || at[length + 1] == '1';
-    }
-    return default_value;
-}
-
 void
 index_attachments_by_volume(InformerIndex *index, const Object *object, Objects *objects)
 {

@@ -76,9 +76,6 @@ double sidecar_client_qps(const void *options, unsigned *burst);
 /* The wait after a failure, for WorkersOptions.limit. */
 RateLimit sidecar_rate_limit(const SidecarFlags *flags);
 
-/* A gate of --feature-gates: "Topology=true,Other=false". */
-gboolean sidecar_feature_gate(const char *gates, const char *name, gboolean default_value);
-
 /* --extra-create-metadata, --extra-modify-metadata: @parameters with the names of claim and volume.
  * Returns: (owned) */
 StringMap *sidecar_metadata_parameters(const StringMap *parameters,

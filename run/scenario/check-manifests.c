@@ -3,7 +3,7 @@
 #include "models/api/fields.h"
 #include "models/api/release.h"
 #include "models/api/workload.h"
-#include "models/volume/sidecar.h"
+#include "models/external-resizer/external-resizer.h"
 
 static void
 check_class(Checker *self, const ManifestInfo *info, const char *class_name, const char *path)
@@ -199,7 +199,7 @@ lack_for_classes(const Scenario *scenario, const ScenarioDriver *driver)
         return "spec.kubernetes.featureGates does not switch on " GATE_CLASSES;
     if ((driver->model.controller_capabilities & CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY) == 0)
         return "the driver's controllerCapabilities lack MODIFY_VOLUME";
-    if (!sidecar_feature_gate(gates, GATE_CLASSES, FALSE))
+    if (!process_gate(&external_resizer_process, gates, GATE_CLASSES))
         return "the external-resizer's feature-gates do not switch on " GATE_CLASSES;
     return NULL;
 }

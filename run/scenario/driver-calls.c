@@ -5,6 +5,7 @@
 
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/external-resizer/external-resizer.h"
+#include "models/external-snapshotter/external-snapshotter.h"
 #include "models/kubelet/kubelet.h"
 
 /* ---- Settings ---- */
@@ -79,7 +80,8 @@ provisioner_settings(const ScenarioDriver *driver, Strings *strings)
     settings |= options->enable_capacity ? CSI_SETTING_CAPACITY : 0;
     settings |= options->node_deployment ? CSI_SETTING_ON_NODES : 0;
     settings |= options->node_deployment_immediate_binding ? CSI_SETTING_ON_NODES_IMMEDIATE : 0;
-    if (sidecar_feature_gate(options->feature_gates, "VolumeAttributesClass", FALSE))
+    if (process_gate(&external_provisioner_process, options->feature_gates,
+                     "VolumeAttributesClass"))
         settings |= CSI_SETTING_CREATE_WITH_CLASS;
     return settings;
 }
@@ -91,7 +93,7 @@ resizer_settings(const ScenarioDriver *driver, Strings *strings)
         options_of(&external_resizer_process,
                    flags_of(driver->sidecars, external_resizer_process.name), strings);
 
-    return sidecar_feature_gate(options->feature_gates, "VolumeAttributesClass", FALSE)
+    return process_gate(&external_resizer_process, options->feature_gates, "VolumeAttributesClass")
                ? CSI_SETTING_MODIFY
                : 0;
 }
@@ -102,7 +104,9 @@ snapshotter_settings(const ScenarioDriver *driver)
     GHashTable *flags = flags_of(driver->sidecars, "external-snapshotter");
     const char *gates = flags == NULL ? NULL : g_hash_table_lookup(flags, "feature-gates");
 
-    return sidecar_feature_gate(gates, "CSIVolumeGroupSnapshot", FALSE) ? CSI_SETTING_GROUPS : 0;
+    return process_gate(&external_snapshotter_process, gates, "CSIVolumeGroupSnapshot")
+               ? CSI_SETTING_GROUPS
+               : 0;
 }
 
 static gboolean

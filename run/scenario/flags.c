@@ -5,6 +5,27 @@
 /* The flags of processes, under their real names. */
 
 static void
+check_gates(SchemaReader *reader, const ProcessClass *class, const char *setting)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autoptr(GError) error = NULL;
+    g_autofree char *unknown = NULL;
+    g_autofree char *hint = NULL;
+
+    if (process_gates_check(class, setting, &unknown, &error))
+        return;
+    for (const ProcessGate *gate = class->gates; gate->name != NULL; gate++)
+        g_ptr_array_add(names, (char *)gate->name);
+    if (unknown != NULL)
+        hint = schema_nearest(unknown, (const char *const *)names->pdata, names->len);
+    g_ptr_array_add(names, NULL);
+    g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
+    if (hint == NULL)
+        hint = g_strdup_printf("known: %s", all);
+    schema_fault(reader, hint, "%s", error->message);
+}
+
+static void
 set_flag(SchemaReader *reader,
          const ProcessClass *class,
          void *scratch,
@@ -22,6 +43,8 @@ set_flag(SchemaReader *reader,
         schema_fault(reader, flag->help, "%s", error->message);
     else
         g_hash_table_insert(flags, (char *)flag->name, (char *)schema_intern(reader, text));
+    if (text != NULL && class->gates != NULL && g_str_equal(name, "feature-gates"))
+        check_gates(reader, class, text);
 }
 
 static void

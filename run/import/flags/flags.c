@@ -106,11 +106,38 @@ typedef struct {
     json_t *flags;
 } Args;
 
+/* (owned): the settings of @text for gates that the process has here */
+static char *
+known_gates(const Args *self, const char *text)
+{
+    g_auto(GStrv) settings = g_strsplit(text, ",", -1);
+    g_autoptr(GPtrArray) known = g_ptr_array_new();
+
+    for (unsigned i = 0; settings[i] != NULL; i++) {
+        g_autofree char *gate = NULL;
+        g_autofree char *flag = g_strconcat("feature-gates=", settings[i], NULL);
+        if (process_gates_check(self->class, settings[i], &gate, NULL))
+            g_ptr_array_add(known, settings[i]);
+        else
+            leave_out(self->report, self->class,
+                      gate != NULL ? "that no model has" : "with a value that is not understood",
+                      flag);
+    }
+    g_ptr_array_add(known, NULL);
+    return g_strjoinv(",", (char **)known->pdata);
+}
+
 static void
 set_flag(const Args *self, const char *name, const char *text)
 {
     const ProcessFlag *flag = process_class_flag(self->class, name);
     g_autofree char *expanded = expand(self->container, text);
+    if (expanded != NULL && self->class->gates != NULL && strcmp(name, "feature-gates") == 0) {
+        g_autofree char *all = g_steal_pointer(&expanded);
+        expanded = known_gates(self, all);
+        if (*expanded == '\0')
+            return;
+    }
     json_t *value = expanded == NULL ? NULL : value_json(self->class, flag, expanded);
 
     if (expanded == NULL)

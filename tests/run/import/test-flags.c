@@ -166,6 +166,15 @@ static const struct {
      "\"prevent-volume-mode-conversion\":false},\"external-resizer\":{\"feature-gates\":"
      "\"RecoverVolumeExpansionFailure=false\"},\"external-attacher\":{},"
      "\"external-snapshotter\":{}}",                                                                                                                                                                        "external-provisioner v3.6.0: Topology is off, the default of that release."},
+    {"gates that no model has",
+     CSI_DRIVER("a.example.com") WORKLOAD(
+         "Deployment",                                                                                        "x",
+     "      - name: p\n"
+         "        image: registry.k8s.io/sig-storage/csi-provisioner:v5.2.0\n"
+         "        args: ['--feature-gates=Topology=true,ReleaseLeaderElectionOnExit=true']\n"),
+     "{\"external-provisioner\":{\"feature-gates\":\"Topology=true\"}" ONLY_PROVISIONER,
+     "Flags of external-provisioner that no model has: 1 "
+     "(`--feature-gates=ReleaseLeaderElectionOnExit=true`)"                                                                                                                                                                                                                             },
     {"more replicas than are simulated",
      CSI_DRIVER("a.example.com")
          WORKLOAD("Deployment",

@@ -110,6 +110,34 @@ WORD_TYPE(restart_policy, "restart policy", restart_policies);
 WORD_TYPE(fs_group_policy, "change policy", fs_group_policies);
 WORD_TYPE(selinux_policy, "change policy", selinux_policies);
 
+/* ValidatePodSecurityContext() */
+static void
+group_id_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    int64_t group = -1;
+
+    if (json_is_integer(value) && json_integer_value(value) >= 0 &&
+        json_integer_value(value) <= G_MAXINT32)
+        group = json_integer_value(value);
+    else
+        api_parser_invalid(parser, value, NULL, "must be between 0 and 2147483647, inclusive");
+    *(int64_t *)field = group;
+}
+
+static json_t *
+group_id_to_json(const void *field)
+{
+    return field_int64.to_json(field);
+}
+
+static const FieldType group_id_type = {
+    .name = "id of a group",
+    .size = sizeof(int64_t),
+    .equal = field_i64_equal,
+    .parse = group_id_parse,
+    .to_json = group_id_to_json,
+};
+
 static void
 grace_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -191,7 +219,7 @@ static const Field pod_spec_fields[] = {
     FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
     FIELD("preemptionPolicy", preemption_policy_type, PodSpec, preemption_policy, FIELD_SPEC),
     FIELD("serviceAccountName", field_string, PodSpec, service_account, FIELD_SPEC),
-    FIELD("securityContext.fsGroup", field_int64, PodSpec, fs_group, FIELD_SPEC),
+    FIELD("securityContext.fsGroup", group_id_type, PodSpec, fs_group, FIELD_SPEC),
     FIELD("securityContext.seLinuxChangePolicy", selinux_policy_type, PodSpec, selinux_policy, FIELD_SPEC),
     FIELD("securityContext.seLinuxOptions.user", field_string, PodSpec, selinux.user, FIELD_SPEC),
     FIELD("securityContext.seLinuxOptions.role", field_string, PodSpec, selinux.role, FIELD_SPEC),

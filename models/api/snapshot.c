@@ -87,6 +87,45 @@ const KindClass group_class_kind = {
 
 /* ---- VolumeSnapshot ---- */
 
+/* The members of spec.source: the CustomResourceDefinitions want one of the two. */
+static const struct {
+    ObjectKind kind;
+    const char *first, *second;
+} sources[] = {
+    {KIND_VOLUME_SNAPSHOT,  "persistentVolumeClaimName", "volumeSnapshotContentName"     },
+    {KIND_SNAPSHOT_CONTENT, "volumeHandle",              "snapshotHandle"                },
+    {KIND_GROUP_SNAPSHOT,   "selector",                  "volumeGroupSnapshotContentName"},
+    {KIND_GROUP_CONTENT,    "volumeHandles",             "groupSnapshotHandles"          },
+};
+
+/* Of snapshots, groups and their contents. */
+static void
+snapshot_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const json_t *spec = json_object_get(manifest, "spec");
+    const json_t *source = json_object_get(spec, "source");
+    unsigned i = 0;
+
+    while (sources[i].kind != object_kind(object))
+        i++;
+    gboolean has_first = json_object_get(source, sources[i].first) != NULL;
+    gboolean has_second = json_object_get(source, sources[i].second) != NULL;
+    if (has_first == has_second) {
+        gsize length = api_parser_enter(parser, "spec.source");
+        g_autofree char *hint =
+            g_strdup_printf("give %s or %s", sources[i].first, sources[i].second);
+        api_parser_fault(parser,
+                         source != NULL ? source
+                         : spec != NULL ? spec
+                                        : manifest,
+                         hint, "must validate one and only one schema (oneOf). Found %s",
+                         has_first ? "2 valid alternatives" : "none valid");
+        api_parser_leave(parser, length);
+    }
+    if (object_kind(object) == KIND_SNAPSHOT_CONTENT || object_kind(object) == KIND_GROUP_CONTENT)
+        check_policy(parser, manifest, "spec.deletionPolicy");
+}
+
 static const Field volume_snapshot_fields[] = {
     /* clang-format off */
     FIELD("spec.source.persistentVolumeClaimName", field_word, VolumeSnapshot, claim_name, FIELD_SPEC),
@@ -121,6 +160,7 @@ const KindClass volume_snapshot_kind = {
     .has_generation = TRUE,
     .set_defaults = volume_snapshot_set_defaults,
     .ignored = volume_snapshot_ignored,
+    .check = snapshot_check,
 };
 
 /* ---- VolumeGroupSnapshot ---- */
@@ -148,6 +188,7 @@ const KindClass group_snapshot_kind = {
     .has_generation = TRUE,
     .set_defaults = volume_snapshot_set_defaults,
     .ignored = volume_snapshot_ignored,
+    .check = snapshot_check,
 };
 
 gboolean
@@ -197,13 +238,6 @@ snapshot_content_set_defaults(Object *object)
     SNAPSHOT_CONTENT(object)->error.at = TIME_UNSET;
 }
 
-static void
-snapshot_content_check(ApiParser *parser, const json_t *manifest, const Object *object)
-{
-    (void)object;
-    check_policy(parser, manifest, "spec.deletionPolicy");
-}
-
 const KindClass snapshot_content_kind = {
     .kind = "VolumeSnapshotContent",
     .api_version = "snapshot.storage.k8s.io/v1",
@@ -213,7 +247,7 @@ const KindClass snapshot_content_kind = {
     .has_generation = TRUE,
     .set_defaults = snapshot_content_set_defaults,
     .ignored = snapshot_content_ignored,
-    .check = snapshot_content_check,
+    .check = snapshot_check,
 };
 
 /* ---- VolumeGroupSnapshotContent ---- */
@@ -325,7 +359,7 @@ const KindClass group_content_kind = {
     .has_generation = TRUE,
     .set_defaults = snapshot_content_set_defaults,
     .ignored = group_content_ignored,
-    .check = snapshot_content_check,
+    .check = snapshot_check,
 };
 
 gboolean

@@ -103,7 +103,13 @@ static const Cause causes[] = {
     {"taint", "Let the pod tolerate the taint, or remove it."},
     {"terminating", "The pod is being stopped."},
     {"unmounted", "The file system grows on a node: start a pod with the claim."},
+    {"volume-abnormal",
+     "Look after the volume where it is stored. Nothing in Kubernetes reacts: the gate CSIVolumeHealth and the "
+     "external-health-monitor only tell."},
     {"volume-deleting", "The volume is being deleted and will go: give the pod another claim."},
+    {"volume-full",
+     "Writes fail: delete data, or ask for a larger size (allowVolumeExpansion: true of the class). Kubernetes tells only "
+     "in the metric kubelet_volume_stats_available_bytes."},
     {"volume-missing",
      "The claim names a PersistentVolume that does not exist: create it, or correct the claim."},
     {"volume-taken", "The claim names a PersistentVolume that belongs to another claim: name another one."},

@@ -41,6 +41,8 @@ gboolean why_ask_snapshot(Question *self, json_t *snapshot);
 gboolean why_ask_content(Question *self, json_t *content);
 gboolean why_ask_group(Question *self, json_t *group);
 gboolean why_ask_pod(Question *self, json_t *pod);
+/* Volumes in use of a claim or a pod that waits for nothing: full or abnormal */
+gboolean why_ask_health(Question *self, json_t *object);
 /* The volumes of a pod on its node */
 gboolean why_ask_mount(Question *self, json_t *pod, const char *node);
 /* "web-3" does not exist: its StatefulSet waits for web-2, or a quota refuses the claim. */

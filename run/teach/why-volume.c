@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/field.h"
 #include "models/external-attacher/external-attacher.h"
 
 char *
@@ -87,15 +88,24 @@ driver_is_on_node(const Question *self, const char *driver, const char *node)
     return value_find(value_at(csi_node, "spec.drivers"), "name", driver) != NULL;
 }
 
+/* @handle: (out). Returns: (borrowed): NULL: the driver of the volume is not modelled */
+static const CsiModelledDriver *
+find_driver(const Question *self, json_t *volume, const char **handle)
+{
+    CsiDriver *driver =
+        cluster_find_driver(run_cluster(self->run), value_text(volume, "spec.csi.driver"));
+
+    *handle = strings_intern(objects_strings(run_objects(self->run)),
+                             value_text(volume, "spec.csi.volumeHandle"));
+    return driver == NULL ? NULL : csi_modelled_driver_cast(driver);
+}
+
 /* Returns: whether all files of the volume are visited */
 static gboolean
 ask_files(Question *self, json_t *volume, const char *node)
 {
-    CsiDriver *base =
-        cluster_find_driver(run_cluster(self->run), value_text(volume, "spec.csi.driver"));
-    const CsiModelledDriver *driver = base == NULL ? NULL : csi_modelled_driver_cast(base);
-    const char *handle = strings_intern(objects_strings(run_objects(self->run)),
-                                        value_text(volume, "spec.csi.volumeHandle"));
+    const char *handle;
+    const CsiModelledDriver *driver = find_driver(self, volume, &handle);
     const CsiFiles *files = driver == NULL ? NULL : csi_modelled_driver_files(driver, handle);
 
     if (files == NULL || files->work == CSI_FILES_IDLE)
@@ -141,6 +151,44 @@ why_ask_mount(Question *self, json_t *pod, const char *node)
             return why_link(self, why_cause_of_error(message, "mount-error"), volume,
                             "is not mounted on %s: %s", node, message);
         return why_link(self, "mounting", volume, "is being mounted on %s", node);
+    }
+    return FALSE;
+}
+
+/* The volume is in use, and the cluster's objects tell nothing. */
+static gboolean
+ask_health_of_claim(Question *self, json_t *claim)
+{
+    json_t *volume = why_find(self, "PersistentVolume", NULL, value_text(claim, "spec.volumeName"));
+    const char *handle;
+    const CsiModelledDriver *driver = volume == NULL ? NULL : find_driver(self, volume, &handle);
+    CsiModelledVolume real;
+
+    if (driver == NULL || !csi_modelled_driver_get_volume(driver, handle, &real))
+        return FALSE;
+    if (real.condition != NULL)
+        return why_link(self, "volume-abnormal", volume, "is abnormal, its driver says: %s",
+                        real.condition);
+    char used[QUANTITY_BUFFER];
+    return real.is_full && why_link(self, "volume-full", volume, "is full: %s are used",
+                                    quantity_format(real.used_bytes, used));
+}
+
+gboolean
+why_ask_health(Question *self, json_t *object)
+{
+    const char *namespace = value_text(object, "metadata.namespace");
+    json_t *volume;
+    gsize i;
+
+    if (strcmp(value_text(object, "kind"), "PersistentVolumeClaim") == 0)
+        return ask_health_of_claim(self, object);
+    json_array_foreach(value_at(object, "spec.volumes"), i, volume) {
+        g_autofree char *name = why_claim_name(object, volume);
+        json_t *claim =
+            name == NULL ? NULL : why_find(self, "PersistentVolumeClaim", namespace, name);
+        if (claim != NULL && ask_health_of_claim(self, claim))
+            return TRUE;
     }
     return FALSE;
 }

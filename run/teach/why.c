@@ -106,6 +106,8 @@ why_ask(const Run *run, const char *object)
     } else {
         return NULL;
     }
+    if (found != NULL && strcmp(why->cause, "none") == 0)
+        why_ask_health(&self, found);
     const char *behind = why_driver(run, why->cause, self.driver, self.node, why->chain);
     if (behind != NULL)
         why_because(&self, behind);

@@ -210,6 +210,10 @@ typedef struct {
     CsiSourceKind source_kind;
     const char *source_id;
     int64_t n_files; /* 0: the options' number */
+    /* Told only */
+    int64_t used_bytes;    /* of data */
+    gboolean is_full;      /* no room for more, perhaps for want of inodes (CSI-93) */
+    const char *condition; /* an abnormal one; NULL: normal */
 } CsiModelledVolume;
 
 /* Adds a volume that was made before, perhaps by hand, unless it exists. It is not attached.

@@ -56,6 +56,7 @@ void modelled_trouble_free(DriverTrouble *self);
 #define INODES_RESERVED 11    /* of an empty ext4: its first inode is 11, lost+found */
 
 int64_t modelled_used_bytes(const CsiModelledDriver *self, const Volume *volume);
+gboolean modelled_is_full(const CsiModelledDriver *self, const Volume *volume);
 int64_t modelled_used_inodes(const CsiModelledDriver *self, const Volume *volume);
 /* Counts what was written until now: before the size or the way of filling changes, and after a
  * change of mounts. */

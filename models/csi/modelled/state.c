@@ -684,7 +684,7 @@ csi_modelled_driver_used_bytes(const CsiModelledDriver *self)
 }
 
 static CsiModelledVolume
-volume_view(const Volume *volume)
+volume_view(const CsiModelledDriver *self, const Volume *volume)
 {
     return (CsiModelledVolume){.id = volume->id,
                                .name = volume->name,
@@ -695,7 +695,10 @@ volume_view(const Volume *volume)
                                .created_at = volume->created_at,
                                .topologies = (const StringMap *const *)volume->topologies,
                                .n_topologies = volume->n_topologies,
-                               .n_published = volume->n_published};
+                               .n_published = volume->n_published,
+                               .used_bytes = modelled_used_bytes(self, volume),
+                               .is_full = modelled_is_full(self, volume),
+                               .condition = volume->is_abnormal ? volume->condition_message : NULL};
 }
 
 void
@@ -704,7 +707,7 @@ csi_modelled_driver_each_volume(const CsiModelledDriver *self,
                                 void *data)
 {
     for (GList *link = self->volumes.head; link != NULL; link = link->next) {
-        CsiModelledVolume view = volume_view(link->data);
+        CsiModelledVolume view = volume_view(self, link->data);
         visit(data, &view);
     }
 }
@@ -717,7 +720,7 @@ csi_modelled_driver_get_volume(const CsiModelledDriver *self,
     const Volume *found = modelled_find_volume(self, volume_id);
 
     if (found != NULL && volume != NULL)
-        *volume = volume_view(found);
+        *volume = volume_view(self, found);
     return found != NULL;
 }
 

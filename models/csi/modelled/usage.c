@@ -39,6 +39,14 @@ modelled_used_bytes(const CsiModelledDriver *self, const Volume *volume)
            (n_steps > room / usage->step_bytes ? room : n_steps * usage->step_bytes);
 }
 
+gboolean
+modelled_is_full(const CsiModelledDriver *self, const Volume *volume)
+{
+    int64_t used = modelled_used_bytes(self, volume);
+
+    return used > 0 && used >= room_for_data(volume, usage_of(self, volume));
+}
+
 int64_t
 modelled_used_inodes(const CsiModelledDriver *self, const Volume *volume)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "run/kubectl/kinds.h"
 #include "run/results/snapshot.h"
 #include "why-driver.h"
 #include "why-private.h"
@@ -59,6 +60,49 @@ why_last_event(const Question *self, json_t *object, const char *reason)
     return found;
 }
 
+static gboolean
+ask_claim(Question *self, json_t *claim)
+{
+    return why_ask_claim(self, claim, FALSE) || why_ask_change(self, claim);
+}
+
+static const struct {
+    const char *kind;
+    gboolean (*ask)(Question *self, json_t *object);
+    const char *well; /* the words for one that waits for nothing; NULL: its phase */
+} subjects[] = {
+    {"Pod",                        why_ask_pod,      NULL      },
+    {"PersistentVolumeClaim",      ask_claim,        NULL      },
+    {"VolumeSnapshot",             why_ask_snapshot, "is ready"},
+    {"VolumeSnapshotContent",      why_ask_content,  "is ready"},
+    {"VolumeGroupSnapshot",        why_ask_group,    "is ready"},
+    {"VolumeGroupSnapshotContent", why_ask_content,  "is ready"},
+};
+
+/* Returns: whether there is an answer. @found: (out): the object; NULL: it is not made yet */
+static gboolean
+ask(Question *self, const char *word, const char *name, json_t **found)
+{
+    const KubectlKind *kind = kubectl_kind_find(word);
+
+    for (unsigned i = 0; kind != NULL && i < G_N_ELEMENTS(subjects); i++) {
+        if (strcmp(subjects[i].kind, kind->kind) != 0)
+            continue;
+        *found = why_find(self, kind->kind, NULL, name);
+        if (*found == NULL)
+            return strcmp(kind->kind, "Pod") == 0 && why_ask_missing_pod(self, name);
+        if (!subjects[i].ask(self, *found)) {
+            if (subjects[i].well != NULL)
+                why_link(self, NULL, *found, "%s", subjects[i].well);
+            else
+                why_link(self, NULL, *found, "is %s", value_text(*found, "status.phase"));
+            why_because(self, "none");
+        }
+        return TRUE;
+    }
+    return FALSE;
+}
+
 Why *
 why_ask(const Run *run, const char *object)
 {
@@ -66,46 +110,12 @@ why_ask(const Run *run, const char *object)
     g_autoptr(Why) why = g_new0(Why, 1);
     Question self = {.run = run, .objects = objects, .why = why};
     const char *slash = strchr(object, '/');
-    g_autofree char *kind =
-        slash != NULL ? g_ascii_strdown(object, (gssize)(slash - object)) : NULL;
+    g_autofree char *kind = slash != NULL ? g_strndup(object, (gsize)(slash - object)) : NULL;
     json_t *found = NULL;
 
     why->chain = g_ptr_array_new_with_free_func(g_free);
-    if (slash == NULL)
+    if (slash == NULL || !ask(&self, kind, slash + 1, &found))
         return NULL;
-    if (strcmp(kind, "pod") == 0 || strcmp(kind, "pods") == 0) {
-        found = why_find(&self, "Pod", NULL, slash + 1);
-        if (found != NULL ? !why_ask_pod(&self, found) : !why_ask_missing_pod(&self, slash + 1))
-            return NULL;
-    } else if (strcmp(kind, "pvc") == 0 || g_str_has_prefix(kind, "persistentvolumeclaim")) {
-        found = why_find(&self, "PersistentVolumeClaim", NULL, slash + 1);
-        if (found == NULL)
-            return NULL;
-        if (!why_ask_claim(&self, found, FALSE) && !why_ask_change(&self, found)) {
-            why_link(&self, NULL, found, "is %s", value_text(found, "status.phase"));
-            why_because(&self, "none");
-        }
-    } else if (g_str_has_prefix(kind, "volumegroupsnapshot") || strcmp(kind, "vgs") == 0) {
-        found = why_find(&self, "VolumeGroupSnapshot", NULL, slash + 1);
-        if (found == NULL)
-            return NULL;
-        if (!why_ask_group(&self, found)) {
-            why_link(&self, NULL, found, "is ready");
-            why_because(&self, "none");
-        }
-    } else if (g_str_has_prefix(kind, "volumesnapshot") || strcmp(kind, "vs") == 0) {
-        gboolean is_content = g_str_has_prefix(kind, "volumesnapshotcontent");
-        found = why_find(&self, is_content ? "VolumeSnapshotContent" : "VolumeSnapshot", NULL,
-                         slash + 1);
-        if (found == NULL)
-            return NULL;
-        if (is_content ? !why_ask_content(&self, found) : !why_ask_snapshot(&self, found)) {
-            why_link(&self, NULL, found, "is ready");
-            why_because(&self, "none");
-        }
-    } else {
-        return NULL;
-    }
     if (found != NULL && strcmp(why->cause, "none") == 0)
         why_ask_health(&self, found);
     const char *behind = why_driver(run, why->cause, self.driver, self.node, why->chain);

@@ -20,6 +20,9 @@ group=$KVOLSIM_SRCDIR/scenarios/group-snapshot.yaml
 member=$($kvolsim get volumesnapshot "$group" --at 100s -o name | head -n 1)
 $kvolsim why "$group" "volumesnapshot/${member##*/}" --at 100s | grep -qx 'cause: in-group'
 result $? "a member of a group cannot be deleted alone"
+content=$($kvolsim get volumegroupsnapshotcontent "$group" --at 100s -o name)
+$kvolsim why "$group" "vgsc/${content##*/}" --at 100s | grep -qx "volumegroupsnapshotcontent/${content##*/} is ready"
+result $? "a group's content is found by its own name"
 
 $kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/33-detach-error.yaml" pod/second --at 3m >"$scratch/out" 2>&1
 grep -q '^    <- volumeattachment/.* cannot be detached from node-0: .*no way$' "$scratch/out"

@@ -32,7 +32,7 @@ struct CsiModelledDriver {
     GPtrArray *all_volumes, *all_snapshots; /* records, also of deleted ones */
     GQueue volumes, snapshots;              /* existing ones, in the order of creation */
     uint64_t last_sequence;
-    int64_t used_bytes;
+    SumBytes used_bytes;
     gboolean closing;
     gboolean keeps_volumes; /* DeleteVolume does nothing */
     DriverTrouble *trouble; /* (owned): NULL: none so far */

@@ -347,16 +347,20 @@ pool_holds(const Pool *pool, const StringMap *topology)
     return string_map_contains(topology, pool->segments);
 }
 
+static int64_t
+pool_room(const Pool *pool)
+{
+    return (int64_t)MAX(pool->bytes - pool->used_bytes, 0);
+}
+
 int64_t
 modelled_room(const CsiModelledDriver *self, const StringMap *topology)
 {
     int64_t room = INT64_MAX;
 
-    for (unsigned i = 0; i < self->n_pools; i++) {
-        const Pool *pool = &self->pools[i];
-        if (pool_holds(pool, topology))
-            room = MIN(room, MAX(pool->bytes - pool->used_bytes, 0));
-    }
+    for (unsigned i = 0; i < self->n_pools; i++)
+        if (pool_holds(&self->pools[i], topology))
+            room = MIN(room, pool_room(&self->pools[i]));
     return room;
 }
 
@@ -372,7 +376,7 @@ modelled_room_anywhere(const CsiModelledDriver *self)
         if (pool->segments == NULL)
             continue;
         has_places = TRUE;
-        if (__builtin_add_overflow(sum, MAX(pool->bytes - pool->used_bytes, 0), &sum))
+        if (__builtin_add_overflow(sum, pool_room(pool), &sum))
             sum = INT64_MAX;
     }
     return has_places ? MIN(sum, everywhere) : everywhere;
@@ -680,7 +684,7 @@ csi_modelled_driver_n_snapshots(const CsiModelledDriver *self)
 int64_t
 csi_modelled_driver_used_bytes(const CsiModelledDriver *self)
 {
-    return self->used_bytes;
+    return (int64_t)MIN(self->used_bytes, INT64_MAX);
 }
 
 static CsiModelledVolume

@@ -104,9 +104,13 @@ struct Snapshot {
     GList link;
 };
 
+/* Of volumes together: each may have up to 8 EiB. */
+typedef __int128 SumBytes;
+
 typedef struct {
     StringMap *segments;
-    int64_t bytes, used_bytes;
+    int64_t bytes;
+    SumBytes used_bytes;
 } Pool;
 
 Node *modelled_node_by_id(const CsiModelledDriver *self, const char *id);

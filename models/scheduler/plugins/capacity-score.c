@@ -67,8 +67,9 @@ use_volume(GArray *uses, const char *class, const Volume *volume, const Claim *c
         ClassUse *use = &g_array_index(uses, ClassUse, i);
         if (use->class != class)
             continue;
-        use->requested_bytes += claim->request_bytes;
-        use->capacity_bytes += volume->capacity_bytes;
+        /* sim_time_add() saturates */
+        use->requested_bytes = sim_time_add(use->requested_bytes, claim->request_bytes);
+        use->capacity_bytes = sim_time_add(use->capacity_bytes, volume->capacity_bytes);
         return;
     }
     ClassUse use = {class, claim->request_bytes, volume->capacity_bytes};

@@ -185,6 +185,33 @@ csi_driver_set_defaults(Object *object)
     CSI_DRIVER_OBJECT(object)->fs_group_policy = "ReadWriteOnceWithFSType";
 }
 
+/* validateTokenRequests() */
+static void
+check_token_requests(ApiParser *parser, const json_t *list)
+{
+    const json_t *request;
+    gsize i;
+
+    json_array_foreach(list, i, request) {
+        const json_t *seconds = json_object_get(request, "expirationSeconds");
+        const char *audience = json_string_value(json_object_get(request, "audience"));
+        gsize outer = api_parser_enter_index(parser, (unsigned)i);
+        gsize inner = api_parser_enter(parser, "expirationSeconds");
+        if (json_is_integer(seconds) && json_integer_value(seconds) < 10 * 60)
+            api_parser_invalid(parser, seconds, NULL,
+                               "may not specify a duration less than 10 minutes");
+        else if (json_is_integer(seconds) && json_integer_value(seconds) > INT64_C(1) << 32)
+            api_parser_invalid(parser, seconds, NULL,
+                               "may not specify a duration larger than 2^32 seconds");
+        api_parser_leave(parser, inner);
+        for (gsize k = 0; k < i && audience != NULL; k++)
+            if (g_strcmp0(json_string_value(json_object_get(json_array_get(list, k), "audience")),
+                          audience) == 0)
+                api_parser_fault(parser, request, NULL, "Duplicate value: \"%s\"", audience);
+        api_parser_leave(parser, outer);
+    }
+}
+
 static void
 csi_driver_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
@@ -205,6 +232,10 @@ csi_driver_check(ApiParser *parser, const json_t *manifest, const Object *object
         if (json_is_string(mode) && !word_is_among(json_string_value(mode), modes))
             api_parser_unsupported(parser, mode, modes);
     }
+    api_parser_leave(parser, length);
+
+    length = api_parser_enter(parser, "spec.tokenRequests");
+    check_token_requests(parser, json_path_get(manifest, "spec.tokenRequests"));
     api_parser_leave(parser, length);
 
     length = api_parser_enter(parser, "spec.nodeAllocatableUpdatePeriodSeconds");

@@ -40,7 +40,9 @@ resources_pre_score(Cycle *cycle)
 static int64_t
 unused_percent(int64_t requested, int64_t allocatable)
 {
-    return requested > allocatable ? 0 : (allocatable - requested) * MAX_NODE_SCORE / allocatable;
+    __int128 unused = (__int128)allocatable - requested; /* a node may have up to 8 EiB */
+
+    return unused < 0 ? 0 : (int64_t)(unused * MAX_NODE_SCORE / allocatable);
 }
 
 /* VF-80: the mean over the resources that the node has at all. */
@@ -56,7 +58,7 @@ least_allocated_score(Cycle *cycle, const NodeInfo *node)
         n++;
     }
     if (allocatable->memory_bytes > 0) {
-        sum += unused_percent(node->nonzero_memory_bytes + cycle->nonzero_memory_bytes,
+        sum += unused_percent(sim_time_add(node->nonzero_memory_bytes, cycle->nonzero_memory_bytes),
                               allocatable->memory_bytes);
         n++;
     }

@@ -5,6 +5,7 @@
 
 #include "models/api/secret.h"
 #include "models/volume/access-mode.h"
+#include "models/volume/migration/migration.h"
 
 /* ---- What attaching and detaching share ---- */
 
@@ -273,31 +274,16 @@ attachment_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Volumes ---- */
 
-/* In-tree plugins and their CSI drivers: the driver attaches such a volume while an annotation says
- * so. */
-static const struct {
-    const char *plugin, *driver;
-} migrated[] = {
-    {"awsElasticBlockStore", "ebs.csi.aws.com"         },
-    {"azureDisk",            "disk.csi.azure.com"      },
-    {"azureFile",            "file.csi.azure.com"      },
-    {"cinder",               "cinder.csi.openstack.org"},
-    {"gcePersistentDisk",    "pd.csi.storage.gke.io"   },
-    {"portworxVolume",       "pxd.portworx.com"        },
-    {"vsphereVolume",        "csi.vsphere.vmware.com"  },
-};
-
-/* Whether the driver has attached the volume once, but no longer does. */
+/* Whether the driver has attached the volume once, but no longer does: it attaches a volume of an
+ * in-tree plugin while an annotation says so. */
 static gboolean
 is_rolled_back(const Volume *volume)
 {
     if (volume->source == NULL || volume->source->driver != NULL) /* most volumes are CSI's own */
         return FALSE;
-    for (unsigned i = 0; i < G_N_ELEMENTS(migrated); i++)
-        if (strcmp(volume->source->plugin, migrated[i].plugin) == 0)
-            return g_strcmp0(object_annotation(&volume->meta, ANNOTATION_MIGRATED_TO),
-                             migrated[i].driver) != 0;
-    return FALSE;
+    const InTreePlugin *plugin = in_tree_plugin_of_key(volume->source->plugin);
+    return plugin != NULL && g_strcmp0(object_annotation(&volume->meta, ANNOTATION_MIGRATED_TO),
+                                       in_tree_plugin_driver(plugin)) != 0;
 }
 
 gboolean

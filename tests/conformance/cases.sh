@@ -4,4 +4,4 @@
 # A case that the runner does not know is a failure.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 [ -n "${KVOLSIM_CONFORMANCE:-}" ] || skip_all "KVOLSIM_CONFORMANCE is not set: no recorded cases"
-"$KVOLSIM_BUILDDIR/tests/conformance/conformance" --also VolumeAttributesClass --also "volume group snapshots" --table "$KVOLSIM_CONFORMANCE"/*.json
+"$KVOLSIM_BUILDDIR/tests/conformance/conformance" --also "CSI migration" --also VolumeAttributesClass --also "volume group snapshots" --table "$KVOLSIM_CONFORMANCE"/*.json

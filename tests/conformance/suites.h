@@ -4,6 +4,7 @@
 SUITE(attach_detach)
 SUITE(claim_api)
 SUITE(csi_plugin)
+SUITE(csi_translation)
 SUITE(external_attacher)
 SUITE(external_provisioner)
 SUITE(external_resizer)

@@ -587,14 +587,18 @@ migrated_volumes_become_csi_volumes(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(migrated); i++) {
+        g_auto(GStrv) zones = g_strsplit(migrated[i].zones, "', '", -1);
+        g_autofree char *joined = g_strjoinv("__", zones); /* as a label names several zones */
+        g_autofree char *label = g_strndup(joined + 1, strlen(joined) - 2);
         g_autofree char *text = g_strdup_printf(
             "{'apiVersion': 'v1', 'kind': 'Node', 'metadata': {'name': 'n', 'labels': "
             "{'topology.ebs.csi.aws.com/zone': 'a'}}}"
             "{'apiVersion': 'v1', 'kind': 'PersistentVolume', 'metadata': {'name': 'v', "
+            "'labels': {'topology.kubernetes.io/zone': '%s'}, "
             "'annotations': {'pv.kubernetes.io/migrated-to': '%s'}}, 'spec': {%s, "
             "'nodeAffinity': {'required': {'nodeSelectorTerms': [{'matchExpressions': [{'key': "
             "'topology.kubernetes.io/zone', 'operator': 'In', 'values': [%s]}]}]}}}}",
-            migrated[i].driver, migrated[i].source, migrated[i].zones);
+            label, migrated[i].driver, migrated[i].source, migrated[i].zones);
         g_autofree char *path = put("migrated", g_strdelimit(text, "'", '"'));
         const char *const files[] = {path, NULL};
         g_autoptr(ImportReport) report = import_report_new();

@@ -169,28 +169,32 @@ static void
 run_is_managed(Case *self)
 {
     case_known(self, "args", "disk_uri");
-    case_expect_flag(self, "expected.result",
-                     migration_azure_is_managed(case_string(self, "args.disk_uri")));
+    case_expect_flag(
+        self, "expected.result",
+        migration_azure_is_managed(case_text(self, case_get(self, "args"), "disk_uri")));
 }
 
 static void
 run_disk_name(Case *self)
 {
     case_known(self, "args", "disk_uri");
-    expect_text(self, migration_azure_disk_name(case_string(self, "args.disk_uri"), NULL));
+    expect_text(
+        self, migration_azure_disk_name(case_text(self, case_get(self, "args"), "disk_uri"), NULL));
 }
 
 static void
 run_account(Case *self)
 {
     case_known(self, "args", "secret_name");
-    expect_text(self, migration_azure_account(case_string(self, "args.secret_name"), NULL));
+    expect_text(self, migration_azure_account(
+                          case_text(self, case_get(self, "args"), "secret_name"), NULL));
 }
 
 static void
 run_share(Case *self)
 {
-    g_auto(GStrv) parts = migration_azure_share(case_string(self, "args.id"), NULL);
+    g_auto(GStrv) parts =
+        migration_azure_share(case_text(self, case_get(self, "args"), "id"), NULL);
     json_t *found = parts == NULL ? NULL : json_array();
 
     case_known(self, "args", "id");
@@ -217,7 +221,7 @@ plugin_with_key(Case *self)
     const char *parser = case_string(self, "args.region_parser");
 
     return (InTreePlugin){
-        .zone_key = case_string(self, "args.csi_topology_key"),
+        .zone_key = case_text(self, case_get(self, "args"), "csi_topology_key"),
         .region = g_strcmp0(parser, "gce") == 0   ? plugin_gce_pd.region
                   : g_strcmp0(parser, "aws") == 0 ? plugin_aws_ebs.region
                                                   : NULL,
@@ -268,7 +272,8 @@ run_add_topology(Case *self)
     json_array_foreach(case_get(self, "args.zones"), i, zone)
         g_ptr_array_add(zones, (char *)json_string_value(zone));
     g_ptr_array_add(zones, NULL);
-    if (!topology_add(volume, case_string(self, "args.topology_key"), (char **)zones->pdata, NULL))
+    if (!topology_add(volume, case_text(self, case_get(self, "args"), "topology_key"),
+                      (char **)zones->pdata, NULL))
         g_clear_pointer(&volume, json_decref);
     expect_result(self, "expected.pv", volume);
 }
@@ -279,7 +284,8 @@ run_replace_topology(Case *self)
     json_t *volume = json_deep_copy(case_get(self, "args.pv"));
 
     case_known(self, "args", "pv", "old_key", "new_key");
-    topology_replace(volume, case_string(self, "args.old_key"), case_string(self, "args.new_key"));
+    topology_replace(volume, case_text(self, case_get(self, "args"), "old_key"),
+                     case_text(self, case_get(self, "args"), "new_key"));
     expect_result(self, "expected.pv", volume);
 }
 
@@ -290,7 +296,8 @@ run_driver_migrates(Case *self)
 {
     case_known(self, "args", "csi_plugin_name");
     case_expect_flag(self, "expected.result",
-                     in_tree_plugin_of_driver(case_string(self, "args.csi_plugin_name")) != NULL);
+                     in_tree_plugin_of_driver(
+                         case_text(self, case_get(self, "args"), "csi_plugin_name")) != NULL);
 }
 
 static void
@@ -298,13 +305,15 @@ run_plugin_migrates(Case *self)
 {
     case_known(self, "args", "in_tree_plugin_name");
     case_expect_flag(self, "expected.result",
-                     in_tree_plugin_find(case_string(self, "args.in_tree_plugin_name")) != NULL);
+                     in_tree_plugin_find(
+                         case_text(self, case_get(self, "args"), "in_tree_plugin_name")) != NULL);
 }
 
 static void
 run_name_of_plugin(Case *self)
 {
-    const InTreePlugin *plugin = in_tree_plugin_of_driver(case_string(self, "args.plugin_name"));
+    const InTreePlugin *plugin =
+        in_tree_plugin_of_driver(case_text(self, case_get(self, "args"), "plugin_name"));
 
     case_known(self, "args", "plugin_name");
     expect_text(self, plugin == NULL ? NULL : g_strdup(in_tree_plugin_name(plugin)));
@@ -313,7 +322,8 @@ run_name_of_plugin(Case *self)
 static void
 run_name_of_driver(Case *self)
 {
-    const InTreePlugin *plugin = in_tree_plugin_find(case_string(self, "args.plugin_name"));
+    const InTreePlugin *plugin =
+        in_tree_plugin_find(case_text(self, case_get(self, "args"), "plugin_name"));
 
     case_known(self, "args", "plugin_name");
     expect_text(self, plugin == NULL ? NULL : g_strdup(in_tree_plugin_driver(plugin)));

@@ -87,7 +87,7 @@ disk_finish_class(json_t *class)
                 continue;
             json_t *values = json_object_get(requirement, "values");
             json_array_foreach(values, m, value)
-                if (is_number(json_string_value(value)))
+                if (json_is_string(value) && is_number(json_string_value(value)))
                     json_array_set_new(values, m, json_string(""));
         }
 }
@@ -135,7 +135,7 @@ secret_namespace(const Origin *origin)
 
     if (origin->volume == NULL)
         return *origin->namespace != '\0' ? origin->namespace : DEFAULT_NAMESPACE;
-    return given != NULL
+    return json_is_string(given)
                ? json_string_value(given)
                : migration_text(json_path_get(origin->volume, "spec.claimRef"), "namespace");
 }

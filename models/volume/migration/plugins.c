@@ -237,7 +237,7 @@ has_mode(const json_t *modes, const char *mode)
     size_t i;
 
     json_array_foreach(modes, i, item)
-        if (strcmp(json_string_value(item), mode) == 0)
+        if (g_strcmp0(json_string_value(item), mode) == 0)
             return TRUE;
     return FALSE;
 }

@@ -43,7 +43,8 @@ values_of(const json_t *volume, const char *key)
             if (strcmp(migration_text(requirement, "key"), key) != 0)
                 continue;
             json_array_foreach(json_object_get(requirement, "values"), m, value)
-                if (g_hash_table_add(seen, (char *)json_string_value(value)))
+                if (json_is_string(value) &&
+                    g_hash_table_add(seen, (char *)json_string_value(value)))
                     g_ptr_array_add(values, (char *)json_string_value(value));
         }
     g_ptr_array_sort(values, by_text);
@@ -193,7 +194,8 @@ zones_of_term(const json_t *term, const PlaceLabels *labels)
             return NULL;
         if (strcmp(migration_text(requirement, "key"), labels->zone) == 0)
             json_array_foreach(json_object_get(requirement, "values"), k, value)
-                g_ptr_array_add(zones, (char *)json_string_value(value));
+                if (json_is_string(value))
+                    g_ptr_array_add(zones, (char *)json_string_value(value));
     }
     g_ptr_array_add(zones, NULL);
     return g_steal_pointer(&zones);

@@ -165,7 +165,8 @@ in_tree_plugin_class_to_csi(const InTreePlugin *self, const json_t *class, GErro
     json_t *value;
 
     json_object_foreach(json_object_get(translated, "parameters"), key, value)
-        translate_parameter(&translation, key, json_string_value(value));
+        if (json_is_string(value))
+            translate_parameter(&translation, key, json_string_value(value));
     if (translated == NULL) {
         migration_fail(error, "sc is nil");
     } else if (!translate_topologies(&translation, translated, error)) {

@@ -42,7 +42,7 @@ static const struct {
 /* All feature gates of Kubernetes 1.18 to 1.36: name, stages with the first release of each, and
  * the effect here; no effect: nothing. Sorted by name. From each release's
  * pkg/features/kube_features.go and its sisters in apiserver, apiextensions-apiserver, client-go,
- * controller-manager and component-base. 1.18 stands for older releases, too. */
+ * controller-manager and component-base. */
 /* clang-format off */
 static const FeatureGate gates[] = {
     {"APIListChunking", {{18, BETA_ON}, {29, LOCKED}, {33, GONE}}},

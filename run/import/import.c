@@ -107,7 +107,7 @@ minor_of(const char *version)
     if (version == NULL || !g_str_has_prefix(version, "v1."))
         return 0;
     guint64 minor = g_ascii_strtoull(version + strlen("v1."), &end, 10);
-    return *end == '.' && minor <= SCENARIO_MINOR_MAX ? (unsigned)minor : 0;
+    return *end == '.' && minor < 100 ? (unsigned)minor : 0;
 }
 
 /* The newest of the kubelets': the API server is of the same release, or newer. In an upgrade and
@@ -125,13 +125,17 @@ find_version(Import *self)
         newest = MAX(newest, minor);
         oldest = minor > 0 ? MIN(oldest, minor) : oldest;
     }
-    if (newest < SCENARIO_MINOR_MIN)
+    if (newest == 0)
         return;
-    g_autofree char *minor = g_strdup_printf("1.%u", newest);
+    unsigned taken = CLAMP(newest, SCENARIO_MINOR_MIN, SCENARIO_MINOR_MAX);
+    g_autofree char *minor = g_strdup_printf("1.%u", taken);
     json_t *kubernetes = json_pack("{s:s}", "version", minor);
     set_found(kubernetes, "featureGates", flags_feature_gates(self->first));
     json_object_set_new(self->spec, "kubernetes", kubernetes);
-    if (oldest == newest)
+    if (taken != newest)
+        import_report_say(self->report, REPORT_GUESSED,
+                          "Kubernetes 1.%u is not modelled: taken as %s.", newest, minor);
+    else if (oldest == newest)
         import_report_say(self->report, REPORT_TAKEN, "Kubernetes %s, as the nodes say.", minor);
     else
         import_report_say(self->report, REPORT_GUESSED,

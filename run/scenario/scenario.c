@@ -89,7 +89,9 @@ read_version(Loader *self, const json_t *spec)
         !g_ascii_string_to_signed(parts[1], 10, SCENARIO_MINOR_MIN, SCENARIO_MINOR_MAX, &minor,
                                   NULL)) {
         SchemaPlace place = schema_enter_member(&self->reader, spec, "kubernetes");
-        schema_fault_member(&self->reader, kubernetes, "version", "such as \"1.32\"",
+        schema_fault_member(&self->reader, kubernetes, "version",
+                            "1." G_STRINGIFY(SCENARIO_MINOR_MIN) " to 1." G_STRINGIFY(
+                                SCENARIO_MINOR_MAX) ", such as \"1.32\"",
                             "\"%s\" is not a version of Kubernetes known here", version);
         schema_leave(&self->reader, place);
         return;

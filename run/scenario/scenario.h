@@ -11,10 +11,10 @@
  * because reference counts are not atomic. */
 typedef struct Scenario Scenario;
 
-/* Releases of Kubernetes 1.x that spec.kubernetes.version takes: from the oldest in the rule books
- */
+/* Releases of Kubernetes 1.x that spec.kubernetes.version takes: those whose changes the rule books
+ * know */
 #define SCENARIO_MINOR_MIN 18
-#define SCENARIO_MINOR_MAX 40
+#define SCENARIO_MINOR_MAX 36
 
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
 #define LABEL_OS "kubernetes.io/os"

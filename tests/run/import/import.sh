@@ -114,6 +114,13 @@ refused "all.json: has pods and no Nodes" import "$scratch/all.json" --out "$scr
 } >"$scratch/upgrade.yaml"
 imported upgrade "$scratch/upgrade.yaml" && grep -q 'version: "1.31"' "$scratch/upgrade/scenario.yaml"
 result $? "kubelets of several releases" "$scratch/upgrade/scenario.yaml" "$scratch/err"
+for row in v1.39.0:1.36 v1.16.3:1.18; do
+    printf 'apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {nodeInfo: {kubeletVersion: %s}}\n' "${row%:*}" >"$scratch/outside.yaml"
+    imported outside "$scratch/outside.yaml" && grep -q "version: \"${row#*:}\"" "$scratch/outside/scenario.yaml" &&
+        grep -q "is not modelled: taken as ${row#*:}" "$scratch/outside/import.md"
+    result $? "a release that is not modelled: $row" "$scratch/err"
+    rm -rf "$scratch/outside"
+done
 
 # What nobody may read.
 cat >"$scratch/secretive.yaml" <<END

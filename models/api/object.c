@@ -41,6 +41,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_GROUP_CONTENT] = &group_content_kind,
     [KIND_GROUP_CLASS] = &group_class_kind,
     [KIND_REFERENCE_GRANT] = &reference_grant_kind,
+    [KIND_PRIORITY_CLASS] = &priority_class_kind,
 };
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */

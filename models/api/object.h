@@ -40,6 +40,7 @@ typedef enum {
     KIND_GROUP_CONTENT,     /* VolumeGroupSnapshotContent */
     KIND_GROUP_CLASS,       /* VolumeGroupSnapshotClass */
     KIND_REFERENCE_GRANT,
+    KIND_PRIORITY_CLASS,
     N_KINDS,
 } ObjectKind;
 

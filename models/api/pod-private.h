@@ -18,6 +18,8 @@ gboolean pod_containers_equal(const PodSpec *a, const PodSpec *b);
 /* Returns: (owned): the containers' names and images */
 json_t *pod_containers_to_json(const PodSpec *spec);
 
+extern const FieldType field_preemption_policy; /* uint32_t: PreemptionPolicy */
+
 /* Reads a claim template. Its claim gets the key @name without a namespace, which no real claim
  * has. Returns: (owned) */
 ClaimTemplate *claim_template_parse(ApiParser *parser, const json_t *value, const char *name);

@@ -54,6 +54,17 @@ pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations)
 }
 
 PodSpec *
+pod_spec_with_priority(const PodSpec *self, const PodPriority *priority)
+{
+    PodSpec *copy = pod_spec_for_nodes(self, self->tolerations, self->required_nodes);
+
+    copy->priority_class = priority->class;
+    copy->priority = priority->value;
+    copy->preemption_policy = priority->preemption_policy;
+    return copy;
+}
+
+PodSpec *
 pod_spec_for_nodes(const PodSpec *self,
                    const Tolerations *tolerations,
                    const NodeSelector *required)
@@ -188,7 +199,7 @@ preemption_policy_over(const void *field, const json_t *manifest)
                : json_string(preemption_policies[policy]);
 }
 
-static const FieldType preemption_policy_type = {
+const FieldType field_preemption_policy = {
     .name = "preemption policy",
     .size = sizeof(uint32_t),
     .equal = field_u32_equal,
@@ -217,7 +228,8 @@ static const Field pod_spec_fields[] = {
     FIELD("restartPolicy", restart_policy_type, PodSpec, restart_policy, FIELD_SPEC),
     FIELD("terminationGracePeriodSeconds", grace_type, PodSpec, grace_s, FIELD_SPEC),
     FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
-    FIELD("preemptionPolicy", preemption_policy_type, PodSpec, preemption_policy, FIELD_SPEC),
+    FIELD("priorityClassName", field_word, PodSpec, priority_class, FIELD_SPEC),
+    FIELD("preemptionPolicy", field_preemption_policy, PodSpec, preemption_policy, FIELD_SPEC),
     FIELD("serviceAccountName", field_string, PodSpec, service_account, FIELD_SPEC),
     FIELD("securityContext.fsGroup", group_id_type, PodSpec, fs_group, FIELD_SPEC),
     FIELD("securityContext.seLinuxChangePolicy", selinux_policy_type, PodSpec, selinux_policy, FIELD_SPEC),
@@ -251,7 +263,6 @@ static const char *const pod_spec_ignored[] = {
     "nodeName",
     "os",
     "overhead",
-    "priorityClassName",
     "readinessGates",
     "resourceClaims",
     "resources",
@@ -264,21 +275,6 @@ static const char *const pod_spec_ignored[] = {
     "volumes",
     NULL,
 };
-
-/* Admission writes the value of the class into the pod. Only the two classes that every cluster has
- * are known. */
-static void
-read_priority_class(const json_t *value, PodSpec *spec)
-{
-    const char *name = json_string_value(json_object_get(value, "priorityClassName"));
-
-    if (name == NULL || json_object_get(value, "priority") != NULL)
-        return;
-    if (strcmp(name, "system-cluster-critical") == 0)
-        spec->priority = 2000000000;
-    else if (strcmp(name, "system-node-critical") == 0)
-        spec->priority = 2000001000;
-}
 
 static gboolean
 has_empty_dir(const json_t *spec)
@@ -300,7 +296,7 @@ pod_spec_parse(ApiParser *parser, const json_t *value, void *field)
     fields_parse(parser, value, pod_spec_fields, pod_spec_ignored, spec);
     if (json_is_object(value)) {
         pod_containers_parse(parser, value, spec);
-        read_priority_class(value, spec);
+        spec->gives_priority = json_object_get(value, "priority") != NULL;
         spec->has_empty_dir = has_empty_dir(value);
         spec->manifest = json_incref((json_t *)value); /* kept as it is */
     }

@@ -86,6 +86,8 @@ typedef struct {
     PodContainer *containers;
     int32_t grace_s; /* terminationGracePeriodSeconds, default 30 */
     int32_t priority;
+    gboolean gives_priority;    /* the manifest has one */
+    const char *priority_class; /* priorityClassName; NULL: none */
     uint32_t preemption_policy; /* PreemptionPolicy */
     StringMap *node_selector;
     NodeSelector *required_nodes;  /* nodeAffinity.requiredDuringScheduling...; NULL: none */
@@ -117,6 +119,16 @@ PodSpec *pod_spec_with_tolerations(const PodSpec *self, const Tolerations *toler
 PodSpec *pod_spec_for_nodes(const PodSpec *self,
                             const Tolerations *tolerations,
                             const NodeSelector *required);
+
+/* What admission makes of priorityClassName. */
+typedef struct {
+    const char *class; /* interned; NULL: none */
+    int32_t value;
+    uint32_t preemption_policy; /* PreemptionPolicy */
+} PodPriority;
+
+/* Returns: (owned): a copy with this priority */
+PodSpec *pod_spec_with_priority(const PodSpec *self, const PodPriority *priority);
 
 typedef struct {
     const char *reason; /* NULL: none */

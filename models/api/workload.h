@@ -105,6 +105,18 @@ typedef struct {
     WorkloadCondition allowed; /* DisruptionAllowed */
 } DisruptionBudget;
 
+typedef struct {
+    Object meta;
+    int32_t value;
+    uint32_t preemption_policy; /* PreemptionPolicy */
+    gboolean is_default;        /* globalDefault */
+} PriorityClass;
+
+/* Whether every cluster has a PriorityClass of this name: system-node-critical and
+ * system-cluster-critical. They need no object here. @value: (out) */
+gboolean priority_class_of_system(const char *name, int32_t *value);
+
+#define PRIORITY_CLASS_CONST(object) ((const PriorityClass *)(object))
 #define DAEMON_SET(object) ((DaemonSet *)(object))
 #define DAEMON_SET_CONST(object) ((const DaemonSet *)(object))
 #define JOB(object) ((Job *)(object))
@@ -157,4 +169,4 @@ gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
 uint32_t pod_template_hash(const PodTemplate *self);
 
 extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind,
-    disruption_budget_kind;
+    disruption_budget_kind, priority_class_kind;

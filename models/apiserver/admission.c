@@ -158,17 +158,35 @@ add_tolerations(const Admission *self, const PodSpec *spec)
     return result;
 }
 
+static gboolean
+has_priority(const PodSpec *spec, const PodPriority *priority)
+{
+    return spec->priority_class == priority->class && spec->priority == priority->value &&
+           spec->preemption_policy == priority->preemption_policy;
+}
+
 /* The pods of a template share its spec, and usually come one after the other: they share the
  * admitted spec, too. */
-static void
-admit_pod_spec(Admission *self, Pod *pod)
+static ApiCode
+admit_pod_spec(Admission *self, Pod *pod, GString *message)
 {
-    if (self->given != pod->spec) {
+    PodPriority priority;
+    ApiCode code = priority_admit(self->store, pod, &priority, message);
+
+    if (code != API_OK)
+        return code;
+    if (self->given != pod->spec || !has_priority(self->admitted, &priority)) {
         admission_clear(self);
         self->given = pod_spec_ref(pod->spec);
         self->admitted = add_tolerations(self, pod->spec);
+        if (!has_priority(self->admitted, &priority)) {
+            PodSpec *before = self->admitted;
+            self->admitted = pod_spec_with_priority(before, &priority);
+            pod_spec_unref(before);
+        }
     }
     pod_set_spec(pod, self->admitted, pod->volumes);
+    return API_OK;
 }
 
 /* NL-26: a new node takes no pods until the node lifecycle controller has seen it. */
@@ -268,9 +286,10 @@ admission_create(Admission *self, Object *object, GString *message)
         break;
     case KIND_POD:
         reset_status(object);
-        admit_pod_spec(self, POD(object));
         tell_of_gates(self, POD(object));
-        break;
+        return admit_pod_spec(self, POD(object), message);
+    case KIND_PRIORITY_CLASS: /* API-191 */
+        return priority_check_class(self->store, PRIORITY_CLASS_CONST(object), message);
     case KIND_NODE: /* a kubelet registers with its status */
         admit_node(self, NODE(object));
         break;
@@ -395,6 +414,8 @@ admission_update(
         return check_claim(self, CLAIM_CONST(before), CLAIM(after), status, message);
     drop_disabled_fields(self, after, before);
     ApiCode code = status ? API_OK : validation_update(before, after, &gates, message);
+    if (code == API_OK && object_kind(before) == KIND_PRIORITY_CLASS)
+        code = priority_check_class(self->store, PRIORITY_CLASS_CONST(after), message);
     if (code == API_OK && object_kind(before) == KIND_VOLUME &&
         VOLUME_CONST(before)->phase != VOLUME_CONST(after)->phase) /* API-134 */
         VOLUME(after)->phase_changed_at = sim_now(self->store->sim);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/api/workload.h"
 #include "store.h"
 #include "update-checks.h"
 
-/* What admission and the verbs check: validation.c, quota.c, eviction.c. */
+/* What admission and the verbs check: validation.c, quota.c, priority.c, eviction.c. */
 
 /* Whether the immutable fields of @after are the same as in @before (API-131..136). Returns:
  * API_OK, or API_INVALID with words in @message */
@@ -28,6 +29,17 @@ ApiCode
 quota_admit_claim(ApiStore *self, const Claim *before, const Claim *after, GString *message);
 /* Returns: (nullable) (borrowed): a quota of the namespace that bounds claims */
 const ObjectKey *quota_find(const ApiStore *self, const char *namespace);
+
+/**
+ * priority_admit:
+ * @priority: (out): what the pod's PriorityClass makes of it (API-190)
+ * Returns: API_OK, or API_FORBIDDEN with words in @message
+ */
+ApiCode
+priority_admit(const ApiStore *self, const Pod *pod, PodPriority *priority, GString *message);
+/* API-191: whether it may be, or become, the default. Returns: API_OK, or API_FORBIDDEN with words
+ * in @message */
+ApiCode priority_check_class(const ApiStore *self, const PriorityClass *class, GString *message);
 
 /* Whether the budgets let @pod go (WL-113); counts it in its budget. Returns: API_OK, or a refusal
  * with words in @message */

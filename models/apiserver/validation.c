@@ -158,6 +158,22 @@ check_stateful_set(const StatefulSet *before, const StatefulSet *after, GString 
                         message);
 }
 
+/* API-192 */
+static ApiCode
+check_priority_class(const PriorityClass *before, const PriorityClass *after, GString *message)
+{
+    const char *field = before->value != after->value                           ? "value"
+                        : before->preemption_policy != after->preemption_policy ? "preemptionPolicy"
+                                                                                : NULL;
+
+    return field == NULL ? API_OK
+                         : refuse(&before->meta, ".scheduling.k8s.io", field,
+                                  before->value != after->value
+                                      ? "Forbidden: may not be changed in an update."
+                                      : IMMUTABLE,
+                                  message);
+}
+
 ApiCode
 validation_update(const Object *before,
                   const Object *after,
@@ -180,6 +196,9 @@ validation_update(const Object *before,
     case KIND_CSI_DRIVER:
         return check_driver((const CsiDriverObject *)before, (const CsiDriverObject *)after,
                             message);
+    case KIND_PRIORITY_CLASS:
+        return check_priority_class(PRIORITY_CLASS_CONST(before), PRIORITY_CLASS_CONST(after),
+                                    message);
     case KIND_STATEFUL_SET:
         return check_stateful_set((const StatefulSet *)before, (const StatefulSet *)after, message);
     default: /* every field that models write may change */

@@ -15,6 +15,7 @@
 #include "run/import/scrapes/scrapes.h"
 #include "run/import/start/migrated.h"
 #include "run/import/start/missing.h"
+#include "run/import/start/priorities.h"
 #include "run/scenario/scenario.h"
 #include "timing.h"
 #include "workload.h"
@@ -84,6 +85,7 @@ read_dumps(Import *self, GError **error)
     }
     if (self->first->objects->len > 0) {
         owners_complete(self->dumps->pdata[0], self->report);
+        priorities_complete(self->dumps->pdata[0], self->report);
         return find_start(self, error) && missing_tell(self->first, self->report, error);
     }
     g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: no object that matters for storage",

@@ -50,6 +50,8 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
      "vgsclass vgsclasses", FALSE, FALSE, snapshot_class_columns, NULL},
     {"ReferenceGrant", "gateway.networking.k8s.io/v1beta1", "referencegrants", "refgrant", TRUE, FALSE,
      age_columns, NULL},
+    {"PriorityClass", "scheduling.k8s.io/v1", "priorityclasses", "pc", FALSE, FALSE,
+     priority_class_columns, NULL},
 };
 /* clang-format on */
 

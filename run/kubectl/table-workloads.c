@@ -511,6 +511,15 @@ const KindColumn disruption_budget_columns[] = {
     {NULL,                  NULL,       NULL,                         NULL,        0          },
 };
 
+const KindColumn priority_class_columns[] = {
+    {"Name",             cell_value, "metadata.name",              "",                     COLUMN_NAME},
+    {"Value",            cell_value, "value",                      "0",                    0          },
+    {"Global-Default",   cell_value, "globalDefault",              "false",                0          },
+    {"Age",              cell_age,   "metadata.creationTimestamp", "<unknown>",            0          },
+    {"PreemptionPolicy", cell_value, "preemptionPolicy",           "PreemptLowerPriority", 0          },
+    {NULL,               NULL,       NULL,                         NULL,                   0          },
+};
+
 /* "statefulset.apps/web" */
 static void
 cell_controller(Cell *cell)

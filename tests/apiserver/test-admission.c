@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "models/api/workload.h"
 #include "world.h"
 
 /* The rules of docs/rules/api-server.md: admission, and fields that never change. */
@@ -73,6 +74,88 @@ several_defaults_were_refused(void **state)
     assert_string_equal(response.message,
                         "persistentvolumeclaims \"other\" is forbidden: Internal error occurred: "
                         "2 default StorageClasses were found");
+}
+
+/* ---- Priority ---- */
+
+static ApiResponse
+create_priority_class(
+    World *world, const char *name, int32_t value, PreemptionPolicy policy, gboolean is_default)
+{
+    Object *object = object_new(objects_key(world->objects, KIND_PRIORITY_CLASS, NULL, name));
+    PriorityClass *class = (PriorityClass *)object;
+
+    class->value = value;
+    class->preemption_policy = policy;
+    class->is_default = is_default;
+    return world_create(world, object);
+}
+
+typedef struct {
+    const char *class;   /* priorityClassName; NULL: none */
+    int32_t given;       /* spec.priority; 0: not given */
+    const char *refusal; /* NULL: admitted as the rest says */
+    const char *becomes;
+    int32_t value;
+    PreemptionPolicy policy;
+} PriorityCase;
+
+#define FORBIDDEN "pods \"p\" is forbidden: "
+static const PriorityCase priority_cases[] = {
+    {"high",                  0, NULL,          "high", 1000, PREEMPT_NEVER},
+    {NULL,                   0,       NULL,                    "usual", 10, PREEMPT_LOWER_PRIORITY},
+    {"high",    1000,NULL,"high", 1000, PREEMPT_NEVER},
+    {"system-node-critical", 0,  NULL,          "system-node-critical", 2000001000, PREEMPT_LOWER_PRIORITY},
+    {"none",                   0,                    FORBIDDEN "no PriorityClass with name none was found"                                               },
+    {"high",                       7,
+     FORBIDDEN "the integer value of priority (7) must not be provided in pod spec; priority "
+               "admission controller computed 1000 from the given PriorityClass name"              },
+};
+
+/* API-190. */
+static void
+a_pod_gets_the_priority_of_its_class(void **state)
+{
+    World *world = *state;
+
+    create_priority_class(world, "high", 1000, PREEMPT_NEVER, FALSE);
+    create_priority_class(world, "usual", 10, PREEMPT_LOWER_PRIORITY, TRUE);
+    for (unsigned i = 0; i < G_N_ELEMENTS(priority_cases); i++) {
+        const PriorityCase *row = &priority_cases[i];
+        g_autofree char *name = g_strdup_printf("p%u", i);
+        Object *pod = object_new(
+            objects_key(world->objects, KIND_POD, "default", row->refusal != NULL ? "p" : name));
+        PodSpec *spec = pod_spec_new();
+        spec->priority_class = row->class == NULL ? NULL : world_intern(world, row->class);
+        spec->priority = row->given;
+        spec->gives_priority = row->given != 0;
+        pod_set_spec(POD(pod), spec, NULL);
+        pod_spec_unref(spec);
+        ApiResponse response = world_create(world, pod);
+        assert_int_equal(response.code, row->refusal != NULL ? API_FORBIDDEN : API_OK);
+        if (row->refusal != NULL) {
+            assert_string_equal(response.message, row->refusal);
+            continue;
+        }
+        const PodSpec *admitted = POD_CONST(response.object)->spec;
+        assert_string_equal(admitted->priority_class, row->becomes);
+        assert_int_equal(admitted->priority, row->value);
+        assert_int_equal(admitted->preemption_policy, row->policy);
+    }
+}
+
+/* API-191. */
+static void
+one_priority_class_is_the_default(void **state)
+{
+    World *world = *state;
+
+    assert_int_equal(create_priority_class(world, "a", 1, PREEMPT_NEVER, TRUE).code, API_OK);
+    ApiResponse response = create_priority_class(world, "b", 2, PREEMPT_NEVER, TRUE);
+    assert_int_equal(response.code, API_FORBIDDEN);
+    assert_string_equal(response.message,
+                        "priorityclasses.scheduling.k8s.io \"b\" is forbidden: PriorityClass a is "
+                        "already marked as default. Only one default can exist");
 }
 
 static void
@@ -390,6 +473,8 @@ main(void)
         TEST(a_claim_without_class_gets_the_default),
         TEST(several_defaults_were_refused),
         TEST(an_empty_class_stays),
+        TEST(a_pod_gets_the_priority_of_its_class),
+        TEST(one_priority_class_is_the_default),
         TEST(requests_grow_only_while_bound_and_never_shrink),
         TEST(requests_shrink_down_to_the_capacity),
         TEST(some_fields_never_change),

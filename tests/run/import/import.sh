@@ -114,6 +114,17 @@ refused "all.json: has pods and no Nodes" import "$scratch/all.json" --out "$scr
 } >"$scratch/upgrade.yaml"
 imported upgrade "$scratch/upgrade.yaml" && grep -q 'version: "1.31"' "$scratch/upgrade/scenario.yaml"
 result $? "kubelets of several releases" "$scratch/upgrade/scenario.yaml" "$scratch/err"
+# Pods tell the values of PriorityClasses that were not dumped.
+priorities=$KVOLSIM_SRCDIR/scenarios/priority-classes.yaml
+"$kvolsim" get pods,nodes "$priorities" --at 130s -o json >"$scratch/pods.json" 2>"$scratch/err"
+imported priorities "$scratch/pods.json" && xz -dc "$scratch/priorities/objects.json.xz" | grep '"PriorityClass"' >"$scratch/classes" &&
+    [ "$(wc -l <"$scratch/classes")" -eq 3 ] && grep -q '"name":"business"},"value":1000000}' "$scratch/classes" &&
+    grep -q '"name":"patient"},"value":500,"preemptionPolicy":"Never"}' "$scratch/classes"
+result $? "PriorityClasses of pods" "$scratch/classes" "$scratch/err"
+"$kvolsim" get pods,nodes,priorityclasses "$priorities" --at 130s -o json >"$scratch/pods.json" 2>"$scratch/err"
+imported all-priorities "$scratch/pods.json" && ! grep -q 'PriorityClasses that the dump lacks' "$scratch/all-priorities/import.md"
+result $? "PriorityClasses of the dump" "$scratch/err"
+
 for row in v1.39.0:1.36 v1.16.3:1.18; do
     printf 'apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {nodeInfo: {kubeletVersion: %s}}\n' "${row%:*}" >"$scratch/outside.yaml"
     imported outside "$scratch/outside.yaml" && grep -q "version: \"${row#*:}\"" "$scratch/outside/scenario.yaml" &&

@@ -680,6 +680,14 @@ object_remove_owner(Object *self, const Object *owner)
 }
 
 gboolean
+kind_owns_others(ObjectKind kind)
+{
+    return kind == KIND_STATEFUL_SET || kind == KIND_POD || kind == KIND_NODE ||
+           kind == KIND_REPLICA_SET || kind == KIND_DEPLOYMENT || kind == KIND_DAEMON_SET ||
+           kind == KIND_JOB;
+}
+
+gboolean
 object_is_owned_by(const Object *self, const Object *owner)
 {
     for (unsigned i = 0; self->owners != NULL && i < self->owners->n_items; i++)

@@ -265,6 +265,9 @@ void object_set_owner(Object *self,
                       gboolean controller,
                       gboolean block_owner_deletion);
 gboolean object_remove_owner(Object *self, const Object *owner);
+/* Whether objects of this kind own others that models make: the garbage collector looks at these.
+ */
+gboolean kind_owns_others(ObjectKind kind);
 gboolean object_is_owned_by(const Object *self, const Object *owner); /* as controller or not */
 const char *object_annotation(const Object *self, const char *key);   /* NULL: not there */
 const char *object_label(const Object *self, const char *key);

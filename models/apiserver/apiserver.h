@@ -53,6 +53,17 @@ typedef enum {
     API_N_LEVELS,
 } ApiLevel;
 
+/* What becomes of the objects that a deleted one owns: propagationPolicy. */
+typedef enum {
+    API_BACKGROUND, /* they go later, unless the object has one of the finalizers below */
+    API_FOREGROUND, /* they go first */
+    API_ORPHAN,     /* they stay */
+} ApiPropagation;
+
+/* The finalizers of objects whose dependents go first, or stay (API-55). */
+#define FINALIZER_FOREGROUND "foregroundDeletion"
+#define FINALIZER_ORPHAN "orphan"
+
 typedef struct {
     ApiVerb verb;
     ObjectKey *key;
@@ -63,9 +74,10 @@ typedef struct {
     uint64_t resource_version; /* PATCH*, DELETE: precondition; 0: none */
     int32_t grace_s;           /* DELETE, EVICT: gracePeriodSeconds; -1: the object's own */
     const char *node_name;     /* BIND */
-    ApiLevel level;            /* the share that it takes of a server that is short of seats */
-    const char *client;        /* its name, "persistent-volume-binder"; static or interned */
-    uint64_t client_hash;      /* of the name, for draws */
+    ApiPropagation propagation; /* DELETE */
+    ApiLevel level;             /* the share that it takes of a server that is short of seats */
+    const char *client;         /* its name, "persistent-volume-binder"; static or interned */
+    uint64_t client_hash;       /* of the name, for draws */
 } ApiRequest;
 
 typedef struct {

@@ -249,6 +249,18 @@ pod_grace(const Pod *pod, int32_t asked_s)
     return asked_s >= 0 ? asked_s : pod->spec->grace_s;
 }
 
+/* API-55: the finalizer makes the object wait for the garbage collector. */
+static void
+set_propagation(const ApiVerbs *self, Object *object, ApiPropagation propagation)
+{
+    static const char *const finalizers[] = {
+        [API_FOREGROUND] = FINALIZER_FOREGROUND, [API_ORPHAN] = FINALIZER_ORPHAN};
+    Strings *strings = objects_strings(self->store->objects);
+
+    if (propagation != API_BACKGROUND && kind_owns_others(object_kind(object)))
+        object_add_finalizer(object, strings_intern(strings, finalizers[propagation]));
+}
+
 static void
 commit_delete(ApiVerbs *self, ApiCall *call)
 {
@@ -265,6 +277,8 @@ commit_delete(ApiVerbs *self, ApiCall *call)
     }
 
     Object *after = object_edit(before);
+    if (!object_is_deleted(before))
+        set_propagation(self, after, call->request.propagation);
     if (!object_is_deleted(before) || is_pod)
         after->deleted_at = sim_now(self->store->sim) + grace_s * SIM_SECOND;
     after->deletion_grace_s = grace_s;

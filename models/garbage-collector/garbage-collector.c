@@ -8,13 +8,14 @@
 /* Kinds that models make with an owner. */
 static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION,
                                              KIND_CSI_NODE, KIND_REPLICA_SET};
-/* Kinds that own them. */
+/* Kinds that own them: see kind_owns_others(). */
 static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD,        KIND_NODE,
                                          KIND_REPLICA_SET,  KIND_DEPLOYMENT, KIND_DAEMON_SET,
                                          KIND_JOB};
 
 typedef enum {
     CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */
+    CHANGE_LOOK_AT,         /* @pointer: ObjectKey: a dependent that keeps its owner */
 } Change;
 
 typedef struct {
@@ -22,6 +23,9 @@ typedef struct {
     Informer *informers[N_KINDS];
     InformerIndex *by_owner[N_KINDS]; /* value: the owner's ObjectKey */
     Workers *workers[N_KINDS];
+    Workers *owners[N_KINDS],
+        *orphaned[N_KINDS]; /* owners that wait for their dependents, and that leave them */
+    const char *foreground, *orphan; /* interned: finalizers */
     GHashTable
         *absent_owners; /* set of int64_t: low halves of uids that the API server did not know */
 } GarbageCollector;
@@ -46,8 +50,26 @@ owner_is_known(const GarbageCollector *self, const OwnerReference *owner)
     return informer == NULL || (object != NULL && object_uid_equal(object->uid, owner->uid));
 }
 
-/* One of the owners, if all are absent; NULL: at least one is known. Kubernetes then only removes
- * the dangling references, which nothing here would notice. */
+/* WL-102: the object is going, and waits for its dependents. */
+static gboolean
+waits(const GarbageCollector *self, const Object *object)
+{
+    return object != NULL && object_is_deleted(object) &&
+           object_has_finalizer(object, self->foreground);
+}
+
+/* The same of an owner in the cache. */
+static gboolean
+owner_waits(const GarbageCollector *self, const OwnerReference *owner)
+{
+    gboolean may_wait = owner->key != NULL && self->owners[owner->key->kind] != NULL;
+    const Informer *informer = may_wait ? self->informers[owner->key->kind] : NULL;
+
+    return informer != NULL && waits(self, informer_get(informer, owner->key));
+}
+
+/* One of the owners, if all are absent or wait for their dependents; NULL: at least one stays.
+ * Kubernetes then only removes the other references, which nothing here would notice. */
 static const OwnerReference *
 missing_owner(const GarbageCollector *self, const Object *object)
 {
@@ -56,7 +78,7 @@ missing_owner(const GarbageCollector *self, const Object *object)
 
     for (unsigned i = 0; object->owners != NULL && i < object->owners->n_items; i++) {
         const OwnerReference *owner = &object->owners->items[i];
-        if (owner_is_known(self, owner))
+        if (owner_is_known(self, owner) && !owner_waits(self, owner))
             has_known_owner = TRUE;
         else
             missing = owner;
@@ -64,19 +86,58 @@ missing_owner(const GarbageCollector *self, const Object *object)
     return has_known_owner ? NULL : missing;
 }
 
-/* WL-100: looks at the dependents of an owner that has gone. CGO-8: they stand in a map. */
+/* The dependents of a kind that the cache has. @n: (out). Returns: (borrowed) */
+static const Object *const *
+dependents_of(const GarbageCollector *self, ObjectKind kind, const Object *owner, unsigned *n)
+{
+    return informer_index_get(self->by_owner[kind], owner->key, n);
+}
+
+static void decide_orphaned(const void *data, Plan *plan);
+
+static Workers *
+new_workers(GarbageCollector *self, const char *name, PlanDecide sync)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+
+    return workers_new(&self->base,
+                       &(WorkersOptions){.name = name,
+                                         .n_workers = (unsigned)options->concurrent_gc_syncs,
+                                         .limit = rate_limit_default,
+                                         .retry = TRUE,
+                                         .sync = sync});
+}
+
+/* Made when it is needed for the first time, and its metrics with it. */
+static void
+leave_dependents(GarbageCollector *self, const ObjectKey *owner)
+{
+    Workers **workers = &self->orphaned[owner->kind];
+
+    if (*workers == NULL)
+        *workers = new_workers(self, "garbage_collector_attempt_to_orphan", decide_orphaned);
+    workers_add(*workers, owner);
+}
+
+/* WL-100: looks at the dependents of an owner that has gone, or waits for them (WL-102). CGO-8:
+ * they stand in a map. */
 static void
 owner_changed(void *data, const Object *before, const Object *after)
 {
     GarbageCollector *self = data;
     SimStream stream = sim_stream(self->base.sim, "garbage-collector/order");
 
-    if (after != NULL)
+    if (after != NULL && object_is_deleted(after) && object_has_finalizer(after, self->orphan))
+        leave_dependents(self, after->key);
+    if (after != NULL && (!waits(self, after) || waits(self, before)))
         return;
+    if (after != NULL)
+        workers_add(self->owners[object_kind(after)], after->key);
+    const ObjectKey *owner = (after != NULL ? after : before)->key;
     for (unsigned i = 0; i < G_N_ELEMENTS(dependent_kinds); i++) {
         ObjectKind kind = dependent_kinds[i];
         unsigned n;
-        const Object *const *dependents = informer_index_get(self->by_owner[kind], before->key, &n);
+        const Object *const *dependents = informer_index_get(self->by_owner[kind], owner, &n);
         g_autofree const Object **order = g_memdup2(dependents, n * sizeof dependents[0]);
         sim_shuffle((void **)order, n, object_place, stream, (uint64_t)sim_now(self->base.sim));
         for (unsigned k = 0; k < n; k++)
@@ -92,6 +153,12 @@ dependent_changed(void *data, const Object *before, const Object *after)
 
     if (before == NULL && after->owners != NULL && missing_owner(self, after) != NULL)
         workers_add(self->workers[object_kind(after)], after->key);
+    for (unsigned i = 0; before != NULL && before->owners != NULL && i < before->owners->n_items;
+         i++) { /* one less for its owner to wait for */
+        const OwnerReference *owner = &before->owners->items[i];
+        if ((after == NULL || after->owners != before->owners) && owner_waits(self, owner))
+            workers_add(self->owners[owner->key->kind], owner->key);
+    }
 }
 
 enum {
@@ -104,7 +171,9 @@ enum {
     OWNER_ASKED = 1 << 6,   /* this plan has asked for the owner */
     OWNER_LIVE = 1 << 7,    /* ... and found it: the cache is behind */
     OWNER_UNKNOWN = 1 << 8, /* ... and the API server could not be asked */
-    DEPENDENT_FACTS_END = 1 << 9,
+    OWNER_WAITS = 1 << 9,   /* ... and found it waiting for its dependents (WL-102) */
+    OWNS_OTHERS = 1 << 10,  /* the object has dependents of its own */
+    DEPENDENT_FACTS_END = 1 << 11,
 };
 
 typedef enum {
@@ -113,6 +182,7 @@ typedef enum {
     DEPENDENT_ASK_OWNER,
     DEPENDENT_DELETE,
     DEPENDENT_NOTE_AND_DELETE, /* the owner's absence is remembered */
+    DEPENDENT_DELETE_FOREGROUND,
 } DependentAction;
 
 enum {
@@ -123,21 +193,24 @@ enum {
 
 /* attemptToDeleteItem() in garbagecollector.go. */
 static const Rule dependent_table[] = {
-    {"WL-101", 0,                     READ_LIVE | READ_FAILED,              DEPENDENT_STAYS,           0      },
-    {"WL-101", READ_FAILED,           0,                                    DEPENDENT_FAIL,            0      },
-    {"WL-101", READ_LIVE,             IS_ORPHAN,                            DEPENDENT_STAYS,           0      },
-    {"WL-101", ORPHAN,                OWNER_ASKED,                          DEPENDENT_STAYS,           NOT_NOW},
-    {"WL-101", ORPHAN,                OWNER_ASKED | NOT_NOW | OWNER_ABSENT, DEPENDENT_ASK_OWNER,       0      },
-    {"WL-101", ORPHAN | OWNER_ABSENT, OWNER_ASKED | NOT_NOW,                DEPENDENT_DELETE,          0      },
-    {"WL-101", ASKED | OWNER_UNKNOWN, 0,                                    DEPENDENT_FAIL,            0      },
-    {"WL-101", ASKED | OWNER_LIVE,    0,                                    DEPENDENT_STAYS,           0      },
-    {"WL-101", ASKED,                 OWNER_UNKNOWN | OWNER_LIVE,           DEPENDENT_NOTE_AND_DELETE, 0      },
+    {"WL-101", 0,                                 READ_LIVE | READ_FAILED,              DEPENDENT_STAYS,             0      },
+    {"WL-101", READ_FAILED,                       0,                                    DEPENDENT_FAIL,              0      },
+    {"WL-101", READ_LIVE,                         IS_ORPHAN,                            DEPENDENT_STAYS,             0      },
+    {"WL-101", ORPHAN,                            OWNER_ASKED,                          DEPENDENT_STAYS,             NOT_NOW},
+    {"WL-101", ORPHAN,                            OWNER_ASKED | NOT_NOW | OWNER_ABSENT, DEPENDENT_ASK_OWNER,         0      },
+    {"WL-101", ORPHAN | OWNER_ABSENT,             OWNER_ASKED | NOT_NOW,                DEPENDENT_DELETE,            0      },
+    {"WL-101", ASKED | OWNER_UNKNOWN,             0,                                    DEPENDENT_FAIL,              0      },
+    {"WL-101", ASKED | OWNER_LIVE,                OWNER_WAITS,                          DEPENDENT_STAYS,             0      },
+    {"WL-102", ASKED | OWNER_WAITS,               OWNS_OTHERS,                          DEPENDENT_DELETE,            0      },
+    {"WL-102", ASKED | OWNER_WAITS | OWNS_OTHERS, 0,                                    DEPENDENT_DELETE_FOREGROUND, 0      },
+    {"WL-101", ASKED,                             OWNER_UNKNOWN | OWNER_LIVE,           DEPENDENT_NOTE_AND_DELETE,   0      },
 };
 
 static const RuleBound dependent_bounds[] = {
     {.given = READ_FAILED, .none = READ_LIVE },
     {.given = OWNER_LIVE,  .all = OWNER_ASKED, .none = OWNER_UNKNOWN},
     {.given = OWNER_UNKNOWN,                    .all = OWNER_ASKED                },
+    {.given = OWNER_WAITS,                    .all = OWNER_LIVE  },
 };
 
 static const RuleTable dependent_rules = RULE_TABLE("dependents without an owner",
@@ -149,18 +222,28 @@ static const RuleTable dependent_rules = RULE_TABLE("dependents without an owner
 #define STEP_OWNER 1     /* reads its owner */
 
 static uint32_t
-owner_facts(const Plan *plan, const OwnerReference *owner)
+owner_facts(const GarbageCollector *self, const Plan *plan, const OwnerReference *owner)
 {
     const Object *found = plan_object(plan, STEP_OWNER);
     uint32_t facts = OWNER_ASKED;
 
     facts |= found == NULL && plan_code(plan, STEP_OWNER) != API_NOT_FOUND ? OWNER_UNKNOWN : 0;
     if (found != NULL && owner != NULL && object_uid_equal(found->uid, owner->uid))
-        facts |= OWNER_LIVE;
+        facts |= OWNER_LIVE | (waits(self, found) ? OWNER_WAITS : 0u);
     return facts;
 }
 
-/* @owner: of @object, one that is missing; NULL: it is no orphan */
+static gboolean
+has_dependents(const GarbageCollector *self, const Object *object)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; n == 0 && i < G_N_ELEMENTS(dependent_kinds); i++)
+        dependents_of(self, dependent_kinds[i], object, &n);
+    return n > 0;
+}
+
+/* @owner: of @object, one that is missing or waits; NULL: it is no orphan */
 static uint32_t
 dependent_facts(const GarbageCollector *self,
                 const Plan *plan,
@@ -170,10 +253,11 @@ dependent_facts(const GarbageCollector *self,
     const Object *seen = informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
     uint32_t facts = READ_LIVE | (owner == NULL ? 0u : IS_ORPHAN);
 
+    facts |= object != NULL && has_dependents(self, object) ? OWNS_OTHERS : 0;
     if (object == NULL)
         return plan_code(plan, STEP_DEPENDENT) == API_NOT_FOUND ? 0 : READ_FAILED;
     if (plan_last_step(plan) == STEP_OWNER)
-        return facts | owner_facts(plan, owner);
+        return facts | owner_facts(self, plan, owner);
     facts |= object_is_deleted(object) ? IS_GOING : 0;
     facts |= seen != NULL && !object_uid_equal(seen->uid, object->uid) ? IS_ANOTHER : 0;
     if (owner != NULL &&
@@ -211,8 +295,29 @@ decide_read(const void *data, Plan *plan)
     case DEPENDENT_DELETE:
         plan_delete(plan, object->key, object->uid, -1, PLAN_GONE_IS_FINE);
         return;
+    case DEPENDENT_DELETE_FOREGROUND:
+        plan_delete_foreground(plan, object->key, object->uid, PLAN_GONE_IS_FINE);
+        return;
     }
     g_assert_not_reached();
+}
+
+static gboolean
+edit_remove_owner(Object *object, const void *owner)
+{
+    return object_remove_owner(object, owner);
+}
+
+/* Returns: (borrowed): an owner that waits for the object; NULL: none */
+static const Object *
+waiting_owner(const GarbageCollector *self, const Object *object)
+{
+    for (unsigned i = 0; object->owners != NULL && i < object->owners->n_items; i++) {
+        const OwnerReference *owner = &object->owners->items[i];
+        if (owner_waits(self, owner))
+            return informer_get(self->informers[owner->key->kind], owner->key);
+    }
+    return NULL;
 }
 
 static void
@@ -221,11 +326,86 @@ decide_dependent(const void *data, Plan *plan)
     const GarbageCollector *self = data;
     const Object *object = informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
 
-    if (object == NULL || object_is_deleted(object) || missing_owner(self, object) == NULL)
+    if (object == NULL || object_is_deleted(object))
         return;
-    plan_because(plan, "WL-101");
-    plan_get(plan, object->key, PLAN_GO_ON);
-    plan_then(plan, decide_read);
+    if (missing_owner(self, object) != NULL) {
+        plan_because(plan, "WL-101");
+        plan_get(plan, object->key, PLAN_GO_ON);
+        plan_then(plan, decide_read);
+        return;
+    }
+    const Object *waiting = waiting_owner(self, object);
+    if (waiting == NULL)
+        return;
+    plan_because(plan, "WL-102");
+    plan_get(plan, object->key, PLAN_GONE_IS_FINE);
+    plan_patch(plan, object->key, edit_remove_owner, waiting, PLAN_GONE_IS_FINE);
+}
+
+/* ---- Owners that wait, and owners that leave their dependents ---- */
+
+/* removeFinalizer() reads the object first. */
+static void
+plan_release(Plan *plan, const char *finalizer)
+{
+    plan_get(plan, plan_key(plan), PLAN_GONE_IS_FINE);
+    plan_patch(plan, plan_key(plan), edit_remove_finalizer, finalizer, PLAN_GONE_IS_FINE);
+}
+
+static gboolean
+keeps_owner(const Object *dependent, const Object *owner)
+{
+    for (unsigned i = 0; i < dependent->owners->n_items; i++)
+        if (object_uid_equal(dependent->owners->items[i].uid, owner->uid) &&
+            dependent->owners->items[i].block_owner_deletion)
+            return TRUE;
+    return FALSE;
+}
+
+/* WL-102: processDeletingDependentsItem() */
+static void
+decide_owner(const void *data, Plan *plan)
+{
+    const GarbageCollector *self = data;
+    const Object *owner = informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
+    gboolean is_kept = FALSE;
+
+    if (!waits(self, owner))
+        return;
+    plan_because(plan, "WL-102");
+    for (unsigned i = 0; i < G_N_ELEMENTS(dependent_kinds); i++) {
+        unsigned n;
+        const Object *const *dependents = dependents_of(self, dependent_kinds[i], owner, &n);
+        for (unsigned k = 0; k < n; k++) {
+            if (!keeps_owner(dependents[k], owner))
+                continue;
+            is_kept = TRUE;
+            if (!waits(self, dependents[k]))
+                plan_change(plan, &(PlanChange){.what = CHANGE_LOOK_AT,
+                                                .pointer = (void *)dependents[k]->key});
+        }
+    }
+    if (!is_kept)
+        plan_release(plan, self->foreground);
+}
+
+/* WL-103: attemptToOrphan() */
+static void
+decide_orphaned(const void *data, Plan *plan)
+{
+    const GarbageCollector *self = data;
+    const Object *owner = informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
+
+    if (owner == NULL || !object_is_deleted(owner) || !object_has_finalizer(owner, self->orphan))
+        return;
+    plan_because(plan, "WL-103");
+    for (unsigned i = 0; i < G_N_ELEMENTS(dependent_kinds); i++) {
+        unsigned n;
+        const Object *const *dependents = dependents_of(self, dependent_kinds[i], owner, &n);
+        for (unsigned k = 0; k < n; k++)
+            plan_patch(plan, dependents[k]->key, edit_remove_owner, owner, PLAN_GONE_IS_FINE);
+    }
+    plan_release(plan, self->orphan);
 }
 
 static void
@@ -236,6 +416,9 @@ apply_change(void *data, const PlanChange *change)
     switch ((Change)change->what) {
     case CHANGE_OWNER_IS_ABSENT:
         g_hash_table_add(self->absent_owners, g_memdup2(&change->number, sizeof change->number));
+        break;
+    case CHANGE_LOOK_AT:
+        workers_add(self->workers[((const ObjectKey *)change->pointer)->kind], change->pointer);
         break;
     }
 }
@@ -251,24 +434,20 @@ static void
 init(void *data)
 {
     GarbageCollector *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-
+    self->foreground = strings_intern(self->base.strings, FINALIZER_FOREGROUND);
+    self->orphan = strings_intern(self->base.strings, FINALIZER_ORPHAN);
     self->absent_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-    for (unsigned i = 0; i < G_N_ELEMENTS(owner_kinds); i++)
-        self->informers[owner_kinds[i]] =
-            process_informer(self->base.process, owner_kinds[i], NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(owner_kinds); i++) {
+        ObjectKind kind = owner_kinds[i];
+        self->informers[kind] = process_informer(self->base.process, kind, NULL);
+        self->owners[kind] = new_workers(self, "garbage_collector_attempt_to_delete", decide_owner);
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(dependent_kinds); i++) {
         ObjectKind kind = dependent_kinds[i];
         self->informers[kind] = process_informer(self->base.process, kind, NULL);
         self->by_owner[kind] = informer_add_index(self->informers[kind], index_by_owner);
         self->workers[kind] =
-            workers_new(&self->base, &(WorkersOptions){
-                                         .name = "garbage_collector_attempt_to_delete",
-                                         .n_workers = (unsigned)options->concurrent_gc_syncs,
-                                         .limit = rate_limit_default,
-                                         .retry = TRUE,
-                                         .sync = decide_dependent,
-                                     });
+            new_workers(self, "garbage_collector_attempt_to_delete", decide_dependent);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(dependent_kinds); i++)
         informer_add_handler(self->informers[dependent_kinds[i]], dependent_changed, self);

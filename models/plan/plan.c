@@ -461,6 +461,15 @@ plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, Pl
 }
 
 int
+plan_delete_foreground(Plan *self, const ObjectKey *key, ObjectUid uid, PlanErrors errors)
+{
+    int step = plan_delete(self, key, uid, -1, errors);
+
+    plan_step(self, (unsigned)step)->write.request.propagation = API_FOREGROUND;
+    return step;
+}
+
+int
 plan_bind_pod(Plan *self, const Object *pod, const char *node_name, PlanErrors errors)
 {
     Step *step = add_request(self, API_BIND, pod->key, errors);

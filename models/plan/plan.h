@@ -106,6 +106,8 @@ int plan_patch_status_at(
 /* @uid: precondition, {0}: none. @grace_s: -1: the object's own */
 int
 plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors);
+/* The same; its dependents go first (WL-102) */
+int plan_delete_foreground(Plan *self, const ObjectKey *key, ObjectUid uid, PlanErrors errors);
 int plan_bind_pod(Plan *self, const Object *pod, const char *node_name, PlanErrors errors);
 
 /* A call of a CSI driver. @request is copied; what it points to is interned or lives as long as the

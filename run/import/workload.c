@@ -274,16 +274,18 @@ set_volume_name(Workload *self, const Write *write, json_t *what)
     json_object_set_new(what, "volumeOfClaim", json_string(parts[1]));
 }
 
-static gboolean
-orphans(const Write *write)
+/* In the background is what happens to most objects anyway. */
+static void
+set_propagation(const Write *write, json_t *what)
 {
     json_t *options = body_of(write->request);
     g_autofree char *text = query_value(write, "propagationPolicy");
     const char *policy = json_string_value(json_object_get(options, "propagationPolicy"));
-    gboolean does = g_strcmp0(policy != NULL ? policy : text, "Orphan") == 0;
 
+    policy = policy != NULL ? policy : text;
+    if (g_strcmp0(policy, "Orphan") == 0 || g_strcmp0(policy, "Foreground") == 0)
+        json_object_set_new(what, "propagationPolicy", json_string(policy));
     json_decref(options);
-    return does;
 }
 
 static void
@@ -291,12 +293,9 @@ take_delete(Workload *self, const Write *write)
 {
     json_t *what;
 
-    if (orphans(write)) {
-        leave_out(self, "Deletes that keep what the object owns (Orphan)", write);
-        return;
-    }
     what = target_of(write);
     set_grace(write, what);
+    set_propagation(write, what);
     if (unseen_was_forced(self->writes, self->dumps, write)) {
         json_object_set_new(what, "gracePeriodSeconds", json_integer(0));
         count(self, REPORT_GUESSED, "Deletes of pods that were gone at once: --force", write);

@@ -372,6 +372,10 @@ static const SchemaType create_type = SCHEMA_STRUCT("create", create_fields, Cre
 static const SchemaType grace_type = SCHEMA_TYPE("whole number", "a whole number of seconds",
     schema_read_integer, schema_json_integer, int64_t, .min = 0, .max = 1e6);
 
+static const char *const propagation_words[] = {
+    [API_BACKGROUND] = "Background", [API_FOREGROUND] = "Foreground", [API_ORPHAN] = "Orphan", NULL};
+static const SchemaType propagation_type = SCHEMA_ENUM(propagation_words);
+
 static const SchemaField delete_fields[] = {
     TARGET_FIELDS("As in manifests"),
     {"name", &schema_string, AT(TargetFields, name), 0, NULL,
@@ -380,6 +384,8 @@ static const SchemaField delete_fields[] = {
      "For kind PersistentVolume: name of the claim of the volume"},
     {"gracePeriodSeconds", &grace_type, AT(TargetFields, grace_s), 0, "the object's",
      "As kubectl delete --grace-period"},
+    {"propagationPolicy", &propagation_type, AT(TargetFields, propagation), 0, "Background",
+     "As kubectl delete --cascade: whether the objects that it owns go later, first, or stay"},
     {"node", &schema_string, AT(TargetFields, node), 0, "any", "For kind Pod: only pods on this node"},
     {"one", &schema_bool, AT(TargetFields, one), 0, "false",
      "Only the first object that matches and is not being deleted"},

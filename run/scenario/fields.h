@@ -105,7 +105,8 @@ typedef struct {
 
 typedef struct {
     const char *kind, *namespace, *name;
-    int64_t grace_s; /* -1: not given */
+    int64_t grace_s;      /* -1: not given */
+    unsigned propagation; /* ApiPropagation */
     const char *node_of_pod;
     const char *volume_of_claim;
     const char *node; /* of pods: only those on it */

@@ -398,6 +398,7 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
                                                              : "default");
     action->name = (char *)(ok ? target->name : NULL);
     action->grace_s = (int32_t)target->grace_s;
+    action->propagation = (ApiPropagation)target->propagation;
     action->patch = (json_t *)target->patch;
     self->scenario.has_usage = self->scenario.has_usage || tells_usage(target->patch);
     action->replicas = (int32_t)target->replicas;

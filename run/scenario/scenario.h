@@ -182,8 +182,9 @@ typedef struct {
     gboolean one;           /* DELETE and EVICT: only the first that is not being deleted */
     unsigned code;          /* the answer of the recording if the request failed; 0: it did not */
     int32_t grace_s;        /* -1: the object's */
-    char *volume_of_claim;  /* DELETE, PATCH of a PersistentVolume: the volume of this claim in
-                               @namespace;  NULL: @name */
+    ApiPropagation propagation; /* DELETE */
+    char *volume_of_claim;      /* DELETE, PATCH of a PersistentVolume: the volume of this claim in
+                                   @namespace;  NULL: @name */
     struct {
         gboolean ignore_daemon_sets, delete_empty_dir, force;
         SimTime timeout; /* 0: none */

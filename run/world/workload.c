@@ -453,8 +453,10 @@ target_next(Performer *self)
         self->is_over = TRUE;
         return;
     }
-    ApiRequest request = {
-        .verb = API_DELETE, .key = self->targets->pdata[self->item++], .grace_s = action->grace_s};
+    ApiRequest request = {.verb = API_DELETE,
+                          .key = self->targets->pdata[self->item++],
+                          .grace_s = action->grace_s,
+                          .propagation = action->propagation};
     if (action->type == ACTION_SCALE) {
         request.verb = API_PATCH;
         request.edit = set_replicas;

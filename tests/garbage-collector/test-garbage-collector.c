@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/garbage-collector/garbage-collector.h"
+#include "models/plan/plan.h"
 #include "tests/lib/storage-world.h"
 
 #include <setjmp.h>
@@ -168,6 +169,84 @@ crashed_meanwhile(StorageWorld *world)
     storage_world_run(world, sim_now(world->sim) + SIM_MINUTE);
 }
 
+static void
+set_goes_last(StorageWorld *world)
+{
+    const Object *set = create_set(world, "web");
+
+    create_pod(world, "web-0", set);
+    storage_world_start(world);
+    go_on(world);
+    storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
+    assert_true(
+        object_is_deleted(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web"))));
+    go_on(world);
+    assert_null(api_server_get(world->api, key(world, KIND_POD, "web-0")));
+    assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
+}
+
+/* A dependent that owns others goes after them, too; here their protection holds them. */
+static void
+chain_goes(StorageWorld *world)
+{
+    const Object *set = create_set(world, "web");
+
+    create_pod(world, "web-0", set);
+    create_owned(world, storage_world_claim(world, "scratch", 1, "fast"),
+                 api_server_get(world->api, key(world, KIND_POD, "web-0")), NULL);
+    storage_world_start(world);
+    go_on(world);
+    storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
+    go_on(world);
+    assert_non_null(api_server_get(world->api, key(world, KIND_POD, "web-0")));
+    storage_world_patch(world, storage_world_claim_key(world, "scratch"), edit_remove_finalizer,
+                        strings_intern(objects_strings(world->objects), FINALIZER_PVC_PROTECTION));
+    go_on(world);
+    assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
+}
+
+static void
+set_waits_for_nobody(StorageWorld *world)
+{
+    create_set(world, "web");
+    storage_world_start(world);
+    go_on(world);
+    storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
+    go_on(world);
+}
+
+/* The other owner keeps the pod, which then no longer blocks. */
+static void
+shared_dependent_stays(StorageWorld *world)
+{
+    const Object *set = create_set(world, "web");
+    const Object *other = create_set(world, "other");
+
+    create_owned(world, storage_world_pod(world, "web-0", NULL, NULL), set, other);
+    storage_world_start(world);
+    go_on(world);
+    storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
+    go_on(world);
+    const Object *pod = api_server_get(world->api, key(world, KIND_POD, "web-0"));
+    assert_int_equal(pod->owners->n_items, 1);
+    assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
+}
+
+static void
+pods_stay(StorageWorld *world)
+{
+    const Object *set = create_set(world, "web");
+
+    create_pod(world, "web-0", set);
+    create_pod(world, "web-1", set);
+    storage_world_start(world);
+    go_on(world);
+    storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_ORPHAN);
+    go_on(world);
+    assert_null(object_controller(api_server_get(world->api, key(world, KIND_POD, "web-0"))));
+    assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
+}
+
 static const Story stories[] = {
     {"WL-101 what a set owned goes with it", set_goes,
      "GET pod/web-0, GET pod/web-1, GET revision/web-1, GET sts/web 404, GET sts/web 404, "
@@ -182,6 +261,16 @@ static const Story stories[] = {
     {"a dependent that goes already",        dependent_goes_already, ""                                                      },
     {"the owner went during a crash",        crashed_meanwhile,
      "GET pod/web-0, GET sts/web 404, DELETE pod/web-0"                                                                      },
+    {"WL-102 a set waits for its pods",      set_goes_last,
+     "GET pod/web-0, GET sts/web, DELETE pod/web-0, GET sts/web, PATCH sts/web"                                              },
+    {"WL-102 a pod waits for its claim",     chain_goes,
+     "GET pod/web-0, GET sts/web, DELETE pod/web-0, GET pvc/scratch, GET pod/web-0, "
+     "DELETE pvc/scratch, GET pod/web-0, PATCH pod/web-0, GET sts/web, PATCH sts/web"                                        },
+    {"WL-102 nothing to wait for",           set_waits_for_nobody,   "GET sts/web, PATCH sts/web"                            },
+    {"WL-102 a pod with another owner",      shared_dependent_stays,
+     "GET pod/web-0, PATCH pod/web-0, GET sts/web, PATCH sts/web"                                                            },
+    {"WL-103 pods without their set",        pods_stay,
+     "PATCH pod/web-0, PATCH pod/web-1, GET sts/web, PATCH sts/web"                                                          },
 };
 
 static void

@@ -303,7 +303,13 @@ storage_world_patch_status(StorageWorld *self, ObjectKey *key, ObjectEdit edit, 
 void
 storage_world_delete(StorageWorld *self, ObjectKey *key)
 {
-    ApiRequest request = {.verb = API_DELETE, .key = key};
+    storage_world_delete_as(self, key, API_BACKGROUND);
+}
+
+void
+storage_world_delete_as(StorageWorld *self, ObjectKey *key, ApiPropagation propagation)
+{
+    ApiRequest request = {.verb = API_DELETE, .key = key, .propagation = propagation};
 
     commit(self, &request);
 }

@@ -71,6 +71,7 @@ void storage_world_patch(StorageWorld *self, ObjectKey *key, ObjectEdit edit, co
 void
 storage_world_patch_status(StorageWorld *self, ObjectKey *key, ObjectEdit edit, const void *arg);
 void storage_world_delete(StorageWorld *self, ObjectKey *key);
+void storage_world_delete_as(StorageWorld *self, ObjectKey *key, ApiPropagation propagation);
 /* Deletes it and takes all finalizers off. */
 void storage_world_remove(StorageWorld *self, ObjectKey *key);
 /* ObjectEdit: @pair is a StringPair, interned. */

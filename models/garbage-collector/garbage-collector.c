@@ -308,6 +308,20 @@ edit_remove_owner(Object *object, const void *owner)
     return object_remove_owner(object, owner);
 }
 
+static void
+unref_owner(void *owner)
+{
+    object_unref(owner);
+}
+
+/* The cache may have a newer version when the patch is made: the plan keeps this one. */
+static void
+plan_remove_owner(Plan *plan, const Object *dependent, const Object *owner)
+{
+    plan_own(plan, object_ref(owner), unref_owner);
+    plan_patch(plan, dependent->key, edit_remove_owner, owner, PLAN_GONE_IS_FINE);
+}
+
 /* Returns: (borrowed): an owner that waits for the object; NULL: none */
 static const Object *
 waiting_owner(const GarbageCollector *self, const Object *object)
@@ -339,7 +353,7 @@ decide_dependent(const void *data, Plan *plan)
         return;
     plan_because(plan, "WL-102");
     plan_get(plan, object->key, PLAN_GONE_IS_FINE);
-    plan_patch(plan, object->key, edit_remove_owner, waiting, PLAN_GONE_IS_FINE);
+    plan_remove_owner(plan, object, waiting);
 }
 
 /* ---- Owners that wait, and owners that leave their dependents ---- */
@@ -403,7 +417,7 @@ decide_orphaned(const void *data, Plan *plan)
         unsigned n;
         const Object *const *dependents = dependents_of(self, dependent_kinds[i], owner, &n);
         for (unsigned k = 0; k < n; k++)
-            plan_patch(plan, dependents[k]->key, edit_remove_owner, owner, PLAN_GONE_IS_FINE);
+            plan_remove_owner(plan, dependents[k], owner);
     }
     plan_release(plan, self->orphan);
 }

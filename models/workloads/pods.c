@@ -230,6 +230,7 @@ claimed_plan(const Claimed *self, Plan *plan, const Object *owner)
     OwnerEdit *edit = plan_new_arg(plan, OwnerEdit);
 
     *edit = (OwnerEdit){owner, self->finalizer};
+    plan_own(plan, object_ref(owner), unref_object); /* the cache may have a newer version soon */
     for (unsigned i = 0; i < self->release->len; i++) {
         const Object *object = self->release->pdata[i];
         plan_patch(plan, object->key, edit_release, edit, PLAN_GONE_IS_FINE);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # docs/fields.md as a C table, in the order of the page. "## KIND" begins a kind; a row "| `a`, `b` | effect |" is a field for
 # each path; a paragraph "Modelled: `a`, `b`." is one for each of its paths, and so "As KIND: `a`.". Behind a path may
-# stand "other than `value`" or "is `value`".
+# stand "other than `value`".
 BEGIN {
     print "/* Made by scripts/fields.awk from docs/fields.md. */"
     print "#include \"run/scenario/effects.h\"\n"
@@ -13,16 +13,13 @@ function quote(text) {
     return "\"" text "\""
 }
 # All paths in @text.
-function add(text, class, effect,    parts, n, i, value, if_value) {
+function add(text, class, effect,    parts, n, i, value) {
     n = split(text, parts, "`")
     for (i = 2; i <= n; i += 2) {
         value = "NULL"
-        if_value = "TRUE"
-        if (parts[i + 1] ~ /^ (is|other than) $/) {
+        if (parts[i + 1] == " other than ")
             value = quote(parts[i + 2])
-            if_value = parts[i + 1] == " is " ? "TRUE" : "FALSE"
-        }
-        printf "    {%s, %s, %s, %s, %s, %s},\n", quote(kind), quote(parts[i]), class, effect, value, if_value
+        printf "    {%s, %s, %s, %s, %s},\n", quote(kind), quote(parts[i]), class, effect, value
         if (value != "NULL")
             i += 2
     }

@@ -79,12 +79,11 @@ tell_field(const EffectWalk *walk, const json_t *value)
         return;
     }
     if (is_empty(value) || g_ptr_array_find(walk->told, row, NULL) ||
-        (row->value != NULL && (g_strcmp0(text, row->value) == 0) != row->if_value))
+        (row->value != NULL && g_strcmp0(text, row->value) == 0))
         return;
     g_ptr_array_add(walk->told, (void *)row); /* only compared */
-    loader_warn(walk->loader, &walk->at, walk->object, NULL, "not modelled: %s %s%s%s: %s",
-                row->kind, row->path, row->if_value && row->value != NULL ? " " : "",
-                row->if_value && row->value != NULL ? row->value : "", row->text);
+    loader_warn(walk->loader, &walk->at, walk->object, NULL, "not modelled: %s %s: %s", row->kind,
+                row->path, row->text);
 }
 
 /* @path: of the row, from @value on */

@@ -18,9 +18,7 @@ typedef struct {
     const char *path; /* "spec.containers[].image"; "spec.hard[requests.cpu]": of a map */
     FieldEffectClass class;
     const char *text;  /* NULL: none */
-    const char *value; /* NULL: the row holds for all values; else for this one (@if_value), or for
-                        * all others */
-    gboolean if_value;
+    const char *value; /* NULL: the row holds for all values; else for all but this one */
 } FieldEffect;
 
 extern const FieldEffect field_effects[];

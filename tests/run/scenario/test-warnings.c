@@ -44,6 +44,9 @@
     "}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, updateStrategy: {rollingUpdate: "     \
     "{maxUnavailable: 2}}, template: {metadata: {labels: {a: b}}, spec: " pod "}}}"
 #define PROBED "{name: c, readinessProbe: {periodSeconds: 1}}"
+#define LIMIT_RANGE(name, limit)                                                                   \
+    "{apiVersion: v1, kind: LimitRange, metadata: {name: " name "}, spec: {limits: [" limit "]}}"
+#define CLAIM_LIMIT "{type: PersistentVolumeClaim, max: {storage: 1Gi}}"
 #define QUOTA(hard)                                                                                \
     "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {" hard "}}}"
 
@@ -98,9 +101,11 @@ static const Case cases[] = {
     {"keys of a map", "", "", QUOTA("requests.cpu: 1, requests.storage: 1Gi"),
      "ResourceQuota/q: not modelled: ResourceQuota spec.hard[requests.cpu]: the quota refuses no "
      "pod\n"},
-    {"one value of a field", "", "",
-     "{apiVersion: v1, kind: Node, metadata: {name: m, finalizers: [a.b/c, orphan]}}",
-     "Node/m: not modelled: Metadata finalizers[] orphan: dependents go with the object\n"},
+    {"all values of a field but one", "", "",
+     LIMIT_RANGE("l", "{type: Container}") ", " LIMIT_RANGE("m", "{type: Pod}") ", "
+     LIMIT_RANGE("o", CLAIM_LIMIT),
+     "LimitRange/l: not modelled: LimitRange spec.limits[].type: pods without requests stay "
+     "without, and no pod is refused; 2 objects in all\n"},
     {"kinds that are left out", "", "",
      "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}}",
      "HorizontalPodAutoscaler/h: not modelled: HorizontalPodAutoscaler: nothing scales its workload: "

@@ -9,4 +9,4 @@ runner=$KVOLSIM_BUILDDIR/tests/conformance/conformance
 for file in "$KVOLSIM_CONFORMANCE"/csi_translation.json; do
     [ ! -e "$file" ] || "$runner" --also "CSI migration" "$file" || exit
 done
-"$runner" --also VolumeAttributesClass --also "volume group snapshots" --table "$KVOLSIM_CONFORMANCE"/*.json
+"$runner" --also VolumeAttributesClass --also "volume group snapshots" --also FlexVolume --table "$KVOLSIM_CONFORMANCE"/*.json

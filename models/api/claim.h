@@ -80,6 +80,7 @@ typedef struct {
 #define ANNOTATION_BIND_COMPLETED "pv.kubernetes.io/bind-completed"
 #define ANNOTATION_BOUND_BY_CONTROLLER "pv.kubernetes.io/bound-by-controller"
 #define ANNOTATION_PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
+#define ANNOTATION_STORAGE_RESIZER "volume.kubernetes.io/storage-resizer"
 #define ANNOTATION_MIGRATED_TO "pv.kubernetes.io/migrated-to"
 #define ANNOTATION_STORAGE_PROVISIONER "volume.kubernetes.io/storage-provisioner"
 #define ANNOTATION_BETA_STORAGE_PROVISIONER "volume.beta.kubernetes.io/storage-provisioner"
@@ -92,6 +93,7 @@ typedef struct {
 #define FINALIZER_PVC_PROTECTION "kubernetes.io/pvc-protection"
 #define FINALIZER_PV_PROTECTION "kubernetes.io/pv-protection"
 #define FINALIZER_VAC_PROTECTION "kubernetes.io/vac-protection" /* of a VolumeAttributesClass */
+#define FINALIZER_IN_TREE_DELETION "kubernetes.io/pv-controller" /* of a PersistentVolume */
 #define FINALIZER_PROVISIONER "external-provisioner.volume.kubernetes.io/finalizer"
 #define PROVISIONER_NONE "kubernetes.io/no-provisioner"
 

@@ -66,6 +66,8 @@ struct ApiParser {
     gboolean any_api_group;         /* data sources may have a faulty group, as before 1.27 */
     gboolean no_attributes_classes; /* names of VolumeAttributesClasses are not looked at */
     int minor;                      /* the release of Kubernetes that judges apiVersions; 0: any */
+    /* The control plane, which hands in-tree volumes to CSI drivers; NULL: no volume migrates */
+    const struct Release *migrates;
 };
 
 /* Reports a fault at @where under the current path. */

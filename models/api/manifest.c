@@ -389,6 +389,8 @@ object_parse_body(ApiParser *parser, const json_t *manifest, Object *object)
     fields_parse(parser, manifest, class->fields, class->ignored, object);
     if (class->check != NULL)
         class->check(parser, manifest, object);
+    if (class->finish != NULL)
+        class->finish(parser, manifest, object);
 }
 
 /* Reads a name or namespace. Returns: (nullable) (borrowed): %NULL after reporting a fault */

@@ -206,6 +206,8 @@ typedef struct {
     const char *const *ignored;
     /* Checks that need several fields; may be NULL. */
     void (*check)(ApiParser *parser, const json_t *manifest, const Object *object);
+    /* What follows from all fields together; may be NULL. */
+    void (*finish)(ApiParser *parser, const json_t *manifest, Object *object);
 } KindClass;
 
 const KindClass *kind_class(ObjectKind kind);

@@ -4,7 +4,7 @@
 #include "sim/strings.h"
 
 /* The release of Kubernetes in a cluster: data, not an `if`. */
-typedef struct {
+typedef struct Release {
     int minor;              /* of Kubernetes 1.x: 32 */
     const StringMap *gates; /* (borrowed): gates that the user set: name -> "true", "false" */
 } Release;

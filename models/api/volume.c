@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "migration/migration.h"
 
 static const char *const volume_phase_words[] = {"Pending",  "Available", "Bound",
                                                  "Released", "Failed",    NULL};
@@ -179,6 +180,8 @@ volume_source_free(VolumeSource *self)
 {
     string_map_unref(self->attributes);
     volume_secrets_unref(self->secrets);
+    volume_source_unref(self->origin);
+    node_selector_unref(self->csi_affinity);
     g_free(self);
 }
 
@@ -239,6 +242,7 @@ volume_source_parse(ApiParser *parser, const json_t *spec, void *field)
                              "Forbidden: may not specify more than 1 volume type");
         } else {
             found.plugin = kind->plugin;
+            found.in_tree = in_tree_plugin_of_key(kind->plugin);
             if (strcmp(kind->plugin, "csi") == 0)
                 csi_source_parse(parser, value, &found);
             else
@@ -284,6 +288,8 @@ volume_source_over(const void *field, const json_t *manifest)
 
     if (source == NULL)
         return json_incref((json_t *)manifest); /* only counted */
+    if (source->origin != NULL) /* MIG-50: what is stored does not change */
+        source = source->origin;
     json_t *spec = manifest == NULL ? json_object() : json_deep_copy(manifest);
     const json_t *old = json_path_get(spec, source->plugin);
     json_t *value = NULL;
@@ -557,6 +563,30 @@ volume_check(ApiParser *parser, const json_t *manifest, const Object *object)
                                "Local volume requires node affinity");
 }
 
+/* MIG-50: from here on all components see the CSI volume, unless their node's kubelet does not
+ * migrate; what is printed is the manifest. A volume that does not translate stays as it is. */
+static void
+migrate(ApiParser *parser, const json_t *manifest, Object *object)
+{
+    Volume *volume = VOLUME(object);
+    VolumeSource *origin = volume->source;
+    const InTreePlugin *plugin = origin == NULL ? NULL : origin->in_tree;
+
+    if (parser->migrates == NULL || plugin == NULL ||
+        !in_tree_plugin_is_migrated(plugin, parser->migrates))
+        return;
+    json_t *translated = in_tree_plugin_volume_to_csi(plugin, manifest, NULL);
+    if (translated == NULL)
+        return;
+    VolumeSource source = {.plugin = "csi", .in_tree = plugin, .origin = origin};
+    const json_t *affinity = json_path_get(translated, "spec.nodeAffinity.required");
+    csi_source_parse(parser, json_path_get(translated, "spec.csi"), &source);
+    if (affinity != NULL)
+        field_node_selector.parse(parser, affinity, &source.csi_affinity);
+    volume->source = volume_source_new(&source);
+    json_decref(translated);
+}
+
 const KindClass volume_kind = {
     .kind = "PersistentVolume",
     .api_version = "v1",
@@ -566,7 +596,15 @@ const KindClass volume_kind = {
     .set_defaults = volume_set_defaults,
     .ignored = volume_ignored,
     .check = volume_check,
+    .finish = migrate,
 };
+
+const NodeSelector *
+volume_node_affinity(const Volume *self)
+{
+    return self->source != NULL && self->source->csi_affinity != NULL ? self->source->csi_affinity
+                                                                      : self->node_affinity;
+}
 
 const char *
 volume_class(const Volume *self)

@@ -44,7 +44,8 @@ typedef struct {
 } VolumeSecrets;
 
 /* spec.csi, or another source: immutable, shared. */
-typedef struct {
+typedef struct VolumeSource VolumeSource;
+struct VolumeSource {
     RefCount refs;
     const char *plugin;     /* "csi", "local", "hostPath", "nfs", ...: the key in spec */
     const char *driver;     /* csi.driver; NULL unless CSI */
@@ -54,7 +55,12 @@ typedef struct {
     VolumeSecrets *secrets; /* csi.*SecretRef; NULL: none */
     gboolean read_only;
     gboolean is_inline; /* it stands in a pod: the kubelet makes up its handle (CSP-10) */
-} VolumeSource;
+    const struct InTreePlugin *in_tree; /* static: of a source that can migrate, or that has; else
+                                           NULL */
+    VolumeSource *origin;               /* the in-tree source in spec that this CSI source stands
+                                           for (MIG-50); NULL: none */
+    NodeSelector *csi_affinity;         /* ... and the volume's node affinity in the driver's keys */
+};
 
 /* PersistentVolume. */
 typedef struct {
@@ -90,6 +96,10 @@ gboolean volume_source_same(const VolumeSource *a, const VolumeSource *b);
 VolumeSecrets *volume_secrets_new(const SecretReference *references);
 /* Returns: (borrowed): NULL: the volume names no secret for these calls */
 const SecretReference *volume_source_secret(const VolumeSource *self, VolumeSecret secret);
+
+/* Where the volume can be used, as the components see it that have handed it to its CSI driver
+ * (MIG-51). Returns: (borrowed) (nullable) */
+const NodeSelector *volume_node_affinity(const Volume *self);
 
 const char *volume_class(const Volume *self);
 /* Whether the volume's claimRef is for this claim: same name and namespace, uid empty or equal

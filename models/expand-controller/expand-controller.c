@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "expand-controller.h"
 
+#include "models/api/migration/migration.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
 #include "models/plan/rules.h"
@@ -68,19 +69,52 @@ judge(const Claim *claim, const Volume *volume)
     return rules_find(&expand_rules, facts, NULL);
 }
 
+typedef struct {
+    const char *key, *driver; /* interned */
+} ResizerMark;
+
+/* ObjectEdit. */
+static gboolean
+edit_resizer(Object *claim, const void *data)
+{
+    const ResizerMark *mark = data;
+
+    return object_set_annotation(claim, mark->key, mark->driver);
+}
+
+/* MIG-65: the plugin's driver is to expand the volume. */
+static void
+hand_over(const ExpandController *self, Plan *plan, const Claim *claim, const InTreePlugin *plugin)
+{
+    Strings *strings = self->base.strings;
+    ResizerMark *mark = plan_new_arg(plan, ResizerMark);
+
+    plan_because(plan, "MIG-65");
+    plan_event(plan, &claim->meta, "Normal", "ExternalExpanding",
+               "CSI migration enabled for %s; waiting for external resizer to expand the pvc",
+               in_tree_plugin_name(plugin));
+    *mark = (ResizerMark){strings_intern(strings, ANNOTATION_STORAGE_RESIZER),
+                          strings_intern(strings, in_tree_plugin_driver(plugin))};
+    plan_patch_status_at(plan, &claim->meta, edit_resizer, mark, PLAN_STOP);
+}
+
 static void
 decide_volume(const void *data, Plan *plan)
 {
     const Claim *claim = find_claim(data, plan);
-    const Rule *rule = judge(claim, VOLUME_CONST(plan_object(plan, plan_last_step(plan))));
+    const Volume *volume = VOLUME_CONST(plan_object(plan, plan_last_step(plan)));
+    const Rule *rule = judge(claim, volume);
 
     plan_because(plan, rule->id);
     switch ((ExpandAction)rule->then) {
     case EXPAND_LEAVE:
         return;
     case EXPAND_TELL:
-        plan_event(plan, &claim->meta, "Normal", "ExternalExpanding",
-                   "waiting for an external controller to expand this PVC");
+        if (volume->source != NULL && volume->source->origin != NULL)
+            hand_over(data, plan, claim, volume->source->in_tree);
+        else
+            plan_event(plan, &claim->meta, "Normal", "ExternalExpanding",
+                       "waiting for an external controller to expand this PVC");
         return;
     case EXPAND_FAIL_READ:
         plan_fail(plan, "%s", plan_has_failed(plan) ? plan_last_message(plan) : "");

@@ -5,7 +5,7 @@
 
 #include "models/api/secret.h"
 #include "models/volume/access-mode.h"
-#include "models/volume/migration/migration.h"
+#include "models/api/migration/migration.h"
 
 /* ---- What attaching and detaching share ---- */
 
@@ -279,9 +279,8 @@ attachment_changed(void *data, const Object *before, const Object *after)
 static gboolean
 is_rolled_back(const Volume *volume)
 {
-    if (volume->source == NULL || volume->source->driver != NULL) /* most volumes are CSI's own */
-        return FALSE;
-    const InTreePlugin *plugin = in_tree_plugin_of_key(volume->source->plugin);
+    const InTreePlugin *plugin = volume->source == NULL ? NULL : volume->source->in_tree;
+
     return plugin != NULL && g_strcmp0(object_annotation(&volume->meta, ANNOTATION_MIGRATED_TO),
                                        in_tree_plugin_driver(plugin)) != 0;
 }

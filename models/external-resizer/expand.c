@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "resizer.h"
 
+#include "models/api/migration/migration.h"
 #include "models/api/secret.h"
 #include "models/volume/access-mode.h"
 
@@ -486,10 +487,21 @@ static const Rule expand_table[] = {
 const RuleTable resizer_expand_rules =
     RULE_TABLE("claims to expand", EXPAND_FACTS_END, expand_table);
 
+gboolean
+resizer_supports(const char *driver, const Claim *claim, const Volume *volume)
+{
+    const VolumeSource *source = volume->source;
+
+    if (in_tree_plugin_of_driver(driver) != NULL &&
+        g_strcmp0(object_annotation(&claim->meta, ANNOTATION_STORAGE_RESIZER), driver) == 0)
+        return TRUE;
+    return source != NULL && source->origin == NULL && g_strcmp0(source->driver, driver) == 0;
+}
+
 static gboolean
 is_ours(const ExternalResizer *self, const Claim *claim, const Volume *volume)
 {
-    return volume->source != NULL && volume->source->driver == self->base.driver_name &&
+    return resizer_supports(self->base.driver_name, claim, volume) &&
            volume->claim_ref.claim == claim->meta.key &&
            object_uid_equal(volume->claim_ref.uid, claim->meta.uid);
 }

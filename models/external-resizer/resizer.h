@@ -12,7 +12,6 @@
  * process: it changes the attributes of volumes. */
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
-#define ANNOTATION_STORAGE_RESIZER "volume.kubernetes.io/storage-resizer"
 
 typedef struct {
     Component base;
@@ -85,6 +84,8 @@ extern const RuleTable resizer_expand_rules; /* RSZ-22, RSZ-23 */
 
 void resizer_sync(const void *self, Plan *plan); /* a PlanDecide */
 /* The expansion of a claim with recovery, and without (RSZ-40). */
+/* MIG-66: CanSupport() of csi_resizer.go: whether the driver's resizer works on the claim. */
+gboolean resizer_supports(const char *driver, const Claim *claim, const Volume *volume);
 void resizer_plan_expand(const void *self, Plan *plan);
 void resizer_plan_resize(const void *self, Plan *plan);
 

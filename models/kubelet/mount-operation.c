@@ -178,7 +178,7 @@ fits_node(const Kubelet *self, const PendingOperation *operation)
 {
     const Object *node = informer_get(self->nodes, self->node_key);
 
-    return node == NULL || node_selector_matches(operation_pv(operation)->node_affinity,
+    return node == NULL || node_selector_matches(volume_node_affinity(operation_pv(operation)),
                                                  node->labels, self->base.node_name);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/migration/migration.h"
 #include "plugin-manager.h"
 
 #include <string.h>
@@ -7,12 +8,6 @@
  * REG-23 to REG-25). */
 
 #define ANNOTATION_NODE_ID "csi.volume.kubernetes.io/nodeid"
-#define ANNOTATION_MIGRATED "storage.alpha.kubernetes.io/migrated-plugins"
-
-/* REG-25: the list of 1.32. */
-static const char migrated_plugins[] =
-    "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,"
-    "kubernetes.io/gce-pd,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume";
 
 /* The annotation is a JSON object from driver to node id, its keys sorted. Returns: interned */
 static const char *
@@ -62,7 +57,6 @@ node_info_edit_csi_node(Object *object, const void *arg)
 {
     const NodeInfo *info = arg;
     CsiNode *csi_node = CSI_NODE(object);
-    const char *migrated = strings_intern(info->strings, migrated_plugins);
     CsiNodeDriver entry = {
         .name = info->driver,
         .node_id = info->node_id,
@@ -71,8 +65,7 @@ node_info_edit_csi_node(Object *object, const void *arg)
 
     if (info->only_if_absent && csi_node_find_driver(csi_node, info->driver) != NULL)
         return FALSE;
-    gboolean changed =
-        object_set_annotation(object, strings_intern(info->strings, ANNOTATION_MIGRATED), migrated);
+    gboolean changed = node_info_set_migrated(object, info);
     entry.topology_keys = segment_keys(info->segments);
     changed |= csi_node_set_driver(csi_node, info->driver, &entry);
     return changed;
@@ -110,18 +103,53 @@ node_info_first_csi_node(const Kubelet *self, const Object *node)
 {
     Object *csi_node = node_info_new_csi_node(self, node);
 
-    object_set_annotation(csi_node, strings_intern(self->base.strings, ANNOTATION_MIGRATED),
-                          strings_intern(self->base.strings, migrated_plugins));
+    node_info_set_migrated(csi_node, &(NodeInfo){.strings = self->base.strings,
+                                                 
+                                                 .migrated = kubelet_migrated_plugins(self)});
     return csi_node;
 }
 
+const char *
+node_info_migrated_plugins(const Release *release, Strings *strings)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    const InTreePlugin *plugin;
+
+    for (unsigned i = 0; (plugin = in_tree_plugin_at(i)) != NULL; i++)
+        if (in_tree_plugin_is_migrated(plugin, release))
+            g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ",",
+                                   in_tree_plugin_name(plugin));
+    return strings_intern(strings, names->str);
+}
+
+const char *
+kubelet_migrated_plugins(const Kubelet *self)
+{
+    return node_info_migrated_plugins(cluster_release(self->base.cluster), self->base.strings);
+}
+
+static gboolean
+has_all(const char *list, const char *wanted)
+{
+    g_auto(GStrv) items = g_strsplit(list, ",", -1), names = g_strsplit(wanted, ",", -1);
+
+    for (unsigned i = 0; names[i] != NULL; i++)
+        if (!g_strv_contains((const char *const *)items, names[i]))
+            return FALSE;
+    return TRUE;
+}
+
+/* REG-25: a list in another order is the same. */
 gboolean
 node_info_set_migrated(Object *object, const void *arg)
 {
     const NodeInfo *info = arg;
+    const char *old = object_annotation(object, ANNOTATION_MIGRATED_PLUGINS);
 
-    return object_set_annotation(object, ANNOTATION_MIGRATED,
-                                 strings_intern(info->strings, migrated_plugins));
+    if (old != NULL && has_all(old, info->migrated) && has_all(info->migrated, old))
+        return FALSE;
+    return object_set_annotation(object, strings_intern(info->strings, ANNOTATION_MIGRATED_PLUGINS),
+                                 info->migrated[0] == '\0' ? NULL : info->migrated);
 }
 
 /* REG-21: a driver with segments always patches, so a patch may change nothing. */

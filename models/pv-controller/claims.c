@@ -371,6 +371,27 @@ plan_bound_claim(const PvController *self, Plan *plan, const Claim *claim)
     plan_claim_action(self, plan, (ClaimAction)rule->then, claim, volume);
 }
 
+/* PVC-20; whether it goes is no matter (PVC-13). */
+static void
+plan_claim(const PvController *self, Plan *plan, const Claim *claim)
+{
+    if (claim_is_bind_completed(claim))
+        plan_bound_claim(self, plan, claim);
+    else
+        plan_unbound_claim(self, plan, claim);
+}
+
+static void
+decide_marked_claim(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    const Claim *claim = pv_cache_claim(self->cache, plan_key(plan));
+
+    plan_because(plan, "MIG-60");
+    if (claim != NULL)
+        plan_claim(self, plan, claim);
+}
+
 void
 pv_controller_sync_claim(const void *component, Plan *plan)
 {
@@ -393,9 +414,8 @@ pv_controller_sync_claim(const void *component, Plan *plan)
     if (pv_cache_is_newer(self->cache, seen))
         return;
     pv_plan_store(self, plan, seen);
-    if (claim_is_bind_completed(
-            CLAIM_CONST(seen))) /* PVC-20; whether it goes is no matter (PVC-13) */
-        plan_bound_claim(self, plan, CLAIM_CONST(seen));
+    if (pv_plan_marks(self, plan, seen))
+        plan_then(plan, decide_marked_claim);
     else
-        plan_unbound_claim(self, plan, CLAIM_CONST(seen));
+        plan_claim(self, plan, CLAIM_CONST(seen));
 }

@@ -91,14 +91,14 @@ static const Rule note_table[] = {
 const RuleTable pv_note_rules = RULE_TABLE("notes of the provisioner", NOTE_FACTS_END, note_table);
 
 static uint32_t
-note_facts(const Claim *claim, const StorageClass *class)
+note_facts(const Claim *claim, const char *provisioner)
 {
     const char *noted = object_annotation(&claim->meta, ANNOTATION_STORAGE_PROVISIONER);
     const char *beta = object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER);
     uint32_t facts = 0;
 
-    facts |= g_strcmp0(noted, class->provisioner) == 0 ? NOTE_IS_RIGHT : 0;
-    facts |= g_strcmp0(beta, class->provisioner) == 0 ? NOTE_IS_RIGHT_BETA : 0;
+    facts |= g_strcmp0(noted, provisioner) == 0 ? NOTE_IS_RIGHT : 0;
+    facts |= g_strcmp0(beta, provisioner) == 0 ? NOTE_IS_RIGHT_BETA : 0;
     return facts;
 }
 
@@ -113,13 +113,14 @@ decide_provision(const void *component, Plan *plan)
     plan_because(plan, "PVC-61");
     if (class == NULL) /* gone since the sync that asked */
         return;
-    int action = rules_find(&pv_note_rules, note_facts(claim, class), self->release)->then;
+    const char *provisioner = pv_driver_of(self, class->provisioner); /* MIG-62 */
+    int action = rules_find(&pv_note_rules, note_facts(claim, provisioner), self->release)->then;
     if (action == NOTE_TELL) {
-        plan_tell_external(self, plan, &claim->meta, class->provisioner);
+        plan_tell_external(self, plan, &claim->meta, provisioner);
         return;
     }
     ProvisionerArg *arg = plan_new_arg(plan, ProvisionerArg);
-    *arg = (ProvisionerArg){&self->words, class->provisioner, action == NOTE_WRITE_BETA};
+    *arg = (ProvisionerArg){&self->words, provisioner, action == NOTE_WRITE_BETA};
     plan_update(plan, &claim->meta, edit_provisioner, arg, PLAN_DECIDE);
     plan_then(plan, decide_provision_saved);
 }
@@ -159,7 +160,7 @@ pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim)
     uint32_t facts = options->enable_dynamic_provisioning ? ON : 0;
 
     facts |= class != NULL ? CLASS : 0;
-    facts |= class != NULL && pv_is_in_tree(class->provisioner) ? IN_TREE : 0;
+    facts |= class != NULL && pv_is_in_tree(pv_driver_of(self, class->provisioner)) ? IN_TREE : 0;
     switch ((ProvisionAction)rules_find(&pv_provision_rules, facts, NULL)->then) {
     case PROVISION_LEAVE:
         return;

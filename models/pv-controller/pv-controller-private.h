@@ -14,7 +14,8 @@
 /* Interned once: edits need them at every write. */
 typedef struct {
     const char *yes, *bound_by_controller, *bind_completed;
-    const char *storage_provisioner, *beta_storage_provisioner;
+    const char *storage_provisioner, *beta_storage_provisioner, *migrated_to;
+    const char *in_tree_finalizer, *provisioner_finalizer;
 } Words;
 
 typedef struct {
@@ -83,6 +84,15 @@ pv_plan_volume_phase(Plan *plan, const Volume *volume, VolumePhase phase, const 
 void pv_plan_bind(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim);
 /* PVC-55: the volume is free again; a reservation by its user stays. */
 void pv_plan_unbind(Plan *plan, const Volume *volume);
+
+/* ---- migration.c ---- */
+
+/* Returns: (borrowed): interned: the CSI driver that has taken over this in-tree provisioner, else
+ * @provisioner */
+const char *pv_driver_of(const PvController *self, const char *provisioner);
+/* MIG-60, MIG-61: writes the marks that migration wants of a claim or a volume. Returns: FALSE: it
+ * has them; nothing is planned */
+gboolean pv_plan_marks(const PvController *self, Plan *plan, const Object *object);
 
 /* ---- provisioning.c ---- */
 

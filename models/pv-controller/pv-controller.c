@@ -301,6 +301,9 @@ words_intern(Strings *strings)
         .bind_completed = strings_intern(strings, ANNOTATION_BIND_COMPLETED),
         .storage_provisioner = strings_intern(strings, ANNOTATION_STORAGE_PROVISIONER),
         .beta_storage_provisioner = strings_intern(strings, ANNOTATION_BETA_STORAGE_PROVISIONER),
+        .migrated_to = strings_intern(strings, ANNOTATION_MIGRATED_TO),
+        .in_tree_finalizer = strings_intern(strings, FINALIZER_IN_TREE_DELETION),
+        .provisioner_finalizer = strings_intern(strings, FINALIZER_PROVISIONER),
     };
 }
 

@@ -47,7 +47,8 @@ deleter_is_external(const Volume *volume)
     if (provisioner != NULL && !pv_is_in_tree(provisioner))
         return TRUE;
     return pv_is_migrated(&volume->meta) ||
-           (volume->source != NULL && volume->source->driver != NULL);
+           (volume->source != NULL && volume->source->driver != NULL &&
+            volume->source->origin == NULL);
 }
 
 /* The operation fails; the phase says why. If it says so already, only the back-off grows. */

@@ -268,6 +268,24 @@ decide_volume_unknown_claim(const void *component, Plan *plan)
         plan_volume_and_claim(self, plan, volume, claim, TRUE);
 }
 
+static void
+plan_volume(const PvController *self, Plan *plan, const Volume *volume)
+{
+    plan_volume_and_claim(self, plan, volume, pv_cache_claim(self->cache, volume->claim_ref.claim),
+                          FALSE);
+}
+
+static void
+decide_marked_volume(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    const Volume *volume = pv_cache_volume(self->cache, plan_key(plan));
+
+    plan_because(plan, "MIG-61");
+    if (volume != NULL)
+        plan_volume(self, plan, volume);
+}
+
 void
 pv_controller_sync_volume(const void *component, Plan *plan)
 {
@@ -286,7 +304,8 @@ pv_controller_sync_volume(const void *component, Plan *plan)
     if (pv_cache_is_newer(self->cache, seen))
         return;
     pv_plan_store(self, plan, seen);
-    const Volume *volume = VOLUME_CONST(seen);
-    plan_volume_and_claim(self, plan, volume, pv_cache_claim(self->cache, volume->claim_ref.claim),
-                          FALSE);
+    if (pv_plan_marks(self, plan, seen))
+        plan_then(plan, decide_marked_volume);
+    else
+        plan_volume(self, plan, VOLUME_CONST(seen));
 }

@@ -253,6 +253,7 @@ init_view(Scheduler *self)
     cycle_view_init(&self->view, self->base.process, self->base.sim, self->base.objects);
     self->view.attributes_classes = release_has_gate(release, "VolumeAttributesClass");
     self->view.scales_limits = release_has_gate(release, "VolumeLimitScaling");
+    self->view.release = release;
     self->view.minor = release->minor;
     self->view.percentage_of_nodes_to_score = options_of(self)->percentage_of_nodes_to_score;
     self->view.binder = &self->binder;
@@ -265,7 +266,8 @@ static void
 init_state(Scheduler *self)
 {
     CacheOptions cache_options = {
-        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes},
+        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes,
+                    self->view.release},
         .attachments = process_informer(self->base.process, KIND_ATTACHMENT, NULL),
         .strings = self->base.strings,
     };

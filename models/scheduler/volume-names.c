@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "volume-names.h"
 
+#include "models/api/migration/migration.h"
+
 /* Drivers inside of Kubernetes: without migration their volumes count for no limit (VF-5, VF-7). */
 #define IN_TREE_PREFIX "kubernetes.io/"
+
+/* VF-5: that of a provisioner of Kubernetes' own. NULL: it has not migrated */
+static const char *
+migrated_driver(const VolumeSources *sources, const char *provisioner)
+{
+    const InTreePlugin *plugin = in_tree_plugin_find(provisioner);
+
+    return plugin != NULL && sources->release != NULL &&
+                   in_tree_plugin_is_migrated(plugin, sources->release)
+               ? strings_intern(objects_strings(sources->objects), in_tree_plugin_driver(plugin))
+               : NULL;
+}
 
 VolumeName
 volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key)
@@ -20,10 +34,12 @@ volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key)
                    : (VolumeName){volume->source->driver, volume->source->handle};
     const StorageClass *class =
         (const StorageClass *)informer_find(sources->classes, NULL, claim_class(claim));
-    if (class == NULL || class->provisioner == NULL ||
-        g_str_has_prefix(class->provisioner, IN_TREE_PREFIX))
+    if (class == NULL || class->provisioner == NULL)
         return none;
-    return (VolumeName){class->provisioner, claim_key};
+    const char *driver = g_str_has_prefix(class->provisioner, IN_TREE_PREFIX)
+                             ? migrated_driver(sources, class->provisioner)
+                             : class->provisioner;
+    return driver == NULL ? none : (VolumeName){driver, claim_key};
 }
 
 void

@@ -21,6 +21,7 @@ volume_name_equal(VolumeName a, VolumeName b)
 typedef struct {
     Objects *objects;
     Informer *claims, *volumes, *classes;
+    const Release *release;
 } VolumeSources;
 
 /* The volume of a claim, by the informers; no driver if the claim is missing or its volume does not

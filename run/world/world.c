@@ -40,6 +40,7 @@ world_parse(Run *self, const json_t *manifest)
                         .data = self,
                         .path = g_string_new(NULL),
                         .minor = self->scenario->minor_version,
+                        .migrates = cluster_release(self->cluster),
                         .start = self->scenario->start};
     Object *object = api_parser_object(&parser, manifest);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/volume/migration/private.h"
+#include "models/api/migration/private.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/known.h"
 

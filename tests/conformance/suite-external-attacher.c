@@ -333,6 +333,8 @@ expect_calls(const World *world)
 
     json_array_foreach(expected, i, item) {
         json_object_del((json_t *)item, "returns");
+        if (g_strcmp0(json_path_string(item, "call"), "ControllerUnpublishVolume") == 0)
+            json_object_del((json_t *)item, "volumeContext"); /* CSI's has none */
         if (json_object_get(item, "secrets") != NULL)
             json_object_set_new((json_t *)item, "secrets", json_true());
     }

@@ -4,6 +4,7 @@
 #include "models/external-resizer/resizer.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/known.h"
 #include "tests/conformance/resizer-acts.h"
 #include "tests/conformance/script-driver.h"
 
@@ -104,6 +105,8 @@ driver_of(Case *self)
     const json_t *volume = json_array_get(case_get(self, "initial.volumes"), 0);
     const char *of_volume = json_path_string(volume, "spec.csi.driver");
 
+    if (case_string(self, "args.driver") != NULL)
+        return case_string(self, "args.driver");
     if (case_string(self, "config.driver") != NULL)
         return case_string(self, "config.driver");
     return of_volume != NULL ? of_volume : DRIVER;
@@ -474,23 +477,54 @@ run_new_resizer(Case *self)
     world_end(&world);
 }
 
+/* MIG-66 */
+static void
+run_can_support(Case *self)
+{
+    const Object *claim = case_object(self, case_get(self, "args.claim"), KIND_CLAIM);
+    const Object *volume = case_object(self, case_get(self, "args.volume"), KIND_VOLUME);
+
+    resizer_expect_flag(self, "expected.result",
+                        resizer_supports(case_string(self, "args.driver"), CLAIM_CONST(claim),
+                                         VOLUME_CONST(volume)));
+}
+
+/* The volume of the case, or one of the suite's driver; bound to the claim "c". */
+static json_t *
+resized_volume(Case *self)
+{
+    const json_t *given = case_get(self, "args.volume");
+    json_t *volume =
+        given != NULL
+            ? json_deep_copy(given)
+            : json_pack("{s:{s:s}, s:{s:[s], s:{s:s}, s:{s:s, s:s}}}", "metadata", "name", "pv",
+                        "spec", "accessModes", "ReadWriteOnce", "capacity", "storage", "1Gi", "csi",
+                        "driver", DRIVER, "volumeHandle", "pv");
+
+    json_object_set_new(json_object_get(volume, "spec"), "claimRef",
+                        json_pack("{s:s, s:s, s:s}", "name", "c", "namespace", "default", "uid",
+                                  "u"));
+    return volume;
+}
+
 /* RSZ-33: what the call carries. */
 static void
 run_resize(Case *self)
 {
-    json_t *volume = json_pack(
-        "{s:{s:s}, s:{s:[s], s:{s:s}, s:{s:s, s:s, s:s}, s:{s:s, s:s}}}", "metadata", "name", "pv",
-        "spec", "accessModes", "ReadWriteOnce", "capacity", "storage", "1Gi", "claimRef", "name",
-        "c", "namespace", "default", "uid", "u", "csi", "driver", DRIVER, "volumeHandle", "pv");
+    json_t *volume = resized_volume(self);
     json_t *claim =
         json_pack("{s:{s:s, s:s, s:s}, s:{s:[s], s:s, s:{s:{s:s}}}, s:{s:s, s:{s:s}}}", "metadata",
                   "name", "c", "namespace", "default", "uid", "u", "spec", "accessModes",
-                  "ReadWriteOnce", "volumeName", "pv", "resources", "requests", "storage", "2Gi",
+                  "ReadWriteOnce", "volumeName", json_path_string(volume, "metadata.name"), "resources", "requests", "storage", "2Gi",
                   "status", "phase", "Bound", "capacity", "storage", "1Gi");
     json_t *secret = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", "s", "namespace",
                                "default", "data", "key", "dmFsdWU=");
     World world;
 
+    if (case_string(self, "args.driver") != NULL) /* as the expand controller has marked it */
+        json_object_set_new(json_object_get(claim, "metadata"), "annotations",
+                            json_pack("{s:s}", ANNOTATION_STORAGE_RESIZER,
+                                      case_string(self, "args.driver")));
     if (case_flag(self, "args.controller_expand_secret_ref"))
         json_object_set_new(json_object_get(json_object_get(volume, "spec"), "csi"),
                             "controllerExpandSecretRef",
@@ -500,7 +534,9 @@ run_resize(Case *self)
     case_import_object(self, case_object(self, volume, KIND_VOLUME), CASE_API);
     case_import_object(self, case_object(self, claim, KIND_CLAIM), CASE_API);
     case_wait(self, 3 * SIM_SECOND);
-    if (n_expand_calls(&world) == 0)
+    if (case_string(self, "args.driver") != NULL)
+        case_expect_flag(self, "expected.error", n_expand_calls(&world) == 0);
+    else if (n_expand_calls(&world) == 0)
         case_fail(self, "no call");
     else
         resizer_expect_flag(self, "expected.secrets_passed",
@@ -711,6 +747,7 @@ static const Act acts[] = {
     {"expandAndRecover",               run_expand_and_recover},
     {"resizePVC",                      run_resize_claim      },
     {"resize",                         run_resize            },
+    {"canSupport",                     run_can_support       },
     {"newResizer",                     run_new_resizer       },
     {"track pods",                     run_track_pods        },
     {"volumeCapability",               run_capability        },

@@ -345,15 +345,52 @@ run_deletion_finalizers(Case *self)
     const json_t *found = json_path_get(finalizers, "metadata.finalizers");
     json_t *none = json_array();
     case_expect_json(self, "finalizers", expected, found == NULL ? none : found);
-    gboolean modified = after->finalizers == NULL
-                            ? before->finalizers != NULL
-                            : before->finalizers == NULL ||
-                                  after->finalizers->n_items != before->finalizers->n_items;
+    gboolean modified = !string_list_equal(after->finalizers, before->finalizers);
     if (modified != case_flag(self, "expected.modified"))
         case_fail(self, "modified: %d", modified);
     json_decref(none);
     json_decref(expected);
     json_decref(finalizers);
+}
+
+/* The annotations at @path, after a sync of an object that has them. */
+static void
+expect_marks(Case *self, json_t *manifest, ObjectKind kind, const char *path)
+{
+    g_autofree char *given = g_strdup_printf("initial.%s", path);
+    g_autofree char *wanted = g_strdup_printf("expected.%s", path);
+    const json_t *annotations = case_get(self, given), *expected = case_get(self, wanted);
+
+    if (annotations != NULL)
+        json_object_set(json_object_get(manifest, "metadata"), "annotations", (json_t *)annotations);
+    Object *object = case_object(self, manifest, kind);
+    case_import_object(self, object, CASE_API);
+    const Object *stored = api_server_get(self->api, object->key);
+    pv_cache_store(pv_controller_cache(controller_of(self)), stored);
+    sync_object(self, stored);
+
+    json_t *found = case_comparable(self, api_server_get(self->api, object->key)), *none = json_object();
+    const json_t *marks = json_path_get(found, "metadata.annotations");
+    case_expect_json(self, path, expected == NULL ? none : expected, marks == NULL ? none : marks);
+    json_decref(none);
+    json_decref(found);
+    json_decref(manifest);
+}
+
+static void
+run_migration_annotations(Case *self)
+{
+    set_up_sync(self);
+    expect_marks(self,
+                 json_pack("{s{ssss}s{s[s]s{s{ss}}ss}}", "metadata", "name", "claim", "namespace",
+                           "default", "spec", "accessModes", "ReadWriteOnce", "resources",
+                           "requests", "storage", "1Gi", "storageClassName", "none"),
+                 KIND_CLAIM, "claim_annotations");
+    expect_marks(self,
+                 json_pack("{s{ss}s{s[s]s{ss}s{ss}}}", "metadata", "name", "volume", "spec",
+                           "accessModes", "ReadWriteOnce", "capacity", "storage", "1Gi",
+                           "gcePersistentDisk", "pdName", "disk"),
+                 KIND_VOLUME, "volume_annotations");
 }
 
 static const Act pv_controller_acts[] = {
@@ -363,6 +400,7 @@ static const Act pv_controller_acts[] = {
     {"multisync:syncVolume",     run_multisync_volume   },
     {"controller",               run_controller         },
     {"modifyDeletionFinalizers", run_deletion_finalizers},
+    {"updateMigrationAnnotations", run_migration_annotations},
     {"Provision",                story_pv_controller    },
     {"VersionedCache",           story_pv_controller    },
     {NULL,                       NULL                   },

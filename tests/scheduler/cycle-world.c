@@ -33,7 +33,8 @@ cycle_world_start(CycleWorld *self)
     self->process = process_new(&options);
     cycle_view_init(&self->view, self->process, self->base.sim, self->base.objects);
     CacheOptions cache_options = {
-        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes},
+        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes,
+                    self->view.release},
         .attachments = process_informer(self->process, KIND_ATTACHMENT, NULL),
         .strings = objects_strings(self->base.objects),
     };

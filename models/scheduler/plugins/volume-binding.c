@@ -259,7 +259,7 @@ is_met_anywhere(const CycleClaim *claim)
     const StorageClass *class = claim->class;
 
     if (claim->is_bound)
-        return claim->bound != NULL && claim->bound->node_affinity == NULL;
+        return claim->bound != NULL && volume_node_affinity(claim->bound) == NULL;
     return claim->selected_node == NULL && claim->reserved == NULL && claim->n_candidates == 0 &&
            !claim->refused && !claim->checks_capacity && class->allowed_topologies == NULL &&
            can_provision(class);
@@ -349,7 +349,7 @@ narrow_to_bound(Cycle *cycle)
         if (claim->bound == NULL || reached == NULL)
             return FALSE;
         node_set_init(&cycle->set, n_nodes(cycle));
-        if (!label_index_add(labels_of(cycle), claim->bound->node_affinity, &cycle->set))
+        if (!label_index_add(labels_of(cycle), volume_node_affinity(claim->bound), &cycle->set))
             return FALSE;
         node_set_intersect(reached, &cycle->set);
     }
@@ -566,7 +566,7 @@ check_bound_claims(const Cycle *cycle, const NodeInfo *node)
             continue;
         if (claim->bound == NULL)
             return CONFLICT_NO_VOLUME;
-        if (!node_selector_matches(claim->bound->node_affinity, node->node->meta.labels, NULL))
+        if (!node_selector_matches(volume_node_affinity(claim->bound), node->node->meta.labels, NULL))
             return CONFLICT_AFFINITY;
     }
     return 0;

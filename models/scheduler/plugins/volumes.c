@@ -108,7 +108,7 @@ Verdict
 volume_limits_pre_filter(Cycle *cycle)
 {
     const VolumeSources sources = {cycle->view->objects, cycle->view->claims, cycle->view->volumes,
-                                   cycle->view->classes};
+                                   cycle->view->classes, cycle->view->release};
 
     g_array_set_size(cycle->limited, 0);
     for (unsigned i = 0; i < cycle->claims->len; i++) {

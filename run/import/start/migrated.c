@@ -5,7 +5,7 @@
 
 #include "models/api/claim.h"
 #include "models/api/fields.h"
-#include "models/volume/migration/migration.h"
+#include "models/api/migration/migration.h"
 
 /* Returns: (borrowed): NULL: there are none */
 static json_t *

@@ -191,6 +191,31 @@ change_node(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
     expect_object(world, "csi_node", json_object_get(world->expected, "csi_node"), KIND_CSI_NODE);
 }
 
+static void
+set_migrated(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    Object *csi_node = case_object(world->self, json_object_get(call->args, "csi_node"), KIND_CSI_NODE);
+    const json_t *name;
+    size_t i;
+
+    (void)outcome;
+    json_array_foreach(json_object_get(call->args, "migrated_plugins"), i, name)
+        g_string_append_printf(names, "%s%s", i == 0 ? "" : ",", json_string_value(name));
+    const NodeInfo info = {.strings = objects_strings(world->self->objects),
+                           .migrated = strings_intern(objects_strings(world->self->objects), names->str)};
+    gboolean modified = node_info_set_migrated(csi_node, &info);
+    if (modified != json_is_true(json_object_get(world->expected, "modified")))
+        case_fail(world->self, "modified: %d", modified);
+    json_t *told = case_comparable(
+        world->self,
+        case_object(world->self, json_object_get(world->expected, "csi_node"), KIND_CSI_NODE));
+    json_t *found = case_comparable(world->self, csi_node);
+    case_expect_json(world->self, "csi_node", told, found);
+    json_decref(told);
+    json_decref(found);
+}
+
 /* ---- What the driver tells of itself ---- */
 
 static void
@@ -287,6 +312,7 @@ get_metrics(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 const CsiCallRow csi_node_calls[] = {
     {"node_info.install_csi_driver",       change_node    },
     {"node_info.uninstall_csi_driver",     change_node    },
+    {"node_info.set_migration_annotation", set_migrated   },
     {"driver_client.node_get_info",        node_get_info  },
     {"metrics.get_metrics",                get_metrics    },
     {"util.load_volume_data",              load_data      },

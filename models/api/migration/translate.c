@@ -11,6 +11,12 @@ static const InTreePlugin *const plugins[] = {
 };
 
 const InTreePlugin *
+in_tree_plugin_at(unsigned i)
+{
+    return i < G_N_ELEMENTS(plugins) ? plugins[i] : NULL;
+}
+
+const InTreePlugin *
 in_tree_plugin_find(const char *name)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(plugins); i++)

@@ -9,6 +9,8 @@
  * what becomes of classes, PersistentVolumes and volumes of pods (k8s.io/csi-translation-lib). All
  * objects are manifests; none that is given is changed. */
 
+#define ANNOTATION_MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins" /* of a CSINode */
+
 typedef struct InTreePlugin InTreePlugin;
 
 /* Each returns (borrowed): NULL: no such plugin migrates */
@@ -17,6 +19,8 @@ const InTreePlugin *in_tree_plugin_of_driver(const char *driver);   /* "ebs.csi.
 const InTreePlugin *in_tree_plugin_of_key(const char *key);         /* "awsElasticBlockStore" */
 const InTreePlugin *in_tree_plugin_of_source(const json_t *source); /* a PersistentVolume's spec,
                                                                        or a volume of a pod */
+/* All, sorted by name; NULL: @i is behind the last */
+const InTreePlugin *in_tree_plugin_at(unsigned i);
 const char *in_tree_plugin_name(const InTreePlugin *self);
 const char *in_tree_plugin_driver(const InTreePlugin *self);
 /* The driver's key of zones in volumes; NULL: none */

@@ -64,6 +64,8 @@ class_info_new(ExternalProvisioner *self, const StorageClass *class)
     g_autofree char *error = NULL;
 
     info->class = (const StorageClass *)object_ref(&class->meta);
+    if (provisioner_migrate_class(self, info))
+        class = info->class;
     find_fs_type(self, info);
     info->parameters = class_pass_parameters(class->parameters, &error);
     if (error != NULL)

@@ -253,10 +253,18 @@ decide_created(const void *data, Plan *plan)
         return;
     }
     const char *error = check_response(plan, attempt, response);
-    if (error != NULL)
+    if (error != NULL) {
         created_wrongly(self, plan, response, error);
-    else
-        attempt_save(plan, make_volume(self, plan, attempt, response));
+        return;
+    }
+    Volume *volume = provisioner_migrate_volume(
+        self, attempt->class, make_volume(self, plan, attempt, response), &error);
+    if (error != NULL) { /* MIG-72 */
+        object_unref(&volume->meta);
+        created_wrongly(self, plan, response, error);
+        return;
+    }
+    attempt_save(plan, volume);
 }
 
 /* ---- The request ---- */

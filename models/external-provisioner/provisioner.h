@@ -30,6 +30,9 @@ typedef struct {
     const char *fs_type_error;   /* interned; NULL: it is sound. PROV-20.6 */
     const char *parameter_error; /* ... PROV-20.10 */
     gboolean names_secrets;      /* some parameter does; else nothing looks for secrets */
+    /* MIG-70: the class was written for this in-tree plugin; NULL: for the driver */
+    const struct InTreePlugin *migrates;
+    const char *provisioner; /* ... its own word for that */
 } ClassInfo;
 
 /* By the slot of a claim. */
@@ -124,6 +127,19 @@ is_set(const char *text)
 /* class.c: (owned) */
 ClassInfo *class_info_new(ExternalProvisioner *self, const StorageClass *class);
 void class_info_free(ClassInfo *info);
+
+/* ---- migration.c ---- */
+
+/* MIG-70: translates a class of the in-tree plugin that the driver has taken over. Returns: FALSE:
+ * it is none */
+gboolean provisioner_migrate_class(const ExternalProvisioner *self, ClassInfo *info);
+/* MIG-71: what the API keeps of a new volume. Takes @volume. Returns: (owned): the in-tree volume,
+ * or @volume with @error (interned), or because its class is the driver's own */
+Volume *provisioner_migrate_volume(const ExternalProvisioner *self,
+                                   const ClassInfo *class,
+                                   Volume *volume,
+                                   const char **error);
+
 /* Returns: (borrowed): NULL: no such class is known */
 const ClassInfo *provisioner_class_info(const ExternalProvisioner *self, const char *class_name);
 /* PROV-21: the parameters that go to the driver. Returns: (owned); @error: (out) (owned): names an

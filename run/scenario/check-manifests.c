@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "check-private.h"
 #include "models/api/fields.h"
+#include "models/api/migration/migration.h"
 #include "models/api/release.h"
 #include "models/api/workload.h"
 #include "models/external-resizer/external-resizer.h"
@@ -17,6 +18,17 @@ check_class(Checker *self, const ManifestInfo *info, const char *class_name, con
                   "there is no StorageClass \"%s\"", class_name);
 }
 
+/* The back end of a driver is also that of the in-tree plugin that it takes over. */
+static gboolean
+knows_driver(const Checker *self, const char *name)
+{
+    const InTreePlugin *plugin = in_tree_plugin_find(name);
+
+    return g_hash_table_contains(self->driver_names, name) || g_str_equal(name, PROVISIONER_NONE) ||
+           (plugin != NULL &&
+            g_hash_table_contains(self->driver_names, in_tree_plugin_driver(plugin)));
+}
+
 /* An object that a cluster printed may be of a driver that nobody asks about. Returns: whether the
  * driver is known */
 static gboolean
@@ -24,8 +36,7 @@ check_driver(Checker *self, const ManifestInfo *info, const char *driver, const 
 {
     static const char message[] = "there is no driver \"%s\"", advice[] = "add it to spec.drivers";
 
-    if (driver == NULL || g_hash_table_contains(self->driver_names, driver) ||
-        g_str_equal(driver, PROVISIONER_NONE))
+    if (driver == NULL || knows_driver(self, driver))
         return TRUE;
     if (object_uid_is_set(info->object->uid) || object_kind(info->object) == KIND_CSI_NODE) {
         loader_warn(self->loader, &info->at, info->path, advice, message, driver);

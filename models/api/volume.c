@@ -219,6 +219,10 @@ in_tree_source_parse(ApiParser *parser,
         joined = g_strdup_printf("%s%c%s", first == NULL ? "" : first, kind->separator, second);
     if (joined != NULL || first != NULL)
         source->handle = api_parser_intern(parser, joined != NULL ? joined : first);
+    if (strcmp(kind->plugin, "flexVolume") == 0) { /* its volumes have no name of their own */
+        source->flex_driver = source->handle;
+        source->handle = NULL;
+    }
     source->fs_type = api_parser_intern(parser, json_path_string(value, "fsType"));
     source->read_only = json_is_true(json_path_get(value, "readOnly"));
 }
@@ -254,6 +258,26 @@ volume_source_parse(ApiParser *parser, const json_t *spec, void *field)
     *source = found.plugin == NULL ? NULL : volume_source_new(&found);
     if (found.plugin == NULL)
         api_parser_required(parser, spec, "must specify a volume type");
+}
+
+const VolumeSource *
+volume_in_process_source(const Volume *self)
+{
+    const VolumeSource *source = self->source;
+
+    if (source == NULL || source->origin != NULL)
+        return source == NULL ? NULL : source->origin;
+    return strcmp(source->plugin, "csi") == 0 ? NULL : source;
+}
+
+const char *
+volume_backend_id(const Volume *self)
+{
+    const VolumeSource *source = self->source;
+
+    if (source == NULL || source->handle == NULL) /* FlexVolume is told this name (FLX-13) */
+        return self->meta.key->name;
+    return source->backend_id != NULL ? source->backend_id : source->handle;
 }
 
 static json_t *
@@ -572,12 +596,17 @@ migrate(ApiParser *parser, const json_t *manifest, Object *object)
     VolumeSource *origin = volume->source;
     const InTreePlugin *plugin = origin == NULL ? NULL : origin->in_tree;
 
-    if (parser->migrates == NULL || plugin == NULL ||
-        !in_tree_plugin_is_migrated(plugin, parser->migrates))
+    if (parser->migrates == NULL || plugin == NULL)
         return;
     json_t *translated = in_tree_plugin_volume_to_csi(plugin, manifest, NULL);
     if (translated == NULL)
         return;
+    if (!in_tree_plugin_is_migrated(plugin, parser->migrates)) {
+        origin->backend_id =
+            api_parser_intern(parser, json_path_string(translated, "spec.csi.volumeHandle"));
+        json_decref(translated);
+        return;
+    }
     VolumeSource source = {.plugin = "csi", .in_tree = plugin, .origin = origin};
     const json_t *affinity = json_path_get(translated, "spec.nodeAffinity.required");
     csi_source_parse(parser, json_path_get(translated, "spec.csi"), &source);

@@ -60,6 +60,8 @@ struct VolumeSource {
     VolumeSource *origin;               /* the in-tree source in spec that this CSI source stands
                                            for (MIG-50); NULL: none */
     NodeSelector *csi_affinity;         /* ... and the volume's node affinity in the driver's keys */
+    const char *flex_driver;            /* flexVolume.driver: "example.com/lvm"; else NULL */
+    const char *backend_id; /* what the back end calls a volume of an in-tree plugin; NULL: handle */
 };
 
 /* PersistentVolume. */
@@ -100,6 +102,12 @@ const SecretReference *volume_source_secret(const VolumeSource *self, VolumeSecr
 /* Where the volume can be used, as the components see it that have handed it to its CSI driver
  * (MIG-51). Returns: (borrowed) (nullable) */
 const NodeSelector *volume_node_affinity(const Volume *self);
+
+/* INT-1: the source of a volume that Kubernetes itself attaches and mounts, as long as it has not
+ * migrated. Returns: (borrowed): NULL: it is a CSI volume from the start */
+const VolumeSource *volume_in_process_source(const Volume *self);
+/* What the driver calls the volume, whether it is called as a CSI driver or in process. */
+const char *volume_backend_id(const Volume *self);
 
 const char *volume_class(const Volume *self);
 /* Whether the volume's claimRef is for this claim: same name and namespace, uid empty or equal

@@ -79,6 +79,12 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_RETRY_AT:
         adc_queue_at(self, pair, change->number);
         break;
+    case CHANGE_FLEX_DRIVER:
+        in_process_note(self->flex_drivers, change);
+        break;
+    case CHANGE_DEVICE_PATH:
+        pair->device_path = change->text;
+        break;
     case CHANGE_VERIFIED:
     case CHANGE_NOT_ATTACHED:
         adc_verification_apply(self, change);

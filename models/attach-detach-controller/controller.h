@@ -32,6 +32,8 @@ typedef enum {
     CHANGE_RETRY_AT,          /* @number: SimTime */
     CHANGE_VERIFIED,     /* ADC-50: the next volume to check; @number: whether it is attached */
     CHANGE_NOT_ATTACHED, /* ADC-50: @pointer: the AttachCheck */
+    CHANGE_FLEX_DRIVER,  /* FLX-23: @text: a driver, @number: see InProcessWork.note */
+    CHANGE_DEVICE_PATH,  /* @pointer: the pair; @text: of the attach under way */
 } AttachDetachChange;
 
 /* reconciler.c: ADC-40 to ADC-46, ADC-49; operations.c: ADC-60 to ADC-62, ADC-56, ADC-57;
@@ -54,6 +56,20 @@ void adc_node_changed(void *self, const Object *before, const Object *after);
 void adc_claim_changed(void *self, const Object *before, const Object *after);
 void adc_csi_driver_changed(void *self, const Object *before, const Object *after);
 void adc_decide_claim(const void *self, Plan *plan);
+
+/* ---- in-process.c ---- */
+
+/* INT-10: of a source that is not CSI. */
+gboolean adc_is_attachable_in_process(const AttachDetachController *self,
+                                      const VolumeSource *source);
+/* The volume as the node has it. */
+AttachVolume *
+adc_volume_on_node(AttachDetachController *self, const AttachNode *node, const Volume *spec);
+/* Calls the driver of the pair that the operation is about. */
+void adc_plan_in_process(const AttachDetachController *self,
+                         Plan *plan,
+                         FlexOperation operation,
+                         InProcessThen then);
 
 /* ---- reconciler.c: passes ---- */
 

@@ -115,6 +115,25 @@ attach_failure(const AttachDetachController *self, Plan *plan, const AttachPair 
                : "";
 }
 
+static void
+tell_attached(const AttachDetachController *self, Plan *plan, const char *volume)
+{
+    plan_pod_events(self, plan, "Normal", "SuccessfulAttachVolume",
+                    plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", volume));
+}
+
+static void
+tell_not_attached(const AttachDetachController *self,
+                  Plan *plan,
+                  const char *volume,
+                  const char *failure)
+{
+    plan_pod_events(
+        self, plan, "Warning", "FailedAttachVolume",
+        plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s", volume, failure));
+    plan_fail(plan, "%s", failure);
+}
+
 /* ADC-56. */
 static void
 decide_attach_result(const void *data, Plan *plan)
@@ -124,18 +143,10 @@ decide_attach_result(const void *data, Plan *plan)
     const char *volume = pair->volume->spec->name;
 
     plan_because(plan, "ADC-56");
-    ApiCode code = plan_code(plan, plan_last_step(plan));
-    if (code == API_OK) {
-        plan_pod_events(
-            self, plan, "Normal", "SuccessfulAttachVolume",
-            plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", volume));
-        return;
-    }
-    const char *failure = attach_failure(self, plan, pair);
-    plan_pod_events(
-        self, plan, "Warning", "FailedAttachVolume",
-        plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s", volume, failure));
-    plan_fail(plan, "%s", failure);
+    if (plan_code(plan, plan_last_step(plan)) == API_OK)
+        tell_attached(self, plan, volume);
+    else
+        tell_not_attached(self, plan, volume, attach_failure(self, plan, pair));
 }
 
 static Object *
@@ -151,6 +162,25 @@ new_attachment(const AttachDetachController *self, const AttachPair *pair)
     return object;
 }
 
+/* INT-10. */
+static void
+attached_in_process(const void *data, Plan *plan, const InProcessResult *result)
+{
+    const AttachDetachController *self = data;
+    const AttachPair *pair = plan_operation(plan);
+    const char *volume = pair->volume->spec->name;
+
+    plan_because(plan, "INT-10");
+    if (result->error == NULL) {
+        plan_change(plan, &(PlanChange){.what = CHANGE_DEVICE_PATH,
+                                        .pointer = pair,
+                                        .text = result->device});
+        tell_attached(self, plan, volume);
+    } else {
+        tell_not_attached(self, plan, volume, result->error);
+    }
+}
+
 /* ADC-60. */
 static void
 decide_attach(const void *data, Plan *plan)
@@ -158,6 +188,10 @@ decide_attach(const void *data, Plan *plan)
     const AttachDetachController *self = data;
     const AttachPair *pair = plan_operation(plan);
 
+    if (pair->volume->is_in_process) {
+        adc_plan_in_process(self, plan, FLEX_ATTACH, attached_in_process);
+        return;
+    }
     plan_because(plan, "ADC-60");
     if (adc_find_attachment(self, pair) == NULL)
         plan_create(plan, new_attachment(self, pair), PLAN_EXISTS_IS_FINE | PLAN_DECIDE);
@@ -218,11 +252,25 @@ decide_wait_for_detach(const void *data, Plan *plan)
     plan_then(plan, decide_detach_result);
 }
 
+/* INT-12 */
 static void
-plan_delete_attachment(Plan *plan)
+detached_in_process(const void *self, Plan *plan, const InProcessResult *result)
+{
+    (void)self;
+    plan_because(plan, "INT-12");
+    if (result->error != NULL)
+        plan_fail(plan, "%s", result->error);
+}
+
+static void
+plan_detaching(const AttachDetachController *self, Plan *plan)
 {
     const AttachPair *pair = plan_operation(plan);
 
+    if (pair->volume->is_in_process) {
+        adc_plan_in_process(self, plan, FLEX_DETACH, detached_in_process);
+        return;
+    }
     plan_because(plan, "ADC-61");
     plan_delete(plan, pair->attachment, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
     plan_then(plan, decide_wait_for_detach);
@@ -236,14 +284,13 @@ decide_if_safe(const void *data, Plan *plan)
     int step = plan_last_step(plan);
     const Node *node = (const Node *)plan_object(plan, step);
 
-    (void)data;
     plan_because(plan, "ADC-57");
     if (node == NULL && plan_code(plan, step) != API_NOT_FOUND)
         plan_fail(plan, "%s", plan_message(plan, step));
     else if (node != NULL && string_list_has(node->volumes_in_use, pair->volume->name))
         plan_fail(plan, "volume is still in use by node, according to Node status");
     else
-        plan_delete_attachment(plan);
+        plan_detaching(data, plan);
 }
 
 static void
@@ -261,8 +308,7 @@ decide_detach(const void *data, Plan *plan)
 static void
 decide_detach_unverified(const void *data, Plan *plan)
 {
-    (void)data;
-    plan_delete_attachment(plan);
+    plan_detaching(data, plan);
 }
 
 /* The key is free, or in back-off, for all pairs of the volume. */
@@ -309,7 +355,8 @@ operation_ended(AttachDetachController *self, Plan *plan, PlanEnd end, gboolean 
     if (rule->then == ADC_DETACHED)
         adc_set_detached(self, pair);
     else
-        adc_set_attached(self, pair, !is_detach || pair->volume->has_spec, CSI_DEVICE_PATH,
+        adc_set_attached(self, pair, !is_detach || pair->volume->has_spec,
+                         pair->device_path == NULL ? CSI_DEVICE_PATH : pair->device_path,
                          rule->then == ADC_ATTACHED);
     pair->operation = (OperationKey){0};
     g_clear_pointer(&pair->told, g_ptr_array_unref);

@@ -31,8 +31,10 @@ adc_look_up_pod_volume(const AttachDetachController *self,
 gboolean
 adc_is_attachable(const AttachDetachController *self, const Volume *volume)
 {
-    if (volume->source == NULL || volume->source->driver == NULL)
+    if (volume->source == NULL)
         return FALSE;
+    if (volume->source->driver == NULL)
+        return adc_is_attachable_in_process(self, volume->source);
     ObjectKey *key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, volume->source->driver);
     const CsiDriverObject *driver = CSI_DRIVER_OBJECT(informer_get(self->csi_drivers, key));
 
@@ -66,7 +68,7 @@ process_pod_volume(AttachDetachController *self,
                    const Volume *spec,
                    gboolean add)
 {
-    AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+    AttachVolume *volume = adc_volume_on_node(self, node, spec);
     AttachPair *pair = adc_pair(volume, node);
 
     if (volume->spec == NULL)
@@ -411,6 +413,8 @@ populate_attachment(AttachDetachController *self, const Attachment *attachment)
 
     if (spec == NULL || !adc_is_attachable(self, spec))
         return;
+    if (spec->source->driver == NULL)
+        return;
     AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
     AttachPair *pair = adc_pair(volume, adc_node(self, attachment->node_name));
     adc_attachment_key(self, pair);
@@ -430,7 +434,7 @@ populate_specs(AttachDetachController *self, const Pod *pod)
         const Volume *spec = adc_look_up_pod_volume(self, pod, &pod->volumes->items[i]);
         if (spec == NULL || !adc_is_attachable(self, spec))
             continue;
-        AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+        AttachVolume *volume = adc_volume_on_node(self, node, spec);
         AttachPair *pair = adc_find_pair(volume, node);
         if (pair == NULL || pair->state != ADC_ATTACHED)
             continue;

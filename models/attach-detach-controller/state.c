@@ -52,6 +52,7 @@ adc_state_init(AttachDetachController *self)
     self->reports = g_array_new(FALSE, FALSE, sizeof(NodeReport));
     self->unresolved = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->stale = g_ptr_array_new();
+    self->flex_drivers = flex_drivers_new();
 }
 
 AttachNode *
@@ -89,6 +90,7 @@ adc_state_clear(AttachDetachController *self)
     g_array_unref(self->reports);
     g_hash_table_unref(self->unresolved);
     g_ptr_array_unref(self->stale);
+    flex_drivers_free(self->flex_drivers);
     g_clear_pointer(&self->looking_at, g_ptr_array_unref);
 }
 
@@ -185,7 +187,8 @@ adc_attachment_key(AttachDetachController *self, AttachPair *pair)
 {
     if (pair->attachment != NULL)
         return pair->attachment;
-    pair->attachment = volume_attachment_key(self->base.objects, pair->volume->driver,
+    const char *driver = pair->volume->driver; /* of other volumes there is no such object */
+    pair->attachment = volume_attachment_key(self->base.objects, driver == NULL ? "" : driver,
                                              pair->volume->handle, pair->node->name);
     g_hash_table_insert(self->pairs_by_attachment, pair->attachment, pair);
     return pair->attachment;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/plan/operations.h"
+#include "models/volume/in-process.h"
 #include "sim/ticker.h"
 
 /* The desired and the actual state of the world (ADC-10, ADC-15), kept together: one AttachPair for
@@ -34,13 +35,18 @@ typedef struct {
     OperationKey operation;      /* of the one under way; volume NULL: none */
     GPtrArray *told;  /* of Object (owned): the pods that hear of an attach (ADC-56); NULL: none */
     SimEventId timer; /* queues it for a later pass */
+    const char *device_path; /* interned: of an attach in process; NULL: CSI */
 } AttachPair;
 
 /* A volume by its unique name (ADC-8). */
 struct AttachVolume {
     const char *name;            /* interned: "kubernetes.io/csi/<driver>^<handle>" */
     uint64_t hash;               /* of the name: an entity for random draws */
-    const char *driver, *handle; /* interned */
+    const char *driver, *handle; /* interned; driver NULL: not CSI */
+    /* INT-10: the controller attaches it itself, by this driver. NULL: attaching does nothing */
+    gboolean is_in_process;
+    CsiDriver *backend;
+    const char *flex_driver; /* interned; NULL: not FlexVolume */
     const ObjectKey
         *spec; /* the PersistentVolume; NULL: known from a node's status only (ADC-26) */
     gboolean is_exclusive; /* one node at a time (ADC-53) */
@@ -116,6 +122,7 @@ typedef struct {
     GArray *reports; /* of NodeReport: of the pass */
     AttachVerification verification;
     uint64_t n_detaches[N_DETACH_REASONS]; /* begun; ADC-48 counts the forced ones */
+    FlexDrivers *flex_drivers;
 } AttachDetachController;
 
 /* ADC-14. */

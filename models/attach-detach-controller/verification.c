@@ -215,8 +215,8 @@ decide_next(const void *data, Plan *plan)
 static gboolean
 must_be_checked(AttachDetachController *self, AttachPair *pair)
 {
-    if (pair->state != ADC_ATTACHED || !pair->volume->has_spec)
-        return FALSE;
+    if (pair->state != ADC_ATTACHED || !pair->volume->has_spec || pair->volume->is_in_process)
+        return FALSE; /* INT-13: the model's back end forgets no attachment */
     const Volume *spec = adc_find_volume_spec(self, pair->volume->spec);
     if (spec == NULL || !adc_is_attachable(self, spec))
         return FALSE;

@@ -64,6 +64,7 @@ typedef struct {
 struct Cluster {
     ClusterOptions options;
     Release release;
+    GHashTable *node_releases; /* interned name -> Release; NULL: all nodes are of that release */
     ApiServer *api;
     GPtrArray *drivers;   /* of Driver */
     GPtrArray *instances; /* of Instance, in the order added */

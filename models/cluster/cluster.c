@@ -97,6 +97,7 @@ cluster_free(Cluster *self)
     g_array_unref(self->kubelet_watchers);
     g_clear_pointer(&self->plugin_pods, g_hash_table_unref);
     g_ptr_array_unref(self->drivers);
+    g_clear_pointer(&self->node_releases, g_hash_table_unref);
     api_server_free(self->api);
     string_map_unref(self->options.feature_gates);
     g_free(self);
@@ -464,6 +465,8 @@ cluster_add_driver(Cluster *self,
                       .node_sidecars = g_array_new(FALSE, FALSE, sizeof(NodeSidecar))};
     string_map_ref(plugin->node_selector);
     g_ptr_array_add(self->drivers, entry);
+    if (plugin->in_process)
+        return;
     add_instances(self, PER_DRIVER, entry->name, self->drivers->len - 1, entry, get_options, data);
 }
 
@@ -475,6 +478,8 @@ cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node)
     const ObjectKey *key = objects_key(self->options.objects, KIND_NODE, NULL, node);
     const Object *object = api_server_get(self->api, key);
 
+    if (plugin->in_process)
+        return FALSE;
     if (((const Driver *)self->drivers->pdata[driver])->plugin_in_pods)
         return TRUE; /* wherever a pod comes to run */
     if (plugin->absent_on != NULL && g_hash_table_contains(plugin->absent_on, node))

@@ -30,6 +30,8 @@ typedef struct {
     const SimDist
         *registers_after;   /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
     gboolean preregistered; /* CSINode is in the initial state already */
+    gboolean in_process; /* only Kubernetes itself calls it: it has no sidecars and no node plugin (INT-2) */
+    gboolean attaches;   /* ... also to attach volumes */
     const char *removes_taint; /* key of a taint of its Nodes; NULL: none (REG-39) */
     SimTime liveness_period; /* between two probes of the driver's container; 0: it is not probed */
 } NodePluginOptions;
@@ -74,6 +76,18 @@ const DriverWorkload *cluster_driver_workload(const Cluster *self, unsigned driv
 /* A kubelet has started the containers of a pod, or they have ended. */
 void cluster_tell_containers(Cluster *self, const Object *pod, gboolean run);
 const char *cluster_driver_name(const Cluster *self, unsigned i);
+/**
+ * cluster_backend:
+ * @source: from volume_in_process_source()
+ * @attaches: (out) (nullable): whether its volumes are attached
+ * Returns: (borrowed): INT-2: the driver that does the work of an in-tree plugin or a FlexVolume
+ * driver: that of its name, or the CSI driver that takes the plugin over; %NULL: none
+ */
+CsiDriver *cluster_backend(const Cluster *self, const VolumeSource *source, gboolean *attaches);
+/* The release of a node's kubelet. */
+const Release *cluster_node_release(const Cluster *self, const char *node);
+/* The kubelet of @node (interned) is of Kubernetes 1.@minor from its next start on. */
+void cluster_set_node_release(Cluster *self, const char *node, int minor);
 const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
 /* Whether the driver's plugin may run on this node: its options, by the node's present labels. */
 gboolean cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node);

@@ -42,6 +42,16 @@ flex_call_name_of_method(CsiMethod method)
     return NULL;
 }
 
+const char *
+csi_call_name(const CsiDriver *driver, CsiMethod method)
+{
+    const char *name = csi_driver_name(driver);
+    gboolean is_flex = strchr(name, '/') != NULL && !g_str_has_prefix(name, "kubernetes.io/");
+    const char *call = is_flex ? flex_call_name_of_method(method) : NULL;
+
+    return call != NULL ? call : csi_method_name(method);
+}
+
 gboolean
 flex_call_parse(const char *name, FlexCall *call)
 {

@@ -19,7 +19,7 @@ typedef struct {
 static gboolean
 is_on(const Kubelet *self)
 {
-    return release_has_gate(cluster_release(self->base.cluster), "MutableCSINodeAllocatableCount");
+    return release_has_gate(kubelet_release(self), "MutableCSINodeAllocatableCount");
 }
 
 /* Returns: 0: the driver's limit stays as it was registered */
@@ -266,7 +266,7 @@ decide_attachment(const void *data, Plan *plan)
 gboolean
 attach_limits_verify(const Kubelet *self, Plan *plan, PlanDecide done)
 {
-    if (!is_on(self) || cluster_release(self->base.cluster)->minor < 34)
+    if (!is_on(self) || kubelet_release(self)->minor < 34)
         return FALSE;
     LimitNotes *notes = plan_new_notes(plan, LimitNotes, NULL);
     notes->done = done;

@@ -5,6 +5,7 @@
 #include "models/cluster/cluster.h"
 #include "models/metrics/metrics.h"
 #include "models/plan/plan.h"
+#include "models/volume/in-process.h"
 #include "sim/ticker.h"
 
 /* A kubelet's parts, each with its own header:
@@ -79,6 +80,7 @@ struct Kubelet {
     GPtrArray *passing;      /* volumes of the pass under way; else empty */
     GQueue reports;          /* workers whose status is to be written; by their report_link */
     unsigned n_in_round;     /* the first of them, which this round writes (KVM-89) */
+    FlexDrivers *flex_drivers; /* NULL until one is called */
     gboolean driver_changed; /* a CSIDriver has, since the populator's last pass */
     GPtrArray *populating;   /* workers of the pass under way; NULL: none */
     PodWorker *populated;    /* the worker that the pass is at */
@@ -115,6 +117,8 @@ typedef enum {
     CHANGE_DEVICE,    /* number: MountState */
     CHANGE_MOUNT,     /* number: MountState */
     CHANGE_DIRECTORY, /* the mount has a directory on the disk */
+    /* in-process.c */
+    CHANGE_FLEX_DRIVER, /* as in_process_note() takes it */
     /* adopt.c; pointer: PodMount, NULL: only the device; object: its volume; number: its claim's
        size */
     CHANGE_ADOPTED,
@@ -194,6 +198,13 @@ typedef struct {
     int64_t inodes, free_inodes, used_inodes;
     int64_t abnormal; /* 0 or 1; -1: nobody told */
 } VolumeUsage;
+/* Of this node. */
+static inline const Release *
+kubelet_release(const Kubelet *self)
+{
+    return cluster_node_release(self->base.cluster, self->base.node_name);
+}
+
 /* The gate CSIVolumeHealth. */
 gboolean kubelet_watches_health(const Kubelet *self);
 void kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeUsage *usage);

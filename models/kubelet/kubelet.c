@@ -246,6 +246,7 @@ kubelet_clear(void *data)
     Kubelet *self = data;
 
     kubelet_measure_end(self);
+    flex_drivers_free(self->flex_drivers);
     sim_cancel(self->base.sim, self->first_look);
     sim_cancel(self->base.sim, self->shutdown_event);
     sim_cancel(self->base.sim, self->pressure_event);
@@ -285,6 +286,11 @@ apply_change(void *data, const PlanChange *change)
         return;
     case CHANGE_IN_ACTUAL ... CHANGE_DIRECTORY:
         volume_manager_apply(self, change);
+        return;
+    case CHANGE_FLEX_DRIVER:
+        if (self->flex_drivers == NULL)
+            self->flex_drivers = flex_drivers_new();
+        in_process_note(self->flex_drivers, change);
         return;
     case CHANGE_ADOPTED:
         volume_manager_apply_adopted(self, change);

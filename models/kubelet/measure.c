@@ -124,7 +124,7 @@ count_plugin(const Kubelet *self, NodePlugin *plugin)
 gboolean
 kubelet_watches_health(const Kubelet *self)
 {
-    return release_has_gate(cluster_release(self->base.cluster), "CSIVolumeHealth");
+    return release_has_gate(kubelet_release(self), "CSIVolumeHealth");
 }
 
 /* KVM-73, KVM-98 */

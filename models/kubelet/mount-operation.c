@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "in-process.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
 
@@ -259,14 +259,11 @@ add_steps(const Kubelet *self, Plan *plan, MountProgress progress)
         plan_then(plan, decide_attached);
         return;
     case MOUNT_DEVICE:
-        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
-        add_steps(self, plan, FROM_SET_UP);
+        in_process_plan(self, plan, FLEX_MOUNT_DEVICE, staged);
         return;
     case MOUNT:
         kubelet_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
-        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        add_mounted(plan, operation);
+        in_process_plan(self, plan, FLEX_SET_UP, published);
         return;
     case STAGE:
         csi_mounter_stage(self, plan, staged);

@@ -125,7 +125,7 @@ node_info_migrated_plugins(const Release *release, Strings *strings)
 const char *
 kubelet_migrated_plugins(const Kubelet *self)
 {
-    return node_info_migrated_plugins(cluster_release(self->base.cluster), self->base.strings);
+    return node_info_migrated_plugins(kubelet_release(self), self->base.strings);
 }
 
 static gboolean

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "in-process.h"
 #include "operation-executor.h"
 
 /* UnmountVolume and UnmountDevice, and the same of block volumes (KVM-58). */
@@ -42,8 +42,7 @@ unmount_operation_decide(const void *data, Plan *plan)
 
     plan_because(plan, of_device ? "KVM-48" : "KVM-47");
     if (!operation_is_csi(operation)) {
-        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        add_state(plan, operation, MOUNT_NONE);
+        in_process_plan(self, plan, of_device ? FLEX_UNMOUNT_DEVICE : FLEX_TEAR_DOWN, unmounted);
     } else if (of_device) {
         csi_mounter_unstage(self, plan, unmounted);
     } else {

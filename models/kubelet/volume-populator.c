@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "in-process.h"
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
@@ -302,7 +303,9 @@ static void
 populate_volume(Kubelet *self, const Populate *populate, const Object *pv, int64_t claim_bytes)
 {
     PodMount *mount = &populate->worker->mounts[populate->at];
+    g_autoptr(Object) seen = (Object *)kubelet_volume_seen(self, pv);
 
+    pv = seen;
     /* A claim keeps its volume, so this is always another version of the same volume. */
     if (mount->volume != NULL && mount->volume->pv->key != pv->key)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "in-process.h"
 #include "node-status.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
@@ -66,14 +66,14 @@ label_of(const Kubelet *self, const Object *pv, const PodMount *mount)
         return strings_intern(self->base.strings, "");
     return csi_spec_label(self->base.strings, node, driver_object(self, source->driver),
                           VOLUME_CONST(pv), POD_CONST(mount->worker->pod)->spec,
-                          cluster_release(self->base.cluster));
+                          kubelet_release(self));
 }
 
 /* The label that a mount gets. */
 static const char *
 mount_label(const NodeVolume *self, const char *label)
 {
-    const Release *release = cluster_release(self->kubelet->base.cluster);
+    const Release *release = kubelet_release(self->kubelet);
 
     return label != NULL && *label != '\0' &&
                    csi_spec_mounts_with_label(VOLUME_CONST(self->pv), release)
@@ -111,7 +111,7 @@ volume_manager_label_conflict(const Kubelet *self,
     const char *label = label_of(self, pv, mount);
     if (volume == NULL || volume->n_desired == 0 ||
         csi_spec_compare_labels(VOLUME_CONST(pv), volume->label, label,
-                                cluster_release(self->base.cluster), rule) != CSI_LABELS_CONFLICT)
+                                kubelet_release(self), rule) != CSI_LABELS_CONFLICT)
         return NULL;
     return g_strdup_printf("conflicting SELinux labels of volume %s: \"%s\" and \"%s\"",
                            object_name(pv), volume->label, label);
@@ -129,7 +129,7 @@ desire_label(NodeVolume *volume, const PodMount *mount)
         if (*label != '\0')
             kubelet_count_label(self, METRIC_SELINUX_ADMITTED, volume->pv);
     } else if (csi_spec_compare_labels(VOLUME_CONST(volume->pv), volume->label, label,
-                                       cluster_release(self->base.cluster),
+                                       kubelet_release(self),
                                        &rule) != CSI_LABELS_AGREE) {
         kubelet_count_label(self, METRIC_SELINUX_WARNINGS, volume->pv);
     }
@@ -177,8 +177,10 @@ volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount)
     volume->pv = object_ref(pv); /* KVM-25: the newest */
     object_unref(before);
     if (volume->n_desired == 0 && !volume->in_actual)
-        volume->attachable = volume_plugin_is_attachable(
-            plugin, volume_plugin_is_csi(plugin) ? driver_object(self, source->driver) : NULL);
+        volume->attachable =
+            volume_plugin_is_csi(plugin)
+                ? volume_plugin_is_attachable(plugin, driver_object(self, source->driver))
+                : in_process_is_attachable(self, plugin, source);
     return volume;
 }
 

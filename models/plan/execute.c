@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/csi/flex-call.h"
 #include "plan-private.h"
 
 /* Polls run after all other events of their instant, as ticks do, and after the tickers. Among
@@ -523,7 +524,7 @@ plan_step_text(const Step *step)
     case STEP_REQUEST:
         return verbs[step->write.request.verb];
     case STEP_CALL:
-        return csi_method_name(step->call.request->method);
+        return csi_call_name(step->call.driver, step->call.request->method);
     case STEP_EVENT:
         return step->event.reason;
     case STEP_CHANGE:

@@ -10,6 +10,16 @@ static const VolumePlugin plugins[] = {
     {"csi",        "kubernetes.io/csi",          TRUE,  TRUE,  TRUE,  FALSE},
     {"csi",        "kubernetes.io/csi",          FALSE, FALSE, FALSE, TRUE },
     {"flexVolume", "kubernetes.io/flexvolume",   TRUE,  TRUE,  TRUE,  FALSE},
+    {"awsElasticBlockStore", "kubernetes.io/aws-ebs", TRUE, TRUE, TRUE, FALSE},
+    {"azureDisk", "kubernetes.io/azure-disk", TRUE, TRUE, TRUE, FALSE},
+    {"azureFile", "kubernetes.io/azure-file", FALSE, FALSE, FALSE, FALSE},
+    {"cephfs", "kubernetes.io/cephfs", FALSE, FALSE, FALSE, FALSE},
+    {"cinder", "kubernetes.io/cinder", TRUE, TRUE, TRUE, FALSE},
+    {"gcePersistentDisk", "kubernetes.io/gce-pd", TRUE, TRUE, TRUE, FALSE},
+    {"glusterfs", "kubernetes.io/glusterfs", FALSE, FALSE, FALSE, FALSE},
+    {"portworxVolume", "kubernetes.io/portworx-volume", FALSE, FALSE, FALSE, FALSE},
+    {"rbd", "kubernetes.io/rbd", TRUE, TRUE, TRUE, FALSE},
+    {"vsphereVolume", "kubernetes.io/vsphere-volume", TRUE, TRUE, TRUE, FALSE},
     {"iscsi",      "kubernetes.io/iscsi",        TRUE,  TRUE,  TRUE,  FALSE},
     {"fc",         "kubernetes.io/fc",           TRUE,  TRUE,  TRUE,  FALSE},
     {"local",      "kubernetes.io/local-volume", FALSE, TRUE,  TRUE,  FALSE},
@@ -82,17 +92,31 @@ volume_mount_options(Strings *strings, const Volume *volume, const StringList *s
     return system == NULL ? options : add_options(options, system->items, system->n_items);
 }
 
+static const char *
+unique_name(Strings *strings, const VolumePlugin *plugin, const VolumeSource *source, const char *name)
+{
+    if (volume_plugin_is_csi(plugin))
+        return strings_internf(strings, "%s/%s^%s", plugin->name, source->driver, source->handle);
+    if (source->flex_driver != NULL) /* FLX-13 */
+        return strings_internf(strings, "%s/%s", source->flex_driver, name);
+    /* VPL-7: a local volume is named after its PersistentVolume, others after their source. */
+    if (strcmp(plugin->source, "local") == 0 || source->handle == NULL)
+        return strings_internf(strings, "%s/%s", plugin->name, name);
+    return strings_internf(strings, "%s/%s", plugin->name, source->handle);
+}
+
 const char *
 volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *volume)
 {
-    const VolumeSource *source = volume->source;
+    return unique_name(strings, plugin, volume->source, volume->meta.key->name);
+}
 
-    if (volume_plugin_is_csi(plugin))
-        return strings_internf(strings, "%s/%s^%s", plugin->name, source->driver, source->handle);
-    /* VPL-7: a local volume is named after its PersistentVolume, others after their source. */
-    if (strcmp(plugin->source, "local") == 0 || source->handle == NULL)
-        return strings_internf(strings, "%s/%s", plugin->name, volume->meta.key->name);
-    return strings_internf(strings, "%s/%s", plugin->name, source->handle);
+const char *
+volume_source_unique_name(Strings *strings, const VolumeSource *source, const char *name)
+{
+    const VolumePlugin *plugin = volume_plugin_find(source);
+
+    return plugin == NULL ? NULL : unique_name(strings, plugin, source, name);
 }
 
 const char *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/csi/flex-call.h"
 #include "scenario-private.h"
 
 /* The fields of drivers and profiles: first the readers of special values, then the tables. */
@@ -16,8 +17,13 @@ read_method_name(SchemaReader *reader, const json_t *value, CsiMethod *method)
                      schema_value_words(value));
         return FALSE;
     }
+    FlexCall call;
     if (csi_method_parse(json_string_value(value), method))
         return TRUE;
+    if (flex_call_parse(json_string_value(value), &call)) {
+        *method = flex_call_method(call);
+        return TRUE;
+    }
     for (CsiMethod i = 0; i < CSI_N_METHODS; i++)
         names[i] = csi_method_name(i);
     g_autofree char *nearest = schema_nearest(json_string_value(value), names, CSI_N_METHODS);
@@ -48,6 +54,8 @@ schema_json_method(const SchemaType *type)
     (void)type;
     for (CsiMethod i = 0; i < CSI_N_METHODS; i++)
         json_array_append_new(names, json_string(csi_method_name(i)));
+    for (FlexCall i = 0; i < FLEX_N_CALLS; i++)
+        json_array_append_new(names, json_string(flex_call_name(i)));
     return json_pack("{s:o}", "enum", names);
 }
 
@@ -102,7 +110,11 @@ read_domain_name(SchemaReader *reader, const SchemaType *type, const json_t *val
     schema_read(reader, &schema_string, value, &text);
     if (text == NULL)
         return;
-    const char *fault = name_fault_subdomain(text); /* API-139 */
+    /* API-139; two parts name a plugin within Kubernetes (INT-2) */
+    g_auto(GStrv) parts = g_strsplit(text, "/", 2);
+    const char *fault = name_fault_subdomain(parts[0]);
+    if (fault == NULL && parts[1] != NULL)
+        fault = name_fault_subdomain(parts[1]);
     if (fault != NULL)
         schema_fault(reader, fault, "\"%s\" is not a valid name", text);
     else
@@ -114,7 +126,7 @@ schema_json_name(const SchemaType *type)
 {
     (void)type;
     return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
-                     "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength", 253);
+                     "^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$", "maxLength", 253);
 }
 
 /* Reads a mapping from latency names to items of @item_type, each with @item_bytes in @target. */
@@ -138,7 +150,10 @@ read_by_latency(SchemaReader *reader,
         names[i] = csi_latency_name(i);
     json_object_foreach((json_t *)value, name, member) {
         CsiLatency which;
-        if (!csi_latency_parse(name, &which)) {
+        FlexCall call;
+        if (flex_call_parse(name, &call)) {
+            which = (CsiLatency)flex_call_method(call);
+        } else if (!csi_latency_parse(name, &which)) {
             g_autofree char *nearest = schema_nearest(name, names, CSI_N_LATENCIES);
             schema_fault_member(reader, value, name, nearest, "there is no CSI call of this name");
             continue;

@@ -523,6 +523,8 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
         .liveness_period = fields->node_plugin.liveness_period,
         .removes_taint = fields->node_plugin.removes_taint,
         .absent_on = driver->absent_on,
+        .in_process = strchr(fields->name, '/') != NULL,
+        .attaches = attaches,
     };
     driver->node_selector = (json_t *)fields->node_plugin.node_selector;
     for (unsigned i = 0; i < driver->n_workloads && driver->node_selector != NULL; i++)
@@ -532,7 +534,7 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
                 "nodePlugin.nodeSelector does nothing: the plugin runs where %s/%s has pods",
                 driver->workloads[i].kind, driver->workloads[i].name);
     build_sidecars(self, fields, of_profile, attaches, driver);
-    driver->manifest = driver_manifest(self, driver, attaches);
+    driver->manifest = driver->node_plugin.in_process ? NULL : driver_manifest(self, driver, attaches);
     try_options(self, &driver->model, n_faults);
 }
 

@@ -6,6 +6,7 @@
 #include "models/api/claim.h"
 #include "models/api/storage.h"
 #include "models/api/volume.h"
+#include "models/csi/flex-call.h"
 #include "models/plan/plan.h"
 #include "run/results/snapshot.h"
 
@@ -110,7 +111,8 @@ call_answered(void *data, const CsiCallRecord *record)
     Narrator *self = data;
     char buffer[SIM_TIME_BUFFER];
     SimTime now = sim_now(run_sim(self->run));
-    g_autofree char *text = g_strdup_printf("%s: %s (%s)", csi_method_name(record->request->method),
+    g_autofree char *text = g_strdup_printf("%s: %s (%s)",
+                                            csi_call_name(record->driver, record->request->method),
                                             csi_code_name(record->answer),
                                             sim_time_format(now - record->started_at, buffer));
     const Entry entry = {.kind = ENTRY_CALL,

@@ -149,12 +149,26 @@ find_source(const Run *self, const Claim *claim, CsiModelledVolume *past)
     }
 }
 
+/* NULL: none of the run has it */
+static CsiModelledDriver *
+driver_of_volume(const Run *self, const Volume *volume)
+{
+    CsiModelledDriver *driver =
+        volume->source == NULL ? NULL : find_driver(self, volume->source->driver);
+
+    if (driver == NULL) {
+        CsiDriver *base =
+            cluster_backend(self->cluster, volume_in_process_source(volume), NULL);
+        driver = base == NULL ? NULL : csi_modelled_driver_cast(base);
+    }
+    return driver;
+}
+
 static void
 adopt_volume(const Run *self, const Object *object)
 {
     const Volume *volume = VOLUME_CONST(object);
-    CsiModelledDriver *driver =
-        volume->source == NULL ? NULL : find_driver(self, volume->source->driver);
+    CsiModelledDriver *driver = driver_of_volume(self, volume);
     const NodeSelector *affinity = volume->node_affinity;
     const Claim *claim = claim_of(self, volume);
     g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(map_free);
@@ -164,7 +178,7 @@ adopt_volume(const Run *self, const Object *object)
     for (unsigned i = 0; affinity != NULL && i < affinity->n_terms; i++)
         add_places(self, driver, &affinity->terms[i], places);
     CsiModelledVolume past = {
-        .id = volume->source->handle,
+        .id = volume_backend_id(volume),
         .capacity_bytes = volume->capacity_bytes,
         .topologies = (const StringMap *const *)places->pdata,
         .n_topologies = places->len,

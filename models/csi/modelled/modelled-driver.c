@@ -131,7 +131,8 @@ name_is_valid(const char *name)
     if (length == 0 || length > 63 || !g_ascii_isalnum(name[0]) ||
         !g_ascii_isalnum(name[length - 1]))
         return FALSE;
-    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") ==
+    /* With a slash it is a plugin within Kubernetes (INT-2). */
+    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./") ==
            length;
 }
 

@@ -159,7 +159,7 @@ selinux_of(const Kubelet *self, const PendingOperation *operation)
     return csi_spec_selinux(
         informer_get(self->nodes, self->node_key),
         csi_steps_driver_object(self, operation_source(operation)), operation_pv(operation),
-        POD_CONST(operation->target->worker->pod)->spec, cluster_release(self->base.cluster));
+        POD_CONST(operation->target->worker->pod)->spec, kubelet_release(self));
 }
 
 /* CSP-26: the label as one more mount option. */
@@ -352,7 +352,7 @@ add_walk(const Kubelet *self, Plan *plan)
     SimTime now = plan_now(plan);
     SimTime next = now + (now == run->walk_from ? WALK_FIRST_REPORT : WALK_REPORT_PERIOD);
     gboolean tells =
-        cluster_release(self->base.cluster)->minor >= WALK_REPORTS_SINCE && next < run->walk_until;
+        kubelet_release(self)->minor >= WALK_REPORTS_SINCE && next < run->walk_until;
 
     plan_wait(plan, (tells ? next : run->walk_until) - now, WAIT_GROUP);
     plan_then(plan, tells ? decide_walking : decide_changed);
@@ -398,7 +398,7 @@ add_change(const Kubelet *self, Plan *plan)
     }
     gboolean walks;
     plan_because(plan, csi_spec_walks(POD_CONST(mount->worker->pod)->spec, run->files,
-                                      cluster_release(self->base.cluster), &walks));
+                                      kubelet_release(self), &walks));
     if (!walks) {
         csi_client_end(self, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
         return;

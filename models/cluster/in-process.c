@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cluster-private.h"
+#include "models/api/migration/migration.h"
+#include "models/api/volume.h"
+
+#include <string.h>
+
+/* Volumes that Kubernetes itself attaches and mounts, and nodes of other releases. */
+
+static int
+driver_number(const Cluster *self, const char *name)
+{
+    for (unsigned i = 0; name != NULL && i < self->drivers->len; i++)
+        if (strcmp(cluster_driver_name(self, i), name) == 0)
+            return (int)i;
+    return -1;
+}
+
+CsiDriver *
+cluster_backend(const Cluster *self, const VolumeSource *source, gboolean *attaches)
+{
+    const InTreePlugin *plugin = source == NULL ? NULL : source->in_tree;
+    int number = source == NULL ? -1 : driver_number(self, source->flex_driver);
+
+    if (plugin != NULL)
+        number = driver_number(self, in_tree_plugin_name(plugin));
+    if (plugin != NULL && number < 0)
+        number = driver_number(self, in_tree_plugin_driver(plugin));
+    if (attaches != NULL)
+        *attaches = number >= 0 && cluster_node_plugin(self, (unsigned)number)->attaches;
+    return number < 0 ? NULL : cluster_driver(self, (unsigned)number);
+}
+
+const Release *
+cluster_node_release(const Cluster *self, const char *node)
+{
+    const Release *release =
+        self->node_releases == NULL ? NULL : g_hash_table_lookup(self->node_releases, node);
+
+    return release != NULL ? release : &self->release;
+}
+
+void
+cluster_set_node_release(Cluster *self, const char *node, int minor)
+{
+    Release *release = g_new(Release, 1);
+
+    if (self->node_releases == NULL)
+        self->node_releases = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    *release = (Release){minor, self->release.gates};
+    g_hash_table_insert(self->node_releases, (void *)node, release);
+}

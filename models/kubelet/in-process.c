@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "in-process.h"
+
+#include "models/api/migration/migration.h"
+#include "models/volume/access-mode.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
+
+#include <string.h>
+
+/* Volumes of plugins within the kubelet whose work a driver of the run does: in-tree plugins and
+ * FlexVolume (INT-20 to INT-23). */
+
+const Object *
+kubelet_volume_seen(const Kubelet *self, const Object *pv)
+{
+    const VolumeSource *source = pv == NULL ? NULL : VOLUME_CONST(pv)->source;
+
+    if (source == NULL || source->origin == NULL ||
+        in_tree_plugin_is_migrated(source->in_tree, kubelet_release(self)))
+        return pv == NULL ? NULL : object_ref(pv);
+    Object *seen = object_edit(pv); /* MIG-80 */
+    VolumeSource *origin = volume_source_ref(source->origin);
+    volume_source_unref(VOLUME(seen)->source);
+    VOLUME(seen)->source = origin;
+    return seen;
+}
+
+/* INT-20. NULL: a system call of the kubelet's own */
+static CsiDriver *
+backend_of(const Kubelet *self, const NodeVolume *volume, gboolean *attaches)
+{
+    *attaches = FALSE;
+    return volume->pv == NULL
+               ? NULL
+               : cluster_backend(self->base.cluster, volume_in_process_source(VOLUME_CONST(volume->pv)),
+                                 attaches);
+}
+
+gboolean
+in_process_is_attachable(const Kubelet *self, const VolumePlugin *plugin, const VolumeSource *source)
+{
+    gboolean attaches;
+
+    if (cluster_backend(self->base.cluster, source, &attaches) == NULL)
+        return volume_plugin_is_attachable(plugin, NULL);
+    return plugin->attachable && attaches;
+}
+
+/* VPL-39, and its like for in-tree plugins. Interned */
+static const char *
+device_path(const Kubelet *self, const NodeVolume *volume)
+{
+    return strings_internf(self->base.strings, "/var/lib/kubelet/plugins/%s/mounts/%s",
+                           volume->plugin->name, object_name(volume->pv));
+}
+
+static const char *
+mount_path(const Kubelet *self, const PendingOperation *operation)
+{
+    char uid[OBJECT_UID_BUFFER];
+    g_autofree char *plugin = g_strdelimit(g_strdup(operation->volume->plugin->name), "/", '~');
+
+    return operation->target == NULL
+               ? NULL
+               : strings_internf(self->base.strings, "/var/lib/kubelet/pods/%s/volumes/%s/%s",
+                                 object_uid_format(operation->target->worker->uid, uid), plugin,
+                                 object_name(operation->volume->pv));
+}
+
+static void
+add_wait(const Kubelet *self, Plan *plan, CsiPluginThen then)
+{
+    const CsiPluginResult done = {.end = CSI_PLUGIN_DONE};
+
+    plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
+    then(self, plan, &done);
+}
+
+static void
+finish(const void *data, Plan *plan, const InProcessResult *result)
+{
+    const Kubelet *self = data;
+    CsiPluginThen then = (CsiPluginThen)result->after;
+    const CsiPluginResult failed = {
+        .end = CSI_PLUGIN_FAILED, .error = result->error, .code = result->code};
+    const CsiPluginResult done = {.end = CSI_PLUGIN_DONE};
+
+    plan_because(plan, "INT-21");
+    if (result->error == NULL && result->by_default)
+        add_wait(self, plan, then);
+    else
+        then(self, plan, result->error == NULL ? &done : &failed);
+}
+
+void
+in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then)
+{
+    const PendingOperation *pending = plan_operation(plan);
+    const NodeVolume *volume = pending->volume;
+    const Volume *pv = VOLUME_CONST(volume->pv);
+    gboolean attaches;
+    CsiDriver *driver = backend_of(self, volume, &attaches);
+    const char *fault;
+    CsiCapability capability = {
+        .mode = sidecar_access_mode(pv->access_modes, FALSE, &fault),
+        .type = pv->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
+    };
+
+    if (driver == NULL) {
+        add_wait(self, plan, then);
+        return;
+    }
+    in_process_begin(self, plan,
+                     &(InProcessWork){
+                         .driver = driver,
+                         .flex_driver = volume_in_process_source(pv)->flex_driver,
+                         .operation = operation,
+                         .waits_for_attach = attaches,
+                         .known = self->flex_drivers,
+                         .note = CHANGE_FLEX_DRIVER,
+                         .request = {.served_by = self->base.node_name,
+                                     .node_id = self->base.node_name,
+                                     .volume_id = volume_backend_id(pv),
+                                     .staging_path = device_path(self, volume),
+                                     .target_path = mount_path(self, pending),
+                                     .capabilities = &capability,
+                                     .n_capabilities = 1},
+                         .then = finish,
+                         .after = (GCallback)then,
+                     });
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "models/volume/in-process.h"
+
+/* Volumes of plugins within the kubelet: in-tree plugins and FlexVolume. */
+
+/* The volume as this kubelet has it: of the in-tree plugin if it does not migrate (MIG-80).
+ * Returns: (owned) (nullable) */
+const Object *kubelet_volume_seen(const Kubelet *self, const Object *pv);
+gboolean in_process_is_attachable(const Kubelet *self,
+                                  const VolumePlugin *plugin,
+                                  const VolumeSource *source);
+/* INT-21: calls the driver of a volume that is not CSI; without one the work is a system call. */
+void
+in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then);

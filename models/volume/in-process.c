@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "in-process.h"
+
+#include <string.h>
+
+/* ---- What is known of FlexVolume drivers ---- */
+
+typedef struct {
+    const char *name;
+    uint32_t unsupported; /* mask of 1 << FlexCall */
+} FlexDriver;
+
+struct FlexDrivers {
+    GArray *drivers; /* of FlexDriver: those whose init has been called */
+};
+
+FlexDrivers *
+flex_drivers_new(void)
+{
+    FlexDrivers *self = g_new(FlexDrivers, 1);
+
+    self->drivers = g_array_new(FALSE, FALSE, sizeof(FlexDriver));
+    return self;
+}
+
+void
+flex_drivers_free(FlexDrivers *self)
+{
+    if (self == NULL)
+        return;
+    g_array_unref(self->drivers);
+    g_free(self);
+}
+
+static FlexDriver *
+find_driver(const FlexDrivers *self, const char *name)
+{
+    for (unsigned i = 0; self != NULL && i < self->drivers->len; i++) {
+        FlexDriver *driver = &g_array_index(self->drivers, FlexDriver, i);
+        if (driver->name == name)
+            return driver;
+    }
+    return NULL;
+}
+
+void
+in_process_note(FlexDrivers *known, const PlanChange *change)
+{
+    FlexDriver *driver = find_driver(known, change->text);
+
+    if (driver == NULL) {
+        const FlexDriver fresh = {change->text, 0};
+        g_array_append_val(known->drivers, fresh);
+        driver = find_driver(known, change->text);
+    }
+    driver->unsupported |= (uint32_t)change->number;
+}
+
+/* ---- Calls ---- */
+
+#define CALLS_MAX 6
+
+/* Notes of the plan. */
+typedef struct {
+    InProcessWork work;
+    CsiCapability capability;
+    FlexCall calls[CALLS_MAX];
+    unsigned at, n_calls;
+    gboolean by_default;
+    const char *device;
+} Run;
+
+/* The call of CSI that an in-tree plugin's operation is for the driver (INT-3). */
+static const CsiMethod methods[FLEX_N_OPERATIONS] = {
+    [FLEX_NAME_VOLUME] = CSI_N_METHODS,
+    [FLEX_ATTACH] = CSI_CONTROLLER_PUBLISH_VOLUME,
+    [FLEX_WAIT_FOR_ATTACH] = CSI_N_METHODS,
+    [FLEX_CHECK_ATTACHED] = CSI_VALIDATE_VOLUME_CAPABILITIES,
+    [FLEX_DETACH] = CSI_CONTROLLER_UNPUBLISH_VOLUME,
+    [FLEX_MOUNT_DEVICE] = CSI_NODE_STAGE_VOLUME,
+    [FLEX_UNMOUNT_DEVICE] = CSI_NODE_UNSTAGE_VOLUME,
+    [FLEX_SET_UP] = CSI_NODE_PUBLISH_VOLUME,
+    [FLEX_TEAR_DOWN] = CSI_NODE_UNPUBLISH_VOLUME,
+    [FLEX_EXPAND_VOLUME] = CSI_CONTROLLER_EXPAND_VOLUME,
+    [FLEX_EXPAND_FILE_SYSTEM] = CSI_NODE_EXPAND_VOLUME,
+};
+
+/* The paths of the model are as they should be, so every call is needed. */
+static FlexPath
+path_before(FlexOperation operation)
+{
+    return operation == FLEX_UNMOUNT_DEVICE || operation == FLEX_TEAR_DOWN ? FLEX_PATH_MOUNTED
+                                                                           : FLEX_PATH_EMPTY;
+}
+
+static void
+add_flex_call(Run *run, FlexCall call)
+{
+    const FlexDriver *known = find_driver(run->work.known, run->work.flex_driver);
+
+    if (known != NULL && (known->unsupported & (1u << call)) != 0) {
+        run->by_default |= flex_default(call) == FLEX_DEFAULT_WORK;
+        return; /* FLX-23 */
+    }
+    run->calls[run->n_calls++] = call;
+}
+
+static void
+list_flex_calls(Run *run)
+{
+    const FlexOperation operation = run->work.operation;
+    const FlexCall *calls = flex_operation_calls(operation, path_before(operation));
+
+    if (find_driver(run->work.known, run->work.flex_driver) == NULL)
+        add_flex_call(run, FLEX_CALL_INIT); /* FLX-41 */
+    if (operation == FLEX_MOUNT_DEVICE && run->work.waits_for_attach)
+        add_flex_call(run, FLEX_CALL_WAIT_FOR_ATTACH);
+    if (operation == FLEX_ATTACH || operation == FLEX_MOUNT_DEVICE)
+        add_flex_call(run, FLEX_CALL_GET_VOLUME_NAME); /* FLX-14 */
+    for (; *calls != FLEX_N_CALLS; calls++)
+        add_flex_call(run, *calls);
+}
+
+static void
+end(const void *self, Plan *plan, const Run *run, CsiCode code, const char *error)
+{
+    const InProcessResult result = {
+        .error = error,
+        .code = code,
+        .by_default = run->by_default,
+        .device = run->device == NULL ? "" : run->device,
+        .after = run->work.after,
+    };
+
+    run->work.then(self, plan, &result);
+}
+
+static void add_call(const void *self, Plan *plan, Run *run);
+
+/* FLX-20, FLX-30. Returns: whether the call counts as done */
+static gboolean
+flex_answered(Plan *plan, Run *run, const CsiResponse *response)
+{
+    FlexCall call = run->calls[run->at];
+    gboolean unsupported = response->code == CSI_UNIMPLEMENTED && call != FLEX_CALL_INIT;
+
+    if (response->code != CSI_OK && !unsupported)
+        return FALSE;
+    if (call == FLEX_CALL_INIT || unsupported)
+        plan_change(plan, &(PlanChange){.what = run->work.note,
+                                        .text = run->work.flex_driver,
+                                        .number = unsupported ? 1 << call : 0});
+    run->by_default |= unsupported && flex_default(call) == FLEX_DEFAULT_WORK;
+    return TRUE;
+}
+
+static void
+decide_answered(const void *self, Plan *plan)
+{
+    Run *run = plan_notes(plan);
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+    gboolean is_flex = run->work.flex_driver != NULL;
+    gboolean is_done = is_flex ? flex_answered(plan, run, response) : response->code == CSI_OK;
+
+    plan_because(plan, is_flex ? "FLX-20" : "INT-3");
+    if (!is_done) {
+        const char *message = response->message == NULL ? "" : response->message;
+        end(self, plan, run, response->code,
+            is_flex ? plan_internf(plan, "%s command failed, status: Failure, reason: %s",
+                                   flex_call_name(run->calls[run->at]), message)
+                    : plan_internf(plan, "%s", message));
+        return;
+    }
+    run->at++;
+    add_call(self, plan, run);
+}
+
+static void
+add_call(const void *self, Plan *plan, Run *run)
+{
+    CsiRequest request = run->work.request;
+    gboolean is_flex = run->work.flex_driver != NULL;
+
+    if (run->work.driver == NULL || run->at >= (is_flex ? run->n_calls : 1)) {
+        end(self, plan, run, CSI_OK, NULL);
+        return;
+    }
+    request.method = is_flex ? flex_call_method(run->calls[run->at]) : methods[run->work.operation];
+    if (run->work.request.n_capabilities > 0)
+        request.capabilities = &run->capability;
+    if (csi_method_service(request.method) != CSI_NODE)
+        request.served_by = NULL;
+    plan_because(plan, is_flex ? "FLX-1" : "INT-3");
+    plan_call(plan, run->work.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_answered);
+}
+
+void
+in_process_begin(const void *self, Plan *plan, const InProcessWork *work)
+{
+    Run *run = plan_notes(plan); /* of the operation before: a mount of the device, then of the pod */
+
+    if (run == NULL)
+        run = plan_new_notes(plan, Run, NULL);
+    *run = (Run){.work = *work, .device = work->device};
+    if (work->request.n_capabilities > 0)
+        run->capability = work->request.capabilities[0];
+    if (work->flex_driver != NULL && work->driver != NULL)
+        list_flex_calls(run);
+    add_call(self, plan, run);
+}

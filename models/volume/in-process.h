@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib-object.h>
+
+#include "models/plan/plan.h"
+#include "models/volume/flex/flex.h"
+
+/* Volumes that Kubernetes itself attaches and mounts: the calls that an operation of an in-tree
+ * plugin or of FlexVolume makes, for the attach/detach controller and the kubelet alike. A driver
+ * of the run does the work (cluster_backend()). */
+
+/* What a process remembers of FlexVolume drivers until they are probed again (FLX-23, FLX-41). */
+typedef struct FlexDrivers FlexDrivers;
+
+FlexDrivers *flex_drivers_new(void);
+void flex_drivers_free(FlexDrivers *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(FlexDrivers, flex_drivers_free)
+
+typedef struct {
+    const char *error; /* interned; NULL: it is done */
+    CsiCode code;      /* of the call that failed */
+    gboolean by_default; /* the driver does not support the call: Kubernetes does the work */
+    const char *device;  /* of an attach: interned; "": none */
+    GCallback after;     /* of the work */
+} InProcessResult;
+
+/* Decides what follows, as a PlanDecide. */
+typedef void (*InProcessThen)(const void *self, Plan *plan, const InProcessResult *result);
+
+typedef struct {
+    CsiDriver *driver;       /* borrowed; NULL: the work takes no time */
+    const char *flex_driver; /* interned; NULL: an in-tree plugin */
+    FlexOperation operation;
+    gboolean waits_for_attach; /* of FLEX_MOUNT_DEVICE: a device is to be there */
+    const char *device;        /* that the attach has named; interned or NULL */
+    const FlexDrivers *known;
+    int note; /* PlanChange.what with which the component calls in_process_note() */
+    CsiRequest request; /* all but the method; its capabilities point to one capability */
+    InProcessThen then;
+    GCallback after; /* for @then; may be NULL */
+} InProcessWork;
+
+/* For apply_change(): what a call has shown of its driver. */
+void in_process_note(FlexDrivers *known, const PlanChange *change);
+/* Adds the first call. Uses the plan's notes; @work is copied. */
+void in_process_begin(const void *self, Plan *plan, const InProcessWork *work);

@@ -92,7 +92,7 @@ typedef struct {
 #define ANNOTATION_BETA_DEFAULT_CLASS "storageclass.beta.kubernetes.io/is-default-class"
 #define FINALIZER_PVC_PROTECTION "kubernetes.io/pvc-protection"
 #define FINALIZER_PV_PROTECTION "kubernetes.io/pv-protection"
-#define FINALIZER_VAC_PROTECTION "kubernetes.io/vac-protection" /* of a VolumeAttributesClass */
+#define FINALIZER_VAC_PROTECTION "kubernetes.io/vac-protection"  /* of a VolumeAttributesClass */
 #define FINALIZER_IN_TREE_DELETION "kubernetes.io/pv-controller" /* of a PersistentVolume */
 #define FINALIZER_PROVISIONER "external-provisioner.volume.kubernetes.io/finalizer"
 #define PROVISIONER_NONE "kubernetes.io/no-provisioner"

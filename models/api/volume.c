@@ -312,7 +312,7 @@ volume_source_over(const void *field, const json_t *manifest)
 
     if (source == NULL)
         return json_incref((json_t *)manifest); /* only counted */
-    if (source->origin != NULL) /* MIG-50: what is stored does not change */
+    if (source->origin != NULL)                 /* MIG-50: what is stored does not change */
         source = source->origin;
     json_t *spec = manifest == NULL ? json_object() : json_deep_copy(manifest);
     const json_t *old = json_path_get(spec, source->plugin);
@@ -601,9 +601,9 @@ migrate(ApiParser *parser, const json_t *manifest, Object *object)
     json_t *translated = in_tree_plugin_volume_to_csi(plugin, manifest, NULL);
     if (translated == NULL)
         return;
+    origin->backend_id =
+        api_parser_intern(parser, json_path_string(translated, "spec.csi.volumeHandle"));
     if (!in_tree_plugin_is_migrated(plugin, parser->migrates)) {
-        origin->backend_id =
-            api_parser_intern(parser, json_path_string(translated, "spec.csi.volumeHandle"));
         json_decref(translated);
         return;
     }

@@ -59,9 +59,10 @@ struct VolumeSource {
                                            NULL */
     VolumeSource *origin;               /* the in-tree source in spec that this CSI source stands
                                            for (MIG-50); NULL: none */
-    NodeSelector *csi_affinity;         /* ... and the volume's node affinity in the driver's keys */
-    const char *flex_driver;            /* flexVolume.driver: "example.com/lvm"; else NULL */
-    const char *backend_id; /* what the back end calls a volume of an in-tree plugin; NULL: handle */
+    NodeSelector *csi_affinity; /* ... and the volume's node affinity in the driver's keys */
+    const char *flex_driver;    /* flexVolume.driver: "example.com/lvm"; else NULL */
+    const char
+        *backend_id; /* what the back end calls a volume of an in-tree plugin; NULL: handle */
 };
 
 /* PersistentVolume. */

@@ -71,8 +71,8 @@ adc_plan_in_process(const AttachDetachController *self,
     CsiCapability capability = {
         .mode = spec == NULL ? CSI_MODE_UNKNOWN
                              : sidecar_access_mode(spec->access_modes, FALSE, &fault),
-        .type = spec != NULL && spec->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK
-                                                                  : CSI_ACCESS_MOUNT,
+        .type =
+            spec != NULL && spec->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
     };
 
     in_process_begin(self, plan,
@@ -87,5 +87,5 @@ adc_plan_in_process(const AttachDetachController *self,
                                      .capabilities = &capability,
                                      .n_capabilities = 1},
                          .then = then,
-                     });
+    });
 }

@@ -172,9 +172,8 @@ attached_in_process(const void *data, Plan *plan, const InProcessResult *result)
 
     plan_because(plan, "INT-10");
     if (result->error == NULL) {
-        plan_change(plan, &(PlanChange){.what = CHANGE_DEVICE_PATH,
-                                        .pointer = pair,
-                                        .text = result->device});
+        plan_change(plan, &(PlanChange){
+                              .what = CHANGE_DEVICE_PATH, .pointer = pair, .text = result->device});
         tell_attached(self, plan, volume);
     } else {
         tell_not_attached(self, plan, volume, result->error);

@@ -30,7 +30,8 @@ typedef struct {
     const SimDist
         *registers_after;   /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
     gboolean preregistered; /* CSINode is in the initial state already */
-    gboolean in_process; /* only Kubernetes itself calls it: it has no sidecars and no node plugin (INT-2) */
+    gboolean in_process; /* only Kubernetes itself calls it: it has no sidecars and no node plugin
+                            (INT-2) */
     gboolean attaches;   /* ... also to attach volumes */
     const char *removes_taint; /* key of a taint of its Nodes; NULL: none (REG-39) */
     SimTime liveness_period; /* between two probes of the driver's container; 0: it is not probed */

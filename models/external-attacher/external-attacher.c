@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "models/api/migration/migration.h"
 #include "models/api/secret.h"
 #include "models/volume/access-mode.h"
-#include "models/api/migration/migration.h"
 
 /* ---- What attaching and detaching share ---- */
 

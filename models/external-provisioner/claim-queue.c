@@ -324,7 +324,8 @@ attempt_facts(const ExternalProvisioner *self,
     facts |= is_provisioned(self, claim, plan_key(plan)) ? PROVISIONED : 0;
     facts |= class != NULL && class->migrates == NULL &&
                      class->class->provisioner != self->base.driver_name
-                 ? FOREIGN : 0;
+                 ? FOREIGN
+                 : 0;
     return facts;
 }
 

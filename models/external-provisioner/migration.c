@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/api/fields.h"
 #include "models/api/migration/migration.h"
+#include "models/api/fields.h"
 #include "models/cluster/cluster.h"
 #include "provisioner.h"
 
 #include <string.h>
 
-/* Classes and volumes of the in-tree plugin whose driver this provisioner serves: MIG-70 to MIG-72. */
+/* Classes and volumes of the in-tree plugin whose driver this provisioner serves: MIG-70 to MIG-72.
+ */
 
 /* What was valid before it was translated still is, as far as the model reads it. */
 static void
@@ -49,8 +50,8 @@ provisioner_migrate_class(const ExternalProvisioner *self, ClassInfo *info)
     info->migrates = plugin;
     info->provisioner = info->class->provisioner;
     if (translated == NULL) {
-        info->parameter_error = strings_internf(self->base.strings,
-                                            "failed to translate storage class: %s", error->message);
+        info->parameter_error = strings_internf(
+            self->base.strings, "failed to translate storage class: %s", error->message);
         return TRUE;
     }
     Object *class = read_again(self, &info->class->meta, translated);

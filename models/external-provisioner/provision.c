@@ -257,8 +257,8 @@ decide_created(const void *data, Plan *plan)
         created_wrongly(self, plan, response, error);
         return;
     }
-    Volume *volume = provisioner_migrate_volume(
-        self, attempt->class, make_volume(self, plan, attempt, response), &error);
+    Volume *volume = provisioner_migrate_volume(self, attempt->class,
+                                                make_volume(self, plan, attempt, response), &error);
     if (error != NULL) { /* MIG-72 */
         object_unref(&volume->meta);
         created_wrongly(self, plan, response, error);

@@ -33,12 +33,14 @@ backend_of(const Kubelet *self, const NodeVolume *volume, gboolean *attaches)
     *attaches = FALSE;
     return volume->pv == NULL
                ? NULL
-               : cluster_backend(self->base.cluster, volume_in_process_source(VOLUME_CONST(volume->pv)),
-                                 attaches);
+               : cluster_backend(self->base.cluster,
+                                 volume_in_process_source(VOLUME_CONST(volume->pv)), attaches);
 }
 
 gboolean
-in_process_is_attachable(const Kubelet *self, const VolumePlugin *plugin, const VolumeSource *source)
+in_process_is_attachable(const Kubelet *self,
+                         const VolumePlugin *plugin,
+                         const VolumeSource *source)
 {
     gboolean attaches;
 
@@ -128,5 +130,5 @@ in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPlu
                                      .n_capabilities = 1},
                          .then = finish,
                          .after = (GCallback)then,
-                     });
+    });
 }

@@ -13,5 +13,4 @@ gboolean in_process_is_attachable(const Kubelet *self,
                                   const VolumePlugin *plugin,
                                   const VolumeSource *source);
 /* INT-21: calls the driver of a volume that is not CSI; without one the work is a system call. */
-void
-in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then);
+void in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then);

@@ -69,21 +69,21 @@ struct Kubelet {
     StringList *told_in_use; /* KVM-96: volumesInUse as the cluster starts, until a report */
 
     /* From here on NULL or empty until the first pod arrives. */
-    Informer *drivers;       /* CSIDriver objects */
-    GPtrArray *workers;      /* of PodWorker, in the order of arrival (owned) */
-    GPtrArray *volumes;      /* of NodeVolume (owned) */
-    GPtrArray *awaiting;     /* workers that wait for a relist */
-    GPtrArray *unprocessed;  /* workers whose volumes the populator has to read */
-    GPtrArray *images;       /* of const char *, interned: that the node has; NULL: none */
-    GPtrArray *stopping;     /* workers whose volumes are to leave desired state */
-    GPtrArray *due;          /* volumes at which the next reconciler pass must look */
-    GPtrArray *passing;      /* volumes of the pass under way; else empty */
-    GQueue reports;          /* workers whose status is to be written; by their report_link */
-    unsigned n_in_round;     /* the first of them, which this round writes (KVM-89) */
+    Informer *drivers;         /* CSIDriver objects */
+    GPtrArray *workers;        /* of PodWorker, in the order of arrival (owned) */
+    GPtrArray *volumes;        /* of NodeVolume (owned) */
+    GPtrArray *awaiting;       /* workers that wait for a relist */
+    GPtrArray *unprocessed;    /* workers whose volumes the populator has to read */
+    GPtrArray *images;         /* of const char *, interned: that the node has; NULL: none */
+    GPtrArray *stopping;       /* workers whose volumes are to leave desired state */
+    GPtrArray *due;            /* volumes at which the next reconciler pass must look */
+    GPtrArray *passing;        /* volumes of the pass under way; else empty */
+    GQueue reports;            /* workers whose status is to be written; by their report_link */
+    unsigned n_in_round;       /* the first of them, which this round writes (KVM-89) */
     FlexDrivers *flex_drivers; /* NULL until one is called */
-    gboolean driver_changed; /* a CSIDriver has, since the populator's last pass */
-    GPtrArray *populating;   /* workers of the pass under way; NULL: none */
-    PodWorker *populated;    /* the worker that the pass is at */
+    gboolean driver_changed;   /* a CSIDriver has, since the populator's last pass */
+    GPtrArray *populating;     /* workers of the pass under way; NULL: none */
+    PodWorker *populated;      /* the worker that the pass is at */
     Plan *populate_plan;
     SimTicker *relist;
     SimTicker *populator;

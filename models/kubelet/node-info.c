@@ -104,7 +104,7 @@ node_info_first_csi_node(const Kubelet *self, const Object *node)
     Object *csi_node = node_info_new_csi_node(self, node);
 
     node_info_set_migrated(csi_node, &(NodeInfo){.strings = self->base.strings,
-                                                 
+
                                                  .migrated = kubelet_migrated_plugins(self)});
     return csi_node;
 }

@@ -110,8 +110,8 @@ volume_manager_label_conflict(const Kubelet *self,
     const NodeVolume *volume = node_volume_find(self, volume_name(self, plugin, pv, mount->worker));
     const char *label = label_of(self, pv, mount);
     if (volume == NULL || volume->n_desired == 0 ||
-        csi_spec_compare_labels(VOLUME_CONST(pv), volume->label, label,
-                                kubelet_release(self), rule) != CSI_LABELS_CONFLICT)
+        csi_spec_compare_labels(VOLUME_CONST(pv), volume->label, label, kubelet_release(self),
+                                rule) != CSI_LABELS_CONFLICT)
         return NULL;
     return g_strdup_printf("conflicting SELinux labels of volume %s: \"%s\" and \"%s\"",
                            object_name(pv), volume->label, label);
@@ -129,8 +129,7 @@ desire_label(NodeVolume *volume, const PodMount *mount)
         if (*label != '\0')
             kubelet_count_label(self, METRIC_SELINUX_ADMITTED, volume->pv);
     } else if (csi_spec_compare_labels(VOLUME_CONST(volume->pv), volume->label, label,
-                                       kubelet_release(self),
-                                       &rule) != CSI_LABELS_AGREE) {
+                                       kubelet_release(self), &rule) != CSI_LABELS_AGREE) {
         kubelet_count_label(self, METRIC_SELINUX_WARNINGS, volume->pv);
     }
 }

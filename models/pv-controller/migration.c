@@ -41,8 +41,7 @@ mark_driver(const PvController *self, Object *object, const char *provisioner)
 {
     const InTreePlugin *plugin = migrated_plugin(self, provisioner);
     const char *driver =
-        plugin == NULL ? NULL
-                       : strings_intern(self->base.strings, in_tree_plugin_driver(plugin));
+        plugin == NULL ? NULL : strings_intern(self->base.strings, in_tree_plugin_driver(plugin));
 
     return object_set_annotation(object, self->words.migrated_to, driver);
 }
@@ -54,7 +53,8 @@ mark_holder(const PvController *self, Object *object, const char *provisioner)
 {
     const Words *words = &self->words;
 
-    if (object_kind(object) != KIND_VOLUME || !release_has_gate(self->release, "HonorPVReclaimPolicy"))
+    if (object_kind(object) != KIND_VOLUME ||
+        !release_has_gate(self->release, "HonorPVReclaimPolicy"))
         return FALSE;
     if (migrated_plugin(self, provisioner) != NULL)
         return edit_remove_finalizer(object, words->in_tree_finalizer);

@@ -256,7 +256,8 @@ seen_facts(const Claim *claim, const Volume *volume, const Node *node)
     facts |= claim != NULL ? HAS_CLAIM : 0;
     facts |= claim != NULL && claim_is_fully_bound(claim) ? DONE : 0;
     facts |= volume != NULL ? HAS_VOLUME : 0;
-    if (volume != NULL && !node_selector_matches(volume_node_affinity(volume), node->meta.labels, NULL))
+    if (volume != NULL &&
+        !node_selector_matches(volume_node_affinity(volume), node->meta.labels, NULL))
         facts |= FAR;
     return facts;
 }

@@ -198,7 +198,8 @@ add_call(const void *self, Plan *plan, Run *run)
 void
 in_process_begin(const void *self, Plan *plan, const InProcessWork *work)
 {
-    Run *run = plan_notes(plan); /* of the operation before: a mount of the device, then of the pod */
+    Run *run =
+        plan_notes(plan); /* of the operation before: a mount of the device, then of the pod */
 
     if (run == NULL)
         run = plan_new_notes(plan, Run, NULL);

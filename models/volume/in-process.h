@@ -18,8 +18,8 @@ void flex_drivers_free(FlexDrivers *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FlexDrivers, flex_drivers_free)
 
 typedef struct {
-    const char *error; /* interned; NULL: it is done */
-    CsiCode code;      /* of the call that failed */
+    const char *error;   /* interned; NULL: it is done */
+    CsiCode code;        /* of the call that failed */
     gboolean by_default; /* the driver does not support the call: Kubernetes does the work */
     const char *device;  /* of an attach: interned; "": none */
     GCallback after;     /* of the work */
@@ -35,7 +35,7 @@ typedef struct {
     gboolean waits_for_attach; /* of FLEX_MOUNT_DEVICE: a device is to be there */
     const char *device;        /* that the attach has named; interned or NULL */
     const FlexDrivers *known;
-    int note; /* PlanChange.what with which the component calls in_process_note() */
+    int note;           /* PlanChange.what with which the component calls in_process_note() */
     CsiRequest request; /* all but the method; its capabilities point to one capability */
     InProcessThen then;
     GCallback after; /* for @then; may be NULL */

@@ -7,24 +7,24 @@
 #define ANNOTATION_MOUNT_OPTIONS "volume.beta.kubernetes.io/mount-options"
 
 static const VolumePlugin plugins[] = {
-    {"csi",        "kubernetes.io/csi",          TRUE,  TRUE,  TRUE,  FALSE},
-    {"csi",        "kubernetes.io/csi",          FALSE, FALSE, FALSE, TRUE },
-    {"flexVolume", "kubernetes.io/flexvolume",   TRUE,  TRUE,  TRUE,  FALSE},
-    {"awsElasticBlockStore", "kubernetes.io/aws-ebs", TRUE, TRUE, TRUE, FALSE},
-    {"azureDisk", "kubernetes.io/azure-disk", TRUE, TRUE, TRUE, FALSE},
-    {"azureFile", "kubernetes.io/azure-file", FALSE, FALSE, FALSE, FALSE},
-    {"cephfs", "kubernetes.io/cephfs", FALSE, FALSE, FALSE, FALSE},
-    {"cinder", "kubernetes.io/cinder", TRUE, TRUE, TRUE, FALSE},
-    {"gcePersistentDisk", "kubernetes.io/gce-pd", TRUE, TRUE, TRUE, FALSE},
-    {"glusterfs", "kubernetes.io/glusterfs", FALSE, FALSE, FALSE, FALSE},
-    {"portworxVolume", "kubernetes.io/portworx-volume", FALSE, FALSE, FALSE, FALSE},
-    {"rbd", "kubernetes.io/rbd", TRUE, TRUE, TRUE, FALSE},
-    {"vsphereVolume", "kubernetes.io/vsphere-volume", TRUE, TRUE, TRUE, FALSE},
-    {"iscsi",      "kubernetes.io/iscsi",        TRUE,  TRUE,  TRUE,  FALSE},
-    {"fc",         "kubernetes.io/fc",           TRUE,  TRUE,  TRUE,  FALSE},
-    {"local",      "kubernetes.io/local-volume", FALSE, TRUE,  TRUE,  FALSE},
-    {"nfs",        "kubernetes.io/nfs",          FALSE, FALSE, FALSE, FALSE},
-    {"hostPath",   "kubernetes.io/host-path",    FALSE, FALSE, FALSE, FALSE},
+    {"csi",                  "kubernetes.io/csi",             TRUE,  TRUE,  TRUE,  FALSE},
+    {"csi",                  "kubernetes.io/csi",             FALSE, FALSE, FALSE, TRUE },
+    {"flexVolume",           "kubernetes.io/flexvolume",      TRUE,  TRUE,  TRUE,  FALSE},
+    {"awsElasticBlockStore", "kubernetes.io/aws-ebs",         TRUE,  TRUE,  TRUE,  FALSE},
+    {"azureDisk",            "kubernetes.io/azure-disk",      TRUE,  TRUE,  TRUE,  FALSE},
+    {"azureFile",            "kubernetes.io/azure-file",      FALSE, FALSE, FALSE, FALSE},
+    {"cephfs",               "kubernetes.io/cephfs",          FALSE, FALSE, FALSE, FALSE},
+    {"cinder",               "kubernetes.io/cinder",          TRUE,  TRUE,  TRUE,  FALSE},
+    {"gcePersistentDisk",    "kubernetes.io/gce-pd",          TRUE,  TRUE,  TRUE,  FALSE},
+    {"glusterfs",            "kubernetes.io/glusterfs",       FALSE, FALSE, FALSE, FALSE},
+    {"portworxVolume",       "kubernetes.io/portworx-volume", FALSE, FALSE, FALSE, FALSE},
+    {"rbd",                  "kubernetes.io/rbd",             TRUE,  TRUE,  TRUE,  FALSE},
+    {"vsphereVolume",        "kubernetes.io/vsphere-volume",  TRUE,  TRUE,  TRUE,  FALSE},
+    {"iscsi",                "kubernetes.io/iscsi",           TRUE,  TRUE,  TRUE,  FALSE},
+    {"fc",                   "kubernetes.io/fc",              TRUE,  TRUE,  TRUE,  FALSE},
+    {"local",                "kubernetes.io/local-volume",    FALSE, TRUE,  TRUE,  FALSE},
+    {"nfs",                  "kubernetes.io/nfs",             FALSE, FALSE, FALSE, FALSE},
+    {"hostPath",             "kubernetes.io/host-path",       FALSE, FALSE, FALSE, FALSE},
 };
 
 const VolumePlugin *
@@ -93,7 +93,10 @@ volume_mount_options(Strings *strings, const Volume *volume, const StringList *s
 }
 
 static const char *
-unique_name(Strings *strings, const VolumePlugin *plugin, const VolumeSource *source, const char *name)
+unique_name(Strings *strings,
+            const VolumePlugin *plugin,
+            const VolumeSource *source,
+            const char *name)
 {
     if (volume_plugin_is_csi(plugin))
         return strings_internf(strings, "%s/%s^%s", plugin->name, source->driver, source->handle);

@@ -36,7 +36,8 @@ StringList *volume_mount_options(Strings *strings, const Volume *volume, const S
  * it: "kubernetes.io/csi/DRIVER^HANDLE". Interned. */
 const char *volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *volume);
 /* The same of a source, of a volume of this name. */
-const char *volume_source_unique_name(Strings *strings, const VolumeSource *source, const char *name);
+const char *
+volume_source_unique_name(Strings *strings, const VolumeSource *source, const char *name);
 /* @driver: (out) (owned). Returns: the handle in the unique name of a CSI volume; NULL: it is none
  */
 const char *volume_unique_name_parse(const char *name, char **driver);

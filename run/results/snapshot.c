@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/api/fields.h"
 #include "snapshot.h"
 
 static void
@@ -214,17 +215,31 @@ complete_pod(json_t *json, const Pod *pod)
     json_object_set_new(status, "containerStatuses", statuses);
 }
 
+static const Release *
+node_release(const Run *run, const json_t *node)
+{
+    const char *name = json_path_string(node, "metadata.name");
+
+    return cluster_node_release(run_cluster(run),
+                                strings_intern(objects_strings(run_objects(run)), name));
+}
+
 /* Nodes of the scenario are as old as the run, and their kubelets have its release. */
 static void
 complete_node(json_t *json, const Run *run)
 {
     json_t *metadata = json_object_get(json, "metadata"), *status = json_object_get(json, "status");
-    g_autofree char *version = g_strdup_printf("v1.%d.0", cluster_release(run_cluster(run))->minor);
+    int minor = node_release(run, json)->minor, given;
+    const char *told = json_path_string(status, "nodeInfo.kubeletVersion");
+    g_autofree char *version = g_strdup_printf("v1.%d.0", minor);
 
     if (json_object_get(metadata, "creationTimestamp") == NULL)
         set_time(run, metadata, "creationTimestamp", 0, FALSE);
-    if (json_is_object(status) && json_object_get(status, "nodeInfo") == NULL)
+    if (json_is_object(status) && told == NULL)
         json_object_set_new(status, "nodeInfo", json_pack("{s:s}", "kubeletVersion", version));
+    else if (told != NULL && scenario_parse_version(told, &given) && given != minor) /* upgraded */
+        json_object_set_new(json_object_get(status, "nodeInfo"), "kubeletVersion",
+                            json_string(version));
 }
 
 json_t *

@@ -534,7 +534,8 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
                 "nodePlugin.nodeSelector does nothing: the plugin runs where %s/%s has pods",
                 driver->workloads[i].kind, driver->workloads[i].name);
     build_sidecars(self, fields, of_profile, attaches, driver);
-    driver->manifest = driver->node_plugin.in_process ? NULL : driver_manifest(self, driver, attaches);
+    driver->manifest =
+        driver->node_plugin.in_process ? NULL : driver_manifest(self, driver, attaches);
     try_options(self, &driver->model, n_faults);
 }
 

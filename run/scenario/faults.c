@@ -17,6 +17,7 @@ typedef enum {
     TAKES_PLUGIN = 1 << 5, /* a node selects the plugin of a driver */
     NEEDS_PLUGIN = 1 << 6, /* ... and is required */
     TAKES_MESSAGE = 1 << 7,
+    TAKES_VERSION = 1 << 8,
 } FaultParts;
 
 typedef struct {
@@ -28,34 +29,34 @@ typedef struct {
 } FaultRow;
 
 static const FaultRow rows[] = {
-    {"power-off",           FAULT_OF_NODE,    FAULT_POWER_OFF,           TAKES_RESTART,                -1          },
-    {"reboot",              FAULT_OF_NODE,    FAULT_POWER_OFF,           TAKES_RESTART,                REBOOT_TAKES},
-    {"shut-down",           FAULT_OF_NODE,    FAULT_SHUT_DOWN,           TAKES_RESTART,                -1          },
-    {"stop-kubelet",        FAULT_OF_NODE,    FAULT_STOP_KUBELET,        TAKES_RESTART,                -1          },
-    {"cut-network",         FAULT_OF_NODE,    FAULT_CUT_NETWORK,         TAKES_FOR,                    -1          },
-    {"memory-pressure",     FAULT_OF_NODE,    FAULT_MEMORY_PRESSURE,     TAKES_FOR,                    -1          },
-    {"disk-pressure",       FAULT_OF_NODE,    FAULT_DISK_PRESSURE,       TAKES_FOR,                    -1          },
-    {"pid-pressure",        FAULT_OF_NODE,    FAULT_PID_PRESSURE,        TAKES_FOR,                    -1          },
-    {"network-unavailable", FAULT_OF_NODE,    FAULT_NETWORK_UNAVAILABLE, TAKES_FOR,                    -1          },
-    {"crash",               FAULT_OF_PROCESS, FAULT_CRASH,               TAKES_RESTART,                -1          },
-    {"restart",             FAULT_OF_PROCESS, FAULT_CRASH,               0,                            0           },
-    {"hang",                FAULT_OF_PROCESS, FAULT_HANG,                TAKES_FOR,                    -1          },
-    {"slow",                FAULT_OF_PROCESS, FAULT_SLOW,                TAKES_FOR | TAKES_FACTOR,     -1          },
-    {"lose-leadership",     FAULT_OF_PROCESS, FAULT_LOSE_LEADERSHIP,     0,                            0           },
-    {"outage",              FAULT_OF_API,     FAULT_API_OUTAGE,          TAKES_FOR,                    -1          },
-    {"slow",                FAULT_OF_API,     FAULT_API_SLOW,            TAKES_FOR | TAKES_FACTOR,     -1          },
-    {"drop-watches",        FAULT_OF_API,     FAULT_DROP_WATCHES,        0,                            0           },
-    {"limit-seats",         FAULT_OF_API,     FAULT_LIMIT_SEATS,         TAKES_FOR | TAKES_SEATS,      -1          },
-    {"hang",                FAULT_OF_DRIVER,  FAULT_DRIVER_HANG,         TAKES_FOR,                    -1          },
-    {"slow",                FAULT_OF_DRIVER,  FAULT_DRIVER_SLOW,         TAKES_FOR | TAKES_FACTOR,     -1          },
-    {"restart",             FAULT_OF_DRIVER,  FAULT_DRIVER_AWAY,         TAKES_RESTART | TAKES_PLUGIN, SIM_SECOND  },
+    {"power-off",           FAULT_OF_NODE,    FAULT_POWER_OFF,           TAKES_RESTART,                 -1          },
+    {"reboot",              FAULT_OF_NODE,    FAULT_POWER_OFF,           TAKES_RESTART,                 REBOOT_TAKES},
+    {"shut-down",           FAULT_OF_NODE,    FAULT_SHUT_DOWN,           TAKES_RESTART,                 -1          },
+    {"stop-kubelet",        FAULT_OF_NODE,    FAULT_STOP_KUBELET,        TAKES_RESTART | TAKES_VERSION, -1          },
+    {"cut-network",         FAULT_OF_NODE,    FAULT_CUT_NETWORK,         TAKES_FOR,                     -1          },
+    {"memory-pressure",     FAULT_OF_NODE,    FAULT_MEMORY_PRESSURE,     TAKES_FOR,                     -1          },
+    {"disk-pressure",       FAULT_OF_NODE,    FAULT_DISK_PRESSURE,       TAKES_FOR,                     -1          },
+    {"pid-pressure",        FAULT_OF_NODE,    FAULT_PID_PRESSURE,        TAKES_FOR,                     -1          },
+    {"network-unavailable", FAULT_OF_NODE,    FAULT_NETWORK_UNAVAILABLE, TAKES_FOR,                     -1          },
+    {"crash",               FAULT_OF_PROCESS, FAULT_CRASH,               TAKES_RESTART,                 -1          },
+    {"restart",             FAULT_OF_PROCESS, FAULT_CRASH,               0,                             0           },
+    {"hang",                FAULT_OF_PROCESS, FAULT_HANG,                TAKES_FOR,                     -1          },
+    {"slow",                FAULT_OF_PROCESS, FAULT_SLOW,                TAKES_FOR | TAKES_FACTOR,      -1          },
+    {"lose-leadership",     FAULT_OF_PROCESS, FAULT_LOSE_LEADERSHIP,     0,                             0           },
+    {"outage",              FAULT_OF_API,     FAULT_API_OUTAGE,          TAKES_FOR,                     -1          },
+    {"slow",                FAULT_OF_API,     FAULT_API_SLOW,            TAKES_FOR | TAKES_FACTOR,      -1          },
+    {"drop-watches",        FAULT_OF_API,     FAULT_DROP_WATCHES,        0,                             0           },
+    {"limit-seats",         FAULT_OF_API,     FAULT_LIMIT_SEATS,         TAKES_FOR | TAKES_SEATS,       -1          },
+    {"hang",                FAULT_OF_DRIVER,  FAULT_DRIVER_HANG,         TAKES_FOR,                     -1          },
+    {"slow",                FAULT_OF_DRIVER,  FAULT_DRIVER_SLOW,         TAKES_FOR | TAKES_FACTOR,      -1          },
+    {"restart",             FAULT_OF_DRIVER,  FAULT_DRIVER_AWAY,         TAKES_RESTART | TAKES_PLUGIN,  SIM_SECOND  },
     {"replace-pod",         FAULT_OF_DRIVER,  FAULT_REPLACE_PLUGIN,
-     TAKES_RESTART | TAKES_PLUGIN | NEEDS_PLUGIN,                                                      SIM_SECOND  },
-    {"kill-registrar",      FAULT_OF_DRIVER,  FAULT_KILL_REGISTRAR,      TAKES_PLUGIN | NEEDS_PLUGIN,  0           },
-    {"lose-volumes",        FAULT_OF_DRIVER,  FAULT_LOSE_VOLUMES,        TAKES_CLAIM,                  0           },
+     TAKES_RESTART | TAKES_PLUGIN | NEEDS_PLUGIN,                                                       SIM_SECOND  },
+    {"kill-registrar",      FAULT_OF_DRIVER,  FAULT_KILL_REGISTRAR,      TAKES_PLUGIN | NEEDS_PLUGIN,   0           },
+    {"lose-volumes",        FAULT_OF_DRIVER,  FAULT_LOSE_VOLUMES,        TAKES_CLAIM,                   0           },
     {"abnormal-volumes",    FAULT_OF_DRIVER,  FAULT_ABNORMAL_VOLUMES,
-     TAKES_FOR | TAKES_CLAIM | TAKES_MESSAGE,                                                          -1          },
-    {"keep-volumes",        FAULT_OF_DRIVER,  FAULT_KEEP_VOLUMES,        TAKES_FOR,                    -1          },
+     TAKES_FOR | TAKES_CLAIM | TAKES_MESSAGE,                                                           -1          },
+    {"keep-volumes",        FAULT_OF_DRIVER,  FAULT_KEEP_VOLUMES,        TAKES_FOR,                     -1          },
 };
 
 static const char *const target_words[] = {
@@ -232,6 +233,7 @@ static const Part parts[] = {
     {"seats",        TAKES_SEATS,   TRUE },
     {"claim",        TAKES_CLAIM,   FALSE},
     {"message",      TAKES_MESSAGE, FALSE},
+    {"version",      TAKES_VERSION, FALSE},
 };
 
 /* The field for the end of the fault, if the user gave the other one. */
@@ -292,6 +294,7 @@ loader_build_fault(Loader *self, ScenarioAction *action)
                                                  : row->lasts;
     action->factor = fields->factor;
     action->seats = fields->seats;
+    action->minor = fields->minor;
     action->name = (char *)fields->claim;
     action->message = (char *)fields->message;
 }

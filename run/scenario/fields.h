@@ -130,6 +130,7 @@ typedef struct {
     SimTime restart_after, lasts; /* -1: not given */
     double factor;
     unsigned seats;
+    int minor;        /* of a kubelet; 0: not given */
     unsigned replica; /* REPLICA_LEADER: not given */
     const json_t *source;
     YamlPosition place;

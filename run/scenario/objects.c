@@ -239,6 +239,10 @@ scenario_node_manifest(const ScenarioNodes *group, const char *name, const char 
         json_pack("{s:O, s:o, s:[{s:s, s:s, s:s, s:s}]}", "capacity", allocatable, "allocatable",
                   allocatable, "conditions", "type", "Ready", "status", "True", "reason",
                   "KubeletReady", "message", "kubelet is posting ready status");
+    if (group->kubelet_minor > 0) {
+        g_autofree char *version = g_strdup_printf("v1.%d.0", group->kubelet_minor);
+        json_object_set_new(status, "nodeInfo", json_pack("{s:s}", "kubeletVersion", version));
+    }
     json_t *spec = json_object();
     if (group->taints != NULL)
         json_object_set(spec, "taints", group->taints);

@@ -73,30 +73,36 @@ find_scenario(Loader *self, const GPtrArray *documents)
     return found;
 }
 
+gboolean
+scenario_parse_version(const char *version, int32_t *minor)
+{
+    const char *digits = g_str_has_prefix(version, "v") ? version + 1 : version;
+    g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
+    gint64 number;
+
+    if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
+        !g_ascii_string_to_signed(parts[1], 10, SCENARIO_MINOR_MIN, SCENARIO_MINOR_MAX, &number,
+                                  NULL))
+        return FALSE;
+    *minor = (int32_t)number;
+    return TRUE;
+}
+
 static void
 read_version(Loader *self, const json_t *spec)
 {
     const char *version = self->fields.spec.kubernetes.version;
     const json_t *kubernetes = json_object_get(spec, "kubernetes");
-    gint64 minor;
 
     self->scenario.minor_version = MINOR_DEFAULT;
     if (version == NULL)
         return;
-    const char *digits = g_str_has_prefix(version, "v") ? version + 1 : version;
-    g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
-    if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
-        !g_ascii_string_to_signed(parts[1], 10, SCENARIO_MINOR_MIN, SCENARIO_MINOR_MAX, &minor,
-                                  NULL)) {
+    if (!scenario_parse_version(version, &self->scenario.minor_version)) {
         SchemaPlace place = schema_enter_member(&self->reader, spec, "kubernetes");
-        schema_fault_member(&self->reader, kubernetes, "version",
-                            "1." G_STRINGIFY(SCENARIO_MINOR_MIN) " to 1." G_STRINGIFY(
-                                SCENARIO_MINOR_MAX) ", such as \"1.32\"",
+        schema_fault_member(&self->reader, kubernetes, "version", SCENARIO_VERSIONS,
                             "\"%s\" is not a version of Kubernetes known here", version);
         schema_leave(&self->reader, place);
-        return;
     }
-    self->scenario.minor_version = (int32_t)minor;
 }
 
 /* The words are Kubernetes' own: a component with such a gate ends at its start. */

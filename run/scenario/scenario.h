@@ -15,6 +15,12 @@ typedef struct Scenario Scenario;
  * know */
 #define SCENARIO_MINOR_MIN 18
 #define SCENARIO_MINOR_MAX 36
+#define SCENARIO_VERSIONS                                                                          \
+    "1." G_STRINGIFY(SCENARIO_MINOR_MIN) " to 1." G_STRINGIFY(                                     \
+        SCENARIO_MINOR_MAX) ", such as \"1.32\""
+
+/* "1.32", "v1.32.4". @minor: (out). Returns: %FALSE: none, or one that is not modelled */
+gboolean scenario_parse_version(const char *version, int32_t *minor);
 
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
 #define LABEL_OS "kubernetes.io/os"
@@ -39,6 +45,7 @@ typedef struct {
     json_t *annotations;
     json_t *taints;      /* as in a Node; NULL: none */
     json_t *allocatable; /* as in a Node; NULL: cpu 8, memory 32Gi, pods 110 */
+    int kubelet_minor;   /* release of the kubelets; 0: the cluster's */
     GHashTable
         *kubelet; /* flag -> text; NULL: all default; looked up by the names in the flag table */
     struct {
@@ -217,6 +224,7 @@ typedef struct {
     SimTime lasts;         /* until the repair; -1: never */
     double factor;         /* how many times slower */
     unsigned seats;        /* of the API server */
+    int minor;             /* the release of the kubelets that start again; 0: as before */
     char *message;         /* of abnormal volumes; NULL: a common one */
 } ScenarioAction;
 

@@ -111,10 +111,9 @@ call_answered(void *data, const CsiCallRecord *record)
     Narrator *self = data;
     char buffer[SIM_TIME_BUFFER];
     SimTime now = sim_now(run_sim(self->run));
-    g_autofree char *text = g_strdup_printf("%s: %s (%s)",
-                                            csi_call_name(record->driver, record->request->method),
-                                            csi_code_name(record->answer),
-                                            sim_time_format(now - record->started_at, buffer));
+    g_autofree char *text = g_strdup_printf(
+        "%s: %s (%s)", csi_call_name(record->driver, record->request->method),
+        csi_code_name(record->answer), sim_time_format(now - record->started_at, buffer));
     const Entry entry = {.kind = ENTRY_CALL,
                          .key = key_of_call(self, record->request),
                          .who = csi_driver_name(record->driver),

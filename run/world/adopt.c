@@ -157,8 +157,7 @@ driver_of_volume(const Run *self, const Volume *volume)
         volume->source == NULL ? NULL : find_driver(self, volume->source->driver);
 
     if (driver == NULL) {
-        CsiDriver *base =
-            cluster_backend(self->cluster, volume_in_process_source(volume), NULL);
+        CsiDriver *base = cluster_backend(self->cluster, volume_in_process_source(volume), NULL);
         driver = base == NULL ? NULL : csi_modelled_driver_cast(base);
     }
     return driver;

@@ -387,6 +387,10 @@ strike(const Fault *self, const char *victim, gboolean begins)
     ProcessFault *of_process = begins ? row->process.begin : row->process.end;
     const char *process = row->process.name != NULL ? row->process.name : self->action->process;
 
+    if (begins && self->action->minor > 0)
+        cluster_set_node_release(self->run->cluster,
+                                 strings_intern(objects_strings(self->run->objects), victim),
+                                 self->action->minor);
     if (of_node != NULL)
         of_node(self->run->cluster, victim);
     if (of_process != NULL)

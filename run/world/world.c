@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
+#include "models/api/fields.h"
 #include "models/api/quota.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/kubelet/kubelet.h"
@@ -382,11 +383,24 @@ renew_csi_node(Run *self, CsiNode *csi_node)
 
 /* ---- Nodes ---- */
 
+/* REL-1: a kubelet may be older than the control plane. */
+static void
+know_release(Run *self, const Object *node)
+{
+    const char *version = json_path_string(node->manifest, "status.nodeInfo.kubeletVersion");
+    int32_t minor;
+
+    if (version != NULL && scenario_parse_version(version, &minor) &&
+        minor != cluster_release(self->cluster)->minor)
+        cluster_set_node_release(self->cluster, object_name(node), minor);
+}
+
 static void
 start_kubelet(Run *self, const Object *node, GHashTable *flags)
 {
     ProcessSettings settings = {.run = self, .flags_of = flags};
 
+    know_release(self, node);
     add_node_to_drivers(self, node);
     if (self->scenario->has_usage ||
         (flags != NULL && g_hash_table_contains(flags, "volumeStatsAggPeriod"))) {

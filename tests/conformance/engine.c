@@ -142,10 +142,8 @@ case_object(Case *self, const json_t *manifest, ObjectKind kind)
     const char *namespace = json_path_string(manifest, "metadata.namespace");
     g_autoptr(GString) path = g_string_new(NULL);
     static const Release release = {RELEASE_DEFAULT_MINOR, NULL};
-    ApiParser parser = {.objects = self->objects,
-                        .report = ignore_fault,
-                        .path = path,
-                        .migrates = &release};
+    ApiParser parser = {
+        .objects = self->objects, .report = ignore_fault, .path = path, .migrates = &release};
     json_t *adapted = json_deep_copy(manifest);
 
     if (!kind_class(kind)->namespaced)

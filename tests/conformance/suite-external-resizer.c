@@ -495,15 +495,14 @@ resized_volume(Case *self)
 {
     const json_t *given = case_get(self, "args.volume");
     json_t *volume =
-        given != NULL
-            ? json_deep_copy(given)
-            : json_pack("{s:{s:s}, s:{s:[s], s:{s:s}, s:{s:s, s:s}}}", "metadata", "name", "pv",
-                        "spec", "accessModes", "ReadWriteOnce", "capacity", "storage", "1Gi", "csi",
-                        "driver", DRIVER, "volumeHandle", "pv");
+        given != NULL ? json_deep_copy(given)
+                      : json_pack("{s:{s:s}, s:{s:[s], s:{s:s}, s:{s:s, s:s}}}", "metadata", "name",
+                                  "pv", "spec", "accessModes", "ReadWriteOnce", "capacity",
+                                  "storage", "1Gi", "csi", "driver", DRIVER, "volumeHandle", "pv");
 
-    json_object_set_new(json_object_get(volume, "spec"), "claimRef",
-                        json_pack("{s:s, s:s, s:s}", "name", "c", "namespace", "default", "uid",
-                                  "u"));
+    json_object_set_new(
+        json_object_get(volume, "spec"), "claimRef",
+        json_pack("{s:s, s:s, s:s}", "name", "c", "namespace", "default", "uid", "u"));
     return volume;
 }
 
@@ -512,19 +511,19 @@ static void
 run_resize(Case *self)
 {
     json_t *volume = resized_volume(self);
-    json_t *claim =
-        json_pack("{s:{s:s, s:s, s:s}, s:{s:[s], s:s, s:{s:{s:s}}}, s:{s:s, s:{s:s}}}", "metadata",
-                  "name", "c", "namespace", "default", "uid", "u", "spec", "accessModes",
-                  "ReadWriteOnce", "volumeName", json_path_string(volume, "metadata.name"), "resources", "requests", "storage", "2Gi",
-                  "status", "phase", "Bound", "capacity", "storage", "1Gi");
+    json_t *claim = json_pack(
+        "{s:{s:s, s:s, s:s}, s:{s:[s], s:s, s:{s:{s:s}}}, s:{s:s, s:{s:s}}}", "metadata", "name",
+        "c", "namespace", "default", "uid", "u", "spec", "accessModes", "ReadWriteOnce",
+        "volumeName", json_path_string(volume, "metadata.name"), "resources", "requests", "storage",
+        "2Gi", "status", "phase", "Bound", "capacity", "storage", "1Gi");
     json_t *secret = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", "s", "namespace",
                                "default", "data", "key", "dmFsdWU=");
     World world;
 
     if (case_string(self, "args.driver") != NULL) /* as the expand controller has marked it */
-        json_object_set_new(json_object_get(claim, "metadata"), "annotations",
-                            json_pack("{s:s}", ANNOTATION_STORAGE_RESIZER,
-                                      case_string(self, "args.driver")));
+        json_object_set_new(
+            json_object_get(claim, "metadata"), "annotations",
+            json_pack("{s:s}", ANNOTATION_STORAGE_RESIZER, case_string(self, "args.driver")));
     if (case_flag(self, "args.controller_expand_secret_ref"))
         json_object_set_new(json_object_get(json_object_get(volume, "spec"), "csi"),
                             "controllerExpandSecretRef",

@@ -187,8 +187,7 @@ run_expand_claim(Case *self)
 
     case_world_new(self, &options);
     case_start(self, &options);
-    json_array_foreach(case_get(self, "initial.volumes"), i, volume)
-    {
+    json_array_foreach(case_get(self, "initial.volumes"), i, volume) {
         json_t *copy = json_deep_copy(volume);
         json_t *reference = json_object_get(json_object_get(copy, "spec"), "claimRef");
         if (reference != NULL) /* upstream's have no name, which the API server would refuse */
@@ -202,7 +201,8 @@ run_expand_claim(Case *self)
     if (case_flag(self, "expected.in_tree_expansion_called"))
         case_fail(self, "no in-tree plugin expands");
     const Object *claim = api_server_get(self->api, key);
-    if (claim == NULL || case_get(self, "expected.claim_annotations") == NULL) /* not compared upstream */
+    if (claim == NULL ||
+        case_get(self, "expected.claim_annotations") == NULL) /* not compared upstream */
         return;
     json_t *found = case_comparable(self, claim);
     case_expect_json(self, "annotations", case_get(self, "expected.claim_annotations"),

@@ -362,14 +362,16 @@ expect_marks(Case *self, json_t *manifest, ObjectKind kind, const char *path)
     const json_t *annotations = case_get(self, given), *expected = case_get(self, wanted);
 
     if (annotations != NULL)
-        json_object_set(json_object_get(manifest, "metadata"), "annotations", (json_t *)annotations);
+        json_object_set(json_object_get(manifest, "metadata"), "annotations",
+                        (json_t *)annotations);
     Object *object = case_object(self, manifest, kind);
     case_import_object(self, object, CASE_API);
     const Object *stored = api_server_get(self->api, object->key);
     pv_cache_store(pv_controller_cache(controller_of(self)), stored);
     sync_object(self, stored);
 
-    json_t *found = case_comparable(self, api_server_get(self->api, object->key)), *none = json_object();
+    json_t *found = case_comparable(self, api_server_get(self->api, object->key)),
+           *none = json_object();
     const json_t *marks = json_path_get(found, "metadata.annotations");
     case_expect_json(self, path, expected == NULL ? none : expected, marks == NULL ? none : marks);
     json_decref(none);
@@ -394,16 +396,16 @@ run_migration_annotations(Case *self)
 }
 
 static const Act pv_controller_acts[] = {
-    {"syncClaim",                run_sync_claim         },
-    {"syncVolume",               run_sync_volume        },
-    {"multisync:syncClaim",      run_multisync_claim    },
-    {"multisync:syncVolume",     run_multisync_volume   },
-    {"controller",               run_controller         },
-    {"modifyDeletionFinalizers", run_deletion_finalizers},
+    {"syncClaim",                  run_sync_claim           },
+    {"syncVolume",                 run_sync_volume          },
+    {"multisync:syncClaim",        run_multisync_claim      },
+    {"multisync:syncVolume",       run_multisync_volume     },
+    {"controller",                 run_controller           },
+    {"modifyDeletionFinalizers",   run_deletion_finalizers  },
     {"updateMigrationAnnotations", run_migration_annotations},
-    {"Provision",                story_pv_controller    },
-    {"VersionedCache",           story_pv_controller    },
-    {NULL,                       NULL                   },
+    {"Provision",                  story_pv_controller      },
+    {"VersionedCache",             story_pv_controller      },
+    {NULL,                         NULL                     },
 };
 
 const Suite pv_controller_suite = {"pv_controller", pv_controller_acts};

@@ -9,7 +9,8 @@
  * what becomes of classes, PersistentVolumes and volumes of pods (k8s.io/csi-translation-lib). All
  * objects are manifests; none that is given is changed. */
 
-#define ANNOTATION_MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins" /* of a CSINode */
+#define ANNOTATION_MIGRATED_PLUGINS                                                                \
+    "storage.alpha.kubernetes.io/migrated-plugins" /* of a CSINode */
 
 typedef struct InTreePlugin InTreePlugin;
 

@@ -156,10 +156,10 @@ selinux_of(const Kubelet *self, const PendingOperation *operation)
 {
     if (operation->target == NULL || operation_is_block(operation))
         return CSI_SELINUX_NONE;
-    return csi_spec_selinux(
-        informer_get(self->nodes, self->node_key),
-        csi_steps_driver_object(self, operation_source(operation)), operation_pv(operation),
-        POD_CONST(operation->target->worker->pod)->spec, kubelet_release(self));
+    return csi_spec_selinux(informer_get(self->nodes, self->node_key),
+                            csi_steps_driver_object(self, operation_source(operation)),
+                            operation_pv(operation),
+                            POD_CONST(operation->target->worker->pod)->spec, kubelet_release(self));
 }
 
 /* CSP-26: the label as one more mount option. */
@@ -351,8 +351,7 @@ add_walk(const Kubelet *self, Plan *plan)
     const CsiRun *run = plan_notes(plan);
     SimTime now = plan_now(plan);
     SimTime next = now + (now == run->walk_from ? WALK_FIRST_REPORT : WALK_REPORT_PERIOD);
-    gboolean tells =
-        kubelet_release(self)->minor >= WALK_REPORTS_SINCE && next < run->walk_until;
+    gboolean tells = kubelet_release(self)->minor >= WALK_REPORTS_SINCE && next < run->walk_until;
 
     plan_wait(plan, (tells ? next : run->walk_until) - now, WAIT_GROUP);
     plan_then(plan, tells ? decide_walking : decide_changed);

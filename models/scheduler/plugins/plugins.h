@@ -50,7 +50,7 @@ typedef struct {
     InformerIndex *capacities_by_class;
     gboolean attributes_classes; /* gate VolumeAttributesClass */
     gboolean scales_limits;      /* gate VolumeLimitScaling */
-    const Release *release; /* NULL: in tests that do without */
+    const Release *release;      /* NULL: in tests that do without */
     int minor;                   /* of the release */
     int32_t percentage_of_nodes_to_score;
     const ShapePoint *shape;                 /* of VolumeBinding's score */

@@ -566,7 +566,8 @@ check_bound_claims(const Cycle *cycle, const NodeInfo *node)
             continue;
         if (claim->bound == NULL)
             return CONFLICT_NO_VOLUME;
-        if (!node_selector_matches(volume_node_affinity(claim->bound), node->node->meta.labels, NULL))
+        if (!node_selector_matches(volume_node_affinity(claim->bound), node->node->meta.labels,
+                                   NULL))
             return CONFLICT_AFFINITY;
     }
     return 0;

@@ -479,9 +479,9 @@ import_initial(CsiWorld *world)
     case_import_object(world->self, case_object(world->self, node, KIND_NODE), CASE_API);
     Object *object = case_object(world->self, csi_node == NULL ? empty : csi_node, KIND_CSI_NODE);
     static const Release release = {RELEASE_DEFAULT_MINOR, NULL};
-    const NodeInfo info = {.strings = objects_strings(world->self->objects),
-                           .migrated = node_info_migrated_plugins(
-                               &release, objects_strings(world->self->objects))};
+    const NodeInfo info = {
+        .strings = objects_strings(world->self->objects),
+        .migrated = node_info_migrated_plugins(&release, objects_strings(world->self->objects))};
     node_info_set_migrated(object, &info); /* these tests know no plugins that are migrated */
     case_import_object(world->self, object, CASE_API);
     json_decref(empty);

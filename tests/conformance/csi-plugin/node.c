@@ -195,7 +195,8 @@ static void
 set_migrated(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 {
     g_autoptr(GString) names = g_string_new(NULL);
-    Object *csi_node = case_object(world->self, json_object_get(call->args, "csi_node"), KIND_CSI_NODE);
+    Object *csi_node =
+        case_object(world->self, json_object_get(call->args, "csi_node"), KIND_CSI_NODE);
     const json_t *name;
     size_t i;
 
@@ -203,7 +204,8 @@ set_migrated(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
     json_array_foreach(json_object_get(call->args, "migrated_plugins"), i, name)
         g_string_append_printf(names, "%s%s", i == 0 ? "" : ",", json_string_value(name));
     const NodeInfo info = {.strings = objects_strings(world->self->objects),
-                           .migrated = strings_intern(objects_strings(world->self->objects), names->str)};
+                           .migrated =
+                               strings_intern(objects_strings(world->self->objects), names->str)};
     gboolean modified = node_info_set_migrated(csi_node, &info);
     if (modified != json_is_true(json_object_get(world->expected, "modified")))
         case_fail(world->self, "modified: %d", modified);

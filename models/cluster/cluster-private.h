@@ -64,6 +64,7 @@ typedef struct {
 struct Cluster {
     ClusterOptions options;
     Release release;
+    const char *migrated_plugins; /* of that release; NULL: not asked for yet */
     GHashTable *node_releases; /* interned name -> Release; NULL: all nodes are of that release */
     ApiServer *api;
     GPtrArray *drivers;   /* of Driver */

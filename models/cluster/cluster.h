@@ -87,6 +87,9 @@ const char *cluster_driver_name(const Cluster *self, unsigned i);
 CsiDriver *cluster_backend(const Cluster *self, const VolumeSource *source, gboolean *attaches);
 /* The release of a node's kubelet. */
 const Release *cluster_node_release(const Cluster *self, const char *node);
+/* REG-25: the in-tree plugins that the node's kubelet hands to CSI drivers. Returns: interned:
+ * "kubernetes.io/aws-ebs,..."; "": none */
+const char *cluster_migrated_plugins(Cluster *self, const char *node);
 /* The kubelet of @node (interned) is of Kubernetes 1.@minor from its next start on. */
 void cluster_set_node_release(Cluster *self, const char *node, int minor);
 const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);

@@ -40,6 +40,26 @@ cluster_node_release(const Cluster *self, const char *node)
     return release != NULL ? release : &self->release;
 }
 
+const char *
+cluster_migrated_plugins(Cluster *self, const char *node)
+{
+    const Release *release = cluster_node_release(self, node);
+    g_autoptr(GString) names = NULL;
+    const InTreePlugin *plugin;
+
+    if (release == &self->release && self->migrated_plugins != NULL)
+        return self->migrated_plugins;
+    names = g_string_new(NULL);
+    for (unsigned i = 0; (plugin = in_tree_plugin_at(i)) != NULL; i++)
+        if (in_tree_plugin_is_migrated(plugin, release))
+            g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ",",
+                                   in_tree_plugin_name(plugin));
+    const char *list = strings_intern(objects_strings(self->options.objects), names->str);
+    if (release == &self->release)
+        self->migrated_plugins = list;
+    return list;
+}
+
 void
 cluster_set_node_release(Cluster *self, const char *node, int minor)
 {

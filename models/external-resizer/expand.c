@@ -492,10 +492,10 @@ resizer_supports(const char *driver, const Claim *claim, const Volume *volume)
 {
     const VolumeSource *source = volume->source;
 
-    if (in_tree_plugin_of_driver(driver) != NULL &&
-        g_strcmp0(object_annotation(&claim->meta, ANNOTATION_STORAGE_RESIZER), driver) == 0)
+    if (source != NULL && source->origin == NULL && g_strcmp0(source->driver, driver) == 0)
         return TRUE;
-    return source != NULL && source->origin == NULL && g_strcmp0(source->driver, driver) == 0;
+    return in_tree_plugin_of_driver(driver) != NULL &&
+           g_strcmp0(object_annotation(&claim->meta, ANNOTATION_STORAGE_RESIZER), driver) == 0;
 }
 
 static gboolean

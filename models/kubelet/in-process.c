@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Volumes of plugins within the kubelet whose work a driver of the run does: in-tree plugins and
- * FlexVolume (INT-20 to INT-23). */
+ * FlexVolume (INT-20, INT-21). */
 
 const Object *
 kubelet_volume_seen(const Kubelet *self, const Object *pv)
@@ -49,7 +49,7 @@ in_process_is_attachable(const Kubelet *self,
     return plugin->attachable && attaches;
 }
 
-/* VPL-39, and its like for in-tree plugins. Interned */
+/* FLX-32, and its like for in-tree plugins. Interned */
 static const char *
 device_path(const Kubelet *self, const NodeVolume *volume)
 {
@@ -120,7 +120,7 @@ in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPlu
                          .operation = operation,
                          .waits_for_attach = attaches,
                          .known = self->flex_drivers,
-                         .note = CHANGE_FLEX_DRIVER,
+                         .note = CHANGE_FLEX_KNOWN,
                          .request = {.served_by = self->base.node_name,
                                      .node_id = self->base.node_name,
                                      .volume_id = volume_backend_id(pv),

@@ -118,7 +118,7 @@ typedef enum {
     CHANGE_MOUNT,     /* number: MountState */
     CHANGE_DIRECTORY, /* the mount has a directory on the disk */
     /* in-process.c */
-    CHANGE_FLEX_DRIVER, /* as in_process_note() takes it */
+    CHANGE_FLEX_KNOWN, /* as in_process_note() takes it */
     /* adopt.c; pointer: PodMount, NULL: only the device; object: its volume; number: its claim's
        size */
     CHANGE_ADOPTED,

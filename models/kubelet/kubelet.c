@@ -287,7 +287,7 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_IN_ACTUAL ... CHANGE_DIRECTORY:
         volume_manager_apply(self, change);
         return;
-    case CHANGE_FLEX_DRIVER:
+    case CHANGE_FLEX_KNOWN:
         if (self->flex_drivers == NULL)
             self->flex_drivers = flex_drivers_new();
         in_process_note(self->flex_drivers, change);

@@ -105,27 +105,9 @@ node_info_first_csi_node(const Kubelet *self, const Object *node)
 
     node_info_set_migrated(csi_node, &(NodeInfo){.strings = self->base.strings,
 
-                                                 .migrated = kubelet_migrated_plugins(self)});
+                                                 .migrated = cluster_migrated_plugins(
+                                                     self->base.cluster, self->base.node_name)});
     return csi_node;
-}
-
-const char *
-node_info_migrated_plugins(const Release *release, Strings *strings)
-{
-    g_autoptr(GString) names = g_string_new(NULL);
-    const InTreePlugin *plugin;
-
-    for (unsigned i = 0; (plugin = in_tree_plugin_at(i)) != NULL; i++)
-        if (in_tree_plugin_is_migrated(plugin, release))
-            g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ",",
-                                   in_tree_plugin_name(plugin));
-    return strings_intern(strings, names->str);
-}
-
-const char *
-kubelet_migrated_plugins(const Kubelet *self)
-{
-    return node_info_migrated_plugins(kubelet_release(self), self->base.strings);
 }
 
 static gboolean

@@ -84,7 +84,7 @@ gboolean startup_taint_edit(Object *node, const void *key); /* an ObjectEdit */
 /* NodeGetInfo's answer, and which driver gave it. */
 typedef struct {
     Strings *strings;
-    const char *migrated; /* kubelet_migrated_plugins() */
+    const char *migrated; /* cluster_migrated_plugins() */
     const char *driver;
     const char *node_id;
     int32_t count;             /* -1: no limit */
@@ -100,10 +100,6 @@ Object *node_info_new_csi_node(const Kubelet *self, const Object *node);
 /* REG-25. Returns: (owned): the CSINode of a node without drivers */
 Object *node_info_first_csi_node(const Kubelet *self, const Object *node);
 /* ObjectEdits: of a NodeInfo */
-/* REG-25: the in-tree plugins that a kubelet hands to CSI drivers. Returns: interned:
- * "kubernetes.io/aws-ebs,..."; "": none */
-const char *node_info_migrated_plugins(const Release *release, Strings *strings);
-const char *kubelet_migrated_plugins(const Kubelet *self); /* ... of its own release */
 gboolean node_info_set_migrated(Object *csi_node, const void *info);
 gboolean node_info_edit_node(Object *node, const void *info);
 gboolean node_info_edit_csi_node(Object *csi_node, const void *info);

@@ -32,7 +32,7 @@ plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, in
     NodeInfo *info = plan_new_arg(plan, NodeInfo);
 
     info->strings = self->base.strings;
-    info->migrated = kubelet_migrated_plugins(self);
+    info->migrated = cluster_migrated_plugins(self->base.cluster, self->base.node_name);
     info->driver = driver;
     info->node_id = response->node_id;
     /* REG-23: 0 leaves it to the cluster. */
@@ -120,7 +120,7 @@ no_info(const Kubelet *self, Plan *plan)
     NodeInfo *info = plan_new_arg(plan, NodeInfo);
 
     info->strings = self->base.strings;
-    info->migrated = kubelet_migrated_plugins(self);
+    info->migrated = cluster_migrated_plugins(self->base.cluster, self->base.node_name);
     return info;
 }
 

@@ -84,10 +84,13 @@ edit_marks(Object *object, const void *data)
 gboolean
 pv_plan_marks(const PvController *self, Plan *plan, const Object *object)
 {
-    const char *provisioner = noted_provisioner(object);
-
-    if (provisioner == NULL || (!pv_is_in_tree(provisioner) && !pv_is_migrated(object)))
+    if (object->annotations == NULL ||
+        (object_kind(object) == KIND_VOLUME &&
+         (VOLUME_CONST(object)->source == NULL || VOLUME_CONST(object)->source->in_tree == NULL)))
         return FALSE; /* most objects */
+    const char *provisioner = noted_provisioner(object);
+    if (provisioner == NULL || (!pv_is_in_tree(provisioner) && !pv_is_migrated(object)))
+        return FALSE;
     g_autoptr(Object) marked = object_edit(object);
     if (!edit_marks(marked, self))
         return FALSE;

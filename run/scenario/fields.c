@@ -319,30 +319,6 @@ static const SchemaField autoscaler_fields[] = {
 static const SchemaType autoscaler_type = SCHEMA_STRUCT("autoscaler", autoscaler_fields,
     ((ScenarioNodes *)0)->autoscaler);
 
-static void
-read_version(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
-{
-    int32_t minor;
-
-    if (!schema_expect(reader, type, value, JSON_STRING))
-        return;
-    if (scenario_parse_version(json_string_value(value), &minor))
-        *(int *)target = (int)minor;
-    else
-        schema_fault(reader, SCENARIO_VERSIONS, "\"%s\" is not a version of Kubernetes known here",
-                     json_string_value(value));
-}
-
-static json_t *
-schema_json_version(const SchemaType *type)
-{
-    (void)type;
-    return json_pack("{s:s, s:s}", "type", "string", "pattern", "^v?1\\.[0-9]+(\\..*)?$");
-}
-
-static const SchemaType version_type = SCHEMA_TYPE("version of Kubernetes", "a version", read_version,
-    schema_json_version, int);
-
 static const SchemaField node_fields[] = {
     {"count", &schema_count, NODE_AT(count), 0, "1", "Number of nodes"},
     {"name", &schema_string, NODE_AT(name), SCHEMA_REQUIRED, NULL,
@@ -355,7 +331,7 @@ static const SchemaField node_fields[] = {
     {"taints", &schema_list_any, NODE_AT(taints), 0, "none", "As in a Node"},
     {"allocatable", &schema_resources, NODE_AT(allocatable), 0, "cpu: 8, memory: 32Gi, pods: 110",
      "As in a Node"},
-    {"kubeletVersion", &version_type, NODE_AT(kubelet_minor), 0, "that of the cluster",
+    {"kubeletVersion", &scenario_version_type, NODE_AT(kubelet_minor), 0, "that of the cluster",
      "Release of the kubelets"},
     {"kubelet", &scenario_kubelet_flags_type, NODE_AT(kubelet), 0, "defaults",
      "Fields of KubeletConfiguration"},
@@ -530,7 +506,7 @@ static const SchemaField fault_fields[] = {
      "lose-volumes, abnormal-volumes: name of the claims (* and ? match) of the volumes"},
     {"message", &schema_string, AT(ActionFields, message), 0, "the volume is damaged",
      "abnormal-volumes: message of the volumes' condition"},
-    {"version", &version_type, AT(ActionFields, minor), 0, "as before",
+    {"version", &scenario_version_type, AT(ActionFields, minor), 0, "as before",
      "stop-kubelet: release of the kubelet that starts again"},
     END,
 };

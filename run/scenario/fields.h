@@ -137,6 +137,8 @@ typedef struct {
     const char *path;
 } ActionFields;
 
+extern const SchemaType scenario_version_type; /* int: the minor version */
+
 typedef struct {
     int64_t min, max; /* -1: not given */
 } CountFields;

@@ -89,6 +89,30 @@ scenario_parse_version(const char *version, int32_t *minor)
 }
 
 static void
+read_version_text(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+{
+    int32_t minor;
+
+    if (!schema_expect(reader, type, value, JSON_STRING))
+        return;
+    if (scenario_parse_version(json_string_value(value), &minor))
+        *(int *)target = (int)minor;
+    else
+        schema_fault(reader, SCENARIO_VERSIONS, "\"%s\" is not a version of Kubernetes known here",
+                     json_string_value(value));
+}
+
+static json_t *
+schema_json_version(const SchemaType *type)
+{
+    (void)type;
+    return json_pack("{s:s, s:s}", "type", "string", "pattern", "^v?1\\.[0-9]+(\\..*)?$");
+}
+
+const SchemaType scenario_version_type =
+    SCHEMA_TYPE("version of Kubernetes", "a version", read_version_text, schema_json_version, int);
+
+static void
 read_version(Loader *self, const json_t *spec)
 {
     const char *version = self->fields.spec.kubernetes.version;

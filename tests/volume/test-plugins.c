@@ -87,7 +87,7 @@ unknown_plugins_match_none(void **state)
     Fixture fixture;
 
     (void)state;
-    setup(&fixture, "cinder", NULL, NULL);
+    setup(&fixture, "flocker", NULL, NULL);
     assert_null(volume_plugin_find(fixture.volume->source));
     assert_null(volume_plugin_find(NULL));
     teardown(&fixture);

@@ -478,7 +478,6 @@ import_initial(CsiWorld *world)
     const json_t *csi_node = case_get(world->self, "initial.csi_node");
     case_import_object(world->self, case_object(world->self, node, KIND_NODE), CASE_API);
     Object *object = case_object(world->self, csi_node == NULL ? empty : csi_node, KIND_CSI_NODE);
-    static const Release release = {RELEASE_DEFAULT_MINOR, NULL};
     const NodeInfo info = {
         .strings = objects_strings(world->self->objects),
         .migrated = node_info_migrated_plugins(&release, objects_strings(world->self->objects))};

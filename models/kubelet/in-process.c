@@ -37,6 +37,17 @@ backend_of(const Kubelet *self, const NodeVolume *volume, gboolean *attaches)
                                  volume_in_process_source(VOLUME_CONST(volume->pv)), attaches);
 }
 
+const VolumePlugin *
+in_process_plugin(const Kubelet *self, const VolumeSource *source)
+{
+    gboolean attaches;
+
+    if (source != NULL && source->flex_driver != NULL &&
+        cluster_backend(self->base.cluster, source, &attaches) != NULL && !attaches)
+        return &volume_plugin_flex_mounts_only;
+    return volume_plugin_find(source);
+}
+
 gboolean
 in_process_is_attachable(const Kubelet *self,
                          const VolumePlugin *plugin,

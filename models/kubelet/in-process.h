@@ -9,6 +9,9 @@
 /* The volume as this kubelet has it: of the in-tree plugin if it does not migrate (MIG-80).
  * Returns: (owned) (nullable) */
 const Object *kubelet_volume_seen(const Kubelet *self, const Object *pv);
+/* FLX-33: a FlexVolume driver that does not attach mounts into each pod alone. Returns: (borrowed):
+ * NULL: no plugin matches; of other volumes as volume_plugin_find() */
+const VolumePlugin *in_process_plugin(const Kubelet *self, const VolumeSource *source);
 gboolean in_process_is_attachable(const Kubelet *self,
                                   const VolumePlugin *plugin,
                                   const VolumeSource *source);

@@ -103,7 +103,7 @@ volume_manager_label_conflict(const Kubelet *self,
                               const PodMount *mount,
                               const char **rule)
 {
-    const VolumePlugin *plugin = volume_plugin_find(VOLUME_CONST(pv)->source);
+    const VolumePlugin *plugin = in_process_plugin(self, VOLUME_CONST(pv)->source);
 
     if (mount->desired || !csi_spec_has_selinux(informer_get(self->nodes, self->node_key)))
         return NULL;
@@ -163,7 +163,7 @@ NodeVolume *
 volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount)
 {
     const VolumeSource *source = VOLUME_CONST(pv)->source;
-    const VolumePlugin *plugin = volume_plugin_find(source);
+    const VolumePlugin *plugin = in_process_plugin(self, source);
     NodeVolume *volume = mount->volume;
 
     if (volume == NULL) {
@@ -187,7 +187,7 @@ NodeVolume *
 volume_manager_add_device(Kubelet *self, const Object *pv)
 {
     const VolumeSource *source = VOLUME_CONST(pv)->source;
-    const VolumePlugin *plugin = volume_plugin_find(source);
+    const VolumePlugin *plugin = in_process_plugin(self, source);
     const char *name = plugin == NULL ? NULL : volume_name(self, plugin, pv, NULL);
 
     if (name == NULL || node_volume_find(self, name) != NULL)

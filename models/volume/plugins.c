@@ -27,6 +27,9 @@ static const VolumePlugin plugins[] = {
     {"hostPath",             "kubernetes.io/host-path",       FALSE, FALSE, FALSE, FALSE},
 };
 
+const VolumePlugin volume_plugin_flex_mounts_only = {
+    "flexVolume", "kubernetes.io/flexvolume", FALSE, FALSE, FALSE, FALSE};
+
 const VolumePlugin *
 volume_plugin_find(const VolumeSource *source)
 {

@@ -14,6 +14,9 @@ typedef struct {
     gboolean is_inline;        /* for volumes that stand in a pod (CSP-4) */
 } VolumePlugin;
 
+/* Of a FlexVolume driver whose init says that it does not attach (FLX-33) */
+extern const VolumePlugin volume_plugin_flex_mounts_only;
+
 /* Returns: (borrowed): %NULL: no volume plugin matched (VPL-19) */
 const VolumePlugin *volume_plugin_find(const VolumeSource *source);
 /* Whether a plugin has this name, as directories have it. */

@@ -515,6 +515,8 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
     driver->model.volume_keys = string_list_of(&self->reader, fields->volume_topology);
     set_run_time_options(self, fields, driver, &driver->model);
     set_capabilities(fields, attaches, driver->n_topology > 0, &driver->model);
+    if (strchr(fields->name, '/') != NULL && !attaches) /* FLX-33 */
+        driver->model.node_capabilities &= ~(uint32_t)CSI_NODE_STAGE_UNSTAGE_VOLUME;
     driver->attach_limit = (int)fields->attach_limit;
     loader_build_workloads(self, driver);
     driver->node_plugin = (NodePluginOptions){

@@ -478,9 +478,8 @@ import_initial(CsiWorld *world)
     const json_t *csi_node = case_get(world->self, "initial.csi_node");
     case_import_object(world->self, case_object(world->self, node, KIND_NODE), CASE_API);
     Object *object = case_object(world->self, csi_node == NULL ? empty : csi_node, KIND_CSI_NODE);
-    const NodeInfo info = {
-        .strings = objects_strings(world->self->objects),
-        .migrated = node_info_migrated_plugins(&release, objects_strings(world->self->objects))};
+    const NodeInfo info = {.strings = objects_strings(world->self->objects),
+                           .migrated = cluster_migrated_plugins(world->self->cluster, name)};
     node_info_set_migrated(object, &info); /* these tests know no plugins that are migrated */
     case_import_object(world->self, object, CASE_API);
     json_decref(empty);

@@ -15,7 +15,7 @@
 typedef struct InTreePlugin InTreePlugin;
 
 /* Each returns (borrowed): NULL: no such plugin migrates */
-const InTreePlugin *in_tree_plugin_find(const char *name);          /* "kubernetes.io/aws-ebs" */
+const InTreePlugin *in_tree_plugin_find(const char *name); /* "kubernetes.io/aws-ebs", or NULL */
 const InTreePlugin *in_tree_plugin_of_driver(const char *driver);   /* "ebs.csi.aws.com" */
 const InTreePlugin *in_tree_plugin_of_key(const char *key);         /* "awsElasticBlockStore" */
 const InTreePlugin *in_tree_plugin_of_source(const json_t *source); /* a PersistentVolume's spec,

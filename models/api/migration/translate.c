@@ -20,7 +20,7 @@ const InTreePlugin *
 in_tree_plugin_find(const char *name)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(plugins); i++)
-        if (strcmp(plugins[i]->name, name) == 0)
+        if (g_strcmp0(plugins[i]->name, name) == 0)
             return plugins[i];
     return NULL;
 }

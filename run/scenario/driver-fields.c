@@ -222,6 +222,8 @@ schema_json_by_latency(const SchemaType *item_type)
 
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
         json_object_set_new(properties, csi_latency_name(i), item_type->schema(item_type));
+    for (FlexCall i = 0; i < FLEX_N_CALLS; i++)
+        json_object_set_new(properties, flex_call_name(i), item_type->schema(item_type));
     return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
                      "additionalProperties", 0);
 }

@@ -5,6 +5,7 @@
 
 #include "fields.h"
 #include "lease.h"
+#include "local-volume.h"
 #include "manifest.h"
 #include "quota.h"
 #include "reference-grant.h"
@@ -42,6 +43,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_GROUP_CLASS] = &group_class_kind,
     [KIND_REFERENCE_GRANT] = &reference_grant_kind,
     [KIND_PRIORITY_CLASS] = &priority_class_kind,
+    [KIND_LOCAL_VOLUME] = &local_volume_kind,
 };
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */

@@ -318,6 +318,7 @@ admission_create(Admission *self, Object *object, GString *message)
     case KIND_GROUP_CONTENT:
     case KIND_GROUP_CLASS:
     case KIND_REFERENCE_GRANT:
+    case KIND_LOCAL_VOLUME:
     case KIND_SECRET:
     case KIND_LIMIT_RANGE:
     case KIND_LEASE:

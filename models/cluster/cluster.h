@@ -106,6 +106,13 @@ gboolean cluster_foresee_node_info(const Cluster *self,
                                    CsiResponse *info);
 gboolean cluster_adopt_call(Cluster *self, const char *driver, const CsiRequest *request);
 
+/* The sidecars' calls of these methods (mask of 1 << CsiMethod) of the component's driver come to
+ * @serve, which leads to cluster_answer_call(); @serve NULL: the component ends. Only a modelled
+ * driver hands calls over. */
+void cluster_serve_calls(Component *component, uint32_t methods, CsiServe serve);
+/* Nothing happens if the call has ended. */
+void cluster_answer_call(const Component *component, CsiCallId id, const CsiResponse *response);
+
 /* The registrar in a driver's pod on a node: what the kubelet there finds at its socket
  * (node-plugins.c). */
 typedef enum {

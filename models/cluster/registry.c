@@ -9,6 +9,7 @@
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/kubelet/kubelet.h"
+#include "models/local-volume/local-volume.h"
 #include "models/node-lifecycle/node-lifecycle.h"
 #include "models/pv-controller/pv-controller.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
@@ -52,5 +53,7 @@ const ModelClass *const model_classes[] = {
     &external_snapshotter_class,
     &vac_protection_class,
     &external_health_monitor_class,
+    &local_volume_controller_class,
+    &local_volume_agent_class,
     NULL,
 };

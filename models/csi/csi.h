@@ -321,6 +321,8 @@ const char *csi_response_error(const CsiResponse *response, Strings *strings);
 typedef struct CsiDriver CsiDriver;
 typedef uint64_t CsiCallId; /* 0: none. Never used twice by a driver */
 typedef void (*CsiReply)(void *data, const CsiResponse *response);
+/* A call for a server that is no part of the back end. @request: valid during this call */
+typedef void (*CsiServe)(void *server, CsiCallId id, const CsiRequest *request);
 
 /**
  * csi_driver_call:

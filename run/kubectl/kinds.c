@@ -52,6 +52,7 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
      age_columns, NULL},
     {"PriorityClass", "scheduling.k8s.io/v1", "priorityclasses", "pc", FALSE, FALSE,
      priority_class_columns, NULL},
+    {"LocalVolume", "local.kvolsim.io/v1", "localvolumes", "lv", TRUE, FALSE, local_volume_columns, NULL},
 };
 /* clang-format on */
 

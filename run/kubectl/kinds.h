@@ -45,7 +45,7 @@ struct KubectlKind {
                      json_t *object); /* without the Events; NULL: prints field by field */
 };
 
-#define N_KUBECTL_KINDS 29
+#define N_KUBECTL_KINDS 30
 const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims",
  * "sc.storage.k8s.io". NULL: none */
@@ -64,7 +64,8 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
     service_columns[], namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[],
     job_columns[], disruption_budget_columns[], controller_revision_columns[], snapshot_columns[],
     snapshot_content_columns[], snapshot_class_columns[], group_snapshot_columns[],
-    group_content_columns[], attributes_class_columns[], priority_class_columns[];
+    group_content_columns[], attributes_class_columns[], priority_class_columns[],
+    local_volume_columns[];
 
 /* Cells of several tables. */
 void cell_value(Cell *cell);

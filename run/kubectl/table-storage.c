@@ -225,6 +225,15 @@ const KindColumn attributes_class_columns[] = {
     {NULL,         NULL,       NULL,                         NULL,        0          },
 };
 
+const KindColumn local_volume_columns[] = {
+    {"Name",   cell_value, "metadata.name",              "",          COLUMN_NAME},
+    {"Node",   cell_value, "spec.ownerNodeID",           "",          0          },
+    {"Size",   cell_value, "spec.capacity",              "",          0          },
+    {"Status", cell_value, "status.state",               "",          0          },
+    {"Age",    cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
+    {NULL,     NULL,       NULL,                         NULL,        0          },
+};
+
 const KindColumn created_columns[] = {
     {"Name",       cell_value, "metadata.name",              "",   COLUMN_NAME},
     {"Created At", cell_value, "metadata.creationTimestamp", "",   0          },

@@ -316,6 +316,8 @@ modelled_begin(ModelledCall *call)
 {
     CsiModelledDriver *self = driver_of(call);
 
+    if (G_UNLIKELY(self->served_methods != 0) && modelled_hand_over(self, call))
+        return;
     if (arrive(self, call) != VERDICT_REFUSE) {
         limits_enter(self->limits, call);
         return;

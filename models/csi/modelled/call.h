@@ -20,6 +20,7 @@ struct ModelledCall {
     Node *node;         /* the node that serves the call, or that the volume is attached to */
     VolumeNode *volume_node;
     Volume *source_volume; /* of a clone */
+    gboolean is_served;    /* by a component */
     Subject *subject;
     uint64_t entity;
     uint32_t n; /* how often this method was called for this subject before */

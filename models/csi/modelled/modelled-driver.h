@@ -198,6 +198,17 @@ void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean kee
  * the options' limit; negative: no limit. */
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 
+/* Calls of @methods (mask of 1 << CsiMethod) at the controller's socket go to @serve: a component
+ * is the driver's controller. It calls csi_modelled_driver_answer(), later. @serve NULL: it has
+ * died: such calls end as UNAVAILABLE, also those that it had. */
+void csi_modelled_driver_set_server(CsiModelledDriver *self,
+                                    uint32_t methods,
+                                    CsiServe serve,
+                                    void *server);
+/* An OK to CreateVolume gets its fields from the volume that somebody has made on a node meanwhile.
+ * The call may have ended. */
+void csi_modelled_driver_answer(CsiModelledDriver *self, CsiCallId id, const CsiResponse *response);
+
 /* A volume of the back end. */
 typedef struct {
     const char *id, *name; /* name: NULL if CreateVolume did not make it */

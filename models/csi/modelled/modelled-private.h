@@ -34,9 +34,12 @@ struct CsiModelledDriver {
     uint64_t last_sequence;
     SumBytes used_bytes;
     gboolean closing;
-    gboolean keeps_volumes; /* DeleteVolume does nothing */
-    DriverTrouble *trouble; /* (owned): NULL: none so far */
-    Sharing *sharing;       /* (owned): NULL: calls do not slow each other down */
+    gboolean keeps_volumes;  /* DeleteVolume does nothing */
+    DriverTrouble *trouble;  /* (owned): NULL: none so far */
+    Sharing *sharing;        /* (owned): NULL: calls do not slow each other down */
+    uint32_t served_methods; /* mask of 1 << CsiMethod: a component is the driver's controller */
+    CsiServe serve;          /* NULL: it does not run */
+    void *server;            /* borrowed */
 };
 
 /* ---- Faults (faults.c) ---- */
@@ -49,6 +52,11 @@ gboolean modelled_trouble_at_end(CsiModelledDriver *self, ModelledCall *call);
 void modelled_trouble_forget(CsiModelledDriver *self, const ModelledCall *call);
 double modelled_trouble_slowness(const CsiModelledDriver *self);
 void modelled_trouble_free(DriverTrouble *self);
+
+/* ---- A controller that is a component (served.c) ---- */
+
+/* Returns: whether a component answers the call */
+gboolean modelled_hand_over(CsiModelledDriver *self, ModelledCall *call);
 
 /* ---- How full volumes are (usage.c) ---- */
 

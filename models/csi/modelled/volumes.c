@@ -176,6 +176,19 @@ has_segmented_pools(const CsiModelledDriver *driver)
     return FALSE;
 }
 
+/* A call on a node that names no place makes a volume of that node, as the agents of local drivers
+ * do. Returns: (nullable) (owned) */
+static StringMap *
+serving_place(const CsiModelledDriver *driver, const CsiRequest *request)
+{
+    const Node *node =
+        request->served_by == NULL ? NULL : modelled_node_by_name(driver, request->served_by);
+
+    return node == NULL || node->segments == NULL || n_candidates(request) > 0
+               ? NULL
+               : own_place(driver, node->segments);
+}
+
 /* Finds places, which the caller unrefs. Returns: FALSE if there is no room; no @places:
  * everywhere */
 static gboolean
@@ -186,8 +199,15 @@ place_volume(const CsiModelledDriver *driver,
              unsigned *n_places)
 {
     unsigned n_wanted = driver->options.topologies_per_volume;
+    g_autoptr(StringMap) serving = serving_place(driver, request);
 
     *n_places = 0;
+    if (modelled_has_topology(driver) && serving != NULL) {
+        if (modelled_room(driver, serving) < bytes)
+            return FALSE;
+        places[(*n_places)++] = g_steal_pointer(&serving);
+        return TRUE;
+    }
     if (modelled_has_topology(driver) && n_candidates(request) > 0) {
         *n_places = choose_places(driver, request, bytes, places, n_wanted);
         return *n_places == n_wanted;

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local-volume.h"
+
+#include "models/api/local-volume.h"
+#include "models/plan/plan.h"
+
+/* The agent of a node: syncZV() in zfs-localpv's pkg/mgmt/volume/volume.go. */
+
+#define FINALIZER "local.kvolsim.io/finalizer"
+#define N_WORKERS 2 /* LOC-20 */
+
+typedef struct {
+    Component base;
+    Informer *volumes;
+    Workers *workers;
+    const char *finalizer; /* interned */
+} LocalVolumeAgent;
+
+enum {
+    THERE = 1 << 0,
+    GOING = 1 << 1,  /* it has a deletionTimestamp */
+    OTHERS = 1 << 2, /* finalizers of others */
+    READY = 1 << 3,
+    AGENT_FACTS_END = 1 << 4,
+};
+
+enum {
+    FORGET,
+    DESTROY,
+    WAIT_FOR_OTHERS,
+    LEAVE,
+    MAKE,
+};
+
+static const Rule agent_table[] = {
+    {"LOC-21.1", 0,                      THERE,         FORGET         },
+    {"LOC-21.2", THERE | GOING,          OTHERS,        DESTROY        },
+    {"LOC-21.3", THERE | GOING | OTHERS, 0,             WAIT_FOR_OTHERS},
+    {"LOC-21.4", THERE | READY,          GOING,         LEAVE          },
+    {"LOC-21.5", THERE,                  GOING | READY, MAKE           },
+};
+static const RuleTable agent_rules = RULE_TABLE("local volumes", AGENT_FACTS_END, agent_table);
+
+static gboolean
+has_other_finalizers(const LocalVolumeAgent *self, const Object *object)
+{
+    for (unsigned i = 0; object->finalizers != NULL && i < object->finalizers->n_items; i++)
+        if (object->finalizers->items[i] != self->finalizer)
+            return TRUE;
+    return FALSE;
+}
+
+static uint32_t
+facts_of(const LocalVolumeAgent *self, const Object *object)
+{
+    if (object == NULL)
+        return 0;
+    return THERE | (object_is_deleted(object) ? GOING : 0) |
+           (has_other_finalizers(self, object) ? OTHERS : 0) |
+           (LOCAL_VOLUME_CONST(object)->state == LOCAL_VOLUME_READY ? READY : 0);
+}
+
+typedef struct {
+    LocalVolumeState state;
+    const char *finalizer; /* NULL: none */
+} Outcome;
+
+static gboolean
+set_outcome(Object *object, const void *data)
+{
+    const Outcome *outcome = data;
+
+    LOCAL_VOLUME(object)->state = outcome->state;
+    if (outcome->finalizer != NULL)
+        object_add_finalizer(object, outcome->finalizer);
+    return TRUE;
+}
+
+/* LOC-22: the state is that of the volume; a failed volume has nothing to destroy. */
+static void
+decide_made(const void *data, Plan *plan)
+{
+    const LocalVolumeAgent *self = data;
+    const Object *const *object = plan_notes(plan);
+    Outcome *outcome = plan_new_arg(plan, Outcome);
+
+    plan_because(plan, "LOC-22");
+    *outcome = plan_has_failed(plan) ? (Outcome){LOCAL_VOLUME_FAILED, NULL}
+                                     : (Outcome){LOCAL_VOLUME_READY, self->finalizer};
+    plan_update(plan, *object, set_outcome, outcome, PLAN_STOP);
+}
+
+/* A LocalVolume does not tell how it will be used: as one of both kinds, on one node. */
+static void
+make(const LocalVolumeAgent *self, Plan *plan, const Object *object)
+{
+    static const CsiCapability any[] = {
+        {.mode = CSI_SINGLE_NODE_WRITER, .type = CSI_ACCESS_MOUNT},
+        {.mode = CSI_SINGLE_NODE_WRITER, .type = CSI_ACCESS_BLOCK},
+    };
+
+    *plan_new_notes(plan, const Object *, NULL) = plan_keep(plan, object);
+    plan_call(plan, self->base.driver,
+              &(CsiRequest){.method = CSI_CREATE_VOLUME,
+                            .served_by = self->base.node_name,
+                            .name = object_name(object),
+                            .required_bytes = LOCAL_VOLUME_CONST(object)->capacity_bytes,
+                            .capabilities = any,
+                            .n_capabilities = G_N_ELEMENTS(any)},
+              PLAN_DECIDE);
+    plan_then(plan, decide_made);
+}
+
+static void
+destroy(const LocalVolumeAgent *self, Plan *plan, const Object *object)
+{
+    plan_call(plan, self->base.driver,
+              &(CsiRequest){.method = CSI_DELETE_VOLUME,
+                            .served_by = self->base.node_name,
+                            .volume_id = object_name(object)},
+              PLAN_STOP);
+    plan_update(plan, object, edit_remove_finalizer, self->finalizer, PLAN_GONE_IS_FINE);
+}
+
+static void
+decide_sync(const void *data, Plan *plan)
+{
+    const LocalVolumeAgent *self = data;
+    const Object *object = informer_get(self->volumes, plan_key(plan));
+
+    switch (plan_judge(plan, &agent_rules, facts_of(self, object))) {
+    case FORGET:
+    case LEAVE: /* only its properties might change */
+        return;
+    case DESTROY:
+        destroy(self, plan, object);
+        return;
+    case WAIT_FOR_OTHERS:
+        plan_fail(plan, "can not destroy, waiting for finalizers to be removed");
+        return;
+    case MAKE:
+        make(self, plan, object);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* LOC-20: only of its own node; a Failed volume is the controller's until it is Pending again. */
+static void
+volume_changed(void *data, const Object *before, const Object *after)
+{
+    LocalVolumeAgent *self = data;
+
+    if (after == NULL || LOCAL_VOLUME_CONST(after)->node != self->base.node_name)
+        return;
+    if (before == NULL || object_is_deleted(after) ||
+        LOCAL_VOLUME_CONST(after)->state == LOCAL_VOLUME_PENDING)
+        workers_add(self->workers, after->key);
+}
+
+static void
+init(void *data)
+{
+    LocalVolumeAgent *self = data;
+
+    self->finalizer = strings_intern(self->base.strings, FINALIZER);
+    self->workers = workers_new(&self->base, &(WorkersOptions){
+                                                 .name = "ZV",
+                                                 .n_workers = N_WORKERS,
+                                                 .limit = rate_limit_default,
+                                                 .retry = TRUE,
+                                                 .sync = decide_sync,
+                                             });
+    self->volumes = process_informer(self->base.process, KIND_LOCAL_VOLUME, NULL);
+    informer_add_handler(self->volumes, volume_changed, self);
+}
+
+static gboolean
+runs_on_nodes(const void *options)
+{
+    (void)options;
+    return TRUE;
+}
+
+static const ProcessFlag flags[] = {
+    {NULL, FLAG_BOOL, 0, NULL, NULL},
+};
+
+const ProcessClass local_volume_agent_process = {
+    .name = "local-volume-agent",
+    .scope = PER_DRIVER,
+    .options_size = 0,
+    .flags = flags,
+    .is_optional = TRUE,
+    .runs_on_nodes = runs_on_nodes,
+    .startup = offsetof(Timing, sidecar_start), /* as a sidecar, TIM-91 */
+};
+
+const ModelClass local_volume_agent_class = {
+    .name = "local-volume-agent",
+    .process = &local_volume_agent_process,
+    .size = sizeof(LocalVolumeAgent),
+    .rule_tables = RULE_TABLES(&agent_rules),
+    .init = init,
+};

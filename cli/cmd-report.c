@@ -114,6 +114,49 @@ append_seconds(GString *text, const json_t *row, const char *name)
         g_string_append_printf(text, "<td>%.2f s</td>", seconds);
 }
 
+/* "scenario", "driver latency: CreateVolume" */
+static void
+append_cause(GString *text, const char *wait, const char *detail)
+{
+    append_escaped(text, wait);
+    if (detail == NULL || detail[0] == '\0')
+        return;
+    g_string_append(text, ": ");
+    append_escaped(text, detail);
+}
+
+/* The seconds of all causes with the wait and detail of @cause, whatever the workers did in the
+ * meantime. */
+static double
+cause_seconds(const json_t *causes, const json_t *cause)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < json_array_size(causes); i++) {
+        const json_t *other = json_array_get(causes, i);
+        if (json_equal(json_object_get(other, "wait"), json_object_get(cause, "wait")) &&
+            json_equal(json_object_get(other, "detail"), json_object_get(cause, "detail")))
+            sum += json_number_value(json_object_get(other, "seconds"));
+    }
+    return sum;
+}
+
+/* The largest cause, as in the table that kvolsim run prints. */
+static void
+append_largest_cause(GString *text, const json_t *causes)
+{
+    const json_t *largest = NULL;
+
+    for (size_t i = 0; i < json_array_size(causes); i++) {
+        const json_t *cause = json_array_get(causes, i);
+        if (largest == NULL || cause_seconds(causes, cause) > cause_seconds(causes, largest))
+            largest = cause;
+    }
+    if (largest != NULL)
+        append_cause(text, json_string_value(json_object_get(largest, "wait")),
+                     json_string_value(json_object_get(largest, "detail")));
+}
+
 static char *
 stage_rows(const json_t *summary)
 {
@@ -123,19 +166,13 @@ stage_rows(const json_t *summary)
     const char *name;
 
     json_object_foreach(stages, name, row) {
-        const json_t *why = json_object_get(
-            json_object_get(json_object_get(summary, "attribution"), name), "bottleneck");
-        const char *detail = json_string_value(json_object_get(why, "detail"));
+        const json_t *stage = json_object_get(json_object_get(summary, "attribution"), name);
         g_string_append_printf(text, "<tr><td>%s</td><td>%d</td>", name,
                                (int)json_integer_value(json_object_get(row, "count")));
         for (unsigned i = 0; i < G_N_ELEMENTS(columns); i++)
             append_seconds(text, row, columns[i]);
         g_string_append(text, "<td class=\"text\">");
-        append_escaped(text, json_string_value(json_object_get(why, "wait")));
-        if (detail != NULL && detail[0] != '\0') {
-            g_string_append(text, ": ");
-            append_escaped(text, detail);
-        }
+        append_largest_cause(text, json_object_get(stage, "causes"));
         g_string_append(text, "</td></tr>\n");
     }
     return g_string_free(text, FALSE);
@@ -153,9 +190,7 @@ bottleneck_line(const json_t *summary)
     if (why == NULL)
         return g_string_free(text, FALSE);
     g_string_append(text, "<p><strong>Pods waited most for ");
-    append_escaped(text, json_string_value(json_object_get(why, "wait")));
-    g_string_append(text, detail[0] == '\0' ? "" : ": ");
-    append_escaped(text, detail);
+    append_cause(text, json_string_value(json_object_get(why, "wait")), detail);
     g_string_append_printf(text, "</strong>, %.0f %% of their start; ",
                            100 * json_number_value(json_object_get(why, "share")));
     append_escaped(text, json_string_value(json_object_get(why, "limit")));

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
+#include "cli/common/out-folder.h"
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "run/results/results.h"
@@ -22,8 +17,6 @@ typedef struct {
     Progress *progress;
     unsigned replication;
 } RunCommand;
-
-#define REPLICATION "replication-" /* each has a folder with its number */
 
 static gboolean
 go_on(void *data, SimTime now, uint64_t n_events)
@@ -42,22 +35,14 @@ go_on(void *data, SimTime now, uint64_t n_events)
     return !progress_is_interrupted(self->progress);
 }
 
-/* A single replication writes into the run's own folder. (owned) */
-static char *
-replication_folder(const RunCommand *self, const char *folder, unsigned replication)
-{
-    g_autofree char *name = g_strdup_printf(REPLICATION "%u", replication);
-
-    return self->replications == 1 ? g_strdup(folder) : g_build_filename(folder, name, NULL);
-}
-
 static ExitCode
-write_run(RunCommand *self, const Run *run, const Stages *stages, const char *partial)
+write_run(RunCommand *self, const Run *run, const Stages *stages, const OutFolder *out)
 {
-    g_autofree char *folder = replication_folder(self, partial, self->replication);
+    g_autofree char *folder =
+        out_folder_of_replication(out, self->replication, (unsigned)self->replications);
     g_autoptr(GError) error = NULL;
 
-    if (!cli_make_folder(folder))
+    if (folder == NULL)
         return EXIT_ERROR;
     gboolean good = results_write_run(run, stages, folder, &error);
     progress_hide(self->progress);
@@ -73,12 +58,12 @@ run_once(RunCommand *self,
          const Scenario *scenario,
          uint64_t seed,
          Results *results,
-         const char *partial)
+         const OutFolder *out)
 {
     const RunOptions options = {.seed = seed,
                                 .replication = self->replication,
                                 .untraced = self->no_attribution,
-                                .measured = partial != NULL, /* they go into files only */
+                                .measured = out != NULL, /* they go into files only */
                                 .progress = go_on,
                                 .progress_data = self};
     g_autoptr(GError) error = NULL;
@@ -97,107 +82,25 @@ run_once(RunCommand *self,
 
     g_autoptr(Stages) stages = stages_new(run);
     results_add(results, run, stages);
-    return partial == NULL ? EXIT_DONE : write_run(self, run, stages, partial);
-}
-
-static void
-remove_tree(const char *path)
-{
-    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
-    const char *name;
-
-    while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        remove_tree(child);
-    }
-    g_remove(path);
-}
-
-/* "replication-12" */
-static gboolean
-is_replication(const char *name)
-{
-    const char *number = name + strlen(REPLICATION);
-
-    return g_str_has_prefix(name, REPLICATION) && *number != '\0' &&
-           strspn(number, "0123456789") == strlen(number);
-}
-
-/* The earlier run may have had more files or more replications. What is left of them would pass for
- * results of the new run. */
-static void
-remove_earlier_results(const char *path)
-{
-    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
-    const char *name;
-
-    results_remove_run(path);
-    while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
-        g_autofree char *child = g_build_filename(path, name, NULL);
-        if (is_replication(name))
-            remove_tree(child);
-    }
+    return out == NULL ? EXIT_DONE : write_run(self, run, stages, out);
 }
 
 static ExitCode
-move_each(const char *partial, const char *folder)
-{
-    g_autoptr(GDir) from = g_dir_open(partial, 0, NULL);
-    const char *name;
-
-    while (from != NULL && (name = g_dir_read_name(from)) != NULL) {
-        g_autofree char *source = g_build_filename(partial, name, NULL);
-        g_autofree char *target = g_build_filename(folder, name, NULL);
-        if (g_rename(source, target) != 0)
-            return cli_fail("%s: %s", target, g_strerror(errno));
-    }
-    return EXIT_DONE;
-}
-
-/* Results are written beside the folder, and moved into it at the end, file by file. So an
- * interrupted run leaves nothing behind, and an earlier run's results stay until the new ones are
- * complete. The lock makes two runs into one folder take turns: all files there come from the
- * second. */
-static ExitCode
-move_results(const char *partial, const char *folder)
-{
-    if (g_rename(partial, folder) == 0)
-        return EXIT_DONE;
-
-    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock == -1 || flock(lock, LOCK_EX) == -1) {
-        cli_error("%s: %s", folder, g_strerror(errno));
-        if (lock != -1)
-            close(lock);
-        return EXIT_ERROR;
-    }
-    remove_earlier_results(folder);
-    ExitCode code = move_each(partial, folder);
-    close(lock);
-    remove_tree(partial);
-    return code;
-}
-
-static ExitCode
-run_all(RunCommand *self,
-        const Scenario *scenario,
-        uint64_t seed,
-        Results *results,
-        const char *partial)
+run_all(RunCommand *self, const Scenario *scenario, uint64_t seed, Results *results, OutFolder *out)
 {
     for (self->replication = 0; self->replication < (unsigned)self->replications;
          self->replication++) {
-        ExitCode code = run_once(self, scenario, seed, results, partial);
+        ExitCode code = run_once(self, scenario, seed, results, out);
         if (code != EXIT_DONE)
             return code;
     }
-    if (partial == NULL)
+    if (out == NULL)
         return EXIT_DONE;
 
     g_autoptr(GError) error = NULL;
-    if (!results_write_summary(results, partial, &error))
+    if (!results_write_summary(results, out_folder_partial(out), &error))
         return cli_fail("%s", error->message);
-    return move_results(partial, self->out);
+    return out_folder_finish(out);
 }
 
 static void
@@ -222,18 +125,14 @@ run_scenario_file(RunCommand *self, const char *file)
         return EXIT_BAD_INPUT;
 
     g_autoptr(Results) results = results_new(scenario, seed);
-    g_autofree char *partial =
-        self->out == NULL ? NULL : g_strdup_printf("%s.partial-%d", self->out, (int)getpid());
-    if (partial != NULL && !cli_make_folder(partial))
+    g_autoptr(OutFolder) out = self->out == NULL ? NULL : out_folder_new(self->out);
+    if (self->out != NULL && out == NULL)
         return EXIT_ERROR;
-    ExitCode code = run_all(self, scenario, seed, results, partial);
-    if (code != EXIT_DONE) {
-        if (partial != NULL)
-            remove_tree(partial);
-        if (code == EXIT_INTERRUPTED)
-            cli_error("interrupted; nothing was written");
+    ExitCode code = run_all(self, scenario, seed, results, out);
+    if (code == EXIT_INTERRUPTED)
+        cli_error("interrupted; nothing was written");
+    if (code != EXIT_DONE)
         return code;
-    }
     print_results(self, results);
     return results_are_good(results) ? EXIT_DONE : EXIT_NOT_MET;
 }

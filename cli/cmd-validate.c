@@ -3,6 +3,7 @@
 
 #include "cli/common/gnuplot.h"
 #include "cli/common/loop-folder.h"
+#include "cli/common/out-folder.h"
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "models/csi/loop/loop-driver.h"
@@ -19,6 +20,7 @@ typedef struct {
     char **set;
     int repeat, replications, workers, samples_min, lag_max_ms;
     double median, ks;
+    OutFolder *folder; /* NULL: no --out */
     /* The present run. */
     Progress *progress;
     LoopBackend *backend;
@@ -103,22 +105,34 @@ pace(void *data, SimTime next)
 static ExitCode
 write_run(const Validate *self, Run *run, const Stages *stages, const CallLog *log)
 {
-    g_autofree char *folder = self->repeat == 1
-                                  ? g_strdup(self->out)
-                                  : g_strdup_printf("%s/real-%u", self->out, self->round);
-    g_autofree char *journal = g_build_filename(folder, "journal.jsonl", NULL);
+    g_autofree char *folder =
+        out_folder_of_replication(self->folder, self->round, (unsigned)self->repeat);
     const Scenario *scenario = run_scenario(run);
     g_autoptr(GError) error = NULL;
     json_auto_t *head = json_pack("{s:s,s:s,s:s,s:I,s:b}", "kvolsim", results_version(), "scenario",
                                   scenario->name, "hash", scenario->hash, "seed",
                                   (json_int_t)run_options(run)->seed, "realDevices", TRUE);
 
-    if (!cli_make_folder(folder))
+    if (folder == NULL)
         return EXIT_ERROR;
+    g_autofree char *journal = g_build_filename(folder, "journal.jsonl", NULL);
     if (!results_write_run(run, stages, folder, &error) ||
         (log != NULL && !call_log_write(log, journal, head, &error)))
         return cli_fail("%s", error->message);
     return EXIT_DONE;
+}
+
+/* All runs are written. */
+static ExitCode
+finish_folder(const Validate *self, Results *results)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (self->folder == NULL)
+        return EXIT_DONE;
+    if (!results_write_summary(results, out_folder_partial(self->folder), &error))
+        return cli_fail("%s", error->message);
+    return out_folder_finish(self->folder);
 }
 
 static ExitCode
@@ -133,7 +147,7 @@ finish_real(Validate *self, Run *run, Results *results, Validation *validation)
     self->end_lag_max = MAX(self->end_lag_max, calls.lag_max);
     if (self->fault == NULL && csi_driver_in_flight(loop_driver_base(self->driver)) == 0)
         self->fault = validation_check_machine(self->log, self->backend);
-    return self->out == NULL ? EXIT_DONE : write_run(self, run, stages, self->log);
+    return self->folder == NULL ? EXIT_DONE : write_run(self, run, stages, self->log);
 }
 
 static ExitCode
@@ -143,8 +157,11 @@ run_real(Validate *self,
          Results *results,
          Validation *validation)
 {
-    const RunOptions options = {
-        .seed = seed + self->round, .open_driver = open_real, .pace = pace, .hook_data = self};
+    const RunOptions options = {.seed = seed + self->round,
+                                .measured = self->folder != NULL,
+                                .open_driver = open_real,
+                                .pace = pace,
+                                .hook_data = self};
     g_autoptr(GError) error = NULL;
     g_autoptr(CallLog) log = call_log_new();
 
@@ -237,14 +254,18 @@ print_machine(Validate *self)
     return in_time && self->fault == NULL && fault == NULL;
 }
 
+/* The pictures come last: they need the files in their place. */
 static ExitCode
-draw(const Validate *self, Validation *validation)
+write_quantiles(const Validate *self, Results *results, Validation *validation)
 {
     g_autofree char *text = validation_quantiles(validation);
 
-    if (!cli_write_file(self->out, "qq.dat", text))
+    if (!cli_write_file(out_folder_partial(self->folder), "qq.dat", text))
         return EXIT_ERROR;
-    return gnuplot_draw_results(self->out, "qq", "qq.dat", gnuplot_format("png"), "");
+    ExitCode code = finish_folder(self, results);
+    return code != EXIT_DONE
+               ? code
+               : gnuplot_draw_results(self->out, "qq", "qq.dat", gnuplot_format("png"), "");
 }
 
 static ExitCode
@@ -273,7 +294,7 @@ report(Validate *self, Results *results, Validation *validation)
                "calibration "
                "are from the other.\n",
                n_near, n_near == 1 ? "is" : "are");
-    ExitCode code = self->out == NULL ? EXIT_DONE : draw(self, validation);
+    ExitCode code = self->folder == NULL ? EXIT_DONE : write_quantiles(self, results, validation);
     if (code != EXIT_DONE)
         return code;
     return machine && n_apart == 0 && results_are_good(results) ? EXIT_DONE : EXIT_NOT_MET;
@@ -342,7 +363,10 @@ open_replay(
 static ExitCode
 replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
 {
-    const RunOptions options = {.seed = seed, .open_driver = open_replay, .hook_data = self};
+    const RunOptions options = {.seed = seed,
+                                .measured = self->folder != NULL,
+                                .open_driver = open_replay,
+                                .hook_data = self};
     g_autoptr(Results) results = results_new(scenario, seed);
     g_autoptr(GError) error = NULL;
     g_autoptr(Run) run = run_new(scenario, &options, &error);
@@ -357,7 +381,8 @@ replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
         return cli_bad_input("validate: the journal is of another run: %s", difference);
     g_autofree char *table = results_table(results);
     fputs(table, stdout);
-    return self->out == NULL ? EXIT_DONE : write_run(self, run, stages, NULL);
+    ExitCode code = self->folder == NULL ? EXIT_DONE : write_run(self, run, stages, NULL);
+    return code == EXIT_DONE ? finish_folder(self, results) : code;
 }
 
 static ExitCode
@@ -376,6 +401,7 @@ replay(Validate *self, const Scenario *scenario)
             "validate: %s is of another version of the scenario (or of other --set, --profile)",
             self->replay);
     self->journal = log;
+    self->repeat = 1;
     return replay_run(self, scenario, seed);
 }
 
@@ -467,6 +493,10 @@ go(Validate *self, int argc, char **argv)
     uint64_t seed;
     if (!cli_parse_seed(self->seed, scenario, &seed))
         return EXIT_BAD_INPUT;
+    g_autoptr(OutFolder) folder = self->out == NULL ? NULL : out_folder_new(self->out);
+    if (self->out != NULL && folder == NULL)
+        return EXIT_ERROR;
+    self->folder = folder;
     return self->replay != NULL ? replay(self, scenario) : validate(self, scenario, seed);
 }
 

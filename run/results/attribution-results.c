@@ -7,8 +7,9 @@
 
 /* The attribution in a run's results: a table, JSON, and files. */
 
-#define ROWS_SHOWN 4     /* of a stage, in the table */
-#define SHARE_SHOWN 0.02 /* smaller ones are not */
+#define ROWS_SHOWN 4             /* of a stage, in the table */
+#define SHARE_SHOWN 0.02         /* smaller ones are not */
+#define BOTTLENECK_AT_LEAST 0.02 /* of the time, while the scenario's pauses took more */
 #define SLOWEST_SHOWN 3
 #define LINKS_SHOWN 4
 #define SLOWEST_WRITTEN 10
@@ -129,13 +130,14 @@ find_main_stage(const Attribution *self, Stage *main_stage)
     return longest >= 0;
 }
 
-/* Returns: the largest row except for the scenario's own pauses; NULL if there are no rows */
+/* The scenario's own pauses are no bottleneck, unless hardly anything else took time. Returns: NULL
+ * if there are no rows */
 static const AttributionRow *
-find_bottleneck(const GArray *rows)
+find_bottleneck(const GArray *rows, SimTime sum)
 {
     for (unsigned i = 0; i < rows->len; i++) {
         const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
-        if (row->wait != WAIT_SCENARIO)
+        if (row->wait != WAIT_SCENARIO && share_of(row->total, sum) >= BOTTLENECK_AT_LEAST)
             return row;
     }
     return rows->len == 0 ? NULL : &g_array_index(rows, AttributionRow, 0);
@@ -146,7 +148,7 @@ append_bottleneck(const Attribution *self, Stage stage, GString *text)
 {
     SimTime sum;
     g_autoptr(GArray) rows = attribution_bottlenecks(self, stage, &sum);
-    const AttributionRow *row = find_bottleneck(rows);
+    const AttributionRow *row = find_bottleneck(rows, sum);
 
     if (row == NULL)
         return;
@@ -194,7 +196,7 @@ json_bottleneck(const Attribution *self, Stage stage)
 {
     SimTime sum;
     g_autoptr(GArray) rows = attribution_bottlenecks(self, stage, &sum);
-    const AttributionRow *row = find_bottleneck(rows);
+    const AttributionRow *row = find_bottleneck(rows, sum);
 
     if (row == NULL)
         return NULL;

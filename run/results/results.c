@@ -3,12 +3,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "attribution.h"
 #include "chrome-trace.h"
 #include "config.h"
 #include "event-list.h"
 #include "plot-data.h"
+#include "result-folder.h"
 #include "run/files/result-file.h"
 #include "run/files/rows.h"
 #include "run/world/run-private.h"
@@ -584,9 +586,11 @@ open_metrics(const Run *run, const Stages *stages, ResultFile *file)
         telemetry_append_open_metrics(run_telemetry(run), file);
 }
 
-/* The files of a run. A file to which nothing is appended is not written. */
+/* The files of a run. A file to which nothing is appended is not written. The last ones are written
+ * by kvolsim validate. */
 static const struct {
     const char *name;
+    /* NULL: written elsewhere */
     void (*write)(const Run *run, const Stages *stages, ResultFile *file);
 } run_files[] = {
     {"objects.csv",             objects_csv       },
@@ -605,6 +609,8 @@ static const struct {
     {"node-volumes.csv",        plot_node_volumes },
     {"client-rates.csv",        plot_client_rates },
     {"binding-modes.csv",       plot_binding_modes},
+    {"journal.jsonl",           NULL              },
+    {"qq.dat",                  NULL              },
 };
 
 void
@@ -630,7 +636,7 @@ go_on(void *data)
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(run_files); i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(run_files) && run_files[i].write != NULL; i++) {
         g_autoptr(ResultFile) file = result_file_new(folder, run_files[i].name);
         file->go_on = go_on;
         file->go_on_data = (Run *)run;
@@ -641,14 +647,41 @@ results_write_run(const Run *run, const Stages *stages, const char *folder, GErr
     return TRUE;
 }
 
+/* Adds the files that are in @of_run, by their paths below @folder. */
+static void
+add_written(GPtrArray *names, const char *folder, const char *of_run)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(run_files); i++) {
+        g_autofree char *path = g_build_filename(of_run, run_files[i].name, NULL);
+        if (g_file_test(path, G_FILE_TEST_EXISTS))
+            g_ptr_array_add(names, g_strdup(path + strlen(folder) + 1));
+    }
+}
+
+/* The files of all replications: "replication-0/objects.csv". (owned) */
+static GPtrArray *
+written_files(const Results *self, const char *folder)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+
+    add_written(names, folder, folder);
+    for (unsigned i = 0; i < self->n_runs && self->n_runs > 1; i++) {
+        g_autofree char *of_run = result_folder_of_replication(folder, i, self->n_runs);
+        add_written(names, folder, of_run);
+    }
+    return names;
+}
+
 gboolean
 results_write_summary(Results *self, const char *folder, GError **error)
 {
-    json_t *summary = results_summary(self);
+    json_auto_t *summary = results_summary(self);
+    g_autoptr(GPtrArray) names = written_files(self, folder);
+
+    if (!result_folder_seal(summary, folder, (const char *const *)names->pdata, names->len, error))
+        return FALSE;
     char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     g_autofree char *line = g_strconcat(text, "\n", NULL);
-
     free(text);
-    json_decref(summary);
     return result_file_write(folder, "summary.json", line, error);
 }

@@ -46,4 +46,5 @@ results_write_run(const Run *run, const Stages *stages, const char *folder, GErr
 void results_append_header(GString *text, const Run *run, const char *before, const char *after);
 /* Removes these files of an earlier run. */
 void results_remove_run(const char *folder);
+/* Writes summary.json into @folder, with the sizes and digests of all files that are in it. */
 gboolean results_write_summary(Results *self, const char *folder, GError **error);

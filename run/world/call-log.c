@@ -615,7 +615,7 @@ replay_start(CsiDriver *driver, CsiCall *base)
         return; /* the call never ended */
     call->end = sim_at_detail(driver->sim, call->row != NULL ? MAX(call->row->ended_at, now) : now,
                               &replay_end_event, call, driver->waits.latency,
-                              (uint16_t)base->request->method);
+                              CSI_WAIT_DETAIL(base->request->method));
 }
 
 static void

@@ -24,7 +24,7 @@ run_into()
     "$2" run "$3" --seed "$4" --out "$scratch/$1/results" >"$scratch/$1/printed" 2>"$scratch/$1/errors" || status=$?
     echo $status >"$scratch/$1/status"
     [ $status -eq 0 ] || [ $status -eq 3 ] || return 1
-    sed -i '/^  "events": [0-9]*,$/d' "$scratch/$1/results/summary.json"
+    sed -i '/^  "events": [0-9]*,$/d; /^  "files": {$/,/^  }/d; /^  "sha256": /d; s/,$//' "$scratch/$1/results/summary.json"
     sed -i "s|$scratch/$1|.|g; 1s/, [0-9]* events$//" "$scratch/$1/printed"
 }
 

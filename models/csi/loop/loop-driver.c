@@ -159,7 +159,7 @@ schedule_end(LoopDriver *self, LoopDriverCall *call, SimTime at)
 
     sim_set_cause(sim, call->base.record.cause); /* the cause of the call, not the present event */
     call->end = sim_at_detail(sim, at, &call_ended_event, call, self->base.waits.latency,
-                              (uint16_t)call->base.request->method);
+                              CSI_WAIT_DETAIL(call->base.request->method));
     sim_set_cause(sim, before);
 }
 

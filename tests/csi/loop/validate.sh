@@ -116,6 +116,14 @@ result $? "a real run"
 grep -q 'no difference' "$scratch/out" && grep -q 'as it was written' "$scratch/out" && [ -s "$folder/real/qq.png" ]
 result $? "mounts, devices and data are as believed; a picture is drawn"
 
+[ -s "$folder/real/summary.json" ] && [ -s "$folder/real/metrics.prom" ] && "$kvolsim" report "$folder/real" >"$scratch/out" 2>&1 &&
+    "$kvolsim" compare "$folder/real" "$folder/real" >>"$scratch/out" 2>&1 && ! ls -d "$folder"/real.partial* >>"$scratch/out" 2>&1
+result $? "its folder is that of any run: report and compare read it"
+cut -d , -f 1,7,8 "$folder/real/attribution.csv" | sort -u >"$scratch/out"
+grep -qx 'provision,driver latency,CreateVolume' "$scratch/out" && ! grep -q '^provision,driver latency,[^C]' "$scratch/out" &&
+    grep -qx 'publish,driver latency,NodePublishVolume' "$scratch/out" && ! grep -q 'driver latency,ControllerModifyVolume' "$scratch/out"
+result $? "waits for the driver name its methods"
+
 # The profile's path starts where the user stands, not at the scenario.
 mkdir "$folder/elsewhere"
 (cd "$folder/elsewhere" &&

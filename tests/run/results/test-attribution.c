@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
+#include "models/csi/modelled/modelled-driver.h"
 #include "run/results/attribution.h"
+#include "run/world/call-log.h"
 #include "sim/random.h"
 #include "sim/station.h"
 #include "sim/token-bucket.h"
@@ -476,6 +478,75 @@ attribution_changes_nothing(void **state)
     assert_int_equal(rows->len, 0);
 }
 
+/* ---- Calls played back ---- */
+
+typedef struct {
+    CallLog *log;
+    gboolean is_replay;
+    CsiDriver *driver;
+    CsiDriverClass without_foresight; /* answers NodeGetInfo by a call, as a played back driver */
+} Playback;
+
+static CsiDriver *
+open_watched(
+    void *data, Sim *sim, Strings *strings, const ScenarioDriver *driver, const CsiWaits *waits)
+{
+    Playback *self = data;
+    CsiModelledOptions options = driver->model;
+
+    options.waits = *waits;
+    self->driver = self->is_replay
+                       ? call_log_replay(self->log, sim, strings, driver->name, waits)
+                       : (CsiDriver *)csi_modelled_driver_new(sim, strings, &options, NULL);
+    if (self->is_replay)
+        return self->driver;
+    self->without_foresight = *self->driver->class;
+    self->without_foresight.foresee_node_info = NULL;
+    self->driver->class = &self->without_foresight;
+    call_log_watch(self->log, self->driver, NULL, NULL);
+    return self->driver;
+}
+
+/* The causes of a run, whose driver's calls are kept in @self or come from there. */
+static GString *
+causes_of(Playback *self, const Scenario *scenario)
+{
+    const RunOptions options = {.seed = 1, .open_driver = open_watched, .hook_data = self};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Run) run = run_new(scenario, &options, &error);
+    g_autoptr(Attribution) attribution = attribution_new();
+    GString *text = g_string_new(NULL);
+
+    assert_null(error);
+    assert_int_equal(run_execute(run), RUN_DONE);
+    if (self->is_replay)
+        if (call_log_difference(self->driver) != NULL)
+            fail_msg("%s", call_log_difference(self->driver));
+    g_autoptr(Stages) stages = stages_new(run);
+    attribution_add(attribution, run, stages);
+    attribution_append_table(attribution, text);
+    return text;
+}
+
+/* A driver that plays calls back, as the one with real devices, names the same methods as the
+ * modelled one. */
+static void
+calls_have_one_numbering(void **state)
+{
+    g_autofree char *file = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios",
+                                             "validate-statefulset.yaml", NULL);
+    g_autoptr(Scenario) scenario = load_file(file, NULL);
+    Playback playback = {.log = call_log_new()};
+    g_autoptr(GString) modelled = causes_of(&playback, scenario);
+
+    (void)state;
+    playback.is_replay = TRUE;
+    g_autoptr(GString) replayed = causes_of(&playback, scenario);
+    assert_non_null(strstr(modelled->str, "driver latency: NodePublishVolume"));
+    assert_string_equal(replayed->str, modelled->str);
+    call_log_free(playback.log);
+}
+
 int
 main(void)
 {
@@ -488,6 +559,7 @@ main(void)
         cmocka_unit_test(retries_are_waited_for),
         cmocka_unit_test(a_burst_waits_for_its_sidecars),
         cmocka_unit_test(attribution_changes_nothing),
+        cmocka_unit_test(calls_have_one_numbering),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,6 @@
 #include "controller.h"
 #include "models/api/migration/migration.h"
 #include "models/cluster/cluster.h"
-#include "models/volume/access-mode.h"
 #include "models/volume/plugins.h"
 
 #include <string.h>
@@ -67,10 +66,8 @@ adc_plan_in_process(const AttachDetachController *self,
 {
     const AttachPair *pair = plan_operation(plan);
     const Volume *spec = adc_find_volume_spec(self, pair->volume->spec);
-    const char *fault;
     CsiCapability capability = {
-        .mode = spec == NULL ? CSI_MODE_UNKNOWN
-                             : sidecar_access_mode(spec->access_modes, FALSE, &fault),
+        .mode = spec == NULL ? CSI_MODE_UNKNOWN : in_process_access_mode(spec->access_modes),
         .type =
             spec != NULL && spec->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
     };

@@ -30,9 +30,10 @@ typedef struct {
     const SimDist
         *registers_after;   /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
     gboolean preregistered; /* CSINode is in the initial state already */
-    gboolean in_process; /* only Kubernetes itself calls it: it has no sidecars and no node plugin
-                            (INT-2) */
-    gboolean attaches;   /* ... also to attach volumes */
+    gboolean in_process;  /* only Kubernetes itself calls it: it has no sidecars and no node plugin
+                             (INT-2) */
+    gboolean attaches;    /* ... also to attach volumes */
+    const char *zone_key; /* the driver's key of zones; NULL: it has none */
     const char *removes_taint; /* key of a taint of its Nodes; NULL: none (REG-39) */
     SimTime liveness_period; /* between two probes of the driver's container; 0: it is not probed */
 } NodePluginOptions;
@@ -85,6 +86,10 @@ const char *cluster_driver_name(const Cluster *self, unsigned i);
  * driver: that of its name, or the CSI driver that takes the plugin over; %NULL: none
  */
 CsiDriver *cluster_backend(const Cluster *self, const VolumeSource *source, gboolean *attaches);
+/* INT-30: the same of a plugin by its name, as long as the control plane has it: for volumes that
+ * are to be made, and to be deleted. @zone_key: (out) (nullable): interned: how the driver calls a
+ * zone; NULL: it knows none. Returns: (borrowed) (nullable) */
+CsiDriver *cluster_plugin_backend(Cluster *self, const char *plugin, const char **zone_key);
 /* The release of a node's kubelet. */
 const Release *cluster_node_release(const Cluster *self, const char *node);
 /* REG-25: the in-tree plugins that the node's kubelet hands to CSI drivers. Returns: interned:

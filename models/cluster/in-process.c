@@ -31,6 +31,24 @@ cluster_backend(const Cluster *self, const VolumeSource *source, gboolean *attac
     return number < 0 ? NULL : cluster_driver(self, (unsigned)number);
 }
 
+CsiDriver *
+cluster_plugin_backend(Cluster *self, const char *name, const char **zone_key)
+{
+    const InTreePlugin *plugin = in_tree_plugin_find(name);
+    int number = driver_number(self, name);
+
+    if (plugin == NULL || in_tree_plugin_is_gone(plugin, &self->release))
+        return NULL;
+    if (number < 0)
+        number = driver_number(self, in_tree_plugin_driver(plugin));
+    if (number < 0)
+        return NULL;
+    if (zone_key != NULL)
+        *zone_key = strings_intern(objects_strings(self->options.objects),
+                                   cluster_node_plugin(self, (unsigned)number)->zone_key);
+    return cluster_driver(self, (unsigned)number);
+}
+
 const Release *
 cluster_node_release(const Cluster *self, const char *node)
 {

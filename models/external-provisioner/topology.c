@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "topology.h"
 
-#include <string.h>
+#include "models/volume/turn.h"
 
-#define FNV_OFFSET 2166136261u /* FNV-1, 32 bit */
-#define FNV_PRIME 16777619u
+#include <string.h>
 
 int
 topology_pair_compare(const StringPair *a, const StringPair *b)
@@ -27,50 +26,6 @@ topology_segment_compare(const StringMap *a, const StringMap *b)
             return order;
     }
     return 0;
-}
-
-static uint32_t
-fnv1(const char *text, size_t length)
-{
-    uint32_t hash = FNV_OFFSET;
-
-    for (size_t i = 0; i < length; i++)
-        hash = (hash * FNV_PRIME) ^ (unsigned char)text[i];
-    return hash;
-}
-
-/* The number of a replica, parsed like strconv.ParseUint(text, 10, 32). */
-static gboolean
-parse_index(const char *text, uint32_t *index)
-{
-    uint64_t value = 0;
-
-    for (const char *at = text; *at != '\0'; at++) {
-        if (!g_ascii_isdigit(*at))
-            return FALSE;
-        value = value * 10 + (uint64_t)(*at - '0');
-        if (value > UINT32_MAX)
-            return FALSE;
-    }
-    *index = (uint32_t)value;
-    return *text != '\0';
-}
-
-unsigned
-topology_preferred(const char *claim_name, unsigned n)
-{
-    const char *hashed = claim_name, *end = strrchr(claim_name, '-');
-    uint32_t index = 0;
-
-    if (end == NULL || !parse_index(end + 1, &index)) {
-        end = claim_name + strlen(claim_name);
-    } else { /* "<claim>-<StatefulSet>-<replica>": the set's name only, so that its claims go
-                together */
-        const char *dash = g_strrstr_len(claim_name, end - claim_name, "-");
-        if (dash != NULL)
-            hashed = dash + 1;
-    }
-    return (fnv1(hashed, (size_t)(end - hashed)) + index) % n;
 }
 
 /* Returns: the place of @segment; if it is not @found, the place to insert it */
@@ -502,7 +457,7 @@ topology_require(const TopologyQuery *query,
         return prefer_node(query, requirement, place.segment);
     case TAKE_TURNS:
         take_terms(requirement, place.terms, alloc, data);
-        rotate(requirement, topology_preferred(query->claim_name, requirement->n));
+        rotate(requirement, volume_turn(query->claim_name, requirement->n));
         return NULL;
     }
     g_assert_not_reached();

@@ -13,10 +13,6 @@
 int topology_pair_compare(const StringPair *a, const StringPair *b);
 int topology_segment_compare(const StringMap *a, const StringMap *b);
 
-/* TOPO-6: which of @n sorted segments a claim of this name prefers: replicas of a StatefulSet take
- * turns. @n > 0 */
-unsigned topology_preferred(const char *claim_name, unsigned n);
-
 /* ---- A sorted set of segments ---- */
 
 typedef struct {

@@ -2,7 +2,6 @@
 #include "in-process.h"
 
 #include "models/api/migration/migration.h"
-#include "models/volume/access-mode.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
 
@@ -114,9 +113,8 @@ in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPlu
     const Volume *pv = VOLUME_CONST(volume->pv);
     gboolean attaches;
     CsiDriver *driver = backend_of(self, volume, &attaches);
-    const char *fault;
     CsiCapability capability = {
-        .mode = sidecar_access_mode(pv->access_modes, FALSE, &fault),
+        .mode = in_process_access_mode(pv->access_modes),
         .type = pv->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
     };
 

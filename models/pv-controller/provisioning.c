@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
 
+#include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 
-/* Asks the provisioner for a volume: PVC-60, PVC-61. */
+/* Asks the provisioner for a volume, or an in-tree plugin: PVC-60, PVC-61, INT-30. */
 
 typedef struct {
     const Words *words;
@@ -42,6 +43,24 @@ plan_tell_external(const PvController *self,
                    provisioner);
 }
 
+/* PVC-65: the in-tree plugin that provisions for a class has not migrated. */
+static gboolean
+is_made_here(const PvController *self, const StorageClass *class)
+{
+    return pv_is_in_tree(pv_driver_of(self, class->provisioner));
+}
+
+/* The claim notes its provisioner. */
+static void
+plan_noted(const PvController *self, Plan *plan, const Object *claim, const StorageClass *class)
+{
+    if (class != NULL && is_made_here(self, class))
+        pv_plan_in_tree_volume(self, plan, claim, class);
+    else
+        plan_tell_external(self, plan, claim,
+                           object_annotation(claim, ANNOTATION_BETA_STORAGE_PROVISIONER));
+}
+
 /* RACE-5: the operation still runs while the answer is on its way. If the claim's new version gets
  * here sooner, its sync asks for nothing. */
 static void
@@ -56,8 +75,7 @@ decide_provision_saved(const void *component, Plan *plan)
     if (plan_code(plan, step) == API_OK) {
         plan_wait_answer(plan);
         pv_plan_store(self, plan, saved);
-        plan_tell_external(self, plan, saved,
-                           object_annotation(saved, ANNOTATION_BETA_STORAGE_PROVISIONER));
+        plan_noted(self, plan, saved, pv_find_class(self, claim_class(CLAIM_CONST(saved))));
         return;
     }
     const char *why = plan_internf(plan, "%s", plan_message(plan, step));
@@ -102,7 +120,8 @@ note_facts(const Claim *claim, const char *provisioner)
     return facts;
 }
 
-/* The operation provision-...: notes the provisioner on the claim once, and tells every time. */
+/* The operation provision-...: notes the provisioner on the claim once, and tells every time; or
+ * has an in-tree plugin make the volume. */
 static void
 decide_provision(const void *component, Plan *plan)
 {
@@ -115,8 +134,12 @@ decide_provision(const void *component, Plan *plan)
         return;
     const char *provisioner = pv_driver_of(self, class->provisioner); /* MIG-62 */
     int action = rules_find(&pv_note_rules, note_facts(claim, provisioner), self->release)->then;
+    if (is_made_here(self, class) && claim->data_source.kind != NULL) {
+        pv_plan_refuse_source(plan, claim, class);
+        return;
+    }
     if (action == NOTE_TELL) {
-        plan_tell_external(self, plan, &claim->meta, provisioner);
+        plan_noted(self, plan, &claim->meta, class);
         return;
     }
     ProvisionerArg *arg = plan_new_arg(plan, ProvisionerArg);
@@ -130,7 +153,8 @@ enum {
     ON = 1 << 0,      /* --enable-dynamic-provisioning */
     CLASS = 1 << 1,   /* its class exists */
     IN_TREE = 1 << 2, /* ... and names a provisioner within Kubernetes */
-    PROVISION_FACTS_END = 1 << 3,
+    PLUGIN = 1 << 3,  /* ... that this controller has */
+    PROVISION_FACTS_END = 1 << 4,
 };
 
 typedef enum {
@@ -142,10 +166,11 @@ typedef enum {
 
 /* provisionClaim(). The provisioner of PVC-26, which provisions nothing, counts as in tree. */
 static const Rule provision_table[] = {
-    {"PVC-60.1", 0,                    ON,      PROVISION_LEAVE         },
-    {"PVC-60.2", ON,                   CLASS,   PROVISION_TELL_NO_CLASS },
-    {"PVC-60.3", ON | CLASS | IN_TREE, 0,       PROVISION_TELL_NO_PLUGIN},
-    {"PVC-60.4", ON | CLASS,           IN_TREE, PROVISION_ASK           },
+    {"PVC-60.1", 0,                             ON,      PROVISION_LEAVE         },
+    {"PVC-60.2", ON,                            CLASS,   PROVISION_TELL_NO_CLASS },
+    {"PVC-60.3", ON | CLASS | IN_TREE,          PLUGIN,  PROVISION_TELL_NO_PLUGIN},
+    {"PVC-60.4", ON | CLASS,                    IN_TREE, PROVISION_ASK           },
+    {"PVC-60.5", ON | CLASS | IN_TREE | PLUGIN, 0,       PROVISION_ASK           },
 };
 
 const RuleTable pv_provision_rules =
@@ -160,7 +185,11 @@ pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim)
     uint32_t facts = options->enable_dynamic_provisioning ? ON : 0;
 
     facts |= class != NULL ? CLASS : 0;
-    facts |= class != NULL && pv_is_in_tree(pv_driver_of(self, class->provisioner)) ? IN_TREE : 0;
+    if (class != NULL && is_made_here(self, class))
+        facts |=
+            IN_TREE |
+            (cluster_plugin_backend(self->base.cluster, class->provisioner, NULL) != NULL ? PLUGIN
+                                                                                          : 0u);
     switch ((ProvisionAction)rules_find(&pv_provision_rules, facts, NULL)->then) {
     case PROVISION_LEAVE:
         return;

@@ -15,13 +15,14 @@
 typedef struct {
     const char *yes, *bound_by_controller, *bind_completed;
     const char *storage_provisioner, *beta_storage_provisioner, *migrated_to;
+    const char *provisioned_by;
     const char *in_tree_finalizer, *provisioner_finalizer;
 } Words;
 
 typedef struct {
     Component base;
     Words words;
-    Informer *claims, *volumes, *classes, *pods;
+    Informer *claims, *volumes, *classes, *pods, *nodes;
     InformerIndex *pods_by_claim;
     Workers *claim_workers, *volume_workers; /* one worker each; they run beside each other */
     Operations *operations;
@@ -98,6 +99,16 @@ gboolean pv_plan_marks(const PvController *self, Plan *plan, const Object *objec
 
 /* PVC-60. */
 void pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim);
+
+/* ---- in-tree.c ---- */
+
+/* INT-30: makes the volume of a claim that notes its provisioner already, in its operation. */
+void pv_plan_in_tree_volume(const PvController *self,
+                            Plan *plan,
+                            const Object *claim,
+                            const StorageClass *class);
+/* INT-31: an in-tree plugin copies nothing. */
+void pv_plan_refuse_source(Plan *plan, const Claim *claim, const StorageClass *class);
 
 /* ---- reclaim.c ---- */
 

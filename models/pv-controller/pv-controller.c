@@ -301,6 +301,7 @@ words_intern(Strings *strings)
         .bind_completed = strings_intern(strings, ANNOTATION_BIND_COMPLETED),
         .storage_provisioner = strings_intern(strings, ANNOTATION_STORAGE_PROVISIONER),
         .beta_storage_provisioner = strings_intern(strings, ANNOTATION_BETA_STORAGE_PROVISIONER),
+        .provisioned_by = strings_intern(strings, ANNOTATION_PROVISIONED_BY),
         .migrated_to = strings_intern(strings, ANNOTATION_MIGRATED_TO),
         .in_tree_finalizer = strings_intern(strings, FINALIZER_IN_TREE_DELETION),
         .provisioner_finalizer = strings_intern(strings, FINALIZER_PROVISIONER),
@@ -324,6 +325,7 @@ pv_controller_init(void *component)
     self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     self->pods = process_informer(process, KIND_POD, NULL);
+    self->nodes = process_informer(process, KIND_NODE, NULL);
     self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
     self->volumes = process_informer(process, KIND_VOLUME, NULL);
     self->claims = process_informer(process, KIND_CLAIM, NULL);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/migration/migration.h"
+#include "models/cluster/cluster.h"
 #include "models/pv-controller/pv-controller-private.h"
 
 #include <string.h>
@@ -51,6 +53,20 @@ deleter_is_external(const Volume *volume)
             volume->source->origin == NULL);
 }
 
+/* INT-36: findDeletablePlugin(): the plugin that made the volume, else that of its source. */
+static CsiDriver *
+deleter_of(const PvController *self, const Volume *volume)
+{
+    const char *provisioner = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
+    const VolumeSource *source = volume_in_process_source(volume);
+    const InTreePlugin *plugin = source == NULL ? NULL : source->in_tree;
+
+    if (provisioner == NULL || *provisioner == '\0')
+        provisioner = plugin == NULL ? NULL : in_tree_plugin_name(plugin);
+    return provisioner == NULL ? NULL
+                               : cluster_plugin_backend(self->base.cluster, provisioner, NULL);
+}
+
 /* The operation fails; the phase says why. If it says so already, only the back-off grows. */
 static void
 plan_reclaim_failed(Plan *plan, const Volume *volume, const char *reason, const char *message)
@@ -67,7 +83,8 @@ enum {
     EXTERNAL = 1 << 3,   /* a deleter outside of Kubernetes is responsible */
     USED = 1 << 4,       /* by pods that go on; no new claim has its claim's name */
     RECYCLABLE = 1 << 5, /* NFS or hostPath */
-    DELETE_FACTS_END = 1 << 4,
+    DELETABLE = 1 << 4,  /* an in-tree plugin deletes the storage */
+    DELETE_FACTS_END = 1 << 5,
     RECYCLE_FACTS_END = 1 << 6,
     RELEASED = READ | UNCLAIMED,
 };
@@ -76,19 +93,22 @@ typedef enum {
     RECLAIMED_LEAVE,
     RECLAIMED_FAIL,
     RECLAIMED_TELL_USED,
-    RECLAIMED_SCRUB, /* by a pod */
+    RECLAIMED_SCRUB,  /* by a pod */
+    RECLAIMED_DELETE, /* by a plugin */
 } ReclaimedAction;
 
 #define HONOR "HonorPVReclaimPolicy"
 
-/* deleteVolumeOperation(). No plugin within Kubernetes can delete the storage. */
+/* deleteVolumeOperation(). */
 static const Rule delete_table[] = {
-    {"PVC-76.1", 0,                   READ,             RECLAIMED_LEAVE, .gate = NULL    },
-    {"PVC-76.2", READ,                UNCLAIMED,        RECLAIMED_LEAVE, .gate = NULL    },
-    {"PVC-76.3", RELEASED | EXTERNAL, 0,                RECLAIMED_LEAVE, .gate = NULL    },
-    {"PVC-76.4", RELEASED,            EXTERNAL | GOING, RECLAIMED_FAIL,  .gate = NULL    },
-    {"PVC-76.5", RELEASED | GOING,    EXTERNAL,         RECLAIMED_FAIL,  .gate = HONOR   },
-    {"PVC-76.5", RELEASED | GOING,    EXTERNAL,         RECLAIMED_LEAVE, .no_gate = HONOR},
+    {"PVC-76.1", 0,                            READ,                         RECLAIMED_LEAVE,  .gate = NULL    },
+    {"PVC-76.2", READ,                         UNCLAIMED,                    RECLAIMED_LEAVE,  .gate = NULL    },
+    {"PVC-76.3", RELEASED | EXTERNAL,          0,                            RECLAIMED_LEAVE,  .gate = NULL    },
+    {"PVC-76.4", RELEASED,                     EXTERNAL | GOING | DELETABLE, RECLAIMED_FAIL,   .gate = NULL    },
+    {"PVC-76.5", RELEASED | GOING,             EXTERNAL | DELETABLE,         RECLAIMED_FAIL,   .gate = HONOR   },
+    {"PVC-76.5", RELEASED | GOING,             EXTERNAL,                     RECLAIMED_LEAVE,  .no_gate = HONOR},
+    {"INT-36.1", RELEASED | DELETABLE,         EXTERNAL | GOING,             RECLAIMED_DELETE, .gate = NULL    },
+    {"INT-36.2", RELEASED | DELETABLE | GOING, EXTERNAL,                     RECLAIMED_DELETE, .gate = HONOR   },
 };
 
 const RuleTable pv_delete_rules = RULE_TABLE("volumes to delete", DELETE_FACTS_END, delete_table);
@@ -121,7 +141,50 @@ delete_facts(const PvController *self, const Volume *volume)
 
     facts |= volume != NULL && object_is_deleted(&volume->meta) ? GOING : 0;
     facts |= volume != NULL && deleter_is_external(volume) ? EXTERNAL : 0;
+    facts |= volume != NULL && deleter_of(self, volume) != NULL ? DELETABLE : 0;
     return facts;
+}
+
+static void
+plan_delete_failed(Plan *plan, const Volume *volume, const char *why)
+{
+    plan_reclaim_failed(plan, volume, "VolumeFailedDelete", why);
+    plan_fail(plan, "%s", why);
+}
+
+/* INT-37: the finalizer goes, then the object. */
+static void
+plan_forget_volume(const PvController *self, Plan *plan, const Volume *volume)
+{
+    plan_because(plan, "INT-37");
+    if (release_has_gate(self->release, HONOR))
+        plan_update(plan, &volume->meta, edit_remove_finalizer, self->words.in_tree_finalizer,
+                    PLAN_STOP);
+    plan_delete(plan, volume->meta.key, (ObjectUid){0}, -1, PLAN_GO_ON);
+}
+
+/* Attached, or the driver still works on it: clouds have one answer for both. */
+static gboolean
+is_in_use(CsiCode code)
+{
+    return code == CSI_FAILED_PRECONDITION || code == CSI_ABORTED;
+}
+
+static void
+decide_deleted(const void *component, Plan *plan)
+{
+    const Volume *volume = VOLUME_CONST(plan_object(plan, STEP_VOLUME));
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    plan_because(plan, "INT-36");
+    if (response->code == CSI_OK) {
+        plan_forget_volume(component, plan, volume);
+    } else if (is_in_use(response->code)) { /* the plugin needs more time */
+        plan_event(plan, &volume->meta, "Normal", "VolumeDelete", "%s", response->message);
+        plan_fail(plan, "%s", response->message);
+    } else {
+        plan_delete_failed(plan, volume, plan_internf(plan, "%s", response->message));
+    }
 }
 
 static void
@@ -130,15 +193,29 @@ decide_delete_known(const void *component, Plan *plan)
     const PvController *self = component;
     const Volume *volume = (const Volume *)plan_object(plan, plan_last_step(plan));
     const Rule *rule = rules_find(&pv_delete_rules, delete_facts(self, volume), self->release);
+    CsiRequest request = {.method = CSI_DELETE_VOLUME};
 
-    plan_because(plan, "PVC-76");
-    if (rule->then == RECLAIMED_LEAVE)
+    plan_because(plan, rule->then == RECLAIMED_DELETE ? "INT-36" : "PVC-76");
+    switch ((ReclaimedAction)rule->then) {
+    case RECLAIMED_DELETE:
+        request.volume_id = volume_backend_id(volume);
+        plan_call(plan, deleter_of(self, volume), &request, PLAN_DECIDE);
+        plan_then(plan, decide_deleted);
         return;
-    const char *why = plan_internf(
-        plan, "error getting deleter volume plugin for volume \"%s\": no volume plugin matched",
-        object_name(&volume->meta));
-    plan_reclaim_failed(plan, volume, "VolumeFailedDelete", why);
-    plan_fail(plan, "%s", why);
+    case RECLAIMED_FAIL:
+        plan_delete_failed(
+            plan, volume,
+            plan_internf(
+                plan,
+                "error getting deleter volume plugin for volume \"%s\": no volume plugin matched",
+                object_name(&volume->meta)));
+        return;
+    case RECLAIMED_LEAVE:
+    case RECLAIMED_TELL_USED:
+    case RECLAIMED_SCRUB:
+        return;
+    }
+    g_assert_not_reached();
 }
 
 /* The operation delete-...: reads the volume before anything is lost. */
@@ -313,6 +390,8 @@ decide_recycle_known(const void *component, Plan *plan)
     case RECLAIMED_TELL_USED:
         plan_event(plan, &volume->meta, "Normal", "VolumeFailedRecycle",
                    "Volume is used by pods: %s", users);
+        return;
+    case RECLAIMED_DELETE: /* not of this table */
         return;
     case RECLAIMED_SCRUB:
         plan_create(plan, recycler_pod_new(self, volume->meta.key), PLAN_DECIDE);

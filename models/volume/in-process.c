@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "in-process.h"
 
+#include "models/api/claim.h"
+
 #include <string.h>
 
 /* ---- What is known of FlexVolume drivers ---- */
@@ -57,6 +59,15 @@ in_process_note(FlexDrivers *known, const PlanChange *change)
 }
 
 /* ---- Calls ---- */
+
+CsiAccessMode
+in_process_access_mode(uint32_t modes)
+{
+    if ((modes & ACCESS_RWX) != 0)
+        return CSI_MULTI_NODE_MULTI_WRITER;
+    return (modes & (ACCESS_RWO | ACCESS_RWOP)) != 0 ? CSI_SINGLE_NODE_WRITER
+                                                     : CSI_MULTI_NODE_READER_ONLY;
+}
 
 #define CALLS_MAX 6
 

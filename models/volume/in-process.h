@@ -25,6 +25,9 @@ typedef struct {
     GCallback after;     /* of the work */
 } InProcessResult;
 
+/* The mode of such a call: the widest that the volume has. */
+CsiAccessMode in_process_access_mode(uint32_t modes);
+
 /* Decides what follows, as a PlanDecide. */
 typedef void (*InProcessThen)(const void *self, Plan *plan, const InProcessResult *result);
 

@@ -527,6 +527,7 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
         .absent_on = driver->absent_on,
         .in_process = strchr(fields->name, '/') != NULL,
         .attaches = attaches,
+        .zone_key = loader_zone_key(driver),
     };
     driver->node_selector = (json_t *)fields->node_plugin.node_selector;
     for (unsigned i = 0; i < driver->n_workloads && driver->node_selector != NULL; i++)

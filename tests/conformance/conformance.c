@@ -34,7 +34,7 @@ typedef struct {
 } Counts;
 
 typedef struct {
-    char **also, **files;
+    char **also, **except, **files;
     gboolean lists_suites, prints_table;
     int fuzz_rounds;
     Counts *counts, total;
@@ -101,13 +101,16 @@ is_portable(const json_t *json)
     return !json_is_false(json_object_get(json, "portable"));
 }
 
-/* A case may have several reasons: all of them have to be taken. */
+/* A case may have several reasons: all of them have to be taken. --except is stronger. */
 static gboolean
 is_left_out(const Runner *self, const json_t *json)
 {
     const json_t *reason = json_object_get(json, "portable_reason"), *item;
     size_t i;
 
+    if (self->except != NULL &&
+        g_strv_contains((const char *const *)self->except, word_of(json, "id")))
+        return TRUE;
     if (is_portable(json))
         return FALSE;
     if (!json_is_array(reason))
@@ -331,17 +334,19 @@ static gboolean
 parse(Runner *self, int argc, char **argv)
 {
     const GOptionEntry entries[] = {
-        {"also",       0, 0, G_OPTION_ARG_STRING_ARRAY, &self->also,
+        {"also",         0, 0, G_OPTION_ARG_STRING_ARRAY, &self->also,
          "Run the cases, too, that are not portable for REASON; all its words have to stand in "
          "the case's reason, in their order. May be repeated", "REASON"},
-        {"table",           0, 0, G_OPTION_ARG_NONE, &self->prints_table,
+        {"except",             0, 0, G_OPTION_ARG_STRING_ARRAY, &self->except,
+         "Leave the case of this id out. May be repeated", "ID"},
+        {"table",   0, 0, G_OPTION_ARG_NONE, &self->prints_table,
          "Print a row of figures for each file", NULL},
-        {"fuzz", 0, 0, G_OPTION_ARG_INT, &self->fuzz_rounds,
+        {"fuzz",      0, 0, G_OPTION_ARG_INT, &self->fuzz_rounds,
          "Spoil each case in N ways; the results do not count, only crashes", "N"},
-        {"suites",    0, 0, G_OPTION_ARG_NONE, &self->lists_suites,
+        {"suites",       0, 0, G_OPTION_ARG_NONE, &self->lists_suites,
          "Print the names of the suites that the program knows", NULL},
-        {G_OPTION_REMAINING,      0, 0, G_OPTION_ARG_FILENAME_ARRAY, &self->files, NULL, NULL},
-        {0          },
+        {G_OPTION_REMAINING,             0, 0, G_OPTION_ARG_FILENAME_ARRAY, &self->files, NULL, NULL},
+        {0},
     };
     g_autoptr(GOptionContext) context = g_option_context_new("FILE...");
     g_autoptr(GError) error = NULL;
@@ -378,6 +383,7 @@ main(int argc, char **argv)
     g_hash_table_unref(self.left_out);
     g_string_free(self.table, TRUE);
     g_strfreev(self.also);
+    g_strfreev(self.except);
     g_strfreev(self.files);
     munmap(self.counts, sizeof *self.counts);
     return status;

@@ -70,15 +70,23 @@ case_fail(Case *self, const char *format, ...)
 /* ---- Objects ---- */
 
 /* Real uids in place of the cases' short ones: the same for the same text. */
-static json_t *
-uid_of_text(const char *text)
+char *
+case_uid(const char *text)
 {
     char buffer[OBJECT_UID_BUFFER];
     ObjectUid uid = {sim_hash_string(text), sim_hash_combine(sim_hash_string(text), 1)};
 
     if (text[0] == '\0' || object_uid_parse(text, &uid))
-        return json_string(text);
-    return json_string(object_uid_format(uid, buffer));
+        return g_strdup(text);
+    return g_strdup(object_uid_format(uid, buffer));
+}
+
+static json_t *
+uid_of_text(const char *text)
+{
+    g_autofree char *uid = case_uid(text);
+
+    return json_string(uid);
 }
 
 /* Requirements need a key: models rely on the API server for that. */

@@ -80,6 +80,8 @@ typedef enum {
 /* Returns: (borrowed): the object of a manifest, which need not say its kind. Uids may be any text.
  */
 Object *case_object(Case *self, const json_t *manifest, ObjectKind kind);
+/* Returns: (owned): what becomes of such a text: "uid11-1" */
+char *case_uid(const char *text);
 /* The same, with the kind that the manifest tells. */
 Object *case_object_of_manifest(Case *self, const json_t *manifest);
 /* Returns: (owned): [Object]: those of a list, in its order. @path may be absent */

@@ -5,6 +5,7 @@
 #include "models/pv-controller/pv-controller-private.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/script-driver.h"
 #include "tests/conformance/stories/story.h"
 
 #include <stdio.h>
@@ -106,6 +107,152 @@ somebody_changes(Case *self, unsigned number)
     }
 }
 
+/* ---- The recorded tests' in-tree plugin ---- */
+
+#define MOCK_PLUGIN "kubernetes.io/mock-volume"
+#define PLUGIN "kubernetes.io/gce-pd"
+#define PLUGIN_WITHOUT_OPTIONS "kubernetes.io/portworx-volume"
+
+typedef struct {
+    Case *self;
+    const json_t *json;   /* of the case */
+    json_t *copy;         /* (owned): in its place; NULL: there is no plugin */
+    ScriptDriver *driver; /* (owned) */
+    unsigned n_created, n_deleted;
+} MockPlugin;
+
+static void
+answer_plugin(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+{
+    MockPlugin *plugin = data;
+    const json_t *results = NULL;
+    const char *result = NULL;
+
+    (void)number;
+    if (request->method == CSI_CREATE_VOLUME) {
+        results = case_get(plugin->self, "plugin.provision_calls");
+        result = json_path_string(json_array_get(results, plugin->n_created++), "result");
+        response->volume_id = "disk";
+    } else if (request->method == CSI_DELETE_VOLUME) {
+        results = case_get(plugin->self, "plugin.delete_results");
+        result = json_string_value(json_array_get(results, plugin->n_deleted++));
+    }
+    if (g_strcmp0(result, "ok") == 0)
+        return;
+    response->code = CSI_INTERNAL;
+    response->message = result == NULL ? "no calls configured" : "injected";
+}
+
+/* A volume is called after the uid of its claim. */
+static void
+rename_volumes(const json_t *json, GString *text)
+{
+    const json_t *claim;
+    size_t i;
+
+    json_array_foreach(json_path_get(json, "initial.claims"), i, claim) {
+        const char *uid = json_path_string(claim, "metadata.uid");
+        g_autofree char *real = case_uid(uid == NULL ? "" : uid);
+        g_autofree char *old = g_strdup_printf("\"pvc-%s\"", uid == NULL ? "" : uid);
+        g_autofree char *new = g_strdup_printf("\"pvc-%s\"", real);
+        g_string_replace(text, old, new, 0);
+    }
+}
+
+/* The plugin of the tests becomes one that the model knows and that has not migrated; the disk of
+ * its volumes gets a name. */
+static json_t *
+with_plugin(const json_t *json)
+{
+    gboolean has_options = json_path_get(json_array_get(json_path_get(json, "storage_classes"), 0),
+                                         "mountOptions") != NULL;
+    g_autofree char *text = json_dumps(json, 0);
+    g_autoptr(GString) replaced = g_string_new(text);
+    json_t *copy, *volume;
+    size_t i;
+
+    rename_volumes(json, replaced);
+    g_string_replace(replaced, MOCK_PLUGIN, has_options ? PLUGIN_WITHOUT_OPTIONS : PLUGIN, 0);
+    copy = json_loads(replaced->str, 0, NULL);
+    json_object_set_new(json_object_get(copy, "feature_gates"), "CSIMigrationGCE", json_false());
+    json_object_set_new(json_object_get(copy, "feature_gates"), "CSIMigrationPortworx",
+                        json_false());
+    json_array_foreach(json_path_get(copy, "expected.volumes"), i, volume)
+        if (g_str_has_prefix(json_path_string(volume, "metadata.name"), "pvc-") &&
+            json_object_get(json_path_get(volume, "metadata.annotations"),
+                            ANNOTATION_PROVISIONED_BY) != NULL)
+            json_object_set_new(json_object_get(volume, "spec"), "gcePersistentDisk",
+                                json_pack("{s:s, s:s}", "pdName", "disk", "fsType", "ext4"));
+    return copy;
+}
+
+static void *
+no_options(void *data, const ProcessClass *class)
+{
+    (void)data;
+    (void)class;
+    return NULL;
+}
+
+static void
+plugin_begin(MockPlugin *plugin, Case *self)
+{
+    *plugin = (MockPlugin){.self = self, .json = self->json};
+    if (case_get(self, "plugin") != NULL)
+        self->json = plugin->copy = with_plugin(self->json);
+}
+
+static void
+plugin_add(MockPlugin *plugin)
+{
+    static const NodePluginOptions in_process = {.in_process = TRUE};
+    Cluster *cluster = plugin->self->cluster;
+    ScriptOptions script = {.answer = answer_plugin, .data = plugin};
+
+    if (plugin->copy == NULL)
+        return;
+    plugin->driver = script_driver_new(plugin->self, PLUGIN, &script);
+    cluster_add_driver(cluster, script_driver_base(plugin->driver), PLUGIN, &in_process, no_options,
+                       NULL);
+    cluster_add_driver(cluster, script_driver_base(plugin->driver), PLUGIN_WITHOUT_OPTIONS,
+                       &in_process, no_options, NULL);
+}
+
+static void
+plugin_end(MockPlugin *plugin)
+{
+    if (plugin->copy == NULL)
+        return;
+    cluster_free(plugin->self->cluster);
+    plugin->self->cluster = NULL;
+    csi_driver_free(script_driver_base(plugin->driver));
+    plugin->self->json = plugin->json;
+    json_decref(plugin->copy);
+}
+
+/* The recorded API server keeps the phase that a volume is created with, and has no admission; ours
+ * begins with Pending (PVC-90) and protects it. */
+static void
+take_created_as_written(Case *self)
+{
+    const json_t *write;
+    size_t i;
+
+    json_array_foreach(self->writes, i, write) {
+        ObjectKey *key = case_key(self, KIND_VOLUME, json_path_string(write, "name"));
+        const Object *stored = api_server_get(self->api, key);
+        if (strcmp(json_path_string(write, "verb"), "create") != 0 || stored == NULL)
+            continue;
+        const char *phase = json_path_string(write, "object.status.phase");
+        Object *volume = object_edit(stored);
+        edit_remove_finalizer(
+            volume, strings_intern(objects_strings(self->objects), FINALIZER_PV_PROTECTION));
+        if (VOLUME(volume)->phase == VOLUME_PENDING && g_strcmp0(phase, "Bound") == 0)
+            VOLUME(volume)->phase = VOLUME_BOUND;
+        api_server_import(self->api, volume);
+    }
+}
+
 /* ---- Single syncs ---- */
 
 /* Into the API, and into the private copies unless the case says otherwise. */
@@ -130,10 +277,17 @@ import_known(Case *self, const char *path, ObjectKind kind)
 }
 
 static void
-set_up_sync(Case *self)
+set_up_sync(Case *self, MockPlugin *plugin)
 {
+    static const char node[] = "{\"metadata\": {\"name\": \"node1\"}}";
+    json_t *manifest = json_loads(node, 0, NULL);
+
     case_world_new(self, &sync_world);
+    if (plugin != NULL)
+        plugin_add(plugin);
     case_start(self, &sync_world);
+    case_import_object(self, case_object(self, manifest, KIND_NODE), CASE_API | CASE_INFORMER);
+    json_decref(manifest);
     pv_controller_hold(controller_of(self));
     case_import(self, "storage_classes", KIND_STORAGE_CLASS, CASE_API | CASE_INFORMER);
     case_import(self, "initial.pods", KIND_POD, CASE_API | CASE_INFORMER);
@@ -181,13 +335,18 @@ expect_state(Case *self)
 static void
 run_single(Case *self, ObjectKind kind)
 {
-    set_up_sync(self);
-    if (!sync_named(self, kind))
-        return;
-    case_expect_error(self, "expected.error");
-    case_expect_writes(self, "observed.writes");
-    case_expect_events(self, "observed.events", TRUE);
-    expect_state(self);
+    MockPlugin plugin;
+
+    plugin_begin(&plugin, self);
+    set_up_sync(self, &plugin);
+    if (sync_named(self, kind)) {
+        case_expect_error(self, "expected.error");
+        case_expect_writes(self, "observed.writes");
+        case_expect_events(self, "observed.events", TRUE);
+        take_created_as_written(self);
+        expect_state(self);
+    }
+    plugin_end(&plugin);
 }
 
 static void
@@ -232,23 +391,33 @@ sync_all_of(Case *self, ObjectKind kind)
 
 /* The number of repetitions of an event depends on timing. */
 static void
-run_multisync(Case *self, ObjectKind kind)
+sync_until_settled(Case *self)
 {
-    set_up_sync(self);
-    if (!sync_named(self, kind))
-        return;
-    case_expect_error(self, "expected.error");
     for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
         sync_changed(self);
         sync_all_of(self, KIND_CLAIM);
         sync_all_of(self, KIND_VOLUME);
         if (self->changed->len == 0)
-            break;
+            return;
     }
-    if (self->changed->len > 0)
-        case_fail(self, "no end of changes");
-    case_expect_events(self, "observed.events", FALSE);
-    expect_state(self);
+    case_fail(self, "no end of changes");
+}
+
+static void
+run_multisync(Case *self, ObjectKind kind)
+{
+    MockPlugin plugin;
+
+    plugin_begin(&plugin, self);
+    set_up_sync(self, &plugin);
+    if (sync_named(self, kind)) {
+        case_expect_error(self, "expected.error");
+        sync_until_settled(self);
+        case_expect_events(self, "observed.events", FALSE);
+        take_created_as_written(self);
+        expect_state(self);
+    }
+    plugin_end(&plugin);
 }
 
 static void
@@ -329,7 +498,7 @@ run_controller(Case *self)
 static void
 run_deletion_finalizers(Case *self)
 {
-    set_up_sync(self);
+    set_up_sync(self, NULL);
     Object *volume = case_object(self, case_get(self, "initial.volume"), KIND_VOLUME);
     g_autoptr(Object) before = object_edit(volume);
 
@@ -382,7 +551,7 @@ expect_marks(Case *self, json_t *manifest, ObjectKind kind, const char *path)
 static void
 run_migration_annotations(Case *self)
 {
-    set_up_sync(self);
+    set_up_sync(self, NULL);
     expect_marks(self,
                  json_pack("{s{ssss}s{s[s]s{s{ss}}ss}}", "metadata", "name", "claim", "namespace",
                            "default", "spec", "accessModes", "ReadWriteOnce", "resources",

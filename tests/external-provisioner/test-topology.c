@@ -10,6 +10,7 @@
 
 #include "models/cluster/model.h"
 #include "models/external-provisioner/topology.h"
+#include "models/volume/turn.h"
 
 const ModelClass *const model_classes[] = {NULL};
 
@@ -34,7 +35,7 @@ replicas_take_turns(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(preferred_cases); i++)
-        assert_int_equal(topology_preferred(preferred_cases[i].claim, preferred_cases[i].n),
+        assert_int_equal(volume_turn(preferred_cases[i].claim, preferred_cases[i].n),
                          preferred_cases[i].first);
 }
 

@@ -24,6 +24,7 @@ const InTreePlugin *in_tree_plugin_of_source(const json_t *source); /* a Persist
 const InTreePlugin *in_tree_plugin_at(unsigned i);
 const char *in_tree_plugin_name(const InTreePlugin *self);
 const char *in_tree_plugin_driver(const InTreePlugin *self);
+const char *in_tree_plugin_source(const InTreePlugin *self); /* "awsElasticBlockStore" */
 /* The driver's key of zones in volumes; NULL: none */
 const char *in_tree_plugin_zone_key(const InTreePlugin *self);
 

@@ -65,6 +65,12 @@ in_tree_plugin_driver(const InTreePlugin *self)
 }
 
 const char *
+in_tree_plugin_source(const InTreePlugin *self)
+{
+    return self->source;
+}
+
+const char *
 in_tree_plugin_zone_key(const InTreePlugin *self)
 {
     return self->zone_key;

@@ -65,6 +65,15 @@ pod_spec_with_priority(const PodSpec *self, const PodPriority *priority)
 }
 
 PodSpec *
+pod_spec_without_gates(const PodSpec *self)
+{
+    PodSpec *copy = pod_spec_for_nodes(self, self->tolerations, self->required_nodes);
+
+    g_clear_pointer(&copy->scheduling_gates, string_list_unref);
+    return copy;
+}
+
+PodSpec *
 pod_spec_for_nodes(const PodSpec *self,
                    const Tolerations *tolerations,
                    const NodeSelector *required)

@@ -120,6 +120,8 @@ PodSpec *pod_spec_for_nodes(const PodSpec *self,
                             const Tolerations *tolerations,
                             const NodeSelector *required);
 
+/* The same, without schedulingGates */
+PodSpec *pod_spec_without_gates(const PodSpec *self);
 /* What admission makes of priorityClassName. */
 typedef struct {
     const char *class; /* interned; NULL: none */

@@ -8,11 +8,32 @@
 
 #define NANOSECONDS_TO_SECONDS(time) ((time) / SIM_SECOND)
 
-void
-admission_clear(Admission *self)
+static void
+forget_spec(Admission *self)
 {
     g_clear_pointer(&self->given, pod_spec_unref);
     g_clear_pointer(&self->admitted, pod_spec_unref);
+}
+
+void
+admission_init(Admission *self, ApiStore *store, const Release *release)
+{
+    *self = (Admission){
+        .store = store,
+        .claim_gates = claim_gates_of(release),
+        .gated = gated_fields_new(release),
+        .error_codes = release_has_gate(release, "MutableCSINodeAllocatableCount"),
+        .phase_times = release_has_gate(release, "PersistentVolumeLastPhaseTransitionTime"),
+        .single_pod_mode = release_has_gate(release, "ReadWriteOncePod"),
+        .scheduling_gates = release_has_gate(release, "PodSchedulingReadiness"),
+    };
+}
+
+void
+admission_clear(Admission *self)
+{
+    forget_spec(self);
+    g_clear_pointer(&self->gated, gated_fields_free);
 }
 
 static gboolean
@@ -99,6 +120,17 @@ reset_status(Object *object)
     object_take_fields(object, fresh, TRUE);
 }
 
+/* Without PodSchedulingReadiness a pod has no gates. */
+static void
+open_gates(Pod *pod)
+{
+    if (pod->spec->scheduling_gates == NULL)
+        return;
+    PodSpec *spec = pod_spec_without_gates(pod->spec);
+    pod_set_spec(pod, spec, pod->volumes);
+    pod_spec_unref(spec);
+}
+
 /* SCH-43: while gates are closed the pod says so from its first moment. */
 static void
 tell_of_gates(Admission *self, Pod *pod)
@@ -176,7 +208,7 @@ admit_pod_spec(Admission *self, Pod *pod, GString *message)
     if (code != API_OK)
         return code;
     if (self->given != pod->spec || !has_priority(self->admitted, &priority)) {
-        admission_clear(self);
+        forget_spec(self);
         self->given = pod_spec_ref(pod->spec);
         self->admitted = add_tolerations(self, pod->spec);
         if (!has_priority(self->admitted, &priority)) {
@@ -241,30 +273,38 @@ select_pods_of_job(Admission *self, Job *job)
     job->selector = label_selector_new(&requirement, 1);
 }
 
-/* API-186: fields of CSIDrivers and VolumeAttachments whose gate is off go, unless the stored
- * object has them. @before: NULL: it is new */
+/* API-186. @before: NULL: it is new */
 static void
 drop_disabled_fields(const Admission *self, Object *object, const Object *before)
 {
-    if (object_kind(object) == KIND_CSI_DRIVER) {
-        CsiDriverObject *driver = CSI_DRIVER_OBJECT(object);
-        if (!self->mutable_limits &&
-            (before == NULL || CSI_DRIVER_OBJECT(before)->allocatable_period_s == 0))
-            driver->allocatable_period_s = 0;
-        if (!self->limit_scaling &&
-            (before == NULL || !CSI_DRIVER_OBJECT(before)->prevents_scheduling_if_missing))
-            driver->prevents_scheduling_if_missing = FALSE;
-    } else if (object_kind(object) == KIND_ATTACHMENT && !self->mutable_limits) {
-        if (before == NULL || ATTACHMENT(before)->attach_error.code == 0)
-            ATTACHMENT(object)->attach_error.code = 0;
-        if (before == NULL || ATTACHMENT(before)->detach_error.code == 0)
-            ATTACHMENT(object)->detach_error.code = 0;
-    }
+    gated_fields_drop(self->gated, object, before);
+    if (object_kind(object) != KIND_ATTACHMENT || self->error_codes)
+        return;
+    if (before == NULL || ATTACHMENT(before)->attach_error.code == 0)
+        ATTACHMENT(object)->attach_error.code = 0;
+    if (before == NULL || ATTACHMENT(before)->detach_error.code == 0)
+        ATTACHMENT(object)->detach_error.code = 0;
+}
+
+/* API-189: a mode that the release does not know, in a new claim or volume. */
+static ApiCode
+check_modes(const Admission *self, const Object *object, uint32_t modes, GString *message)
+{
+    if (self->single_pod_mode || (modes & ACCESS_RWOP) == 0)
+        return API_OK;
+    g_string_printf(message,
+                    "%s \"%s\" is invalid: spec.accessModes: Unsupported value: "
+                    "\"ReadWriteOncePod\": supported values: \"ReadOnlyMany\", "
+                    "\"ReadWriteMany\", \"ReadWriteOnce\"",
+                    kind_class(object_kind(object))->kind, object_name(object));
+    return API_INVALID;
 }
 
 ApiCode
 admission_create(Admission *self, Object *object, GString *message)
 {
+    ApiCode code;
+
     drop_disabled_fields(self, object, NULL);
     switch (object_kind(object)) {
     case KIND_CLAIM:
@@ -272,13 +312,15 @@ admission_create(Admission *self, Object *object, GString *message)
         claim_drop_disabled_fields(CLAIM(object), NULL, &self->claim_gates);
         claim_drop_odd_source(CLAIM(object), NULL);
         claim_normalize_sources(CLAIM(object), &self->claim_gates);
-        return admit_claim(self, CLAIM(object), message);
+        code = check_modes(self, object, CLAIM(object)->access_modes, message);
+        return code != API_OK ? code : admit_claim(self, CLAIM(object), message);
     case KIND_VOLUME:
         reset_status(object);
-        VOLUME(object)->phase_changed_at = object->created_at;
+        if (self->phase_times)
+            VOLUME(object)->phase_changed_at = object->created_at;
         object_add_finalizer(
             object, strings_intern(objects_strings(self->store->objects), FINALIZER_PV_PROTECTION));
-        break;
+        return check_modes(self, object, VOLUME(object)->access_modes, message);
     case KIND_ATTRIBUTES_CLASS: /* VAC-11 */
         if (self->claim_gates.attributes_classes)
             object_add_finalizer(object, strings_intern(objects_strings(self->store->objects),
@@ -286,6 +328,8 @@ admission_create(Admission *self, Object *object, GString *message)
         break;
     case KIND_POD:
         reset_status(object);
+        if (!self->scheduling_gates)
+            open_gates(POD(object));
         tell_of_gates(self, POD(object));
         return admit_pod_spec(self, POD(object), message);
     case KIND_PRIORITY_CLASS: /* API-191 */
@@ -417,7 +461,7 @@ admission_update(
     ApiCode code = status ? API_OK : validation_update(before, after, &gates, message);
     if (code == API_OK && object_kind(before) == KIND_PRIORITY_CLASS)
         code = priority_check_class(self->store, PRIORITY_CLASS_CONST(after), message);
-    if (code == API_OK && object_kind(before) == KIND_VOLUME &&
+    if (code == API_OK && object_kind(before) == KIND_VOLUME && self->phase_times &&
         VOLUME_CONST(before)->phase != VOLUME_CONST(after)->phase) /* API-134 */
         VOLUME(after)->phase_changed_at = sim_now(self->store->sim);
     return code;

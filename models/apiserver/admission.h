@@ -2,19 +2,25 @@
 #pragma once
 
 #include "claim-strategy.h"
+#include "gated-fields.h"
 #include "store.h"
 
 /* Admission plugins, and the defaults that the server sets. */
 typedef struct {
     ApiStore *store; /* (borrowed) */
     ClaimGates claim_gates;
-    gboolean mutable_limits;   /* MutableCSINodeAllocatableCount */
-    gboolean limit_scaling;    /* VolumeLimitScaling has its field */
+    GatedFields *gated;        /* (owned) */
+    gboolean error_codes;      /* MutableCSINodeAllocatableCount */
+    gboolean phase_times;      /* PersistentVolumeLastPhaseTransitionTime */
+    gboolean single_pod_mode;  /* ReadWriteOncePod */
+    gboolean scheduling_gates; /* PodSchedulingReadiness */
     gboolean keeps_requests;   /* API-132, see ApiServerOptions */
     gboolean refuses_defaults; /* API-121 */
     PodSpec *given, *admitted; /* (owned): the spec of the latest new pod, before and after */
 } Admission;
 
+/* @store: (borrowed), with the release's gates */
+void admission_init(Admission *self, ApiStore *store, const Release *release);
 void admission_clear(Admission *self);
 /* @object: the new object, complete but for what admission adds. Returns: API_OK, or the refusal
  * with words in @message */

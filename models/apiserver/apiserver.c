@@ -12,14 +12,9 @@ api_server_new(const ApiServerOptions *options)
     api_latency_init(&self->latency, options->sim, options->timing);
     api_store_init(&self->store, options->sim, options->objects, &self->latency);
     self->store.knows_class_scope = quota_knows_class_scope(release);
-    self->admission = (Admission){
-        .store = &self->store,
-        .claim_gates = claim_gates_of(release),
-        .mutable_limits = release_has_gate(release, "MutableCSINodeAllocatableCount"),
-        .limit_scaling = release->minor >= 36 && release_has_gate(release, "VolumeLimitScaling"),
-        .keeps_requests = options->keeps_requests,
-        .refuses_defaults = options->refuses_defaults,
-    };
+    admission_init(&self->admission, &self->store, release);
+    self->admission.keeps_requests = options->keeps_requests;
+    self->admission.refuses_defaults = options->refuses_defaults;
     self->verbs = (ApiVerbs){&self->store, &self->admission, g_string_new(NULL)};
     api_server_init_requests(self);
     api_server_init_events(self);

@@ -74,7 +74,8 @@ void adc_plan_in_process(const AttachDetachController *self,
 /* ---- reconciler.c: passes ---- */
 
 void adc_reconciler_start(AttachDetachController *self);
-gboolean node_is_out_of_service(const Node *node);
+/* It has the taint out-of-service, and NodeOutOfServiceVolumeDetach is on (ADC-43). */
+gboolean node_is_out_of_service(const AttachDetachController *self, const Node *node);
 /* ADC-54: tells each pod that waits for the pair. */
 void adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, AttachPair *pair);
 

@@ -205,7 +205,7 @@ adc_node_changed(void *data, const Object *before, const Object *after)
         adc_report_again(self, node);
     if (before != NULL && after != NULL &&
         ((const Node *)before)->ready.status == last->ready.status &&
-        node_is_out_of_service((const Node *)before) == node_is_out_of_service(last))
+        node_is_out_of_service(self, (const Node *)before) == node_is_out_of_service(self, last))
         return;
     queue_unwanted(self, node); /* a node that turns unhealthy may be forced (ADC-43) */
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "models/cluster/cluster.h"
 
 #include "sim/random.h"
 
@@ -31,9 +32,10 @@ decide_after_report(const void *data, Plan *plan)
 }
 
 gboolean
-node_is_out_of_service(const Node *node)
+node_is_out_of_service(const AttachDetachController *self, const Node *node)
 {
-    return taints_find(node->taints, TAINT_OUT_OF_SERVICE, -1) != NULL;
+    return taints_find(node->taints, TAINT_OUT_OF_SERVICE, -1) != NULL &&
+           release_has_gate(cluster_release(self->base.cluster), "NodeOutOfServiceVolumeDetach");
 }
 
 /* The detach loop: a pair that is not wanted, and attached or uncertain. */
@@ -100,7 +102,7 @@ detach_facts(const AttachDetachController *self,
     else if (!options->disable_force_detach_on_timeout)
         facts |= FORCED;
     facts |= node != NULL && node->ready.status == CONDITION_TRUE ? HEALTHY : 0;
-    facts |= node != NULL && node_is_out_of_service(node) ? RETIRED : 0;
+    facts |= node != NULL && node_is_out_of_service(self, node) ? RETIRED : 0;
     return facts;
 }
 

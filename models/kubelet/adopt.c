@@ -27,9 +27,10 @@ adopt_in_driver(Kubelet *self, const NodeVolume *volume, const PodMount *mount)
     if (!cluster_foresee_node_info(self->base.cluster, source->driver, self->base.node_name,
                                    &answer))
         return;
-    const CsiCapability capability =
-        csi_spec_capability(self->base.strings, pv, csi_spec_modes(pv), answer.node_capabilities,
-                            pod == NULL ? -1 : pod->spec->fs_group);
+    const CsiCapability capability = csi_spec_capability(
+        self->base.strings, pv, csi_spec_modes(pv),
+        csi_spec_node_capabilities(answer.node_capabilities, kubelet_release(self)),
+        pod == NULL ? -1 : pod->spec->fs_group);
     CsiRequest request = {.method = CSI_NODE_STAGE_VOLUME,
                           .served_by = self->base.node_name,
                           .volume_id = source->handle,

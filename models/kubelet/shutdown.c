@@ -69,7 +69,8 @@ shutdown_begin(Kubelet *self)
 
     if (self->shutting_down)
         return;
-    if (options->shutdown_grace_period == 0) { /* NL-90 */
+    if (options->shutdown_grace_period == 0 ||
+        !release_has_gate(kubelet_release(self), "GracefulNodeShutdown")) { /* NL-90 */
         cluster_machine_may_stop(self->base.cluster, self->base.node_name);
         return;
     }

@@ -191,6 +191,14 @@ delete_oldest(PodGc *self)
 
 /* ---- Judging ---- */
 
+/* Somebody says that the machine is off, and NodeOutOfServiceVolumeDetach is on. */
+static gboolean
+is_retired(const PodGc *self, const Node *node)
+{
+    return taints_find(node->taints, TAINT_OUT_OF_SERVICE, -1) != NULL &&
+           release_has_gate(cluster_release(self->base.cluster), "NodeOutOfServiceVolumeDetach");
+}
+
 static uint32_t
 node_facts(const PodGc *self, const char *name)
 {
@@ -203,7 +211,7 @@ node_facts(const PodGc *self, const char *name)
     }
     facts |= POD_HAS_NODE;
     facts |= node->ready.status == CONDITION_TRUE ? NODE_IS_READY : 0;
-    facts |= taints_find(node->taints, TAINT_OUT_OF_SERVICE, -1) != NULL ? NODE_IS_RETIRED : 0;
+    facts |= is_retired(self, node) ? NODE_IS_RETIRED : 0;
     return facts;
 }
 
@@ -284,8 +292,7 @@ node_event(void *data, const Object *before, const Object *after)
     (void)before;
     if (after != NULL)
         g_hash_table_remove(self->missing, object_name(after));
-    if (after == NULL ||
-        taints_find(((const Node *)after)->taints, TAINT_OUT_OF_SERVICE, -1) != NULL)
+    if (after == NULL || is_retired(self, (const Node *)after))
         sim_ticker_wake(self->loop);
 }
 

@@ -55,9 +55,8 @@ find_default_class(const PvController *self, const Claim *claim)
     const Object *object;
     InformerIter iter;
 
-    /* assignDefaultStorageClass() came with 1.26. */
-    if (self->release->minor < 26 || claim->class_name != NULL ||
-        pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS))
+    if (!release_has_gate(self->release, "RetroactiveDefaultStorageClass") ||
+        claim->class_name != NULL || pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS))
         return NULL;
     informer_iter_init(&iter, self->classes);
     while ((object = informer_iter_next(&iter)) != NULL) {

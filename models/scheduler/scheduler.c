@@ -252,6 +252,7 @@ init_view(Scheduler *self)
 
     cycle_view_init(&self->view, self->base.process, self->base.sim, self->base.objects);
     self->view.attributes_classes = release_has_gate(release, "VolumeAttributesClass");
+    self->view.min_domains = release_has_gate(release, "MinDomainsInPodTopologySpread");
     self->view.scales_limits = release_has_gate(release, "VolumeLimitScaling");
     self->view.release = release;
     self->view.minor = release->minor;

@@ -60,19 +60,30 @@ compare_ages(const Pod *a, const Pod *b, SimTime since_a, SimTime since_b, SimTi
     return by_age != 0 ? by_age : compare_uids(a, b);
 }
 
+static int64_t
+deletion_cost(const Pod *pod)
+{
+    return annotated_number(&pod->meta, ANNOTATION_DELETION_COST, INT32_MIN, 0);
+}
+
+typedef struct {
+    SimTime now;
+    gboolean by_cost;
+} Order;
+
 /* WL-77: the columns in turn. */
 static int
 compare_ranks(const void *x, const void *y, void *data)
 {
     const RankedPod *rank_a = x, *rank_b = y;
     const Pod *a = rank_a->pod, *b = rank_b->pod;
-    SimTime now = *(const SimTime *)data;
+    const Order *order = data;
+    SimTime now = order->now;
     const int columns[] = {
         compare_numbers(a->node_name != NULL, b->node_name != NULL),
         compare_numbers(phase_rank(a), phase_rank(b)),
         compare_numbers(pod_is_ready(a), pod_is_ready(b)),
-        compare_numbers(annotated_number(&a->meta, ANNOTATION_DELETION_COST, INT32_MIN, 0),
-                        annotated_number(&b->meta, ANNOTATION_DELETION_COST, INT32_MIN, 0)),
+        order->by_cost ? compare_numbers(deletion_cost(a), deletion_cost(b)) : 0,
         compare_numbers(rank_b->n_on_node, rank_a->n_on_node),
         pod_is_ready(a) && pod_is_ready(b)
             ? compare_ages(a, b, a->ready.changed_at, b->ready.changed_at, now)
@@ -88,7 +99,9 @@ compare_ranks(const void *x, const void *y, void *data)
 }
 
 void
-pod_ranks_sort(RankedPod *pods, unsigned n, SimTime now)
+pod_ranks_sort(RankedPod *pods, unsigned n, SimTime now, const Release *release)
 {
-    g_qsort_with_data(pods, (int)n, sizeof *pods, compare_ranks, &now);
+    Order order = {now, release_has_gate(release, "PodDeletionCost")};
+
+    g_qsort_with_data(pods, (int)n, sizeof *pods, compare_ranks, &order);
 }

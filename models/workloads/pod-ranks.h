@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/api/pod.h"
+#include "models/api/release.h"
 
 /* The order in which surplus pods are deleted (WL-77). */
 typedef struct {
@@ -10,5 +11,6 @@ typedef struct {
                            Deployment */
 } RankedPod;
 
-/* Sorts: the pod to be deleted first comes first. @now: for ages */
-void pod_ranks_sort(RankedPod *pods, unsigned n, SimTime now);
+/* Sorts: the pod to be deleted first comes first. @now: for ages; @release: costs count with
+ * PodDeletionCost */
+void pod_ranks_sort(RankedPod *pods, unsigned n, SimTime now, const Release *release);

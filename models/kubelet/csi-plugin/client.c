@@ -65,7 +65,7 @@ csi_client_end(const Kubelet *self, Plan *plan, CsiPluginEnd end, CsiCode code, 
 /* ---- Secrets: CSP-6 ---- */
 
 static const SecretReference *
-secret_of(Plan *plan)
+secret_of(const Kubelet *self, Plan *plan)
 {
     const CsiRun *run = plan_notes(plan);
     const VolumeSource *source = operation_source(plan_operation(plan));
@@ -76,7 +76,9 @@ secret_of(Plan *plan)
     case CSI_NODE_PUBLISH_VOLUME:
         return volume_source_secret(source, SECRET_NODE_PUBLISH);
     case CSI_NODE_EXPAND_VOLUME:
-        return volume_source_secret(source, SECRET_NODE_EXPAND);
+        return release_has_gate(kubelet_release(self), "CSINodeExpandSecret")
+                   ? volume_source_secret(source, SECRET_NODE_EXPAND)
+                   : NULL;
     default:
         return NULL;
     }
@@ -85,7 +87,7 @@ secret_of(Plan *plan)
 void
 csi_client_add_secret(const Kubelet *self, Plan *plan, PlanDecide then)
 {
-    const SecretReference *secret = secret_of(plan);
+    const SecretReference *secret = secret_of(self, plan);
 
     if (secret == NULL) {
         then(self, plan);
@@ -98,11 +100,11 @@ csi_client_add_secret(const Kubelet *self, Plan *plan, PlanDecide then)
 }
 
 const char *
-csi_client_secret_fault(Plan *plan, const SecretReference **reference)
+csi_client_secret_fault(const Kubelet *self, Plan *plan, const SecretReference **reference)
 {
     CsiRun *run = plan_notes(plan);
 
-    *reference = secret_of(plan);
+    *reference = secret_of(self, plan);
     if (*reference == NULL)
         return NULL;
     if (plan_has_failed(plan))
@@ -133,13 +135,14 @@ csi_client_add_question(const Kubelet *self, Plan *plan)
 }
 
 gboolean
-csi_client_answered(Plan *plan)
+csi_client_answered(const Kubelet *self, Plan *plan)
 {
     CsiRun *run = plan_notes(plan);
 
     if (run->question < 0 || plan_code(plan, run->question) != API_OK)
         return FALSE;
-    run->can = plan_response(plan, run->question)->node_capabilities;
+    run->can = csi_spec_node_capabilities(plan_response(plan, run->question)->node_capabilities,
+                                          kubelet_release(self));
     return TRUE;
 }
 
@@ -434,7 +437,7 @@ decide_call(const void *data, Plan *plan)
     const Kubelet *self = data;
     const CsiRun *run = plan_notes(plan);
 
-    if (run->question >= 0 && !csi_client_answered(plan)) {
+    if (run->question >= 0 && !csi_client_answered(self, plan)) {
         csi_client_end(self, plan, CSI_PLUGIN_FAILED, CSI_OK, plan_last_message(plan));
         return;
     }

@@ -77,6 +77,8 @@ gboolean csi_spec_skips_attach(const CsiDriverObject *driver);
 CsiAccessMode csi_spec_access_mode(uint32_t modes, gboolean multi);
 /* A volume without modes counts as ReadWriteOnce. */
 uint32_t csi_spec_modes(const Volume *volume);
+/* What a driver may do for this kubelet: without DelegateFSGroupToCSIDriver it takes no group. */
+CsiNodeCapabilities csi_spec_node_capabilities(CsiNodeCapabilities can, const Release *release);
 /* CSP-7, KVM-42: as the driver is told; options and the group are for file systems only.
  * @fs_group: -1: none */
 CsiCapability csi_spec_capability(Strings *strings,
@@ -156,11 +158,12 @@ void csi_client_end(const Kubelet *self,
  * A decide function asks csi_client_secret_fault() first. */
 void csi_client_add_secret(const Kubelet *self, Plan *plan, PlanDecide then);
 /* Returns: (borrowed): why the Secret could not be read; NULL: it could, or there is none */
-const char *csi_client_secret_fault(Plan *plan, const SecretReference **reference);
+const char *
+csi_client_secret_fault(const Kubelet *self, Plan *plan, const SecretReference **reference);
 /* CSP-12: NodeGetCapabilities. Its answer: csi_client_answered() */
 void csi_client_add_question(const Kubelet *self, Plan *plan);
 /* Of the last step, if it was the question: notes the answer. Returns: whether it came */
-gboolean csi_client_answered(Plan *plan);
+gboolean csi_client_answered(const Kubelet *self, Plan *plan);
 void csi_client_apply(const PlanChange *change); /* to the files of a volume */
 /* CSP-7: asks which access modes the driver knows, makes the call, and ends the function. */
 void csi_client_add_call(const Kubelet *self, Plan *plan);

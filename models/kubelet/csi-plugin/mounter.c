@@ -58,7 +58,7 @@ read_answers(const Kubelet *self, Plan *plan, const char *block_function)
         fail(self, plan, CSI_PLUGIN_TRANSIENT, text);
         return FALSE;
     }
-    if (run->question >= 0 && !csi_client_answered(plan)) {
+    if (run->question >= 0 && !csi_client_answered(self, plan)) {
         fail(self, plan, CSI_PLUGIN_FAILED, plan_last_message(plan));
         return FALSE;
     }
@@ -74,7 +74,7 @@ decide_group(const void *data, Plan *plan)
     const Kubelet *self = data;
     const CsiRun *run = plan_notes(plan);
 
-    if (csi_client_answered(plan)) {
+    if (csi_client_answered(self, plan)) {
         csi_client_add_call(self, plan);
         return;
     }
@@ -105,7 +105,7 @@ decide_stage_secret(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const SecretReference *secret;
-    const char *fault = csi_client_secret_fault(plan, &secret);
+    const char *fault = csi_client_secret_fault(self, plan, &secret);
     gboolean is_block = operation_is_block(plan_operation(plan));
 
     plan_because(plan, fault == NULL ? "KVM-42" : "CSP-6");
@@ -161,7 +161,7 @@ decide_publish_secret(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const SecretReference *secret;
-    const char *fault = csi_client_secret_fault(plan, &secret);
+    const char *fault = csi_client_secret_fault(self, plan, &secret);
     gboolean is_block = operation_is_block(plan_operation(plan));
 
     plan_because(plan, fault == NULL ? "KVM-43" : "CSP-6");
@@ -274,7 +274,7 @@ decide_unstage(const void *data, Plan *plan)
     const Kubelet *self = data;
     const CsiRun *run = plan_notes(plan);
 
-    if (!csi_client_answered(plan))
+    if (!csi_client_answered(self, plan))
         fail(self, plan, CSI_PLUGIN_FAILED, plan_last_message(plan));
     else if (!csi_use_is_on_node(CSI_USE_UNSTAGE, run->can))
         csi_client_end(self, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
@@ -306,7 +306,7 @@ decide_expand_secret(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const SecretReference *secret;
-    const char *fault = csi_client_secret_fault(plan, &secret);
+    const char *fault = csi_client_secret_fault(self, plan, &secret);
 
     plan_because(plan, fault == NULL ? "RSZ-54.3" : "CSP-6");
     if (fault == NULL)
@@ -323,7 +323,7 @@ decide_expand(const void *data, Plan *plan)
     const Kubelet *self = data;
     const CsiRun *run = plan_notes(plan);
 
-    if (!csi_client_answered(plan))
+    if (!csi_client_answered(self, plan))
         fail(self, plan, CSI_PLUGIN_FAILED,
              plan_internf(plan,
                           "Expander.NodeExpand failed to check if node supports expansion : %s",

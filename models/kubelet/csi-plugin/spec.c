@@ -38,6 +38,14 @@ csi_spec_modes(const Volume *volume)
     return volume->access_modes == 0 ? ACCESS_RWO : volume->access_modes;
 }
 
+CsiNodeCapabilities
+csi_spec_node_capabilities(CsiNodeCapabilities can, const Release *release)
+{
+    return release_has_gate(release, "DelegateFSGroupToCSIDriver")
+               ? can
+               : can & ~(CsiNodeCapabilities)CSI_NODE_VOLUME_MOUNT_GROUP;
+}
+
 CsiCapability
 csi_spec_capability(Strings *strings,
                     const Volume *volume,

@@ -50,6 +50,7 @@ typedef struct {
     InformerIndex *capacities_by_class;
     gboolean attributes_classes; /* gate VolumeAttributesClass */
     gboolean scales_limits;      /* gate VolumeLimitScaling */
+    gboolean min_domains;        /* gate MinDomainsInPodTopologySpread */
     const Release *release;      /* NULL: in tests that do without */
     int minor;                   /* of the release */
     int32_t percentage_of_nodes_to_score;

@@ -57,7 +57,8 @@ find_constraints(Cycle *cycle)
     g_array_set_size(cycle->outside, 0);
     for (unsigned i = 0; i < spec->n_spread; i++)
         add_constraint(cycle, spec->spread[i].selector, spec->spread[i].topology_key,
-                       spec->spread[i].max_skew, spec->spread[i].min_domains,
+                       spec->spread[i].max_skew,
+                       cycle->view->min_domains ? spec->spread[i].min_domains : 1,
                        spec->spread[i].do_not_schedule);
     const LabelSelector *selector = spec->n_spread > 0 ? NULL : selector_of_owner(cycle);
     if (selector == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/job/private.h"
 
+#include "models/cluster/cluster.h"
 #include "models/workloads/pod-ranks.h"
 
 /* Makes and deletes pods in one sync of a Job: the second half of syncJob(), and manageJob(), of
@@ -184,7 +185,7 @@ plan_deletions(const JobController *self, Plan *plan, JobSync *sync, const GPtrA
 /* Of an Indexed Job first the pods without an index of their own: none, one beyond the last, or
  * another pod's. Then by WL-77, as in ReplicaSets. (owned) */
 static GPtrArray *
-pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
+pods_to_delete(const JobController *self, const JobSync *sync, unsigned at_least, SimTime now)
 {
     GPtrArray *pods = g_ptr_array_new();
     g_autofree RankedPod *ranked = g_new0(RankedPod, sync->active->len);
@@ -202,7 +203,7 @@ pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
             index_set_add(&seen, index);
     }
     if (pods->len < at_least)
-        pod_ranks_sort(ranked, n, now);
+        pod_ranks_sort(ranked, n, now, cluster_release(self->head.base.cluster));
     for (unsigned i = 0; i < n && pods->len < at_least; i++)
         g_ptr_array_add(pods, (Pod *)ranked[i].pod);
     index_set_clear(&seen);
@@ -468,7 +469,7 @@ plan_manage(const JobController *self, Plan *plan, JobSync *sync, unsigned facts
 
     sync->was_managed = (facts & (ENDS | SEEN | DELETED)) == SEEN;
     if (sync->was_managed) {
-        extra = pods_to_delete(sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
+        extra = pods_to_delete(self, sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
         plan_own(plan, extra, (GDestroyNotify)g_ptr_array_unref);
         facts |= (extra->len > 0 ? SURPLUS : 0) | (missing > 0 ? MISSING : 0);
         if (!sync->job->suspend)

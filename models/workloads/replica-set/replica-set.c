@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/replica-set/replica-set.h"
 
+#include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/owner-controller.h"
 #include "models/workloads/pod-orders.h"
@@ -230,7 +231,7 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
             ranked[i].n_on_node = count_on_node(self, sync->set, ranked[i].pod);
     }
     if (n < n_pods)
-        pod_ranks_sort(ranked, n_pods, plan_now(plan));
+        pod_ranks_sort(ranked, n_pods, plan_now(plan), cluster_release(self->head.base.cluster));
     for (unsigned i = 0; i < n; i++) {
         add_start(self, starts, sync, (ObjectKey *)ranked[i].pod->meta.key, FALSE);
         g_ptr_array_add(pods, (Pod *)ranked[i].pod);

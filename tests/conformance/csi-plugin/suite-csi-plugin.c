@@ -369,8 +369,7 @@ decide_answer(const void *self, Plan *plan)
 {
     CsiTry *try = (CsiTry *)plan_operation(plan);
 
-    (void)self;
-    try->result.end = csi_client_answered(plan) ? CSI_PLUGIN_DONE : CSI_PLUGIN_FAILED;
+    try->result.end = csi_client_answered(self, plan) ? CSI_PLUGIN_DONE : CSI_PLUGIN_FAILED;
     try->bytes = ((const CsiRun *)plan_notes(plan))->can;
 }
 

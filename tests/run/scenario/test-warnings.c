@@ -81,9 +81,9 @@ static const Case cases[] = {
     {"classes without the sidecar's gate", GATE, MODIFIES, GOLD,
      NO_GOLD "(the external-resizer's feature-gates do not switch on VolumeAttributesClass)\n"},
     {"a gate without effect",
-     "\n\nkubernetes: {featureGates: {WatchList: true, PodDeletionCost: false}}, ", "", "",
-     "spec.kubernetes.featureGates: feature gate PodDeletionCost changes nothing here "
-     "(always: annotation pod-deletion-cost)\n"},
+     "\n\nkubernetes: {version: v1.24, featureGates: {CSIMigrationGCE: true, CSIInlineVolume: false}}, ", "", "",
+     "spec.kubernetes.featureGates: feature gate CSIInlineVolume changes nothing here "
+     "(always: CSI volumes in pods)\n"},
     {"flags without effect, and with one that is not modelled",
      "\n\ncomponents: {kube-controller-manager: {v: 4, controllers: all}}, ", "", "",
      "spec.components.kube-controller-manager.controllers: not modelled: kube-controller-manager "

@@ -283,6 +283,8 @@ pod_of(const StorageWorld *world, const char *name, const char *text, unsigned *
     return pod;
 }
 
+static const Release release = {.minor = RELEASE_DEFAULT_MINOR};
+
 static void
 victims_in_order(void **state)
 {
@@ -296,7 +298,7 @@ victims_in_order(void **state)
         Pod *survivor = pod_of(&world, "survivor", rank_cases[i].survivor, &ranked[0].n_on_node);
         ranked[1].pod = victim;
         ranked[0].pod = survivor;
-        pod_ranks_sort(ranked, 2, 2000 * SIM_SECOND);
+        pod_ranks_sort(ranked, 2, 2000 * SIM_SECOND, &release);
         if (ranked[0].pod != victim)
             fail_msg("%s", rank_cases[i].title);
         object_unref(&victim->meta);
@@ -322,9 +324,10 @@ ages_count_by_powers_of_two(void **state)
     newer->meta.uid = (ObjectUid){2, 2};
     ranked[0].pod = newer;
     ranked[1].pod = older;
-    pod_ranks_sort(ranked, 2, 1000 * SIM_SECOND); /* 900 s and 1000 s: both above 2^39 ns */
+    pod_ranks_sort(ranked, 2, 1000 * SIM_SECOND,
+                   &release); /* 900 s and 1000 s: both above 2^39 ns */
     assert_ptr_equal(ranked[0].pod, older);
-    pod_ranks_sort(ranked, 2, 200 * SIM_SECOND); /* 100 s and 200 s */
+    pod_ranks_sort(ranked, 2, 200 * SIM_SECOND, &release); /* 100 s and 200 s */
     assert_ptr_equal(ranked[0].pod, newer);
     object_unref(&older->meta);
     object_unref(&newer->meta);

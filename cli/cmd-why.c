@@ -4,7 +4,8 @@
 
 #include "cli/common/look.h"
 #include "commands.h"
-#include "run/teach/why.h"
+#include "run/teach/narrator.h"
+#include "run/why/why.h"
 
 /* The run goes on for so long, to find what happens next. */
 #define FUTURE (10 * SIM_MINUTE)
@@ -14,14 +15,17 @@
 static void
 print_next(Look *look, const Narrator *narrator, const Why *why)
 {
-    SimTime now = sim_now(run_sim(look->run)), at;
+    SimTime now = sim_now(run_sim(look->run)), at = SIM_TIME_MAX;
     char at_text[SIM_TIME_BUFFER], in_text[SIM_TIME_BUFFER];
-    const char *who, *what;
+    const char *who = NULL, *what = NULL;
 
-    if (why->blocked == NULL || strcmp(why->cause, "none") == 0)
+    if (strcmp(why->cause, "none") == 0)
         return;
     run_advance(look->run, sim_time_add(now, FUTURE));
-    at = narrator_next_step(narrator, why->blocked, now, &who, &what);
+    for (unsigned i = why->chain->len; i-- > 0 && at == SIM_TIME_MAX;) {
+        const WhyLink *link = why->chain->pdata[i];
+        at = narrator_next_step(narrator, link->object, now, &who, &what);
+    }
     if (at == SIM_TIME_MAX)
         printf("next: nothing in the next 10 minutes, unless somebody intervenes\n");
     else
@@ -30,22 +34,66 @@ print_next(Look *look, const Narrator *narrator, const Why *why)
                sim_time_format((at - now) / SIM_MS * SIM_MS, in_text));
 }
 
-static ExitCode
-answer(const LookOptions *options, const char *file, const char *object)
+typedef struct {
+    LookOptions look;
+    char *namespace, *format;
+} Options;
+
+static void
+options_clear(Options *self)
 {
-    g_autoptr(Look) look = look_open(options, file);
-    g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
+    look_options_clear(&self->look);
+    g_free(self->namespace);
+    g_free(self->format);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 
-    if (look == NULL || !look_advance(look, "--at", options->at))
-        return EXIT_BAD_INPUT;
+static void
+print_json(json_t *json /* taken */)
+{
+    json_dumpf(json, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+    putchar('\n');
+    json_decref(json);
+}
 
-    g_autoptr(Why) why = why_ask(look->run, object);
-    if (why == NULL)
-        return cli_bad_input("why: there is no \"%s\" at that time (pod/NAME, pvc/NAME or "
-                             "volumesnapshot/NAME)",
-                             object);
+static ExitCode
+answer_all(Look *look, const WhyCalls *calls, gboolean as_json)
+{
+    g_autoptr(GPtrArray) groups = as_json ? why_ask_all(look->run, calls) : NULL;
     g_autoptr(GString) text = g_string_new(NULL);
-    why_tell(why, text);
+
+    if (as_json) {
+        print_json(why_groups_to_json(groups));
+        return EXIT_DONE;
+    }
+    why_tell_all(look->run, calls, text);
+    fputs(text->str, stdout);
+    return EXIT_DONE;
+}
+
+static ExitCode
+answer(const Options *options, gboolean as_json, const char *file, const char *object)
+{
+    g_autoptr(Look) look = look_open(&options->look, file);
+    g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
+    g_autoptr(WhyCalls) calls = look != NULL ? why_calls_new(look->run) : NULL;
+
+    if (look == NULL || !look_advance(look, "--at", options->look.at))
+        return EXIT_BAD_INPUT;
+    if (object == NULL)
+        return answer_all(look, calls, as_json);
+
+    g_autoptr(Why) why = why_ask(look->run, calls, options->namespace, object);
+    if (why == NULL)
+        return cli_bad_input("why: there is no \"%s\" at that time (pod/NAME, pvc/NAME, node/NAME, "
+                             "...)",
+                             object);
+    if (as_json) {
+        print_json(why_to_json(why));
+        return EXIT_DONE;
+    }
+    g_autoptr(GString) text = g_string_new(NULL);
+    why_tell(why, sim_now(run_sim(look->run)), text);
     fputs(text->str, stdout);
     print_next(look, narrator, why);
     return EXIT_DONE;
@@ -54,16 +102,25 @@ answer(const LookOptions *options, const char *file, const char *object)
 int
 cmd_why(int argc, char **argv)
 {
-    g_auto(LookOptions) options = {0};
-    g_autofree GOptionEntry *entries = look_entries(&options, NULL);
+    g_auto(Options) options = {0};
+    const GOptionEntry more[] = {
+        {"namespace", 'n', 0, G_OPTION_ARG_STRING, &options.namespace,
+         "of the object (default: any)",                                                          "NAMESPACE"},
+        {"format",    0,   0, G_OPTION_ARG_STRING, &options.format,    "table (default) or json", "FORMAT"   },
+        G_OPTION_ENTRY_NULL,
+    };
+    g_autofree GOptionEntry *entries = look_entries(&options.look, more);
+    gboolean as_json;
 
-    if (!cli_parse(&argc, &argv, entries, "SCENARIO OBJECT",
-                   "Tell why a pod does not run, a claim is not bound or a snapshot is not ready: "
-                   "what waits for what, and what would help.",
-                   "OBJECT: pod/NAME, pvc/NAME, volumesnapshot/NAME, volumesnapshotcontent/NAME or "
-                   "volumegroupsnapshot/NAME."))
+    if (!cli_parse(
+            &argc, &argv, entries, "SCENARIO [OBJECT]",
+            "Tell why an object is stuck: what waits for what, down to the object at fault, "
+            "and what would help. Without an object: all that is stuck, by cause.",
+            "OBJECT: KIND/NAME, of any kind that kubectl knows: pod/NAME, pvc/NAME, pv/NAME, "
+            "node/NAME, volumesnapshot/NAME, statefulset/NAME, ...") ||
+        !cli_parse_format("why", options.format, &as_json))
         return EXIT_BAD_INPUT;
-    if (argc != 3)
-        return cli_bad_usage("why", "give a scenario file and an object");
-    return answer(&options, argv[1], argv[2]);
+    if (argc != 2 && argc != 3)
+        return cli_bad_usage("why", "give a scenario file, and perhaps an object");
+    return answer(&options, as_json, argv[1], argc == 3 ? argv[2] : NULL);
 }

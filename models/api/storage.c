@@ -45,6 +45,13 @@ storage_class_check(ApiParser *parser, const json_t *manifest, const Object *obj
     api_parser_leave(parser, length);
 }
 
+gboolean
+storage_class_is_default(const StorageClass *self)
+{
+    return g_strcmp0(object_annotation(&self->meta, ANNOTATION_DEFAULT_CLASS), "true") == 0 ||
+           g_strcmp0(object_annotation(&self->meta, ANNOTATION_BETA_DEFAULT_CLASS), "true") == 0;
+}
+
 const KindClass storage_class_kind = {
     .kind = "StorageClass",
     .api_version = "storage.k8s.io/v1",

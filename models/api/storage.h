@@ -112,6 +112,9 @@ typedef struct {
 
 extern const FieldType field_volume_error; /* VolumeError; no message: absent */
 
+/* Whether an annotation makes it a default class. */
+gboolean storage_class_is_default(const StorageClass *self);
+
 #define STORAGE_CLASS(object) ((StorageClass *)(object))
 #define ATTRIBUTES_CLASS_CONST(object) ((const AttributesClass *)(object))
 #define CSI_DRIVER_OBJECT(object) ((CsiDriverObject *)(object))

@@ -220,6 +220,14 @@ api_client_is_throttled(const ApiClient *self)
     return self->bucket.interval > 0;
 }
 
+SimTime
+api_client_next_token(const ApiClient *self)
+{
+    SimTokenBucket copy = self->bucket;
+
+    return sim_token_bucket_reserve(&copy, sim_now(self->sim));
+}
+
 static void
 client_call_free(ClientCall *call)
 {

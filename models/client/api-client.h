@@ -38,6 +38,8 @@ SimTime api_client_think_event(const ApiClient *self, const ObjectKey *key);
 /* Whether the process cannot reach the server now. */
 gboolean api_client_is_cut_off(const ApiClient *self);
 gboolean api_client_is_throttled(const ApiClient *self);
+/* Returns: when the next token would be granted: now, or later. Takes none */
+SimTime api_client_next_token(const ApiClient *self);
 /* Takes a token. Returns: when it is granted */
 SimTime api_client_reserve(ApiClient *self);
 uint64_t api_client_hash(const ApiClient *self);

@@ -25,16 +25,6 @@ claim_is_delayed(const PvController *self, const Claim *claim)
     return class != NULL && class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER;
 }
 
-static gboolean
-class_is_default(const StorageClass *class)
-{
-    const char *value = object_annotation(&class->meta, ANNOTATION_DEFAULT_CLASS);
-    const char *beta = object_annotation(&class->meta, ANNOTATION_BETA_DEFAULT_CLASS);
-
-    return (value != NULL && strcmp(value, "true") == 0) ||
-           (beta != NULL && strcmp(beta, "true") == 0);
-}
-
 /* PVC-27: the newest, in whole seconds; of equally new ones the first by name. */
 static gboolean
 class_is_preferred(const StorageClass *class, const StorageClass *best)
@@ -61,7 +51,7 @@ find_default_class(const PvController *self, const Claim *claim)
     informer_iter_init(&iter, self->classes);
     while ((object = informer_iter_next(&iter)) != NULL) {
         const StorageClass *class = (const StorageClass *)object;
-        if (class_is_default(class) && (best == NULL || class_is_preferred(class, best)))
+        if (storage_class_is_default(class) && (best == NULL || class_is_preferred(class, best)))
             best = class;
     }
     return best;

@@ -59,6 +59,15 @@ static const FaultRow rows[] = {
     {"keep-volumes",        FAULT_OF_DRIVER,  FAULT_KEEP_VOLUMES,        TAKES_FOR,                     -1          },
 };
 
+const char *
+scenario_fault_name(FaultType type)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (rows[i].type == type)
+            return rows[i].name;
+    g_assert_not_reached();
+}
+
 static const char *const target_words[] = {
     [FAULT_OF_NODE] = "a node",
     [FAULT_OF_PROCESS] = "a component",

@@ -151,6 +151,7 @@ typedef enum {
     FAULT_KEEP_VOLUMES,
     FAULT_ABNORMAL_VOLUMES,
 } FaultType;
+const char *scenario_fault_name(FaultType type); /* static: "power-off" */
 
 #define REPLICA_LEADER UINT32_MAX
 

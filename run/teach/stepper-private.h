@@ -2,6 +2,7 @@
 #pragma once
 
 #include "condition.h"
+#include "run/why/why.h"
 #include "stepper.h"
 
 /* Shared by the stepper's files: stepper.c reads commands and shows objects; stepper-go.c lets time
@@ -37,6 +38,7 @@ struct Stepper {
     StepperOptions options;
     Run *run;
     Narrator *narrator;
+    WhyCalls *calls;
     GPtrArray *breakpoints; /* of Breakpoint (owned) */
     unsigned n_breakpoints; /* numbers given so far */
     GPtrArray *scenarios;   /* of Scenario (owned): one for each action by hand */

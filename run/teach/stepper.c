@@ -8,7 +8,6 @@
 #include "run/results/attribution.h"
 #include "run/results/snapshot.h"
 #include "stepper-private.h"
-#include "why.h"
 
 /* The most lines of a long list. */
 #define LIST_MAX 15
@@ -230,11 +229,17 @@ kubectl(Stepper *self, char **words)
 static StepperAnswer
 why(Stepper *self, char **words)
 {
-    g_autoptr(Why) answer = words[0] != NULL ? why_ask(self->run, words[0]) : NULL;
+    const SimTime now = sim_now(run_sim(self->run));
+    g_autoptr(Why) answer =
+        words[0] != NULL ? why_ask(self->run, self->calls, NULL, words[0]) : NULL;
 
-    if (answer == NULL)
-        return stepper_refuse(self, "why what? (pod/NAME or pvc/NAME)");
-    why_tell(answer, self->out);
+    if (words[0] == NULL)
+        why_tell_all(self->run, self->calls, self->out);
+    else if (answer == NULL)
+        return stepper_refuse(self,
+                              "why what? (pod/NAME, pvc/NAME, ...; alone: all that is stuck)");
+    else
+        why_tell(answer, now, self->out);
     return STEPPER_DONE;
 }
 
@@ -400,7 +405,7 @@ static const StepperCommand commands[] = {
     {"get", "g", "KIND [NAME] [-o ...]", "as kubectl get", kubectl, COMPLETE_KIND, FALSE},
     {"describe", "show", "KIND NAME", "as kubectl describe; also pod/app", kubectl, COMPLETE_KIND, FALSE},
     {"events", NULL, "[--for OBJECT]", "as kubectl events", kubectl, COMPLETE_OBJECT, FALSE},
-    {"why", NULL, "OBJECT", "why a pod or claim is stuck", why, COMPLETE_OBJECT, FALSE},
+    {"why", NULL, "[OBJECT]", "why an object is stuck; alone: all that is", why, COMPLETE_OBJECT, FALSE},
     {"explain", NULL, "[OBJECT]", "the story so far, with the rules", explain, COMPLETE_OBJECT, FALSE},
     {"who", NULL, "", "who is at work, and what comes next", who, COMPLETE_NOTHING, FALSE},
     {"create", NULL, "-f FILE | {MANIFEST}", "make objects, as a user", hand_create, COMPLETE_NOTHING, TRUE},
@@ -444,6 +449,7 @@ stepper_new(const StepperOptions *options)
     self->options = *options;
     self->run = options->run;
     self->narrator = narrator_new(options->run);
+    self->calls = why_calls_new(options->run);
     self->breakpoints = g_ptr_array_new_with_free_func((GDestroyNotify)breakpoint_free);
     self->scenarios = g_ptr_array_new_with_free_func((GDestroyNotify)scenario_free);
     self->acts = g_ptr_array_new_with_free_func(g_free);
@@ -458,6 +464,7 @@ stepper_free(Stepper *self)
 {
     if (self == NULL)
         return;
+    why_calls_free(self->calls);
     narrator_free(self->narrator);
     g_ptr_array_unref(self->breakpoints);
     g_ptr_array_unref(self->scenarios);

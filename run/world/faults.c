@@ -417,6 +417,36 @@ static const SimEventType end_event = {
     .free_data = fault_free,
 };
 
+static void
+clear_fault(void *data)
+{
+    g_ptr_array_unref(((RunFault *)data)->victims);
+}
+
+static void
+note_fault(const Fault *self)
+{
+    SimTime now = sim_now(self->run->sim);
+    const RunFault fault = {
+        .action = self->action,
+        .victims = g_ptr_array_ref(self->victims),
+        .since = now,
+        .until = self->action->lasts >= 0 ? sim_time_add(now, self->action->lasts) : SIM_TIME_MAX,
+    };
+
+    if (self->run->faults == NULL) {
+        self->run->faults = g_array_new(FALSE, FALSE, sizeof(RunFault));
+        g_array_set_clear_func(self->run->faults, clear_fault);
+    }
+    g_array_append_val(self->run->faults, fault);
+}
+
+const GArray *
+run_faults(const Run *self)
+{
+    return self->faults;
+}
+
 void
 fault_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), void *data)
 {
@@ -426,6 +456,7 @@ fault_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
     find_victims(self);
     for (unsigned i = 0; i < self->victims->len; i++)
         strike(self, self->victims->pdata[i], TRUE);
+    note_fault(self);
     if (self->victims->len > 0 && action->lasts >= 0) {
         sim_after(run->sim, action->lasts, &end_event, self, WAIT_SCENARIO);
         return;

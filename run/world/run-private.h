@@ -29,6 +29,7 @@ struct Run {
     unsigned n_unreported;     /* events since progress() was called */
     GError *error;             /* the first fault in building the world */
     GPtrArray *notes;          /* of char *: refused actions, in order */
+    GArray *faults;            /* of RunFault; NULL: none yet */
 };
 
 /* Builds all objects and processes of t = 0. FALSE with @self->error */

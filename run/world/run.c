@@ -72,6 +72,7 @@ run_free(Run *self)
     objects_free(self->objects);
     g_clear_error(&self->error);
     g_ptr_array_unref(self->notes);
+    g_clear_pointer(&self->faults, g_array_unref);
     g_free(self);
 }
 

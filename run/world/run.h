@@ -107,6 +107,14 @@ const ApiLoad *run_load(const Run *self);  /* NULL: untraced */
 Telemetry *run_telemetry(const Run *self); /* NULL: not measured */
 /* The number of volumes in the back end of driver @i. */
 unsigned run_driver_volumes(const Run *self, unsigned i);
+/* A fault of the scenario. */
+typedef struct {
+    const ScenarioAction *action;
+    GPtrArray *victims;   /* of interned names of instances or nodes; a name may be NULL */
+    SimTime since, until; /* SIM_TIME_MAX: for ever */
+} RunFault;
+/* Returns: (borrowed) (nullable): of RunFault: all that have begun, over or not */
+const GArray *run_faults(const Run *self);
 /* Returns: (borrowed): of char *: failed actions of the workload with their reasons, in order */
 const GPtrArray *run_notes(const Run *self);
 /* Returns: (borrowed): one result for each expectation that was due */

@@ -71,7 +71,8 @@ $kvolsim events --for pod/app "$scenario" --at 25s >>"$scratch/get"
 tail -n +2 "$scratch/out" | cmp -s - "$scratch/get"
 result $? 'objects are shown as get, describe and events do'
 step 'until 5s' 'why pvc/data'
-says 'why' 'cause: no-consumer'
+grep -q '^cause: no-consumer: persistentvolumeclaim/data ' "$scratch/out"
+result $? 'why'
 step 'until 12s' 'explain pvc/data'
 grep -q 'PVC-61: -> Event ExternalProvisioning: ' "$scratch/out"
 result $? 'the story so far'

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/cluster/cluster.h"
+#include "plugins/plugins.h"
+
+/* Why a pod finds no node: what the filters say of every node, also those behind the first that
+ * rejects it. For those who ask a running scheduler; it changes nothing. */
+
+/* @node rejects the pod, by @plugin. @reason: as in the pod's condition, without the number */
+typedef void (*NodeRefused)(void *data,
+                            const NodeInfo *node,
+                            PluginId plugin,
+                            const Reason *reason);
+
+typedef struct {
+    unsigned n_nodes;
+    char *text; /* (owned): why no node is looked at; NULL: they are */
+} Diagnosis;
+
+/**
+ * scheduler_diagnose:
+ * @diagnosis: (out): free its text
+ * Returns: FALSE: no scheduler works in the cluster
+ */
+gboolean scheduler_diagnose(
+    const Cluster *cluster, const Pod *pod, NodeRefused refused, void *data, Diagnosis *diagnosis);

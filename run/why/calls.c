@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calls.h"
+
+struct WhyCalls {
+    GHashTable *by_text; /* "driver method subject node" -> WhyCall (owned) */
+    Strings *strings;
+};
+
+static char *
+text_of(const CsiDriver *driver, CsiMethod method, const char *subject, const char *node)
+{
+    return g_strdup_printf("%s %d %s %s", csi_driver_name(driver), method,
+                           subject == NULL ? "" : subject, node == NULL ? "" : node);
+}
+
+static const char *
+subject_of(const CsiRequest *request)
+{
+    if (request->method == CSI_CREATE_VOLUME || request->method == CSI_CREATE_SNAPSHOT ||
+        request->method == CSI_CREATE_VOLUME_GROUP_SNAPSHOT)
+        return request->name;
+    return request->method == CSI_DELETE_SNAPSHOT ? request->snapshot_id : request->volume_id;
+}
+
+static const char *
+node_of(const CsiRequest *request)
+{
+    return request->served_by != NULL ? request->served_by : request->node_id;
+}
+
+static WhyCall *
+call_of(WhyCalls *self, const CsiCallRecord *record, const char *node)
+{
+    g_autofree char *text =
+        text_of(record->driver, record->request->method, subject_of(record->request), node);
+    WhyCall *call = g_hash_table_lookup(self->by_text, text);
+
+    if (call == NULL) {
+        call = g_new0(WhyCall, 1);
+        call->method = record->request->method;
+        call->failing_since = TIME_UNSET;
+        g_hash_table_insert(self->by_text, g_steal_pointer(&text), call);
+    }
+    return call;
+}
+
+/* A call counts for its node, and for any. */
+static void
+call_started(void *data, const CsiCallRecord *record)
+{
+    const char *nodes[] = {NULL, node_of(record->request)};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes) && (i == 0 || nodes[i] != NULL); i++) {
+        WhyCall *call = call_of(data, record, nodes[i]);
+        call->in_flight = TRUE;
+        call->started_at = record->started_at;
+    }
+}
+
+static void
+call_answered(void *data, const CsiCallRecord *record)
+{
+    WhyCalls *self = data;
+    const char *nodes[] = {NULL, node_of(record->request)};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes) && (i == 0 || nodes[i] != NULL); i++) {
+        WhyCall *call = call_of(self, record, nodes[i]);
+        call->in_flight = FALSE;
+        call->code = record->answer;
+        call->message = NULL;
+        call->n_failures = record->answer == CSI_OK ? 0 : call->n_failures + 1;
+        if (record->answer == CSI_OK)
+            call->failing_since = TIME_UNSET;
+        else if (call->failing_since == TIME_UNSET)
+            call->failing_since = record->answered_at;
+        if (record->answer != CSI_OK && record->response != NULL &&
+            record->response->code == record->answer && record->response->message != NULL)
+            call->message = strings_intern(self->strings, record->response->message);
+    }
+}
+
+WhyCalls *
+why_calls_new(Run *run)
+{
+    WhyCalls *self = g_new0(WhyCalls, 1);
+    const CsiObserver observer = {.started = call_started, .answered = call_answered, .data = self};
+
+    self->strings = objects_strings(run_objects(run));
+    self->by_text = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++)
+        csi_driver_add_observer(cluster_driver(run_cluster(run), i), &observer);
+    return self;
+}
+
+void
+why_calls_free(WhyCalls *self)
+{
+    if (self == NULL)
+        return;
+    g_hash_table_unref(self->by_text);
+    g_free(self);
+}
+
+const WhyCall *
+why_calls_find(const WhyCalls *self,
+               const CsiDriver *driver,
+               CsiMethod method,
+               const char *subject,
+               const char *node)
+{
+    if (self == NULL || driver == NULL)
+        return NULL;
+    g_autofree char *text = text_of(driver, method, subject, node);
+    return g_hash_table_lookup(self->by_text, text);
+}

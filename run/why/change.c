@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "question.h"
+
+#include <string.h>
+
+#include "models/api/field.h"
+#include "models/external-resizer/external-resizer.h"
+
+/* What a Bound claim asks for, and has not: another class of attributes, or more room. */
+
+static const char *
+handle_of(const Question *self, const Claim *claim, const char **driver)
+{
+    const Volume *volume = why_volume_of(self, claim);
+
+    *driver = volume == NULL || volume->source == NULL ? NULL : volume->source->driver;
+    return *driver == NULL ? NULL : volume->source->handle;
+}
+
+static gboolean
+ask_resizer(Question *self, const Claim *claim, CsiMethod method, const char *working)
+{
+    const char *driver, *handle = handle_of(self, claim, &driver);
+
+    const Volume *volume = why_volume_of(self, claim);
+    const SecretReference *secret =
+        volume == NULL ? NULL : volume_source_secret(volume->source, SECRET_CONTROLLER_EXPAND);
+
+    if (method == CSI_CONTROLLER_EXPAND_VOLUME && secret != NULL &&
+        why_get(self, KIND_SECRET, secret->namespace, secret->name) == NULL) {
+        why_link(self, &volume->meta, TIME_UNSET, "needs the Secret %s/%s, which does not exist",
+                 secret->namespace, secret->name);
+        return why_because(self, "secret-missing");
+    }
+    return (driver != NULL && why_ask_driver(self, driver, &external_resizer_process, NULL)) ||
+           (handle != NULL && why_ask_call(self, driver, method, handle, NULL)) ||
+           why_ask_work(self, &external_resizer_class, driver, claim->meta.key, working);
+}
+
+static gboolean
+ask_class_change(Question *self, const Claim *claim)
+{
+    const char *wanted = claim->attributes_class, *status = claim->modify_status;
+    const char *driver, *handle = handle_of(self, claim, &driver);
+
+    if (g_strcmp0(status, "Pending") == 0) {
+        why_link(self, &claim->meta, TIME_UNSET,
+                 "names the VolumeAttributesClass %s, which did not exist", wanted);
+        return why_because(self, "attributes-class-missing");
+    }
+    if (g_strcmp0(status, "Infeasible") == 0) {
+        const WhyCall *call = why_calls_find(
+            self->calls, driver == NULL ? NULL : cluster_find_driver(self->cluster, driver),
+            CSI_CONTROLLER_MODIFY_VOLUME, handle, NULL);
+        why_link(self, &claim->meta, TIME_UNSET, "cannot have the VolumeAttributesClass %s%s%s",
+                 claim->modify_target, call != NULL && call->message != NULL ? ": " : "",
+                 call != NULL && call->message != NULL ? call->message : "");
+        return why_because(self, "attributes-class-infeasible");
+    }
+    if (g_strcmp0(wanted, claim->current_attributes_class) == 0)
+        return FALSE;
+    why_link(self, &claim->meta, TIME_UNSET, "is to get the VolumeAttributesClass %s", wanted);
+    if (status == NULL &&
+        why_calls_find(self->calls, NULL, CSI_CONTROLLER_MODIFY_VOLUME, handle, NULL) == NULL &&
+        why_doing(self, &external_resizer_class, driver, claim->meta.key) == NULL)
+        return why_because(self, "no-resizer");
+    return ask_resizer(self, claim, CSI_CONTROLLER_MODIFY_VOLUME, "modifying");
+}
+
+static gboolean
+ask_expansion(Question *self, const Claim *claim)
+{
+    char wanted[QUANTITY_BUFFER];
+    const char *status = claim->resize_status;
+
+    quantity_format(claim->request_bytes, wanted);
+    if (status != NULL && g_str_has_suffix(status, "Infeasible")) {
+        why_link(self, &claim->meta, TIME_UNSET, "cannot have %s", wanted);
+        return why_because(self, "expansion-infeasible");
+    }
+    if (g_strcmp0(status, "NodeResizePending") == 0 ||
+        claim_condition_is_true(claim, "FileSystemResizePending")) {
+        g_autoptr(GPtrArray) pods = why_pods_of_claim(self, claim);
+        why_link(self, &claim->meta, TIME_UNSET, "grows to %s on its node", wanted);
+        for (unsigned i = 0; i < pods->len; i++) {
+            const Pod *pod = pods->pdata[i];
+            const char *driver, *handle = handle_of(self, claim, &driver);
+            if (pod->node_name != NULL &&
+                why_ask_call(self, driver, CSI_NODE_EXPAND_VOLUME, handle, pod->node_name))
+                return TRUE;
+        }
+        return why_because(self, pods->len > 0 ? "expanding" : "unmounted");
+    }
+    if (claim->capacity_bytes == 0 || claim->request_bytes <= claim->capacity_bytes)
+        return FALSE;
+    why_link(self, &claim->meta, TIME_UNSET, "is to grow to %s", wanted);
+    return why_ask_process(self, "kube-controller-manager", NULL) ||
+           ask_resizer(self, claim, CSI_CONTROLLER_EXPAND_VOLUME, "expanding");
+}
+
+gboolean
+why_ask_change(Question *self, const Claim *claim)
+{
+    return claim->phase == CLAIM_BOUND && !object_is_deleted(&claim->meta) &&
+           ((claim->attributes_class != NULL && ask_class_change(self, claim)) ||
+            ask_expansion(self, claim));
+}

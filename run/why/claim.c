@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "question.h"
+
+#include <string.h>
+
+#include "models/api/field.h"
+#include "models/api/reference-grant.h"
+#include "models/api/snapshot.h"
+#include "models/external-provisioner/external-provisioner.h"
+#include "models/pv-controller/pv-controller.h"
+#include "models/volume/matching.h"
+
+/* Claims that have no volume yet. */
+
+enum {
+    CLAIM_IS_LOST = 1 << 0,
+    CLAIM_IS_DELETED = 1 << 1,
+    CLAIM_IS_BOUND = 1 << 2,
+    CLAIM_NAMES_NO_VOLUME = 1 << 3, /* it names a volume that does not exist */
+    CLAIM_NAMES_TAKEN = 1 << 4,     /* ... that another claim has */
+    CLAIM_NAMES_UNFIT = 1 << 5,     /* ... that does not fit */
+    CLAIM_NAMES_VOLUME = 1 << 6,
+    CLAIM_NO_CLASS = 1 << 7, /* it names none, and there is no default */
+    CLAIM_STATIC = 1 << 8,   /* the class "", or one of kubernetes.io/no-provisioner */
+    CLAIM_CLASS_MISSING = 1 << 9,
+    CLAIM_SELECTED_GONE = 1 << 10, /* its selected node is no node */
+    CLAIM_AWAITS_POD = 1 << 11,    /* late binding, and no node is selected */
+    CLAIM_FACTS_END = 1 << 12,
+};
+
+typedef enum {
+    SAY_LOST,
+    ASK_DELETION,
+    SAY_WELL,
+    SAY_VOLUME_MISSING,
+    SAY_VOLUME_TAKEN,
+    SAY_VOLUME_UNFIT,
+    ASK_CONTROLLER,
+    SAY_NO_CLASS,
+    SAY_NO_VOLUME,
+    SAY_CLASS_MISSING,
+    SAY_SELECTED_GONE,
+    ASK_POD,
+    ASK_PROVISIONER,
+} ClaimThen;
+
+static const Rule claim_rows[] = {
+    {"PVC-42",   WHY_FIRST(CLAIM_IS_LOST),         SAY_LOST          },
+    {"PROT-20",  WHY_FIRST(CLAIM_IS_DELETED),      ASK_DELETION      },
+    {"PVC-20",   WHY_FIRST(CLAIM_IS_BOUND),        SAY_WELL          },
+    {"PVC-22.1", WHY_FIRST(CLAIM_NAMES_NO_VOLUME), SAY_VOLUME_MISSING},
+    {"PVC-22.4", WHY_FIRST(CLAIM_NAMES_TAKEN),     SAY_VOLUME_TAKEN  },
+    {"PVC-23",   WHY_FIRST(CLAIM_NAMES_UNFIT),     SAY_VOLUME_UNFIT  },
+    {"PVC-22.2", WHY_FIRST(CLAIM_NAMES_VOLUME),    ASK_CONTROLLER    },
+    {"PVC-21.5", WHY_FIRST(CLAIM_NO_CLASS),        SAY_NO_CLASS      },
+    {"PVC-26",   WHY_FIRST(CLAIM_STATIC),          SAY_NO_VOLUME     },
+    {"PVC-60",   WHY_FIRST(CLAIM_CLASS_MISSING),   SAY_CLASS_MISSING },
+    {"PROV-13",  WHY_FIRST(CLAIM_SELECTED_GONE),   SAY_SELECTED_GONE },
+    {"PVC-25",   WHY_FIRST(CLAIM_AWAITS_POD),      ASK_POD           },
+    {"PVC-60",   WHY_NONE(CLAIM_FACTS_END),        ASK_PROVISIONER   },
+};
+
+const RuleTable why_claim_rules = RULE_TABLE("why: claims", CLAIM_FACTS_END, claim_rows);
+
+static const StorageClass *
+class_of(const Question *self, const Claim *claim)
+{
+    return (const StorageClass *)why_get(self, KIND_STORAGE_CLASS, NULL, claim_class(claim));
+}
+
+static const char *
+selected_node(const Claim *claim)
+{
+    return object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE);
+}
+
+static const char *
+why_unfit(const Question *self, const Claim *claim, const Volume *volume)
+{
+    return volume_mismatch(claim, volume, TRUE, objects_strings(self->objects));
+}
+
+static gboolean
+is_reserved_for_other(const Volume *volume, const Claim *claim)
+{
+    return volume->claim_ref.claim != NULL && !volume_is_bound_to(volume, claim);
+}
+
+static gboolean
+has_default_class(Question *self)
+{
+    const GPtrArray *classes = why_list(self, KIND_STORAGE_CLASS);
+
+    for (unsigned i = 0; i < classes->len; i++)
+        if (storage_class_is_default(classes->pdata[i]))
+            return TRUE;
+    return FALSE;
+}
+
+static uint32_t
+facts_of(Question *self, const Claim *claim)
+{
+    const StorageClass *class = class_of(self, claim);
+    const Volume *named = why_volume_of(self, claim);
+    gboolean names = *claim_volume_name(claim) != '\0';
+    const char *node = selected_node(claim);
+    uint32_t facts = 0;
+
+    facts |= claim->phase == CLAIM_LOST ? CLAIM_IS_LOST : 0;
+    facts |= object_is_deleted(&claim->meta) ? CLAIM_IS_DELETED : 0;
+    facts |= claim->phase == CLAIM_BOUND ? CLAIM_IS_BOUND : 0;
+    facts |= names && named == NULL ? CLAIM_NAMES_NO_VOLUME : 0;
+    facts |= named != NULL && is_reserved_for_other(named, claim) ? CLAIM_NAMES_TAKEN : 0;
+    facts |= named != NULL && why_unfit(self, claim, named) != NULL ? CLAIM_NAMES_UNFIT : 0;
+    facts |= names ? CLAIM_NAMES_VOLUME : 0;
+    facts |= claim->class_name == NULL && *claim_class(claim) == '\0' && !has_default_class(self)
+                 ? CLAIM_NO_CLASS
+                 : 0;
+    facts |= *claim_class(claim) == '\0' ||
+                     (class != NULL && strcmp(class->provisioner, PROVISIONER_NONE) == 0)
+                 ? CLAIM_STATIC
+                 : 0;
+    facts |= class == NULL ? CLAIM_CLASS_MISSING : 0;
+    facts |= node != NULL && why_get(self, KIND_NODE, NULL, node) == NULL ? CLAIM_SELECTED_GONE : 0;
+    facts |= class != NULL && class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER && node == NULL
+                 ? CLAIM_AWAITS_POD
+                 : 0;
+    return facts;
+}
+
+/* ---- Volumes that are there, and do not fit ---- */
+
+/* Returns: the first reason why @volume is not for the claim; NULL: it is */
+static const char *
+why_not(const Question *self, const Claim *claim, const Volume *volume, GString *text)
+{
+    char has[QUANTITY_BUFFER], wanted[QUANTITY_BUFFER];
+
+    g_string_truncate(text, 0);
+    if (is_reserved_for_other(volume, claim))
+        g_string_printf(text, "belongs to %s", volume->claim_ref.claim->text);
+    else if (strcmp(volume_class(volume), claim_class(claim)) != 0)
+        g_string_printf(text, "is of class \"%s\", the claim of \"%s\"", volume_class(volume),
+                        claim_class(claim));
+    else if (volume->capacity_bytes < claim->request_bytes)
+        g_string_printf(text, "has %s, the claim asks for %s",
+                        quantity_format(volume->capacity_bytes, has),
+                        quantity_format(claim->request_bytes, wanted));
+    else if (!access_modes_include(volume->access_modes, claim->access_modes))
+        g_string_append(text, "lacks an access mode that the claim asks for");
+    else if (volume->volume_mode != claim->volume_mode)
+        g_string_append(text, "has another volumeMode than the claim");
+    else if (claim->selector != NULL &&
+             !label_selector_matches(claim->selector, volume->meta.labels))
+        g_string_append(text, "lacks the labels of the claim's selector");
+    else if (object_is_deleted(&volume->meta))
+        g_string_append(text, "is being deleted");
+    else if (volume->phase != VOLUME_AVAILABLE && volume->claim_ref.claim == NULL)
+        g_string_printf(text, "is %s", volume_phase_name(volume->phase));
+    else
+        return why_unfit(self, claim, volume);
+    return text->str;
+}
+
+/* The volume that is nearest to the claim's wishes: of its class and free. */
+static gboolean
+tell_no_volume(Question *self, const Claim *claim)
+{
+    const GPtrArray *volumes = why_list(self, KIND_VOLUME);
+    const Volume *nearest = NULL;
+    g_autoptr(GString) text = g_string_new(NULL);
+    unsigned best = 0;
+
+    for (unsigned i = 0; i < volumes->len; i++) {
+        const Volume *volume = volumes->pdata[i];
+        unsigned score = 1 + 2 * (unsigned)!is_reserved_for_other(volume, claim) +
+                         4 * (strcmp(volume_class(volume), claim_class(claim)) == 0);
+        if (score > best) {
+            best = score;
+            nearest = volume;
+        }
+    }
+    const char *reason = nearest == NULL ? NULL : why_not(self, claim, nearest, text);
+    if (nearest == NULL || (best < 4 && volumes->len > 1))
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "is Pending: there is no PersistentVolume of class \"%s\", and nobody makes one",
+                 claim_class(claim));
+    else if (reason == NULL)
+        return why_ask_process(self, "kube-controller-manager", NULL) ||
+               why_ask_work(self, &pv_controller_class, NULL, claim->meta.key, "provisioning");
+    else
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "is Pending: the only PersistentVolume near to it, %s, %s",
+                 object_name(&nearest->meta), reason);
+    return why_because(self, "no-volume");
+}
+
+/* ---- Who makes the volume ---- */
+
+static gboolean
+is_granted(Question *self, const Claim *claim)
+{
+    const DataSource *source = &claim->data_source;
+    const GPtrArray *grants = why_list(self, KIND_REFERENCE_GRANT);
+
+    for (unsigned i = 0; i < grants->len; i++) {
+        const Object *grant = grants->pdata[i];
+        if (strcmp(grant->key->namespace, source->namespace) == 0 &&
+            reference_grant_admits((const ReferenceGrant *)grant, claim))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
+ask_source(Question *self, const Claim *claim)
+{
+    const DataSource *source = &claim->data_source;
+    const char *namespace = source->namespace != NULL && *source->namespace != '\0'
+                                ? source->namespace
+                                : claim->meta.key->namespace;
+
+    if (source->kind == NULL)
+        return FALSE;
+    if (strcmp(namespace, claim->meta.key->namespace) != 0 && !is_granted(self, claim)) {
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "may not use %s/%s of the namespace %s: there is no ReferenceGrant", source->kind,
+                 source->name, namespace);
+        return why_because(self, "source-not-granted");
+    }
+    if (strcmp(source->kind, "VolumeSnapshot") == 0) {
+        const Object *snapshot = why_get(self, KIND_VOLUME_SNAPSHOT, namespace, source->name);
+        if (snapshot != NULL)
+            return why_ask_snapshot(self, VOLUME_SNAPSHOT_CONST(snapshot));
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "is to be made of the VolumeSnapshot %s, which does not exist", source->name);
+        return why_because(self, "snapshot-missing");
+    }
+    if (strcmp(source->kind, "PersistentVolumeClaim") == 0) {
+        const Object *other = why_get(self, KIND_CLAIM, namespace, source->name);
+        if (other != NULL)
+            return CLAIM_CONST(other)->phase != CLAIM_BOUND &&
+                   why_ask_claim(self, CLAIM_CONST(other), NULL);
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "is to be made of the claim %s, which does not exist", source->name);
+        return why_because(self, "claim-missing");
+    }
+    return FALSE;
+}
+
+/* The Secret of CreateVolume, if the class names one without a template. */
+static gboolean
+ask_secret(Question *self, const Claim *claim, const StorageClass *class)
+{
+    static const char *const keys[] = {"csi.storage.k8s.io/provisioner-secret-name",
+                                       "csi.storage.k8s.io/provisioner-secret-namespace"};
+    const char *name = string_map_get(class->parameters, keys[0]),
+               *namespace = string_map_get(class->parameters, keys[1]);
+
+    if (name == NULL || namespace == NULL || strchr(name, '$') != NULL ||
+        strchr(namespace, '$') != NULL || why_get(self, KIND_SECRET, namespace, name) != NULL)
+        return FALSE;
+    why_link(self, &claim->meta, claim->meta.created_at,
+             "needs the Secret %s/%s for CreateVolume, which does not exist", namespace, name);
+    return why_because(self, "secret-missing");
+}
+
+static gboolean
+ask_provisioner(Question *self, const Claim *claim)
+{
+    const StorageClass *class = class_of(self, claim);
+    const char *driver = class->provisioner;
+    char uid[OBJECT_UID_BUFFER];
+    g_autofree char *volume = g_strdup_printf("pvc-%s", object_uid_format(claim->meta.uid, uid));
+    const Object *attributes = why_get(self, KIND_ATTRIBUTES_CLASS, NULL, claim->attributes_class);
+
+    why_link(self, &claim->meta, claim->meta.created_at, "is Pending: %s is to make its volume",
+             driver);
+    if (claim->attributes_class != NULL && attributes == NULL) {
+        why_link(self, &claim->meta, TIME_UNSET,
+                 "names the VolumeAttributesClass %s, which does not exist",
+                 claim->attributes_class);
+        return why_because(self, "attributes-class-missing");
+    }
+    if (object_annotation(&claim->meta, ANNOTATION_STORAGE_PROVISIONER) == NULL &&
+        object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER) == NULL &&
+        why_ask_process(self, "kube-controller-manager", NULL))
+        return TRUE;
+    return why_ask_driver(self, driver, &external_provisioner_process, selected_node(claim)) ||
+           ask_source(self, claim) || ask_secret(self, claim, class) ||
+           why_ask_call(self, driver, CSI_CREATE_VOLUME, volume, NULL) ||
+           why_ask_work(self, &external_provisioner_class, driver,
+                        objects_find_key(self->objects, KIND_VOLUME, NULL, volume), "provisioning");
+}
+
+/* Late binding: its pods wait for something else, or there is none. */
+static gboolean
+ask_consumers(Question *self, const Claim *claim, const Pod *asking)
+{
+    g_autoptr(GPtrArray) pods = why_pods_of_claim(self, claim);
+    const StorageClass *class = class_of(self, claim);
+    char uid[OBJECT_UID_BUFFER];
+    g_autofree char *volume = g_strdup_printf("pvc-%s", object_uid_format(claim->meta.uid, uid));
+
+    if (why_ask_call(self, class->provisioner, CSI_CREATE_VOLUME, volume, NULL))
+        return TRUE;
+    if (asking != NULL)
+        return FALSE; /* the claim waits for the same cause as the pod */
+    why_link(self, &claim->meta, claim->meta.created_at,
+             "is Pending: its class %s waits for the first pod that uses it",
+             object_name(&class->meta));
+    return pods->len == 0 ? why_because(self, "no-consumer") : why_ask_object(self, pods->pdata[0]);
+}
+
+gboolean
+why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
+{
+    const char *named = claim_volume_name(claim);
+    const SimTime since = claim->meta.created_at;
+    const Rule *rule = rules_find(&why_claim_rules, facts_of(self, claim), NULL);
+
+    switch ((ClaimThen)rule->then) {
+    case SAY_WELL:
+        return FALSE;
+    case SAY_LOST:
+        why_link(self, &claim->meta, TIME_UNSET, "is Lost: its volume %s is gone", named);
+        return why_because(self, "claim-lost");
+    case ASK_DELETION:
+        why_link(self, &claim->meta, claim->meta.deleted_at, "is being deleted");
+        return pod != NULL ? why_because(self, "claim-deleting")
+                           : why_ask_deletion(self, &claim->meta);
+    case SAY_VOLUME_MISSING:
+        why_link(self, &claim->meta, since,
+                 "is Pending: it names the volume %s, which does not exist", named);
+        return why_because(self, "volume-missing");
+    case SAY_VOLUME_TAKEN:
+        why_link(self, &claim->meta, since,
+                 "is Pending: it names the volume %s, which belongs to %s", named,
+                 why_volume_of(self, claim)->claim_ref.claim->text);
+        return why_because(self, "volume-taken");
+    case SAY_VOLUME_UNFIT:
+        why_link(self, &claim->meta, since,
+                 "is Pending: it names the volume %s, and does not fit: %s", named,
+                 why_unfit(self, claim, why_volume_of(self, claim)));
+        return why_because(self, "volume-unfit");
+    case ASK_CONTROLLER:
+        why_link(self, &claim->meta, since, "is Pending: it names the volume %s", named);
+        return why_ask_process(self, "kube-controller-manager", NULL) ||
+               why_ask_work(self, &pv_controller_class, NULL, claim->meta.key, "provisioning");
+    case SAY_NO_CLASS:
+        why_link(self, &claim->meta, since,
+                 "is Pending: it names no class, and there is no default");
+        return why_because(self, "no-class");
+    case SAY_NO_VOLUME:
+        if (class_of(self, claim) != NULL && pod == NULL &&
+            class_of(self, claim)->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER) {
+            g_autoptr(GPtrArray) pods = why_pods_of_claim(self, claim);
+            if (pods->len == 0)
+                return ask_consumers(self, claim, NULL);
+        }
+        return tell_no_volume(self, claim);
+    case SAY_CLASS_MISSING:
+        why_link(self, &claim->meta, since, "is Pending: there is no StorageClass %s",
+                 claim_class(claim));
+        return why_because(self, "class-missing");
+    case SAY_SELECTED_GONE:
+        why_link(self, &claim->meta, since, "is Pending: it was promised to %s, which is gone",
+                 selected_node(claim));
+        return why_because(self, "selected-node-gone");
+    case ASK_POD:
+        return ask_consumers(self, claim, pod);
+    case ASK_PROVISIONER:
+        return ask_provisioner(self, claim);
+    }
+    g_assert_not_reached();
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "question.h"
+
+#include <string.h>
+
+/* Pods, and the nodes that they are on. */
+
+enum {
+    POD_IS_GONE = 1 << 0,      /* over */
+    POD_NODE_MISSING = 1 << 1, /* its node is no object any more */
+    POD_NODE_SILENT = 1 << 2,  /* its node is not Ready */
+    POD_DELETED = 1 << 3,      /* it is being deleted */
+    POD_READY = 1 << 4,
+    POD_RUNS = 1 << 5,
+    POD_GATED = 1 << 6,
+    POD_OTHER_SCHEDULER = 1 << 7,
+    POD_ON_NODE = 1 << 8,
+    POD_FACTS_END = 1 << 9,
+};
+
+typedef enum {
+    SAY_OVER,
+    SAY_NODE_MISSING,
+    ASK_NODE,
+    ASK_DELETION,
+    ASK_USE,
+    SAY_NOT_READY,
+    SAY_GATED,
+    SAY_OTHER_SCHEDULER,
+    ASK_MOUNTS,
+    ASK_SCHEDULER,
+} PodThen;
+
+static const Rule pod_rows[] = {
+    {"KVM-88", WHY_FIRST(POD_IS_GONE),         SAY_OVER           },
+    {"NL-72",  WHY_FIRST(POD_NODE_MISSING),    SAY_NODE_MISSING   },
+    {"NL-22",  WHY_FIRST(POD_NODE_SILENT),     ASK_NODE           },
+    {"KVM-84", WHY_FIRST(POD_DELETED),         ASK_DELETION       },
+    {"KVM-72", WHY_FIRST(POD_READY),           ASK_USE            },
+    {"KVM-86", WHY_FIRST(POD_RUNS),            SAY_NOT_READY      },
+    {"SCH-43", WHY_FIRST(POD_GATED),           SAY_GATED          },
+    {"SCH-40", WHY_FIRST(POD_OTHER_SCHEDULER), SAY_OTHER_SCHEDULER},
+    {"ADC-10", WHY_FIRST(POD_ON_NODE),         ASK_MOUNTS         },
+    {"SCH-51", WHY_NONE(POD_FACTS_END),        ASK_SCHEDULER      },
+};
+
+const RuleTable why_pod_rules = RULE_TABLE("why: pods", POD_FACTS_END, pod_rows);
+
+static gboolean
+is_silent(const Node *node)
+{
+    return node->ready.status != CONDITION_TRUE;
+}
+
+static uint32_t
+facts_of(const Question *self, const Pod *pod)
+{
+    const Object *node = why_get(self, KIND_NODE, NULL, pod->node_name);
+    uint32_t facts = 0;
+
+    facts |= pod_is_terminal(pod) ? POD_IS_GONE : 0;
+    facts |= pod->node_name != NULL && node == NULL ? POD_NODE_MISSING : 0;
+    facts |= node != NULL && is_silent((const Node *)node) ? POD_NODE_SILENT : 0;
+    facts |= object_is_deleted(&pod->meta) ? POD_DELETED : 0;
+    facts |= pod_is_ready(pod) ? POD_READY : 0;
+    facts |= pod->phase == POD_RUNNING ? POD_RUNS : 0;
+    facts |= pod->node_name == NULL && pod->spec->scheduling_gates != NULL ? POD_GATED : 0;
+    facts |= pod->node_name == NULL && pod->spec->scheduler_name != NULL &&
+                     strcmp(pod->spec->scheduler_name, "default-scheduler") != 0
+                 ? POD_OTHER_SCHEDULER
+                 : 0;
+    facts |= pod->node_name != NULL ? POD_ON_NODE : 0;
+    return facts;
+}
+
+static gboolean
+ask_over(Question *self, const Pod *pod)
+{
+    why_link(self, &pod->meta, TIME_UNSET, "is %s%s%s%s%s", pod_phase_name(pod->phase),
+             pod->reason != NULL ? ": " : "", pod->reason != NULL ? pod->reason : "",
+             pod->message != NULL ? ": " : "", pod->message != NULL ? pod->message : "");
+    if (object_is_deleted(&pod->meta))
+        return why_ask_deletion(self, &pod->meta);
+    return pod->phase == POD_FAILED && why_because(self, "pod-failed");
+}
+
+/* The pod is Ready: what its claims ask for, and whether their volumes are well. */
+static gboolean
+ask_use(Question *self, const Pod *pod)
+{
+    unsigned n_links = self->why->chain->len;
+
+    why_link(self, &pod->meta, pod->ready.changed_at, "is Ready");
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Claim *claim = why_claim_of(self, pod, &pod->volumes->items[i]);
+        if (claim != NULL && (why_ask_health(self, claim) || why_ask_change(self, claim)))
+            return TRUE;
+    }
+    g_ptr_array_set_size(self->why->chain, (int)n_links);
+    return FALSE;
+}
+
+gboolean
+why_ask_node(Question *self, const Node *node)
+{
+    const char *name = object_name(&node->meta);
+    const RunFault *fault = why_fault_of(self, FAULT_OF_NODE, NULL, name);
+
+    if (is_silent(node) && fault != NULL) {
+        why_link(self, &node->meta, fault->since,
+                 "is not Ready: its kubelet is silent since the fault \"%s\"",
+                 scenario_fault_name(fault->action->fault));
+        return why_until(self, "node-not-ready", fault->until);
+    }
+    if (is_silent(node)) {
+        why_link(self, &node->meta, node->ready.changed_at, "is not Ready: its kubelet is silent");
+        return why_because(self, "node-not-ready");
+    }
+    if (!node->unschedulable)
+        return FALSE;
+    why_link(self, &node->meta, TIME_UNSET, "is cordoned");
+    return why_because(self, "cordoned");
+}
+
+static gboolean
+ask_scheduler(Question *self, const Pod *pod)
+{
+    why_link(self, &pod->meta, pod->meta.created_at, "is Pending, without a node");
+    return why_ask_claims(self, pod) || why_ask_unscheduled(self, pod);
+}
+
+gboolean
+why_ask_pod(Question *self, const Pod *pod)
+{
+    const uint32_t facts = facts_of(self, pod);
+
+    switch ((PodThen)rules_find(&why_pod_rules, facts, NULL)->then) {
+    case SAY_OVER:
+        return ask_over(self, pod);
+    case SAY_NODE_MISSING:
+        why_link(self, &pod->meta, TIME_UNSET, "is on %s, which is no node any more",
+                 pod->node_name);
+        return why_because(self, "node-missing");
+    case ASK_NODE:
+        why_link(self, &pod->meta, TIME_UNSET, "is on %s%s", pod->node_name,
+                 object_is_deleted(&pod->meta) ? ", and cannot be stopped" : "");
+        return why_ask_node(self, (const Node *)why_get(self, KIND_NODE, NULL, pod->node_name));
+    case ASK_DELETION:
+        why_link(self, &pod->meta, pod->meta.deleted_at, "is being stopped");
+        return why_ask_deletion(self, &pod->meta);
+    case ASK_USE:
+        return ask_use(self, pod);
+    case SAY_NOT_READY:
+        why_link(self, &pod->meta, pod->started_at, "is Running, and not Ready yet");
+        return why_because(self, "starting");
+    case SAY_GATED:
+        why_link(self, &pod->meta, pod->meta.created_at, "has the scheduling gate %s",
+                 pod->spec->scheduling_gates->items[0]);
+        return why_because(self, "gated");
+    case SAY_OTHER_SCHEDULER:
+        why_link(self, &pod->meta, pod->meta.created_at, "waits for the scheduler %s",
+                 pod->spec->scheduler_name);
+        return why_because(self, "scheduler-other");
+    case ASK_MOUNTS:
+        why_link(self, &pod->meta, pod->scheduled.changed_at, "is Pending on %s", pod->node_name);
+        return why_ask_claims(self, pod) || why_ask_mounts(self, pod) ||
+               why_ask_process(self, "kubelet", pod->node_name) || why_because(self, "starting");
+    case ASK_SCHEDULER:
+        return ask_scheduler(self, pod);
+    }
+    g_assert_not_reached();
+}
+
+gboolean
+why_ask_claims(Question *self, const Pod *pod)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const PodVolume *volume = &pod->volumes->items[i];
+        const Claim *claim = why_claim_of(self, pod, volume);
+
+        if (volume->claim_name == NULL)
+            continue;
+        if (claim == NULL && volume->ephemeral) {
+            why_link(self, &pod->meta, TIME_UNSET, "waits for its ephemeral claim %s",
+                     pod_claim_key(self->objects, pod, volume)->name);
+            return why_ask_process(self, "kube-controller-manager", NULL) ||
+                   why_because(self, "claim-missing");
+        }
+        if (claim == NULL) {
+            g_autofree char *name = g_strconcat("persistentvolumeclaim/", volume->claim_name, NULL);
+            why_link_named(self, name, pod->meta.created_at, "does not exist");
+            return why_because(self, "claim-missing");
+        }
+        if (volume->ephemeral && why_owner(self, &claim->meta, KIND_POD) != &pod->meta) {
+            why_link(self, &claim->meta, TIME_UNSET,
+                     "has the name of the pod's ephemeral claim, and is not its own");
+            return why_because(self, "claim-not-owned");
+        }
+        if ((claim->phase != CLAIM_BOUND || object_is_deleted(&claim->meta)) &&
+            why_ask_claim(self, claim, pod))
+            return TRUE;
+    }
+    return FALSE;
+}

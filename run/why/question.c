@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "question.h"
+
+#include <string.h>
+
+#include "models/csi/flex-call.h"
+
+/* ---- Objects ---- */
+
+const Object *
+why_get(const Question *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    const ObjectKey *key = name == NULL || *name == '\0'
+                               ? NULL
+                               : objects_find_key(self->objects, kind, namespace, name);
+
+    return key == NULL ? NULL : api_server_get(self->api, key);
+}
+
+const GPtrArray *
+why_list(Question *self, ObjectKind kind)
+{
+    if (self->lists[kind] != NULL)
+        return self->lists[kind];
+    self->lists[kind] = g_ptr_array_new();
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, kind); i++) {
+        const Object *object = api_server_get(self->api, objects_key_at(self->objects, kind, i));
+        if (object != NULL)
+            g_ptr_array_add(self->lists[kind], (void *)object);
+    }
+    return self->lists[kind];
+}
+
+const Claim *
+why_claim_of(const Question *self, const Pod *pod, const PodVolume *volume)
+{
+    const Object *claim = volume->claim_name == NULL
+                              ? NULL
+                              : why_get(self, KIND_CLAIM, pod->meta.key->namespace,
+                                        pod_claim_key(self->objects, pod, volume)->name);
+
+    return CLAIM_CONST(claim);
+}
+
+const Volume *
+why_volume_of(const Question *self, const Claim *claim)
+{
+    return claim == NULL ? NULL
+                         : VOLUME_CONST(why_get(self, KIND_VOLUME, NULL, claim_volume_name(claim)));
+}
+
+CsiDriver *
+why_driver_of(const Question *self, const Volume *volume)
+{
+    if (volume == NULL || volume->source == NULL || volume->source->driver == NULL)
+        return NULL;
+    return cluster_find_driver(self->cluster, volume->source->driver);
+}
+
+gboolean
+why_is_registered(const Question *self, const char *driver, const char *node)
+{
+    const Object *csi_node = why_get(self, KIND_CSI_NODE, NULL, node);
+
+    return csi_node != NULL && csi_node_find_driver(CSI_NODE(csi_node), driver) != NULL;
+}
+
+GPtrArray *
+why_pods_of_claim(Question *self, const Claim *claim)
+{
+    const GPtrArray *pods = why_list(self, KIND_POD);
+    GPtrArray *found = g_ptr_array_new();
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        for (unsigned k = 0; pod->volumes != NULL && k < pod->volumes->n_items; k++) {
+            if (!pod_is_terminal(pod) &&
+                why_claim_of(self, pod, &pod->volumes->items[k]) == claim) {
+                g_ptr_array_add(found, (void *)pod);
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+const Object *
+why_owner(const Question *self, const Object *object, ObjectKind kind)
+{
+    for (unsigned i = 0; object->owners != NULL && i < object->owners->n_items; i++) {
+        const ObjectKey *key = object->owners->items[i].key;
+        if (key != NULL && key->kind == kind)
+            return api_server_get(self->api, key);
+    }
+    return NULL;
+}
+
+GPtrArray *
+why_pods_owned(Question *self, const Object *owner)
+{
+    const GPtrArray *pods = why_list(self, KIND_POD);
+    GPtrArray *found = g_ptr_array_new();
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Object *pod = pods->pdata[i];
+        if (owner == NULL || why_owner(self, pod, owner->key->kind) == owner)
+            g_ptr_array_add(found, (void *)pod);
+    }
+    return found;
+}
+
+const ApiEvent *
+why_event(const Question *self, const Object *object, const char *reason)
+{
+    const ApiEvent *found = NULL;
+
+    for (unsigned i = 0; i < api_server_n_events(self->api); i++) {
+        const ApiEvent *event = api_server_event(self->api, i);
+        if (event->involved == object->key && object_uid_equal(event->involved_uid, object->uid) &&
+            strcmp(event->reason, reason) == 0 &&
+            (found == NULL || event->last_at >= found->last_at))
+            found = event;
+    }
+    return found;
+}
+
+/* ---- Links ---- */
+
+static void
+add_link(Question *self, char *object, const char *namespace, SimTime since, char *text)
+{
+    WhyLink *link = g_new0(WhyLink, 1);
+
+    *link =
+        (WhyLink){.object = object,
+                  .namespace = namespace == NULL || *namespace == '\0' ? NULL : g_strdup(namespace),
+                  .text = text,
+                  .since = since};
+    g_ptr_array_add(self->why->chain, link);
+}
+
+void
+why_link(Question *self, const Object *object, SimTime since, const char *format, ...)
+{
+    const ObjectKey *key = object->key;
+    g_autofree char *kind = g_ascii_strdown(kind_class(key->kind)->kind, -1);
+    va_list args;
+
+    va_start(args, format);
+    char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    add_link(self, g_strdup_printf("%s/%s", kind, key->name), key->namespace, since, text);
+}
+
+void
+why_link_named(Question *self, const char *name, SimTime since, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    add_link(self, g_strdup(name), NULL, since, text);
+}
+
+static char *
+fill_command(const char *command, const WhyLink *fault)
+{
+    g_autoptr(GString) text = g_string_new(command);
+    const char *slash = fault == NULL ? NULL : strchr(fault->object, '/');
+
+    if (fault == NULL || slash == NULL)
+        return NULL;
+    g_string_replace(text, "{kind}/{name}", fault->object, 0);
+    g_string_replace(text, "{name}", slash + 1, 0);
+    g_string_replace(text, "{namespace}", fault->namespace == NULL ? "default" : fault->namespace,
+                     0);
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+gboolean
+why_until(Question *self, const char *id, SimTime ends_at)
+{
+    const Cause *cause = why_cause_find(id);
+
+    self->why->cause = cause->id;
+    self->why->unblock = cause->unblock;
+    self->why->is_patience = cause->is_patience;
+    self->why->ends_at = ends_at;
+    g_free(self->why->command);
+    self->why->command =
+        cause->command == NULL ? NULL : fill_command(cause->command, why_fault(self->why));
+    return TRUE;
+}
+
+gboolean
+why_because(Question *self, const char *cause)
+{
+    return why_until(self, cause, SIM_TIME_MAX);
+}
+
+/* ---- What drivers have answered ---- */
+
+/* The codes that say more than that the driver refuses. */
+static const struct {
+    CsiMethod method; /* CSI_N_METHODS: any */
+    CsiCode code;
+    const char *cause;
+} code_rows[] = {
+    {CSI_CREATE_VOLUME,             CSI_RESOURCE_EXHAUSTED,  "driver-full"      },
+    {CSI_CONTROLLER_EXPAND_VOLUME,  CSI_RESOURCE_EXHAUSTED,  "driver-full"      },
+    {CSI_CREATE_SNAPSHOT,           CSI_RESOURCE_EXHAUSTED,  "driver-full"      },
+    {CSI_CONTROLLER_MODIFY_VOLUME,  CSI_RESOURCE_EXHAUSTED,  "changed-too-often"},
+    {CSI_CONTROLLER_PUBLISH_VOLUME, CSI_RESOURCE_EXHAUSTED,  "attach-limit"     },
+    {CSI_CONTROLLER_PUBLISH_VOLUME, CSI_FAILED_PRECONDITION, "multi-attach"     },
+    {CSI_N_METHODS,                 CSI_DEADLINE_EXCEEDED,   "driver-slow"      },
+    {CSI_N_METHODS,                 CSI_ABORTED,             "driver-slow"      },
+    {CSI_N_METHODS,                 CSI_UNAVAILABLE,         "driver-down"      },
+};
+
+/* Codes of back ends in their drivers' messages. */
+static const struct {
+    const char *word, *cause;
+} word_rows[] = {
+    {"VolumeModificationRateExceeded", "changed-too-often"},
+    {"has changed too often",          "changed-too-often"},
+};
+
+static const char *
+cause_of_call(const WhyCall *call)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(word_rows) && call->message != NULL; i++)
+        if (strstr(call->message, word_rows[i].word) != NULL)
+            return word_rows[i].cause;
+    for (unsigned i = 0; i < G_N_ELEMENTS(code_rows); i++) {
+        if (code_rows[i].code == call->code &&
+            (code_rows[i].method == call->method || code_rows[i].method == CSI_N_METHODS))
+            return code_rows[i].cause;
+    }
+    return call->method == CSI_NODE_STAGE_VOLUME || call->method == CSI_NODE_PUBLISH_VOLUME
+               ? "mount-error"
+               : "driver-error";
+}
+
+gboolean
+why_ask_call(Question *self,
+             const char *driver_name,
+             CsiMethod method,
+             const char *subject,
+             const char *node)
+{
+    const CsiDriver *driver =
+        driver_name == NULL ? NULL : cluster_find_driver(self->cluster, driver_name);
+    const WhyCall *call = why_calls_find(self->calls, driver, method, subject, node);
+    g_autofree char *name = g_strconcat("driver/", driver_name, NULL);
+
+    if (call == NULL || call->code == CSI_OK)
+        return FALSE;
+    const char *cause = cause_of_call(call);
+    if (strcmp(cause, "driver-down") == 0 || strcmp(cause, "driver-slow") == 0) {
+        const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, NULL, driver_name);
+        if (fault != NULL) {
+            why_link_named(self, name, fault->since, "suffers from the fault \"%s\"",
+                           scenario_fault_name(fault->action->fault));
+            return why_until(self, "driver-down", fault->until);
+        }
+    }
+    why_link_named(self, name, call->failing_since, "answers %s with %s%s%s%s",
+                   csi_call_name(driver, method), csi_code_name(call->code),
+                   call->message != NULL ? ": " : "", call->message != NULL ? call->message : "",
+                   call->in_flight ? "; the next call is under way" : "");
+    return why_because(self, cause);
+}
+
+/* ---- Who works ---- */
+
+const RunFault *
+why_fault_of(const Question *self, FaultTarget target, const char *process, const char *victim)
+{
+    static const FaultType ends[] = {[FAULT_OF_PROCESS] = FAULT_LOSE_LEADERSHIP,
+                                     [FAULT_OF_NODE] = FAULT_NETWORK_UNAVAILABLE,
+                                     [FAULT_OF_API] = FAULT_LIMIT_SEATS,
+                                     [FAULT_OF_DRIVER] = FAULT_ABNORMAL_VOLUMES};
+    static const FaultType begins[] = {[FAULT_OF_PROCESS] = FAULT_CRASH,
+                                       [FAULT_OF_NODE] = FAULT_POWER_OFF,
+                                       [FAULT_OF_API] = FAULT_API_OUTAGE,
+                                       [FAULT_OF_DRIVER] = FAULT_DRIVER_HANG};
+    const GArray *faults = run_faults(self->run);
+
+    for (unsigned i = faults == NULL ? 0 : faults->len; i-- > 0;) {
+        const RunFault *fault = &g_array_index(faults, RunFault, i);
+        const ScenarioAction *action = fault->action;
+        if (fault->until <= self->now || action->fault < begins[target] ||
+            action->fault > ends[target] ||
+            (process != NULL && g_strcmp0(action->process, process) != 0))
+            continue;
+        if (target == FAULT_OF_API ||
+            (target == FAULT_OF_DRIVER && g_strcmp0(action->driver, victim) == 0))
+            return fault;
+        for (unsigned k = 0; target != FAULT_OF_DRIVER && k < fault->victims->len; k++)
+            if (victim == NULL || g_strcmp0(fault->victims->pdata[k], victim) == 0)
+                return fault;
+    }
+    return NULL;
+}
+
+static void
+doing_seen(void *data, const Doing *doing)
+{
+    g_array_append_val((GArray *)data, *doing);
+}
+
+static const GArray *
+doings_of(const Question *self)
+{
+    if (self->doings->len == 0)
+        cluster_inspect(self->cluster, doing_seen, self->doings);
+    return self->doings;
+}
+
+static gboolean
+is_of(const Component *component, const ModelClass *class, const char *instance)
+{
+    return component->class == class &&
+           (instance == NULL || g_strcmp0(component->driver_name, instance) == 0 ||
+            g_strcmp0(component->node_name, instance) == 0);
+}
+
+const Doing *
+why_doing(const Question *self, const ModelClass *class, const char *instance, const ObjectKey *key)
+{
+    const GArray *doings = doings_of(self);
+    const Doing *found = NULL;
+
+    for (unsigned i = 0; i < doings->len; i++) {
+        const Doing *doing = &g_array_index(doings, Doing, i);
+        if (doing->key == key && is_of(doing->component, class, instance) &&
+            (found == NULL || doing->kind < found->kind))
+            found = doing;
+    }
+    return found;
+}
+
+static gboolean
+ask_api(Question *self)
+{
+    const RunFault *fault = why_fault_of(self, FAULT_OF_API, NULL, NULL);
+
+    if (fault == NULL || fault->action->fault != FAULT_API_OUTAGE)
+        return FALSE;
+    why_link_named(self, "process/kube-apiserver", fault->since, "is down");
+    return why_until(self, "api-down", fault->until);
+}
+
+gboolean
+why_ask_process(Question *self, const char *process, const char *instance)
+{
+    const RunFault *fault = why_fault_of(self, FAULT_OF_PROCESS, process, instance);
+    g_autofree char *name = g_strdup_printf("process/%s%s%s", process, instance != NULL ? "/" : "",
+                                            instance != NULL ? instance : "");
+
+    if (ask_api(self))
+        return TRUE;
+    if (fault != NULL && fault->action->fault != FAULT_LOSE_LEADERSHIP &&
+        (fault->action->fault != FAULT_CRASH ||
+         !cluster_is_running(self->cluster, process, instance))) {
+        why_link_named(self, name, fault->since, "suffers from the fault \"%s\"",
+                       scenario_fault_name(fault->action->fault));
+        return why_until(self, fault->action->fault == FAULT_SLOW ? "process-slow" : "process-down",
+                         fault->until);
+    }
+    if (!cluster_is_running(self->cluster, process, instance)) {
+        why_link_named(self, name, TIME_UNSET, "does not run");
+        return why_because(self, "process-down");
+    }
+    if (cluster_awaits_leader(self->cluster, process, instance)) {
+        why_link_named(self, name, TIME_UNSET,
+                       "has no leader: its Lease still belongs to a process that is gone");
+        return why_because(self, "no-leader");
+    }
+    return FALSE;
+}
+
+/* What keeps a component's workers busy, most often. */
+static void
+link_busy(Question *self, const ModelClass *class, const char *instance, SimTime since)
+{
+    const GArray *doings = doings_of(self);
+    unsigned n_plans = 0, n_queued = 0;
+    const Component *who = NULL;
+    const char *step = NULL;
+
+    for (unsigned i = 0; i < doings->len; i++) {
+        const Doing *doing = &g_array_index(doings, Doing, i);
+        if (!is_of(doing->component, class, instance))
+            continue;
+        who = doing->component;
+        n_plans += doing->kind == DOING_PLAN;
+        n_queued += doing->kind == DOING_QUEUED;
+        if (doing->kind == DOING_PLAN && doing->step != NULL)
+            step = doing->step;
+    }
+    g_autofree char *name =
+        g_strdup_printf("process/%s%s%s", who->class->process->name, instance != NULL ? "/" : "",
+                        instance != NULL ? instance : "");
+    why_link_named(self, name, since, "has %u objects in its queue, and works on %u others%s%s%s",
+                   n_queued, n_plans, step != NULL ? ": " : "", step != NULL ? step : "",
+                   api_client_next_token(who->client) > self->now
+                       ? "; its requests wait for their turn (--kube-api-qps)"
+                       : "");
+}
+
+gboolean
+why_ask_work(Question *self,
+             const ModelClass *class,
+             const char *instance,
+             const ObjectKey *key,
+             const char *working)
+{
+    const Doing *doing = why_doing(self, class, instance, key);
+
+    if (doing == NULL)
+        return why_because(self, working);
+    if (doing->kind == DOING_QUEUED) {
+        link_busy(self, class, instance, doing->at);
+        return why_because(self, "workers-busy");
+    }
+    if (doing->kind == DOING_DELAYED && doing->failures > 0)
+        return why_until(self, "backing-off", doing->at);
+    SimTime token_at = api_client_next_token(doing->component->client);
+    if (doing->kind == DOING_PLAN && token_at > self->now) {
+        g_autofree char *name =
+            g_strconcat("process/", doing->component->class->process->name, NULL);
+        char in[SIM_TIME_BUFFER];
+        why_link_named(self, name, doing->at,
+                       "has used up the requests a second of %s (--kube-api-qps): the next one may "
+                       "go in %s",
+                       api_client_name(doing->component->client),
+                       sim_time_format((token_at - self->now) / SIM_MS * SIM_MS, in));
+        return why_because(self, "throttled");
+    }
+    return why_because(self, working);
+}

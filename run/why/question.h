@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/snapshot.h"
+#include "models/api/workload.h"
+#include "models/cluster/inspect.h"
+#include "models/plan/rules.h"
+#include "why.h"
+
+/* One question to why.c. Each file follows the waits of some kinds of objects: it collects facts,
+ * a table of rules finds the row that applies, and the row ends the chain or goes on to the next
+ * object. causes.c lists the causes at which chains end. */
+typedef struct {
+    const Run *run;
+    const WhyCalls *calls; /* NULL: nobody watched */
+    const Cluster *cluster;
+    ApiServer *api;
+    Objects *objects;
+    SimTime now;
+    GPtrArray *lists[N_KINDS]; /* of Object (borrowed): those there are; NULL: not asked yet */
+    GArray *doings;            /* of Doing */
+    GPtrArray *path;           /* of ObjectKey: asked already, against circles */
+    Why *why;
+} Question;
+
+/* Facts as bits in the order in which they decide: a row for the first that holds. .all and .none
+ * of a Rule. */
+#define WHY_FIRST(fact) (fact), (fact)-1
+/* ... and the row where none holds. */
+#define WHY_NONE(end) 0, (end)-1
+
+/* ---- Objects ---- */
+/* Each returns (borrowed): NULL: there is none. @name: may be NULL or "" */
+const Object *
+why_get(const Question *self, ObjectKind kind, const char *namespace, const char *name);
+/* Returns: (borrowed): of Object: all of the kind, in the order in which they came */
+const GPtrArray *why_list(Question *self, ObjectKind kind);
+/* The pods that use a claim, and are not over. Returns: (owned): of Pod */
+GPtrArray *why_pods_of_claim(Question *self, const Claim *claim);
+const Claim *why_claim_of(const Question *self, const Pod *pod, const PodVolume *volume);
+const Volume *why_volume_of(const Question *self, const Claim *claim);
+CsiDriver *why_driver_of(const Question *self, const Volume *volume);
+gboolean why_is_registered(const Question *self, const char *driver, const char *node);
+/* The first owner of this kind. */
+const Object *why_owner(const Question *self, const Object *object, ObjectKind kind);
+/* Returns: (owned): of const Pod: pods that this workload owns, or (NULL) all */
+GPtrArray *why_pods_owned(Question *self, const Object *owner);
+/* The newest Event of this reason about the object. Returns: (borrowed): NULL: none */
+const ApiEvent *why_event(const Question *self, const Object *object, const char *reason);
+
+/* ---- Who works on an object ---- */
+/* What the component does about the object. Returns: (borrowed): NULL: nothing */
+const Doing *why_doing(const Question *self,
+                       const ModelClass *class,
+                       const char *instance,
+                       const ObjectKey *key);
+/* Ends the chain if the process does not work: it is down, hangs, has no leader, or the API server
+ * is down. @since: of the wait. Returns: whether it did */
+gboolean why_ask_process(Question *self, const char *process, const char *instance);
+/* Ends the chain at what the process does about the object: nothing yet, since its workers or its
+ * tokens are used up; a back-off; a call under way. @working: the cause if all is well */
+gboolean why_ask_work(Question *self,
+                      const ModelClass *class,
+                      const char *instance,
+                      const ObjectKey *key,
+                      const char *working);
+/* The fault that is under way. Returns: (borrowed): NULL: none */
+const RunFault *
+why_fault_of(const Question *self, FaultTarget target, const char *process, const char *victim);
+
+/* ---- Links ---- */
+/* Adds a link: of an object, or of anything else by its name ("driver/csi.example.com"). */
+void why_link(Question *self, const Object *object, SimTime since, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+void why_link_named(Question *self, const char *name, SimTime since, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+/* Ends the chain: its last link is the object at fault. Returns: TRUE */
+gboolean why_because(Question *self, const char *cause);
+/* The same, with the time when it ends by itself */
+gboolean why_until(Question *self, const char *cause, SimTime ends_at);
+/* The same, of a driver's answer */
+gboolean why_because_code(Question *self, const WhyCall *call);
+/* A failed call of the driver. Ends the chain. Returns: FALSE: there is none */
+gboolean why_ask_call(
+    Question *self, const char *driver, CsiMethod method, const char *subject, const char *node);
+
+/* ---- The kinds. Each returns whether the object waits; then the chain has its links and a cause
+ */
+gboolean why_ask_object(Question *self, const Object *object);
+gboolean why_ask_pod(Question *self, const Pod *pod);
+gboolean why_ask_unscheduled(Question *self, const Pod *pod);
+/* The claims of a pod; with @node, also their volumes on it */
+gboolean why_ask_claims(Question *self, const Pod *pod);
+gboolean why_ask_mounts(Question *self, const Pod *pod);
+gboolean why_ask_node(Question *self, const Node *node);
+/* @pod: (nullable): the question is about it */
+gboolean why_ask_claim(Question *self, const Claim *claim, const Pod *pod);
+gboolean why_ask_change(Question *self, const Claim *claim);
+gboolean why_ask_volume(Question *self, const Volume *volume);
+gboolean why_ask_health(Question *self, const Claim *claim);
+gboolean why_ask_attachment(Question *self, const Attachment *attachment);
+gboolean why_ask_snapshot(Question *self, const VolumeSnapshot *snapshot);
+gboolean why_ask_content(Question *self, const SnapshotContent *content);
+gboolean why_ask_group(Question *self, const GroupSnapshot *group);
+gboolean why_ask_workload(Question *self, const Object *workload);
+gboolean why_ask_budget(Question *self, const DisruptionBudget *budget);
+/* An object that is being deleted: who holds it. */
+gboolean why_ask_deletion(Question *self, const Object *object);
+/* "web-3" does not exist: its StatefulSet waits for web-2, or a quota refuses the claim. Returns:
+ * FALSE: nobody would make it */
+gboolean why_ask_missing_pod(Question *self, const char *namespace, const char *name);
+/* A part of a driver does not run: a sidecar, or (NULL) its plugin on @node. Ends the chain. */
+gboolean
+why_ask_driver(Question *self, const char *driver, const ProcessClass *sidecar, const char *node);
+
+/* ---- causes.c ---- */
+typedef struct {
+    const char *id, *unblock;
+    const char *command; /* {name}, {namespace}: of the object at fault; NULL: none */
+    gboolean is_patience;
+} Cause;
+const Cause *why_cause_find(const char *id);
+unsigned why_n_causes(void);
+const Cause *why_cause_at(unsigned i);
+
+/* The tables, for the tests' walk; ends with NULL. */
+extern const RuleTable why_pod_rules, why_claim_rules;
+extern const RuleTable *const why_tables[];

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "question.h"
+
+#include "models/external-provisioner/external-provisioner.h"
+
+/* PersistentVolumes by themselves. */
+
+gboolean
+why_ask_volume(Question *self, const Volume *volume)
+{
+    const char *driver = volume->source == NULL ? NULL : volume->source->driver;
+
+    if (object_is_deleted(&volume->meta)) {
+        why_link(self, &volume->meta, volume->meta.deleted_at, "is being deleted");
+        return why_ask_deletion(self, &volume->meta);
+    }
+    switch ((VolumePhase)volume->phase) {
+    case VOLUME_RELEASED:
+        why_link(self, &volume->meta, volume->phase_changed_at, "is Released: the claim %s is gone",
+                 volume->claim_ref.claim == NULL ? "" : volume->claim_ref.claim->text);
+        if (volume->reclaim_policy == RECLAIM_RETAIN)
+            return why_because(self, "volume-released");
+        return why_ask_process(self, "kube-controller-manager", NULL) ||
+               (driver != NULL &&
+                (why_ask_driver(self, driver, &external_provisioner_process, NULL) ||
+                 why_ask_call(self, driver, CSI_DELETE_VOLUME, volume->source->handle, NULL))) ||
+               why_ask_work(self, &external_provisioner_class, driver, volume->meta.key,
+                            "terminating");
+    case VOLUME_FAILED:
+        why_link(self, &volume->meta, volume->phase_changed_at, "is Failed: %s",
+                 volume->message == NULL ? "" : volume->message);
+        return (driver != NULL &&
+                why_ask_call(self, driver, CSI_DELETE_VOLUME, volume->source->handle, NULL)) ||
+               why_because(self, "volume-failed");
+    case VOLUME_PENDING:
+    case VOLUME_AVAILABLE:
+    case VOLUME_BOUND:
+        break;
+    }
+    return FALSE;
+}

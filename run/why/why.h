@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "calls.h"
+
+/* Why an object is not where somebody wants it: who waits for whom, down to the object at fault; by
+ * facts of the cluster, its drivers and its processes, not by the words of Events. A row of
+ * causes.c says what would help. */
+
+/* An object of the chain. What is no object of the API has a name, too: "driver/csi.example.com",
+ * "process/kube-scheduler". */
+typedef struct {
+    char *object;    /* "pod/web-0" */
+    char *namespace; /* NULL: none */
+    char *text;      /* "is Pending: no node can take it" */
+    SimTime since;   /* TIME_UNSET: unknown */
+} WhyLink;
+
+typedef struct Why Why;
+struct Why {
+    GPtrArray *chain;     /* of WhyLink, from the object that was asked about to the one at fault */
+    const char *cause;    /* static: "attach-limit"; "none": nothing is wrong */
+    const char *unblock;  /* static: what would help, a sentence; "" */
+    char *command;        /* ... as a command; NULL: none is known */
+    SimTime ends_at;      /* when it ends by itself; SIM_TIME_MAX: never, or unknown */
+    gboolean is_patience; /* nothing is wrong, but time passes */
+    GPtrArray *also;      /* of Why: other causes that the first object waits for; may be empty */
+};
+
+/* What is stuck, by cause. */
+typedef struct {
+    Why *first;         /* of the first of them */
+    GPtrArray *objects; /* of char *: "pod/web-0", all that wait for this */
+} WhyGroup;
+
+/**
+ * why_ask:
+ * @object: "pod/web-0", "pvc/data", "node/node-1"; in @namespace, or (NULL) in any
+ * @calls: (nullable): what drivers were asked, since the run's start
+ * Returns: (owned): %NULL if there is no such object, and nobody would make it
+ */
+Why *why_ask(const Run *run, const WhyCalls *calls, const char *namespace, const char *object);
+/* Everything that is stuck. Returns: (owned): of WhyGroup; the causes of most objects come first */
+GPtrArray *why_ask_all(const Run *run, const WhyCalls *calls);
+/* Appends all that is stuck, a paragraph for each cause; or that nothing is. */
+void why_tell_all(const Run *run, const WhyCalls *calls, GString *out);
+/* "web-0 is on node-1, ...": the object at fault in the words of the last link. */
+const WhyLink *why_fault(const Why *self);
+/* Appends the chain, the cause and the way out, a line each. @now: of the run */
+void why_tell(const Why *self, SimTime now, GString *out);
+/* Returns: (owned): the same as JSON, times in ns */
+json_t *why_to_json(const Why *self);
+/* Of why_ask_all(); each as above, with all its objects */
+json_t *why_groups_to_json(const GPtrArray *groups);
+void why_free(Why *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Why, why_free)

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "question.h"
+
+#include <string.h>
+
+#include "models/api/field.h"
+#include "models/api/quota.h"
+
+/* What makes pods, and pods and claims that are not made. */
+
+/* The first pod of the workload that is not well. */
+static gboolean
+ask_pods(Question *self, const Object *owner)
+{
+    g_autoptr(GPtrArray) pods = why_pods_owned(self, owner);
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        if (!pod_is_ready(pod) && !pod_is_terminal(pod) && why_ask_pod(self, pod))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The quota or limit that refuses the claims of a template. */
+static gboolean
+ask_refusal(Question *self, const Object *owner, const ClaimTemplates *templates)
+{
+    const GPtrArray *quotas = why_list(self, KIND_RESOURCE_QUOTA);
+    const ApiEvent *event = why_event(self, owner, "FailedCreate");
+
+    if (event == NULL || templates == NULL)
+        return FALSE;
+    for (unsigned i = 0; i < quotas->len; i++) {
+        const ResourceQuota *quota = quotas->pdata[i];
+        for (unsigned k = 0; quota->meta.key->namespace == owner->key->namespace &&
+                             quota->status_hard != NULL && k < quota->status_hard->n_items;
+             k++) {
+            const ResourceAmount *hard = &quota->status_hard->items[k];
+            const ResourceAmount *used = resource_amounts_find(quota->used, hard->name);
+            char limit[QUANTITY_BUFFER], use[QUANTITY_BUFFER];
+            ResourceAmount wanted = claim_usage(templates->items[0]->claim, hard->name);
+            if (used == NULL || wanted.value == 0 || used->value + wanted.value <= hard->value)
+                continue;
+            why_link(self, &quota->meta, event->first_at, "allows %s of %s, and %s are used",
+                     resource_amount_format(hard, limit), hard->name,
+                     resource_amount_format(used, use));
+            return why_because(self, "quota");
+        }
+    }
+    const GPtrArray *limits = why_list(self, KIND_LIMIT_RANGE);
+    for (unsigned i = 0; i < limits->len; i++) {
+        const LimitRange *limit = limits->pdata[i];
+        int64_t request = templates->items[0]->claim->request_bytes;
+        if (limit->meta.key->namespace == owner->key->namespace &&
+            (request < limit->min_bytes || (limit->max_bytes > 0 && request > limit->max_bytes))) {
+            why_link(self, &limit->meta, event->first_at, "refuses claims of this size");
+            return why_because(self, "limit-range");
+        }
+    }
+    return FALSE;
+}
+
+static gboolean
+ask_stateful_set(Question *self, const Object *workload)
+{
+    const StatefulSet *set = (const StatefulSet *)workload;
+    if (set->ready_replicas >= set->replicas && set->updated_replicas >= set->replicas)
+        return FALSE;
+    why_link(self, &set->meta, TIME_UNSET, "has %d of %d replicas ready", set->ready_replicas,
+             set->replicas);
+    return ask_pods(self, &set->meta) || ask_refusal(self, &set->meta, set->claim_templates) ||
+           why_ask_process(self, "kube-controller-manager", NULL) ||
+           why_because(self, "starting-workload");
+}
+
+static gboolean
+ask_replica_set(Question *self, const Object *workload)
+{
+    const ReplicaSet *set = REPLICA_SET_CONST(workload);
+    if (set->ready_replicas >= set->replicas)
+        return FALSE;
+    why_link(self, &set->meta, TIME_UNSET, "has %d of %d replicas ready", set->ready_replicas,
+             set->replicas);
+    return ask_pods(self, &set->meta) || why_ask_process(self, "kube-controller-manager", NULL) ||
+           why_because(self, "starting-workload");
+}
+
+static gboolean
+ask_deployment(Question *self, const Object *workload)
+{
+    const Deployment *deployment = DEPLOYMENT_CONST(workload);
+    const GPtrArray *sets = why_list(self, KIND_REPLICA_SET);
+
+    if (deployment->ready_replicas >= deployment->replicas &&
+        deployment->updated_replicas >= deployment->replicas)
+        return FALSE;
+    why_link(self, &deployment->meta, TIME_UNSET, "has %d of %d replicas ready",
+             deployment->ready_replicas, deployment->replicas);
+    if (deployment->paused && deployment->updated_replicas < deployment->replicas)
+        return why_because(self, "paused");
+    for (unsigned i = 0; i < sets->len; i++) {
+        const ReplicaSet *set = sets->pdata[i];
+        if (why_owner(self, &set->meta, KIND_DEPLOYMENT) == &deployment->meta &&
+            ask_replica_set(self, &set->meta))
+            return TRUE;
+    }
+    return why_ask_process(self, "kube-controller-manager", NULL) ||
+           why_because(self, "starting-workload");
+}
+
+static gboolean
+ask_daemon_set(Question *self, const Object *workload)
+{
+    const DaemonSet *set = DAEMON_SET_CONST(workload);
+    if (set->ready >= set->desired_scheduled)
+        return FALSE;
+    why_link(self, &set->meta, TIME_UNSET, "has %d of %d pods ready", set->ready,
+             set->desired_scheduled);
+    return ask_pods(self, &set->meta) || why_because(self, "starting-workload");
+}
+
+static gboolean
+ask_job(Question *self, const Object *workload)
+{
+    const Job *job = JOB_CONST(workload);
+    if (job->has_failed.status == CONDITION_TRUE) {
+        why_link(self, &job->meta, job->has_failed.changed_at, "has Failed: %s",
+                 job->has_failed.reason == NULL ? "" : job->has_failed.reason);
+        return why_because(self, "job-failed");
+    }
+    if (job_is_finished(job))
+        return FALSE;
+    why_link(self, &job->meta, job->started_at, "has %d of %d completions", job->succeeded,
+             MAX(job->completions, 1));
+    if (job->suspend)
+        return why_because(self, "job-suspended");
+    return ask_pods(self, &job->meta) || why_because(self, "starting-workload");
+}
+
+gboolean
+why_ask_workload(Question *self, const Object *workload)
+{
+    static const struct {
+        ObjectKind kind;
+        gboolean (*ask)(Question *self, const Object *workload);
+    } rows[] = {
+        {KIND_STATEFUL_SET, ask_stateful_set},
+        {KIND_DEPLOYMENT,   ask_deployment  },
+        {KIND_REPLICA_SET,  ask_replica_set },
+        {KIND_DAEMON_SET,   ask_daemon_set  },
+        {KIND_JOB,          ask_job         },
+    };
+
+    if (object_is_deleted(workload)) {
+        why_link(self, workload, workload->deleted_at, "is being deleted");
+        return why_ask_deletion(self, workload);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (rows[i].kind == workload->key->kind)
+            return rows[i].ask(self, workload);
+    return FALSE;
+}
+
+gboolean
+why_ask_budget(Question *self, const DisruptionBudget *budget)
+{
+    const GPtrArray *pods = why_list(self, KIND_POD);
+
+    if (budget->disruptions_allowed > 0 || budget->expected_pods == 0)
+        return FALSE;
+    why_link(self, &budget->meta, budget->allowed.changed_at,
+             "allows no disruption: %d pods are healthy, and %d must be", budget->current_healthy,
+             budget->desired_healthy);
+    for (unsigned i = 0; budget->current_healthy < budget->desired_healthy && i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        if (pod->meta.key->namespace == budget->meta.key->namespace && !pod_is_ready(pod) &&
+            label_selector_matches(budget->selector, pod->meta.labels) && why_ask_pod(self, pod))
+            return TRUE;
+    }
+    return why_because(self, "budget");
+}
+
+/* ---- Pods that are not there ---- */
+
+/* "web-2" of "web" is made when the ones before it are ready. */
+static gboolean
+ask_ordinal(Question *self, const StatefulSet *set, const char *name, guint64 ordinal)
+{
+    g_autofree char *label = g_strconcat("pod/", name, NULL);
+    const char *namespace = set->meta.key->namespace;
+
+    why_link_named(self, label, TIME_UNSET, "is not made yet");
+    if (ask_refusal(self, &set->meta, set->claim_templates))
+        return TRUE;
+    for (guint64 i = (guint64)set->ordinals_start; !set->parallel && i < ordinal; i++) {
+        g_autofree char *before =
+            g_strdup_printf("%s-%" G_GUINT64_FORMAT, object_name(&set->meta), i);
+        const Object *pod = why_get(self, KIND_POD, namespace, before);
+        if (pod == NULL)
+            break;
+        if (pod_is_ready(POD_CONST(pod)))
+            continue;
+        why_link(self, &set->meta, TIME_UNSET, "makes %s when %s is ready", name, before);
+        return why_ask_pod(self, POD_CONST(pod)) || why_because(self, "ordered");
+    }
+    why_link(self, &set->meta, TIME_UNSET, "has not made %s yet", name);
+    return why_ask_process(self, "kube-controller-manager", NULL) || why_because(self, "ordered");
+}
+
+gboolean
+why_ask_missing_pod(Question *self, const char *namespace, const char *name)
+{
+    const GPtrArray *sets = why_list(self, KIND_STATEFUL_SET);
+    const char *dash = strrchr(name, '-');
+    guint64 ordinal;
+
+    if (dash == NULL || !g_ascii_string_to_unsigned(dash + 1, 10, 0, G_MAXINT32, &ordinal, NULL))
+        return FALSE;
+    for (unsigned i = 0; i < sets->len; i++) {
+        const StatefulSet *set = sets->pdata[i];
+        const char *set_name = object_name(&set->meta);
+        if (strlen(set_name) == (size_t)(dash - name) && g_str_has_prefix(name, set_name) &&
+            (namespace == NULL || strcmp(set->meta.key->namespace, namespace) == 0) &&
+            ordinal < (guint64)set->ordinals_start + (guint64)set->replicas)
+            return ask_ordinal(self, set, name, ordinal);
+    }
+    return FALSE;
+}

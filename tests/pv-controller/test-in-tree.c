@@ -53,7 +53,7 @@ object_of(Objects *objects, ObjectKind kind, const char *name, const char *text)
           "\"failure-domain.beta.kubernetes.io/zone\", \"values\": [" zones "]}]}]")
 #define IN_ZONE(zone)                                                                              \
     "{\"metadata\": {\"name\": \"n\", \"labels\": {\"topology.kubernetes.io/zone\": \"" zone "\"}" \
-                                                                                             "}}"
+    "}}"
 #define THREE ALLOWED("\"b\", \"c\", \"a\"")
 #define EBS "kubernetes.io/aws-ebs"
 #define PD "kubernetes.io/gce-pd"

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "expand-controller.h"
 
+#include "expand-private.h"
+
 #include "models/api/migration/migration.h"
+#include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
-#include "models/plan/plan.h"
-#include "models/plan/rules.h"
 
 /* syncHandler() in pkg/controller/volume/expand/expand_controller.go. */
 
 #define N_WORKERS 10 /* defaultWorkerCount */
-#define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
-
-typedef struct {
-    Component base;
-    Informer *claims, *volumes;
-    Workers *workers;
-} ExpandController;
 
 static const Claim *
 find_claim(const ExpandController *self, const Plan *plan)
@@ -40,7 +34,6 @@ typedef enum {
     EXPAND_FAIL_UNBOUND,
 } ExpandAction;
 
-/* Volumes that this controller would expand itself do not exist any more (RSZ-14). */
 static const Rule expand_table[] = {
     {"RSZ-11", 0,                                                    VOLUME_READ, EXPAND_FAIL_READ   },
     {"RSZ-11", VOLUME_READ,                                          CLAIM_SEEN,  EXPAND_FAIL_READ   },
@@ -110,7 +103,9 @@ decide_volume(const void *data, Plan *plan)
     case EXPAND_LEAVE:
         return;
     case EXPAND_TELL:
-        if (volume->source != NULL && volume->source->origin != NULL)
+        if (expand_is_in_process(data, volume))
+            expand_plan_in_process(data, plan, claim, volume);
+        else if (volume->source != NULL && volume->source->origin != NULL)
             hand_over(data, plan, claim, volume->source->in_tree);
         else
             plan_event(plan, &claim->meta, "Normal", "ExternalExpanding",
@@ -186,10 +181,28 @@ expand_controller_init(void *data)
         .sync = expand_controller_sync,
     };
 
+    self->release = cluster_release(self->base.cluster);
+    self->flex_drivers = flex_drivers_new();
     self->workers = workers_new(&self->base, &options);
     self->volumes = process_informer(self->base.process, KIND_VOLUME, NULL);
     self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
     informer_add_handler(self->claims, claim_changed, self);
+}
+
+static void
+expand_controller_clear(void *data)
+{
+    ExpandController *self = data;
+
+    g_clear_pointer(&self->flex_drivers, flex_drivers_free);
+}
+
+static void
+expand_controller_apply_change(void *data, const PlanChange *change)
+{
+    ExpandController *self = data;
+
+    in_process_note(self->flex_drivers, change); /* CHANGE_EXPANDING_DRIVER */
 }
 
 const ModelClass expand_controller_class = {
@@ -199,6 +212,8 @@ const ModelClass expand_controller_class = {
     .event_source = "volume_expand",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = RULE_TABLES(&expand_rules),
+    .rule_tables = RULE_TABLES(&expand_rules, &expand_recovery_rules),
     .init = expand_controller_init,
+    .clear = expand_controller_clear,
+    .apply_change = expand_controller_apply_change,
 };

@@ -105,8 +105,8 @@ finish(const void *data, Plan *plan, const InProcessResult *result)
         then(self, plan, result->error == NULL ? &done : &failed);
 }
 
-void
-in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then)
+static void
+begin(const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, CsiPluginThen then)
 {
     const PendingOperation *pending = plan_operation(plan);
     const NodeVolume *volume = pending->volume;
@@ -133,6 +133,7 @@ in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPlu
                          .request = {.served_by = self->base.node_name,
                                      .node_id = self->base.node_name,
                                      .volume_id = volume_backend_id(pv),
+                                     .required_bytes = bytes,
                                      .staging_path = device_path(self, volume),
                                      .target_path = mount_path(self, pending),
                                      .capabilities = &capability,
@@ -140,4 +141,17 @@ in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPlu
                          .then = finish,
                          .after = (GCallback)then,
     });
+}
+
+void
+in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then)
+{
+    begin(self, plan, operation, 0, then);
+}
+
+void
+in_process_expand(const Kubelet *self, Plan *plan, int64_t bytes, CsiPluginThen then)
+{
+    plan_because(plan, "INT-41");
+    begin(self, plan, FLEX_EXPAND_FILE_SYSTEM, bytes, then);
 }

@@ -17,3 +17,5 @@ gboolean in_process_is_attachable(const Kubelet *self,
                                   const VolumeSource *source);
 /* INT-21: calls the driver of a volume that is not CSI; without one the work is a system call. */
 void in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then);
+/* INT-41: resizes the file system of such a volume to @bytes. */
+void in_process_expand(const Kubelet *self, Plan *plan, int64_t bytes, CsiPluginThen then);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "in-process.h"
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
@@ -248,7 +249,12 @@ expanded(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
 static void
 add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
 {
-    csi_mounter_expand(self, plan, target_bytes(operation, claim_in_hand(plan)), expanded);
+    int64_t bytes = target_bytes(operation, claim_in_hand(plan));
+
+    if (volume_plugin_is_csi(operation->volume->plugin))
+        csi_mounter_expand(self, plan, bytes, expanded);
+    else
+        in_process_expand(self, plan, bytes, expanded);
 }
 
 static void

@@ -79,6 +79,7 @@ typedef struct {
     unsigned at, n_calls;
     gboolean by_default;
     const char *device;
+    int64_t bytes;
 } Run;
 
 /* The call of CSI that an in-tree plugin's operation is for the driver (INT-3). */
@@ -140,7 +141,9 @@ end(const void *self, Plan *plan, const Run *run, CsiCode code, const char *erro
         .code = code,
         .by_default = run->by_default,
         .device = run->device == NULL ? "" : run->device,
+        .bytes = run->bytes,
         .after = run->work.after,
+        .data = run->work.data,
     };
 
     run->work.then(self, plan, &result);
@@ -165,13 +168,23 @@ flex_answered(Plan *plan, Run *run, const CsiResponse *response)
     return TRUE;
 }
 
+/* INT-41: the node resizes the file system by itself if the driver has no call for it. */
+static gboolean
+in_tree_answered(Run *run, const CsiResponse *response)
+{
+    if (run->work.operation == FLEX_EXPAND_FILE_SYSTEM && response->code == CSI_UNIMPLEMENTED)
+        run->by_default = TRUE;
+    return response->code == CSI_OK || run->by_default;
+}
+
 static void
 decide_answered(const void *self, Plan *plan)
 {
     Run *run = plan_notes(plan);
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
     gboolean is_flex = run->work.flex_driver != NULL;
-    gboolean is_done = is_flex ? flex_answered(plan, run, response) : response->code == CSI_OK;
+    gboolean is_done =
+        is_flex ? flex_answered(plan, run, response) : in_tree_answered(run, response);
 
     plan_because(plan, is_flex ? "FLX-20" : "INT-3");
     if (!is_done) {
@@ -182,6 +195,7 @@ decide_answered(const void *self, Plan *plan)
                     : plan_internf(plan, "%s", message));
         return;
     }
+    run->bytes = response->capacity_bytes;
     run->at++;
     add_call(self, plan, run);
 }

@@ -22,7 +22,9 @@ typedef struct {
     CsiCode code;        /* of the call that failed */
     gboolean by_default; /* the driver does not support the call: Kubernetes does the work */
     const char *device;  /* of an attach: interned; "": none */
+    int64_t bytes;       /* of an expansion: the new size; 0: not told */
     GCallback after;     /* of the work */
+    const void *data;    /* of the work */
 } InProcessResult;
 
 /* The mode of such a call: the widest that the volume has. */
@@ -41,7 +43,8 @@ typedef struct {
     int note;           /* PlanChange.what with which the component calls in_process_note() */
     CsiRequest request; /* all but the method; its capabilities point to one capability */
     InProcessThen then;
-    GCallback after; /* for @then; may be NULL */
+    GCallback after;  /* for @then; may be NULL */
+    const void *data; /* the same; borrowed */
 } InProcessWork;
 
 /* For apply_change(): what a call has shown of its driver. */

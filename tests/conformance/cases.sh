@@ -14,5 +14,6 @@ for file in "$KVOLSIM_CONFORMANCE"/*.json; do
 done
 # Left out: a plugin that recycles without a pod, and a policy that the API server refuses.
 "$runner" --also "in-tree volume plugin" --except pvctrl-RecycleSync-6-2 --except pvctrl-RecycleSync-6-10 \
-    "$KVOLSIM_CONFORMANCE/pv_controller.json" >"$scratch/in-tree" || { cat "$scratch/in-tree"; exit 1; }
+    "$KVOLSIM_CONFORMANCE/pv_controller.json" "$KVOLSIM_CONFORMANCE/volume_operations.json" >"$scratch/in-tree" ||
+    { cat "$scratch/in-tree"; exit 1; }
 "$runner" --also VolumeAttributesClass --also "volume group snapshots" --also FlexVolume --table "$KVOLSIM_CONFORMANCE"/*.json

@@ -2,6 +2,8 @@
 #include "models/api/fields.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/attach-detach-controller/controller.h"
+#include "models/expand-controller/expand-controller.h"
+#include "models/expand-controller/expand-private.h"
 #include "models/kubelet/kubelet.h"
 #include "models/kubelet/operation-executor.h"
 #include "models/kubelet/pod-worker.h"
@@ -603,20 +605,102 @@ run_mount_options(Case *self)
             case_fail(self, "no option %s", json_string_value(option));
 }
 
+/* ---- The expand controller's own expansion ---- */
+
+#define FLEX_DRIVER "example.com/test"
+
+static void
+decide_expansion(const void *component, Plan *plan)
+{
+    const ExpandController *self = component;
+    const Volume *volume = VOLUME_CONST(plan_object(plan, plan_last_step(plan)));
+
+    expand_plan_in_process(
+        self, plan, CLAIM_CONST(informer_get(self->claims, volume->claim_ref.claim)), volume);
+}
+
+static void
+read_volume(const void *component, Plan *plan)
+{
+    (void)component;
+    plan_get(plan, plan_key(plan), PLAN_DECIDE);
+    plan_then(plan, decide_expansion);
+}
+
+static void *
+no_sidecars(void *data, const ProcessClass *class)
+{
+    (void)data;
+    (void)class;
+    return NULL;
+}
+
+static gboolean
+was_expanded(const ScriptDriver *driver)
+{
+    const json_t *call;
+    size_t i;
+
+    json_array_foreach(script_driver_calls(driver), i, call)
+        if (g_strcmp0(json_path_string(call, "call"), "ControllerExpandVolume") == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* The plugin of the recorded tests leaves the file system to the node, as FlexVolume does. */
+static void
+run_expand_and_recover(Case *self)
+{
+    static const WorldOptions options = {.only = &expand_controller_class};
+    static const NodePluginOptions in_process = {.in_process = TRUE};
+    static const ScriptOptions script = {0};
+
+    case_world_new(self, &options);
+    ScriptDriver *driver = script_driver_new(self, FLEX_DRIVER, &script);
+    cluster_add_driver(self->cluster, script_driver_base(driver), FLEX_DRIVER, &in_process,
+                       no_sidecars, NULL);
+    case_start(self, &options);
+    Object *claim = case_object(self, case_get(self, "initial.claim"), KIND_CLAIM);
+    json_t *manifest = json_deep_copy(case_get(self, "initial.volume"));
+    json_object_set_new(json_object_get(manifest, "spec"), "flexVolume",
+                        json_pack("{s:s}", "driver", FLEX_DRIVER));
+    Object *volume = case_object(self, manifest, KIND_VOLUME);
+    VOLUME(volume)->claim_ref.claim = claim->key;
+    case_import_object(self, claim, CASE_API | CASE_INFORMER);
+    case_import_object(self, volume, CASE_API | CASE_INFORMER);
+    case_run_plan(self, case_model(self, &expand_controller_class), read_volume,
+                  (ObjectKey *)volume->key);
+
+    const Claim *found = CLAIM_CONST(api_server_get(self->api, claim->key));
+    char buffer[32];
+    expect_text(self, "expected.resize_status", found->resize_status);
+    if (found->allocated_bytes > 0)
+        expect_text(self, "expected.allocated",
+                    quantity_format_decimal(found->allocated_bytes, buffer));
+    expect_flag(self, "expected.resize_called", was_expanded(driver));
+    if (!case_flag(self, "config.node_expansion"))
+        case_fail(self, "a plugin that resizes file systems by itself");
+    cluster_free(self->cluster);
+    self->cluster = NULL;
+    csi_driver_free(script_driver_base(driver));
+    json_decref(manifest);
+}
+
 static const Act volume_operations_acts[] = {
-    {"NestedKeyConcurrency",           run_key_concurrency  },
-    {"NestedPendingOperations",        story_operations     },
-    {"OperationExecutor",              run_executor         },
-    {"nodeExpandVolume",               run_node_expansion   },
-    {"expandOnPlugin",                 run_node_expansion   },
-    {"checkForRecoveryFromExpansion",  run_recovery_check   },
-    {"mergeResizeConditions",          run_merge_conditions },
-    {"markControllerResizeInProgress", run_mark_in_progress },
-    {"markForFSResize",                run_mark_node_pending},
-    {"markFSResizeFinished",           run_mark_finished    },
-    {"getDefaultClass",                run_default_class    },
-    {"mountOptionsFromSpec",           run_mount_options    },
-    {NULL,                             NULL                 },
+    {"expandAndRecover",               run_expand_and_recover},
+    {"NestedKeyConcurrency",           run_key_concurrency   },
+    {"NestedPendingOperations",        story_operations      },
+    {"OperationExecutor",              run_executor          },
+    {"nodeExpandVolume",               run_node_expansion    },
+    {"expandOnPlugin",                 run_node_expansion    },
+    {"checkForRecoveryFromExpansion",  run_recovery_check    },
+    {"mergeResizeConditions",          run_merge_conditions  },
+    {"markControllerResizeInProgress", run_mark_in_progress  },
+    {"markForFSResize",                run_mark_node_pending },
+    {"markFSResizeFinished",           run_mark_finished     },
+    {"getDefaultClass",                run_default_class     },
+    {"mountOptionsFromSpec",           run_mount_options     },
+    {NULL,                             NULL                  },
 };
 
 const Suite volume_operations_suite = {"volume_operations", volume_operations_acts};

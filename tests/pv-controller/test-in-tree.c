@@ -61,7 +61,7 @@ object_of(Objects *objects, ObjectKind kind, const char *name, const char *text)
 #define PORTWORX "kubernetes.io/portworx-volume"
 
 /* INT-31 to INT-33 */
-/* clang-format off: the last columns are mostly empty */
+/* clang-format off */
 static const struct {
     const char *plugin, *claim, *name, *class;
     int64_t bytes;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "local/local-disks.h"
 #include "pod-private.h"
 
 static const Field resource_fields[] = {
@@ -146,6 +147,23 @@ node_set_defaults(Object *object)
         NODE(object)->troubles[i].changed_at = TIME_UNSET;
 }
 
+static void
+node_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const char *text = string_map_get(object->annotations, ANNOTATION_DISKS);
+    int64_t bytes[LOCAL_DISKS_MAX];
+    g_autoptr(GError) error = NULL;
+
+    if (text == NULL || local_disks_parse(text, bytes, &error) >= 0)
+        return;
+    gsize length = api_parser_enter(parser, "metadata.annotations");
+    gsize inner = api_parser_enter(parser, ANNOTATION_DISKS);
+    api_parser_fault(parser, json_path_get(manifest, "metadata.annotations"),
+                     "for example \"10Gi 10Gi 50Gi\"", "%s", error->message);
+    api_parser_leave(parser, inner);
+    api_parser_leave(parser, length);
+}
+
 const KindClass node_kind = {
     .kind = "Node",
     .api_version = "v1",
@@ -154,4 +172,5 @@ const KindClass node_kind = {
     .fields = node_fields,
     .set_defaults = node_set_defaults,
     .ignored = node_ignored,
+    .check = node_check,
 };

@@ -5,7 +5,7 @@
 
 #include "fields.h"
 #include "lease.h"
-#include "local-volume.h"
+#include "local/local-volume.h"
 #include "manifest.h"
 #include "quota.h"
 #include "reference-grant.h"

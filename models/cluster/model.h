@@ -63,7 +63,7 @@ typedef struct {
     /* PER_DRIVER: whether these options ask for an instance on each node with the driver's plugin,
      * in place of one for the cluster. NULL: never */
     gboolean (*runs_on_nodes)(const void *options);
-    gboolean is_optional;  /* PER_DRIVER: it runs only if somebody names it */
+    gboolean is_optional;  /* it runs only if somebody names it */
     gboolean renews_lease; /* PER_NODE: its node counts as alive while this process runs (NL-2) */
 } ProcessClass;
 

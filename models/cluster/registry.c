@@ -9,6 +9,8 @@
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/kubelet/kubelet.h"
+#include "models/local-path/local-path.h"
+#include "models/local-static/local-static.h"
 #include "models/local-volume/local-volume.h"
 #include "models/node-lifecycle/node-lifecycle.h"
 #include "models/pv-controller/pv-controller.h"
@@ -55,5 +57,7 @@ const ModelClass *const model_classes[] = {
     &external_health_monitor_class,
     &local_volume_controller_class,
     &local_volume_agent_class,
+    &local_path_class,
+    &local_static_class,
     NULL,
 };

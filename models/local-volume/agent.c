@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-volume.h"
 
-#include "models/api/local-volume.h"
+#include "models/api/local/local-volume.h"
 #include "models/plan/plan.h"
 
 /* The agent of a node: syncZV() in zfs-localpv's pkg/mgmt/volume/volume.go. */

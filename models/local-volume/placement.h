@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/api/local-volume.h"
+#include "models/api/local/local-volume.h"
 #include "models/csi/csi.h"
 
 /* The driver's own choice among nodes, in the place of the scheduler: pure. */

@@ -120,6 +120,9 @@ loader_check_references(Loader *loader)
     for (unsigned i = 0; i < loader->scenario.n_drivers; i++)
         if (loader->scenario.drivers[i].name != NULL)
             g_hash_table_add(self.driver_names, loader->scenario.drivers[i].name);
+    const char *local_path = scenario_local_path_provisioner(&loader->scenario);
+    if (local_path != NULL)
+        g_hash_table_add(self.driver_names, (char *)local_path);
     gather_objects(&self);
     for (unsigned i = 0; i < loader->manifests->len; i++)
         if (g_array_index(loader->manifests, ManifestInfo, i).object != NULL)

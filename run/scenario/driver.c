@@ -569,6 +569,8 @@ loader_build_drivers(Loader *self)
         SchemaJump jump = schema_go(&self->reader, &fields[i].at, fields[i].path);
         build_driver(self, &fields[i], &scenario->drivers[i]);
         check_name_is_new(self, i);
+        if (scenario->drivers[i].sidecars != NULL)
+            loader_check_local_driver(self, &fields[i], &scenario->drivers[i]);
         schema_come_back(&self->reader, jump);
     }
     scenario->n_drivers = self->fields.spec.drivers.n;

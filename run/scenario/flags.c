@@ -197,11 +197,11 @@ scenario_fault_process(SchemaReader *reader,
                         scope == PER_DRIVER ? "sidecar" : "component");
 }
 
-/* The control plane, and the kubelets of Nodes in manifests. */
+/* The control plane, add-ons, and the kubelets of Nodes in manifests. */
 static gboolean
 is_component(const ProcessClass *class)
 {
-    return class != NULL && (class->scope == PER_CLUSTER || class == process_class_find("kubelet"));
+    return class != NULL && class->scope != PER_DRIVER;
 }
 
 static void
@@ -236,9 +236,12 @@ static json_t *
 schema_json_components(const SchemaType *type)
 {
     json_t *schema = schema_json_of_processes(PER_CLUSTER);
+    json_t *on_nodes = schema_json_of_processes(PER_NODE);
 
-    json_object_set_new(json_object_get(schema, "properties"), "kubelet",
-                        schema_json_kubelet_flags(type));
+    (void)type;
+    json_object_update_missing(json_object_get(schema, "properties"),
+                               json_object_get(on_nodes, "properties"));
+    json_decref(on_nodes);
     return schema;
 }
 

@@ -61,6 +61,13 @@ void loader_build_drivers(Loader *self);
 /* Whether its external-provisioner writes CSIStorageCapacity objects. */
 gboolean scenario_driver_publishes_capacity(const ScenarioDriver *driver);
 
+/* local-drivers.c: checks of drivers for the nodes' own disks */
+void
+loader_check_local_driver(Loader *self, const DriverFields *fields, const ScenarioDriver *driver);
+void loader_check_local_components(Loader *self, const json_t *spec);
+/* Returns: (borrowed): the provisioner of the local-path-provisioner; NULL: that does not run */
+const char *scenario_local_path_provisioner(const Scenario *scenario);
+
 /* driver-workloads.c: finds the workloads that run the driver */
 void loader_build_workloads(Loader *self, ScenarioDriver *driver);
 /* Returns: (borrowed): its containers, an array */

@@ -258,6 +258,7 @@ copy_spec(Loader *self, const json_t *document)
     read_timing(self, spec);
     copy_nodes(self);
     copy_slos(self);
+    loader_check_local_components(self, spec);
     schema_leave(&self->reader, place);
 }
 

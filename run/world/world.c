@@ -179,6 +179,8 @@ process_settings(void *data, const ProcessClass *class)
     if (!settings->run->scenario->has_snapshots &&
         (class == &snapshot_controller_process || class == &external_snapshotter_process))
         return NULL;
+    if (class->is_optional && class->scope != PER_DRIVER && flags == NULL)
+        return NULL;
     if (settings->absent != NULL &&
         g_strv_contains((const char *const *)settings->absent, class->name))
         return NULL;
@@ -201,7 +203,11 @@ static void *
 kubelet_settings(void *data, const ProcessClass *class)
 {
     const ProcessSettings *settings = data;
+    const ProcessSettings others = {.run = settings->run,
+                                    .flags_of = settings->run->scenario->components};
 
+    if (class != &kubelet_process)
+        return process_settings((void *)&others, class); /* only read */
     return kubelet_options(settings->run, class, settings->flags_of);
 }
 

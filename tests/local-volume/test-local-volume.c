@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/api/local-volume.h"
+#include "models/api/local/local-volume.h"
 #include "models/local-volume/local-volume.h"
 #include "tests/sim/test-list.h"
 

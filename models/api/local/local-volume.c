@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local-volume.h"
 
-#include "fields.h"
+#include "models/api/fields.h"
 
 static const char *const state_words[] = {
     [LOCAL_VOLUME_PENDING] = "Pending",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "field.h"
+#include "models/api/field.h"
 
 /* LocalVolume: the custom resource of a driver for volumes on the nodes' own disks, as ZFSVolume of
  * openebs/zfs-localpv. The driver's controller writes it, the agent of its node carries it out. */

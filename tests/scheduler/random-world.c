@@ -618,6 +618,7 @@ begin(RandomWorld *self)
 
     self->process = process_new(&options);
     cycle_view_init(&self->view, self->process, self->base.sim, self->base.objects);
+    self->view.min_domains = TRUE;
     CacheOptions cache_options = {
         .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes,
                     self->view.release},

@@ -18,7 +18,7 @@ static const FieldType operator_type = {
 
 static const Field requirement_fields[] = {
     FIELD("values", field_string_list, SelectRequirement, values, FIELD_SPEC),
-    FIELD("key", field_string, SelectRequirement, key, FIELD_REQUIRED),
+    FIELD("key", field_string, SelectRequirement, key, FIELD_SPEC),
     FIELD("operator", operator_type, SelectRequirement, operator, FIELD_REQUIRED),
     FIELDS_END,
 };
@@ -181,10 +181,14 @@ check_requirement(ApiParser *parser, const json_t *item, const SelectRequirement
 static void
 check_label_key(ApiParser *parser, const json_t *where, const char *key)
 {
-    const char *fault = key == NULL ? NULL : name_fault_qualified(key);
+    const char *fault = name_fault_qualified(key == NULL ? "" : key);
 
-    if (fault != NULL)
-        api_parser_fault(parser, where, NULL, "Invalid value: \"%s\": %s", key, fault);
+    if (fault == NULL || (key == NULL && json_path_get(where, "key") != NULL)) /* told already */
+        return;
+    gsize length = api_parser_enter(parser, "key");
+    api_parser_fault(parser, where, NULL, "Invalid value: \"%s\": %s", key == NULL ? "" : key,
+                     fault);
+    api_parser_leave(parser, length);
 }
 
 void

@@ -16,4 +16,5 @@ done
 "$runner" --also "in-tree volume plugin" --except pvctrl-RecycleSync-6-2 --except pvctrl-RecycleSync-6-10 \
     "$KVOLSIM_CONFORMANCE/pv_controller.json" "$KVOLSIM_CONFORMANCE/volume_operations.json" >"$scratch/in-tree" ||
     { cat "$scratch/in-tree"; exit 1; }
+"$runner" --also "in-tree volume source" "$KVOLSIM_CONFORMANCE/claim_api.json" >"$scratch/sources" || { cat "$scratch/sources"; exit 1; }
 "$runner" --also VolumeAttributesClass --also "volume group snapshots" --also FlexVolume --table "$KVOLSIM_CONFORMANCE"/*.json

@@ -2,18 +2,41 @@
 #include "local/local-disks.h"
 #include "pod-private.h"
 
+#include <string.h>
+
 static const Field resource_fields[] = {
     FIELD("cpu", field_milli, NodeResources, cpu_milli, FIELD_SPEC),
     FIELD("memory", field_quantity, NodeResources, memory_bytes, FIELD_SPEC),
     FIELDS_END,
 };
 
+static const char *const disk_resources[N_NODE_DISKS] = {
+    [NODE_EBS_DISKS] = "attachable-volumes-aws-ebs",
+    [NODE_AZURE_DISKS] = "attachable-volumes-azure-disk",
+    [NODE_CINDER_DISKS] = "attachable-volumes-cinder",
+    [NODE_GCE_DISKS] = "attachable-volumes-gce-pd",
+};
+
+/* A resource that is a number. Returns: whether it is given */
+static gboolean
+count_parse(ApiParser *parser, const json_t *value, const char *name, int32_t *count)
+{
+    const json_t *given = json_path_get(value, name);
+    int64_t number = *count;
+    gsize length = api_parser_enter(parser, name);
+
+    if (given != NULL)
+        field_quantity.parse(parser, given, &number);
+    api_parser_leave(parser, length);
+    *count = (int32_t)CLAMP(number, 0, INT32_MAX);
+    return given != NULL;
+}
+
 /* Device plugins add resources of any name; no model reads them. */
 static void
 resources_parse(ApiParser *parser, const json_t *value, void *field)
 {
     NodeResources *resources = field;
-    int64_t pods = resources->pods;
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return;
@@ -24,12 +47,10 @@ resources_parse(ApiParser *parser, const json_t *value, void *field)
             member->type->parse(parser, given, (char *)resources + member->offset);
         api_parser_leave(parser, length);
     }
-    const json_t *given = json_path_get(value, "pods");
-    gsize length = api_parser_enter(parser, "pods");
-    if (given != NULL)
-        field_quantity.parse(parser, given, &pods);
-    api_parser_leave(parser, length);
-    resources->pods = (int32_t)CLAMP(pods, 0, INT32_MAX);
+    count_parse(parser, value, "pods", &resources->pods);
+    for (unsigned i = 0; i < N_NODE_DISKS; i++)
+        if (count_parse(parser, value, disk_resources[i], &resources->disks[i]))
+            resources->has_disks[i] = TRUE;
 }
 
 static gboolean
@@ -37,7 +58,9 @@ resources_equal(const void *a, const void *b)
 {
     const NodeResources *x = a, *y = b;
 
-    return x->pods == y->pods && fields_equal(resource_fields, x, y);
+    return x->pods == y->pods && fields_equal(resource_fields, x, y) &&
+           memcmp(x->disks, y->disks, sizeof x->disks) == 0 &&
+           memcmp(x->has_disks, y->has_disks, sizeof x->has_disks) == 0;
 }
 
 static json_t *
@@ -50,6 +73,11 @@ resources_over(const void *field, const json_t *manifest)
     json_t *object = fields_to_json(resource_fields, resources, manifest);
     g_autofree char *pods = g_strdup_printf("%d", resources->pods);
     json_object_set_new(object, "pods", json_string(pods));
+    for (unsigned i = 0; i < N_NODE_DISKS; i++) {
+        g_autofree char *disks = g_strdup_printf("%d", resources->disks[i]);
+        if (resources->has_disks[i])
+            json_object_set_new(object, disk_resources[i], json_string(disks));
+    }
     return object;
 }
 

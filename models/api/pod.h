@@ -193,9 +193,20 @@ gboolean pod_is_ready(const Pod *self);
 ObjectKey *pod_claim_key(Objects *objects, const Pod *self, const PodVolume *volume);
 const char *pod_phase_name(PodPhase phase);
 
+/* Disks that a node takes: attachable-volumes-aws-ebs and so on. */
+typedef enum {
+    NODE_EBS_DISKS,
+    NODE_AZURE_DISKS,
+    NODE_CINDER_DISKS,
+    NODE_GCE_DISKS,
+    N_NODE_DISKS,
+} NodeDisks;
+
 typedef struct {
     int64_t cpu_milli, memory_bytes;
     int32_t pods;
+    int32_t disks[N_NODE_DISKS];
+    gboolean has_disks[N_NODE_DISKS]; /* the node tells that number */
 } NodeResources;
 
 /* Conditions of a Node beside Ready: each is bad if it is true, and has a taint (NL-25). The

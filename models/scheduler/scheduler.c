@@ -255,6 +255,7 @@ init_view(Scheduler *self)
     self->view.min_domains = release_has_gate(release, "MinDomainsInPodTopologySpread");
     self->view.scales_limits = release_has_gate(release, "VolumeLimitScaling");
     self->view.release = release;
+    self->view.max_pd_vols = options_of(self)->max_pd_vols;
     self->view.minor = release->minor;
     self->view.percentage_of_nodes_to_score = options_of(self)->percentage_of_nodes_to_score;
     self->view.binder = &self->binder;
@@ -421,6 +422,11 @@ static const ProcessFlag flags[] = {
          shape,
          DEFAULT_SHAPE,
          "curve of VolumeBinding's score: percent of used capacity, and points up to 10 (VB-61)"),
+    FLAG("KUBE_MAX_PD_VOLS",
+         FLAG_INT,
+         max_pd_vols,
+         "0",
+         "environment: most disks of an in-tree plugin on a node; 0: 39 or 25 of EBS, 16 of GCE and Azure (VF-7)"),
     ELECTION_FLAGS("leader-elect", "leader-elect", KubeSchedulerOptions, election, "2s"),
     {0},
     /* clang-format on */

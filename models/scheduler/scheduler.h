@@ -22,6 +22,7 @@ typedef struct {
     int32_t pod_initial_backoff_s;
     int32_t pod_max_backoff_s;
     int32_t bind_timeout_s;
+    int32_t max_pd_vols; /* KUBE_MAX_PD_VOLS; 0: not set */
     SimTime pod_max_in_unschedulable;
     const char *shape; /* of VolumeBinding's score */
     LeaderElectionOptions election;

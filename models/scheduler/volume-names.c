@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "volume-names.h"
 
-#include "models/api/migration/migration.h"
+#include "in-tree-limits.h"
 
-/* Drivers inside of Kubernetes: without migration their volumes count for no limit (VF-5, VF-7). */
+/* Drivers inside of Kubernetes: without migration some have limits of their own (VF-5, VF-7). */
 #define IN_TREE_PREFIX "kubernetes.io/"
 
-/* VF-5: that of a provisioner of Kubernetes' own. NULL: it has not migrated */
+/* VF-5, VF-7: that of a provisioner of Kubernetes' own, or the plugin itself. NULL: it has no limit
+ */
 static const char *
-migrated_driver(const VolumeSources *sources, const char *provisioner)
+in_tree_driver(const VolumeSources *sources, const char *provisioner)
 {
     const InTreePlugin *plugin = in_tree_plugin_find(provisioner);
 
-    return plugin != NULL && sources->release != NULL &&
-                   in_tree_plugin_is_migrated(plugin, sources->release)
-               ? strings_intern(objects_strings(sources->objects), in_tree_plugin_driver(plugin))
-               : NULL;
+    if (plugin != NULL && sources->release != NULL &&
+        in_tree_plugin_is_migrated(plugin, sources->release))
+        return strings_intern(objects_strings(sources->objects), in_tree_plugin_driver(plugin));
+    return in_tree_limit_counts(plugin) ? in_tree_plugin_name(plugin) : NULL;
+}
+
+static VolumeName
+name_of_source(const VolumeSource *source)
+{
+    if (source != NULL && source->driver != NULL)
+        return (VolumeName){source->driver, source->handle};
+    if (source != NULL && in_tree_limit_counts(source->in_tree))
+        return (VolumeName){in_tree_plugin_name(source->in_tree), source->handle};
+    return (VolumeName){NULL, NULL};
 }
 
 VolumeName
@@ -29,15 +40,13 @@ volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key)
     const Volume *volume =
         VOLUME_CONST(informer_find(sources->volumes, NULL, claim_volume_name(claim)));
     if (volume != NULL)
-        return volume->source == NULL || volume->source->driver == NULL
-                   ? none
-                   : (VolumeName){volume->source->driver, volume->source->handle};
+        return name_of_source(volume->source);
     const StorageClass *class =
         (const StorageClass *)informer_find(sources->classes, NULL, claim_class(claim));
     if (class == NULL || class->provisioner == NULL)
         return none;
     const char *driver = g_str_has_prefix(class->provisioner, IN_TREE_PREFIX)
-                             ? migrated_driver(sources, class->provisioner)
+                             ? in_tree_driver(sources, class->provisioner)
                              : class->provisioner;
     return driver == NULL ? none : (VolumeName){driver, claim_key};
 }

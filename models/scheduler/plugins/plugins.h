@@ -50,6 +50,7 @@ typedef struct {
     InformerIndex *capacities_by_class;
     gboolean attributes_classes; /* gate VolumeAttributesClass */
     gboolean scales_limits;      /* gate VolumeLimitScaling */
+    int32_t max_pd_vols;         /* KUBE_MAX_PD_VOLS; 0: not set (VF-7) */
     gboolean min_domains;        /* gate MinDomainsInPodTopologySpread */
     const Release *release;      /* NULL: in tests that do without */
     int minor;                   /* of the release */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
+#include "models/scheduler/in-tree-limits.h"
+
 #include <string.h>
 
 /* VolumeRestrictions, NodeVolumeLimits and VolumeZone. */
@@ -178,9 +180,13 @@ volume_limits_ask(const Cycle *cycle, Ask *ask)
 
 /* -1: none given (VF-5, VF-8) */
 static int32_t
-limit_of(const NodeInfo *node, const char *driver)
+limit_of(const Cycle *cycle, const NodeInfo *node, const char *driver)
 {
     const CsiNodeDrivers *drivers = node->csi_node == NULL ? NULL : node->csi_node->drivers;
+    int32_t limit = in_tree_limit(node->node, driver, cycle->view->max_pd_vols);
+
+    if (limit >= 0)
+        return limit;
 
     for (unsigned i = 0; drivers != NULL && i < drivers->n_items; i++) {
         if (drivers->items[i].name == driver)
@@ -215,7 +221,7 @@ volume_limits_filter(Cycle *cycle, const NodeInfo *node)
     }
     for (unsigned i = 0; i < cycle->limited->len; i++) {
         const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
-        int32_t limit = limit_of(node, limited->driver);
+        int32_t limit = limit_of(cycle, node, limited->driver);
         if (limit < 0)
             continue;
         uint32_t n_new = count_new_volumes(cycle, node, limited);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "models/api/fields.h"
+#include "models/cluster/model.h"
+#include "models/scheduler/in-tree-limits.h"
+
+const ModelClass *const model_classes[] = {NULL};
+
+#define EBS "kubernetes.io/aws-ebs"
+#define STABLE "node.kubernetes.io/instance-type"
+#define BETA "beta.kubernetes.io/instance-type"
+
+/* VF-7 */
+static const struct {
+    const char *plugin, *label, *type, *told; /* NULL: none */
+    int32_t max_pd_vols, limit;
+} cases[] = {
+    {EBS,                            NULL,   NULL,         NULL, 0,  39 },
+    {EBS,                            STABLE, "m5.large",   NULL, 0,  25 },
+    {EBS,                            BETA,   "c5d.xlarge", NULL, 0,  25 },
+    {EBS,                            STABLE, "r5.large",   NULL, 0,  25 },
+    {EBS,                            STABLE, "t3.small",   NULL, 0,  25 },
+    {EBS,                            STABLE, "z1d.large",  NULL, 0,  25 },
+    {EBS,                            STABLE, "m4.large",   NULL, 0,  39 },
+    {EBS,                            STABLE, "i3.large",   NULL, 0,  39 },
+    {EBS,                            STABLE, "x.t3",       NULL, 0,  25 }, /* as the pattern has it */
+    {EBS,                            STABLE, "",           NULL, 0,  39 },
+    {EBS,                            STABLE, "m5.large",   NULL, 7,  7  },
+    {EBS,                            STABLE, "m5.large",   "3",  7,  3  },
+    {EBS,                            NULL,   NULL,         "0",  0,  0  },
+    {"kubernetes.io/gce-pd",         NULL,   NULL,         "3",  0,  16 }, /* told of EBS */
+    {"kubernetes.io/azure-disk",     NULL,   NULL,         NULL, 0,  16 },
+    {"kubernetes.io/azure-disk",     NULL,   NULL,         NULL, 20, 20 },
+    {"kubernetes.io/cinder",         NULL,   NULL,         NULL, 0,  256},
+    {"kubernetes.io/vsphere-volume", NULL,   NULL,         NULL, 5,  -1 },
+    {"ebs.csi.aws.com",              NULL,   NULL,         NULL, 5,  -1 },
+};
+
+static void
+no_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    (void)parser;
+    (void)where;
+    (void)hint;
+    fail_msg("%s", message);
+}
+
+/* Returns: (owned) */
+static Object *
+node_of(Objects *objects, unsigned row)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+    ApiParser parser = {.objects = objects, .report = no_fault, .path = path};
+    json_t *manifest = json_pack("{s:{s:s}}", "metadata", "name", "n");
+
+    if (cases[row].label != NULL)
+        json_object_set_new(json_object_get(manifest, "metadata"), "labels",
+                            json_pack("{s:s}", cases[row].label, cases[row].type));
+    if (cases[row].told != NULL)
+        json_object_set_new(
+            manifest, "status",
+            json_pack("{s:{s:s}}", "allocatable", "attachable-volumes-aws-ebs", cases[row].told));
+    Object *node =
+        api_parser_template(&parser, manifest, objects_key(objects, KIND_NODE, NULL, "n"));
+    json_decref(manifest);
+    return node;
+}
+
+static void
+nodes_take_disks(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Objects *objects = objects_new(1);
+        Object *node = node_of(objects, i);
+        int32_t limit = in_tree_limit((const Node *)node, cases[i].plugin, cases[i].max_pd_vols);
+        if (limit != cases[i].limit)
+            fail_msg("row %u: %d", i, limit);
+        object_unref(node);
+        objects_free(objects);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_take_disks)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

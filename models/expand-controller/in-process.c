@@ -17,7 +17,7 @@
 #define FS_RESIZE_MESSAGE                                                                          \
     "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
 
-/* The plugins that expand, and whether the file system is the node's to resize. */
+/* INT-40, FLX-34: the plugins that expand, and whether the file system is the node's to resize. */
 static const struct {
     const char *source;
     gboolean resizes_on_node;

@@ -59,7 +59,7 @@ print_json(json_t *json /* taken */)
 static ExitCode
 answer_all(Look *look, const WhyCalls *calls, gboolean as_json)
 {
-    g_autoptr(GPtrArray) groups = as_json ? why_ask_all(look->run, calls) : NULL;
+    g_autoptr(GPtrArray) groups = as_json ? why_ask_all(look->run, calls, UINT_MAX) : NULL;
     g_autoptr(GString) text = g_string_new(NULL);
 
     if (as_json) {

@@ -28,62 +28,51 @@ node_of(const CsiRequest *request)
     return request->served_by != NULL ? request->served_by : request->node_id;
 }
 
-static WhyCall *
-call_of(WhyCalls *self, const CsiCallRecord *record, const char *node)
+/* Of an answer. Runs without failures do no more than look at its code. */
+static void
+note_answer(WhyCalls *self, const CsiCallRecord *record, const char *node)
 {
     g_autofree char *text =
         text_of(record->driver, record->request->method, subject_of(record->request), node);
     WhyCall *call = g_hash_table_lookup(self->by_text, text);
 
+    if (record->answer == CSI_OK) {
+        g_hash_table_remove(self->by_text, text);
+        return;
+    }
     if (call == NULL) {
         call = g_new0(WhyCall, 1);
         call->method = record->request->method;
-        call->failing_since = TIME_UNSET;
+        call->failing_since = record->answered_at;
         g_hash_table_insert(self->by_text, g_steal_pointer(&text), call);
     }
-    return call;
+    call->code = record->answer;
+    call->n_failures++;
+    call->message = NULL;
+    if (record->response != NULL && record->response->code == record->answer &&
+        record->response->message != NULL)
+        call->message = strings_intern(self->strings, record->response->message);
 }
 
 /* A call counts for its node, and for any. */
 static void
-call_started(void *data, const CsiCallRecord *record)
-{
-    const char *nodes[] = {NULL, node_of(record->request)};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(nodes) && (i == 0 || nodes[i] != NULL); i++) {
-        WhyCall *call = call_of(data, record, nodes[i]);
-        call->in_flight = TRUE;
-        call->started_at = record->started_at;
-    }
-}
-
-static void
 call_answered(void *data, const CsiCallRecord *record)
 {
     WhyCalls *self = data;
-    const char *nodes[] = {NULL, node_of(record->request)};
+    const char *node = node_of(record->request);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(nodes) && (i == 0 || nodes[i] != NULL); i++) {
-        WhyCall *call = call_of(self, record, nodes[i]);
-        call->in_flight = FALSE;
-        call->code = record->answer;
-        call->message = NULL;
-        call->n_failures = record->answer == CSI_OK ? 0 : call->n_failures + 1;
-        if (record->answer == CSI_OK)
-            call->failing_since = TIME_UNSET;
-        else if (call->failing_since == TIME_UNSET)
-            call->failing_since = record->answered_at;
-        if (record->answer != CSI_OK && record->response != NULL &&
-            record->response->code == record->answer && record->response->message != NULL)
-            call->message = strings_intern(self->strings, record->response->message);
-    }
+    if (record->answer == CSI_OK && g_hash_table_size(self->by_text) == 0)
+        return;
+    note_answer(self, record, NULL);
+    if (node != NULL)
+        note_answer(self, record, node);
 }
 
 WhyCalls *
 why_calls_new(Run *run)
 {
     WhyCalls *self = g_new0(WhyCalls, 1);
-    const CsiObserver observer = {.started = call_started, .answered = call_answered, .data = self};
+    const CsiObserver observer = {.answered = call_answered, .data = self};
 
     self->strings = objects_strings(run_objects(run));
     self->by_text = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);

@@ -3,17 +3,15 @@
 
 #include "run/world/run.h"
 
-/* The last call of each kind that the drivers of a run got about each volume or snapshot. */
+/* The calls that drivers of a run refuse: of each kind, about each volume or snapshot. */
 typedef struct WhyCalls WhyCalls;
 
+/* Failures that no success has followed. */
 typedef struct {
     CsiMethod method;
-    gboolean in_flight;
-    CsiCode code;          /* the caller's last answer; CSI_OK: none yet, or a success */
-    const char *message;   /* interned: of that answer; NULL: a success */
-    SimTime started_at;    /* of the last call */
-    SimTime failing_since; /* the end of the first of the failures that were followed by no success;
-                              TIME_UNSET: the last answer was no failure */
+    CsiCode code;          /* the caller's last answer */
+    const char *message;   /* interned: the driver's; NULL: it gave none */
+    SimTime failing_since; /* of the first of these failures */
     unsigned n_failures;
 } WhyCall;
 
@@ -26,7 +24,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(WhyCalls, why_calls_free)
  * @subject: the volume's or snapshot's name or id in the call
  * @node: the name of the node that serves the call, or the driver's id of the node that it is
  *   about; NULL: no matter
- * Returns: (borrowed): until the next call; %NULL: there was none
+ * Returns: (borrowed): until the next answer; %NULL: the last answer was no failure, or there was none
  */
 const WhyCall *why_calls_find(const WhyCalls *self,
                               const CsiDriver *driver,

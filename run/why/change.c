@@ -61,7 +61,6 @@ ask_class_change(Question *self, const Claim *claim)
         return FALSE;
     why_link(self, &claim->meta, TIME_UNSET, "is to get the VolumeAttributesClass %s", wanted);
     if (status == NULL &&
-        why_calls_find(self->calls, NULL, CSI_CONTROLLER_MODIFY_VOLUME, handle, NULL) == NULL &&
         why_doing(self, &external_resizer_class, driver, claim->meta.key) == NULL)
         return why_because(self, "no-resizer");
     return ask_resizer(self, claim, CSI_CONTROLLER_MODIFY_VOLUME, "modifying");
@@ -80,7 +79,7 @@ ask_expansion(Question *self, const Claim *claim)
     }
     if (g_strcmp0(status, "NodeResizePending") == 0 ||
         claim_condition_is_true(claim, "FileSystemResizePending")) {
-        g_autoptr(GPtrArray) pods = why_pods_of_claim(self, claim);
+        const GPtrArray *pods = why_pods_of_claim(self, claim);
         why_link(self, &claim->meta, TIME_UNSET, "grows to %s on its node", wanted);
         for (unsigned i = 0; i < pods->len; i++) {
             const Pod *pod = pods->pdata[i];

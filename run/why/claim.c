@@ -297,7 +297,7 @@ ask_provisioner(Question *self, const Claim *claim)
 static gboolean
 ask_consumers(Question *self, const Claim *claim, const Pod *asking)
 {
-    g_autoptr(GPtrArray) pods = why_pods_of_claim(self, claim);
+    const GPtrArray *pods = why_pods_of_claim(self, claim);
     const StorageClass *class = class_of(self, claim);
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *volume = g_strdup_printf("pvc-%s", object_uid_format(claim->meta.uid, uid));
@@ -354,7 +354,7 @@ why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
     case SAY_NO_VOLUME:
         if (class_of(self, claim) != NULL && pod == NULL &&
             class_of(self, claim)->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER) {
-            g_autoptr(GPtrArray) pods = why_pods_of_claim(self, claim);
+            const GPtrArray *pods = why_pods_of_claim(self, claim);
             if (pods->len == 0)
                 return ask_consumers(self, claim, NULL);
         }

@@ -14,7 +14,7 @@ typedef gboolean Holder(Question *self, const Object *object);
 static gboolean
 held_by_pods(Question *self, const Object *object)
 {
-    g_autoptr(GPtrArray) pods = why_pods_of_claim(self, CLAIM_CONST(object));
+    const GPtrArray *pods = why_pods_of_claim(self, CLAIM_CONST(object));
 
     if (pods->len == 0)
         return why_ask_process(self, "kube-controller-manager", NULL);
@@ -61,14 +61,12 @@ held_by_provisioner(Question *self, const Object *object)
 {
     const Volume *volume = VOLUME_CONST(object);
     const char *driver = volume->source == NULL ? NULL : volume->source->driver;
-    const GPtrArray *attachments = why_list(self, KIND_ATTACHMENT);
+    const GPtrArray *attachments = why_attachments_of(self, object_name(object));
 
     if (driver == NULL || volume->phase == VOLUME_BOUND)
         return FALSE;
     for (unsigned i = 0; i < attachments->len; i++) {
-        const Attachment *attachment = attachments->pdata[i];
-        if (g_strcmp0(attachment->volume_name, object_name(object)) == 0 &&
-            why_ask_attachment(self, attachment))
+        if (why_ask_attachment(self, attachments->pdata[i]))
             return TRUE;
     }
     return why_ask_driver(self, driver, &external_provisioner_process, NULL) ||

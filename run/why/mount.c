@@ -15,12 +15,11 @@
 static const Attachment *
 find_attachment(Question *self, const Volume *volume, const char *node, gboolean elsewhere)
 {
-    const GPtrArray *attachments = why_list(self, KIND_ATTACHMENT);
+    const GPtrArray *attachments = why_attachments_of(self, object_name(&volume->meta));
 
     for (unsigned i = 0; i < attachments->len; i++) {
         const Attachment *attachment = attachments->pdata[i];
-        if (g_strcmp0(attachment->volume_name, object_name(&volume->meta)) == 0 &&
-            (strcmp(attachment->node_name, node) != 0) == elsewhere)
+        if ((strcmp(attachment->node_name, node) != 0) == elsewhere)
             return attachment;
     }
     return NULL;
@@ -38,16 +37,14 @@ needs_attachment(const Question *self, const char *driver)
 static const Pod *
 find_user(Question *self, const Volume *volume, const char *node)
 {
-    const GPtrArray *pods = why_list(self, KIND_POD);
+    const Object *claim = volume->claim_ref.claim == NULL
+                              ? NULL
+                              : api_server_get(self->api, volume->claim_ref.claim);
+    const GPtrArray *pods = claim == NULL ? NULL : why_pods_of_claim(self, CLAIM_CONST(claim));
 
-    for (unsigned i = 0; i < pods->len; i++) {
-        const Pod *pod = pods->pdata[i];
-        for (unsigned k = 0; g_strcmp0(pod->node_name, node) == 0 && pod->volumes != NULL &&
-                             k < pod->volumes->n_items;
-             k++)
-            if (why_volume_of(self, why_claim_of(self, pod, &pod->volumes->items[k])) == volume)
-                return pod;
-    }
+    for (unsigned i = 0; pods != NULL && i < pods->len; i++)
+        if (g_strcmp0(((const Pod *)pods->pdata[i])->node_name, node) == 0)
+            return pods->pdata[i];
     return NULL;
 }
 

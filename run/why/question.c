@@ -65,23 +65,67 @@ why_is_registered(const Question *self, const char *driver, const char *node)
     return csi_node != NULL && csi_node_find_driver(CSI_NODE(csi_node), driver) != NULL;
 }
 
-GPtrArray *
+/* Adds @value to the list of @key. */
+static void
+multimap_add(GHashTable *map, const void *key, const void *value)
+{
+    GPtrArray *values = g_hash_table_lookup(map, key);
+
+    if (values == NULL) {
+        values = g_ptr_array_new();
+        g_hash_table_insert(map, (void *)key, values);
+    }
+    if (values->len == 0 || values->pdata[values->len - 1] != value)
+        g_ptr_array_add(values, (void *)value);
+}
+
+static GHashTable *
+multimap_new(GHashFunc hash, GEqualFunc equal)
+{
+    GHashTable *map = g_hash_table_new_full(hash, equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+
+    g_hash_table_insert(map, (void *)"", g_ptr_array_new()); /* of what is missing */
+    return map;
+}
+
+static const GPtrArray *
+multimap_get(GHashTable *map, const void *key)
+{
+    const GPtrArray *values = g_hash_table_lookup(map, key);
+
+    return values != NULL ? values : g_hash_table_lookup(map, "");
+}
+
+const GPtrArray *
 why_pods_of_claim(Question *self, const Claim *claim)
 {
-    const GPtrArray *pods = why_list(self, KIND_POD);
-    GPtrArray *found = g_ptr_array_new();
+    const GPtrArray *pods = self->users == NULL ? why_list(self, KIND_POD) : NULL;
 
-    for (unsigned i = 0; i < pods->len; i++) {
+    if (self->users == NULL)
+        self->users = multimap_new(g_str_hash, g_str_equal);
+    for (unsigned i = 0; pods != NULL && i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
-        for (unsigned k = 0; pod->volumes != NULL && k < pod->volumes->n_items; k++) {
-            if (!pod_is_terminal(pod) &&
-                why_claim_of(self, pod, &pod->volumes->items[k]) == claim) {
-                g_ptr_array_add(found, (void *)pod);
-                break;
-            }
-        }
+        for (unsigned k = 0; pod->volumes != NULL && k < pod->volumes->n_items; k++)
+            if (!pod_is_terminal(pod))
+                multimap_add(self->users,
+                             pod_claim_key(self->objects, pod, &pod->volumes->items[k])->text, pod);
     }
-    return found;
+    return multimap_get(self->users, claim->meta.key->text);
+}
+
+const GPtrArray *
+why_attachments_of(Question *self, const char *volume)
+{
+    const GPtrArray *all = self->attachments == NULL ? why_list(self, KIND_ATTACHMENT) : NULL;
+
+    if (self->attachments == NULL)
+        self->attachments = multimap_new(g_str_hash, g_str_equal);
+    for (unsigned i = 0; all != NULL && i < all->len; i++) {
+        const Attachment *attachment = all->pdata[i];
+        if (attachment->volume_name != NULL)
+            multimap_add(self->attachments, attachment->volume_name, attachment);
+    }
+    return multimap_get(self->attachments, volume);
 }
 
 const Object *
@@ -254,7 +298,7 @@ why_ask_call(Question *self,
     const WhyCall *call = why_calls_find(self->calls, driver, method, subject, node);
     g_autofree char *name = g_strconcat("driver/", driver_name, NULL);
 
-    if (call == NULL || call->code == CSI_OK)
+    if (call == NULL)
         return FALSE;
     const char *cause = cause_of_call(call);
     if (strcmp(cause, "driver-down") == 0 || strcmp(cause, "driver-slow") == 0) {
@@ -265,10 +309,9 @@ why_ask_call(Question *self,
             return why_until(self, "driver-down", fault->until);
         }
     }
-    why_link_named(self, name, call->failing_since, "answers %s with %s%s%s%s",
+    why_link_named(self, name, call->failing_since, "answers %s with %s%s%s",
                    csi_call_name(driver, method), csi_code_name(call->code),
-                   call->message != NULL ? ": " : "", call->message != NULL ? call->message : "",
-                   call->in_flight ? "; the next call is under way" : "");
+                   call->message != NULL ? ": " : "", call->message != NULL ? call->message : "");
     return why_because(self, cause);
 }
 

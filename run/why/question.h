@@ -18,6 +18,8 @@ typedef struct {
     Objects *objects;
     SimTime now;
     GPtrArray *lists[N_KINDS]; /* of Object (borrowed): those there are; NULL: not asked yet */
+    GHashTable *users;       /* claim's key -> GPtrArray of Pod that use it; NULL: not asked yet */
+    GHashTable *attachments; /* volume's name -> GPtrArray of Attachment; NULL: not asked yet */
     GArray *doings;            /* of Doing */
     GPtrArray *path;           /* of ObjectKey: asked already, against circles */
     Why *why;
@@ -35,8 +37,10 @@ const Object *
 why_get(const Question *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (borrowed): of Object: all of the kind, in the order in which they came */
 const GPtrArray *why_list(Question *self, ObjectKind kind);
-/* The pods that use a claim, and are not over. Returns: (owned): of Pod */
-GPtrArray *why_pods_of_claim(Question *self, const Claim *claim);
+/* The pods that use a claim, and are not over. Returns: (borrowed): of Pod */
+const GPtrArray *why_pods_of_claim(Question *self, const Claim *claim);
+/* Returns: (borrowed): of Attachment */
+const GPtrArray *why_attachments_of(Question *self, const char *volume);
 const Claim *why_claim_of(const Question *self, const Pod *pod, const PodVolume *volume);
 const Volume *why_volume_of(const Question *self, const Claim *claim);
 CsiDriver *why_driver_of(const Question *self, const Volume *volume);

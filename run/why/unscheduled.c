@@ -255,7 +255,7 @@ link_rwop(Question *self, const Pod *pod, const NodeAnswer *answer)
     (void)answer;
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
         const Claim *claim = why_claim_of(self, pod, &pod->volumes->items[i]);
-        g_autoptr(GPtrArray) users = claim == NULL ? NULL : why_pods_of_claim(self, claim);
+        const GPtrArray *users = claim == NULL ? NULL : why_pods_of_claim(self, claim);
         for (unsigned k = 0; users != NULL && (claim->access_modes & ACCESS_RWOP) && k < users->len;
              k++) {
             const Pod *other = users->pdata[k];

@@ -157,6 +157,8 @@ question_clear(Question *self)
 {
     for (unsigned i = 0; i < N_KINDS; i++)
         g_clear_pointer(&self->lists[i], g_ptr_array_unref);
+    g_clear_pointer(&self->users, g_hash_table_unref);
+    g_clear_pointer(&self->attachments, g_hash_table_unref);
     g_array_unref(self->doings);
     g_ptr_array_unref(self->path);
     why_free(self->why);
@@ -311,7 +313,7 @@ compare_groups(const void *a, const void *b)
 }
 
 GPtrArray *
-why_ask_all(const Run *run, const WhyCalls *calls)
+why_ask_all(const Run *run, const WhyCalls *calls, unsigned limit)
 {
     GPtrArray *groups = g_ptr_array_new_with_free_func(group_free);
     Question self;
@@ -320,10 +322,13 @@ why_ask_all(const Run *run, const WhyCalls *calls)
     for (unsigned i = 0; i < G_N_ELEMENTS(subjects); i++) {
         const GPtrArray *objects =
             subjects[i].is_followed ? why_list(&self, subjects[i].kind) : NULL;
-        for (unsigned k = 0; objects != NULL && k < objects->len; k++) {
+        unsigned n_stuck = 0;
+        for (unsigned k = 0; objects != NULL && k < objects->len && n_stuck < limit; k++) {
             g_autoptr(Why) why = ask_once(&self, objects->pdata[k]);
-            if (strcmp(why->cause, "none") != 0)
-                add_to_group(groups, g_steal_pointer(&why));
+            if (strcmp(why->cause, "none") == 0)
+                continue;
+            add_to_group(groups, g_steal_pointer(&why));
+            n_stuck++;
         }
     }
     question_clear(&self);
@@ -367,7 +372,7 @@ why_tell(const Why *self, SimTime now, GString *out)
 void
 why_tell_all(const Run *run, const WhyCalls *calls, GString *out)
 {
-    g_autoptr(GPtrArray) groups = why_ask_all(run, calls);
+    g_autoptr(GPtrArray) groups = why_ask_all(run, calls, UINT_MAX);
 
     for (unsigned i = 0; i < groups->len && i < GROUPS_MAX; i++) {
         const WhyGroup *group = groups->pdata[i];

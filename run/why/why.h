@@ -40,8 +40,9 @@ typedef struct {
  * Returns: (owned): %NULL if there is no such object, and nobody would make it
  */
 Why *why_ask(const Run *run, const WhyCalls *calls, const char *namespace, const char *object);
-/* Everything that is stuck. Returns: (owned): of WhyGroup; the causes of most objects come first */
-GPtrArray *why_ask_all(const Run *run, const WhyCalls *calls);
+/* Everything that is stuck, but no more than @limit objects of each kind. Returns: (owned): of
+ * WhyGroup; the causes of most objects come first, those where only time must pass come last */
+GPtrArray *why_ask_all(const Run *run, const WhyCalls *calls, unsigned limit);
 /* Appends all that is stuck, a paragraph for each cause; or that nothing is. */
 void why_tell_all(const Run *run, const WhyCalls *calls, GString *out);
 /* "web-0 is on node-1, ...": the object at fault in the words of the last link. */

@@ -6,6 +6,7 @@
 #include "cli/common/plot-story.h"
 #include "cli/common/plot-sweep.h"
 #include "commands.h"
+#include "run/results/results.h"
 
 /* plots/<name>.gp draws a picture from a file of the run. */
 static const struct {
@@ -86,6 +87,19 @@ zoom_settings(const char *from_text, const char *to_text)
     return g_strdup_printf("zoom_from = %" PRId64 " / 1e9; zoom_to = %" PRId64 " / 1e9", from, to);
 }
 
+/* What the run's last lines said; nothing where there is no summary. */
+static void
+tell_notices(const char *run)
+{
+    g_autofree char *path = g_build_filename(run, "summary.json", NULL);
+    json_auto_t *summary = json_load_file(path, 0, NULL);
+    g_autoptr(GString) lines = g_string_new(NULL);
+
+    if (summary != NULL)
+        results_append_notices(summary, lines);
+    fputs(lines->str, stderr);
+}
+
 static ExitCode
 plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, const char *format_name)
 {
@@ -106,7 +120,12 @@ plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, cons
     if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR))
         return plot_sweep_draw(sweep, argv[1], picture, format);
     g_autofree char *zoom = zoom_settings(story->from, story->to);
-    return zoom == NULL ? EXIT_BAD_INPUT : draw_all(argv[1], picture, format, zoom);
+    if (zoom == NULL)
+        return EXIT_BAD_INPUT;
+    ExitCode code = draw_all(argv[1], picture, format, zoom);
+    if (code == EXIT_DONE)
+        tell_notices(argv[1]);
+    return code;
 }
 
 int

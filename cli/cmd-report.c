@@ -6,6 +6,7 @@
 
 #include "cli/common/gnuplot.h"
 #include "commands.h"
+#include "run/results/results.h"
 
 /* One page that needs nothing else: style, script, pictures and the objects' times are in it. Its
  * Content-Security-Policy forbids the browser to fetch anything.
@@ -343,6 +344,26 @@ fill_in(const char *page, const Part *parts, unsigned n)
     return g_string_free(text, FALSE);
 }
 
+/* The last lines of the run as a list; "" if all is well. */
+static char *
+notices(const json_t *summary)
+{
+    g_autoptr(GString) lines = g_string_new(NULL);
+    GString *text = g_string_new(NULL);
+
+    results_append_notices(summary, lines);
+    g_auto(GStrv) each = g_strsplit(lines->str, "\n", -1);
+    for (unsigned i = 0; each[i] != NULL && each[i][0] != '\0'; i++) {
+        g_string_append(text,
+                        i == 0 ? "<h2>What to know</h2>\n<ul class=\"notices\">\n<li>" : "<li>");
+        append_escaped(text, each[i]);
+        g_string_append(text, "</li>\n");
+    }
+    if (text->len > 0)
+        g_string_append(text, "</ul>\n");
+    return g_string_free(text, FALSE);
+}
+
 static char *
 make_page(const char *run, const json_t *summary, const char *objects)
 {
@@ -365,6 +386,7 @@ make_page(const char *run, const json_t *summary, const char *objects)
         {"hash",       hash_text               },
         {"seconds",    seconds_text            },
         {"bottleneck", bottleneck_line(summary)},
+        {"notices",    notices(summary)        },
         {"end",        end_text                },
         {"kinds",      objects_text            },
         {"stages",     stage_rows(summary)     },

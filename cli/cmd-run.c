@@ -6,6 +6,7 @@
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "run/results/results.h"
+#include "run/why/findings.h"
 
 typedef struct {
     /* As given. */
@@ -75,6 +76,8 @@ run_once(RunCommand *self,
     }
     if (run == NULL)
         return cli_bad_input("%s: %s", scenario->file, error->message);
+
+    g_autoptr(WhyCalls) calls = self->replication == 0 ? why_calls_new(run) : NULL;
     RunEnd end = run_execute(run);
     progress_hide(self->progress);
     if (end == RUN_INTERRUPTED || progress_is_interrupted(self->progress))
@@ -82,6 +85,8 @@ run_once(RunCommand *self,
 
     g_autoptr(Stages) stages = stages_new(run);
     results_add(results, run, stages);
+    if (calls != NULL)
+        results_set_findings(results, why_findings(run, calls));
     return out == NULL ? EXIT_DONE : write_run(self, run, stages, out);
 }
 

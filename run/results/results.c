@@ -27,8 +27,6 @@ typedef struct {
         driver_volumes;
 } FinalState;
 
-#define REFUSED_MAX 5 /* the most that the table shows */
-
 struct Results {
     const Scenario *scenario;
     uint64_t seed;
@@ -38,6 +36,7 @@ struct Results {
     FinalState final;
     Attribution *attribution;
     GPtrArray *refused;   /* of char * (owned): refused requests of the first run's workload */
+    json_t *findings;     /* (owned) (nullable): what is stuck at the end of the first run */
     GString *first_run;   /* the table's text about the first run: slowest pods, requests */
     SimTime virtual_time; /* of the last run */
     uint64_t n_events, n_writes;
@@ -73,6 +72,7 @@ results_free(Results *self)
     attribution_free(self->attribution);
     g_string_free(self->first_run, TRUE);
     g_ptr_array_unref(self->refused);
+    json_decref(self->findings);
     g_free(self);
 }
 
@@ -150,6 +150,13 @@ results_add(Results *self, const Run *run, const Stages *stages)
     self->virtual_time = sim_now(run_sim(run));
     self->n_events += sim_events_fired(run_sim(run));
     self->n_writes += api_server_resource_version(cluster_api(run_cluster(run)));
+}
+
+void
+results_set_findings(Results *self, json_t *findings)
+{
+    json_decref(self->findings);
+    self->findings = findings;
 }
 
 SimSample *
@@ -285,15 +292,17 @@ results_summary(Results *self)
         json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
     for (unsigned i = 0; i < self->refused->len; i++)
         json_array_append_new(refused, json_string(self->refused->pdata[i]));
-    return json_pack(
-        "{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o*, s:o, s:o}",
-        "version", results_version(), "scenario", scenario->name, "scenarioHash", scenario->hash,
-        "seed", (json_int_t)self->seed, "replications", (int)self->n_runs, "virtualSeconds",
-        json_seconds(self->virtual_time), "events", (json_int_t)self->n_events, "apiWrites",
-        (json_int_t)self->n_writes, "stages", stages, "attribution",
-        attribution_json(self->attribution), "apiRequests", json_requests(self), "final",
-        json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self), "warnings",
-        json_warnings(scenario), "ignored", ignored, "refused", refused);
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, "
+                     "s:O*, s:o*, s:o, s:o}",
+                     "version", results_version(), "scenario", scenario->name, "scenarioHash",
+                     scenario->hash, "seed", (json_int_t)self->seed, "replications",
+                     (int)self->n_runs, "virtualSeconds", json_seconds(self->virtual_time),
+                     "events", (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes,
+                     "stages", stages, "attribution", attribution_json(self->attribution),
+                     "apiRequests", json_requests(self), "final", json_final(&self->final), "slo",
+                     json_slos(self), "expect", json_expects(self), "findings",
+                     json_array_size(self->findings) > 0 ? self->findings : NULL, "warnings",
+                     json_warnings(scenario), "ignored", ignored, "refused", refused);
 }
 
 /* ---- The table ---- */
@@ -383,17 +392,8 @@ results_table(Results *self)
                            final->driver_volumes);
     append_slos(text, self);
     append_expects(text, self);
-    for (unsigned i = 0; i < self->scenario->warnings->len; i++)
-        g_string_append_printf(text, "warning: %s\n",
-                               (const char *)self->scenario->warnings->pdata[i]);
-    if (self->scenario->ignored->len > 0)
-        g_string_append_printf(
-            text, "ignored: %u objects that do not matter to storage, the first %s\n",
-            self->scenario->ignored->len, (const char *)self->scenario->ignored->pdata[0]);
-    for (unsigned i = 0; i < MIN(self->refused->len, REFUSED_MAX); i++)
-        g_string_append_printf(text, "refused: %s\n", (const char *)self->refused->pdata[i]);
-    if (self->refused->len > REFUSED_MAX)
-        g_string_append_printf(text, "refused: %u more\n", self->refused->len - REFUSED_MAX);
+    json_auto_t *summary = results_summary(self);
+    results_append_notices(summary, text);
     return g_string_free(text, FALSE);
 }
 

@@ -24,7 +24,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(WhyCalls, why_calls_free)
  * @subject: the volume's or snapshot's name or id in the call
  * @node: the name of the node that serves the call, or the driver's id of the node that it is
  *   about; NULL: no matter
- * Returns: (borrowed): until the next answer; %NULL: the last answer was no failure, or there was none
+ * Returns: (borrowed): until the next answer; %NULL: the last answer was no failure, or there was
+ * none
  */
 const WhyCall *why_calls_find(const WhyCalls *self,
                               const CsiDriver *driver,

@@ -60,8 +60,7 @@ ask_class_change(Question *self, const Claim *claim)
     if (g_strcmp0(wanted, claim->current_attributes_class) == 0)
         return FALSE;
     why_link(self, &claim->meta, TIME_UNSET, "is to get the VolumeAttributesClass %s", wanted);
-    if (status == NULL &&
-        why_doing(self, &external_resizer_class, driver, claim->meta.key) == NULL)
+    if (status == NULL && why_doing(self, &external_resizer_class, driver, claim->meta.key) == NULL)
         return why_because(self, "no-resizer");
     return ask_resizer(self, claim, CSI_CONTROLLER_MODIFY_VOLUME, "modifying");
 }

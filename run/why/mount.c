@@ -37,9 +37,8 @@ needs_attachment(const Question *self, const char *driver)
 static const Pod *
 find_user(Question *self, const Volume *volume, const char *node)
 {
-    const Object *claim = volume->claim_ref.claim == NULL
-                              ? NULL
-                              : api_server_get(self->api, volume->claim_ref.claim);
+    const Object *claim =
+        volume->claim_ref.claim == NULL ? NULL : api_server_get(self->api, volume->claim_ref.claim);
     const GPtrArray *pods = claim == NULL ? NULL : why_pods_of_claim(self, CLAIM_CONST(claim));
 
     for (unsigned i = 0; pods != NULL && i < pods->len; i++)

@@ -20,8 +20,8 @@ typedef struct {
     GPtrArray *lists[N_KINDS]; /* of Object (borrowed): those there are; NULL: not asked yet */
     GHashTable *users;       /* claim's key -> GPtrArray of Pod that use it; NULL: not asked yet */
     GHashTable *attachments; /* volume's name -> GPtrArray of Attachment; NULL: not asked yet */
-    GArray *doings;            /* of Doing */
-    GPtrArray *path;           /* of ObjectKey: asked already, against circles */
+    GArray *doings;          /* of Doing */
+    GPtrArray *path;         /* of ObjectKey: asked already, against circles */
     Why *why;
 } Question;
 

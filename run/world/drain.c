@@ -29,8 +29,18 @@ typedef struct {
     Drain *drain;
     ObjectKey *pod;
     ObjectUid uid;
-    gboolean is_accepted;
+    gboolean is_accepted, is_over;
+    char *refusal; /* (owned): the API server's last refusal, NULL: none */
 } Eviction;
+
+static void
+eviction_free(void *data)
+{
+    Eviction *self = data;
+
+    g_free(self->refusal);
+    g_free(self);
+}
 
 static void
 drain_free(void *data)
@@ -54,6 +64,7 @@ eviction_over(Eviction *eviction)
 {
     Drain *self = eviction->drain;
 
+    eviction->is_over = TRUE;
     if (--self->n_left == 0)
         self->over(self->data);
 }
@@ -94,6 +105,8 @@ eviction_answered(void *data, const ApiResponse *response)
     Eviction *self = data;
 
     if (response->code == API_TOO_MANY || response->code == API_UNREACHABLE) {
+        g_free(self->refusal);
+        self->refusal = g_strdup(response->message);
         eviction_later(self, RETRY_DELAY);
     } else if (response->code == API_OK) {
         self->is_accepted = TRUE;
@@ -242,7 +255,7 @@ drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
                                                    : strings_intern(strings, action->name);
 
     *self = (Drain){.run = run, .action = action, .node = node, .over = over, .data = data};
-    self->evictions = g_ptr_array_new_with_free_func(g_free);
+    self->evictions = g_ptr_array_new_with_free_func(eviction_free);
     self->gives_up_at = action->drain.timeout == 0
                             ? SIM_TIME_MAX
                             : sim_time_add(sim_now(run->sim), action->drain.timeout);
@@ -256,6 +269,29 @@ drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
                           .key = objects_key(run->objects, KIND_NODE, NULL, node),
                           .edit = edit_cordon};
     send(self, &request, node_cordoned, self);
+}
+
+static void
+note_left(const Drain *self)
+{
+    for (unsigned i = 0; i < self->evictions->len; i++) {
+        const Eviction *eviction = self->evictions->pdata[i];
+        if (eviction->is_over)
+            continue;
+        run_note(self->run, self->action, "drain of node %s: not over, %u pods are left: %s: %s",
+                 self->node, self->n_left, eviction->pod->text,
+                 eviction->is_accepted       ? "is evicted, but not gone"
+                 : eviction->refusal != NULL ? eviction->refusal
+                                             : "its eviction is not answered");
+        return;
+    }
+}
+
+void
+drains_finish(Run *run)
+{
+    for (unsigned i = 0; i < run->drains->len; i++)
+        note_left(run->drains->pdata[i]);
 }
 
 GPtrArray *

@@ -80,6 +80,8 @@ void autoscalers_free(Run *self);
 /* drain.c. @over is called when all evicted pods are gone or given up. */
 void drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), void *data);
 GPtrArray *drains_new(void);
+/* Notes the drains that are not over when the run is. */
+void drains_finish(Run *run);
 
 /* mark-node.c: applies TAINT, CORDON or UNCORDON to a Node. Returns: FALSE: no change; for an
  * error, @refusal (empty before) has the reason */

@@ -166,6 +166,7 @@ run_execute(Run *self)
     if (!is_done)
         return RUN_INTERRUPTED;
     expects_finish(self);
+    drains_finish(self);
     return RUN_DONE;
 }
 
@@ -197,6 +198,7 @@ run_step(Run *self, SimTime limit)
         return RUN_STEP_LATER;
     self->is_over = TRUE;
     expects_finish(self);
+    drains_finish(self);
     return RUN_STEP_OVER;
 }
 

@@ -55,6 +55,50 @@ volumes-that-fill pod/writer-1 12m volume-full
 volumes-that-fill pvc/data-1 12m volume-full
 END
 
+# A run ends with what is stuck: file, number of objects, the last line's start
+while read -r file n words; do
+    $kvolsim run "$KVOLSIM_SRCDIR/tests/cli/stuck/$file.yaml" --out "$scratch/stuck" >"$scratch/out" 2>&1
+    grep -q "^stuck: $words" "$scratch/out" && grep -q "\"objects\": $n," "$scratch/stuck/summary.json" &&
+        $kvolsim report "$scratch/stuck" >/dev/null && grep -q "^<li>stuck: $words" "$scratch/stuck/report.html" &&
+        $kvolsim plot "$scratch/stuck" pending 2>&1 | grep -q "^stuck: $words"
+    result $? "$file: its run, report and plot end with: stuck: $words"
+done <<END
+11-driver-full 2 pod/app and 1 more: driver-full: driver/csi.lab.example answers CreateVolume with RESOURCE_EXHAUSTED: no room
+16-attach-limit 1 pod/app-2: attach-limit: node/node-a1 has no place left for a volume of csi.lab.example: its limit is 2
+26-quota 1 statefulset/web: quota: resourcequota/claims allows 2 of persistentvolumeclaims, and 2 are used
+END
+$kvolsim run "$KVOLSIM_SRCDIR/scenarios/attach-limit.yaml" >"$scratch/out" 2>&1 && ! grep -q '^stuck' "$scratch/out"
+result $? 'nothing is told of a run that ends well'
+
+# ... and with the drains that are not over, and the budget that forbids it
+cat >"$scratch/drain.yaml" <<END
+kind: Scenario
+apiVersion: kvolsim.io/v1
+metadata: {name: drain}
+spec:
+  until: 5m
+  nodes: [{count: 2, name: "node-%d"}]
+  manifests: [budget.yaml]
+  workload: [{at: 1m, drain: {nodeOfPod: db-0}}]
+END
+cat >"$scratch/budget.yaml" <<END
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: strict}
+spec: {minAvailable: 1, selector: {matchLabels: {app: db}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}
+END
+$kvolsim run "$scratch/drain.yaml" >"$scratch/out" 2>&1
+grep -q '^failed: .* drain of node node-.: not over, 1 pods are left: default/db-0: .*budget strict needs 1' "$scratch/out"
+result $? 'a drain that a budget forbids is told'
+
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 $kvolsim why "$scenario" pod/app --at 25s >"$scratch/out" 2>&1
 grep -qx 'cause: none' "$scratch/out" && ! grep -q 'unblock' "$scratch/out"

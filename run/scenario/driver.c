@@ -4,6 +4,7 @@
 #include "driver-workloads.h"
 #include "effects.h"
 #include "process-args.h"
+#include "release-defaults.h"
 #include "scenario-private.h"
 #include "sim/sim.h"
 
@@ -24,6 +25,8 @@ add_flags(GHashTable *all, const ProcessClass *class, GHashTable *flags)
         g_hash_table_insert(all, (char *)class->name, g_hash_table_ref(flags));
         return;
     }
+    if (g_hash_table_contains(flags, SIDECAR_VERSION))
+        g_hash_table_insert(known, (char *)SIDECAR_VERSION, g_hash_table_lookup(flags, SIDECAR_VERSION));
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++) {
         char *text = g_hash_table_lookup(flags, flag->name);
         if (text != NULL)
@@ -429,6 +432,18 @@ read_profile(Loader *self, DriverFields *fields)
     schema_come_back(&self->reader, jump);
 }
 
+/* The flags that remain are of that release. */
+static void
+take_defaults_of_releases(Loader *self, GHashTable *all)
+{
+    for (unsigned i = 0; model_classes[i] != NULL; i++) {
+        const ProcessClass *class = model_classes[i]->process;
+        GHashTable *flags = g_hash_table_lookup(all, class->name);
+        if (flags != NULL)
+            scenario_take_defaults(&self->reader, class, flags, self->scenario.minor_version);
+    }
+}
+
 static void
 build_sidecars(Loader *self,
                const DriverFields *fields,
@@ -455,6 +470,7 @@ build_sidecars(Loader *self,
         read_sidecars(self, json_object_get(fields->source, "sidecars"), all, absent);
         schema_leave(&self->reader, place);
     }
+    take_defaults_of_releases(self, all);
     leave_out_optional(all, absent);
     if (!attaches)
         g_ptr_array_add(absent, (char *)ATTACHER);

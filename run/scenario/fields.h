@@ -237,5 +237,11 @@ void scenario_fault_process(SchemaReader *reader,
  * -> text */
 GHashTable *
 scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_t *value);
+/* Fills @flags with the defaults of the release in SIDECAR_VERSION, if there is one, and takes that
+ * out. @kubernetes: the cluster's minor version */
+void scenario_take_defaults(SchemaReader *reader,
+                            const ProcessClass *class,
+                            GHashTable *flags,
+                            int kubernetes);
 /* For a flag with a row in docs/fields.md: warns if it is one that is not modelled. */
 void scenario_warn_of_flag(SchemaReader *reader, const ProcessClass *class, const char *name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "effects.h"
+#include "release-defaults.h"
 #include "scenario-private.h"
 
 /* The flags of processes, under their real names. */
@@ -96,6 +97,47 @@ check_election(SchemaReader *reader,
                      "the renew deadline must be greater than the retry period times 1.2");
 }
 
+/* Of a sidecar: a release that the table of defaults judges. */
+static void
+set_version(SchemaReader *reader, const ProcessClass *class, const json_t *value, GHashTable *flags)
+{
+    g_autofree char *text = schema_scalar_text(value);
+    ProgramVersion version;
+
+    if (!release_defaults_know(class))
+        schema_fault(reader, "see docs/rules/sidecar-releases.md",
+                     "no release of %s differs here: leave its version out", class->name);
+    else if (text == NULL || json_is_real(value) || !program_version_parse(text, &version))
+        schema_fault(reader, "v3.6, or \"3.6\" in quotes, because 3.10 is a number",
+                     "must be a release, not %s", schema_value_words(value));
+    else
+        g_hash_table_insert(flags, (char *)SIDECAR_VERSION, (char *)schema_intern(reader, text));
+}
+
+void
+scenario_take_defaults(SchemaReader *reader,
+                       const ProcessClass *class,
+                       GHashTable *flags,
+                       int kubernetes)
+{
+    const char *text = g_hash_table_lookup(flags, SIDECAR_VERSION);
+    ProgramVersion version;
+
+    if (text == NULL || !program_version_parse(text, &version))
+        return;
+    g_hash_table_remove(flags, SIDECAR_VERSION);
+    for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++) {
+        const char *value = release_default(class, flag->name, version, kubernetes);
+        if (value != NULL && !g_str_equal(value, flag->default_value) &&
+            !g_hash_table_contains(flags, flag->name))
+            g_hash_table_insert(flags, (char *)flag->name, (char *)value);
+    }
+    g_autofree char *gates = release_default_gates(class, version, kubernetes,
+                                                   g_hash_table_lookup(flags, FEATURE_GATES));
+    if (gates != NULL)
+        g_hash_table_insert(flags, (char *)FEATURE_GATES, (char *)schema_intern(reader, gates));
+}
+
 GHashTable *
 scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_t *value)
 {
@@ -111,6 +153,13 @@ scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_
     }
     json_object_foreach((json_t *)value, name, member) {
         const char *bare = g_str_has_prefix(name, "--") ? name + 2 : name;
+        if (g_str_equal(name, SIDECAR_VERSION) &&
+            (class->scope == PER_DRIVER || release_defaults_know(class))) {
+            SchemaPlace at = schema_enter_member(reader, value, name);
+            set_version(reader, class, member, flags);
+            schema_leave(reader, at);
+            continue;
+        }
         gboolean is_known = process_class_flag(class, bare) != NULL;
         if (!is_known && flag_effect_find(class->name, bare) == NULL) {
             fault_unknown_flag(reader, class, value, bare == name ? name : bare);
@@ -124,6 +173,8 @@ scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_
         schema_leave(reader, place);
     }
     check_election(reader, class, scratch, value);
+    if (class->scope == PER_CLUSTER)
+        scenario_take_defaults(reader, class, flags, RELEASE_DEFAULT_MINOR);
     return flags;
 }
 
@@ -254,6 +305,10 @@ schema_json_sidecars(const SchemaType *type)
 
     (void)type;
     json_object_foreach(json_object_get(schema, "properties"), name, flags) {
+        if (release_defaults_know(process_class_find(name)))
+            json_object_set_new(json_object_get(flags, "properties"), SIDECAR_VERSION,
+                                json_pack("{s:s, s:s}", "type", "string", "description",
+                                          "Release whose defaults the other flags have"));
         json_object_set_new(json_object_get(schema, "properties"), name,
                             json_pack("{s:[{s:b}, O]}", "anyOf", "const", 0, flags));
     }

@@ -6,6 +6,7 @@
 #include "models/kubelet/kubelet.h"
 #include "models/snapshot-controller/snapshot-controller.h"
 #include "run-private.h"
+#include "run/scenario/release-defaults.h"
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach" /* ADC-9 */
 #define BUILT_PER_REPORT 1024 /* objects between two checks for an interruption */
@@ -149,23 +150,33 @@ typedef struct {
     Run *run;
     GHashTable *flags_of; /* process name -> GHashTable of flag -> text; NULL: all default */
     char **absent;
+    int minor; /* of a kubelet */
 } ProcessSettings;
 
-/* Flags are walked in the order of their table. */
+/* Flags are walked in the order of their table. @minor: the process is of Kubernetes 1.minor; 0: of
+ * another project */
 static void *
-options_from_flags(Run *self, const ProcessClass *class, GHashTable *flags)
+options_from_flags(Run *self, const ProcessClass *class, GHashTable *flags, int minor)
 {
     void *options = process_options_new(class, run_strings(self));
 
-    for (const ProcessFlag *flag = class->flags; flags != NULL && flag->name != NULL; flag++) {
-        const char *text = g_hash_table_lookup(flags, flag->name);
+    for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++) {
+        const char *text = flags == NULL ? NULL : g_hash_table_lookup(flags, flag->name);
         g_autoptr(GError) error = NULL;
+        if (text == NULL && minor > 0)
+            text = release_default(class, flag->name, (ProgramVersion){1, minor}, minor);
         if (text != NULL && !process_flag_set(flag, options, text, run_strings(self), &error) &&
             self->error == NULL)
             g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s: %s: %s", class->name,
                         flag->name, error->message);
     }
     return options;
+}
+
+static gboolean
+is_of_kubernetes(const ProcessClass *class)
+{
+    return class->scope != PER_DRIVER && class != &snapshot_controller_process;
 }
 
 static void *
@@ -184,14 +195,15 @@ process_settings(void *data, const ProcessClass *class)
     if (settings->absent != NULL &&
         g_strv_contains((const char *const *)settings->absent, class->name))
         return NULL;
-    return options_from_flags(settings->run, class, flags);
+    return options_from_flags(settings->run, class, flags,
+                              is_of_kubernetes(class) ? settings->run->scenario->minor_version : 0);
 }
 
 /* KVM-9: without a flag kubelets ask for usage only if there is some. */
 static KubeletOptions *
-kubelet_options(Run *self, const ProcessClass *class, GHashTable *flags)
+kubelet_options(Run *self, const ProcessClass *class, GHashTable *flags, int minor)
 {
-    KubeletOptions *options = options_from_flags(self, class, flags);
+    KubeletOptions *options = options_from_flags(self, class, flags, minor);
 
     if (self->scenario->has_usage &&
         (flags == NULL || !g_hash_table_contains(flags, "volumeStatsAggPeriod")))
@@ -208,7 +220,7 @@ kubelet_settings(void *data, const ProcessClass *class)
 
     if (class != &kubelet_process)
         return process_settings((void *)&others, class); /* only read */
-    return kubelet_options(settings->run, class, settings->flags_of);
+    return kubelet_options(settings->run, class, settings->flags_of, settings->minor);
 }
 
 /* Returns: (owned): NULL with @self->error */
@@ -407,10 +419,11 @@ start_kubelet(Run *self, const Object *node, GHashTable *flags)
     ProcessSettings settings = {.run = self, .flags_of = flags};
 
     know_release(self, node);
+    settings.minor = cluster_node_release(self->cluster, object_name(node))->minor;
     add_node_to_drivers(self, node);
     if (self->scenario->has_usage ||
         (flags != NULL && g_hash_table_contains(flags, "volumeStatsAggPeriod"))) {
-        g_autofree KubeletOptions *options = kubelet_options(self, &kubelet_process, flags);
+        g_autofree KubeletOptions *options = kubelet_options(self, &kubelet_process, flags, settings.minor);
         if (options->volume_stats_agg_period > 0)
             telemetry_leave_usage(self->telemetry,
                                   strings_intern(run_strings(self), object_name(node)));

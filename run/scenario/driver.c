@@ -26,7 +26,8 @@ add_flags(GHashTable *all, const ProcessClass *class, GHashTable *flags)
         return;
     }
     if (g_hash_table_contains(flags, SIDECAR_VERSION))
-        g_hash_table_insert(known, (char *)SIDECAR_VERSION, g_hash_table_lookup(flags, SIDECAR_VERSION));
+        g_hash_table_insert(known, (char *)SIDECAR_VERSION,
+                            g_hash_table_lookup(flags, SIDECAR_VERSION));
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++) {
         char *text = g_hash_table_lookup(flags, flag->name);
         if (text != NULL)

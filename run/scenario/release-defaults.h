@@ -35,8 +35,10 @@ gboolean release_defaults_know(const ProcessClass *class);
  * @kubernetes: the cluster's minor version
  * Returns: (nullable) (static): its default in that release; %NULL: no row tells of it
  */
-const char *release_default(
-    const ProcessClass *class, const char *name, ProgramVersion version, int kubernetes);
+const char *release_default(const ProcessClass *class,
+                            const char *name,
+                            ProgramVersion version,
+                            int kubernetes);
 /**
  * release_default_gates:
  * @given: (nullable): what the user sets: "A=true,B=false"; counts more

@@ -35,10 +35,7 @@ is_reached(const ReleaseDefault *row, ProgramVersion version, int kubernetes)
 }
 
 const char *
-release_default(const ProcessClass *class,
-                const char *name,
-                ProgramVersion version,
-                int kubernetes)
+release_default(const ProcessClass *class, const char *name, ProgramVersion version, int kubernetes)
 {
     const char *text = NULL;
 

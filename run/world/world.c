@@ -423,7 +423,8 @@ start_kubelet(Run *self, const Object *node, GHashTable *flags)
     add_node_to_drivers(self, node);
     if (self->scenario->has_usage ||
         (flags != NULL && g_hash_table_contains(flags, "volumeStatsAggPeriod"))) {
-        g_autofree KubeletOptions *options = kubelet_options(self, &kubelet_process, flags, settings.minor);
+        g_autofree KubeletOptions *options =
+            kubelet_options(self, &kubelet_process, flags, settings.minor);
         if (options->volume_stats_agg_period > 0)
             telemetry_leave_usage(self->telemetry,
                                   strings_intern(run_strings(self), object_name(node)));

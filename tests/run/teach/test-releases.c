@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 
 #include "models/api/fields.h"
 #include "models/api/release.h"
-#include "release-rows.h"
+#include "run/files/yaml.h"
 #include "run/results/snapshot.h"
 #include "run/scenario/release-defaults.h"
 #include "run/teach/releases.h"
@@ -25,6 +26,7 @@ typedef struct {
     unsigned n_calls;
     const char *rule; /* whose steps are noted */
     GString *steps;
+    unsigned n_steps;
 } Watch;
 
 static gboolean
@@ -60,7 +62,10 @@ note_step(
     Watch *self = data;
 
     (void)component, (void)plan;
-    if (g_strcmp0(rule, self->rule) == 0 && strstr(self->steps->str, step) == NULL)
+    if (g_strcmp0(rule, self->rule) != 0)
+        return;
+    self->n_steps++;
+    if (strstr(self->steps->str, step) == NULL)
         g_string_append_printf(self->steps, "%s%s", self->steps->len > 0 ? "; " : "", step);
 }
 
@@ -139,6 +144,22 @@ see_flag(const Scenario *scenario, const char *process, const char *flag)
     return g_strdup(text == NULL ? "default" : text);
 }
 
+/* "requests pvc-protection LIST pods": of clients that match */
+static char *
+see_requests(const Run *run, const char *client, const char *verb, const char *resource)
+{
+    const GPtrArray *rows = api_load_rows(run_load(run));
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < rows->len; i++) {
+        const ApiLoadRow *row = rows->pdata[i];
+        if (g_pattern_match_simple(client, row->client) && strcmp(row->verb, verb) == 0 &&
+            strcmp(row->resource, resource) == 0)
+            n += row->total;
+    }
+    return g_strdup_printf("%" PRIu64, n);
+}
+
 static char *
 look(const Run *run, const Watch *watch, char *const *words)
 {
@@ -149,10 +170,14 @@ look(const Run *run, const Watch *watch, char *const *words)
         return g_strdup_printf("%u", watch->n_calls);
     if (strcmp(words[0], "steps") == 0)
         return g_strdup(watch->steps->len == 0 ? "none" : watch->steps->str);
+    if (strcmp(words[0], "times") == 0)
+        return g_strdup_printf("%u", watch->n_steps);
     if (strcmp(words[0], "notes") == 0)
         return g_strdup(notes->len == 0 ? "none" : notes->pdata[0]);
     if (strcmp(words[0], "flag") == 0)
         return see_flag(run_scenario(run), words[1], words[2]);
+    if (strcmp(words[0], "requests") == 0)
+        return see_requests(run, words[1], words[2], words[3]);
     json_t *objects = snapshot_take(run);
     if (strcmp(words[0], "event") == 0)
         seen = see_event(objects, words[1], words[2]);
@@ -168,69 +193,134 @@ look(const Run *run, const Watch *watch, char *const *words)
 
 /* ---- A row ---- */
 
-/* (owned): a file of the row's own */
-static char *
-write_scenario(const ReleaseRow *row)
+static const char *
+member(const json_t *row, const char *key)
 {
-    const char *nodes = strstr(row->scenario, "nodes:") != NULL
-                            ? ""
-                            : "nodes: [{count: 2, name: n-%d, zones: [a]}], ";
-    const char *drivers = strstr(row->scenario, "drivers:") != NULL
-                              ? ""
-                              : "drivers: [{name: csi.x, latency: {CreateVolume: 1s}}], ";
-    g_autofree char *text = g_strconcat(
-        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: row}\nspec: {", nodes, drivers,
-        row->scenario, "}\n", row->objects != NULL ? row->objects : "", NULL);
+    return json_string_value(json_object_get(row, key));
+}
+
+static void
+report_fault(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    (void)data, (void)path, (void)hint;
+    fail_msg("%s:%u: %s", where->file, where->line, message);
+}
+
+static int
+read_rows(void **state)
+{
+    const YamlReport report = {report_fault, NULL};
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    g_autofree char *file =
+        g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests/run/teach/releases.yaml", NULL);
+    g_autofree char *text = NULL;
+    gsize length;
+
+    assert_true(g_file_get_contents(file, &text, &length, NULL));
+    assert_true(yaml_read(positions, file, text, length, &report, documents));
+    *state = json_incref(json_object_get(documents->pdata[0], "rows"));
+    return 0;
+}
+
+static int
+free_rows(void **state)
+{
+    json_decref(*state);
+    return 0;
+}
+
+static void
+append_document(GString *text, const json_t *document)
+{
+    char *dumped = json_dumps(document, JSON_COMPACT);
+
+    g_string_append_printf(text, "---\n%s\n", dumped);
+    free(dumped);
+}
+
+/* Returns: (owned): the name of a file of the row's own */
+static char *
+write_scenario(const json_t *row)
+{
+    json_auto_t *scenario =
+        json_pack("{s:s, s:s, s:{s:s}, s:{s:s, s:[{s:i, s:s, s:[s]}], s:[{s:s, s:{s:s}}]}}",
+                  "apiVersion", "kvolsim.io/v1", "kind", "Scenario", "metadata", "name", "row",
+                  "spec", "until", "60s", "nodes", "count", 2, "name", "n-%d", "zones", "a",
+                  "drivers", "name", "csi.x", "latency", "CreateVolume", "1s");
+    g_autoptr(GString) text = g_string_new(NULL);
+    const json_t *object;
+    gsize i;
     char *file;
     int descriptor = g_file_open_tmp("release-XXXXXX.yaml", &file, NULL);
 
+    assert_non_null(scenario);
     assert_true(descriptor >= 0);
     close(descriptor);
-    assert_true(g_file_set_contents(file, text, -1, NULL));
+    json_object_update(json_object_get(scenario, "spec"), json_object_get(row, "spec"));
+    append_document(text, scenario);
+    json_array_foreach(json_object_get(row, "objects"), i, object)
+        append_document(text, object);
+    assert_true(g_file_set_contents(file, text->str, -1, NULL));
     return file;
 }
 
-static Scenario *
-load(const ReleaseRow *row, const char *file, int minor, const char *settings)
+static void
+add_settings(GPtrArray *set, const json_t *settings)
 {
-    g_autofree char *version = g_strdup_printf("spec.kubernetes.version=v1.%d", minor);
-    g_autofree char *all = g_strconcat(version, settings != NULL ? "; " : "", settings, NULL);
-    g_auto(GStrv) set = g_strsplit(all, "; ", -1);
-    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"),
-                                     .set = (const char *const *)set};
-    g_autoptr(GPtrArray) faults = NULL;
-    Scenario *scenario = scenario_load(file, &options, &faults);
+    const json_t *setting;
+    gsize i;
 
+    json_array_foreach(settings, i, setting)
+        g_ptr_array_add(set, g_strdup(json_string_value(setting)));
+}
+
+static Scenario *
+load(const json_t *row, const char *file, int minor, const char *of_one)
+{
+    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) faults = NULL;
+
+    g_ptr_array_add(set, g_strdup_printf("spec.kubernetes.version=v1.%d", minor));
+    add_settings(set, json_object_get(row, "set"));
+    add_settings(set, json_object_get(row, of_one));
+    g_ptr_array_add(set, NULL);
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"),
+                                     .set = (const char *const *)set->pdata};
+    Scenario *scenario = scenario_load(file, &options, &faults);
     if (scenario == NULL) {
         g_autofree char *fault = file_fault_text(faults->pdata[0]);
-        print_error("%s at 1.%d: %s\n", row->ids, minor, fault);
+        print_error("at 1.%d: %s\n", minor, fault);
     }
     return scenario;
 }
 
-/* Returns: (owned): %NULL: it could not be run */
+/* @of_one: "older" or "newer". Returns: (owned): what is seen; %NULL: it could not be run */
 static char *
-run_row(const ReleaseRow *row, int minor, const char *settings)
+run_row(const json_t *row, int minor, const char *of_one)
 {
-    gboolean is_file = g_str_has_suffix(row->scenario, ".yaml");
-    g_autofree char *file = is_file ? g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios",
-                                                       row->scenario, NULL)
-                                    : write_scenario(row);
-    g_auto(GStrv) words = g_strsplit(row->look, " ", 4);
-    g_autoptr(Scenario) scenario = load(row, file, minor, settings);
-    Watch watch = {.method = words[1], .what = words[1] == NULL ? NULL : words[2],
-                   .rule = words[1], .steps = g_string_new(NULL)};
+    const char *name = member(row, "scenario");
+    g_autofree char *file =
+        name == NULL ? write_scenario(row)
+                     : g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", name, NULL);
+    g_auto(GStrv) words = g_strsplit(member(row, "look"), " ", 4);
+    g_autoptr(Scenario) scenario = load(row, file, minor, of_one);
+    Watch watch = {.method = words[1],
+                   .what = words[1] == NULL ? NULL : words[2],
+                   .rule = words[1],
+                   .steps = g_string_new(NULL)};
     char *seen = NULL;
 
-    if (!is_file)
+    if (name == NULL)
         g_unlink(file);
     if (scenario != NULL) {
-        g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1, .untraced = TRUE}, NULL);
+        g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
         assert_non_null(run);
         if (strcmp(words[0], "calls") == 0)
             csi_driver_add_observer(cluster_driver(run_cluster(run), 0),
                                     &(CsiObserver){.answered = call_answered, .data = &watch});
-        if (strcmp(words[0], "steps") == 0)
+        if (strcmp(words[0], "steps") == 0 || strcmp(words[0], "times") == 0)
             cluster_observe_plans(run_cluster(run), note_step, &watch);
         assert_int_equal(run_execute(run), RUN_DONE);
         seen = look(run, &watch, words);
@@ -239,43 +329,56 @@ run_row(const ReleaseRow *row, int minor, const char *settings)
     return seen;
 }
 
-static gboolean
-is_as_told(const ReleaseRow *row, gboolean newer, const char *wanted)
+static int
+release_of(const json_t *row, gboolean newer)
 {
-    int minor = newer || row->newer != NULL ? row->since : row->since - 1;
-    g_autofree char *seen = run_row(row, minor, newer ? row->newer : row->older);
+    int since = (int)json_integer_value(json_object_get(row, "since"));
 
-    if (g_strcmp0(seen, wanted) == 0)
+    return newer || json_object_get(row, "newer") != NULL ? since : since - 1;
+}
+
+static gboolean
+is_as_told(const json_t *row, gboolean newer)
+{
+    int minor = release_of(row, newer);
+    const char *wanted = member(row, newer ? "after" : "before");
+    g_autofree char *seen = run_row(row, minor, newer ? "newer" : "older");
+
+    if (wanted != NULL && g_strcmp0(seen, wanted) == 0)
         return TRUE;
-    print_error("%s at 1.%d%s: %s is \"%s\", not \"%s\"\n", row->ids, minor, newer ? " (newer)" : "",
-                row->look, seen, wanted);
+    print_error("%s at 1.%d%s: %s is \"%s\", not \"%s\"\n",
+                json_string_value(json_array_get(json_object_get(row, "ids"), 0)), minor,
+                newer ? " (newer)" : "", member(row, "look"), seen, wanted);
     return FALSE;
 }
 
 static void
 each_row_shows_its_change(void **state)
 {
+    const json_t *row;
     unsigned n_wrong = 0;
+    gsize i;
 
-    (void)state;
-    for (const ReleaseRow *row = release_rows; row->ids != NULL; row++) {
-        assert_true(strcmp(row->before, row->after) != 0);
-        n_wrong += is_as_told(row, FALSE, row->before) ? 0 : 1;
-        n_wrong += is_as_told(row, TRUE, row->after) ? 0 : 1;
+    json_array_foreach(*state, i, row) {
+        assert_string_not_equal(member(row, "before"), member(row, "after"));
+        n_wrong += is_as_told(row, FALSE) ? 0 : 1;
+        n_wrong += is_as_told(row, TRUE) ? 0 : 1;
     }
     assert_int_equal(n_wrong, 0);
 }
 
 /* ---- All rows of the books have one ---- */
 
-static const ReleaseRow *
-find_row(const char *id)
+static const json_t *
+find_row(const json_t *rows, const char *id)
 {
-    for (const ReleaseRow *row = release_rows; row->ids != NULL; row++) {
-        g_auto(GStrv) ids = g_strsplit(row->ids, " ", -1);
-        if (g_strv_contains((const char *const *)ids, id))
-            return row;
-    }
+    const json_t *row, *each;
+    gsize i, k;
+
+    json_array_foreach(rows, i, row)
+        json_array_foreach(json_object_get(row, "ids"), k, each)
+            if (strcmp(json_string_value(each), id) == 0)
+                return row;
     print_error("no row shows %s\n", id);
     return NULL;
 }
@@ -285,15 +388,14 @@ each_change_has_a_row(void **state)
 {
     unsigned n_missing = 0;
 
-    (void)state;
     for (const ReleaseChange *change = release_changes; change->id != NULL; change++) {
-        const ReleaseRow *row = find_row(change->id);
+        const json_t *row = find_row(*state, change->id);
         n_missing += row == NULL ? 1 : 0;
         if (row != NULL)
-            assert_int_equal(row->since, change->since);
+            assert_int_equal(release_of(row, TRUE), change->since);
     }
     for (const ReleaseDefault *change = release_defaults; change->id != NULL; change++)
-        n_missing += find_row(change->id) == NULL ? 1 : 0;
+        n_missing += find_row(*state, change->id) == NULL ? 1 : 0;
     assert_int_equal(n_missing, 0);
 }
 
@@ -305,17 +407,17 @@ each_gate_has_a_row(void **state)
     const FeatureGate *gate;
     unsigned n_missing = 0;
 
-    (void)state;
     for (unsigned i = 0; (gate = feature_gate_at(i)) != NULL; i++) {
         if (!release_knows_gate(gate->name))
             continue;
-        const ReleaseRow *row = find_row(gate->name);
+        const json_t *row = find_row(*state, gate->name);
         n_missing += row == NULL ? 1 : 0;
-        if (row == NULL || row->newer != NULL)
+        if (row == NULL || json_object_get(row, "newer") != NULL)
             continue;
-        const Release before = {.minor = row->since - 1}, with = {.minor = row->since};
+        const Release before = {.minor = release_of(row, FALSE)},
+                      with = {.minor = release_of(row, TRUE)};
         if (release_has_gate(&before, gate->name) || !release_has_gate(&with, gate->name))
-            fail_msg("%s does not change with 1.%d", gate->name, row->since);
+            fail_msg("%s does not change with 1.%d", gate->name, with.minor);
     }
     assert_int_equal(n_missing, 0);
 }
@@ -329,5 +431,5 @@ main(void)
         cmocka_unit_test(each_gate_has_a_row),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, read_rows, free_rows);
 }

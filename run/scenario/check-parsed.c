@@ -82,6 +82,17 @@ try_node(NodeCheck *check, json_t *manifest)
     json_decref(manifest);
 }
 
+/* Kubernetes' version skew policy: kubelets may be older than the API server, never newer. */
+static void
+check_kubelet(Loader *loader, const NodeFields *group)
+{
+    if (group->nodes.kubelet_minor > loader->scenario.minor_version)
+        schema_fault_member(&loader->reader, group->source, "kubeletVersion",
+                            "raise kubernetes.version, or leave it out",
+                            "kubelets of 1.%d are newer than the API server, which is of 1.%d",
+                            group->nodes.kubelet_minor, loader->scenario.minor_version);
+}
+
 void
 checker_check_nodes(Checker *self)
 {
@@ -94,6 +105,7 @@ checker_check_nodes(Checker *self)
         if (group->name == NULL)
             continue;
         SchemaJump jump = schema_go(&loader->reader, &groups[i].at, groups[i].path);
+        check_kubelet(loader, &groups[i]);
         try_node(&check, scenario_node_manifest(group, "node", NULL));
         check.member = "zones";
         for (unsigned k = 0; group->zones != NULL && group->zones[k] != NULL; k++)

@@ -8,6 +8,7 @@
 #include "models/cluster/cluster.h"
 #include "run/results/results.h"
 #include "run/results/stages.h"
+#include "run/scenario/release-defaults.h"
 #include "run/scenario/scenario.h"
 
 /* What one release gave. */
@@ -180,6 +181,17 @@ has_plugin(const ReleaseComparison *self, const InTreePlugin *plugin)
     return FALSE;
 }
 
+/* Whether a process of Kubernetes has another default, which the scenario does not replace. */
+static gboolean
+default_changes(const ReleaseComparison *self, const ReleaseDefault *row)
+{
+    GHashTable *flags_of = self->outcomes[0].scenario->components;
+    GHashTable *flags = flags_of == NULL ? NULL : g_hash_table_lookup(flags_of, row->process);
+
+    return g_str_has_prefix(row->id, "REL-") && is_between(self, row->minor) &&
+           (flags == NULL || !g_hash_table_contains(flags, row->name));
+}
+
 /* ---- Telling ---- */
 
 static void
@@ -240,6 +252,11 @@ release_comparison_text(const ReleaseComparison *self)
             g_string_append_printf(has_plugin(self, plugin) ? text : other,
                                    "  volumes of %s go to %s (docs/rules/migration.md)\n",
                                    in_tree_plugin_name(plugin), in_tree_plugin_driver(plugin));
+    for (const ReleaseDefault *row = release_defaults; row->id != NULL; row++)
+        if (default_changes(self, row))
+            g_string_append_printf(text, "  1.%d %s: %s of every %s is %s; before, %s.\n",
+                                   row->minor, row->id, row->name, row->process, row->then,
+                                   row->before);
     if (text->len == length)
         g_string_append(text, "  none\n");
     for (unsigned i = 0; (gate = feature_gate_at(i)) != NULL; i++) {
@@ -275,7 +292,8 @@ outcome_json(const Outcome *self)
 json_t *
 release_comparison_json(const ReleaseComparison *self)
 {
-    json_t *changes = json_array(), *gates = json_array(), *migrated = json_array();
+    json_t *changes = json_array(), *gates = json_array(), *migrated = json_array(),
+           *defaults = json_array();
     const FeatureGate *gate;
     const InTreePlugin *plugin;
 
@@ -293,7 +311,13 @@ release_comparison_json(const ReleaseComparison *self)
     for (unsigned i = 0; (plugin = in_tree_plugin_at(i)) != NULL; i++)
         if (plugin_migrates(self, plugin))
             json_array_append_new(migrated, json_string(in_tree_plugin_name(plugin)));
-    return json_pack("{s:[o, o], s:o, s:o, s:o}", "releases", outcome_json(&self->outcomes[0]),
-                     outcome_json(&self->outcomes[1]), "changes", changes, "gates", gates,
-                     "migrated", migrated);
+    for (const ReleaseDefault *row = release_defaults; row->id != NULL; row++)
+        if (default_changes(self, row))
+            json_array_append_new(defaults,
+                                  json_pack("{s:s, s:i, s:s, s:s, s:s, s:s}", "id", row->id,
+                                            "since", row->minor, "process", row->process, "flag",
+                                            row->name, "before", row->before, "then", row->then));
+    return json_pack("{s:[o, o], s:o, s:o, s:o, s:o}", "releases", outcome_json(&self->outcomes[0]),
+                     outcome_json(&self->outcomes[1]), "changes", changes, "defaults", defaults,
+                     "gates", gates, "migrated", migrated);
 }

@@ -125,4 +125,30 @@ result $? "chosen axes"
 run 2 plot "$scratch/small.sqlite" curves --measure ready && complained 'known: start, start p99, all ready, requests' &&
     run 2 plot "$scratch/small.sqlite" curves --only qps=7 && complained 'no value "7"' && run 2 plot "$scratch/small.sqlite" pie && complained 'known: curves'
 result $? "plot: what a sweep does not have"
+# ---- compare --releases ----
+limit=$KVOLSIM_SRCDIR/scenarios/attach-limit.yaml
+run 0 compare --releases 1.28,1.22 "$limit" && said '^RELEASE  *1.22  *1.28$' && said '^publish  *70ms  *63ms  \*$' && [ ! -s "$scratch/err" ]
+result $? "two releases, the older first, and the stages that differ"
+sed -n '/that acted/,/^$/p' "$scratch/out" >"$scratch/acted"
+grep -q '1.28 REL-15 (PVC-61, PVC-62): ' "$scratch/acted" && grep -q '1.27 REL-30: kubeAPIQPS of every kubelet is 50; before, 5.' "$scratch/acted" &&
+    ! grep -q 'REL-11' "$scratch/acted" && said '1.23 REL-11 (PVC-71c)'
+result $? "the changes that acted stand apart from the others"
+run 0 compare --releases 1.22,1.28 --set 'spec.components[kubelet].kubeAPIQPS=20' "$limit" && ! said 'kubeAPIQPS' && said 'kubeAPIBurst'
+result $? "a default that the scenario replaces does not change"
+run 0 compare --releases 1.22,1.28 --format json "$limit" && python3 - "$scratch/out" <<'END'
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert [release["minor"] for release in told["releases"]] == [22, 28]
+assert {change["id"]: change["acted"] for change in told["changes"]}["REL-12"]
+assert told["defaults"][0] == {"id": "REL-30", "since": 27, "process": "kubelet", "flag": "kubeAPIQPS", "before": "5", "then": "50"}
+assert "kubernetes.io/gce-pd" in told["migrated"]
+END
+result $? "... as JSON"
+run 0 compare --releases 1.30,1.30 "$limit" && said '^  none$' && ! said ' \*$'
+result $? "a release does not differ from itself"
+for releases in 1.22 1.17,1.28 1.22,1.37 new,old; do
+    run 2 compare --releases "$releases" "$limit" && complained "\"$releases\" is not two versions, each 1.18 to 1.36"
+    result $? "refused: --releases $releases"
+done
+
 cases_end

@@ -6,6 +6,11 @@ static ExitCode
 merge(const char *out, char **files)
 {
     g_autoptr(GError) error = NULL;
+
+    /* First all of them: a damaged file must not leave half a result behind. */
+    for (unsigned i = 0; files[i] != NULL; i++)
+        if (!sweep_store_verify(files[i], &error))
+            return cli_store_error(error);
     g_autoptr(SweepStore) store = sweep_store_create_like(out, files[0], &error);
 
     for (unsigned i = 0; store != NULL && files[i] != NULL; i++)

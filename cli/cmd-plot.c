@@ -6,22 +6,29 @@
 #include "cli/common/plot-story.h"
 #include "cli/common/plot-sweep.h"
 #include "commands.h"
+#include "run/results/result-folder.h"
 #include "run/results/results.h"
+#include "run/world/run.h"
 
-/* plots/<name>.gp draws a picture from a file of the run. */
+/* plots/<name>.gp draws a picture from a file of the folder, which the index there knows. */
 static const struct {
-    const char *name, *source, *meaning;
+    const char *name, *index, *source, *meaning;
 } pictures[] = {
-    {"timeline",  "objects.csv",       "the start of each pod, stage by stage"                },
-    {"cdf",       "distributions.csv", "what share of the pods had completed a stage, by time"},
-    {"waits",     "waits.csv",         "where the time went"                                  },
-    {"in-flight", "over-time.csv",     "calls in flight and queues over time"                 },
-    {"pending",   "over-time.csv",     "pending pods over time"                               },
-    {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"    },
-    {"requests",  "client-rates.csv",  "requests to the API server over time, by client"      },
-    {"tornado",   "whatif.csv",        "which flag or limit matters most (of kvolsim whatif)" },
-    {"pareto",    "tune.csv",          "API load against time (of kvolsim tune)"              },
-    {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims"  },
+    {"timeline",  "summary.json", "objects.csv",       "the start of each pod, stage by stage"  },
+    {"cdf",       "summary.json", "distributions.csv",
+     "what share of the pods had completed a stage, by time"                                    },
+    {"waits",     "summary.json", "waits.csv",         "where the time went"                    },
+    {"in-flight", "summary.json", "over-time.csv",     "calls in flight and queues over time"   },
+    {"pending",   "summary.json", "over-time.csv",     "pending pods over time"                 },
+    {"nodes",     "summary.json", "node-volumes.csv",
+     "volumes of each node over time, against its limit"                                        },
+    {"requests",  "summary.json", "client-rates.csv",
+     "requests to the API server over time, by client"                                          },
+    {"tornado",   "whatif.json",  "whatif.csv",
+     "which flag or limit matters most (of kvolsim whatif)"                                     },
+    {"pareto",    "tune.json",    "tune.csv",          "API load against time (of kvolsim tune)"},
+    {"modes",     "summary.json", "binding-modes.csv",
+     "pods with Immediate and WaitForFirstConsumer claims"                                      },
 };
 
 static char *
@@ -38,35 +45,78 @@ picture_names(const char *separator, gboolean with_meaning)
     return g_string_free(text, FALSE);
 }
 
-/* A run with --no-attribution lacks some files: without a PICTURE, theirs are not drawn. */
+/* A run with --no-attribution lacks some files: without a PICTURE, theirs are not drawn. Returns:
+ * whether @picture can be drawn; FALSE with an error: its files are missing or damaged */
 static gboolean
-is_there(const char *run, unsigned picture)
+can_draw(const char *run, unsigned picture, gboolean is_asked_for, GError **error)
 {
-    g_autofree char *input = g_build_filename(run, pictures[picture].source, NULL);
+    g_autoptr(ResultFolder) folder = result_folder_open(run, pictures[picture].index, error);
 
-    return g_file_test(input, G_FILE_TEST_EXISTS);
+    if (folder == NULL)
+        return FALSE;
+    return (is_asked_for || result_folder_has(folder, pictures[picture].source)) &&
+           result_folder_check(folder, pictures[picture].source, error);
+}
+
+/* The folder may hold the results of one command, or of several. */
+static gboolean
+has_index(const char *run, unsigned picture)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ResultFolder) folder = result_folder_open(run, pictures[picture].index, &error);
+
+    return folder != NULL || !g_error_matches(error, RUN_ERROR, RUN_ERROR_NO_FILE);
+}
+
+/* @wanted: (out): which pictures to draw. All files are looked at before the first is drawn. */
+static gboolean
+choose(const char *run, const char *kind, gboolean *wanted)
+{
+    gboolean is_any = FALSE, is_known = kind == NULL;
+    unsigned n_wanted = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++)
+        is_any |= has_index(run, i);
+    for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++) {
+        g_autoptr(GError) error = NULL;
+        if (kind == NULL ? is_any && !has_index(run, i) : strcmp(kind, pictures[i].name) != 0)
+            continue;
+        is_known = TRUE;
+        wanted[i] = can_draw(run, i, kind != NULL, &error);
+        n_wanted += wanted[i];
+        if (error == NULL)
+            continue;
+        cli_error("plot: %s", error->message);
+        return FALSE;
+    }
+    if (n_wanted > 0)
+        return TRUE;
+    if (is_known) {
+        cli_error("plot: %s has no file to draw from; of a run with several replications give the "
+                  "folder of one: %s/replication-0",
+                  run, run);
+        return FALSE;
+    }
+    g_autofree char *names = picture_names(", ", FALSE);
+    cli_error("plot: no such picture: \"%s\" (known: %s)", kind, names);
+    return FALSE;
 }
 
 static ExitCode
 draw_all(const char *run, const char *kind, const GnuplotFormat *format, const char *zoom)
 {
-    gboolean is_known = FALSE, is_any = FALSE;
+    gboolean wanted[G_N_ELEMENTS(pictures)] = {FALSE};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++)
-        is_any |= is_there(run, i);
+    if (!choose(run, kind, wanted))
+        return EXIT_BAD_INPUT;
     for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++) {
-        if (kind == NULL ? is_any && !is_there(run, i) : strcmp(kind, pictures[i].name) != 0)
-            continue;
-        is_known = TRUE;
-        ExitCode code =
-            gnuplot_draw_results(run, pictures[i].name, pictures[i].source, format, zoom);
+        ExitCode code = !wanted[i] ? EXIT_DONE
+                                   : gnuplot_draw_results(run, pictures[i].name, pictures[i].source,
+                                                          format, zoom);
         if (code != EXIT_DONE)
             return code;
     }
-    if (is_known)
-        return EXIT_DONE;
-    g_autofree char *names = picture_names(", ", FALSE);
-    return cli_bad_input("plot: no such picture: \"%s\" (known: %s)", kind, names);
+    return EXIT_DONE;
 }
 
 /* Settings for gnuplot from --from and --to. Returns: (owned): NULL with the fault printed */

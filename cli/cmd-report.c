@@ -6,6 +6,7 @@
 
 #include "cli/common/gnuplot.h"
 #include "commands.h"
+#include "run/results/result-folder.h"
 #include "run/results/results.h"
 
 /* One page that needs nothing else: style, script, pictures and the objects' times are in it. Its
@@ -265,23 +266,22 @@ kind_objects(const char *objects, double *end)
 
 /* The SVG file without the XML declaration. The ids in it get the picture's name: they must be
  * unique in the page. */
-static void
+static gboolean
 append_figure(GString *text, const char *run, unsigned i)
 {
     static const char *const ids[] = {"gpPat", "gpPt", "gpDot", "gnuplot_", "textbox", "greybox"};
-    g_autofree char *source = g_build_filename(run, figures[i].source, NULL);
     g_autofree char *name = g_strconcat(figures[i].picture, ".svg", NULL);
     g_autofree char *path = g_build_filename(run, name, NULL);
     g_autofree char *svg = NULL;
 
-    if (!g_file_test(source, G_FILE_TEST_EXISTS) ||
-        gnuplot_draw_results(run, figures[i].picture, figures[i].source, gnuplot_format("page"),
-                             "") != EXIT_DONE ||
-        !g_file_get_contents(path, &svg, NULL, NULL))
-        return;
-    const char *begin = strstr(svg, "<svg");
-    if (begin == NULL)
-        return;
+    if (gnuplot_draw_results(run, figures[i].picture, figures[i].source, gnuplot_format("page"),
+                             "") != EXIT_DONE)
+        return FALSE;
+    const char *begin = g_file_get_contents(path, &svg, NULL, NULL) ? strstr(svg, "<svg") : NULL;
+    if (begin == NULL) {
+        cli_error("report: %s cannot be read", path);
+        return FALSE;
+    }
     g_autoptr(GString) unique = g_string_new(begin);
     for (unsigned k = 0; k < G_N_ELEMENTS(ids); k++) {
         g_autofree char *own = g_strdup_printf("%s-%s", figures[i].picture, ids[k]);
@@ -291,16 +291,19 @@ append_figure(GString *text, const char *run, unsigned i)
                            "<figure><figcaption class=\"quiet\">%s</figcaption><div "
                            "class=\"wide\">%s</div></figure>\n",
                            figures[i].caption, unique->str);
+    return TRUE;
 }
 
+/* A run with --no-attribution lacks some files. Returns: (owned): NULL with the fault printed */
 static char *
-all_figures(const char *run)
+all_figures(const char *run, const ResultFolder *folder)
 {
-    GString *text = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(figures); i++)
-        append_figure(text, run, i);
-    return g_string_free(text, FALSE);
+        if (result_folder_has(folder, figures[i].source) && !append_figure(text, run, i))
+            return NULL;
+    return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 /* ---- The page ---- */
@@ -365,7 +368,7 @@ notices(const json_t *summary)
 }
 
 static char *
-make_page(const char *run, const json_t *summary, const char *objects)
+make_page(const json_t *summary, const char *objects, const char *figures_text)
 {
     const char *scenario = json_string_value(json_object_get(summary, "scenario"));
     const char *version = json_string_value(json_object_get(summary, "version"));
@@ -390,7 +393,7 @@ make_page(const char *run, const json_t *summary, const char *objects)
         {"end",        end_text                },
         {"kinds",      objects_text            },
         {"stages",     stage_rows(summary)     },
-        {"figures",    all_figures(run)        },
+        {"figures",    g_strdup(figures_text)  },
         {"js",         built_in("report.js")   },
     };
     g_autofree char *page = built_in("report.html");
@@ -401,22 +404,32 @@ make_page(const char *run, const json_t *summary, const char *objects)
     return text;
 }
 
+/* All files are looked at before the first picture is drawn. */
+static gboolean
+sources_are_good(const ResultFolder *folder, GError **error)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(figures); i++)
+        if (result_folder_has(folder, figures[i].source) &&
+            !result_folder_check(folder, figures[i].source, error))
+            return FALSE;
+    return TRUE;
+}
+
 static ExitCode
 report(const char *run)
 {
-    g_autofree char *summary_path = g_build_filename(run, "summary.json", NULL);
-    g_autofree char *objects_path = g_build_filename(run, "objects.csv", NULL);
     g_autofree char *page_path = g_build_filename(run, "report.html", NULL);
-    g_autofree char *objects = NULL;
     g_autoptr(GError) error = NULL;
-    json_error_t fault;
+    g_autoptr(ResultFolder) folder = result_folder_open(run, "summary.json", &error);
+    g_autofree char *objects =
+        folder != NULL ? result_folder_read(folder, "objects.csv", &error) : NULL;
 
-    if (!g_file_get_contents(objects_path, &objects, NULL, &error))
-        return cli_bad_input("report: %s; is %s the --out folder of a run?", error->message, run);
-    json_auto_t *summary = json_load_file(summary_path, 0, &fault);
-    if (summary == NULL)
-        return cli_bad_input("report: %s: %s", summary_path, fault.text);
-    g_autofree char *page = make_page(run, summary, objects);
+    if (objects == NULL || !sources_are_good(folder, &error))
+        return cli_bad_input("report: %s", error->message);
+    g_autofree char *pictures = all_figures(run, folder);
+    if (pictures == NULL)
+        return EXIT_ERROR;
+    g_autofree char *page = make_page(result_folder_index(folder), objects, pictures);
     if (!g_file_set_contents(page_path, page, -1, &error))
         return cli_fail("report: %s", error->message);
     printf("%s\n", page_path);

@@ -23,12 +23,12 @@ arguments_are_good(TuneCommand *self, int argc)
 }
 
 static ExitCode
-write_files(const TuneCommand *self, const Tune *tune, const json_t *json)
+write_files(const TuneCommand *self, const Tune *tune, json_t *json)
 {
     g_autofree char *csv = tune_csv(tune);
 
     if (!cli_make_folder(self->out) || !cli_write_file(self->out, "tune.csv", csv) ||
-        !cli_write_json(self->out, "tune.json", json))
+        !cli_write_index(self->out, "tune.json", json, "tune.csv"))
         return EXIT_ERROR;
     if (self->is_json)
         return EXIT_DONE;

@@ -42,7 +42,7 @@ write_files(const WhatifCommand *self, const Whatif *whatif, const SweepTable *t
     g_autofree char *csv = whatif_csv(whatif, table);
 
     if (!cli_write_file(self->out, "whatif.csv", csv) ||
-        !cli_write_json(self->out, "whatif.json", json))
+        !cli_write_index(self->out, "whatif.json", json, "whatif.csv"))
         return EXIT_ERROR;
     return EXIT_DONE;
 }

@@ -28,16 +28,20 @@ array color[17] = ["#777777", "#777777", "#D55E00", "#F0E442", "#F0E442", "#E69F
 array pattern[17] = [4, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4, 3, 4, 3, 4, 6, 6]
 array sums[18]
 n_rows = 0
+total = 0.0 # 0 if no object ended a stage, and also if each stage took no time
 stats input using (n_rows = n_rows + 1, 0) nooutput
-if (n_rows == 0) {
+if (n_rows > 0) {
+    last = STATS_columns
+    do for [i = 2:last] { sums[i] = 0 }
+    stats input using (sum [i = 2:last] (sums[i] = sums[i] + column(i), 0)) nooutput
+    do for [i = 2:last] { if (sums[i] > 0) { total = total + sums[i] } }
+}
+if (total == 0) {
     set title run_title . ": nothing waited"
     set xrange [0:1]
     set yrange [0:1]
     plot NaN notitle
 } else {
-    last = STATS_columns
-    do for [i = 2:last] { sums[i] = 0 }
-    stats input using (sum [i = 2:last] (sums[i] = sums[i] + column(i), 0)) nooutput
     plot for [i = 2:last] (sums[i] > 0 ? input : "/dev/null") using (column(i)):xtic(1) title columnheader(i) \
         lc rgb color[i - 1] fs pattern pattern[i - 1]
 }

@@ -13,6 +13,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "run/results/result-folder.h"
+
 /* ---- The process ---- */
 
 /* If a standard stream is closed, the next file that is opened takes its number, and the summary
@@ -318,6 +320,17 @@ cli_write_json(const char *folder, const char *name, const json_t *json)
 
     free(text);
     return cli_write_file(folder, name, lines);
+}
+
+gboolean
+cli_write_index(const char *folder, const char *name, json_t *json, const char *of)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (result_folder_seal(json, folder, &of, 1, &error))
+        return cli_write_json(folder, name, json);
+    cli_error("%s", error->message);
+    return FALSE;
 }
 
 void

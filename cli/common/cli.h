@@ -106,4 +106,6 @@ gboolean cli_read_origin(const char *path, Origin *origin);
 gboolean cli_make_folder(const char *folder);
 gboolean cli_write_file(const char *folder, const char *name, const char *text);
 gboolean cli_write_json(const char *folder, const char *name, const json_t *json);
+/* The same; @json gets the size and digest of the file @of in the folder. */
+gboolean cli_write_index(const char *folder, const char *name, json_t *json, const char *of);
 void cli_print_json(const json_t *json);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "gnuplot.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,51 @@ gnuplot_quote(const char *text)
     return g_strdup_printf("'%s'", inner);
 }
 
+/* Whether the picture is there to its last byte: gnuplot does not tell of a full disk. */
+static gboolean
+is_complete(const char *file)
+{
+    static const char *const ends[] = {"IEND", "</svg>"};
+    g_autofree char *bytes = NULL;
+    gsize n;
+
+    if (!g_file_get_contents(file, &bytes, &n, NULL))
+        return FALSE;
+    for (gsize at = n - MIN(n, 16); at < n; at++)
+        for (unsigned i = 0; i < G_N_ELEMENTS(ends); i++)
+            if (g_str_has_prefix(bytes + at, ends[i])) /* a NUL is behind the bytes */
+                return TRUE;
+    return FALSE;
+}
+
+/* The picture is drawn beside its place. @complaint: (nullable): of gnuplot, which failed */
+static ExitCode
+put_in_place(const char *partial, const char *output, const char *complaint)
+{
+    ExitCode code = EXIT_DONE;
+
+    if (complaint != NULL)
+        code = cli_fail("plot: %s: gnuplot could not draw it: %s", output, complaint);
+    else if (!is_complete(partial))
+        code = cli_fail("plot: %s: the picture is incomplete: is the disk full?", output);
+    else if (g_rename(partial, output) != 0)
+        code = cli_fail("plot: %s: %s", output, g_strerror(errno));
+    if (code == EXIT_DONE)
+        printf("%s\n", output);
+    else
+        g_unlink(partial);
+    return code;
+}
+
+/* The last line that gnuplot has written. @text is changed */
+static const char *
+last_line(char *text)
+{
+    const char *end = strrchr(g_strchomp(text), '\n');
+
+    return end == NULL ? text : end + 1;
+}
+
 /* @input: the file that the script reads */
 static ExitCode
 draw(const char *picture,
@@ -44,7 +90,8 @@ draw(const char *picture,
     g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
     g_autofree char *script = g_build_filename(data_dir, "plots", script_name, NULL);
     g_autofree char *quoted_input = gnuplot_quote(input);
-    g_autofree char *quoted_output = gnuplot_quote(output == NULL ? "" : output);
+    g_autofree char *partial = g_strconcat(output == NULL ? "" : output, ".partial", NULL);
+    g_autofree char *quoted_output = gnuplot_quote(partial);
     g_autofree char *quoted_title = gnuplot_quote(title);
     g_autofree char *commands = g_strdup_printf(
         "set terminal %s; input = %s; run_title = %s; if (%d) { set output %s }; %s", terminal,
@@ -60,12 +107,12 @@ draw(const char *picture,
         return cli_fail(
             "plot: gnuplot could not be started: %s (on Debian: apt-get install gnuplot-nox)",
             error->message);
-    if (!g_spawn_check_wait_status(status, NULL))
-        return cli_fail("plot: gnuplot failed: %s", complaint);
-    if (output == NULL)
-        fputs(printed, stdout);
-    else
-        printf("%s\n", output);
+    const char *failure = g_spawn_check_wait_status(status, NULL) ? NULL : last_line(complaint);
+    if (output != NULL)
+        return put_in_place(partial, output, failure);
+    if (failure != NULL)
+        return cli_fail("plot: %s: gnuplot could not draw it: %s", picture, failure);
+    fputs(printed, stdout);
     return EXIT_DONE;
 }
 

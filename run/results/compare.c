@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attribution.h"
+#include "result-folder.h"
 
 #define UNSEEN ((double)NAN)
 #define EXTREMES_SHOWN 3
@@ -37,9 +38,10 @@ typedef struct {
 
 typedef struct {
     char *folder;
-    json_t *summary;
-    GPtrArray *things;   /* of Thing (owned), in the order of the files */
-    GHashTable *by_name; /* name -> Thing */
+    ResultFolder *files;
+    const json_t *summary; /* of them */
+    GPtrArray *things;     /* of Thing (owned), in the order of the files */
+    GHashTable *by_name;   /* name -> Thing */
 } RunFiles;
 
 struct Comparison {
@@ -105,12 +107,11 @@ read_row(RunFiles *self, char *const *header, const char *line, const char *repl
 }
 
 static gboolean
-read_objects(RunFiles *self, const char *folder, const char *replication, GError **error)
+read_objects(RunFiles *self, const char *name, const char *replication, GError **error)
 {
-    g_autofree char *path = g_build_filename(folder, "objects.csv", NULL);
-    g_autofree char *text = NULL;
+    g_autofree char *text = result_folder_read(self->files, name, error);
 
-    if (!g_file_get_contents(path, &text, NULL, error))
+    if (text == NULL)
         return FALSE;
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     g_auto(GStrv) header = NULL;
@@ -134,26 +135,20 @@ summary_int(const json_t *summary, const char *name)
 static gboolean
 read_run(RunFiles *self, const char *folder, GError **error)
 {
-    g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
-    json_error_t fault;
-
     self->folder = g_strdup(folder);
     self->things = g_ptr_array_new_with_free_func(thing_free);
     self->by_name = g_hash_table_new(g_str_hash, g_str_equal);
-    self->summary = json_load_file(path, 0, &fault);
-    if (self->summary == NULL) {
-        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "%s: %s; is %s the --out folder of a run?",
-                    path, fault.text, folder);
+    self->files = result_folder_open(folder, "summary.json", error);
+    if (self->files == NULL)
         return FALSE;
-    }
-    int64_t replications = summary_int(self->summary, "replications");
-    if (replications <= 1)
-        return read_objects(self, folder, "", error);
-    for (int64_t i = 0; i < replications; i++) {
-        g_autofree char *name = g_strdup_printf("replication-%d", (int)i);
-        g_autofree char *child = g_build_filename(folder, name, NULL);
-        g_autofree char *suffix = g_strdup_printf(" (replication %d)", (int)i);
-        if (!read_objects(self, child, suffix, error))
+    self->summary = result_folder_index(self->files);
+    unsigned n = (unsigned)summary_int(self->summary, "replications");
+    if (n <= 1 || result_folder_has(self->files, "objects.csv")) /* alone, or one of several */
+        return read_objects(self, "objects.csv", "", error);
+    for (unsigned i = 0; i < n; i++) {
+        g_autofree char *name = g_strdup_printf("replication-%u/objects.csv", i);
+        g_autofree char *suffix = g_strdup_printf(" (replication %u)", i);
+        if (!read_objects(self, name, suffix, error))
             return FALSE;
     }
     return TRUE;
@@ -163,7 +158,7 @@ static void
 run_files_clear(RunFiles *self)
 {
     g_free(self->folder);
-    json_decref(self->summary);
+    result_folder_free(self->files);
     g_clear_pointer(&self->by_name, g_hash_table_unref);
     g_clear_pointer(&self->things, g_ptr_array_unref);
 }

@@ -136,9 +136,12 @@ read_index(ResultFolder *self, GError **error)
 {
     json_error_t fault;
 
-    if (!g_file_test(self->index_path, G_FILE_TEST_EXISTS))
-        return fail(error, "%s: no such file; is %s the --out folder of a run?", self->index_path,
+    if (!g_file_test(self->index_path, G_FILE_TEST_EXISTS)) {
+        g_set_error(error, RUN_ERROR, RUN_ERROR_NO_FILE,
+                    "%s: no such file; is %s the --out folder of a run?", self->index_path,
                     self->path);
+        return FALSE;
+    }
     self->index = json_load_file(self->index_path, JSON_REJECT_DUPLICATES, &fault);
     if (self->index == NULL)
         return fail(error, "%s: line %d: %s; the file is damaged", self->index_path, fault.line,
@@ -206,6 +209,10 @@ result_folder_check(const ResultFolder *self, const char *name, GError **error)
     g_autofree char *sha256 = NULL;
     int64_t bytes;
 
+    if (entry == NULL && json_integer_value(json_object_get(self->index, "replications")) > 1)
+        return fail(error,
+                    "%s: no such file; give the folder of one replication: %s/" REPLICATION "0",
+                    path, self->path);
     if (entry == NULL)
         return fail(error, "%s: the run has written no such file, says %s", path, self->index_path);
     if (!digest_file(path, &bytes, &sha256))

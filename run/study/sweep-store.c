@@ -302,6 +302,61 @@ check_identity(SweepStore *self, const char *identity, const char *of, GError **
     return FALSE;
 }
 
+/* Each must be 0 in a whole file. Readers rely on it: they find rows by number. */
+static const struct {
+    const char *table, *sql;
+} damages[] = {
+    {"study",       "SELECT count(*) <> 9 FROM study WHERE key IN ('name', 'identity', 'kvolsim', 'seed',"
+              " 'commonRandomNumbers', 'warmUp_s', 'batches', 'confidence', 'baseline')"  },
+    {"parameter",   "SELECT count(*) <> 0 AND (min(parameter) <> 0 OR max(parameter) <> count(*) - 1)"
+                  " FROM parameter"                                                   },
+    {"point",       "SELECT count(*) = 0 OR min(point) <> 0 OR max(point) <> count(*) - 1 FROM point"  },
+    {"measure",
+     "SELECT count(*) = 0 OR min(measure) <> 0 OR max(measure) <> count(*) - 1 FROM measure"           },
+    {"setting",
+     "SELECT count(*) <> (SELECT count(*) FROM point) * (SELECT count(*) FROM parameter) FROM"
+     " setting JOIN point USING (point) JOIN parameter USING (parameter)"                              },
+    {"parameter",
+     "SELECT count(*) FROM setting WHERE parameter NOT IN (SELECT parameter FROM parameter)"           },
+    {"point",       "SELECT count(*) FROM run WHERE point NOT IN (SELECT point FROM point)"            },
+    {"run",         "SELECT count(*) FROM observation LEFT JOIN run USING (point, replication)"
+            " WHERE run.events IS NULL"                                                     },
+    {"measure",
+     "SELECT count(*) FROM observation WHERE measure NOT IN (SELECT measure FROM measure)"             },
+    {"observation",
+     "SELECT count(*) FROM run JOIN measure LEFT JOIN observation ON"
+     " observation.point = run.point AND observation.replication = run.replication AND"
+     " observation.measure = measure.measure AND observation.batch = 0"
+     " WHERE observation.count IS NULL"                                                                },
+    {"study",       "SELECT count(*) FROM study WHERE"
+              " key = 'batches' AND CAST(value AS REAL) NOT BETWEEN 0 AND 1000000 OR"
+              " key = 'confidence' AND CAST(value AS REAL) NOT BETWEEN 0.0001 AND 0.9999 OR"
+              " key = 'baseline' AND"
+              "   CAST(value AS REAL) NOT BETWEEN -1 AND (SELECT count(*) - 1 FROM point)"},
+};
+
+/* To be called in a transaction: others may be writing into the file. */
+static gboolean
+check_is_whole(SweepStore *self, GError **error)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(damages); i++) {
+        sqlite3_stmt *statement = prepare(self, damages[i].sql, error);
+        if (statement == NULL)
+            return FALSE;
+        gboolean is_read = sqlite3_step(statement) == SQLITE_ROW || fail(self, error);
+        gboolean is_whole = is_read && sqlite3_column_int64(statement, 0) == 0;
+        sqlite3_finalize(statement);
+        if (is_read && !is_whole)
+            g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_DAMAGED,
+                        "%s: is damaged (rows of its table %s are missing or wrong); take a copy, "
+                        "or begin anew",
+                        self->file, damages[i].table);
+        if (!is_whole)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 static gboolean
 prepare_inserts(SweepStore *self, GError **error)
 {
@@ -338,7 +393,7 @@ sweep_store_create(const char *file, const Sweep *sweep, gboolean resume, GError
         g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS, "%s exists", file);
         ok = FALSE;
     } else {
-        ok = check_is_ours(self, error) &&
+        ok = check_is_ours(self, error) && check_is_whole(self, error) &&
              check_identity(self, sweep->identity, sweep->file, error) &&
              put_view(self, sweep, error);
     }
@@ -353,7 +408,8 @@ sweep_store_open(const char *file, GError **error)
     /* For writing: the journal of a killed program must be rolled back. */
     g_autoptr(SweepStore) self = open_file(file, SQLITE_OPEN_READWRITE, error);
 
-    if (self == NULL || !check_is_ours(self, error))
+    if (self == NULL || !check_is_ours(self, error) || !execute(self, "BEGIN", error) ||
+        !commit(self, check_is_whole(self, error), error))
         return NULL;
     return g_steal_pointer(&self);
 }
@@ -478,6 +534,27 @@ copy_rows(SweepStore *self, const char *from, GError **error)
                    error);
 }
 
+/* SQLite names the file that is written, not the attached one, when it meets a damaged page. */
+static gboolean
+check_pages(SweepStore *self, GError **error)
+{
+    g_autofree char *found = text_of(self, "PRAGMA quick_check(1)");
+
+    if (g_strcmp0(found, "ok") == 0)
+        return TRUE;
+    g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_DAMAGED, "%s: is damaged (%s)",
+                self->file, found != NULL ? found : sqlite3_errmsg(self->db));
+    return FALSE;
+}
+
+gboolean
+sweep_store_verify(const char *file, GError **error)
+{
+    g_autoptr(SweepStore) self = sweep_store_open(file, error);
+
+    return self != NULL && check_pages(self, error);
+}
+
 gboolean
 sweep_store_merge(SweepStore *self, const char *from, GError **error)
 {
@@ -507,7 +584,8 @@ sweep_store_create_like(const char *file, const char *from, GError **error)
     if (self == NULL)
         return NULL;
     if (number_of(self, "SELECT count(*) FROM sqlite_schema") > 0)
-        return check_is_ours(self, error) ? g_steal_pointer(&self) : NULL;
+        return check_is_ours(self, error) && check_is_whole(self, error) ? g_steal_pointer(&self)
+                                                                         : NULL;
     if (!attach(self, from, error) || !execute(self, "BEGIN IMMEDIATE", error))
         return NULL;
     if (!commit(self,

@@ -14,6 +14,7 @@ typedef enum {
     SWEEP_STORE_ERROR_IO,      /* the file cannot be read or written */
     SWEEP_STORE_ERROR_FOREIGN, /* of another sweep or version, or no result file */
     SWEEP_STORE_ERROR_EXISTS,
+    SWEEP_STORE_ERROR_DAMAGED, /* rows or pages of the file are missing or wrong */
 } SweepStoreError;
 
 typedef struct {
@@ -47,6 +48,9 @@ gboolean sweep_store_values(
     void (*visit)(void *data, unsigned point, unsigned replication, const SweepObservation *value),
     void *data,
     GError **error);
+
+/* Reads the whole file. Returns: %FALSE with an error that names it */
+gboolean sweep_store_verify(const char *file, GError **error);
 
 /**
  * sweep_store_merge:

@@ -221,7 +221,8 @@ go_one_event(Stepper *self, const Goal *goal, unsigned *n_told)
              goal->until == SIM_TIME_MAX ? "nothing is left to happen"
              : goal->only_begins         ? ANSWERED
              : goal->kind == GOAL_ANSWER ? "no answer yet"
-                                         : "as asked for");
+             : goal->kind != GOAL_TIME ? "nothing of the kind within an hour; the scenario is over"
+                                       : "as asked for");
         return FALSE;
     case RUN_STEP_FIRED:
         break;

@@ -31,13 +31,21 @@ static const StepperCommand *command_at(unsigned i);
 
 /* ---- Time ---- */
 
+/* Past the scenario's end nothing else stops a command whose goal is never reached: loops of the
+ * components go on for ever. */
+static SimTime
+stepper_patience(const Stepper *self)
+{
+    return self->is_over ? sim_time_add(sim_now(run_sim(self->run)), SIM_HOUR) : SIM_TIME_MAX;
+}
+
 /* "event", "write 10": tells the last event, or with `trace on` all events */
 static StepperAnswer
 go_times(Stepper *self, char **words)
 {
     static const char *const names[] = {
         [GOAL_EVENT] = "event", [GOAL_WRITE] = "write", [GOAL_DECISION] = "decision"};
-    Goal goal = {.kind = GOAL_EVENT, .until = SIM_TIME_MAX};
+    Goal goal = {.kind = GOAL_EVENT, .until = stepper_patience(self)};
     guint64 n = 1;
     StepperAnswer answer = STEPPER_DONE;
 
@@ -49,7 +57,7 @@ go_times(Stepper *self, char **words)
         gboolean was_over = self->is_over;
 
         answer = stepper_go(self, &goal);
-        if (self->is_over != was_over)
+        if (self->is_over != was_over || sim_now(run_sim(self->run)) >= goal.until)
             break;
     }
     return answer;
@@ -93,7 +101,8 @@ go_until(Stepper *self, char **words)
                                condition_text(condition));
         return STEPPER_DONE;
     }
-    const Goal goal = {.kind = GOAL_CONDITION, .until = SIM_TIME_MAX, .condition = condition};
+    const Goal goal = {
+        .kind = GOAL_CONDITION, .until = stepper_patience(self), .condition = condition};
     return stepper_go(self, &goal);
 }
 

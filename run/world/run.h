@@ -43,6 +43,7 @@ typedef struct {
 GQuark run_error_quark(void);
 typedef enum {
     RUN_ERROR_INVALID,
+    RUN_ERROR_NO_FILE,     /* of a result folder */
     RUN_ERROR_INTERRUPTED, /* interrupted by progress() */
 } RunError;
 

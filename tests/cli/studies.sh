@@ -92,7 +92,8 @@ result $? "whatif: a table and a tornado"
 # shellcheck disable=SC2086
 run 2 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" && complained 'is there already (--resume' &&
     run 0 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" --resume --format json && said '"flag": "kube-scheduler kube-api-qps"' &&
-    cmp "$scratch/out" "$scratch/whatif/whatif.json" >>"$scratch/err"
+    sed '$d; s/,$//' "$scratch/out" >"$scratch/printed" && # the file has digests behind it
+    sed '/^  "files": {$/,$d; s/,$//' "$scratch/whatif/whatif.json" | cmp - "$scratch/printed" >>"$scratch/err"
 result $? "whatif: found again, as JSON"
 run 0 plot "$scratch/whatif" --format dumb && said 'halved'
 result $? "a tornado in the terminal"

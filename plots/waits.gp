@@ -19,14 +19,14 @@ set key below noenhanced reverse Left height 1
 set xtics scale 0
 set yrange [0:*]
 # Okabe and Ito: told apart by colour-blind people, too. Each kind looks the same in every picture, the rarer ones are hatched.
-array color[17] = ["#777777", "#777777", "#D55E00", "#F0E442", "#F0E442", "#E69F00", "#E69F00", "#CC79A7", \
+array color[18] = ["#777777", "#777777", "#D55E00", "#F0E442", "#F0E442", "#E69F00", "#E69F00", "#CC79A7", \
                    "#56B4E9", "#CC79A7", "#D55E00", "#0072B2", "#0072B2", "#009E73", "#009E73", \
-                   "#E69F00", "#56B4E9"]
+                   "#E69F00", "#56B4E9", "#CC79A7"]
 # scenario, component, client throttling, API latency, watch delay, work queue, all workers busy, retry back-off,
 # poll or tick, scheduler queue, unschedulable, driver latency, driver throttling, container runtime, start-up,
-# change of files' group, SELinux relabelling: a run has these columns if it needs them
-array pattern[17] = [4, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4, 3, 4, 3, 4, 6, 6]
-array sums[18]
+# change of files' group, SELinux relabelling, image pull: a run has these columns if it needs them
+array pattern[18] = [4, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4, 3, 4, 3, 4, 6, 6, 6]
+array sums[19]
 n_rows = 0
 total = 0.0 # 0 if no object ended a stage, and also if each stage took no time
 stats input using (n_rows = n_rows + 1, 0) nooutput

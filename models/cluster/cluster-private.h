@@ -76,6 +76,8 @@ struct Cluster {
                                 touched; NULL: none */
     GPtrArray *driver_pods;  /* of DriverPod (owned): running pods of drivers; NULL: no driver runs
                                 in pods */
+    PullWatch pulled;        /* NULL: nobody watches */
+    void *pulled_data;
     gboolean running;
     SimTime api_down_since; /* start of the latest outage */
     PlanRuns plan_runs;

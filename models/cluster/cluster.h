@@ -77,6 +77,11 @@ void cluster_add_driver_workload(Cluster *self, unsigned driver, const DriverWor
 const DriverWorkload *cluster_driver_workload(const Cluster *self, unsigned driver, unsigned i);
 /* A kubelet has started the containers of a pod, or they have ended. */
 void cluster_tell_containers(Cluster *self, const Object *pod, gboolean run);
+/* A kubelet has pulled the images of a pod, and that took time; tells the watch, if there is one.
+ */
+void cluster_tell_pulled(Cluster *self, const Object *pod);
+typedef void (*PullWatch)(void *data, const Object *pod);
+void cluster_watch_pulls(Cluster *self, PullWatch pulled, void *data);
 const char *cluster_driver_name(const Cluster *self, unsigned i);
 /**
  * cluster_backend:

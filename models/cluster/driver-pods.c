@@ -397,6 +397,20 @@ static const SimEventType change_event = {
 };
 
 void
+cluster_watch_pulls(Cluster *self, PullWatch pulled, void *data)
+{
+    self->pulled = pulled;
+    self->pulled_data = data;
+}
+
+void
+cluster_tell_pulled(Cluster *self, const Object *pod)
+{
+    if (self->pulled != NULL)
+        self->pulled(self->pulled_data, pod);
+}
+
+void
 cluster_tell_containers(Cluster *self, const Object *pod, gboolean run)
 {
     if (self->driver_pods == NULL || (!each_workload(self, pod, NULL) && !is_known(self, pod)))

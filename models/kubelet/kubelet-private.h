@@ -95,10 +95,19 @@ struct Kubelet {
     SimSeries *desired_count, *actual_count;
 };
 
+/* What its node's disk keeps, across restarts and power cuts. */
+typedef struct {
+    GPtrArray *directories; /* of VolumeDirectory */
+    GArray *images;         /* of PulledImage, by name */
+    SimTime pulls_until;    /* the end of all pulls that were asked for */
+} KubeletDisk;
+
 /* Changes of private state by plans. Each part carries out its own: kubelet.c hands them over. */
 typedef enum {
     /* pod-worker.c; pointer: PodWorker */
     CHANGE_STATUS,
+    CHANGE_PULLING, /* text: an image; number: when it will be there */
+    CHANGE_PULLED,  /* all of its images are there */
     CHANGE_REPROCESS,
     CHANGE_CLEAR_ERRORS,
     CHANGE_STARTED,
@@ -181,6 +190,11 @@ SimTime kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below);
 SimTime kubelet_sync_tick(const Kubelet *self, SimTime due);
 /* Makes what an idle node does without. */
 void kubelet_ensure_loops(Kubelet *self);
+
+/* ---- pod-start.c ---- */
+
+KubeletDisk *kubelet_disk(const Kubelet *self); /* makes it if there is none */
+void kubelet_free_disk(void *disk);
 
 /* ---- measure.c: metrics, if the scenario asks for them ---- */
 

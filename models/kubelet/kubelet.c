@@ -27,6 +27,8 @@ static const ProcessFlag flags[] = {
      "(TIM-46)"                                                                                                                                                       },
     {"containerStop",                    FLAG_DURATION, AT(container_stop),                      "8ms",
      "time from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                                                        },
+    {"serializeImagePulls",              FLAG_BOOL,     AT(serialize_image_pulls),               "true",
+     "one image is pulled after the other (KVM-101)"                                                                                                                  },
     {"shutdownGracePeriod",              FLAG_DURATION, AT(shutdown_grace_period),               "0s",
      "time for pods to end when the machine shuts down; 0s: they just die (NL-90)"                                                                                    },
     {"shutdownGracePeriodCriticalPods",  FLAG_DURATION, AT(shutdown_grace_period_critical_pods),
@@ -363,5 +365,5 @@ const ModelClass kubelet_class = {
     .clear = kubelet_clear,
     .apply_change = apply_change,
     .machine_event = machine_event,
-    .free_disk = reconstruct_free_disk,
+    .free_disk = kubelet_free_disk,
 };

@@ -17,6 +17,7 @@ typedef struct {
     int32_t max_pods;
     SimTime container_start; /* from mounted volumes to running containers, image there already */
     SimTime container_stop;  /* from the signal to stopped containers */
+    gboolean serialize_image_pulls;
     SimTime shutdown_grace_period, shutdown_grace_period_critical_pods;
     gboolean containers_outlive_kubelet;
     SimTime eviction_pressure_transition_period;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attach-limits.h"
 
-#include <string.h>
-
 /* The three steps of a pod: SyncPod, SyncTerminatingPod and SyncTerminatedPod in Kubernetes'
  * pkg/kubelet/kubelet.go, and WaitForAttachAndMount and WaitForUnmount of its volume manager. */
 
@@ -103,72 +101,6 @@ wait_error(const PodWorker *worker)
     return g_string_free(text, FALSE);
 }
 
-/* Each start pulls an image with the tag "latest" or without a tag (imagePullPolicy: Always). */
-static gboolean
-is_pulled_always(const char *image)
-{
-    const char *name = strrchr(image, '/'), *tag;
-
-    name = name == NULL ? image : name + 1;
-    tag = strchr(name, ':');
-    return tag == NULL ? strchr(name, '@') == NULL : strcmp(tag, ":latest") == 0;
-}
-
-/* Whether the node has the image, from an earlier pod or an earlier container of this pod. */
-static gboolean
-has_image(const Kubelet *self, const PodSpec *spec, unsigned container)
-{
-    const char *image = spec->containers[container].image;
-
-    for (unsigned i = 0; i < container; i++)
-        if (spec->containers[i].image == image)
-            return TRUE;
-    return self->images != NULL && g_ptr_array_find(self->images, image, NULL);
-}
-
-static void
-add_image_events(Plan *plan, const Object *pod, const char *image, gboolean is_there)
-{
-    if (is_there && !is_pulled_always(image)) {
-        plan_event(plan, pod, "Normal", "Pulled",
-                   "Container image \"%s\" already present on machine", image);
-        return;
-    }
-    plan_event(plan, pod, "Normal", "Pulling", "Pulling image \"%s\"", image);
-    plan_event(
-        plan, pod, "Normal", "Pulled",
-        "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 bytes.",
-        image);
-}
-
-/* The runtime's Events of a start. A pull takes no time: a model of images would come here. */
-static void
-add_start_events(const Kubelet *self, Plan *plan, const Pod *pod)
-{
-    const PodSpec *spec = pod->spec;
-
-    for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++) {
-        const char *name = spec->containers[i].name;
-        const char *image = spec->containers[i].image == NULL ? "" : spec->containers[i].image;
-        add_image_events(plan, &pod->meta, image, has_image(self, spec, i));
-        plan_event(plan, &pod->meta, "Normal", "Created", "Created container: %s", name);
-        plan_event(plan, &pod->meta, "Normal", "Started", "Started container %s", name);
-    }
-}
-
-void
-pod_sync_remember_images(const PodWorker *worker)
-{
-    Kubelet *self = worker->kubelet;
-    const PodSpec *spec = worker_pod(worker)->spec;
-
-    if (self->images == NULL)
-        self->images = g_ptr_array_new();
-    for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++)
-        if (!has_image(self, spec, i))
-            g_ptr_array_add(self->images, (char *)spec->containers[i].image);
-}
-
 /* KVM-87. The sync has failed and comes again by KVM-21. */
 static void
 add_back_off(Plan *plan, const PodWorker *worker)
@@ -186,14 +118,6 @@ add_back_off(Plan *plan, const PodWorker *worker)
     plan_fail(plan, "CrashLoopBackOff");
 }
 
-static void
-add_files_work(Plan *plan, const PodWorker *worker, CsiFilesWork work)
-{
-    for (unsigned i = 0; i < worker->n_mounts; i++)
-        if (worker->mounts[i].files != NULL)
-            kubelet_add_change(plan, CHANGE_FILES_WORK, worker->mounts[i].files, work);
-}
-
 /* CSP-25, CSP-27. */
 static void
 add_relabelling(Plan *plan, const PodWorker *worker)
@@ -207,7 +131,7 @@ add_relabelling(Plan *plan, const PodWorker *worker)
     if (takes == 0)
         return;
     plan_because(plan, "CSP-25");
-    add_files_work(plan, worker, CSI_FILES_LABEL);
+    pod_start_add_files_work(plan, worker, CSI_FILES_LABEL);
     if (takes > RUNTIME_REQUEST_TIMEOUT) {
         plan_wait(plan, RUNTIME_REQUEST_TIMEOUT, WAIT_LABEL);
         plan_because(plan, "CSP-27");
@@ -283,10 +207,7 @@ add_sync(const Kubelet *self, Plan *plan, gboolean has_waited)
         return;
     case START:
         add_relabelling(plan, worker);
-        plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
-        add_start_events(self, plan, worker_pod(worker));
-        add_files_work(plan, worker, CSI_FILES_IDLE);
-        kubelet_add_change(plan, CHANGE_STARTED, worker, 0);
+        pod_start_add(self, plan);
         return;
     }
     g_assert_not_reached();

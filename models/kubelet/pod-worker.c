@@ -58,11 +58,17 @@ pod_worker_apply(const PlanChange *change)
     case CHANGE_CLEAR_ERRORS:
         pod_worker_clear_errors(worker);
         return;
+    case CHANGE_PULLING:
+        pod_start_pulling(worker->kubelet, change->text, change->number);
+        return;
+    case CHANGE_PULLED:
+        cluster_tell_pulled(worker->kubelet->base.cluster, worker->pod);
+        return;
     case CHANGE_STARTED:
         worker->running = worker->was_running = TRUE;
         pod_run_back_off(worker);
         pod_run_started(worker);
-        pod_sync_remember_images(worker);
+        pod_start_remember_images(worker);
         cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, TRUE);
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
         return;
@@ -458,7 +464,7 @@ worker_adopt(PodWorker *self)
     gboolean restarted = self->kubelet->base.started_late;
 
     self->running = self->was_running = TRUE;
-    pod_sync_remember_images(self);
+    pod_start_remember_images(self);
     pod_run_adopted(self);
     cluster_tell_containers(self->kubelet->base.cluster, self->pod, TRUE);
     /* The node controller may have marked the pod while the node was silent (NL-23): then the

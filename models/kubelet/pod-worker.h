@@ -131,8 +131,15 @@ extern const RuleTable kubelet_sync_rules; /* KVM-17 */
 void pod_sync_decide(const void *self, Plan *plan);
 void pod_sync_decide_terminating(const void *self, Plan *plan);
 void pod_sync_decide_terminated(const void *self, Plan *plan);
+
+/* ---- pod-start.c: its sandbox, images and containers ---- */
+
+/* Adds the start of the containers, to the end. */
+void pod_start_add(const Kubelet *self, Plan *plan);
+void pod_start_add_files_work(Plan *plan, const PodWorker *worker, CsiFilesWork work);
 /* The node has its images from now on. */
-void pod_sync_remember_images(const PodWorker *worker);
+void pod_start_remember_images(const PodWorker *worker);
+void pod_start_pulling(Kubelet *self, const char *image, SimTime ends);
 
 /* ---- pod-status.c: the status manager ---- */
 

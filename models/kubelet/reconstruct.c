@@ -21,18 +21,16 @@ volume_directory_free(void *data)
     g_free(self);
 }
 
-void
-reconstruct_free_disk(void *disk)
+GPtrArray *
+reconstruct_new_directories(void)
 {
-    g_ptr_array_unref(disk);
+    return g_ptr_array_new_with_free_func(volume_directory_free);
 }
 
 GPtrArray *
 reconstruct_disk(const Kubelet *self)
 {
-    if (*self->base.disk == NULL)
-        *self->base.disk = g_ptr_array_new_with_free_func(volume_directory_free);
-    return *self->base.disk;
+    return kubelet_disk(self)->directories;
 }
 
 static gboolean
@@ -106,10 +104,10 @@ reconstruct_add_directory(Kubelet *self, const PodMount *mount)
 void
 reconstruct_spoil(void *data)
 {
-    GPtrArray *disk = data;
+    const KubeletDisk *disk = data;
 
-    for (unsigned i = 0; disk != NULL && i < disk->len; i++)
-        ((VolumeDirectory *)disk->pdata[i])->is_spoilt = TRUE;
+    for (unsigned i = 0; disk != NULL && i < disk->directories->len; i++)
+        ((VolumeDirectory *)disk->directories->pdata[i])->is_spoilt = TRUE;
 }
 
 /* ---- Before the loops: KVM-60, KVM-61 ---- */
@@ -148,9 +146,9 @@ rebuild(Kubelet *self, VolumeDirectory *directory)
 void
 reconstruct_volumes(Kubelet *self)
 {
-    const GPtrArray *disk = *self->base.disk;
+    const GPtrArray *disk = reconstruct_disk(self);
 
-    if (disk == NULL || disk->len == 0)
+    if (disk->len == 0)
         return;
     self->awaits_node = self->awaits_populator = TRUE;
     for (unsigned i = 0; i < disk->len; i++) {

@@ -161,7 +161,7 @@ gboolean volume_directory_parse(VolumeDirectory *self, Strings *strings);
 GPtrArray *reconstruct_disk(const Kubelet *self);
 void reconstruct_add_directory(Kubelet *self, const PodMount *mount);
 void reconstruct_remove_directory(Kubelet *self, const PodMount *mount); /* none is fine */
-void reconstruct_free_disk(void *disk);
+GPtrArray *reconstruct_new_directories(void);                            /* of none */
 /* The files in the volumes' directories cannot be read any more (KVM-62); @disk: Component.disk */
 void reconstruct_spoil(void *disk);
 /* One try to unmount each broken directory. */

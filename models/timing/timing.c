@@ -13,6 +13,8 @@ timing_clear(Timing *self)
     g_clear_pointer(&self->scheduler_start, sim_dist_unref);
     g_clear_pointer(&self->manager_start, sim_dist_unref);
     g_clear_pointer(&self->kubelet_start, sim_dist_unref);
+    g_clear_pointer(&self->pod_sandbox, sim_dist_unref);
+    g_clear_pointer(&self->image_pull, sim_dist_unref);
 }
 
 static SimDist *
@@ -35,6 +37,8 @@ timing_init_tables(Timing *self, const Timing *exact)
     self->scheduler_start = sim_dist_ref(exact->scheduler_start);
     self->manager_start = sim_dist_ref(exact->manager_start);
     self->kubelet_start = sim_dist_ref(exact->kubelet_start);
+    self->pod_sandbox = tabulate(exact->pod_sandbox);
+    self->image_pull = tabulate(exact->image_pull);
 }
 
 void

@@ -20,6 +20,8 @@ typedef struct {
     double load;             /* TIM-4: of a request's duration, for which later requests wait */
     /* TIM-90 to TIM-94: from the start of a process to its first work, after a crash */
     SimDist *sidecar_start, *scheduler_start, *manager_start, *kubelet_start;
+    /* TIM-95, TIM-96: a pod's sandbox, and the pull of an image; NULL: they take no time */
+    SimDist *pod_sandbox, *image_pull;
     double watch_order; /* TIM-9: the probability that a watch event waits for earlier events of
                            other kinds */
     SimTime watch_lead; /* TIM-7: how long before the end of the response the write is committed at

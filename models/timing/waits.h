@@ -20,7 +20,8 @@
     X(WAIT_RUNTIME, "container runtime")         /* kubelet's own steps: PLEG, start, stop */      \
     X(WAIT_STARTUP, "start-up")                  /* of a process or a plugin */                    \
     X(WAIT_GROUP, "change of files' group")      /* fsGroup, CSP-22 */                             \
-    X(WAIT_LABEL, "SELinux relabelling")         /* by the container runtime, CSP-25 */
+    X(WAIT_LABEL, "SELinux relabelling")         /* by the container runtime, CSP-25 */            \
+    X(WAIT_IMAGE, "image pull")                  /* and for earlier pulls of the node, KVM-100 */
 
 typedef enum {
 #define WAIT_MEMBER(member, text) member,

@@ -67,6 +67,7 @@ attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
     case WAIT_STARTUP:
     case WAIT_GROUP:
     case WAIT_LABEL:
+    case WAIT_IMAGE:
     case N_WAITS:
         break;
     }
@@ -467,6 +468,9 @@ static const struct {
     {WAIT_LABEL, "",
      "the container runtime labels each file for SELinux at each start; a volume that is mounted "
      "with its label needs none of that (seLinuxMount of the CSIDriver)"},
+    {WAIT_IMAGE, "",
+     "a node pulls one image after the other, each once: smaller images, images that are there "
+     "beforehand, or serializeImagePulls: false"},
     {WAIT_API, "", "the API server's own time for requests"},
     {WAIT_WATCH, "", "the time that changes take to be seen"},
     {WAIT_THINK, "", "the components' own time between requests"},

@@ -105,8 +105,8 @@ find_start(const Milestones *log, const Milestone *end, MilestoneKind started)
 }
 
 /* Stages on the tracks of pods and of claims, in order of addition. */
-static const Stage pod_stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
-                                   STAGE_START,    STAGE_POD_START, STAGE_STOP};
+static const Stage pod_stages[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE,     STAGE_PUBLISH,
+                                   STAGE_PULL,     STAGE_START,  STAGE_POD_START, STAGE_STOP};
 static const Stage claim_stages[] = {STAGE_BIND, STAGE_PROVISION};
 
 static gboolean

@@ -12,6 +12,12 @@ typedef struct {
     SimTime from, to;
 } Interval;
 
+static SimTime
+volumes_end(const PodTimes *times)
+{
+    return times->published != TIME_UNSET ? times->published : times->scheduled;
+}
+
 static Interval
 pod_interval(const PodTimes *times, Stage stage)
 {
@@ -24,8 +30,10 @@ pod_interval(const PodTimes *times, Stage stage)
         return (Interval){times->attached, times->staged};
     case STAGE_PUBLISH:
         return (Interval){times->staged, times->published};
+    case STAGE_PULL:
+        return (Interval){volumes_end(times), times->pulled};
     case STAGE_START:
-        return (Interval){times->published != TIME_UNSET ? times->published : times->scheduled,
+        return (Interval){times->pulled != TIME_UNSET ? times->pulled : volumes_end(times),
                           times->ready};
     case STAGE_POD_START:
         return (Interval){times->created, times->ready};
@@ -233,8 +241,8 @@ static void
 add_pod(Walk *walk, const PodRecord *record)
 {
     static const MilestoneKind kinds[] = {MILESTONE_POD_CREATED, MILESTONE_POD_SCHEDULED,
-                                          MILESTONE_POD_READY, MILESTONE_POD_DELETED,
-                                          MILESTONE_POD_GONE};
+                                          MILESTONE_POD_PULLED,  MILESTONE_POD_READY,
+                                          MILESTONE_POD_DELETED, MILESTONE_POD_GONE};
     Firsts firsts;
 
     find_firsts(walk, record->pod, record->incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
@@ -249,19 +257,21 @@ add_pod(Walk *walk, const PodRecord *record)
                       .attached = TIME_UNSET,
                       .staged = TIME_UNSET,
                       .published = TIME_UNSET,
+                      .pulled = firsts.of[MILESTONE_POD_PULLED].at,
                       .ready = ready->at,
                       .deleted = firsts.of[MILESTONE_POD_DELETED].at,
                       .gone = gone->at};
 
     times.causes[STAGE_SCHEDULE] = scheduled->cause;
+    times.causes[STAGE_PULL] = firsts.of[MILESTONE_POD_PULLED].cause;
     times.causes[STAGE_START] = times.causes[STAGE_POD_START] = ready->cause;
     times.causes[STAGE_STOP] = gone->cause;
     if (scheduled->object != NULL && !is_past(ready) && record->volumes != NULL)
         find_volume_times(walk, record, &times);
     if (walk->times != NULL)
         g_array_append_val(walk->times->pods, times);
-    static const Stage stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
-                                   STAGE_START,    STAGE_POD_START, STAGE_STOP};
+    static const Stage stages[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE,     STAGE_PUBLISH,
+                                   STAGE_PULL,     STAGE_START,  STAGE_POD_START, STAGE_STOP};
     for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++)
         record_pod_stage(walk, &times, stages[i]);
 }

@@ -10,7 +10,7 @@ typedef struct {
     const ObjectKey *pod;
     unsigned incarnation;
     const char *node; /* NULL: never bound */
-    SimTime created, scheduled, attached, staged, published, ready, deleted, gone;
+    SimTime created, scheduled, attached, staged, published, pulled, ready, deleted, gone;
     SimCauseId causes[N_STAGES]; /* of the ends of its stages */
 } PodTimes;
 

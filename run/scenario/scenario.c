@@ -202,6 +202,10 @@ read_timing(Loader *self, const json_t *spec)
     schema_read(&self->reader, &scenario_timing_type, profile, &exact);
     if (self->fields.spec.kubernetes.api_server_load >= 0)
         exact.load = self->fields.spec.kubernetes.api_server_load;
+    if (self->fields.spec.kubernetes.pod_sandbox != NULL)
+        exact.pod_sandbox = self->fields.spec.kubernetes.pod_sandbox;
+    if (self->fields.spec.kubernetes.image_pull != NULL)
+        exact.image_pull = self->fields.spec.kubernetes.image_pull;
     timing_init_tables(&self->scenario.timing, &exact);
     schema_come_back(&self->reader, jump);
 }

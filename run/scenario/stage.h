@@ -16,7 +16,8 @@
     X(STAGE, "stage",                                                                              \
       "pod: attached -> its last volume staged; waits for the node's status with it")              \
     X(PUBLISH, "publish", "pod: staged -> its last volume published")                              \
-    X(START, "start", "pod: published -> Ready; without volumes: bound to a node -> Ready")        \
+    X(PULL, "pull", "pod: published -> the images of its containers pulled, if that takes time")   \
+    X(START, "start", "pod: pulled, or published, or else bound to a node -> Ready")               \
     X(POD_START, "pod-start", "pod: created -> Ready")                                             \
     X(STOP, "stop", "pod: deleted -> gone")                                                        \
     X(DETACH, "detach", "volume: last unpublished on a node -> its VolumeAttachment gone")         \

@@ -89,6 +89,8 @@ wait_words(SimWait wait)
         return N_("the volume's files get the pod's group");
     case WAIT_LABEL:
         return N_("the volume's files get the pod's SELinux label");
+    case WAIT_IMAGE:
+        return N_("the node pulls images");
     case WAIT_NONE:
     case N_WAITS:
         break;

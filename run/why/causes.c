@@ -114,6 +114,9 @@ static const Cause causes[] = {
      "The group was not ready at once, and this release cannot take up the snapshots that it has made "
      "(SNAP-88): delete the group; external-snapshotter 8.5 mends it.",
      NULL, FALSE},
+    {"image-pull",
+     "Nothing is wrong yet: a node pulls one image after the other, unless serializeImagePulls is false.",
+     NULL, TRUE},
     {"in-group",
      "The snapshot belongs to a group: delete the VolumeGroupSnapshot, and it goes, too.",
      NULL, FALSE},

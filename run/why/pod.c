@@ -129,6 +129,19 @@ ask_scheduler(Question *self, const Pod *pod)
     return why_ask_claims(self, pod) || why_ask_unscheduled(self, pod);
 }
 
+/* Its volumes are mounted. An image that it needs is asked for, and not there yet. */
+static gboolean
+ask_images(Question *self, const Pod *pod)
+{
+    const ApiEvent *asked = why_event(self, &pod->meta, "Pulling"),
+                   *pulled = why_event(self, &pod->meta, "Pulled");
+
+    if (asked == NULL || (pulled != NULL && pulled->last_at >= asked->last_at))
+        return FALSE;
+    why_link_named(self, "process/kubelet", asked->last_at, "pulls images on %s", pod->node_name);
+    return why_because(self, "image-pull");
+}
+
 gboolean
 why_ask_pod(Question *self, const Pod *pod)
 {
@@ -164,7 +177,8 @@ why_ask_pod(Question *self, const Pod *pod)
     case ASK_MOUNTS:
         why_link(self, &pod->meta, pod->scheduled.changed_at, "is Pending on %s", pod->node_name);
         return why_ask_claims(self, pod) || why_ask_mounts(self, pod) ||
-               why_ask_process(self, "kubelet", pod->node_name) || why_because(self, "starting");
+               why_ask_process(self, "kubelet", pod->node_name) || ask_images(self, pod) ||
+               why_because(self, "starting");
     case ASK_SCHEDULER:
         return ask_scheduler(self, pod);
     }

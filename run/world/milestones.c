@@ -337,6 +337,12 @@ see_pod(Milestones *self, const Pod *before, const Pod *after)
 }
 
 static void
+see_pulled(void *data, const Object *pod)
+{
+    add(data, MILESTONE_POD_PULLED, pod->key, POD_CONST(pod)->node_name);
+}
+
+static void
 see_attachment(Milestones *self, const Attachment *before, const Attachment *after)
 {
     const Attachment *any = after != NULL ? after : before;
@@ -595,6 +601,7 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     for (unsigned i = 0; i < N_KINDS; i++)
         self->last[i] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     api_server_observe(cluster_api(cluster), see_write, self);
+    cluster_watch_pulls(cluster, see_pulled, self);
     return self;
 }
 

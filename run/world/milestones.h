@@ -57,6 +57,7 @@
     X(POD_CREATED, "created")                                                                      \
     X(POD_UNSCHEDULABLE, "unschedulable") /* PodScheduled turned False */                          \
     X(POD_SCHEDULED, "scheduled")         /* bound to a node */                                    \
+    X(POD_PULLED, "pulled")               /* its images, if that took time */                      \
     X(POD_RUNNING, "running")                                                                      \
     X(POD_READY, "ready")                                                                          \
     X(POD_DELETED, "deleted")                                                                      \

@@ -189,9 +189,10 @@ static void
 stages_add_up(void **state)
 {
     static const char *const names[] = {"quickstart",   "immediate",      "attach-limit",
-                                        "file-storage", "static-binding", "burst-100"};
-    static const Stage parts[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE, STAGE_PUBLISH,
-                                  STAGE_START};
+                                        "file-storage", "static-binding", "burst-100",
+                                        "image-pulls"};
+    static const Stage parts[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE,
+                                  STAGE_PUBLISH,  STAGE_PULL,   STAGE_START};
     unsigned n_started = 0;
 
     (void)state;
@@ -215,6 +216,36 @@ stages_add_up(void **state)
         }
     }
     assert_true(n_started > 200);
+}
+
+static SimSample *
+pulls_of(const Stages *stages)
+{
+    return (SimSample *)&stages->samples[STAGE_PULL]; /* sorting changes nothing */
+}
+
+/* KVM-100, KVM-101, TIM-95: seven pods on two nodes pull two images of 20 s each. One node pulls
+ * both: one after the other, or side by side. The sandbox, 0.4 s, and the start come first. Nobody
+ * pulls again after the power cut. */
+static void
+a_node_pulls_an_image_once(void **state)
+{
+    const char *const parallel[] = {"spec.nodes[0].kubelet.serializeImagePulls=false", NULL};
+    const SimTime alone = 20 * SIM_SECOND, before = 415 * SIM_MS;
+    g_autoptr(Scenario) scenario = load("image-pulls", NULL);
+    g_autoptr(Scenario) other = load("image-pulls", parallel);
+    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+    g_autoptr(Run) run_of_other = execute(other, &(RunOptions){.seed = 1});
+    g_autoptr(Stages) stages = stages_new(run);
+    g_autoptr(Stages) stages_of_other = stages_new(run_of_other);
+
+    (void)state;
+    assert_int_equal(sim_sample_count(pulls_of(stages)), 7);
+    assert_true(sim_sample_max(pulls_of(stages)) > alone + 10 * SIM_SECOND);
+    assert_true(sim_sample_max(pulls_of(stages)) < 2 * alone + before);
+    assert_int_equal(sim_sample_count(pulls_of(stages_of_other)), 7);
+    assert_true(sim_sample_max(pulls_of(stages_of_other)) < alone + before + SIM_SECOND);
+    assert_true(sim_sample_max(pulls_of(stages_of_other)) >= alone + before);
 }
 
 /* Numbered copies of a volume and a claim that name each other: volume-2 names claim-2. */
@@ -300,6 +331,7 @@ main(void)
         cmocka_unit_test(spans_outlive_components),
         cmocka_unit_test(progress_breaks_off),
         cmocka_unit_test(stages_add_up),
+        cmocka_unit_test(a_node_pulls_an_image_once),
         cmocka_unit_test(copies_name_their_own),
         cmocka_unit_test(scenarios_meet_their_expectations),
     };

@@ -152,4 +152,10 @@ for releases in 1.22 1.17,1.28 1.22,1.37 new,old; do
     result $? "refused: --releases $releases"
 done
 
+# ---- the study in docs/sweeps.md ----
+run 0 sweep "$KVOLSIM_SRCDIR/scenarios/sweeps/local-capacity.yaml" -j 2 --out "$scratch/local-capacity.sqlite"
+awk '/^## / { shown = /A study/ } shown && /^    (PODS|[0-9])/ { print substr($0, 5) }' "$KVOLSIM_SRCDIR/docs/sweeps.md" >"$scratch/told"
+[ "$(wc -l <"$scratch/told")" -eq 7 ] && ! grep -vxF -f "$scratch/out" "$scratch/told"
+result $? "the table of the study in docs/sweeps.md is what the sweep prints"
+
 cases_end

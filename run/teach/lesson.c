@@ -295,7 +295,7 @@ take(const LessonQuestion *question, const char *told)
         return bracket != NULL ? g_strndup(bracket + 3, strcspn(bracket + 3, ")")) : g_strdup("");
     case TAKE_CAUSE:
         found = found != NULL ? found + strlen(cause) : "";
-        return g_strndup(found, strcspn(found, "\n"));
+        return g_strndup(found, strcspn(found, ":\n"));
     }
     g_assert_not_reached();
 }

@@ -19,7 +19,7 @@ kubelet_options(void *data, const ProcessClass *class)
     void *options = process_options_new(class, self->strings);
     const char *flag = self->options.flag, *value = self->options.value;
 
-    if (flag != NULL &&
+    if (flag != NULL && class == &kubelet_process &&
         !process_flag_set(process_class_flag(class, flag), options, value, self->strings, NULL))
         g_error("%s: %s", flag, value);
     return options;

@@ -165,7 +165,7 @@ directory_is_spoilt(gboolean is_wanted, unsigned n_tries)
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     node_world_run_for(world, SECONDS(20));
     assert_int_equal(node_world_kubelet(world)->n_cleaned_up, n_tries);
-    assert_int_equal(((GPtrArray *)*disk)->len, is_wanted);
+    assert_int_equal(((KubeletDisk *)*disk)->directories->len, is_wanted);
     if (is_wanted)
         assert_true(pod_is_ready(node_world_pod(world, "p")));
 }

@@ -71,7 +71,7 @@ static const FilesCase cases[] = {
     {"label and group", "1.32", SELINUX, MILLION, "", "ReadWriteOnce", "securityContext: {fsGroup: 1, seLinuxOptions: {level: 's0:c1'}}", "", 0, 200, 0, "Failed"},
     {"Recursive", "1.33", SELINUX, MILLION, "", "ReadWriteOncePod", RECURSIVE, ", seLinuxMount: true", 0, 100, 0, "Failed"},
     {"Recursive is unknown to 1.31", "1.31", SELINUX, MILLION, "", "ReadWriteOncePod", RECURSIVE, ", seLinuxMount: true", 0, 0, 0, "Failed"},
-    {"1.26 knows no context mounts", "1.26", SELINUX, MILLION, "", "ReadWriteOncePod", LEVEL, ", seLinuxMount: true", 0, 100, 0, "Failed"},
+    {"1.27 mounts no contexts", "1.27", SELINUX, MILLION, "", "ReadWriteOncePod", LEVEL, ", seLinuxMount: true", 0, 100, 0, "Failed"},
     {"the claim's own number", "1.33", "", MILLION, ", annotations: {kvolsim.io/files: 10k}", "ReadWriteOnce", GROUP, "", 0, 1, 0, WALKS},
     {"only the claim's number", "1.33", "", "lock: none", ", annotations: {kvolsim.io/files: 1M}", "ReadWriteOnce", GROUP, "", 0, 25, 0, WALKS},
 };

@@ -187,10 +187,9 @@ find_secret(const ExternalProvisioner *self, const Volume *volume, SecretReferen
     const ClassInfo *class;
 
     *secret = (SecretReference){0};
-    if (string_map_has(annotations, ANNOTATION_DELETION_SECRET) &&
-        string_map_has(annotations, ANNOTATION_DELETION_SECRET_NAMESPACE)) {
-        const char *name = string_map_get(annotations, ANNOTATION_DELETION_SECRET);
-        const char *namespace = string_map_get(annotations, ANNOTATION_DELETION_SECRET_NAMESPACE);
+    const char *name = string_map_get(annotations, ANNOTATION_DELETION_SECRET);
+    const char *namespace = string_map_get(annotations, ANNOTATION_DELETION_SECRET_NAMESPACE);
+    if (name != NULL && namespace != NULL) {
         if (name[0] != '\0' && namespace[0] != '\0')
             *secret = (SecretReference){namespace, name};
         return NULL;

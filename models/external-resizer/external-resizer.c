@@ -209,10 +209,10 @@ claim_changed(void *data, const Object *before, const Object *after)
         work_queue_forget(workers_queue(self->workers), (ObjectKey *)before->key);
         return;
     }
-    if (!is_worth_a_sync(self, before == NULL ? NULL : CLAIM_CONST(before), CLAIM_CONST(after)))
-        return;
     /* Most claims never grow: a sync would do nothing. */
     if (!self->annotates && !resizer_needs_expansion(CLAIM_CONST(after)))
+        return;
+    if (!is_worth_a_sync(self, before == NULL ? NULL : CLAIM_CONST(before), CLAIM_CONST(after)))
         return;
     resizer_watch_volumes(self);
     workers_add(self->workers, after->key);

@@ -83,9 +83,9 @@ step_free(SimMemory *memory, Step *step)
     case STEP_POLL:
         break;
     }
-    object_unref(object);
-    object_unref(step->result);
-    g_free(step->message);
+    g_clear_pointer(&object, object_unref);
+    g_clear_pointer(&step->result, object_unref);
+    g_clear_pointer(&step->message, g_free);
     sim_memory_give(memory, step, step_size(step->kind));
 }
 

@@ -45,8 +45,9 @@ find_default_class(const PvController *self, const Claim *claim)
     const Object *object;
     InformerIter iter;
 
-    if (!release_has_gate(self->release, "RetroactiveDefaultStorageClass") ||
-        claim->class_name != NULL || pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS))
+    if (claim->class_name != NULL ||
+        pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) ||
+        !release_has_gate(self->release, "RetroactiveDefaultStorageClass"))
         return NULL;
     informer_iter_init(&iter, self->classes);
     while ((object = informer_iter_next(&iter)) != NULL) {

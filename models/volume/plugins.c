@@ -6,6 +6,9 @@
 #define CSI_PREFIX "kubernetes.io/csi/"
 #define ANNOTATION_MOUNT_OPTIONS "volume.beta.kubernetes.io/mount-options"
 
+/* The first rows of the table */
+enum { CSI, CSI_INLINE };
+
 static const VolumePlugin plugins[] = {
     {"csi",                  "kubernetes.io/csi",             TRUE,  TRUE,  TRUE,  FALSE},
     {"csi",                  "kubernetes.io/csi",             FALSE, FALSE, FALSE, TRUE },
@@ -54,7 +57,7 @@ volume_plugin_exists(const char *name)
 gboolean
 volume_plugin_is_csi(const VolumePlugin *self)
 {
-    return strcmp(self->source, "csi") == 0;
+    return self == &plugins[CSI] || self == &plugins[CSI_INLINE];
 }
 
 gboolean

@@ -69,8 +69,6 @@ pod_times_stage(const PodTimes *times, Stage stage)
     return between(interval.from, interval.to);
 }
 
-#define MILESTONES_MIN 32 /* more than most objects have */
-
 /* A walk over all objects. */
 typedef struct {
     const Run *run;
@@ -80,28 +78,17 @@ typedef struct {
     /* The last object, and its milestones, the latest first. They are scattered over the log, and
      * looked up several times. */
     const ObjectKey *object;
-    Milestone *milestones; /* (owned) */
-    unsigned n_milestones, capacity;
+    GArray *milestones; /* (owned) (element-type Milestone) */
 } Walk;
 
 /* Loads the milestones of @object. */
 static void
 look_at(Walk *walk, const ObjectKey *object)
 {
-    const Milestones *log = run_milestones(walk->run);
-    unsigned n = 0;
-
     if (object == walk->object)
         return;
-    for (uint32_t i = milestones_last(log, object); i != 0; i = walk->milestones[n++].previous) {
-        if (n == walk->capacity) {
-            walk->capacity = MAX(2 * n, MILESTONES_MIN);
-            walk->milestones = g_renew(Milestone, walk->milestones, walk->capacity);
-        }
-        walk->milestones[n] = milestones_at(log, i - 1);
-    }
+    milestones_of(run_milestones(walk->run), object, walk->milestones);
     walk->object = object;
-    walk->n_milestones = n;
 }
 
 /* Adds a stage, if both of its ends were seen. */
@@ -145,8 +132,8 @@ find_firsts(Walk *walk,
     look_at(walk, object);
     for (unsigned k = 0; k < n_kinds; k++)
         firsts->of[kinds[k]] = never;
-    for (unsigned i = 0; i < walk->n_milestones; i++) {
-        const Milestone *milestone = &walk->milestones[i];
+    for (unsigned i = 0; i < walk->milestones->len; i++) {
+        const Milestone *milestone = &g_array_index(walk->milestones, Milestone, i);
         if (milestone->incarnation == incarnation && milestone->code == CSI_OK)
             firsts->of[milestone->kind] = *milestone;
     }
@@ -158,8 +145,8 @@ last_on_node(
     Walk *walk, const ObjectKey *volume, const char *node, MilestoneKind kind, SimTime limit)
 {
     look_at(walk, volume);
-    for (unsigned i = 0; i < walk->n_milestones; i++) {
-        const Milestone *milestone = &walk->milestones[i];
+    for (unsigned i = 0; i < walk->milestones->len; i++) {
+        const Milestone *milestone = &g_array_index(walk->milestones, Milestone, i);
         if (milestone->kind == kind && milestone->node == node && milestone->code == CSI_OK &&
             milestone->at <= limit)
             return *milestone;
@@ -331,8 +318,8 @@ static void
 record_detaches(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 {
     look_at(walk, volume);
-    for (unsigned i = 0; i < walk->n_milestones; i++) {
-        const Milestone milestone = walk->milestones[i];
+    for (unsigned i = 0; i < walk->milestones->len; i++) {
+        const Milestone milestone = g_array_index(walk->milestones, Milestone, i);
         if (milestone.kind != MILESTONE_VOLUME_DETACHED)
             continue;
         const Milestone unpublished =
@@ -438,8 +425,9 @@ walk_objects(Walk *walk)
 static void
 walk_all(Walk *walk)
 {
+    walk->milestones = g_array_new(FALSE, FALSE, sizeof(Milestone));
     walk_objects(walk);
-    g_free(walk->milestones);
+    g_array_unref(walk->milestones);
 }
 
 Stages *

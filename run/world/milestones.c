@@ -631,15 +631,18 @@ milestones_count(const Milestones *self)
     return self->n_milestones;
 }
 
-Milestone
-milestones_at(const Milestones *self, unsigned i)
+/* @object: whose milestone it is, or NULL: to be looked up */
+static inline Milestone
+unpack(const Milestones *self, unsigned i, const ObjectKey *object)
 {
     const Block *block = block_of(self, i);
     const Entry *entry = &block->entries[i % BLOCK_LENGTH];
 
     return (Milestone){
-        .object =
-            objects_key_at(self->objects, object_kind_of((MilestoneKind)entry->kind), entry->slot),
+        .object = object != NULL
+                      ? object
+                      : objects_key_at(self->objects, object_kind_of((MilestoneKind)entry->kind),
+                                       entry->slot),
         .node = entry->node == 0 ? NULL : self->nodes->pdata[entry->node - 1],
         .at = entry->at,
         .previous = entry->previous,
@@ -648,6 +651,27 @@ milestones_at(const Milestones *self, unsigned i)
         .kind = entry->kind,
         .code = entry->code,
     };
+}
+
+Milestone
+milestones_at(const Milestones *self, unsigned i)
+{
+    return unpack(self, i, NULL);
+}
+
+void
+milestones_of(const Milestones *self, const ObjectKey *object, GArray *milestones)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = milestones_last(self, object); i != 0;) {
+        if (n == milestones->len)
+            g_array_set_size(milestones, 2 * n + 16);
+        Milestone *place = &g_array_index(milestones, Milestone, n++);
+        *place = unpack(self, i - 1, object);
+        i = place->previous;
+    }
+    g_array_set_size(milestones, n);
 }
 
 uint32_t

@@ -41,9 +41,10 @@ csi_spec_modes(const Volume *volume)
 CsiNodeCapabilities
 csi_spec_node_capabilities(CsiNodeCapabilities can, const Release *release)
 {
-    return release_has_gate(release, "DelegateFSGroupToCSIDriver")
-               ? can
-               : can & ~(CsiNodeCapabilities)CSI_NODE_VOLUME_MOUNT_GROUP;
+    if ((can & CSI_NODE_VOLUME_MOUNT_GROUP) == 0 ||
+        release_has_gate(release, "DelegateFSGroupToCSIDriver"))
+        return can;
+    return can & ~(CsiNodeCapabilities)CSI_NODE_VOLUME_MOUNT_GROUP;
 }
 
 CsiCapability

@@ -30,7 +30,7 @@ node_selector_from_segments(const StringMap *const *segments, unsigned n)
     NodeSelector *self = node_selector_alloc(n);
 
     for (unsigned i = 0; i < n; i++)
-        self->terms[i].expressions = label_selector_of_pairs(segments[i]);
+        self->terms[i].expressions = label_selector_with_pairs(NULL, segments[i]);
     return self;
 }
 

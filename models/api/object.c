@@ -43,6 +43,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_GROUP_CLASS] = &group_class_kind,
     [KIND_REFERENCE_GRANT] = &reference_grant_kind,
     [KIND_PRIORITY_CLASS] = &priority_class_kind,
+    [KIND_SERVICE] = &service_kind,
     [KIND_LOCAL_VOLUME] = &local_volume_kind,
 };
 

@@ -41,6 +41,7 @@ typedef enum {
     KIND_GROUP_CLASS,       /* VolumeGroupSnapshotClass */
     KIND_REFERENCE_GRANT,
     KIND_PRIORITY_CLASS,
+    KIND_SERVICE,
     KIND_LOCAL_VOLUME, /* of drivers for the disks of nodes */
     N_KINDS,
 } ObjectKind;

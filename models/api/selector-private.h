@@ -6,8 +6,6 @@
 
 /* The parts of label selectors that node selectors use. */
 
-/* Returns: (owned): a selector with key In {value} for each pair */
-LabelSelector *label_selector_of_pairs(const StringMap *pairs);
 /* Reads a list at @path below the current one and appends its requirements, SelectRequirement, to
  * @found. */
 void

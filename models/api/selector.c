@@ -56,14 +56,20 @@ requirement_of_pair(const StringPair *pair)
 }
 
 LabelSelector *
-label_selector_of_pairs(const StringMap *pairs)
+label_selector_with_pairs(const LabelSelector *self, const StringMap *pairs)
 {
-    unsigned n = pairs == NULL ? 0 : pairs->n_pairs;
-    LabelSelector *self = label_selector_alloc(n);
+    unsigned n_own = self == NULL ? 0 : self->n_requirements;
+    unsigned n_pairs = pairs == NULL ? 0 : pairs->n_pairs;
+    LabelSelector *both = label_selector_alloc(n_own + n_pairs);
 
-    for (unsigned i = 0; i < n; i++)
-        self->requirements[i] = requirement_of_pair(&pairs->pairs[i]);
-    return self;
+    for (unsigned i = 0; i < n_own; i++) {
+        SelectRequirement *own = &both->requirements[i];
+        *own = self->requirements[i];
+        own->values = own->values == NULL ? NULL : string_list_ref(own->values);
+    }
+    for (unsigned i = 0; i < n_pairs; i++)
+        both->requirements[n_own + i] = requirement_of_pair(&pairs->pairs[i]);
+    return both;
 }
 
 static void

@@ -29,9 +29,12 @@ typedef struct {
 
 LabelSelector *label_selector_new(const SelectRequirement *requirements,
                                   unsigned n); /* takes the values */
+/* Returns: (owned): @self's requirements, and key In {value} for each pair. Both may be %NULL. */
+LabelSelector *label_selector_with_pairs(const LabelSelector *self, const StringMap *pairs);
 LabelSelector *label_selector_ref(const LabelSelector *self);
 void label_selector_unref(LabelSelector *self);
 gboolean label_selector_equal(const LabelSelector *a, const LabelSelector *b);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(LabelSelector, label_selector_unref)
 /* NULL matches nothing; a selector without requirements matches everything. */
 gboolean label_selector_matches(const LabelSelector *self, const StringMap *labels);
 

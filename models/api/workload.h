@@ -112,10 +112,16 @@ typedef struct {
     gboolean is_default;        /* globalDefault */
 } PriorityClass;
 
+typedef struct {
+    Object meta;
+    StringMap *selector; /* NULL: none, so it chooses no pods */
+} Service;
+
 /* Whether every cluster has a PriorityClass of this name: system-node-critical and
  * system-cluster-critical. They need no object here. @value: (out) */
 gboolean priority_class_of_system(const char *name, int32_t *value);
 
+#define SERVICE_CONST(object) ((const Service *)(object))
 #define PRIORITY_CLASS_CONST(object) ((const PriorityClass *)(object))
 #define DAEMON_SET(object) ((DaemonSet *)(object))
 #define DAEMON_SET_CONST(object) ((const DaemonSet *)(object))
@@ -169,4 +175,4 @@ gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
 uint32_t pod_template_hash(const PodTemplate *self);
 
 extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind,
-    disruption_budget_kind, priority_class_kind;
+    disruption_budget_kind, priority_class_kind, service_kind;

@@ -355,6 +355,7 @@ admission_create(Admission *self, Object *object, GString *message)
     case KIND_CSI_DRIVER:
     case KIND_STORAGE_CAPACITY:
     case KIND_CONTROLLER_REVISION:
+    case KIND_SERVICE:
     case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets stay as they were created */
     case KIND_SNAPSHOT_CONTENT:
     case KIND_SNAPSHOT_CLASS:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cycle.h"
+#include "models/api/workload.h"
 #include "preemption.h"
 
 #include <stdarg.h>
@@ -33,6 +34,14 @@ index_capacities_by_class(InformerIndex *index, const Object *object, Objects *o
         index_emit(index, STORAGE_CAPACITY(object)->class_name);
 }
 
+static void
+index_services(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    if (SERVICE_CONST(object)->selector != NULL)
+        index_emit(index, object->key->namespace);
+}
+
 void
 cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
 {
@@ -47,6 +56,7 @@ cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
         .capacities = process_informer(process, KIND_STORAGE_CAPACITY, NULL),
         .stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL),
         .replica_sets = process_informer(process, KIND_REPLICA_SET, NULL),
+        .services = process_informer(process, KIND_SERVICE, NULL),
         .hostname_label = strings_intern(strings, "kubernetes.io/hostname"),
         .zone_label = strings_intern(strings, "topology.kubernetes.io/zone"),
         .tie_break = sim_stream(sim, "kube-scheduler/tie-break"),
@@ -56,6 +66,7 @@ cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
     self->free_volumes = informer_add_index(self->volumes, index_free_volumes);
     self->reserved_volumes = informer_add_index(self->volumes, index_reserved_volumes);
     self->capacities_by_class = informer_add_index(self->capacities, index_capacities_by_class);
+    self->services_by_namespace = informer_add_index(self->services, index_services);
 }
 
 Cycle *

@@ -425,23 +425,50 @@ new_set(CycleWorld *self)
     return set;
 }
 
-/* VF-62, the defaults of PodTopologySpread: pods of ReplicaSets and StatefulSets are spread over
- * nodes (maxSkew 3) and zones (5), and neither keeps a pod from a node; all others only as they say
- * themselves. */
+/* A Service that selects KEY=VALUE; "": no selector. */
+static void
+create_service(CycleWorld *self, const char *namespace, const char *name, const char *label)
+{
+    Object *service = object_new(objects_key(self->base.objects, KIND_SERVICE, namespace, name));
+    g_auto(GStrv) parts = g_strsplit(label, "=", 2);
+
+    if (label[0] != '\0') {
+        StringPair pair = {storage_world_intern(&self->base, parts[0]),
+                           storage_world_intern(&self->base, parts[1])};
+        ((Service *)service)->selector = string_map_new(&pair, 1);
+    }
+    storage_world_create(&self->base, service);
+}
+
+/* VF-62, the defaults of PodTopologySpread: pods of ReplicaSets and StatefulSets, and pods that a
+ * Service of their namespace selects, are spread over nodes (maxSkew 3) and zones (5), and neither
+ * keeps a pod from a node; all others only as they say themselves. What owner and Services select
+ * must all hold. */
 static void
 who_is_spread_by_default(void **state)
 {
     static const struct {
-        ObjectKind owner; /* N_KINDS: nobody */
-        gboolean says_so; /* the pod has a constraint of its own */
+        ObjectKind owner;             /* N_KINDS: nobody */
+        gboolean says_so;             /* the pod has a constraint of its own */
+        const char *service, *second; /* what Services select */
         unsigned n;
+        gboolean counts_any_web; /* a pod app=web without tier=front, too */
     } cases[] = {
-        {KIND_REPLICA_SET,  FALSE, 2},
-        {KIND_STATEFUL_SET, FALSE, 2},
-        {KIND_JOB,          FALSE, 0},
-        {N_KINDS,           FALSE, 0},
-        {KIND_REPLICA_SET,  TRUE,  1},
-        {N_KINDS,           TRUE,  1},
+        {KIND_REPLICA_SET,  FALSE, NULL,         NULL,         2, TRUE },
+        {KIND_STATEFUL_SET, FALSE, NULL,         NULL,         2, TRUE },
+        {KIND_JOB,          FALSE, NULL,         NULL,         0, FALSE},
+        {N_KINDS,           FALSE, NULL,         NULL,         0, FALSE},
+        {KIND_REPLICA_SET,  TRUE,  NULL,         NULL,         1, FALSE},
+        {N_KINDS,           TRUE,  NULL,         NULL,         1, FALSE},
+        {N_KINDS,           FALSE, "app=web",    NULL,         2, TRUE },
+        {KIND_JOB,          FALSE, "app=web",    NULL,         2, TRUE },
+        {N_KINDS,           FALSE, "app=db",     NULL,         0, FALSE},
+        {N_KINDS,           FALSE, "",           NULL,         0, FALSE},
+        {N_KINDS,           FALSE, "app=web",    "tier=front", 2, FALSE},
+        {N_KINDS,           FALSE, "app=web",    "app=web",    2, TRUE },
+        {KIND_STATEFUL_SET, FALSE, "tier=front", NULL,         2, FALSE},
+        {KIND_STATEFUL_SET, FALSE, "app=db",     NULL,         2, TRUE },
+        {N_KINDS,           TRUE,  "app=web",    NULL,         1, FALSE},
     };
 
     (void)state;
@@ -460,9 +487,15 @@ who_is_spread_by_default(void **state)
                 STATEFUL_SET(owner)->selector = label_selector_ref(set->selector);
         }
         const Object *stored = owner == NULL ? NULL : storage_world_create(&world.base, owner);
+        create_service(&world, "elsewhere", "web", "app=web");
+        if (cases[i].service != NULL)
+            create_service(&world, "default", "first", cases[i].service);
+        if (cases[i].second != NULL)
+            create_service(&world, "default", "second", cases[i].second);
         cycle_world_start(&world);
         Pod *pod = new_pod(&world, "web-0", "");
         set_label(&world, pod, "app", "web");
+        set_label(&world, pod, "tier", "front");
         if (stored != NULL)
             object_set_owner(&pod->meta, stored, TRUE, TRUE);
         if (cases[i].says_so) {
@@ -484,6 +517,11 @@ who_is_spread_by_default(void **state)
             assert_int_equal(zones->max_skew, 5);
             assert_false(nodes->do_not_schedule || zones->do_not_schedule);
             assert_true(nodes->matches_itself && zones->matches_itself);
+            Pod *other = new_pod(&world, "other", "");
+            set_label(&world, other, "app", "web");
+            assert_int_equal(pod_counter_counts_pod(nodes->counter, other),
+                             cases[i].counts_any_web);
+            object_unref(&other->meta);
         }
         object_unref(&set->meta);
         object_unref(&pod->meta);

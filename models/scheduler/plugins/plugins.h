@@ -44,10 +44,12 @@ typedef struct {
     Objects *objects;
     SchedulerCache *cache;
     VolumeBinder *binder;
-    Informer *claims, *volumes, *classes, *csi_drivers, *capacities, *stateful_sets, *replica_sets;
+    Informer *claims, *volumes, *classes, *csi_drivers, *capacities, *stateful_sets, *replica_sets,
+        *services;
     InformerIndex *free_volumes;     /* by class: volumes without a claimRef */
     InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
     InformerIndex *capacities_by_class;
+    InformerIndex *services_by_namespace;
     gboolean attributes_classes; /* gate VolumeAttributesClass */
     gboolean scales_limits;      /* gate VolumeLimitScaling */
     int32_t max_pd_vols;         /* KUBE_MAX_PD_VOLS; 0: not set (VF-7) */

@@ -3,8 +3,8 @@
 #include "plugins.h"
 #include "sim/portable-math.h"
 
-/* PodTopologySpread: the pod's own constraints; else, if a StatefulSet or ReplicaSet owns it, two
- * soft ones (VF-61, VF-62). Services are not modelled, so their selectors do not count. */
+/* PodTopologySpread: the pod's own constraints; else, if Services choose it or a StatefulSet or
+ * ReplicaSet owns it, two soft ones (VF-61, VF-62). */
 
 static void
 add_constraint(Cycle *cycle,
@@ -48,6 +48,42 @@ selector_of_owner(const Cycle *cycle)
     return set == NULL ? NULL : STATEFUL_SET(set)->selector;
 }
 
+/* Returns: (nullable) (owned): the selectors of the pod's Services in one. Each has all of its
+ * pairs among the pod's labels, so two of them never want different values. */
+static StringMap *
+select_by_services(const Cycle *cycle)
+{
+    const Object *pod = &cycle->pod->meta;
+    unsigned n;
+    const Object *const *services =
+        informer_index_get(cycle->view->services_by_namespace, pod->key->namespace, &n);
+    StringMap *pairs = NULL;
+
+    for (unsigned i = 0; i < n; i++) {
+        const StringMap *selector = SERVICE_CONST(services[i])->selector;
+        if (!string_map_contains(pod->labels, selector))
+            continue;
+        for (unsigned k = 0; k < selector->n_pairs; k++) {
+            g_autoptr(StringMap) before = pairs;
+            pairs = string_map_with(before, selector->pairs[k].key, selector->pairs[k].value);
+        }
+    }
+    return pairs;
+}
+
+/* VF-62: what the pod's Services and its owner select, together.
+ * Returns: (nullable) (owned): %NULL: nobody selects it */
+static LabelSelector *
+default_selector(const Cycle *cycle)
+{
+    const LabelSelector *of_owner = selector_of_owner(cycle);
+    g_autoptr(StringMap) of_services = select_by_services(cycle);
+
+    if (of_services != NULL)
+        return label_selector_with_pairs(of_owner, of_services);
+    return of_owner == NULL ? NULL : label_selector_ref(of_owner);
+}
+
 static void
 find_constraints(Cycle *cycle)
 {
@@ -60,7 +96,7 @@ find_constraints(Cycle *cycle)
                        spec->spread[i].max_skew,
                        cycle->view->min_domains ? spec->spread[i].min_domains : 1,
                        spec->spread[i].do_not_schedule);
-    const LabelSelector *selector = spec->n_spread > 0 ? NULL : selector_of_owner(cycle);
+    g_autoptr(LabelSelector) selector = spec->n_spread > 0 ? NULL : default_selector(cycle);
     if (selector == NULL)
         return;
     add_constraint(cycle, selector, cycle->view->hostname_label, 3, 1, FALSE);

@@ -86,7 +86,7 @@ static const struct {
     {"the same twice", LIST(NODE("a", "1") "," NODE("a","1")), 1, NULL, "Objects that a file has twice"},
     {"a uid twice", LIST(NODE("a","1") "," NODE("b","1")), 1, NULL, "A second object with the uid of another"},
     {"a name twice", LIST(NODE("a", "1") "," NODE("a","2")), 1, NULL, "A second object of one name, with another uid"},
-    {"an unknown kind", "{\"apiVersion\": \"v1\", \"kind\": \"Service\", " META("a", "1") "}", 0, NULL, "Service, which has no effect on storage"},
+    {"an unknown kind", "{\"apiVersion\": \"v1\", \"kind\": \"Endpoints\", " META("a", "1") "}", 0, NULL, "Endpoints, which has no effect on storage"},
     {"a custom resource", "{\"apiVersion\": \"acme.com/v1\", \"kind\": \"Node\", " META("a", "1") "}", 0, NULL, "Node of acme.com/v1, a version that no model knows"},
     {"nothing", "", 0, ":1: the file is empty", NULL},
     {"space", " \n\n", 0, ":1: the file is empty", NULL},

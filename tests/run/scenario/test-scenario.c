@@ -108,9 +108,10 @@ quickstart_is_read(void **state)
     assert_string_equal(g_hash_table_lookup(flags, "kube-api-qps"), "20"); /* of its sidecars */
     assert_non_null(driver->model.latency[CSI_CREATE_VOLUME]);
     assert_int_equal(driver->model.n_limits, 7);
-    assert_int_equal(scenario->n_manifests, 2);
-    assert_int_equal(scenario->ignored->len, 2);
-    assert_true(g_str_has_prefix(scenario->ignored->pdata[0], "Service/postgres-hl ("));
+    assert_int_equal(scenario->n_manifests, 3);
+    assert_int_equal(scenario->ignored->len, 1);
+    assert_true(
+        g_str_has_prefix(scenario->ignored->pdata[0], "ConfigMap/postgres-configuration ("));
     assert_int_equal(scenario->actions[1].type, ACTION_DELETE);
     assert_int_equal(scenario->actions[1].kind, KIND_CLAIM);
     assert_string_equal(scenario->actions[1].namespace, "default");
@@ -386,7 +387,7 @@ imports_may_dangle(void **state)
 static int64_t
 get_replicas(const Scenario *scenario)
 {
-    const json_t *spec = json_object_get(scenario->manifests[1], "spec");
+    const json_t *spec = json_object_get(scenario->manifests[2], "spec");
     return json_integer_value(json_object_get(spec, "replicas"));
 }
 

@@ -440,6 +440,85 @@ create_service(CycleWorld *self, const char *namespace, const char *name, const 
     storage_world_create(&self->base, service);
 }
 
+typedef struct {
+    ObjectKind owner;             /* N_KINDS: nobody */
+    gboolean says_so;             /* the pod has a constraint of its own */
+    const char *service, *second; /* what Services select */
+    unsigned n;
+    gboolean counts_any_web; /* a pod app=web without tier=front, too */
+} SpreadCase;
+
+static Pod *
+spread_pod(CycleWorld *world, const SpreadCase *row, StatefulSet *set, const Object *owner)
+{
+    Pod *pod = new_pod(world, "web-0", "");
+
+    set_label(world, pod, "app", "web");
+    set_label(world, pod, "tier", "front");
+    if (owner != NULL)
+        object_set_owner(&pod->meta, owner, TRUE, TRUE);
+    if (row->says_so) {
+        pod->spec->n_spread = 1;
+        pod->spec->spread = g_new0(SpreadConstraint, 1);
+        pod->spec->spread[0] = (SpreadConstraint){
+            .selector = label_selector_ref(set->selector),
+            .topology_key = storage_world_intern(&world->base, "topology.kubernetes.io/zone"),
+            .max_skew = 1,
+        };
+    }
+    return pod;
+}
+
+static const Object *
+spread_owner(CycleWorld *world, ObjectKind kind, StatefulSet *set)
+{
+    if (kind == N_KINDS)
+        return NULL;
+    Object *owner = object_new(objects_key(world->base.objects, kind, "default", "web"));
+    if (kind == KIND_REPLICA_SET)
+        REPLICA_SET(owner)->selector = label_selector_ref(set->selector);
+    else if (kind == KIND_STATEFUL_SET)
+        STATEFUL_SET(owner)->selector = label_selector_ref(set->selector);
+    return storage_world_create(&world->base, owner);
+}
+
+static void
+spread_case(const SpreadCase *row)
+{
+    CycleWorld world;
+
+    cycle_world_init(&world);
+    add_node(&world, "a", "a");
+    add_node(&world, "b", "b");
+    StatefulSet *set = new_set(&world);
+    const Object *owner = spread_owner(&world, row->owner, set);
+    create_service(&world, "elsewhere", "web", "app=web");
+    if (row->service != NULL)
+        create_service(&world, "default", "first", row->service);
+    if (row->second != NULL)
+        create_service(&world, "default", "second", row->second);
+    cycle_world_start(&world);
+    Pod *pod = spread_pod(&world, row, set, owner);
+    cycle_run(world.cycle, pod, 1, 0);
+    assert_int_equal(world.cycle->spread->len, row->n);
+    if (row->n == 2) {
+        const SpreadState *nodes = &g_array_index(world.cycle->spread, SpreadState, 0);
+        const SpreadState *zones = &g_array_index(world.cycle->spread, SpreadState, 1);
+        assert_true(nodes->is_hostname && !zones->is_hostname);
+        assert_int_equal(nodes->max_skew, 3);
+        assert_int_equal(zones->max_skew, 5);
+        assert_false(nodes->do_not_schedule || zones->do_not_schedule);
+        assert_true(nodes->matches_itself && zones->matches_itself);
+        Pod *other = new_pod(&world, "other", "");
+        set_label(&world, other, "app", "web");
+        assert_int_equal(pod_counter_counts_pod(nodes->counter, other), row->counts_any_web);
+        object_unref(&other->meta);
+    }
+    object_unref(&set->meta);
+    object_unref(&pod->meta);
+    cycle_world_clear(&world);
+}
+
 /* VF-62, the defaults of PodTopologySpread: pods of ReplicaSets and StatefulSets, and pods that a
  * Service of their namespace selects, are spread over nodes (maxSkew 3) and zones (5), and neither
  * keeps a pod from a node; all others only as they say themselves. What owner and Services select
@@ -447,13 +526,7 @@ create_service(CycleWorld *self, const char *namespace, const char *name, const 
 static void
 who_is_spread_by_default(void **state)
 {
-    static const struct {
-        ObjectKind owner;             /* N_KINDS: nobody */
-        gboolean says_so;             /* the pod has a constraint of its own */
-        const char *service, *second; /* what Services select */
-        unsigned n;
-        gboolean counts_any_web; /* a pod app=web without tier=front, too */
-    } cases[] = {
+    static const SpreadCase cases[] = {
         {KIND_REPLICA_SET,  FALSE, NULL,         NULL,         2, TRUE },
         {KIND_STATEFUL_SET, FALSE, NULL,         NULL,         2, TRUE },
         {KIND_JOB,          FALSE, NULL,         NULL,         0, FALSE},
@@ -472,61 +545,8 @@ who_is_spread_by_default(void **state)
     };
 
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        CycleWorld world;
-        cycle_world_init(&world);
-        add_node(&world, "a", "a");
-        add_node(&world, "b", "b");
-        StatefulSet *set = new_set(&world);
-        Object *owner = NULL;
-        if (cases[i].owner < N_KINDS) {
-            owner = object_new(objects_key(world.base.objects, cases[i].owner, "default", "web"));
-            if (cases[i].owner == KIND_REPLICA_SET)
-                REPLICA_SET(owner)->selector = label_selector_ref(set->selector);
-            else if (cases[i].owner == KIND_STATEFUL_SET)
-                STATEFUL_SET(owner)->selector = label_selector_ref(set->selector);
-        }
-        const Object *stored = owner == NULL ? NULL : storage_world_create(&world.base, owner);
-        create_service(&world, "elsewhere", "web", "app=web");
-        if (cases[i].service != NULL)
-            create_service(&world, "default", "first", cases[i].service);
-        if (cases[i].second != NULL)
-            create_service(&world, "default", "second", cases[i].second);
-        cycle_world_start(&world);
-        Pod *pod = new_pod(&world, "web-0", "");
-        set_label(&world, pod, "app", "web");
-        set_label(&world, pod, "tier", "front");
-        if (stored != NULL)
-            object_set_owner(&pod->meta, stored, TRUE, TRUE);
-        if (cases[i].says_so) {
-            pod->spec->n_spread = 1;
-            pod->spec->spread = g_new0(SpreadConstraint, 1);
-            pod->spec->spread[0] = (SpreadConstraint){
-                .selector = label_selector_ref(set->selector),
-                .topology_key = storage_world_intern(&world.base, "topology.kubernetes.io/zone"),
-                .max_skew = 1,
-            };
-        }
-        cycle_run(world.cycle, pod, 1, 0);
-        assert_int_equal(world.cycle->spread->len, cases[i].n);
-        if (cases[i].n == 2) {
-            const SpreadState *nodes = &g_array_index(world.cycle->spread, SpreadState, 0);
-            const SpreadState *zones = &g_array_index(world.cycle->spread, SpreadState, 1);
-            assert_true(nodes->is_hostname && !zones->is_hostname);
-            assert_int_equal(nodes->max_skew, 3);
-            assert_int_equal(zones->max_skew, 5);
-            assert_false(nodes->do_not_schedule || zones->do_not_schedule);
-            assert_true(nodes->matches_itself && zones->matches_itself);
-            Pod *other = new_pod(&world, "other", "");
-            set_label(&world, other, "app", "web");
-            assert_int_equal(pod_counter_counts_pod(nodes->counter, other),
-                             cases[i].counts_any_web);
-            object_unref(&other->meta);
-        }
-        object_unref(&set->meta);
-        object_unref(&pod->meta);
-        cycle_world_clear(&world);
-    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        spread_case(&cases[i]);
 }
 
 /* VF-V4: the second pod of a set stays away from the first. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "effects.h"
+#include "models/external-snapshotter/external-snapshotter.h"
+#include "models/snapshot-controller/snapshot-controller.h"
 #include "release-defaults.h"
 #include "scenario-private.h"
 
@@ -328,3 +330,14 @@ const SchemaType scenario_sidecars_type = SCHEMA_TYPE("flags by sidecar", "a map
     schema_json_sidecars, json_t *);
 
 /* clang-format on */
+
+gboolean
+scenario_has_process(const Scenario *self, const ProcessClass *class)
+{
+    /* An add-on: most clusters without snapshots have neither CRDs nor controller. */
+    if (class == &snapshot_controller_process || class == &external_snapshotter_process)
+        return self->has_snapshots;
+    if (!class->is_optional || class->scope == PER_DRIVER)
+        return TRUE;
+    return self->components != NULL && g_hash_table_contains(self->components, class->name);
+}

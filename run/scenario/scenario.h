@@ -306,6 +306,10 @@ Scenario *scenario_load(const char *file, const ScenarioOptions *options, GPtrAr
  * Returns: (owned): the scenario, with or without faults; scenario_free() takes time if it is large
  */
 Scenario *scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults);
+/* Whether a process of the control plane or of a node runs: optional ones only if spec.components
+ * names them, the snapshot controllers only if there are snapshot objects; any other does. Which
+ * sidecars a driver has, its absent_sidecars tell. */
+gboolean scenario_has_process(const Scenario *self, const ProcessClass *class);
 /* @newest: (out): the newest time stamp in an object that a cluster printed; of its
  * deletionTimestamp, when the deletion was asked for. Returns: FALSE: it has none */
 gboolean scenario_newest_time(const json_t *object, SimTime *newest);

@@ -144,6 +144,8 @@ add_cluster_flags(const Scenario *scenario, GPtrArray *knobs)
 
     for (unsigned i = 0; i < classes->len; i++) {
         const ProcessClass *class = classes->pdata[i];
+        if (!scenario_has_process(scenario, class))
+            continue;
         g_autofree char *place = g_strdup_printf("spec.components.%s", class->name);
         const char *const places[] = {place, NULL};
         GHashTable *flags = scenario->components == NULL
@@ -161,8 +163,9 @@ add_sidecar_flags(const Scenario *scenario, unsigned number, GPtrArray *knobs)
 
     for (unsigned i = 0; i < classes->len; i++) {
         const ProcessClass *class = classes->pdata[i];
-        if (driver->absent_sidecars != NULL &&
-            g_strv_contains((const char *const *)driver->absent_sidecars, class->name))
+        if (!scenario_has_process(scenario, class) ||
+            (driver->absent_sidecars != NULL &&
+             g_strv_contains((const char *const *)driver->absent_sidecars, class->name)))
             continue;
         g_autofree char *place =
             g_strdup_printf("spec.drivers[%u].sidecars.%s", number, class->name);
@@ -319,7 +322,8 @@ knobs_of(const Scenario *scenario)
     for (unsigned i = 0; i < scenario->n_drivers; i++)
         add_sidecar_flags(scenario, i, knobs);
     for (unsigned i = 0; i < on_nodes->len; i++)
-        add_kubelet_flags(scenario, on_nodes->pdata[i], knobs);
+        if (scenario_has_process(scenario, on_nodes->pdata[i]))
+            add_kubelet_flags(scenario, on_nodes->pdata[i], knobs);
     for (unsigned i = 0; i < scenario->n_drivers; i++)
         add_driver_limits(scenario, i, knobs);
     return knobs;

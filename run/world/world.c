@@ -186,11 +186,7 @@ process_settings(void *data, const ProcessClass *class)
     GHashTable *flags =
         settings->flags_of == NULL ? NULL : g_hash_table_lookup(settings->flags_of, class->name);
 
-    /* An add-on: most clusters without snapshots have neither CRDs nor controller. */
-    if (!settings->run->scenario->has_snapshots &&
-        (class == &snapshot_controller_process || class == &external_snapshotter_process))
-        return NULL;
-    if (class->is_optional && class->scope != PER_DRIVER && flags == NULL)
+    if (!scenario_has_process(settings->run->scenario, class))
         return NULL;
     if (settings->absent != NULL &&
         g_strv_contains((const char *const *)settings->absent, class->name))

@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What README and docs show of the program's output is what it prints (the comments "printed by" in these files; see printed.py).
+# An open bundle is needed for docs/your-cluster.md: KVOLSIM_BUNDLES names their folder.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the same output, and studies take long"
+command -v python3 >/dev/null 2>&1 || skip_all "no python3"
+ln -s "$KVOLSIM_SRCDIR/scenarios" "$scratch/scenarios"
+PATH=$KVOLSIM_BUILDDIR:$PATH
+export PATH
+set -- README.md docs/sweeps.md docs/results.md docs/scenario-format.md docs/lessons.md
+if [ -n "${KVOLSIM_BUNDLES:-}" ]; then
+    cp "$KVOLSIM_BUNDLES"/bundle-1/run1/dumps/*.json "$KVOLSIM_BUNDLES"/bundle-1/run1/*.xz "$scratch" || exit 1
+    set -- "$@" docs/your-cluster.md
+fi
+cd "$KVOLSIM_SRCDIR" || exit 1
+python3 "$KVOLSIM_SRCDIR/tests/cli/printed.py" "$scratch" "$@"

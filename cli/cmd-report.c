@@ -264,6 +264,97 @@ kind_objects(const char *objects, double *end)
     return g_string_free(text, FALSE);
 }
 
+/* ---- Events ---- */
+
+/* Events of one reason, as kubectl sums them up. */
+typedef struct {
+    const json_t *first; /* the first Event; borrowed */
+    gboolean is_warning;
+    double count;
+    const char *begin, *end; /* time stamps */
+} EventGroup;
+
+/* Warnings first, then by time. */
+static int
+compare_groups(const void *a, const void *b)
+{
+    const EventGroup *one = a, *other = b;
+
+    if (one->is_warning != other->is_warning)
+        return one->is_warning ? -1 : 1;
+    return g_strcmp0(one->begin, other->begin);
+}
+
+static const char *
+event_text(const json_t *event, const char *member)
+{
+    const char *text = json_string_value(json_object_get(event, member));
+
+    return text == NULL ? "" : text;
+}
+
+static void
+count_event(GArray *groups, const json_t *event)
+{
+    double n = json_number_value(json_object_get(event, "count"));
+    EventGroup *group = NULL;
+
+    for (unsigned i = 0; i < groups->len && group == NULL; i++) {
+        EventGroup *other = &g_array_index(groups, EventGroup, i);
+        if (strcmp(event_text(other->first, "reason"), event_text(event, "reason")) == 0 &&
+            other->is_warning == (strcmp(event_text(event, "type"), "Warning") == 0))
+            group = other;
+    }
+    if (group == NULL) {
+        EventGroup added = {.first = event,
+                            .is_warning = strcmp(event_text(event, "type"), "Warning") == 0,
+                            .begin = event_text(event, "firstTimestamp"),
+                            .end = ""};
+        g_array_append_val(groups, added);
+        group = &g_array_index(groups, EventGroup, groups->len - 1);
+    }
+    group->count += n;
+    if (g_strcmp0(event_text(event, "lastTimestamp"), group->end) > 0)
+        group->end = event_text(event, "lastTimestamp");
+}
+
+/* A row for each reason, from the lines of events.jsonl. (owned) */
+static char *
+event_rows(const char *events)
+{
+    g_auto(GStrv) lines = g_strsplit(events, "\n", -1);
+    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    g_autoptr(GArray) groups = g_array_new(FALSE, TRUE, sizeof(EventGroup));
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 1; lines[0] != NULL && lines[i] != NULL; i++) {
+        json_t *event = json_loads(lines[i], 0, NULL);
+        if (event == NULL)
+            continue;
+        g_ptr_array_add(all, event);
+        count_event(groups, event);
+    }
+    g_array_sort(groups, compare_groups);
+    for (unsigned i = 0; i < groups->len; i++) {
+        const EventGroup *group = &g_array_index(groups, EventGroup, i);
+        const json_t *object = json_object_get(group->first, "involvedObject");
+        g_string_append_printf(text, "<tr%s><td>%s</td><td>%.0f</td><td>%s</td><td>%s</td>",
+                               group->is_warning ? " class=\"warning\"" : "",
+                               event_text(group->first, "reason"), group->count, group->begin,
+                               group->end);
+        g_string_append(text, "<td class=\"text\">");
+        append_escaped(text, event_text(object, "kind"));
+        g_string_append_c(text, '/');
+        append_escaped(text, event_text(object, "name"));
+        g_string_append(text, ": ");
+        append_escaped(text, event_text(group->first, "message"));
+        g_string_append(text, "</td></tr>\n");
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* ---- Pictures ---- */
+
 /* The SVG file without the XML declaration. The ids in it get the picture's name: they must be
  * unique in the page. */
 static gboolean
@@ -287,9 +378,7 @@ append_figure(GString *text, const char *run, unsigned i)
         g_autofree char *own = g_strdup_printf("%s-%s", figures[i].picture, ids[k]);
         g_string_replace(unique, ids[k], own, 0);
     }
-    g_string_append_printf(text,
-                           "<figure><figcaption class=\"quiet\">%s</figcaption><div "
-                           "class=\"wide\">%s</div></figure>\n",
+    g_string_append_printf(text, "<figure><figcaption class=\"quiet\">%s</figcaption>%s</figure>\n",
                            figures[i].caption, unique->str);
     return TRUE;
 }
@@ -347,13 +436,27 @@ fill_in(const char *page, const Part *parts, unsigned n)
     return g_string_free(text, FALSE);
 }
 
-/* The last lines of the run as a list; "" if all is well. */
+/* "slo missed: pod-start p99 below 30 s" for each slo and expectation that was not met. */
+static void
+append_missed(const json_t *summary, const char *member, GString *lines)
+{
+    size_t i;
+    const json_t *row;
+
+    json_array_foreach(json_object_get(summary, member), i, row)
+        if (json_is_false(json_object_get(row, "met")))
+            g_string_append_printf(lines, "%s missed: %s\n", member, event_text(row, member));
+}
+
+/* The last lines of the run as a list, and all that it missed; "" if all is well. */
 static char *
 notices(const json_t *summary)
 {
     g_autoptr(GString) lines = g_string_new(NULL);
     GString *text = g_string_new(NULL);
 
+    append_missed(summary, "slo", lines);
+    append_missed(summary, "expect", lines);
     results_append_notices(summary, lines);
     g_auto(GStrv) each = g_strsplit(lines->str, "\n", -1);
     for (unsigned i = 0; each[i] != NULL && each[i][0] != '\0'; i++) {
@@ -368,7 +471,7 @@ notices(const json_t *summary)
 }
 
 static char *
-make_page(const json_t *summary, const char *objects, const char *figures_text)
+make_page(const json_t *summary, const char *objects, const char *events, const char *figures_text)
 {
     const char *scenario = json_string_value(json_object_get(summary, "scenario"));
     const char *version = json_string_value(json_object_get(summary, "version"));
@@ -393,6 +496,7 @@ make_page(const json_t *summary, const char *objects, const char *figures_text)
         {"end",        end_text                },
         {"kinds",      objects_text            },
         {"stages",     stage_rows(summary)     },
+        {"events",     event_rows(events)      },
         {"figures",    g_strdup(figures_text)  },
         {"js",         built_in("report.js")   },
     };
@@ -424,12 +528,15 @@ report(const char *run)
     g_autofree char *objects =
         folder != NULL ? result_folder_read(folder, "objects.csv", &error) : NULL;
 
-    if (objects == NULL || !sources_are_good(folder, &error))
+    g_autofree char *events =
+        objects != NULL ? result_folder_read(folder, "events.jsonl", &error) : NULL;
+
+    if (events == NULL || !sources_are_good(folder, &error))
         return cli_bad_input("report: %s", error->message);
     g_autofree char *pictures = all_figures(run, folder);
     if (pictures == NULL)
         return EXIT_ERROR;
-    g_autofree char *page = make_page(result_folder_index(folder), objects, pictures);
+    g_autofree char *page = make_page(result_folder_index(folder), objects, events, pictures);
     if (!g_file_set_contents(page_path, page, -1, &error))
         return cli_fail("report: %s", error->message);
     printf("%s\n", page_path);

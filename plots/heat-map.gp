@@ -46,8 +46,8 @@ set style fill solid 1 noborder
 x(i) = scatter && along_is_number ? real(strcol(along)) : index_in(xs, strcol(along))
 y(i) = scatter && by_is_number ? real(strcol(by)) : index_in(ys, strcol(by))
 text(i) = number(measure) == number(measure) ? sprintf('%.3g', number(measure)) : 'none'
-# Dark ink on light fields, light on dark ones.
-ink(v) = (v - least) / (most - least) > 0.55 ? 0x000000 : 0xFFFFFF
+# Dark ink on light fields, light on dark ones: at this value of the palette both have the same contrast (WCAG), 4.6 to 1.
+ink(v) = (v - least) / (most - least) > 0.43 ? 0x000000 : 0xFFFFFF
 if (scatter) {
     # Values drawn on a logarithmic scale would crowd in a corner.
     stats input using (x(0)) nooutput

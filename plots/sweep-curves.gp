@@ -57,6 +57,9 @@ set border 3 lw 0.75 lc rgb '#404040'
 set tics out nomirror
 set grid ytics lt 1 lw 0.5 lc rgb '#D0D0D0'
 set offsets graph 0.02, graph 0.02, graph 0.06, 0
+# An interval around a small share or time may reach below zero; they cannot.
+stats input using (number(measure)) nooutput
+if (STATS_records > 0 && STATS_min >= 0) { set yrange [0 < * : *] }
 set key outside right top noenhanced reverse Left samplen 2
 set style fill transparent solid 0.18 noborder
 if (scatter && along_is_number) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plot-story.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 /* A picture cannot show more. */
 #define MESSAGES_MAX 150
-#define LANE_WIDTH 180
+#define LANE_WIDTH 128
 #define ROW_HEIGHT 27
 
 typedef struct {
@@ -44,7 +45,7 @@ draw_sequence(const Story *story)
     return (Drawn){.text = story->is_mermaid ? sequence_mermaid(sequence, story->header)
                                              : sequence_table(sequence, story->header),
                    .width = 105 + LANE_WIDTH * sequence->lanes->len,
-                   .height = ROW_HEIGHT * (sequence->messages->len + 5)};
+                   .height = ROW_HEIGHT * (sequence->messages->len + 6)};
 }
 
 static Drawn
@@ -195,6 +196,8 @@ draw(const PlotStory *self, Look *look, const char *run, int picture, const char
         fputs(text, stdout);
         return EXIT_DONE;
     }
+    if (self->out != NULL && g_mkdir_with_parents(self->out, 0777) != 0)
+        return cli_fail("plot: %s: %s", self->out, g_strerror(errno));
     g_autofree char *title =
         g_strdup_printf("%s: %s of %s, seed %" G_GUINT64_FORMAT, look->scenario->name,
                         pictures[picture].name, self->object, run_options(look->run)->seed);

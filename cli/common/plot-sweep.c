@@ -57,6 +57,8 @@ settings_of(const SweepPlot *plot, const SweepTable *table)
     g_autofree char *measure = sweep_plot_measure_label(table, (int)plot->measure);
     g_autofree char *against = sweep_plot_measure_label(table, plot->against);
     g_autofree char *held = sweep_plot_held(plot, table);
+    g_autofree char *varied = sweep_plot_varied(plot, table);
+    g_autofree char *quoted_varied = gnuplot_quote(varied);
 
     set_variable(settings, "along", parameter_name(table, plot->along));
     set_variable(settings, "by", parameter_name(table, plot->by));
@@ -67,6 +69,7 @@ settings_of(const SweepPlot *plot, const SweepTable *table)
     set_variable(settings, "measure_label", measure);
     set_variable(settings, "against_label", against);
     set_variable(settings, "held", held);
+    g_string_append_printf(settings, "varied = %s; ", quoted_varied);
     g_string_append_printf(settings,
                            "scatter = %d; along_is_number = %d; by_is_number = %d; "
                            "confidence = %d",

@@ -157,7 +157,7 @@ choose_parameter(const SweepPlot *self,
     return name == NULL || *parameter >= 0;
 }
 
-/* The first measure with this unit, and with @word in its name. */
+/* The first measure with this unit, and with @word in its name; NULL: with any name. */
 static int
 first_measure(const SweepTable *table, const char *unit, const char *word)
 {
@@ -191,7 +191,9 @@ choose_measures(SweepPlot *self,
         self->against = find_measure(table, names->against, error);
         return self->against >= 0;
     }
-    self->against = first_measure(table, "", "peak");
+    self->against = first_measure(table, "requests/s", NULL);
+    if (self->against < 0) /* a file of before 0.2 */
+        self->against = first_measure(table, "", "peak");
     if (self->against < 0)
         self->against = first_measure(table, "", "requests");
     if (self->against >= 0)
@@ -381,6 +383,17 @@ sweep_plot_held(const SweepPlot *self, const SweepTable *table)
         if (self->held[i] != NULL)
             g_string_append_printf(text, "%s%s = %s", text->len > 0 ? ", " : "",
                                    (const char *)table->parameters->pdata[i], self->held[i]);
+    return g_string_free(text, FALSE);
+}
+
+char *
+sweep_plot_varied(const SweepPlot *self, const SweepTable *table)
+{
+    GString *text = g_string_new("|");
+
+    for (unsigned i = 0; i < table->parameters->len; i++)
+        if (self->held[i] == NULL && n_values(table, i) > 1)
+            g_string_append_printf(text, "%s|", (const char *)table->parameters->pdata[i]);
     return g_string_free(text, FALSE);
 }
 

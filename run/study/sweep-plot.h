@@ -57,6 +57,8 @@ char *sweep_plot_plain(const char *text);
 char *sweep_plot_csv(const SweepPlot *self, const SweepTable *table);
 /* The held parameters: "driver = fast, zones = 2". (owned) */
 char *sweep_plot_held(const SweepPlot *self, const SweepTable *table);
+/* The names of the parameters that differ between the drawn points: "|workers|qps|". (owned) */
+char *sweep_plot_varied(const SweepPlot *self, const SweepTable *table);
 /* Whether all values of a parameter are numbers, or durations. */
 gboolean sweep_plot_is_number(const SweepTable *table, int parameter);
 /* "create (s)", "start p99 (s)": as on an axis. Each (owned) */

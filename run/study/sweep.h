@@ -17,7 +17,7 @@
     X(NOT_READY_SHARE, "pods-not-ready-share", "", "share of those pods that never became Ready")  \
     X(CLAIMS_BOUND_SHARE, "claims-bound-share", "", "share of claims that were bound")             \
     X(API_REQUESTS, "api-requests", "", "requests to the API server, with writes of Events")       \
-    X(API_PEAK, "api-requests-peak", "", "the most of them in one second")                         \
+    X(API_PEAK, "api-requests-peak", "requests/s", "the most of them in one second")               \
     X(ALL_READY, "time-to-all-ready", "s",                                                         \
       "first pod created -> last pod Ready; none if one never was")                                \
     X(DRIVER_VOLUMES, "driver-volumes", "", "volumes in the drivers' back ends at the end")
@@ -40,7 +40,7 @@ typedef enum {
 
 typedef struct {
     const char *name;
-    const char *unit;  /* "s" or "" */
+    const char *unit;  /* "s", "requests/s" or "" */
     gboolean is_stage; /* of a stage's times; else @value */
     Stage stage;
     SweepStatistic statistic;

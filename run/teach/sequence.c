@@ -160,6 +160,16 @@ is_shown(const Entry *change)
            change->key->kind == KIND_VOLUME || change->key->kind == KIND_ATTACHMENT;
 }
 
+/* Returns: (owned): the text with its uids cut, as in names: "volumeName: pvc-776c..." */
+static char *
+cut_uids(const char *text)
+{
+    g_autoptr(GRegex) uid =
+        g_regex_new("([0-9a-f]{4})[0-9a-f]{4}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", 0, 0, NULL);
+
+    return g_regex_replace(uid, text, -1, 0, "\\1...", 0, NULL);
+}
+
 /* (owned) */
 static char *
 change_text(const Entry *entry)
@@ -176,7 +186,8 @@ change_text(const Entry *entry)
                        : entry->change == CHANGE_GOING   ? "deletionTimestamp"
                        : entry->change == CHANGE_CREATED ? ""
                                                          : entry->parts;
-    return g_strdup_printf("%s %s%s%s", verb, key, *what != '\0' ? ": " : "", what);
+    g_autofree char *short_what = cut_uids(what);
+    return g_strdup_printf("%s %s%s%s", verb, key, *what != '\0' ? ": " : "", short_what);
 }
 
 /* ---- Calls ---- */

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The words in pictures and on the page: units, labels, and nothing that nobody can see.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+command -v gnuplot >/dev/null 2>&1 || skip_all "no gnuplot"
+
+# words FILE: the text elements of an SVG, a line each.
+words()
+{
+    sed 's/<[^>]*>/\n/g' "$1" | sed 's/^[ \t]*//; /^$/d'
+}
+
+"$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/zone-outage.yaml" --out "$scratch/run" >"$scratch/out" 2>"$scratch/err"
+"$kvolsim" plot "$scratch/run" waits --format svg >"$scratch/out" 2>"$scratch/err" && words "$scratch/run/waits.svg" >"$scratch/words"
+grep -qx 'driver latency' "$scratch/words" && grep -qx 'poll or tick' "$scratch/words" && ! grep -qx -e 'watch delay' -e 'scheduler queue' "$scratch/words"
+result $? "waits: the key has only causes that are seen" "$scratch/words"
+awk -F, '/^stop,/ { for (i = 2; i <= NF; i++) sum += $i; printf "%.3g s\n", sum }' "$scratch/run/waits.csv" >"$scratch/stop"
+grep -qxF -f "$scratch/stop" "$scratch/words"
+result $? "waits: above a bar stands the stage's time" "$scratch/words" "$scratch/stop"
+
+cat >"$scratch/small.yaml" <<END
+apiVersion: kvolsim.io/v1
+kind: Sweep
+metadata: {name: small}
+spec:
+  scenario: $KVOLSIM_SRCDIR/scenarios/burst-100.yaml
+  set: {'spec.workload[0].create.count': 5}
+  parameters:
+  - {name: qps, path: 'spec.drivers[0].sidecars.external-attacher.kube-api-qps', values: [1, 50]}
+  - {name: workers, path: 'spec.drivers[0].sidecars.external-attacher.worker-threads', values: [1, 10]}
+  replications: {count: 2}
+  measures:
+  - {name: start p99, stage: pod-start, statistic: p99}
+  - {name: peak, value: api-requests-peak}
+END
+"$kvolsim" sweep "$scratch/small.yaml" --out "$scratch/small.sqlite" >"$scratch/out" 2>"$scratch/err" &&
+    "$kvolsim" plot "$scratch/small.sqlite" --format svg >>"$scratch/out" 2>>"$scratch/err" && words "$scratch/small-pareto.svg" >"$scratch/words"
+grep -qx 'start p99 (s)' "$scratch/words" && grep -qx 'peak (requests/s)' "$scratch/words"
+result $? "pareto: both axes have units" "$scratch/out" "$scratch/err" "$scratch/words"
+grep -qE '^1: qps = [0-9]+, workers = [0-9]+$' "$scratch/words"
+result $? "pareto: the points of the front have labels" "$scratch/words"
+
+"$kvolsim" plot "$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml" sequence --object pod/app --format svg --out "$scratch/new/folder" >"$scratch/out" 2>"$scratch/err"
+result $? "plot makes the folder of --out"
+words "$scratch/new/folder/sequence-pod-app.svg" >"$scratch/words"
+grep -qE '^update pvc/data: volumeName: pvc-[0-9a-f]{4}\.\.\.$' "$scratch/words" && grep -qx 'persistent-volume-' "$scratch/words"
+result $? "sequence: uids are cut, and long names have two lines" "$scratch/words"
+
+"$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"
+grep -q '<tr class="warning"><td>FailedScheduling</td>' "$scratch/run/report.html" && grep -q '<h2>Events</h2>' "$scratch/run/report.html"
+result $? "report: Events, warnings first"
+cases_end

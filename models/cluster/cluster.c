@@ -739,7 +739,7 @@ is_running(const Cluster *self, const char *process, const char *instance, gbool
         const LeaderElectionOptions *options = election_options(found);
         if (found->process != NULL && g_str_equal(found->class->name, process) &&
             g_strcmp0(found->instance, instance) == 0 &&
-            (!elects || (options != NULL && options->enabled)))
+            (!elects || instance_elects(found) || (options != NULL && options->enabled)))
             return TRUE;
     }
     return FALSE;

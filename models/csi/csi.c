@@ -377,6 +377,17 @@ csi_driver_find_call(const CsiDriver *self, CsiCallId id)
     return slot->generation == id >> 32 ? slot->call : NULL;
 }
 
+const CsiCallRecord *
+csi_driver_next_call(const CsiDriver *driver, unsigned *place)
+{
+    while (*place < driver->slots->len) {
+        const CsiCall *call = slot_at(driver, (*place)++)->call;
+        if (call != NULL)
+            return &call->record;
+    }
+    return NULL;
+}
+
 void
 csi_driver_init(CsiDriver *self,
                 const CsiDriverClass *class,

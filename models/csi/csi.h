@@ -382,5 +382,9 @@ typedef struct {
     void *data;
 } CsiObserver;
 
+/* The calls in flight, in no order that means anything. @place: 0 at first. Returns: (borrowed):
+ * the next one, until it ends; NULL: there are no more */
+const CsiCallRecord *csi_driver_next_call(const CsiDriver *driver, unsigned *place);
+
 /* @observer is copied; called in the order added, before the caller's reply. */
 void csi_driver_add_observer(CsiDriver *driver, const CsiObserver *observer);

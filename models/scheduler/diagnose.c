@@ -32,6 +32,22 @@ ask_node(Cycle *cycle, PluginId id, const NodeInfo *node, NodeRefused refused, v
         refused(data, node, id, &g_array_index(cycle->reasons, Reason, i));
 }
 
+/* Where the pod waits, and until when. */
+static void
+find_place(const Scheduler *self, const Pod *pod, Diagnosis *diagnosis)
+{
+    const QueuedPod *queued = scheduling_queue_find(self->queue, pod->meta.key);
+
+    diagnosis->again_at = SIM_TIME_MAX;
+    diagnosis->n_ahead = scheduling_queue_length(self->queue, PLACE_ACTIVE);
+    diagnosis->place = queued == NULL ? PLACE_NONE : queued->place;
+    if (diagnosis->place == PLACE_BACKOFF)
+        diagnosis->again_at =
+            queued->timestamp + scheduling_queue_backoff(self->queue, queued->attempts);
+    else if (diagnosis->place == PLACE_UNSCHEDULABLE)
+        diagnosis->again_at = queued->timestamp + options_of(self)->pod_max_in_unschedulable;
+}
+
 gboolean
 scheduler_diagnose(
     const Cluster *cluster, const Pod *pod, NodeRefused refused, void *data, Diagnosis *diagnosis)
@@ -43,6 +59,7 @@ scheduler_diagnose(
     if (self == NULL)
         return FALSE;
     NodeInfo *const *nodes = scheduler_cache_nodes(self->cache, &diagnosis->n_nodes);
+    find_place(self, pod, diagnosis);
     cycle_begin(cycle, pod, 0);
     for (PluginId id = 0; id < N_PLUGINS; id++) {
         gboolean filters;

@@ -3,6 +3,7 @@
 
 #include "models/cluster/cluster.h"
 #include "plugins/plugins.h"
+#include "queue.h"
 
 /* Why a pod finds no node: what the filters say of every node, also those behind the first that
  * rejects it. For those who ask a running scheduler; it changes nothing. */
@@ -15,7 +16,10 @@ typedef void (*NodeRefused)(void *data,
 
 typedef struct {
     unsigned n_nodes;
-    char *text; /* (owned): why no node is looked at; NULL: they are */
+    char *text;       /* (owned): why no node is looked at; NULL: they are */
+    QueuePlace place; /* PLACE_NONE: being tried, or on its way to a node */
+    unsigned n_ahead; /* pods in activeQ */
+    SimTime again_at; /* when it is tried again without any change; SIM_TIME_MAX: as it happens */
 } Diagnosis;
 
 /**

@@ -102,3 +102,21 @@ why_calls_find(const WhyCalls *self,
     g_autofree char *text = text_of(driver, method, subject, node);
     return g_hash_table_lookup(self->by_text, text);
 }
+
+const CsiCallRecord *
+why_calls_under_way(const CsiDriver *driver,
+                    CsiMethod method,
+                    const char *subject,
+                    const char *node)
+{
+    const CsiCallRecord *record;
+    unsigned place = 0;
+
+    while (driver != NULL && (record = csi_driver_next_call(driver, &place)) != NULL) {
+        if (record->request->method == method &&
+            (subject == NULL || g_strcmp0(subject_of(record->request), subject) == 0) &&
+            (node == NULL || g_strcmp0(node_of(record->request), node) == 0))
+            return record;
+    }
+    return NULL;
+}

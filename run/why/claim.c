@@ -163,8 +163,8 @@ why_not(const Question *self, const Claim *claim, const Volume *volume, GString 
 }
 
 /* The volume that is nearest to the claim's wishes: of its class and free. */
-static gboolean
-tell_no_volume(Question *self, const Claim *claim)
+static const Volume *
+nearest_volume(Question *self, const Claim *claim, gboolean *is_of_class)
 {
     const GPtrArray *volumes = why_list(self, KIND_VOLUME);
     const Volume *nearest = NULL;
@@ -173,26 +173,67 @@ tell_no_volume(Question *self, const Claim *claim)
 
     for (unsigned i = 0; i < volumes->len; i++) {
         const Volume *volume = volumes->pdata[i];
-        unsigned score = 1 + 2 * (unsigned)!is_reserved_for_other(volume, claim) +
+        unsigned score = 1 + (unsigned)(why_not(self, claim, volume, text) == NULL) +
+                         2 * (unsigned)!is_reserved_for_other(volume, claim) +
                          4 * (strcmp(volume_class(volume), claim_class(claim)) == 0);
         if (score > best) {
             best = score;
             nearest = volume;
         }
     }
+    *is_of_class = best > 4;
+    return nearest;
+}
+
+gboolean
+why_ask_no_volume(Question *self, const Claim *claim, const Node *node)
+{
+    gboolean is_of_class;
+    const Volume *nearest = nearest_volume(self, claim, &is_of_class);
+    g_autoptr(GString) text = g_string_new(NULL);
     const char *reason = nearest == NULL ? NULL : why_not(self, claim, nearest, text);
-    if (nearest == NULL || (best < 4 && volumes->len > 1))
+    const NodeSelector *affinity = nearest == NULL ? NULL : volume_node_affinity(nearest);
+    const unsigned n_volumes = why_list(self, KIND_VOLUME)->len;
+
+    if (nearest == NULL || (!is_of_class && n_volumes > 1)) {
         why_link(self, &claim->meta, claim->meta.created_at,
                  "is Pending: there is no PersistentVolume of class \"%s\", and nobody makes one",
                  claim_class(claim));
-    else if (reason == NULL)
-        return why_ask_process(self, "kube-controller-manager", NULL) ||
-               why_ask_work(self, &pv_controller_class, NULL, claim->meta.key, "provisioning");
-    else
+        return why_because(self, "no-volume");
+    }
+    if (reason != NULL) {
         why_link(self, &claim->meta, claim->meta.created_at,
-                 "is Pending: the only PersistentVolume near to it, %s, %s",
+                 "is Pending: the PersistentVolume nearest to it, %s, %s",
                  object_name(&nearest->meta), reason);
-    return why_because(self, "no-volume");
+        return why_because(self, "no-volume");
+    }
+    if (node != NULL && affinity != NULL &&
+        !node_selector_matches(affinity, node->meta.labels, object_name(&node->meta))) {
+        json_auto_t *json = field_node_selector.to_json(&affinity);
+        g_autofree char *places = json_dumps(json, JSON_COMPACT);
+        why_link(self, &nearest->meta, TIME_UNSET,
+                 "would do for %s, but is only for nodes with %s, and %s is none",
+                 object_name(&claim->meta), places, object_name(&node->meta));
+        return why_because(self, "volume-zone");
+    }
+    return node == NULL &&
+           (why_ask_process(self, "kube-controller-manager", NULL) ||
+            why_ask_work(self, &pv_controller_class, NULL, claim->meta.key, "provisioning"));
+}
+
+/* The volume's claimRef has the uid of an earlier claim. */
+static gboolean
+tell_predecessor(Question *self, const Claim *claim)
+{
+    const Volume *volume = why_volume_of(self, claim);
+    char uid[OBJECT_UID_BUFFER];
+
+    why_link(self, &claim->meta, claim->meta.created_at, "is Pending: it names the volume %s",
+             object_name(&volume->meta));
+    why_link(self, &volume->meta, TIME_UNSET,
+             "is still reserved for an earlier claim of that name: its claimRef has the uid %s",
+             object_uid_format(volume->claim_ref.uid, uid));
+    return why_because(self, "volume-released");
 }
 
 /* ---- Who makes the volume ---- */
@@ -312,6 +353,26 @@ ask_consumers(Question *self, const Claim *claim, const Pod *asking)
     return pods->len == 0 ? why_because(self, "no-consumer") : why_ask_object(self, pods->pdata[0]);
 }
 
+/* Nobody makes a volume: one has to be there. With late binding the scheduler chooses it. */
+static gboolean
+ask_static(Question *self, const Claim *claim, const Pod *pod)
+{
+    const StorageClass *class = class_of(self, claim);
+    const gboolean is_late =
+        class != NULL && class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER;
+    gboolean is_of_class;
+    g_autoptr(GString) text = g_string_new(NULL);
+    const Volume *nearest = nearest_volume(self, claim, &is_of_class);
+
+    if (!is_late || nearest == NULL || !is_of_class ||
+        why_not(self, claim, nearest, text) != NULL) {
+        if (is_late && pod == NULL && why_pods_of_claim(self, claim)->len == 0)
+            return ask_consumers(self, claim, NULL);
+        return why_ask_no_volume(self, claim, NULL);
+    }
+    return ask_consumers(self, claim, pod);
+}
+
 gboolean
 why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
 {
@@ -334,6 +395,8 @@ why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
                  "is Pending: it names the volume %s, which does not exist", named);
         return why_because(self, "volume-missing");
     case SAY_VOLUME_TAKEN:
+        if (why_volume_of(self, claim)->claim_ref.claim == claim->meta.key)
+            return tell_predecessor(self, claim);
         why_link(self, &claim->meta, since,
                  "is Pending: it names the volume %s, which belongs to %s", named,
                  why_volume_of(self, claim)->claim_ref.claim->text);
@@ -352,13 +415,7 @@ why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
                  "is Pending: it names no class, and there is no default");
         return why_because(self, "no-class");
     case SAY_NO_VOLUME:
-        if (class_of(self, claim) != NULL && pod == NULL &&
-            class_of(self, claim)->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER) {
-            const GPtrArray *pods = why_pods_of_claim(self, claim);
-            if (pods->len == 0)
-                return ask_consumers(self, claim, NULL);
-        }
-        return tell_no_volume(self, claim);
+        return ask_static(self, claim, pod);
     case SAY_CLASS_MISSING:
         why_link(self, &claim->meta, since, "is Pending: there is no StorageClass %s",
                  claim_class(claim));

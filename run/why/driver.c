@@ -145,16 +145,8 @@ why_ask_driver(Question *self, const char *name, const ProcessClass *sidecar, co
                    ? ask_driver_pod(self, workload, node)
                    : ask_plugin(self, driver, name, node);
     }
-    if (cluster_is_running(self->cluster, sidecar->name, name)) {
-        if (workload != NULL && cluster_awaits_leader(self->cluster, sidecar->name, name)) {
-            why_link_named(
-                self, label, TIME_UNSET,
-                "has no %s that leads: the Lease still belongs to a process that is gone",
-                sidecar->name);
-            return why_because(self, "no-leader");
-        }
+    if (cluster_is_running(self->cluster, sidecar->name, name))
         return why_ask_process(self, sidecar->name, name);
-    }
     if (workload != NULL)
         return ask_driver_pod(self, workload, NULL);
     const RunFault *fault = why_fault_of(self, FAULT_OF_PROCESS, sidecar->name, name);

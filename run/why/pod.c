@@ -100,6 +100,46 @@ ask_use(Question *self, const Pod *pod)
     return FALSE;
 }
 
+/* The budget that forbids the eviction of the pod. */
+static const DisruptionBudget *
+budget_of(Question *self, const Object *pod)
+{
+    const GPtrArray *budgets = why_list(self, KIND_DISRUPTION_BUDGET);
+
+    for (unsigned i = 0; i < budgets->len; i++) {
+        const DisruptionBudget *budget = budgets->pdata[i];
+        if (budget->meta.key->namespace == pod->key->namespace &&
+            budget->disruptions_allowed <= 0 &&
+            label_selector_matches(budget->selector, pod->labels))
+            return budget;
+    }
+    return NULL;
+}
+
+/* A drain of the node that is not over. */
+static gboolean
+ask_drain(Question *self, const Node *node)
+{
+    g_autoptr(GArray) drains = run_drains(self->run);
+
+    for (unsigned i = 0; i < drains->len; i++) {
+        const RunDrain *drain = &g_array_index(drains, RunDrain, i);
+        const Object *pod = drain->pod == NULL ? NULL : api_server_get(self->api, drain->pod);
+        if (g_strcmp0(drain->node, object_name(&node->meta)) != 0 || pod == NULL)
+            continue;
+        const DisruptionBudget *budget = budget_of(self, pod);
+        why_link(self, &node->meta, drain->since, "is being drained, and %s is still there",
+                 object_name(pod));
+        if (drain->refusal == NULL)
+            return why_ask_object(self, pod) || why_because(self, "terminating");
+        if (budget != NULL)
+            return why_ask_budget(self, budget);
+        why_link(self, pod, TIME_UNSET, "is not evicted: %s", drain->refusal);
+        return why_because(self, "budget");
+    }
+    return FALSE;
+}
+
 gboolean
 why_ask_node(Question *self, const Node *node)
 {
@@ -116,6 +156,8 @@ why_ask_node(Question *self, const Node *node)
         why_link(self, &node->meta, node->ready.changed_at, "is not Ready: its kubelet is silent");
         return why_because(self, "node-not-ready");
     }
+    if (ask_drain(self, node))
+        return TRUE;
     if (!node->unschedulable)
         return FALSE;
     why_link(self, &node->meta, TIME_UNSET, "is cordoned");

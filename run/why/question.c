@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "models/api/lease.h"
+#include "models/client/leader-election.h"
 #include "models/csi/flex-call.h"
 
 /* ---- Objects ---- */
@@ -286,6 +288,63 @@ cause_of_call(const WhyCall *call)
                : "driver-error";
 }
 
+/* What a driver works on while nothing is wrong. */
+static const char *const working_causes[CSI_N_METHODS] = {
+    [CSI_CREATE_VOLUME] = "provisioning",
+    [CSI_CONTROLLER_PUBLISH_VOLUME] = "attaching",
+    [CSI_CONTROLLER_UNPUBLISH_VOLUME] = "detaching",
+    [CSI_NODE_STAGE_VOLUME] = "mounting",
+    [CSI_NODE_PUBLISH_VOLUME] = "mounting",
+    [CSI_NODE_UNPUBLISH_VOLUME] = "unmounting",
+    [CSI_NODE_UNSTAGE_VOLUME] = "unmounting",
+    [CSI_CONTROLLER_EXPAND_VOLUME] = "expanding",
+    [CSI_NODE_EXPAND_VOLUME] = "expanding",
+    [CSI_CONTROLLER_MODIFY_VOLUME] = "modifying",
+    [CSI_CREATE_SNAPSHOT] = "snapshotting",
+    [CSI_CREATE_VOLUME_GROUP_SNAPSHOT] = "snapshotting",
+    [CSI_DELETE_SNAPSHOT] = "snapshot-deleting",
+};
+
+/* A fault that keeps a driver from its work. */
+static gboolean
+ask_driver_fault(Question *self, const char *driver, const char *label)
+{
+    const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, NULL, driver);
+
+    if (fault == NULL || fault->action->fault > FAULT_DRIVER_AWAY)
+        return FALSE;
+    why_link_named(self, label, fault->since, "suffers from the fault \"%s\"",
+                   scenario_fault_name(fault->action->fault));
+    return why_until(self,
+                     fault->action->fault == FAULT_DRIVER_SLOW ? "driver-slow" : "driver-down",
+                     fault->until);
+}
+
+/* A call that lasts so long is slow, not under way. */
+#define SLOW_CALL (10 * SIM_SECOND)
+
+/* The driver has not answered yet. */
+static gboolean
+ask_under_way(Question *self,
+              const CsiDriver *driver,
+              const char *label,
+              const CsiCallRecord *record)
+{
+    const CsiMethod method = record->request->method;
+    const unsigned n = csi_driver_in_flight(driver);
+    const gboolean is_slow = self->now - record->started_at >= SLOW_CALL;
+
+    if (ask_driver_fault(self, csi_driver_name(driver), label))
+        return TRUE;
+    if (n > 1)
+        why_link_named(self, label, record->started_at, "is at %s, one of %u calls under way",
+                       csi_call_name(driver, method), n);
+    else
+        why_link_named(self, label, record->started_at, "is at %s", csi_call_name(driver, method));
+    return why_because(self, is_slow || working_causes[method] == NULL ? "driver-slow"
+                                                                       : working_causes[method]);
+}
+
 gboolean
 why_ask_call(Question *self,
              const char *driver_name,
@@ -296,19 +355,18 @@ why_ask_call(Question *self,
     const CsiDriver *driver =
         driver_name == NULL ? NULL : cluster_find_driver(self->cluster, driver_name);
     const WhyCall *call = why_calls_find(self->calls, driver, method, subject, node);
+    const CsiCallRecord *record =
+        call == NULL ? why_calls_under_way(driver, method, subject, node) : NULL;
     g_autofree char *name = g_strconcat("driver/", driver_name, NULL);
 
+    if (record != NULL)
+        return ask_under_way(self, driver, name, record);
     if (call == NULL)
         return FALSE;
     const char *cause = cause_of_call(call);
-    if (strcmp(cause, "driver-down") == 0 || strcmp(cause, "driver-slow") == 0) {
-        const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, NULL, driver_name);
-        if (fault != NULL) {
-            why_link_named(self, name, fault->since, "suffers from the fault \"%s\"",
-                           scenario_fault_name(fault->action->fault));
-            return why_until(self, "driver-down", fault->until);
-        }
-    }
+    if ((strcmp(cause, "driver-down") == 0 || strcmp(cause, "driver-slow") == 0) &&
+        ask_driver_fault(self, driver_name, name))
+        return TRUE;
     why_link_named(self, name, call->failing_since, "answers %s with %s%s%s",
                    csi_call_name(driver, method), csi_code_name(call->code),
                    call->message != NULL ? ": " : "", call->message != NULL ? call->message : "");
@@ -395,6 +453,43 @@ ask_api(Question *self)
     return why_until(self, "api-down", fault->until);
 }
 
+/* Returns: (borrowed): the Lease by which replicas of the process agree; NULL: none */
+static const Lease *
+lease_of(Question *self, const char *process, const char *instance)
+{
+    const GPtrArray *leases = why_list(self, KIND_LEASE);
+    g_autofree char *driver = instance == NULL ? NULL : leader_election_name(instance);
+
+    for (unsigned i = 0; i < leases->len; i++) {
+        const Lease *lease = leases->pdata[i];
+        const char *name = object_name(&lease->meta);
+        if (driver == NULL ? strcmp(name, process) == 0
+                           : strstr(name, driver) != NULL &&
+                                 (strstr(name, process) != NULL || strcmp(name, driver) == 0))
+            return lease;
+    }
+    return NULL;
+}
+
+gboolean
+why_ask_lease(Question *self, const char *process, const char *instance)
+{
+    g_autofree char *name = g_strdup_printf("process/%s%s%s", process, instance != NULL ? "/" : "",
+                                            instance != NULL ? instance : "");
+    const Lease *lease = lease_of(self, process, instance);
+    SimTime ends_at = SIM_TIME_MAX;
+
+    if (!cluster_awaits_leader(self->cluster, process, instance))
+        return FALSE;
+    if (lease != NULL && lease->renewed_at != TIME_UNSET)
+        ends_at = sim_time_add(lease->renewed_at, lease->duration_s * SIM_SECOND);
+    why_link_named(self, name, lease == NULL ? TIME_UNSET : lease->renewed_at,
+                   "has no leader: its Lease %s still belongs to %s, which is gone",
+                   lease == NULL ? "" : object_name(&lease->meta),
+                   lease == NULL || lease->holder == NULL ? "a process" : lease->holder);
+    return why_until(self, "no-leader", ends_at);
+}
+
 gboolean
 why_ask_process(Question *self, const char *process, const char *instance)
 {
@@ -416,12 +511,27 @@ why_ask_process(Question *self, const char *process, const char *instance)
         why_link_named(self, name, TIME_UNSET, "does not run");
         return why_because(self, "process-down");
     }
-    if (cluster_awaits_leader(self->cluster, process, instance)) {
-        why_link_named(self, name, TIME_UNSET,
-                       "has no leader: its Lease still belongs to a process that is gone");
-        return why_because(self, "no-leader");
-    }
-    return FALSE;
+    return why_ask_lease(self, process, instance);
+}
+
+/* The flag for the number of a process's workers. */
+static const char *
+workers_flag(const char *process)
+{
+    static const struct {
+        const char *process, *flag;
+    } rows[] = {
+        {"external-provisioner", "--worker-threads"},
+        {"external-attacher",    "--worker-threads"},
+        {"external-snapshotter", "--worker-threads"},
+        {"snapshot-controller",  "--worker-threads"},
+        {"external-resizer",     "--workers"       },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i].process, process) == 0)
+            return rows[i].flag;
+    return NULL;
 }
 
 /* What keeps a component's workers busy, most often. */
@@ -446,8 +556,11 @@ link_busy(Question *self, const ModelClass *class, const char *instance, SimTime
     g_autofree char *name =
         g_strdup_printf("process/%s%s%s", who->class->process->name, instance != NULL ? "/" : "",
                         instance != NULL ? instance : "");
-    why_link_named(self, name, since, "has %u objects in its queue, and works on %u others%s%s%s",
-                   n_queued, n_plans, step != NULL ? ": " : "", step != NULL ? step : "",
+    const char *flag = workers_flag(who->class->process->name);
+    why_link_named(self, name, since,
+                   "has %u objects in its queue, and works on %u others%s%s%s%s%s", n_queued,
+                   n_plans, step != NULL ? ": " : "", step != NULL ? step : "",
+                   flag != NULL ? "; it has so many workers by " : "", flag != NULL ? flag : "",
                    api_client_next_token(who->client) > self->now
                        ? "; its requests wait for their turn (--kube-api-qps)"
                        : "");

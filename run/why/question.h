@@ -61,6 +61,8 @@ const Doing *why_doing(const Question *self,
 /* Ends the chain if the process does not work: it is down, hangs, has no leader, or the API server
  * is down. @since: of the wait. Returns: whether it did */
 gboolean why_ask_process(Question *self, const char *process, const char *instance);
+/* The same if no replica of the process leads. */
+gboolean why_ask_lease(Question *self, const char *process, const char *instance);
 /* Ends the chain at what the process does about the object: nothing yet, since its workers or its
  * tokens are used up; a back-off; a call under way. @working: the cause if all is well */
 gboolean why_ask_work(Question *self,
@@ -99,6 +101,9 @@ gboolean why_ask_mounts(Question *self, const Pod *pod);
 gboolean why_ask_node(Question *self, const Node *node);
 /* @pod: (nullable): the question is about it */
 gboolean why_ask_claim(Question *self, const Claim *claim, const Pod *pod);
+/* No PersistentVolume fits an unbound claim (at @node, if it is not NULL). Returns: FALSE: one does
+ */
+gboolean why_ask_no_volume(Question *self, const Claim *claim, const Node *node);
 gboolean why_ask_change(Question *self, const Claim *claim);
 gboolean why_ask_volume(Question *self, const Volume *volume);
 gboolean why_ask_health(Question *self, const Claim *claim);

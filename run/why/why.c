@@ -164,6 +164,24 @@ question_clear(Question *self)
     why_free(self->why);
 }
 
+/* What only takes time takes more of it while the API server is slow. */
+static void
+blame_api(Question *self)
+{
+    const RunFault *fault = why_fault_of(self, FAULT_OF_API, NULL, NULL);
+
+    if (!self->why->is_patience || fault == NULL)
+        return;
+    if (fault->action->fault == FAULT_LIMIT_SEATS)
+        why_link_named(self, "process/kube-apiserver", fault->since,
+                       "serves no more than %u requests at once", fault->action->seats);
+    else
+        why_link_named(self, "process/kube-apiserver", fault->since,
+                       "suffers from the fault \"%s\"", scenario_fault_name(fault->action->fault));
+    why_until(self, fault->action->fault == FAULT_API_OUTAGE ? "api-down" : "api-slow",
+              fault->until);
+}
+
 /* Returns: (owned) */
 static Why *
 ask_once(Question *self, const Object *object)
@@ -175,6 +193,7 @@ ask_once(Question *self, const Object *object)
         g_ptr_array_set_size(self->why->chain, 0);
         why_because(self, "none");
     }
+    blame_api(self);
     return g_steal_pointer(&self->why);
 }
 

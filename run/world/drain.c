@@ -18,7 +18,7 @@ typedef struct {
     const char *node;     /* interned */
     GPtrArray *evictions; /* of Eviction (owned) */
     unsigned n_left;      /* pods that are neither gone nor given up */
-    SimTime gives_up_at;
+    SimTime since, gives_up_at;
     uint64_t client_hash;
     void (*over)(void *data);
     void *data;
@@ -255,6 +255,7 @@ drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
                                                    : strings_intern(strings, action->name);
 
     *self = (Drain){.run = run, .action = action, .node = node, .over = over, .data = data};
+    self->since = sim_now(run->sim);
     self->evictions = g_ptr_array_new_with_free_func(eviction_free);
     self->gives_up_at = action->drain.timeout == 0
                             ? SIM_TIME_MAX
@@ -271,20 +272,48 @@ drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
     send(self, &request, node_cordoned, self);
 }
 
-static void
-note_left(const Drain *self)
+static const Eviction *
+first_left(const Drain *self)
 {
     for (unsigned i = 0; i < self->evictions->len; i++) {
         const Eviction *eviction = self->evictions->pdata[i];
-        if (eviction->is_over)
-            continue;
+        if (!eviction->is_over)
+            return eviction;
+    }
+    return NULL;
+}
+
+static void
+note_left(const Drain *self)
+{
+    const Eviction *eviction = first_left(self);
+
+    if (eviction != NULL)
         run_note(self->run, self->action, "drain of node %s: not over, %u pods are left: %s: %s",
                  self->node, self->n_left, eviction->pod->text,
                  eviction->is_accepted       ? "is evicted, but not gone"
                  : eviction->refusal != NULL ? eviction->refusal
                                              : "its eviction is not answered");
-        return;
+}
+
+GArray *
+run_drains(const Run *self)
+{
+    GArray *drains = g_array_new(FALSE, FALSE, sizeof(RunDrain));
+
+    for (unsigned i = 0; i < self->drains->len; i++) {
+        const Drain *drain = self->drains->pdata[i];
+        const Eviction *eviction = first_left(drain);
+        const RunDrain item = {
+            .node = drain->node,
+            .pod = eviction == NULL ? NULL : eviction->pod,
+            .refusal = eviction == NULL || eviction->is_accepted ? NULL : eviction->refusal,
+            .since = drain->since,
+        };
+        if (eviction != NULL)
+            g_array_append_val(drains, item);
     }
+    return drains;
 }
 
 void

@@ -116,6 +116,15 @@ typedef struct {
 } RunFault;
 /* Returns: (borrowed) (nullable): of RunFault: all that have begun, over or not */
 const GArray *run_faults(const Run *self);
+/* A kubectl drain that is not over, and the pod that it waits for. */
+typedef struct {
+    const char *node;     /* interned */
+    const ObjectKey *pod; /* NULL: no pod yet */
+    const char *refusal;  /* (borrowed): the server's last answer to the eviction; NULL: accepted */
+    SimTime since;
+} RunDrain;
+/* Returns: (owned): of RunDrain; valid until the run goes on */
+GArray *run_drains(const Run *self);
 /* Returns: (borrowed): of char *: failed actions of the workload with their reasons, in order */
 const GPtrArray *run_notes(const Run *self);
 /* Returns: (borrowed): one result for each expectation that was due */

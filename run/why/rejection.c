@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unscheduled.h"
+
+#include <string.h>
+
+#include "models/api/field.h"
+#include "models/scheduler/pod-counts.h"
+
+/* Why a node rejects a pod: the object at fault, and its facts. */
+
+/* Returns: (borrowed): the driver that makes or has made the claim's volume; NULL: none */
+static const char *
+driver_of(const Question *self, const Claim *claim)
+{
+    const Volume *volume = why_volume_of(self, claim);
+    const Object *class =
+        claim == NULL ? NULL : why_get(self, KIND_STORAGE_CLASS, NULL, claim_class(claim));
+
+    if (volume != NULL)
+        return volume->source == NULL ? NULL : volume->source->driver;
+    return class == NULL ? NULL : STORAGE_CLASS(class)->provisioner;
+}
+
+/* The pods on @node with volumes of this driver. Returns: their volumes' number */
+static unsigned
+list_holders(const Question *self, const NodeInfo *node, const char *driver, GString *holders)
+{
+    unsigned n = 0;
+
+    for (const CachedPod *each = node->pods; each != NULL; each = each->next_on_node) {
+        const Pod *other = each->pod;
+        for (unsigned i = 0; other->volumes != NULL && i < other->volumes->n_items; i++) {
+            const Claim *claim = why_claim_of(self, other, &other->volumes->items[i]);
+            if (g_strcmp0(driver_of(self, claim), driver) == 0 && n++ < 3)
+                g_string_append_printf(holders, "%s%s", n > 1 ? ", " : "",
+                                       object_name(&other->meta));
+        }
+    }
+    return n;
+}
+
+/* Who has the places of a driver's volumes on a node. */
+static gboolean
+ask_limit(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    const NodeInfo *node = answer->node;
+    const Object *csi_node = why_get(self, KIND_CSI_NODE, NULL, node->key->name);
+
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        g_autoptr(GString) holders = g_string_new(NULL);
+        const char *driver = driver_of(self, why_claim_of(self, pod, &pod->volumes->items[i]));
+        const CsiNodeDriver *entry = csi_node == NULL || driver == NULL
+                                         ? NULL
+                                         : csi_node_find_driver(CSI_NODE(csi_node), driver);
+        unsigned n = driver == NULL ? 0 : list_holders(self, node, driver, holders);
+        if (driver == NULL || (entry != NULL && (int32_t)n < entry->allocatable_count &&
+                               i + 1 < pod->volumes->n_items))
+            continue;
+        if (entry == NULL)
+            why_link(self, &node->node->meta, TIME_UNSET,
+                     "has no place left for a volume of %s: %s%s have them", driver,
+                     n > 0 ? holders->str : "attachments", n > 3 ? " and others" : "");
+        else
+            why_link(self, &node->node->meta, TIME_UNSET,
+                     "has no place left for a volume of %s: its limit is %d, held by %s%s", driver,
+                     entry->allocatable_count, n > 0 ? holders->str : "attachments",
+                     n > 3 ? " and others" : "");
+        return FALSE;
+    }
+    return FALSE;
+}
+
+static gboolean
+ask_resources(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    const NodeInfo *node = answer->node;
+    const NodeResources *all = &node->node->allocatable;
+    const Pod *greatest = NULL;
+    char left[QUANTITY_BUFFER], wanted[QUANTITY_BUFFER];
+    g_autofree char *holder = NULL;
+
+    for (const CachedPod *each = node->pods; each != NULL; each = each->next_on_node) {
+        if (object_is_deleted(&each->pod->meta) && !pod_is_terminal(each->pod) &&
+            why_ask_object(self, &each->pod->meta))
+            return TRUE;
+        if (greatest == NULL || each->pod->spec->cpu_milli > greatest->spec->cpu_milli)
+            greatest = each->pod;
+    }
+    holder = greatest == NULL ? g_strdup("")
+                              : g_strdup_printf("; of its %d pods %s asks for most", node->n_pods,
+                                                object_name(&greatest->meta));
+    if (node->n_pods >= all->pods)
+        why_link(self, &node->node->meta, TIME_UNSET, "has all of its %d pods", all->pods);
+    else if (pod->spec->cpu_milli > all->cpu_milli - node->requested_cpu_milli)
+        why_link(self, &node->node->meta, TIME_UNSET,
+                 "has %" G_GINT64_FORMAT "m of cpu left, and the pod asks for %" G_GINT64_FORMAT
+                 "m%s",
+                 all->cpu_milli - node->requested_cpu_milli, pod->spec->cpu_milli, holder);
+    else
+        why_link(self, &node->node->meta, TIME_UNSET,
+                 "has %s of memory left, and the pod asks for %s%s",
+                 quantity_format(MAX(0, all->memory_bytes - node->requested_memory_bytes), left),
+                 quantity_format(pod->spec->memory_bytes, wanted), holder);
+    return FALSE;
+}
+
+/* A bound volume that the node cannot reach. */
+static gboolean
+ask_zone(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    const NodeInfo *node = answer->node;
+
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Claim *claim = why_claim_of(self, pod, &pod->volumes->items[i]);
+        const Volume *volume = why_volume_of(self, claim);
+        const NodeSelector *affinity = volume == NULL ? NULL : volume_node_affinity(volume);
+        if (affinity == NULL ||
+            node_selector_matches(affinity, node->node->meta.labels, node->key->name))
+            continue;
+        json_auto_t *json = field_node_selector.to_json(&affinity);
+        g_autofree char *text = json_dumps(json, JSON_COMPACT);
+        why_link(self, &volume->meta, TIME_UNSET,
+                 "is out of reach of %s and the pod may run nowhere else: it is only for %s",
+                 node->key->name, text);
+        return FALSE;
+    }
+    why_link(self, &node->node->meta, TIME_UNSET, "is not in the zone of the pod's volume");
+    return FALSE;
+}
+
+/* No volume is there for a claim that waits for its pod, and none can be made near the node. */
+static gboolean
+ask_no_volume(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    const NodeInfo *node = answer->node;
+
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Claim *claim = why_claim_of(self, pod, &pod->volumes->items[i]);
+        const Object *object =
+            claim == NULL ? NULL : why_get(self, KIND_STORAGE_CLASS, NULL, claim_class(claim));
+        const StorageClass *class = object == NULL ? NULL : STORAGE_CLASS(object);
+        if (claim == NULL || claim->phase == CLAIM_BOUND)
+            continue;
+        if (class != NULL && class->allowed_topologies != NULL &&
+            !node_selector_matches(class->allowed_topologies, node->node->meta.labels, NULL)) {
+            json_auto_t *json = field_node_selector.to_json(&class->allowed_topologies);
+            g_autofree char *text = json_dumps(json, JSON_COMPACT);
+            why_link(self, object, TIME_UNSET,
+                     "allows volumes only in %s, and %s is in none of these places", text,
+                     node->key->name);
+            return why_because(self, "class-topology");
+        }
+        if (why_ask_no_volume(self, claim, node->node))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The pod that has the claim which is for one pod only. */
+static gboolean
+ask_rwop(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    (void)answer;
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Claim *claim = why_claim_of(self, pod, &pod->volumes->items[i]);
+        const GPtrArray *users = claim == NULL ? NULL : why_pods_of_claim(self, claim);
+        for (unsigned k = 0; users != NULL && (claim->access_modes & ACCESS_RWOP) && k < users->len;
+             k++) {
+            const Pod *other = users->pdata[k];
+            if (other == pod || other->node_name == NULL || pod_is_terminal(other))
+                continue;
+            if (object_is_deleted(&other->meta) && why_ask_pod(self, other))
+                return TRUE;
+            why_link(self, &other->meta, TIME_UNSET, "has the ReadWriteOncePod claim %s",
+                     object_name(&claim->meta));
+            return FALSE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean
+ask_capacity(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    const NodeInfo *node = answer->node;
+    const GPtrArray *capacities = why_list(self, KIND_STORAGE_CAPACITY);
+
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Claim *claim = why_claim_of(self, pod, &pod->volumes->items[i]);
+        const Object *class =
+            claim == NULL ? NULL : why_get(self, KIND_STORAGE_CLASS, NULL, claim_class(claim));
+        int64_t most = -1;
+        if (class == NULL || claim->phase == CLAIM_BOUND)
+            continue;
+        for (unsigned k = 0; k < capacities->len; k++) {
+            const StorageCapacity *capacity = capacities->pdata[k];
+            if (strcmp(capacity->class_name, object_name(class)) == 0 &&
+                label_selector_matches(capacity->topology, node->node->meta.labels))
+                most = MAX(most, storage_capacity_limit(capacity));
+        }
+        char room[QUANTITY_BUFFER], wanted[QUANTITY_BUFFER];
+        quantity_format(claim->request_bytes, wanted);
+        if (most < 0)
+            why_link(self, class, TIME_UNSET,
+                     "has no CSIStorageCapacity for %s, so there is no room for %s of %s",
+                     node->key->name, wanted, object_name(&claim->meta));
+        else
+            why_link(self, class, TIME_UNSET, "has room for %s near %s; %s asks for %s",
+                     quantity_format(most, room), node->key->name, object_name(&claim->meta),
+                     wanted);
+        return FALSE;
+    }
+    return FALSE;
+}
+
+/* ---- Other pods ---- */
+
+static gboolean
+are_together(const Question *self, const Pod *pod, const NodeInfo *node, const char *topology_key)
+{
+    const Object *other = why_get(self, KIND_NODE, NULL, pod->node_name);
+    const char *there =
+        other == NULL || other->labels == NULL ? NULL : string_map_get(other->labels, topology_key);
+    const StringMap *labels = node->node->meta.labels;
+
+    return there != NULL && labels != NULL &&
+           g_strcmp0(there, string_map_get(labels, topology_key)) == 0;
+}
+
+/* Whether a required term of @pod keeps @other away from the places where @pod is. */
+static gboolean
+keeps_away(const Question *self, const Pod *pod, const Pod *other, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {
+        const PodAffinityTerm *term = &pod->spec->pod_terms[i];
+        if (term->anti && term->weight == 0 &&
+            pod_term_matches(term, pod->meta.key->namespace, other) &&
+            are_together(self, pod->node_name != NULL ? pod : other, node, term->topology_key))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
+ask_neighbours(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    const GPtrArray *pods = why_list(self, KIND_POD);
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *other = pods->pdata[i];
+        if (other == pod || other->node_name == NULL || pod_is_terminal(other) ||
+            (!keeps_away(self, pod, other, answer->node) &&
+             !keeps_away(self, other, pod, answer->node)))
+            continue;
+        if (object_is_deleted(&other->meta) && why_ask_pod(self, other))
+            return TRUE;
+        why_link(self, &other->meta, TIME_UNSET, "is on %s, and %s may not be near it",
+                 other->node_name, object_name(&pod->meta));
+        return FALSE;
+    }
+    why_link(self, &answer->node->node->meta, TIME_UNSET,
+             "is not where the pod's anti-affinity allows it");
+    return FALSE;
+}
+
+/* The pods that an affinity asks for: there are none, or they are stuck themselves. */
+static gboolean
+ask_company(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    const GPtrArray *pods = why_list(self, KIND_POD);
+
+    for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {
+        const PodAffinityTerm *term = &pod->spec->pod_terms[i];
+        const Pod *company = NULL;
+        if (term->anti || term->weight != 0)
+            continue;
+        for (unsigned k = 0; k < pods->len; k++) {
+            const Pod *other = pods->pdata[k];
+            if (other != pod && !pod_is_terminal(other) &&
+                pod_term_matches(term, pod->meta.key->namespace, other) &&
+                (company == NULL || company->node_name == NULL))
+                company = other;
+        }
+        json_auto_t *selector =
+            term->selector == NULL ? NULL : field_label_selector.to_json(&term->selector);
+        g_autofree char *text = json_dumps(selector, JSON_COMPACT);
+        if (company == NULL) {
+            why_link(self, &pod->meta, TIME_UNSET,
+                     "asks to be near a pod with %s, and there is none", text == NULL ? "" : text);
+            return FALSE;
+        }
+        if (company->node_name == NULL) {
+            why_link(self, &pod->meta, TIME_UNSET, "asks to be near %s, which has no node",
+                     object_name(&company->meta));
+            return why_ask_object(self, &company->meta);
+        }
+        if (are_together(self, company, answer->node, term->topology_key))
+            continue;
+        why_link(self, &company->meta, TIME_UNSET,
+                 "is on %s: %s asks to be near it, and can be on no other node of that %s",
+                 company->node_name, object_name(&pod->meta), term->topology_key);
+        return FALSE;
+    }
+    return FALSE;
+}
+
+static gboolean
+ask_selector(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    json_auto_t *labels = pod->spec->node_selector != NULL
+                              ? field_string_map.to_json(&pod->spec->node_selector)
+                              : NULL;
+    json_auto_t *affinity = pod->spec->required_nodes != NULL
+                                ? field_node_selector.to_json(&pod->spec->required_nodes)
+                                : NULL;
+    g_autofree char *text = json_dumps(labels != NULL ? labels : affinity, JSON_COMPACT);
+
+    why_link(self, &pod->meta, TIME_UNSET, "asks for nodes with %s, as %s is not",
+             text == NULL ? "another name" : text, answer->node->key->name);
+    return FALSE;
+}
+
+static gboolean
+ask_taint(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    (void)pod;
+    why_link(self, &answer->node->node->meta, TIME_UNSET,
+             "has the taint %s%s%s, which the pod does not tolerate", answer->taint_key,
+             *answer->taint_value != '\0' ? "=" : "", answer->taint_value);
+    return FALSE;
+}
+
+static gboolean
+ask_node(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    (void)pod;
+    return why_ask_node(self, answer->node->node);
+}
+
+static gboolean
+ask_plugin(Question *self, const Pod *pod, const NodeAnswer *answer)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const char *driver = driver_of(self, why_claim_of(self, pod, &pod->volumes->items[i]));
+        if (driver != NULL && !why_is_registered(self, driver, answer->node->key->name))
+            return why_ask_driver(self, driver, NULL, answer->node->key->name);
+    }
+    return FALSE;
+}
+
+gboolean
+why_ask_rejection(Question *self, const Pod *pod, NodeCause cause, const NodeAnswer *answer)
+{
+    static gboolean (*const rows[N_NODE_CAUSES])(Question *, const Pod *, const NodeAnswer *) = {
+        [NODE_SILENT] = ask_node,         [NODE_CORDONED] = ask_node,
+        [NODE_LIMIT] = ask_limit,         [NODE_RESOURCES] = ask_resources,
+        [NODE_NO_DRIVER] = ask_plugin,    [NODE_ZONE] = ask_zone,
+        [NODE_RWOP] = ask_rwop,           [NODE_CAPACITY] = ask_capacity,
+        [NODE_NO_VOLUME] = ask_no_volume, [NODE_ANTI_AFFINITY] = ask_neighbours,
+        [NODE_AFFINITY] = ask_company,    [NODE_SELECTOR] = ask_selector,
+        [NODE_TAINT] = ask_taint,         [NODE_PRESSURE] = ask_taint,
+    };
+    const unsigned n_links = self->why->chain->len;
+
+    if (rows[cause] != NULL && rows[cause](self, pod, answer))
+        return TRUE;
+    if (self->why->chain->len == n_links)
+        why_link(self, &answer->node->node->meta, TIME_UNSET, "rejects the pod: %s",
+                 answer->reason);
+    return FALSE;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "migration/migration.h"
 #include "pod-private.h"
 
 /* The volumes of a pod that are claims, and the mounts that use them. */
@@ -43,9 +44,26 @@ gboolean
 pod_volumes_has_inline(const PodVolumes *self, const char *driver)
 {
     for (unsigned i = 0; self != NULL && i < self->n_inline; i++)
-        if (g_strcmp0(self->items[self->n_items + i].source->driver, driver) == 0)
+        if (self->items[self->n_items + i].source->is_inline &&
+            g_strcmp0(self->items[self->n_items + i].source->driver, driver) == 0)
             return TRUE;
     return FALSE;
+}
+
+Object *
+pod_volume_as_volume(Objects *objects, const PodVolume *self, const Release *release)
+{
+    VolumeSource *source = self->source;
+    gboolean has_migrated =
+        source->origin != NULL && in_tree_plugin_is_migrated(source->in_tree, release);
+    const char *name = has_migrated ? source->inline_name : self->name;
+    Object *object = object_new(objects_key(objects, KIND_VOLUME, NULL, name));
+
+    if (source->origin != NULL && !has_migrated) /* MIG-80 */
+        source = source->origin;
+    VOLUME(object)->source = volume_source_ref(source);
+    VOLUME(object)->access_modes = has_migrated ? source->inline_modes : 0;
+    return object;
 }
 
 static void
@@ -241,7 +259,6 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
     };
     const json_t *claim = json_path_get(value, "persistentVolumeClaim");
     const json_t *ephemeral = json_path_get(value, "ephemeral");
-    const json_t *inline_csi = json_path_get(value, "csi");
 
     fields_parse(parser, value, name_field, volume_known, volume);
     if (volume->name == NULL)
@@ -252,18 +269,17 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
         api_parser_invalid(parser, json_path_get(value, "name"), NULL, fault);
         api_parser_leave(parser, length);
     }
-    gsize length = api_parser_enter(parser, claim != NULL       ? "persistentVolumeClaim"
-                                            : ephemeral != NULL ? "ephemeral"
-                                                                : "csi");
+    if (claim == NULL && ephemeral == NULL) {
+        volume->source = volume_source_parse_inline(parser, value);
+        return volume->source != NULL;
+    }
+    gsize length = api_parser_enter(parser, claim != NULL ? "persistentVolumeClaim" : "ephemeral");
     if (claim != NULL)
         fields_parse(parser, claim, claim_source_fields, NULL, volume);
-    else if (ephemeral != NULL && api_parser_expect(parser, ephemeral, JSON_OBJECT))
+    else if (api_parser_expect(parser, ephemeral, JSON_OBJECT))
         ephemeral_parse(parser, ephemeral, volume);
-    else if (claim == NULL && inline_csi != NULL &&
-             api_parser_expect(parser, inline_csi, JSON_OBJECT))
-        volume->source = volume_source_parse_inline(parser, inline_csi);
     api_parser_leave(parser, length);
-    return volume->ephemeral || volume->claim_name != NULL || volume->source != NULL;
+    return volume->ephemeral || volume->claim_name != NULL;
 }
 
 /* A volume has at most one source; without one it is an emptyDir. */

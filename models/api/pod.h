@@ -12,8 +12,8 @@ typedef enum {
     POD_UNKNOWN,
 } PodPhase;
 
-/* A volume of a pod that is a claim, a generic ephemeral volume or a CSI inline volume. Others
- * (configMap, emptyDir, ...) are left out. */
+/* A volume of a pod that is a claim, a generic ephemeral volume, or an inline volume of CSI, an
+ * in-tree plugin or FlexVolume. Others (configMap, emptyDir, hostPath, ...) are left out. */
 typedef struct {
     const char *name;       /* spec.volumes[].name */
     const char *claim_name; /* of an ephemeral volume: "<pod>-<volume>" (VB-9); NULL: inline */
@@ -23,14 +23,14 @@ typedef struct {
     /* some container has it in volumeMounts or volumeDevices; other volumes are not set up */
     gboolean mounted;
     gboolean device; /* in volumeDevices */
-    /* csi: an inline volume, without a handle; owned by the list. NULL: a claim */
+    /* An inline volume; of csi without a handle. Owned by the list. NULL: a claim */
     VolumeSource *source;
 } PodVolume;
 
 typedef struct {
     RefCount refs;
     unsigned n_items;  /* claims */
-    unsigned n_inline; /* CSI inline volumes: they stand in @items behind the claims */
+    unsigned n_inline; /* inline volumes: they stand in @items behind the claims */
     PodVolume items[];
 } PodVolumes; /* immutable, shared; NULL: none */
 
@@ -174,8 +174,13 @@ PodVolumes *pod_volumes_new_with_inline(const PodVolume *items, unsigned n, unsi
 /* Returns: (owned): the items of a list (nullable) as the functions above take them, to be changed
  * first */
 PodVolume *pod_volumes_copy_items(const PodVolumes *self);
-/* Whether an inline volume is of this driver. @self may be NULL */
+/* Whether a CSI inline volume is of this driver. @self may be NULL */
 gboolean pod_volumes_has_inline(const PodVolumes *self, const char *driver);
+/* An inline volume of an in-tree plugin or of FlexVolume as a component of this release sees it: as
+ * the PersistentVolume that it becomes for its CSI driver (MIG-45), else as one without modes,
+ * called as the volume in the pod. Returns: (owned) */
+Object *
+pod_volume_as_volume(Objects *objects, const PodVolume *self, const struct Release *release);
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
 void pod_volumes_unref(PodVolumes *self);
 

@@ -499,11 +499,21 @@ inline_volume_equal(const void *a, const void *b)
     return x == y || (x != NULL && y != NULL && object_equal(x, y));
 }
 
-/* It never changes (API-136), so the manifest has all of it. */
+/* It never changes (API-136), so a manifest has all of it. */
 static json_t *
-inline_volume_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+inline_volume_over(const void *field, const json_t *manifest)
 {
-    return json_incref((json_t *)manifest); /* only counted */
+    static const char *const unset[] = {"capacity", "persistentVolumeReclaimPolicy", "volumeMode"};
+    const Object *volume = *(Object *const *)field;
+
+    if (manifest != NULL || volume == NULL)
+        return json_incref((json_t *)manifest); /* only counted */
+    json_t *object = object_to_json(volume);
+    json_t *spec = json_incref(json_object_get(object, "spec"));
+    json_decref(object);
+    for (unsigned i = 0; i < G_N_ELEMENTS(unset); i++)
+        json_object_del(spec, unset[i]);
+    return spec;
 }
 
 static const FieldType inline_volume_type = {

@@ -151,8 +151,8 @@ static const Field inline_fields[] = {
     FIELDS_END,
 };
 
-VolumeSource *
-volume_source_parse_inline(ApiParser *parser, const json_t *value)
+static VolumeSource *
+inline_csi_parse(ApiParser *parser, const json_t *value)
 {
     static const char *const ignored[] = {"nodePublishSecretRef", NULL};
     SecretReference secrets[N_VOLUME_SECRETS] = {{0}};
@@ -173,6 +173,19 @@ volume_source_new(const VolumeSource *value)
     *self = *value;
     self->refs = REF_COUNT_ONE;
     return self;
+}
+
+VolumeSource *
+volume_source_without_origin(const VolumeSource *self)
+{
+    VolumeSource source = *self;
+
+    source.attributes = string_map_ref(self->attributes);
+    source.secrets = self->secrets == NULL ? NULL : volume_secrets_new(self->secrets->of);
+    source.origin = NULL;
+    source.csi_affinity = NULL;
+    source.in_tree = NULL;
+    return volume_source_new(&source);
 }
 
 static void
@@ -196,6 +209,29 @@ source_kind_find(const char *plugin)
     return NULL;
 }
 
+/* What the scheduler compares beside the identity: the target without its portal, and the monitors
+ * (VF-34). */
+static StringMap *
+compared_parse(ApiParser *parser, const json_t *value, const char *plugin)
+{
+    const json_t *monitors = json_path_get(value, "monitors");
+    const char *iqn = json_path_string(value, "iqn");
+    StringMap *map = NULL;
+
+    if (strcmp(plugin, "iscsi") == 0 && iqn != NULL)
+        return string_map_with(NULL, "iqn", api_parser_intern(parser, iqn));
+    for (size_t i = 0; strcmp(plugin, "rbd") == 0 && i < json_array_size(monitors); i++) {
+        const char *monitor = json_string_value(json_array_get(monitors, i));
+        if (monitor == NULL)
+            continue;
+        StringMap *with =
+            string_map_with(map, api_parser_intern(parser, monitor), api_parser_intern(parser, ""));
+        string_map_unref(map);
+        map = with;
+    }
+    return map;
+}
+
 /* Reads a source that is not CSI: its name and its identity. */
 static void
 in_tree_source_parse(ApiParser *parser,
@@ -205,13 +241,16 @@ in_tree_source_parse(ApiParser *parser,
 {
     const json_t *handle = json_path_get(value, kind->handle_path);
     const char *first = json_string_value(handle);
+    gboolean is_rbd = strcmp(kind->plugin, "rbd") == 0;
     const char *second =
         kind->second_path == NULL ? NULL : json_path_string(value, kind->second_path);
     g_autofree char *joined = NULL;
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return;
-    if (handle == NULL)
+    if (handle == NULL && is_rbd)
+        first = "rbd"; /* the API server's default */
+    else if (handle == NULL && json_path_get(value, "wwids") == NULL)
         api_parser_required_at(parser, value, kind->handle_path, NULL);
     if (kind->second_path != NULL && second == NULL)
         api_parser_required_at(parser, value, kind->second_path, NULL);
@@ -225,6 +264,7 @@ in_tree_source_parse(ApiParser *parser,
     }
     source->fs_type = api_parser_intern(parser, json_path_string(value, "fsType"));
     source->read_only = json_is_true(json_path_get(value, "readOnly"));
+    source->attributes = compared_parse(parser, value, kind->plugin);
 }
 
 static void
@@ -587,6 +627,25 @@ volume_check(ApiParser *parser, const json_t *manifest, const Object *object)
                                "Local volume requires node affinity");
 }
 
+/* Takes @origin. @translated: (nullable): the PersistentVolume that it becomes. Returns: (owned) */
+static VolumeSource *
+migrated_source(ApiParser *parser, VolumeSource *origin, const json_t *translated)
+{
+    VolumeSource source = {.plugin = "csi", .in_tree = origin->in_tree, .origin = origin};
+    const json_t *affinity = json_path_get(translated, "spec.nodeAffinity.required");
+
+    if (translated == NULL)
+        return origin;
+    origin->backend_id =
+        api_parser_intern(parser, json_path_string(translated, "spec.csi.volumeHandle"));
+    if (!in_tree_plugin_is_migrated(origin->in_tree, parser->migrates))
+        return origin;
+    csi_source_parse(parser, json_path_get(translated, "spec.csi"), &source);
+    if (affinity != NULL)
+        field_node_selector.parse(parser, affinity, &source.csi_affinity);
+    return volume_source_new(&source);
+}
+
 /* MIG-50: from here on all components see the CSI volume, unless their node's kubelet does not
  * migrate; what is printed is the manifest. A volume that does not translate stays as it is. */
 static void
@@ -594,28 +653,72 @@ migrate(ApiParser *parser, const json_t *manifest, Object *object)
 {
     Volume *volume = VOLUME(object);
     VolumeSource *origin = volume->source;
-    const InTreePlugin *plugin = origin == NULL ? NULL : origin->in_tree;
 
-    if (parser->migrates == NULL || plugin == NULL)
+    if (parser->migrates == NULL || origin == NULL || origin->in_tree == NULL)
         return;
-    json_t *translated = in_tree_plugin_volume_to_csi(plugin, manifest, NULL);
-    if (translated == NULL)
-        return;
-    origin->backend_id =
-        api_parser_intern(parser, json_path_string(translated, "spec.csi.volumeHandle"));
-    if (!in_tree_plugin_is_migrated(plugin, parser->migrates)) {
-        json_decref(translated);
-        return;
-    }
-    VolumeSource source = {.plugin = "csi", .in_tree = plugin, .origin = origin};
-    const json_t *affinity = json_path_get(translated, "spec.nodeAffinity.required");
-    csi_source_parse(parser, json_path_get(translated, "spec.csi"), &source);
-    if (affinity != NULL)
-        field_node_selector.parse(parser, affinity, &source.csi_affinity);
-    volume->source = volume_source_new(&source);
+    json_t *translated = in_tree_plugin_volume_to_csi(origin->in_tree, manifest, NULL);
+    volume->source = migrated_source(parser, origin, translated);
     json_decref(translated);
 }
 
+/* ---- Volumes that stand in a pod ---- */
+
+/* Sources of which the kubelet takes care at once. */
+static gboolean
+is_plain(const char *plugin)
+{
+    return strcmp(plugin, "local") == 0 || strcmp(plugin, "hostPath") == 0;
+}
+
+static VolumeSource *
+inline_in_tree_parse(ApiParser *parser, const json_t *value, const SourceKind *kind)
+{
+    VolumeSource source = {.plugin = kind->plugin, .in_tree = in_tree_plugin_of_key(kind->plugin)};
+
+    in_tree_source_parse(parser, value, kind, &source);
+    return volume_source_new(&source);
+}
+
+/* MIG-45. Takes @origin; @volume: of the pod. */
+static VolumeSource *
+migrated_inline_source(ApiParser *parser, VolumeSource *origin, const json_t *volume)
+{
+    json_t *pv = in_tree_plugin_inline_to_csi(
+        origin->in_tree, volume, parser->key == NULL ? "" : parser->key->namespace, NULL);
+    VolumeSource *source = migrated_source(parser, origin, pv);
+
+    if (source != origin) {
+        source->inline_name = api_parser_intern(parser, json_path_string(pv, "metadata.name"));
+        field_access_modes.parse(parser, json_path_get(pv, "spec.accessModes"),
+                                 &source->inline_modes);
+    }
+    json_decref(pv);
+    return source;
+}
+
+VolumeSource *
+volume_source_parse_inline(ApiParser *parser, const json_t *volume)
+{
+    const SourceKind *kind = NULL;
+    VolumeSource *origin = NULL;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(source_kinds) && kind == NULL; i++)
+        if (!is_plain(source_kinds[i].plugin) &&
+            json_path_get(volume, source_kinds[i].plugin) != NULL)
+            kind = &source_kinds[i];
+    if (kind == NULL)
+        return NULL;
+    const json_t *value = json_path_get(volume, kind->plugin);
+    gsize length = api_parser_enter(parser, kind->plugin);
+    gboolean is_csi = strcmp(kind->plugin, "csi") == 0;
+    if (api_parser_expect(parser, value, JSON_OBJECT))
+        origin =
+            is_csi ? inline_csi_parse(parser, value) : inline_in_tree_parse(parser, value, kind);
+    api_parser_leave(parser, length);
+    return origin == NULL || origin->in_tree == NULL || parser->migrates == NULL
+               ? origin
+               : migrated_inline_source(parser, origin, volume);
+}
 const KindClass volume_kind = {
     .kind = "PersistentVolume",
     .api_version = "v1",

@@ -63,6 +63,10 @@ struct VolumeSource {
     const char *flex_driver;    /* flexVolume.driver: "example.com/lvm"; else NULL */
     const char
         *backend_id; /* what the back end calls a volume of an in-tree plugin; NULL: handle */
+    /* It stands in a pod and has migrated: the PersistentVolume that it is for its driver (MIG-45).
+     * Name NULL: it has not. */
+    const char *inline_name;
+    uint32_t inline_modes; /* AccessModes */
 };
 
 /* PersistentVolume. */
@@ -86,10 +90,14 @@ typedef struct {
 #define VOLUME(object) ((Volume *)(object))
 #define VOLUME_CONST(object) ((const Volume *)(object))
 
-/* csi in a volume of a pod. Returns: (owned) */
-VolumeSource *volume_source_parse_inline(ApiParser *parser, const json_t *value);
+/* A volume of a pod: csi, or a volume of a plugin within Kubernetes, which migrates as a
+ * PersistentVolume's. Returns: (owned): NULL: it needs no plugin with work of its own (emptyDir,
+ * hostPath, ...), or is faulty */
+VolumeSource *volume_source_parse_inline(ApiParser *parser, const json_t *volume);
 /* Takes the attributes, and secrets made by volume_secrets_new(). */
 VolumeSource *volume_source_new(const VolumeSource *value);
+/* A CSI source for itself, without the in-tree source that it stands for. Returns: (owned) */
+VolumeSource *volume_source_without_origin(const VolumeSource *self);
 VolumeSource *volume_source_ref(const VolumeSource *self);
 void volume_source_unref(VolumeSource *self);
 /* Of two sources (nullable). */

@@ -43,9 +43,13 @@ extern const RuleTable adc_detach_rules, adc_attach_rules, adc_look_rules, adc_e
 
 /* ---- populator.c: desired state, and what is known at the start ---- */
 
-gboolean adc_is_attachable(const AttachDetachController *self, const Volume *volume); /* ADC-34 */
+gboolean adc_is_attachable(const AttachDetachController *self,
+                           const VolumeSource *source); /* ADC-34 */
 /* The PersistentVolume of that key as the cache has it; @key NULL or not there: NULL */
 const Volume *adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key);
+/* The PersistentVolume of a volume as the cache has it, or its like of a volume that stands in a
+ * pod. NULL: it is not known */
+const Volume *adc_spec_of(const AttachDetachController *self, const AttachVolume *volume);
 void adc_add_pod_volumes(AttachDetachController *self, const Pod *pod); /* ADC-32 */
 void adc_populate_actual_state(AttachDetachController *self);           /* ADC-26, ADC-27 */
 void adc_populate_specs_of_pods(AttachDetachController *self);          /* ADC-28 */
@@ -62,6 +66,11 @@ void adc_decide_claim(const void *self, Plan *plan);
 /* INT-10: of a source that is not CSI. */
 gboolean adc_is_attachable_in_process(const AttachDetachController *self,
                                       const VolumeSource *source);
+/* The release by which a volume on this node has migrated or not (MIG-80). */
+const Release *adc_node_release(const AttachDetachController *self, const AttachNode *node);
+/* A volume that a node lists by the name of an in-tree plugin or of FlexVolume (ADC-26). Returns:
+ * NULL: it is no such name */
+AttachVolume *adc_volume_in_process(AttachDetachController *self, const char *unique_name);
 /* The volume as the node has it. */
 AttachVolume *
 adc_volume_on_node(AttachDetachController *self, const AttachNode *node, const Volume *spec);

@@ -149,16 +149,32 @@ decide_attach_result(const void *data, Plan *plan)
         tell_not_attached(self, plan, volume, attach_failure(self, plan, pair));
 }
 
+/* ADC-72: the whole spec of the PersistentVolume that the volume in the pod has become (MIG-45). */
+static Object *
+inline_volume_of(const AttachVolume *volume)
+{
+    Object *copy = object_edit(volume->inline_spec);
+    VolumeSource *source = VOLUME(copy)->source;
+
+    VOLUME(copy)->source = volume_source_without_origin(source);
+    volume_source_unref(source);
+    return copy;
+}
+
 static Object *
 new_attachment(const AttachDetachController *self, const AttachPair *pair)
 {
-    (void)self;
     Object *object = object_new(pair->attachment);
     Attachment *attachment = ATTACHMENT(object);
 
+    (void)self;
+
     attachment->attacher = pair->volume->driver;
     attachment->node_name = pair->node->name;
-    attachment->volume_name = pair->volume->spec->name;
+    if (pair->volume->inline_spec == NULL)
+        attachment->volume_name = pair->volume->spec->name;
+    else
+        attachment->inline_volume = inline_volume_of(pair->volume);
     return object;
 }
 

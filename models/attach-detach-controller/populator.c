@@ -3,6 +3,8 @@
 
 #include "sim/random.h"
 
+#include <string.h>
+
 /* Desired state, from pods, nodes, claims and drivers (ADC-30 to ADC-37); the loop that finds pods
  * whose events were missed; and actual state as it is at the start. */
 
@@ -29,22 +31,26 @@ adc_look_up_pod_volume(const AttachDetachController *self,
 
 /* ADC-34. */
 gboolean
-adc_is_attachable(const AttachDetachController *self, const Volume *volume)
+adc_is_attachable(const AttachDetachController *self, const VolumeSource *source)
 {
-    if (volume->source == NULL)
+    if (source == NULL || source->is_inline)
         return FALSE;
-    if (volume->source->driver == NULL)
-        return adc_is_attachable_in_process(self, volume->source);
-    ObjectKey *key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, volume->source->driver);
+    if (source->driver == NULL)
+        return adc_is_attachable_in_process(self, source);
+    ObjectKey *key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, source->driver);
     const CsiDriverObject *driver = CSI_DRIVER_OBJECT(informer_get(self->csi_drivers, key));
 
     return driver == NULL || driver->attach_required;
 }
 
-/* ADC-53. */
+/* ADC-53. A volume that stands in a pod has no modes: there the plugin decides. */
 static gboolean
 is_exclusive(const Volume *volume)
 {
+    const char *plugin = volume->source->plugin;
+
+    if (volume->access_modes == 0)
+        return strcmp(plugin, "azureDisk") == 0 || strcmp(plugin, "cinder") == 0;
     return volume->access_modes != 0 && (volume->access_modes & (ACCESS_RWX | ACCESS_ROX)) == 0;
 }
 
@@ -55,29 +61,71 @@ set_spec(AttachVolume *volume, const Volume *spec)
     volume->is_exclusive = is_exclusive(spec);
 }
 
+/* ADC-72: there is no object that the cache could have. */
+static void
+keep_inline_spec(AttachVolume *volume, const Object *spec)
+{
+    const Object *before = volume->inline_spec;
+
+    volume->inline_spec = object_ref(spec);
+    object_unref(before);
+    set_spec(volume, VOLUME_CONST(spec));
+}
+
 const Volume *
 adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key)
 {
     return key == NULL ? NULL : VOLUME_CONST(informer_get(self->volumes, key));
 }
 
+const Volume *
+adc_spec_of(const AttachDetachController *self, const AttachVolume *volume)
+{
+    return volume->inline_spec != NULL ? VOLUME_CONST(volume->inline_spec)
+                                       : adc_find_volume_spec(self, volume->spec);
+}
+
 static void
 process_pod_volume(AttachDetachController *self,
                    AttachNode *node,
                    const Pod *pod,
-                   const Volume *spec,
+                   AttachVolume *volume,
                    gboolean add)
 {
-    AttachVolume *volume = adc_volume_on_node(self, node, spec);
     AttachPair *pair = adc_pair(volume, node);
 
-    if (volume->spec == NULL)
-        set_spec(volume, spec);
     if (add)
         adc_add_pod(self, pair, pod->meta.key);
     else
         adc_delete_pod(self, pair, pod->meta.key);
     adc_settle(self, pair);
+}
+
+/* The @i-th of the pod's inline volumes, as the node has it. Returns: NULL: it is not attached */
+static AttachVolume *
+inline_volume(AttachDetachController *self, const AttachNode *node, const Pod *pod, unsigned i)
+{
+    const PodVolume *inline_volume = &pod->volumes->items[pod->volumes->n_items + i];
+
+    if (!adc_is_attachable(self, inline_volume->source))
+        return NULL;
+    Object *spec =
+        pod_volume_as_volume(self->base.objects, inline_volume, adc_node_release(self, node));
+    AttachVolume *volume = adc_volume_on_node(self, node, VOLUME_CONST(spec));
+    if (volume->spec == NULL)
+        keep_inline_spec(volume, spec);
+    object_unref(spec);
+    return volume;
+}
+
+static void
+process_inline_volumes(AttachDetachController *self, AttachNode *node, const Pod *pod, gboolean add)
+{
+    for (unsigned i = 0; i < pod->volumes->n_inline; i++) {
+        AttachVolume *volume = inline_volume(self, node, pod, i);
+        if (volume != NULL)
+            process_pod_volume(self, node, pod, volume, add);
+    }
 }
 
 /* ADC-32. Skips a volume that cannot be looked up; the next event of the pod or the populator tries
@@ -92,11 +140,17 @@ process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
         return;
     for (unsigned i = 0; node != NULL && node->is_managed && i < pod->volumes->n_items; i++) {
         const Volume *spec = adc_look_up_pod_volume(self, pod, &pod->volumes->items[i]);
-        if (spec == NULL)
+        if (spec == NULL) {
             is_resolved = FALSE;
-        else if (adc_is_attachable(self, spec))
-            process_pod_volume(self, node, pod, spec, add);
+        } else if (adc_is_attachable(self, spec->source)) {
+            AttachVolume *volume = adc_volume_on_node(self, node, spec);
+            if (volume->spec == NULL)
+                set_spec(volume, spec);
+            process_pod_volume(self, node, pod, volume, add);
+        }
     }
+    if (node != NULL && node->is_managed)
+        process_inline_volumes(self, node, pod, add);
     if (add && (!is_resolved || node == NULL || !node->is_managed)) {
         g_hash_table_add(self->unresolved, (void *)pod->meta.key);
         sim_ticker_wake(self->populator);
@@ -329,8 +383,9 @@ drop_unattachable(AttachDetachController *self)
     for (uint32_t slot = 0; (node = adc_next_node(self, &slot)) != NULL;)
         for (unsigned i = 0; i < node->pairs->len; i++) {
             AttachPair *pair = node->pairs->pdata[i];
-            const Volume *spec = adc_find_volume_spec(self, pair->volume->spec);
-            while (spec != NULL && !adc_is_attachable(self, spec) && attach_pair_is_wanted(pair))
+            const Volume *spec = adc_spec_of(self, pair->volume);
+            while (spec != NULL && !adc_is_attachable(self, spec->source) &&
+                   attach_pair_is_wanted(pair))
                 adc_delete_pod(self, pair, pair->pods->data);
         }
     self->must_drop_unattachable = FALSE;
@@ -395,6 +450,8 @@ populate_node(AttachDetachController *self, const Node *object)
 
     for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
         AttachVolume *volume = adc_volume_by_name(self, attached->items[i]);
+        if (volume == NULL)
+            volume = adc_volume_in_process(self, attached->items[i]);
         if (volume != NULL)
             adc_set_attached(self, adc_pair(volume, node), FALSE, CSI_DEVICE_PATH, TRUE);
     }
@@ -411,7 +468,7 @@ populate_attachment(AttachDetachController *self, const Attachment *attachment)
             : objects_find_key(self->base.objects, KIND_VOLUME, NULL, attachment->volume_name);
     const Volume *spec = adc_find_volume_spec(self, key);
 
-    if (spec == NULL || !adc_is_attachable(self, spec))
+    if (spec == NULL || !adc_is_attachable(self, spec->source))
         return;
     if (spec->source->driver == NULL)
         return;
@@ -432,7 +489,7 @@ populate_specs(AttachDetachController *self, const Pod *pod)
 
     for (unsigned i = 0; node != NULL && pod->volumes != NULL && i < pod->volumes->n_items; i++) {
         const Volume *spec = adc_look_up_pod_volume(self, pod, &pod->volumes->items[i]);
-        if (spec == NULL || !adc_is_attachable(self, spec))
+        if (spec == NULL || !adc_is_attachable(self, spec->source))
             continue;
         AttachVolume *volume = adc_volume_on_node(self, node, spec);
         AttachPair *pair = adc_find_pair(volume, node);
@@ -440,6 +497,12 @@ populate_specs(AttachDetachController *self, const Pod *pod)
             continue;
         set_spec(volume, spec);
         volume->has_spec = TRUE;
+    }
+    for (unsigned i = 0; node != NULL && pod->volumes != NULL && i < pod->volumes->n_inline; i++) {
+        AttachVolume *volume = inline_volume(self, node, pod, i);
+        AttachPair *pair = volume == NULL ? NULL : adc_find_pair(volume, node);
+        if (pair != NULL && pair->state == ADC_ATTACHED)
+            volume->has_spec = TRUE;
     }
 }
 

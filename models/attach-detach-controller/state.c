@@ -25,6 +25,7 @@ volume_free(void *data)
     for (GSList *link = volume->pairs; link != NULL; link = link->next)
         pair_free(link->data);
     g_slist_free(volume->pairs);
+    object_unref(volume->inline_spec);
     g_free(volume);
 }
 
@@ -454,7 +455,7 @@ static const SimEventType node_reported_event = {
     .fire = node_reported,
 };
 
-/* ADC-38: after a failed attach the volume is assumed to be in use until a Node event says
+/* ADC-72: after a failed attach the volume is assumed to be in use until a Node event says
  * otherwise. The kubelet reports its node every 5 min at the latest (nodeStatusReportFrequency);
  * the model leaves these reports out, as they change nothing else, and does here what one would do.
  */

@@ -49,7 +49,8 @@ struct AttachVolume {
     const char *flex_driver; /* interned; NULL: not FlexVolume */
     const ObjectKey
         *spec; /* the PersistentVolume; NULL: known from a node's status only (ADC-26) */
-    gboolean is_exclusive; /* one node at a time (ADC-53) */
+    const Object *inline_spec; /* (owned): of a volume that stands in a pod (ADC-72); else NULL */
+    gboolean is_exclusive;     /* one node at a time (ADC-53) */
     /* Whether actual state has the PersistentVolume: not if only nodes named the volume (ADC-29) */
     gboolean has_spec;
     const char *device_path; /* interned; of CSI volumes "" (ADC-60); NULL: attached nowhere */

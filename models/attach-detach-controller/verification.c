@@ -217,8 +217,8 @@ must_be_checked(AttachDetachController *self, AttachPair *pair)
 {
     if (pair->state != ADC_ATTACHED || !pair->volume->has_spec || pair->volume->is_in_process)
         return FALSE; /* INT-13: the model's back end forgets no attachment */
-    const Volume *spec = adc_find_volume_spec(self, pair->volume->spec);
-    if (spec == NULL || !adc_is_attachable(self, spec))
+    const Volume *spec = adc_spec_of(self, pair->volume);
+    if (spec == NULL || !adc_is_attachable(self, spec->source))
         return FALSE;
     adc_attachment_key(self, pair);
     return !is_told(self, pair);

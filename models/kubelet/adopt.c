@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "in-process.h"
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
@@ -99,8 +100,7 @@ decide_volume(const void *self, Plan *plan)
     int step = plan_last_step(plan);
     const Object *claim = plan_object(plan, step - 1), *pv = plan_object(plan, step);
 
-    (void)self;
-    if (volume_plugin_find(VOLUME_CONST(pv)->source) != NULL)
+    if (in_process_plugin(self, VOLUME_CONST(pv)->source) != NULL)
         plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
                                         .pointer = plan_operation(plan),
                                         .object = pv,
@@ -127,11 +127,11 @@ decide_mount(const void *data, Plan *plan)
     const PodMount *mount = plan_operation(plan);
 
     if (mount->spec->source != NULL) {
-        Object *volume = csi_spec_inline_volume(&self->base, mount->worker->pod, mount->spec);
-        plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
-                                        .pointer = mount,
-                                        .object = plan_keep(plan, volume)});
-        object_unref(volume);
+        g_autoptr(Object) volume = kubelet_inline_volume(self, mount->worker->pod, mount->spec);
+        if (in_process_plugin(self, VOLUME(volume)->source) != NULL)
+            plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
+                                            .pointer = mount,
+                                            .object = plan_keep(plan, volume)});
         return;
     }
     plan_get(plan, pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec),

@@ -7,6 +7,12 @@
 
 /* ---- The controller attaches: KVM-36 ---- */
 
+static gboolean
+reads_claim(const PendingOperation *operation)
+{
+    return !operation->volume->size_known && operation_pv(operation)->claim_ref.claim != NULL;
+}
+
 static void
 decide_verified(const void *data, Plan *plan)
 {
@@ -25,11 +31,10 @@ decide_verified(const void *data, Plan *plan)
         plan_fail(plan, "Volume not attached according to node status");
         return;
     }
-    plan_change(plan, &(PlanChange){.what = CHANGE_IN_ACTUAL,
-                                    .pointer = operation,
-                                    .object = operation->volume->size_known
-                                                  ? NULL
-                                                  : plan_object(plan, 0)}); /* the claim */
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_IN_ACTUAL,
+                              .pointer = operation,
+                              .object = reads_claim(operation) ? plan_object(plan, 0) : NULL});
 }
 
 void
@@ -39,13 +44,11 @@ attach_operation_verify(const void *data, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
 
     plan_because(plan, "KVM-36");
-    gboolean reads_claim =
-        !operation->volume->size_known && operation_pv(operation)->claim_ref.claim != NULL;
-    if (reads_claim)
+    if (reads_claim(operation))
         plan_get(plan, operation_pv(operation)->claim_ref.claim, PLAN_DECIDE);
     if (operation->volume->attachable)
         plan_get(plan, self->node_key, PLAN_DECIDE);
-    if (!reads_claim && !operation->volume->attachable)
+    if (!reads_claim(operation) && !operation->volume->attachable)
         kubelet_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
     else
         plan_then(plan, decide_verified);

@@ -25,6 +25,14 @@ kubelet_volume_seen(const Kubelet *self, const Object *pv)
     return seen;
 }
 
+Object *
+kubelet_inline_volume(const Kubelet *self, const Object *pod, const PodVolume *volume)
+{
+    return volume->source->is_inline
+               ? csi_spec_inline_volume(&self->base, pod, volume)
+               : pod_volume_as_volume(self->base.objects, volume, kubelet_release(self));
+}
+
 /* INT-20. NULL: a system call of the kubelet's own */
 static CsiDriver *
 backend_of(const Kubelet *self, const NodeVolume *volume, gboolean *attaches)
@@ -39,12 +47,15 @@ backend_of(const Kubelet *self, const NodeVolume *volume, gboolean *attaches)
 const VolumePlugin *
 in_process_plugin(const Kubelet *self, const VolumeSource *source)
 {
+    const VolumePlugin *plugin = volume_plugin_find(source);
     gboolean attaches;
 
+    if (plugin != NULL && volume_plugin_is_gone(plugin, kubelet_release(self))) /* INT-42 */
+        return NULL;
     if (source != NULL && source->flex_driver != NULL &&
         cluster_backend(self->base.cluster, source, &attaches) != NULL && !attaches)
         return &volume_plugin_flex_mounts_only;
-    return volume_plugin_find(source);
+    return plugin;
 }
 
 gboolean
@@ -114,7 +125,7 @@ begin(const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, C
     gboolean attaches;
     CsiDriver *driver = backend_of(self, volume, &attaches);
     CsiCapability capability = {
-        .mode = in_process_access_mode(pv->access_modes),
+        .mode = in_process_volume_mode(pv),
         .type = pv->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
     };
 

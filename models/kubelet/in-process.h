@@ -9,6 +9,8 @@
 /* The volume as this kubelet has it: of the in-tree plugin if it does not migrate (MIG-80).
  * Returns: (owned) (nullable) */
 const Object *kubelet_volume_seen(const Kubelet *self, const Object *pv);
+/* The volume that stands in a pod, as a PersistentVolume. Returns: (owned) */
+Object *kubelet_inline_volume(const Kubelet *self, const Object *pod, const PodVolume *volume);
 /* FLX-33: a FlexVolume driver that does not attach mounts into each pod alone. Returns: (borrowed):
  * NULL: no plugin matches; of other volumes as volume_plugin_find() */
 const VolumePlugin *in_process_plugin(const Kubelet *self, const VolumeSource *source);

@@ -49,7 +49,8 @@ add_failure(Plan *plan, const PendingOperation *operation, const char *prefix, c
 static void
 add_mounted(Plan *plan, const PendingOperation *operation)
 {
-    if (operation->volume->plugin->node_expandable) {
+    if (operation->volume->plugin->node_expandable &&
+        operation_pv(operation)->claim_ref.claim != NULL) { /* inline volumes do not grow */
         volume_expansion_add_at_mount(plan, operation);
         return;
     }

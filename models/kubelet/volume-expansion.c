@@ -53,7 +53,7 @@ volume_expansion_desire(NodeVolume *volume, const PodMount *mount)
     const Kubelet *kubelet = volume->kubelet;
     const Volume *pv = VOLUME_CONST(volume->pv);
 
-    if (!may_grow(volume) || mount->spec->read_only) /* RSZ-50 */
+    if (!may_grow(volume) || mount->spec->read_only || mount->spec->source != NULL) /* RSZ-50 */
         return;
     volume->told_bytes = MAX(volume->told_bytes, pv->capacity_bytes);
     if (volume->pv_informer == NULL) {

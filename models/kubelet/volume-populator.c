@@ -140,7 +140,7 @@ const RuleTable kubelet_volume_rules = RULE_TABLE("kubelet: volumes of a pod's c
                                                   RULE_BOUNDS(volume_bounds));
 
 static unsigned
-volume_facts(const Object *object, const Object *claim, const PodVolume *spec)
+volume_facts(const Kubelet *self, const Object *object, const Object *claim, const PodVolume *spec)
 {
     const Volume *volume = VOLUME_CONST(object);
     unsigned facts = READ;
@@ -152,7 +152,7 @@ volume_facts(const Object *object, const Object *claim, const PodVolume *spec)
     facts |= object_uid_equal(volume->claim_ref.uid, claim->uid) ? OURS : 0;
     facts |= is_block && !spec->device ? BLOCK_AS_FILESYSTEM : 0;
     facts |= !is_block && spec->device ? FILESYSTEM_AS_BLOCK : 0;
-    facts |= volume_plugin_find(volume->source) != NULL ? HAS_PLUGIN : 0;
+    facts |= in_process_plugin(self, volume->source) != NULL ? HAS_PLUGIN : 0;
     return facts;
 }
 
@@ -229,8 +229,8 @@ decide_volume(const void *data, Plan *plan)
     const PodVolume *spec = populate_mount(populate)->spec;
     int step = plan_last_step(plan);
     const Object *volume = plan_object(plan, step), *claim = plan_object(plan, step - 1);
-    VolumeFault fault =
-        (VolumeFault)plan_judge(plan, &kubelet_volume_rules, volume_facts(volume, claim, spec));
+    VolumeFault fault = (VolumeFault)plan_judge(plan, &kubelet_volume_rules,
+                                                volume_facts(data, volume, claim, spec));
 
     if (fault != VOLUME_IS_FINE)
         add_error(plan, populate, volume_error(plan, fault, claim, spec->name));
@@ -265,18 +265,22 @@ decide_claim(const void *data, Plan *plan)
     plan_then(plan, decide_volume);
 }
 
-/* CSP-10: an inline volume has nothing to read. */
+/* CSP-10, KVM-98: an inline volume has nothing to read. */
 static void
 add_inline(const Kubelet *self, Plan *plan, const Populate *populate)
 {
-    Object *volume =
-        csi_spec_inline_volume(&self->base, populate->worker->pod, populate_mount(populate)->spec);
+    const PodVolume *spec = populate_mount(populate)->spec;
+    g_autoptr(Object) volume = kubelet_inline_volume(self, populate->worker->pod, spec);
 
-    plan_because(plan, "CSP-10");
-    plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
-                                    .pointer = populate,
-                                    .object = plan_keep(plan, volume)});
-    object_unref(volume);
+    plan_because(plan, spec->source->is_inline ? "CSP-10" : "KVM-98");
+    if (in_process_plugin(self, VOLUME(volume)->source) == NULL)
+        add_error(plan, populate,
+                  plan_internf(plan, "%s%s%s", volume_errors[NO_PLUGIN].before, spec->name,
+                               volume_errors[NO_PLUGIN].after));
+    else
+        plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
+                                        .pointer = populate,
+                                        .object = plan_keep(plan, volume)});
     add_next(plan, populate);
 }
 

@@ -181,9 +181,10 @@ stat_of(const PodMount *mount)
     return (VolumeStat){
         .of = {source->driver, source->handle, csi_metrics_path(kubelet, mount)},
         .name = mount->spec->name,
-        .claim = source->is_inline ? NULL  /* told, but measured nowhere */
-                                   : pod_claim_key(kubelet->base.objects,
-                                                   POD_CONST(mount->worker->pod), mount->spec),
+        .claim =
+            mount->spec->source != NULL
+                ? NULL  /* inline: told, but measured nowhere */
+                : pod_claim_key(kubelet->base.objects, POD_CONST(mount->worker->pod), mount->spec),
     };
 }
 

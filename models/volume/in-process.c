@@ -69,6 +69,15 @@ in_process_access_mode(uint32_t modes)
                                                      : CSI_MULTI_NODE_READER_ONLY;
 }
 
+CsiAccessMode
+in_process_volume_mode(const Volume *volume)
+{
+    gboolean reads_only = volume->source != NULL && volume->source->read_only;
+
+    return in_process_access_mode(volume->access_modes != 0 || reads_only ? volume->access_modes
+                                                                          : ACCESS_RWO);
+}
+
 #define CALLS_MAX 6
 
 /* Notes of the plan. */

@@ -29,6 +29,9 @@ typedef struct {
 
 /* The mode of such a call: the widest that the volume has. */
 CsiAccessMode in_process_access_mode(uint32_t modes);
+/* The same of a volume. One that stands in a pod has no modes: then one writer, or readers if it is
+ * read-only. */
+CsiAccessMode in_process_volume_mode(const Volume *volume);
 
 /* Decides what follows, as a PlanDecide. */
 typedef void (*InProcessThen)(const void *self, Plan *plan, const InProcessResult *result);

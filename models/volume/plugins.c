@@ -10,28 +10,33 @@
 enum { CSI, CSI_INLINE };
 
 static const VolumePlugin plugins[] = {
-    {"csi",                  "kubernetes.io/csi",             TRUE,  TRUE,  TRUE,  FALSE},
-    {"csi",                  "kubernetes.io/csi",             FALSE, FALSE, FALSE, TRUE },
-    {"flexVolume",           "kubernetes.io/flexvolume",      TRUE,  TRUE,  TRUE,  FALSE},
-    {"awsElasticBlockStore", "kubernetes.io/aws-ebs",         TRUE,  TRUE,  TRUE,  FALSE},
-    {"azureDisk",            "kubernetes.io/azure-disk",      TRUE,  TRUE,  TRUE,  FALSE},
-    {"azureFile",            "kubernetes.io/azure-file",      FALSE, FALSE, FALSE, FALSE},
-    {"cephfs",               "kubernetes.io/cephfs",          FALSE, FALSE, FALSE, FALSE},
-    {"cinder",               "kubernetes.io/cinder",          TRUE,  TRUE,  TRUE,  FALSE},
-    {"gcePersistentDisk",    "kubernetes.io/gce-pd",          TRUE,  TRUE,  TRUE,  FALSE},
-    {"glusterfs",            "kubernetes.io/glusterfs",       FALSE, FALSE, FALSE, FALSE},
-    {"portworxVolume",       "kubernetes.io/portworx-volume", FALSE, FALSE, FALSE, FALSE},
-    {"rbd",                  "kubernetes.io/rbd",             TRUE,  TRUE,  TRUE,  FALSE},
-    {"vsphereVolume",        "kubernetes.io/vsphere-volume",  TRUE,  TRUE,  TRUE,  FALSE},
-    {"iscsi",                "kubernetes.io/iscsi",           TRUE,  TRUE,  TRUE,  FALSE},
-    {"fc",                   "kubernetes.io/fc",              TRUE,  TRUE,  TRUE,  FALSE},
-    {"local",                "kubernetes.io/local-volume",    FALSE, TRUE,  TRUE,  FALSE},
-    {"nfs",                  "kubernetes.io/nfs",             FALSE, FALSE, FALSE, FALSE},
-    {"hostPath",             "kubernetes.io/host-path",       FALSE, FALSE, FALSE, FALSE},
+    {"csi",                  "kubernetes.io/csi",             TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"csi",                  "kubernetes.io/csi",             FALSE, FALSE, FALSE, TRUE,  0 },
+    {"flexVolume",           "kubernetes.io/flexvolume",      TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"awsElasticBlockStore", "kubernetes.io/aws-ebs",         TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"azureDisk",            "kubernetes.io/azure-disk",      TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"azureFile",            "kubernetes.io/azure-file",      FALSE, FALSE, FALSE, FALSE, 0 },
+    {"cephfs",               "kubernetes.io/cephfs",          FALSE, FALSE, FALSE, FALSE, 31},
+    {"cinder",               "kubernetes.io/cinder",          TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"gcePersistentDisk",    "kubernetes.io/gce-pd",          TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"glusterfs",            "kubernetes.io/glusterfs",       FALSE, FALSE, FALSE, FALSE, 26},
+    {"portworxVolume",       "kubernetes.io/portworx-volume", FALSE, FALSE, FALSE, FALSE, 0 },
+    {"rbd",                  "kubernetes.io/rbd",             TRUE,  TRUE,  TRUE,  FALSE, 31},
+    {"vsphereVolume",        "kubernetes.io/vsphere-volume",  TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"iscsi",                "kubernetes.io/iscsi",           TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"fc",                   "kubernetes.io/fc",              TRUE,  TRUE,  TRUE,  FALSE, 0 },
+    {"local",                "kubernetes.io/local-volume",    FALSE, TRUE,  TRUE,  FALSE, 0 },
+    {"nfs",                  "kubernetes.io/nfs",             FALSE, FALSE, FALSE, FALSE, 0 },
+    {"hostPath",             "kubernetes.io/host-path",       FALSE, FALSE, FALSE, FALSE, 0 },
+    {"flocker",              "kubernetes.io/flocker",         FALSE, FALSE, FALSE, FALSE, 25},
+    {"quobyte",              "kubernetes.io/quobyte",         FALSE, FALSE, FALSE, FALSE, 25},
+    {"scaleIO",              "kubernetes.io/scaleio",         FALSE, FALSE, FALSE, FALSE, 22},
+    {"storageos",            "kubernetes.io/storageos",       FALSE, FALSE, FALSE, FALSE, 25},
+    {"photonPersistentDisk", "kubernetes.io/photon-pd",       FALSE, FALSE, FALSE, FALSE, 16},
 };
 
 const VolumePlugin volume_plugin_flex_mounts_only = {
-    "flexVolume", "kubernetes.io/flexvolume", FALSE, FALSE, FALSE, FALSE};
+    "flexVolume", "kubernetes.io/flexvolume", FALSE, FALSE, FALSE, FALSE, 0};
 
 const VolumePlugin *
 volume_plugin_find(const VolumeSource *source)
@@ -43,6 +48,12 @@ volume_plugin_find(const VolumeSource *source)
             return &plugins[i];
     }
     return NULL;
+}
+
+gboolean
+volume_plugin_is_gone(const VolumePlugin *self, const Release *release)
+{
+    return self->gone > 0 && release->minor >= self->gone;
 }
 
 gboolean

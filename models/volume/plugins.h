@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/api/release.h"
 #include "models/api/storage.h"
 
 /* The table of volume plugins (VPL-15), and the names on which the controllers and the kubelet
@@ -12,6 +13,7 @@ typedef struct {
     gboolean device_mountable; /* mounted once per node, then into each pod */
     gboolean node_expandable;  /* a mount looks whether the claim has grown (KVM-54) */
     gboolean is_inline;        /* for volumes that stand in a pod (CSP-4) */
+    int gone;                  /* release 1.gone is without it (INT-42); 0: none is */
 } VolumePlugin;
 
 /* Of a FlexVolume driver whose init says that it does not attach (FLX-33) */
@@ -19,6 +21,8 @@ extern const VolumePlugin volume_plugin_flex_mounts_only;
 
 /* Returns: (borrowed): %NULL: no volume plugin matched (VPL-19) */
 const VolumePlugin *volume_plugin_find(const VolumeSource *source);
+/* INT-42: no component of the release has it. Plugins that can migrate: in_tree_plugin_is_gone() */
+gboolean volume_plugin_is_gone(const VolumePlugin *self, const Release *release);
 /* Whether a plugin has this name, as directories have it. */
 gboolean volume_plugin_exists(const char *name);
 gboolean volume_plugin_is_csi(const VolumePlugin *self);

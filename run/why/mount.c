@@ -226,8 +226,7 @@ why_ask_mounts(Question *self, const Pod *pod)
     for (unsigned i = 0; i < n; i++) {
         const PodVolume *item = &pod->volumes->items[i];
         const Volume *volume = why_volume_of(self, why_claim_of(self, pod, item));
-        if (item->source != NULL && item->source->driver != NULL &&
-            ask_inline(self, pod, item->source))
+        if (item->source != NULL && item->source->is_inline && ask_inline(self, pod, item->source))
             return TRUE;
         if (volume != NULL && volume->source != NULL && volume->source->driver != NULL &&
             ask_csi_mount(self, pod, volume))

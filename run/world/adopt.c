@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/snapshot.h"
+#include "models/api/workload.h"
 #include "models/volume/access-mode.h"
 #include "run-private.h"
 
@@ -190,6 +191,35 @@ adopt_volume(const Run *self, const Object *object)
     csi_modelled_driver_add_volume(driver, &past);
 }
 
+/* The disks that pods name themselves: their back end has them, as people made them. */
+static void
+adopt_inline(const Run *self, const PodVolumes *volumes)
+{
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_inline; i++) {
+        const PodVolume *volume = &volumes->items[volumes->n_items + i];
+        if (volume->source->is_inline)
+            continue;
+        g_autoptr(Object) pv =
+            pod_volume_as_volume(self->objects, volume, cluster_release(self->cluster));
+        adopt_volume(self, pv);
+    }
+}
+
+static void
+adopt_pod(const Run *self, const Object *pod)
+{
+    adopt_inline(self, POD_CONST(pod)->volumes);
+}
+
+static void
+adopt_template(const Run *self, const Object *object)
+{
+    const PodTemplate *template = workload_template(object);
+
+    if (template != NULL)
+        adopt_inline(self, template->volumes);
+}
+
 /* @content: of the snapshot, or of its group */
 static CsiModelledSnapshot
 past_snapshot(const Run *self, const SnapshotContent *content, const char *id)
@@ -267,6 +297,9 @@ world_adopt_source(const Run *self, const Object *object)
         adopt_snapshot(self, object);
     if (object_kind(object) == KIND_GROUP_CONTENT)
         adopt_group(self, object);
+    if (object_kind(object) == KIND_POD)
+        adopt_pod(self, object);
+    adopt_template(self, object);
 }
 
 /* ---- What is attached ---- */
@@ -307,6 +340,8 @@ world_adopt(Run *self)
     each_object(self, KIND_VOLUME, adopt_volume);
     each_object(self, KIND_GROUP_CONTENT, adopt_group);
     each_object(self, KIND_SNAPSHOT_CONTENT, adopt_snapshot);
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++)
+        each_object(self, kind, kind == KIND_POD ? adopt_pod : adopt_template);
     each_object(self, KIND_ATTACHMENT, adopt_attachment);
     g_clear_pointer(&self->topology_keys, g_hash_table_unref);
 }

@@ -87,7 +87,7 @@ unknown_plugins_match_none(void **state)
     Fixture fixture;
 
     (void)state;
-    setup(&fixture, "flocker", NULL, NULL);
+    setup(&fixture, "gitRepo", NULL, NULL);
     assert_null(volume_plugin_find(fixture.volume->source));
     assert_null(volume_plugin_find(NULL));
     teardown(&fixture);
@@ -119,12 +119,44 @@ names_of_attachments(void **state)
     }
 }
 
+/* INT-42: the release before has the plugin, and this one has not. */
+static const struct {
+    const char *source;
+    int gone;
+} removals[] = {
+    {"scaleIO",   22},
+    {"flocker",   25},
+    {"quobyte",   25},
+    {"storageos", 25},
+    {"glusterfs", 26},
+    {"cephfs",    31},
+    {"rbd",       31},
+};
+
+static void
+releases_lose_plugins(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(removals); i++) {
+        const VolumeSource source = {.plugin = removals[i].source};
+        const VolumePlugin *plugin = volume_plugin_find(&source);
+        const Release with = {.minor = removals[i].gone - 1}, without = {.minor = removals[i].gone};
+        assert_non_null(plugin);
+        assert_false(volume_plugin_is_gone(plugin, &with));
+        assert_true(volume_plugin_is_gone(plugin, &without));
+    }
+    const VolumeSource nfs = {.plugin = "nfs"};
+    const Release newest = {.minor = 36};
+    assert_false(volume_plugin_is_gone(volume_plugin_find(&nfs), &newest));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(which_steps_a_volume_takes),
         cmocka_unit_test(unknown_plugins_match_none),
+        cmocka_unit_test(releases_lose_plugins),
         cmocka_unit_test(names_of_attachments),
     };
 

@@ -219,7 +219,7 @@ verify(AttachWorld *world)
             const Volume *volume = VOLUME_CONST(case_object(world->self, manifest, KIND_VOLUME));
             const AttachPair *pair = pair_of(world, volume->source->driver, volume->source->handle);
             const Attachment *attachment = adc_find_attachment(world->controller, pair);
-            attached = !adc_is_attachable(world->controller, volume) ||
+            attached = !adc_is_attachable(world->controller, volume->source) ||
                        (attachment != NULL && attachment->attached);
         }
         json_array_append_new(found, json_boolean(attached));

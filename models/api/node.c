@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local/local-disks.h"
+#include "local/machine-use.h"
 #include "pod-private.h"
 
 #include <string.h>
@@ -178,18 +179,27 @@ node_set_defaults(Object *object)
 static void
 node_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
-    const char *text = string_map_get(object->annotations, ANNOTATION_DISKS);
+    const char *disks = string_map_get(object->annotations, ANNOTATION_DISKS);
+    const char *capacity = string_map_get(object->annotations, ANNOTATION_CAPACITY);
+    const char *uses = string_map_get(object->annotations, ANNOTATION_USES);
+    g_autoptr(GError) disks_error = NULL;
+    g_autoptr(GError) capacity_error = NULL;
+    g_autoptr(GError) uses_error = NULL;
     int64_t bytes[LOCAL_DISKS_MAX];
-    g_autoptr(GError) error = NULL;
+    MachineCapacity parsed;
 
-    if (text == NULL || local_disks_parse(text, bytes, &error) >= 0)
-        return;
-    gsize length = api_parser_enter(parser, "metadata.annotations");
-    gsize inner = api_parser_enter(parser, ANNOTATION_DISKS);
-    api_parser_fault(parser, json_path_get(manifest, "metadata.annotations"),
-                     "for example \"10Gi 10Gi 50Gi\"", "%s", error->message);
-    api_parser_leave(parser, inner);
-    api_parser_leave(parser, length);
+    if (disks != NULL && local_disks_parse(disks, bytes, &disks_error) < 0)
+        annotation_fault(parser, manifest, ANNOTATION_DISKS, "for example \"10Gi 10Gi 50Gi\"",
+                         disks_error);
+    if (capacity != NULL && !machine_capacity_parse(capacity, &parsed, &capacity_error))
+        annotation_fault(parser, manifest, ANNOTATION_CAPACITY,
+                         "for example \"memory=16Gi disk=100Gi inodes=6M pids=32k\"",
+                         capacity_error);
+    g_free(uses == NULL ? NULL : machine_uses_parse(uses, FALSE, &uses_error));
+    if (uses_error != NULL)
+        annotation_fault(parser, manifest, ANNOTATION_USES,
+                         "for example \"memory start=1Gi; disk start=1Gi step=100Mi every=1m\"",
+                         uses_error);
 }
 
 const KindClass node_kind = {

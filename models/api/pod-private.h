@@ -26,7 +26,13 @@ ClaimTemplate *claim_template_parse(ApiParser *parser, const json_t *value, cons
 /* Both may be %NULL. */
 gboolean claim_template_equal(const ClaimTemplate *a, const ClaimTemplate *b);
 
-/* Reports faulty annotations about the life of containers; @manifest has them in its metadata. */
-void pod_check_life(ApiParser *parser, const json_t *manifest, const StringMap *annotations);
+/* Reports a fault of an annotation; @manifest has it in its metadata. */
+void annotation_fault(ApiParser *parser,
+                      const json_t *manifest,
+                      const char *annotation,
+                      const char *hint,
+                      const GError *error);
+/* Reports faulty annotations about the life of containers and about what they use. */
+void pod_check_annotations(ApiParser *parser, const json_t *manifest, const StringMap *annotations);
 /* Reports mounts of volumes that are neither in spec.volumes nor among @templates (nullable). */
 void pod_check_mounts(ApiParser *parser, const json_t *spec, const ClaimTemplates *templates);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "container-life.h"
+#include "local/machine-use.h"
 #include "pod-private.h"
 
 static const char *const pod_phase_words[] = {"Pending", "Running", "Succeeded",
@@ -287,27 +288,56 @@ pod_set_defaults(Object *object)
 }
 
 void
-pod_check_life(ApiParser *parser, const json_t *manifest, const StringMap *annotations)
+annotation_fault(ApiParser *parser,
+                 const json_t *manifest,
+                 const char *annotation,
+                 const char *hint,
+                 const GError *error)
+{
+    const json_t *values = json_path_get(manifest, "metadata.annotations");
+    const json_t *value = json_object_get(values, annotation);
+    gsize length = api_parser_enter(parser, "metadata.annotations");
+    gsize inner = api_parser_enter(parser, annotation);
+
+    api_parser_fault(parser, value != NULL ? value : values, hint, "%s", error->message);
+    api_parser_leave(parser, inner);
+    api_parser_leave(parser, length);
+}
+
+static void
+check_uses(ApiParser *parser, const json_t *manifest, const StringMap *annotations)
+{
+    const char *text = string_map_get(annotations, ANNOTATION_USES);
+    g_autoptr(GError) error = NULL;
+    g_autofree MachineUses *uses = text == NULL ? NULL : machine_uses_parse(text, TRUE, &error);
+    PodEmptyDir dir;
+
+    for (unsigned i = 0; uses != NULL && error == NULL && i < uses->n; i++)
+        if (uses->items[i].kind == USE_EMPTY_DIR &&
+            !pod_empty_dir_read(json_path_get(manifest, "spec"), uses->items[i].volume, &dir))
+            g_set_error(&error, SIM_ERROR, SIM_ERROR_INVALID, "the pod has no emptyDir \"%s\"",
+                        uses->items[i].volume);
+    if (error != NULL)
+        annotation_fault(parser, manifest, ANNOTATION_USES,
+                         "for example \"memory start=1Gi; disk start=1Gi step=100Mi every=1m\"",
+                         error);
+}
+
+void
+pod_check_annotations(ApiParser *parser, const json_t *manifest, const StringMap *annotations)
 {
     g_autoptr(GError) error = NULL;
     ContainerLife life;
     const char *which;
 
+    check_uses(parser, manifest, annotations);
     if (!container_life_is_told(annotations))
         return;
-    if (container_life_parse(annotations, &life, &which, &error)) {
+    if (container_life_parse(annotations, &life, &which, &error))
         container_life_clear(&life);
-        return;
-    }
-    const json_t *values = json_path_get(manifest, "metadata.annotations");
-    const json_t *value = json_object_get(values, which);
-    gsize length = api_parser_enter(parser, "metadata.annotations");
-    gsize inner = api_parser_enter(parser, which);
-    api_parser_fault(parser, value != NULL ? value : values,
-                     "for example " ANNOTATION_RUNS_FOR ": 30s, or \"uniform 10s 1m\"", "%s",
-                     error->message);
-    api_parser_leave(parser, inner);
-    api_parser_leave(parser, length);
+    else
+        annotation_fault(parser, manifest, which,
+                         "for example " ANNOTATION_RUNS_FOR ": 30s, or \"uniform 10s 1m\"", error);
 }
 
 static void
@@ -319,7 +349,7 @@ pod_check(ApiParser *parser, const json_t *manifest, const Object *object)
     if (json_is_object(spec))
         pod_check_mounts(parser, spec, NULL);
     api_parser_leave(parser, length);
-    pod_check_life(parser, manifest, object->annotations);
+    pod_check_annotations(parser, manifest, object->annotations);
 }
 
 const KindClass pod_kind = {

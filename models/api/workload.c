@@ -265,7 +265,7 @@ workload_check_template(ApiParser *parser, const json_t *manifest, const Templat
     const json_t *policy = json_path_get(template, "spec.restartPolicy");
     check_labels(parser, template, check);
     gsize length = api_parser_enter(parser, "spec.template");
-    pod_check_life(parser, template, check->template->annotations);
+    pod_check_annotations(parser, template, check->template->annotations);
     api_parser_leave(parser, length);
     length = api_parser_enter(parser, "spec.template.spec");
     pod_check_mounts(parser, json_path_get(template, "spec"), check->claim_templates);

@@ -19,6 +19,7 @@ typedef enum {
     FLAG_NUMBER,     /* double */
     FLAG_DURATION,   /* SimTime, not negative */
     FLAG_STRING,     /* const char *, interned */
+    FLAG_MAP,        /* the same: "name=value,name=value"; scenarios may have a mapping */
 } FlagType;
 
 /* A flag under its real name, and its place in the process's options. */
@@ -63,6 +64,8 @@ typedef struct {
     /* PER_DRIVER: whether these options ask for an instance on each node with the driver's plugin,
      * in place of one for the cluster. NULL: never */
     gboolean (*runs_on_nodes)(const void *options);
+    /* Whether flags fit together. Returns: FALSE with SIM_ERROR_INVALID. NULL: all do */
+    gboolean (*check)(const void *options, GError **error);
     gboolean is_optional;  /* it runs only if somebody names it */
     gboolean renews_lease; /* PER_NODE: its node counts as alive while this process runs (NL-2) */
 } ProcessClass;

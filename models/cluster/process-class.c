@@ -164,6 +164,7 @@ process_flag_set(
         break;
     }
     case FLAG_STRING:
+    case FLAG_MAP:
         *(const char **)place = strings_intern(strings, text);
         break;
     }

@@ -15,6 +15,7 @@
  *   operation-executor.h  operations on volumes, and the CSI calls in them
  *   plugin-manager.h      registration of drivers, and their containers
  *   node-status.h         status of the Node, pressure, shutdown
+ *   eviction/             eviction of pods under pressure
  *
  * Who owns what:
  *
@@ -25,12 +26,14 @@
  *
  * A NodeVolume lists the PodMounts that desired or actual state has; they leave the list before
  * their worker goes. An idle node is small: most members are made with the first pod. */
+typedef struct Eviction Eviction;
 typedef struct Kubelet Kubelet;
 typedef struct NodePlugin NodePlugin;
 typedef struct NodeVolume NodeVolume;
 typedef struct PendingOperation PendingOperation;
 typedef struct PodMount PodMount;
 typedef struct PodRun PodRun;
+typedef struct PodUse PodUse;
 typedef struct PodWorker PodWorker;
 typedef struct VolumeStats VolumeStats;
 
@@ -62,6 +65,7 @@ struct Kubelet {
     unsigned shortages, pressures;
     SimTime short_until[N_NODE_PRESSURES]; /* the last look that saw a shortage that is over */
     SimEventId pressure_event;             /* the next look */
+    Eviction *eviction;                    /* (owned): NULL: nobody tells what anything uses */
     gboolean told_unschedulable;           /* NL-27: the last Event about that */
     gboolean has_unreadable;               /* it found broken directories of volumes (KVM-62) */
     unsigned n_cleaned_up;                 /* tries to unmount these (KVM-75) */
@@ -147,6 +151,8 @@ typedef enum {
     CHANGE_REGISTRATION_TRIED,  /* number: tries of the write at hand */
     CHANGE_REGISTRATION_FAILED, /* text: why */
     CHANGE_PROBED,              /* number: whether the driver is well */
+    /* eviction/; pointer: PodWorker; text: why; number: whether the pod gets a condition */
+    CHANGE_EVICTED,
     /* volume-stats.c; number: the instant of the question */
     CHANGE_VOLUME_TOLD,
     /* csi-plugin/client.c; pointer: CsiFiles */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "models/kubelet/eviction/eviction.h"
 #include "node-status.h"
 #include "operation-executor.h"
 #include "plugin-manager.h"
@@ -10,37 +11,48 @@
 
 static const ProcessFlag flags[] = {
     {"nodeStatusUpdateFrequency",        FLAG_DURATION, AT(node_status_update_frequency),        "10s",
-     "time between two checks of the node's own status (KVM-7)"                                                                                                       },
+     "time between two checks of the node's own status (KVM-7)"                                                                                                                      },
     {"nodeStatusReportFrequency",        FLAG_DURATION, AT(node_status_report_frequency),        "5m",
-     "time between two reports of an unchanged status (KVM-7)"                                                                                                        },
+     "time between two reports of an unchanged status (KVM-7)"                                                                                                                       },
     {"syncFrequency",                    FLAG_DURATION, AT(sync_frequency),                      "1m",
-     "time between two syncs of a pod (KVM-8)"                                                                                                                        },
-    {"kubeAPIQPS",                       FLAG_NUMBER,   AT(kube_api_qps),                        "50",   "requests per second (KVM-10)"                               },
-    {"kubeAPIBurst",                     FLAG_INT,      AT(kube_api_burst),                      "100",  "requests at once (KVM-10)"                                  },
-    {"eventRecordQPS",                   FLAG_NUMBER,   AT(event_record_qps),                    "50",   "events per second (KVM-10)"                                 },
-    {"eventBurst",                       FLAG_INT,      AT(event_burst),                         "100",  "events at once (KVM-10)"                                    },
+     "time between two syncs of a pod (KVM-8)"                                                                                                                                       },
+    {"kubeAPIQPS",                       FLAG_NUMBER,   AT(kube_api_qps),                        "50",                  "requests per second (KVM-10)"                               },
+    {"kubeAPIBurst",                     FLAG_INT,      AT(kube_api_burst),                      "100",                 "requests at once (KVM-10)"                                  },
+    {"eventRecordQPS",                   FLAG_NUMBER,   AT(event_record_qps),                    "50",                  "events per second (KVM-10)"                                 },
+    {"eventBurst",                       FLAG_INT,      AT(event_burst),                         "100",                 "events at once (KVM-10)"                                    },
     {"enableControllerAttachDetach",     FLAG_BOOL,     AT(enable_controller_attach_detach),     "true",
-     "the attach/detach controller attaches, not the kubelet (KVM-69)"                                                                                                },
-    {"maxPods",                          FLAG_INT,      AT(max_pods),                            "110",  "pods on the node"                                           },
+     "the attach/detach controller attaches, not the kubelet (KVM-69)"                                                                                                               },
+    {"maxPods",                          FLAG_INT,      AT(max_pods),                            "110",                 "pods on the node"                                           },
     {"containerStart",                   FLAG_DURATION, AT(container_start),                     "15ms",
      "time from mounted volumes to running containers: of the runtime, not of the kubelet "
-     "(TIM-46)"                                                                                                                                                       },
+     "(TIM-46)"                                                                                                                                                                      },
     {"containerStop",                    FLAG_DURATION, AT(container_stop),                      "8ms",
-     "time from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                                                        },
+     "time from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                                                                       },
     {"serializeImagePulls",              FLAG_BOOL,     AT(serialize_image_pulls),               "true",
-     "one image is pulled after the other (KVM-101)"                                                                                                                  },
+     "one image is pulled after the other (KVM-101)"                                                                                                                                 },
     {"shutdownGracePeriod",              FLAG_DURATION, AT(shutdown_grace_period),               "0s",
-     "time for pods to end when the machine shuts down; 0s: they just die (NL-90)"                                                                                    },
+     "time for pods to end when the machine shuts down; 0s: they just die (NL-90)"                                                                                                   },
     {"shutdownGracePeriodCriticalPods",  FLAG_DURATION, AT(shutdown_grace_period_critical_pods),
-     "0s",                                                                                               "part of that time for critical pods alone (NL-92)"          },
+     "0s",                                                                                                              "part of that time for critical pods alone (NL-92)"          },
     {"containersOutliveKubelet",         FLAG_BOOL,     AT(containers_outlive_kubelet),          "true",
-     "a restarted kubelet finds its containers running; false: the runtime dies with it"                                                                              },
+     "a restarted kubelet finds its containers running; false: the runtime dies with it"                                                                                             },
     {"evictionPressureTransitionPeriod", FLAG_DURATION, AT(eviction_pressure_transition_period),
-     "5m",                                                                                               "time for which the Node still reports past pressure (NL-25)"},
+     "5m",                                                                                                              "time for which the Node still reports past pressure (NL-25)"},
+    {"evictionHard",                     FLAG_MAP,      AT(eviction_hard),                       EVICTION_HARD_DEFAULT,
+     "free resources below which the kubelet evicts pods at once (EVM-10)"                                                                                                           },
+    {"evictionSoft",                     FLAG_MAP,      AT(eviction_soft),                       "",
+     "free resources below which it evicts pods after a time (EVM-11)"                                                                                                               },
+    {"evictionSoftGracePeriod",          FLAG_MAP,      AT(eviction_soft_grace),                 "",                    "that time (EVM-11)"                                         },
+    {"evictionMinimumReclaim",           FLAG_MAP,      AT(eviction_minimum_reclaim),            "",
+     "what is to be free beside that before it stops (EVM-12)"                                                                                                                       },
+    {"mergeDefaultEvictionSettings",     FLAG_BOOL,     AT(merge_default_eviction_settings),     "false",
+     "evictionHard adds to the defaults (EVM-10)"                                                                                                                                    },
+    {"localStorageCapacityIsolation",    FLAG_BOOL,     AT(local_storage_isolation),             "true",
+     "pods over their limits of local storage are evicted (EVM-20)"                                                                                                                  },
     {"volumeStatsAggPeriod",             FLAG_DURATION, AT(volume_stats_agg_period),             "0s",
      "time between two questions how full a pod's volumes are, and up to as much more; 0s: none; "
-     "Kubernetes has 1m (KVM-9)"                                                                                                                                      },
-    {NULL,                               FLAG_BOOL,     0,                                       NULL,   NULL                                                         },
+     "Kubernetes has 1m (KVM-9)"                                                                                                                                                     },
+    {NULL,                               FLAG_BOOL,     0,                                       NULL,                  NULL                                                         },
 };
 
 const ProcessClass kubelet_process = {
@@ -50,6 +62,7 @@ const ProcessClass kubelet_process = {
     .flags = flags,
     .startup = offsetof(Timing, kubelet_start), /* TIM-94: to the first NodeGetInfo */
     .renews_lease = TRUE,
+    .check = eviction_check_flags,
 };
 
 static double
@@ -221,6 +234,7 @@ kubelet_init(void *data)
     g_queue_init(&self->reports);
     self->nodes = process_informer(process, KIND_NODE, node);
     node_status_init(self);
+    eviction_init(self);
     pressure_init(self);
     plugin_registration_init(self);
     kubelet_measure_begin(self);
@@ -252,6 +266,7 @@ kubelet_clear(void *data)
     sim_cancel(self->base.sim, self->first_look);
     sim_cancel(self->base.sim, self->shutdown_event);
     sim_cancel(self->base.sim, self->pressure_event);
+    eviction_clear(self);
     sim_cancel(self->base.sim, self->report_retry);
     plugin_registration_clear(self);
     sim_ticker_free(self->status_loop);
@@ -309,6 +324,9 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_CONNECTED ... CHANGE_PROBED:
         plugin_registration_apply(change);
         return;
+    case CHANGE_EVICTED:
+        eviction_apply(self, change);
+        return;
     case CHANGE_VOLUME_TOLD:
         volume_stats_apply(self, change);
         return;
@@ -360,7 +378,10 @@ const ModelClass kubelet_class = {
                                &csi_walk_rules,
                                &csi_selinux_rules,
                                &csi_conflict_rules,
-                               &kubelet_expansion_rules),
+                               &kubelet_expansion_rules,
+                               &kubelet_eviction_rules,
+                               &kubelet_local_limit_rules,
+                               &kubelet_admit_rules),
     .init = kubelet_init,
     .clear = kubelet_clear,
     .apply_change = apply_change,

@@ -21,8 +21,15 @@ typedef struct {
     SimTime shutdown_grace_period, shutdown_grace_period_critical_pods;
     gboolean containers_outlive_kubelet;
     SimTime eviction_pressure_transition_period;
+    const char *eviction_hard, *eviction_soft, *eviction_soft_grace, *eviction_minimum_reclaim;
+    gboolean merge_default_eviction_settings, local_storage_isolation;
     SimTime volume_stats_agg_period; /* 0: nobody asks how full volumes are */
 } KubeletOptions;
+
+/* EVM-10, of 1.30 and later. */
+#define EVICTION_HARD_DEFAULT                                                                      \
+    "memory.available=100Mi,nodefs.available=10%,nodefs.inodesFree=5%,imagefs.available=15%,"      \
+    "imagefs.inodesFree=5%"
 
 extern const ProcessClass kubelet_process;
 extern const ModelClass kubelet_class;

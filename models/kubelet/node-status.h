@@ -16,6 +16,7 @@ void node_status_apply(Kubelet *self, const PlanChange *change);
 
 void pressure_init(Kubelet *self);
 void pressure_changed(Kubelet *self); /* MACHINE_PRESSURE_CHANGED */
+void pressure_look(Kubelet *self);    /* the next look may find something new */
 /* The machine runs short of what an imported Node says. */
 void pressure_imported(Kubelet *self, const Node *node);
 /* The Node says otherwise than its kubelet. */

@@ -48,6 +48,7 @@ static const ViewTells view_tells[] = {
                    "Pod was terminated in response to imminent node shutdown."                  },
     [VIEW_REJECTED] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, FALSE, "NodeShutdown",
                    "Pod was rejected as the node is shutting down."                             },
+    [VIEW_EVICTED] = {"EVM-33", POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
 };
 
 static gboolean
@@ -127,7 +128,7 @@ edit_status(Object *object, const void *arg)
         pod->exit_code = report->exit_code;
     if (report->reason == NULL)
         return changed;
-    if (report->view == VIEW_SHUT_DOWN)
+    if (report->disruption.status != CONDITION_ABSENT)
         pod->disruption = report->disruption;
     pod->reason = report->reason;
     pod->message = report->message;
@@ -168,11 +169,13 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
             strings_intern(strings, report->exit_code != 0 ? "PodFailed" : "PodCompleted");
     report->reason = strings_intern(strings, tells->reason);
     report->message = strings_intern(strings, tells->message);
-    if (worker->no_room != NULL) { /* REG-38 */
-        report->reason = strings_intern(strings, "VolumeAttachmentLimitExceeded");
-        report->message = worker->no_room;
+    if (worker->reason != NULL) { /* REG-38, EVM-33, EVM-40 */
+        report->reason = worker->reason;
+        report->message = worker->view == VIEW_REJECTED
+                              ? strings_internf(strings, "Pod was rejected: %s", worker->message)
+                              : worker->message;
     }
-    if (worker->view == VIEW_SHUT_DOWN) /* NL-93 */
+    if (worker->view == VIEW_SHUT_DOWN || (worker->view == VIEW_EVICTED && worker->disrupted))
         report->disruption =
             (PodCondition){.reason = strings_intern(strings, "TerminationByKubelet"),
                            .message = report->message,
@@ -347,23 +350,25 @@ typedef enum {
     ENDED = 1 << 6,     /* its containers have ended by themselves */
     FOR_GOOD = 1 << 7,  /* ... and will not be started again */
     TOLD = 1 << 8,      /* the kubelet has told something of it */
-    VIEW_FACTS_END = 1 << 9,
+    EVICTED = 1 << 9,   /* ... and nothing of it runs any more */
+    VIEW_FACTS_END = 1 << 10,
 } ViewFacts;
 
-#define STANDS (RUNNING | REJECTED | OVER | FINISHED)
+#define STANDS (RUNNING | REJECTED | OVER | FINISHED | EVICTED)
 
 /* generateAPIPodStatus() in kubelet_pods.go. VIEW_NONE: as before. */
 static const Rule view_table[] = {
-    {"SEQ-9.1",  RUNNING,          0,                                       VIEW_RUNNING   },
-    {"NL-91",    REJECTED,         RUNNING,                                 VIEW_REJECTED  },
-    {"NL-93",    OVER | SHUT_DOWN, RUNNING | REJECTED,                      VIEW_SHUT_DOWN },
-    {"SEQ-10.1", OVER | FAILED,    RUNNING | REJECTED | SHUT_DOWN,          VIEW_BROKEN    },
-    {"SEQ-10.2", OVER,             RUNNING | REJECTED | SHUT_DOWN | FAILED, VIEW_SUCCEEDED },
-    {"SEQ-10.3", FINISHED,         RUNNING | REJECTED | OVER,               VIEW_FAILED    },
-    {"KVM-88",   ENDED | FOR_GOOD, STANDS,                                  VIEW_ENDED     },
-    {"KVM-86",   ENDED,            STANDS | FOR_GOOD,                       VIEW_RESTARTING},
-    {"KVM-18.1", 0,                STANDS | ENDED | TOLD,                   VIEW_WAITING   },
-    {"KVM-18.2", TOLD,             STANDS | ENDED,                          VIEW_NONE      },
+    {"SEQ-9.1",  RUNNING,          0,                                                 VIEW_RUNNING   },
+    {"NL-91",    REJECTED,         RUNNING,                                           VIEW_REJECTED  },
+    {"EVM-33",   EVICTED,          RUNNING | REJECTED,                                VIEW_EVICTED   },
+    {"NL-93",    OVER | SHUT_DOWN, RUNNING | REJECTED | EVICTED,                      VIEW_SHUT_DOWN },
+    {"SEQ-10.1", OVER | FAILED,    RUNNING | REJECTED | EVICTED | SHUT_DOWN,          VIEW_BROKEN    },
+    {"SEQ-10.2", OVER,             RUNNING | REJECTED | EVICTED | SHUT_DOWN | FAILED, VIEW_SUCCEEDED },
+    {"SEQ-10.3", FINISHED,         RUNNING | REJECTED | EVICTED | OVER,               VIEW_FAILED    },
+    {"KVM-88",   ENDED | FOR_GOOD, STANDS,                                            VIEW_ENDED     },
+    {"KVM-86",   ENDED,            STANDS | FOR_GOOD,                                 VIEW_RESTARTING},
+    {"KVM-18.1", 0,                STANDS | ENDED | TOLD,                             VIEW_WAITING   },
+    {"KVM-18.2", TOLD,             STANDS | ENDED,                                    VIEW_NONE      },
 };
 
 const RuleTable kubelet_view_rules =
@@ -378,6 +383,7 @@ current_view(const PodWorker *worker)
     facts |= worker->rejected ? REJECTED : 0;
     facts |= worker->stopped && worker->was_running ? OVER : 0;
     facts |= worker->shut_down ? SHUT_DOWN : 0;
+    facts |= worker->evicted && worker->stopped ? EVICTED : 0;
     facts |= pod_run_exit_code(worker) != 0 ? FAILED : 0;
     facts |= worker->step == WORKER_FINISHED ? FINISHED : 0;
     facts |= pod_run_has_ended(worker) ? ENDED : 0;

@@ -244,9 +244,8 @@ decide_verified(const void *self, Plan *plan)
         plan_internf(plan, "Node has reached its volume attachment limit, rejecting pod. %s", text);
     plan_because(plan, "REG-38");
     plan_event(plan, worker->pod, "Warning", "VolumeAttachmentLimitExceeded", "%s", why);
-    plan_change(plan, &(PlanChange){.what = CHANGE_REJECTED,
-                                    .pointer = plan_operation(plan),
-                                    .text = plan_internf(plan, "Pod was rejected: %s", why)});
+    plan_change(
+        plan, &(PlanChange){.what = CHANGE_REJECTED, .pointer = plan_operation(plan), .text = why});
 }
 
 static void
@@ -283,6 +282,10 @@ pod_sync_decide_terminating(const void *data, Plan *plan)
     if (pod->disruption.status != CONDITION_ABSENT && !pod->disruption_first) {
         plan_because(plan, "WL-95");
         kubelet_add_change(plan, CHANGE_STATUS, worker, 0);
+    }
+    if (worker->rejected && worker->reason != NULL && !worker->over) {
+        plan_because(plan, "EVM-40");
+        plan_event(plan, &pod->meta, "Warning", worker->reason, "%s", worker->message);
     }
     plan_because(plan, "WL-92");
     if (worker->running) {

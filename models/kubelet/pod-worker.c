@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pod-worker.h"
+#include "models/kubelet/eviction/eviction.h"
 #include "node-status.h"
 #include "operation-executor.h"
 
@@ -8,6 +9,7 @@
 
 #define ERROR_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
 #define ERRORS_MAX 11                   /* KVM-11: the 10 of a set that takes one more */
+#define CRITICAL_PRIORITY 2000000000    /* system-cluster-critical */
 
 static void worker_go(PodWorker *self);
 
@@ -68,6 +70,7 @@ pod_worker_apply(const PlanChange *change)
         worker->running = worker->was_running = TRUE;
         pod_run_back_off(worker);
         pod_run_started(worker);
+        eviction_pod_changed(worker);
         pod_start_remember_images(worker);
         cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, TRUE);
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
@@ -77,7 +80,9 @@ pod_worker_apply(const PlanChange *change)
         return;
     case CHANGE_REJECTED:
         worker->over = worker->rejected = TRUE;
-        worker->no_room = change->text;
+        worker->reason =
+            strings_intern(worker->kubelet->base.strings, "VolumeAttachmentLimitExceeded");
+        worker->message = change->text;
         return;
     case CHANGE_STOPPED:
         if (worker->running)
@@ -85,11 +90,13 @@ pod_worker_apply(const PlanChange *change)
         cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, FALSE);
         worker->running = FALSE;
         worker->stopped = TRUE;
+        eviction_pod_changed(worker);
         pod_status_changed(worker);
         volume_populator_remove(worker);
         return;
     case CHANGE_FINISHED:
         worker->step = WORKER_FINISHED;
+        eviction_pod_changed(worker);
         pod_status_changed(worker);
         shutdown_progressed(worker->kubelet);
         return;
@@ -383,6 +390,23 @@ pod_worker_shut_down(PodWorker *self)
     worker_terminate(self);
 }
 
+void
+pod_worker_evict(PodWorker *self, const char *message, gboolean disrupted)
+{
+    self->evicted = TRUE;
+    self->disrupted = disrupted;
+    self->evicted_at = sim_now(self->kubelet->base.sim);
+    self->reason = strings_intern(self->kubelet->base.strings, "Evicted");
+    self->message = message;
+    worker_terminate(self);
+}
+
+gboolean
+pod_worker_is_critical(const Object *pod)
+{
+    return POD_CONST(pod)->spec->priority >= CRITICAL_PRIORITY;
+}
+
 /* ---- Pods come, change and go ---- */
 
 static unsigned
@@ -421,6 +445,7 @@ worker_new(Kubelet *kubelet, const Object *pod)
     }
     g_ptr_array_add(kubelet->workers, self);
     pod_run_prepare(self);
+    eviction_pod_told(self);
     volume_stats_pod_added(kubelet);
     return self;
 }
@@ -432,6 +457,7 @@ pod_worker_free(void *worker)
 
     sim_cancel(self->kubelet->base.sim, self->retry);
     pod_run_free(self->run);
+    eviction_free_use(self->use);
     volume_stats_free(self->stats);
     pod_worker_clear_errors(self);
     if (self->volumes != NULL)
@@ -466,6 +492,7 @@ worker_adopt(PodWorker *self)
     self->running = self->was_running = TRUE;
     pod_start_remember_images(self);
     pod_run_adopted(self);
+    eviction_pod_changed(self);
     cluster_tell_containers(self->kubelet->base.cluster, self->pod, TRUE);
     /* The node controller may have marked the pod while the node was silent (NL-23): then the
      * kubelet reports again. */
@@ -529,6 +556,7 @@ replace_pod(PodWorker *worker, const Object *pod)
 {
     object_unref(worker->pod);
     worker->pod = object_ref(pod);
+    eviction_pod_told(worker);
 }
 
 static gboolean
@@ -564,24 +592,27 @@ typedef enum {
     RUNS = 1 << 4,          /* its phase is Running, and its containers are there */
     SYNCING = 1 << 5,       /* the worker has not begun to end it */
     EDITED = 1 << 6,        /* its labels or annotations have changed */
-    POD_FACTS_END = 1 << 7,
+    REFUSED = 1 << 7,       /* the node is under a pressure that the pod may not come under */
+    POD_FACTS_END = 1 << 8,
 } PodFacts;
 
 typedef enum {
     IGNORE,
     ADOPT_STOPPED,
     REJECT,
+    REFUSE,
     ADOPT,
     BEGIN,
 } NewPodAction;
 
 /* HandlePodAdditions() in kubelet.go. */
 static const Rule new_pod_table[] = {
-    {"KVM-61.1", TERMINAL,      FOUND | DELETED,                 IGNORE,        0              },
-    {"KVM-61.2", TERMINAL,      0,                               ADOPT_STOPPED, FOUND | DELETED},
-    {"NL-91",    SHUTTING_DOWN, TERMINAL,                        REJECT,        0              },
-    {"KVM-61.3", RUNS,          TERMINAL | SHUTTING_DOWN,        ADOPT,         0              },
-    {"KVM-18",   0,             TERMINAL | SHUTTING_DOWN | RUNS, BEGIN,         0              },
+    {"KVM-61.1", TERMINAL,      FOUND | DELETED,                           IGNORE,        0              },
+    {"KVM-61.2", TERMINAL,      0,                                         ADOPT_STOPPED, FOUND | DELETED},
+    {"NL-91",    SHUTTING_DOWN, TERMINAL,                                  REJECT,        0              },
+    {"KVM-61.3", RUNS,          TERMINAL | SHUTTING_DOWN,                  ADOPT,         0              },
+    {"EVM-40",   REFUSED,       TERMINAL | SHUTTING_DOWN | RUNS,           REFUSE,        0              },
+    {"KVM-18",   0,             TERMINAL | SHUTTING_DOWN | RUNS | REFUSED, BEGIN,         0              },
 };
 
 const RuleTable kubelet_new_pod_rules =
@@ -621,6 +652,7 @@ pod_facts(const Kubelet *self, const PodWorker *worker, const Object *before, co
     facts |= phase == POD_RUNNING && containers_are_there(self) ? RUNS : 0;
     facts |= worker != NULL && worker->step == WORKER_SYNC ? SYNCING : 0;
     facts |= is_edited ? EDITED : 0;
+    facts |= before == NULL && eviction_refusal(self, pod) != NULL ? REFUSED : 0;
     return facts;
 }
 
@@ -649,6 +681,12 @@ on_new_pod(Kubelet *self, PodWorker *found, const Object *pod)
         return;
     case REJECT:
         worker->rejected = TRUE;
+        worker_terminate(worker);
+        return;
+    case REFUSE:
+        worker->rejected = TRUE;
+        worker->reason = strings_intern(self->base.strings, "Evicted");
+        worker->message = eviction_refusal(self, pod);
         worker_terminate(worker);
         return;
     case ADOPT:

@@ -16,7 +16,8 @@ typedef enum {
     VIEW_BROKEN,    /* ended with an exit code that is not 0 */
     VIEW_FAILED,    /* its containers never ran */
     VIEW_SHUT_DOWN, /* ended with its machine */
-    VIEW_REJECTED,  /* came while its machine was being shut down */
+    VIEW_REJECTED,  /* the kubelet never let it in */
+    VIEW_EVICTED,
 } PodView;
 
 /* KVM-84. */
@@ -47,18 +48,21 @@ struct PodWorker {
     SimCauseId awaits_by;   /* what made it wait there */
     VolumeStats *stats;     /* (owned): NULL: nobody asks about its volumes */
     PodRun *run;            /* (owned): how its containers end by themselves; NULL: they do not */
+    PodUse *use;            /* (owned): what it uses of the node; NULL: nobody tells */
     gboolean running;       /* its containers */
     gboolean was_running;
     gboolean over; /* a sync has seen that its containers ended for good: it is to be torn down */
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
     /* In kubelet->unprocessed: the populator has not read it since its last sync (KVM-23). */
     gboolean queued;
-    gboolean rebuilt;       /* found on the disk, and not yet in the API */
-    gboolean gone;          /* the object is not in the API any more */
-    gboolean shut_down;     /* it ends because its machine does */
-    gboolean rejected;      /* the kubelet never let it in, or found no room for its volumes */
-    const char *no_room;    /* interned: status.message of the latter (REG-38); NULL: not so */
-    gboolean report_queued; /* in kubelet->reports */
+    gboolean rebuilt;            /* found on the disk, and not yet in the API */
+    gboolean gone;               /* the object is not in the API any more */
+    gboolean shut_down;          /* it ends because its machine does */
+    gboolean rejected;           /* the kubelet never let it in, or found no room for its volumes */
+    gboolean evicted, disrupted; /* the latter: with the condition DisruptionTarget */
+    SimTime evicted_at;
+    const char *reason, *message; /* interned: status.reason and message; NULL: those of the view */
+    gboolean report_queued;       /* in kubelet->reports */
     GList report_link;
     gboolean reporting;
     unsigned n_mounts;
@@ -89,6 +93,10 @@ void pod_worker_maybe_free(PodWorker *self);
 void pod_worker_sync_in_time(PodWorker *self);
 /* Its machine is shut down: it is to end. */
 void pod_worker_shut_down(PodWorker *self);
+/* EVM-33: it is to end, and has failed. @message: interned */
+void pod_worker_evict(PodWorker *self, const char *message, gboolean disrupted);
+/* IsCriticalPod() in pkg/kubelet/types/pod_update.go. */
+gboolean pod_worker_is_critical(const Object *pod);
 void pod_worker_add_error(PodWorker *self, const char *text);
 void pod_worker_clear_errors(PodWorker *self);
 /* Its containers have ended: the next relist sees it. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kubelet/eviction/eviction.h"
 #include "node-status.h"
 
 /* The eviction manager (pkg/kubelet/eviction/eviction_manager.go): every 10 s it looks at memory,
  * disk and process ids. A shortage lasts until evictionPressureTransitionPeriod after the last look
  * that saw it. The next round of Node status reports it (NL-25). The model looks only when a look
- * could change something. It evicts no pod (WL-116). */
+ * could change something. It evicts pods only where a scenario tells what uses what (EVM-1). */
 
 #define LOOK_PERIOD (10 * SIM_SECOND) /* monitoringInterval */
 
@@ -22,7 +23,8 @@ last_look(const Kubelet *self, SimTime now)
 {
     SimTime phase =
         self->base.started_late ? 0 : kubelet_draw_phase(self, LOOP_EVICTION, LOOK_PERIOD);
-    SimTime first = self->born_at + phase, step = look_step(self);
+    SimTime origin = eviction_origin(self), step = look_step(self);
+    SimTime first = origin == TIME_UNSET ? self->born_at + phase : origin;
 
     return now < first ? first - step : first + (now - first) / step * step;
 }
@@ -39,22 +41,26 @@ look(Sim *sim, void *data)
 {
     Kubelet *self = data;
     SimTime now = sim_now(sim), next = SIM_TIME_MAX;
-    unsigned before = self->pressures;
+    unsigned before = self->pressures, measured = eviction_look(self);
 
     self->pressure_event = 0;
-    self->pressures = self->shortages;
+    self->pressures = self->shortages | measured;
     for (unsigned i = 0; i < N_NODE_PRESSURES; i++) {
         unsigned bit = 1u << i;
+        if ((measured & bit) != 0)
+            self->short_until[i] = now;
         SimTime ends_at = self->short_until[i] + self->options->eviction_pressure_transition_period;
-        if ((before & ~self->shortages & bit) == 0 || ends_at <= now)
+        if ((before & ~(self->shortages | measured) & bit) == 0 || ends_at <= now)
             continue;
         self->pressures |= bit;
         next = MIN(next, ends_at);
     }
+    next = MIN(next, eviction_next(self));
     if (next != SIM_TIME_MAX) /* the first look not before that */
         look_at(self, last_look(self, next - 1) + look_step(self));
     if (self->pressures != before)
         node_status_changed(self);
+    eviction_act(self);
 }
 
 static const SimEventType look_event = {.name = "kubelet/looks at what is left", .fire = look};
@@ -69,7 +75,16 @@ pressure_changed(Kubelet *self)
         if ((self->shortages & ~shortages & 1u << i) != 0)
             self->short_until[i] = last;
     self->shortages = shortages;
-    look_at(self, last == now ? now : last + look_step(self));
+    pressure_look(self);
+}
+
+void
+pressure_look(Kubelet *self)
+{
+    SimTime now = sim_now(self->base.sim), last = last_look(self, now);
+
+    if (!eviction_is_busy(self))
+        look_at(self, last == now ? now : last + look_step(self));
 }
 
 void

@@ -6,12 +6,10 @@
  * ordinary pods end, then the critical ones. Each group has its time, and the unmounting of its
  * volumes counts (NL-92). Pods that are not done by then die with the machine. */
 
-#define CRITICAL_PRIORITY 2000000000 /* system-cluster-critical */
-
 static gboolean
 is_critical(const PodWorker *worker)
 {
-    return POD_CONST(worker->pod)->spec->priority >= CRITICAL_PRIORITY;
+    return pod_worker_is_critical(worker->pod);
 }
 
 /* Whether the group of pods that ends just now is gone, with its volumes. */

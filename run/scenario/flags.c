@@ -28,6 +28,26 @@ check_gates(SchemaReader *reader, const ProcessClass *class, const char *setting
     schema_fault(reader, hint, "%s", error->message);
 }
 
+/* Returns: (owned): NULL: it is none */
+static char *
+value_text(const ProcessFlag *flag, const json_t *value)
+{
+    g_autoptr(GString) text = NULL;
+    const char *name;
+    json_t *member;
+
+    if (flag->type != FLAG_MAP || !json_is_object(value))
+        return schema_scalar_text(value);
+    text = g_string_new(NULL);
+    json_object_foreach((json_t *)value, name, member) {
+        g_autofree char *scalar = schema_scalar_text(member);
+        if (scalar == NULL)
+            return NULL;
+        g_string_append_printf(text, "%s%s=%s", text->len > 0 ? "," : "", name, scalar);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
 static void
 set_flag(SchemaReader *reader,
          const ProcessClass *class,
@@ -37,7 +57,7 @@ set_flag(SchemaReader *reader,
          GHashTable *flags)
 {
     const ProcessFlag *flag = process_class_flag(class, name);
-    g_autofree char *text = schema_scalar_text(value);
+    g_autofree char *text = value_text(flag, value);
     g_autoptr(GError) error = NULL;
 
     if (text == NULL)
@@ -175,6 +195,9 @@ scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_
         schema_leave(reader, place);
     }
     check_election(reader, class, scratch, value);
+    g_autoptr(GError) error = NULL;
+    if (class->check != NULL && !class->check(scratch, &error))
+        schema_fault(reader, NULL, "%s", error->message);
     if (class->scope == PER_CLUSTER)
         scenario_take_defaults(reader, class, flags, RELEASE_DEFAULT_MINOR);
     return flags;
@@ -186,6 +209,7 @@ schema_json_of_flag(const ProcessFlag *flag)
     static const char *const types[] = {
         [FLAG_BOOL] = "boolean",    [FLAG_INT] = "integer",   [FLAG_NUMBER] = "number",
         [FLAG_DURATION] = "string", [FLAG_STRING] = "string", [FLAG_SIGNED_INT] = "integer",
+        [FLAG_MAP] = "object",
     };
     g_autofree char *help = g_strdup_printf(
         "%s; default %s", flag->help, *flag->default_value != '\0' ? flag->default_value : "none");

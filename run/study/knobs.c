@@ -38,6 +38,7 @@ parse(FlagType type, const char *text, double *number)
         return time > 0;
     case FLAG_BOOL:
     case FLAG_STRING:
+    case FLAG_MAP:
         break;
     }
     return FALSE;

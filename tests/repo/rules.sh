@@ -5,9 +5,9 @@
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
 # The families of ids; a new one belongs here.
-families='ADC|API|CAP|CGO|CSI|CSP|DP|DS|EA|EHM|EPH|FLX|INT|JOB|KVM|LOC|MIG|NL|NODE|OP|PROT|PROV|PVC|REG|REL|RSZ|SCH|SEC|SEQ|SNAP|SRC|SREL|TIM|TOPO|VB|VF|VPL|WL'
+families='ADC|API|CAP|CGO|CSI|CSP|DP|DS|EA|EHM|EPH|EVM|FLX|INT|JOB|KVM|LOC|MIG|NL|NODE|OP|PROT|PROV|PVC|REG|REL|RSZ|SCH|SEC|SEQ|SNAP|SRC|SREL|TIM|TOPO|VB|VF|VPL|WL'
 # Families whose books are complete. For the others a gap is counted, no fault yet: who fills a book adds its family.
-complete='ADC|API|CAP|CGO|CSI|CSP|DP|DS|EA|EHM|EPH|FLX|INT|JOB|KVM|LOC|MIG|NL|NODE|OP|PROT|PROV|PVC|REG|REL|RSZ|SCH|SEC|SEQ|SNAP|SRC|SREL|TIM|TOPO|VB|VF|VPL|WL'
+complete='ADC|API|CAP|CGO|CSI|CSP|DP|DS|EA|EHM|EPH|EVM|FLX|INT|JOB|KVM|LOC|MIG|NL|NODE|OP|PROT|PROV|PVC|REG|REL|RSZ|SCH|SEC|SEQ|SNAP|SRC|SREL|TIM|TOPO|VB|VF|VPL|WL'
 
 # The ids in what is read, one a line. "PVC-75..78" names both ends; a full stop after an id is none of it.
 ids()

@@ -61,6 +61,7 @@ value_json(const ProcessClass *class, const ProcessFlag *flag, const char *text)
                                                     : json_real(number);
     case FLAG_DURATION:
     case FLAG_STRING:
+    case FLAG_MAP:
         return json_string(value);
     }
     g_assert_not_reached();

@@ -52,6 +52,8 @@ static const struct {
     {"daily-churn",                   LEFT_OUT, "a dump has no copies that are still to come or to go"      },
     {"default-class-retroactive",     EACH,     NULL                                                        },
     {"delete-in-use",                 EACH,     NULL                                                        },
+    {"disk-evictions",                LEFT_OUT,
+     "no object tells since when a pod writes, nor when a pressure ends"                                    },
     {"drain-a-node",                  EACH,     NULL                                                        },
     {"driver-on-some-nodes",          ALIKE,    "which pods get the last places is drawn anew"              },
     {"driver-restart",                EACH,     NULL                                                        },

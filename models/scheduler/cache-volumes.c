@@ -68,6 +68,10 @@ cache_use_claims(SchedulerCache *self, const Pod *pod, NodeInfo *node, int chang
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++)
         use_claim(self, pod_claim_key(self->options.sources.objects, pod, &pod->volumes->items[i]),
                   node, change);
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_inline; i++)
+        count_volume(self, node,
+                     volume_name_of_source(pod->volumes->items[pod->volumes->n_items + i].source),
+                     change, 0);
 }
 
 void
@@ -117,7 +121,10 @@ attachment_use(SchedulerCache *self, const Object *object)
     const ObjectKey *node_key =
         objects_key(sources->objects, KIND_NODE, NULL, attachment->node_name);
     return (AttachmentUse){
-        cache_node_info(self, node_key), {attachment->attacher, volume->source->handle}
+        cache_node_info(self, node_key),
+        volume->source->origin != NULL
+            ? volume_name_of_source(volume->source)
+            : (VolumeName){attachment->attacher, volume->source->handle}
     };
 }
 

@@ -81,6 +81,7 @@ cycle_new(const CycleView *view)
     self->best = g_array_new(FALSE, FALSE, sizeof(unsigned));
     self->zones = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
     self->limited = g_array_new(FALSE, TRUE, sizeof(LimitedDriver));
+    self->names = g_array_new(FALSE, TRUE, sizeof(VolumeName));
     self->marks = g_array_new(FALSE, TRUE, sizeof(unsigned));
     self->spread = g_array_new(FALSE, TRUE, sizeof(SpreadState));
     self->outside = g_array_new(FALSE, TRUE, sizeof(int32_t));
@@ -113,6 +114,7 @@ cycle_free(Cycle *self)
     node_set_clear(&self->helpable);
     g_array_unref(self->zones);
     g_array_unref(self->limited);
+    g_array_unref(self->names);
     g_array_unref(self->marks);
     g_array_unref(self->spread);
     g_array_unref(self->outside);

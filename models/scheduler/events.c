@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "events.h"
 
+#include "disks.h"
+
 /* ---- What an update is ---- */
 
 static uint32_t
@@ -149,7 +151,12 @@ pod_had_volumes(const ClusterEvent *event, const Pod *pod)
     const Pod *gone = POD_CONST(event->before);
 
     (void)pod;
-    return gone->node_name != NULL && gone->volumes != NULL && gone->volumes->n_items > 0;
+    if (gone->node_name == NULL || gone->volumes == NULL)
+        return FALSE;
+    for (unsigned i = 0; i < gone->volumes->n_inline; i++)
+        if (gone->volumes->items[gone->volumes->n_items + i].source->in_tree != NULL)
+            return TRUE;
+    return gone->volumes->n_items > 0;
 }
 
 static gboolean
@@ -157,6 +164,8 @@ pod_shared_claim(const ClusterEvent *event, const Pod *pod)
 {
     const Pod *gone = POD_CONST(event->before);
 
+    if (pods_want_one_disk(pod, gone)) /* VF-34 */
+        return TRUE;
     if (gone->meta.key->namespace != pod->meta.key->namespace)
         return FALSE;
     for (unsigned i = 0; gone->volumes != NULL && i < gone->volumes->n_items; i++) {

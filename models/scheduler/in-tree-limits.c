@@ -5,6 +5,7 @@
 
 /* VF-7: EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits (nodevolumelimits/non_csi.go). */
 
+#define NO_PLUGINS_SINCE 31 /* not among the default plugins any more */
 #define EBS_MAX 39
 #define EBS_NITRO_MAX 25 /* m5, c5, r5, t3, z1d */
 
@@ -49,11 +50,11 @@ is_nitro(const Node *node)
 }
 
 int32_t
-in_tree_limit(const Node *node, const char *driver, int32_t max_pd_vols)
+in_tree_limit(const Node *node, const char *driver, int32_t max_pd_vols, int minor)
 {
     int row = row_of(driver);
 
-    if (row < 0)
+    if (row < 0 || minor >= NO_PLUGINS_SINCE)
         return -1;
     if (node->allocatable.has_disks[limits[row].disks])
         return node->allocatable.disks[limits[row].disks];

@@ -6,8 +6,7 @@
 /* Drivers inside of Kubernetes: without migration some have limits of their own (VF-5, VF-7). */
 #define IN_TREE_PREFIX "kubernetes.io/"
 
-/* VF-5, VF-7: that of a provisioner of Kubernetes' own, or the plugin itself. NULL: it has no limit
- */
+/* VF-5, VF-7: the plugin of a provisioner of Kubernetes' own. NULL: its volumes do not count */
 static const char *
 in_tree_driver(const VolumeSources *sources, const char *provisioner)
 {
@@ -15,18 +14,19 @@ in_tree_driver(const VolumeSources *sources, const char *provisioner)
 
     if (plugin != NULL && sources->release != NULL &&
         in_tree_plugin_is_migrated(plugin, sources->release))
-        return strings_intern(objects_strings(sources->objects), in_tree_plugin_driver(plugin));
+        return in_tree_plugin_name(plugin);
     return in_tree_limit_counts(plugin) ? in_tree_plugin_name(plugin) : NULL;
 }
 
-static VolumeName
-name_of_source(const VolumeSource *source)
+/* VF-94: the volumes of a plugin have its name even if they have migrated. */
+VolumeName
+volume_name_of_source(const VolumeSource *source)
 {
-    if (source != NULL && source->driver != NULL)
-        return (VolumeName){source->driver, source->handle};
-    if (source != NULL && in_tree_limit_counts(source->in_tree))
+    if (source == NULL || source->is_inline)
+        return (VolumeName){NULL, NULL};
+    if (source->origin != NULL || in_tree_limit_counts(source->in_tree))
         return (VolumeName){in_tree_plugin_name(source->in_tree), source->handle};
-    return (VolumeName){NULL, NULL};
+    return (VolumeName){source->driver, source->driver == NULL ? NULL : source->handle};
 }
 
 VolumeName
@@ -40,7 +40,7 @@ volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key)
     const Volume *volume =
         VOLUME_CONST(informer_find(sources->volumes, NULL, claim_volume_name(claim)));
     if (volume != NULL)
-        return name_of_source(volume->source);
+        return volume_name_of_source(volume->source);
     const StorageClass *class =
         (const StorageClass *)informer_find(sources->classes, NULL, claim_class(claim));
     if (class == NULL || class->provisioner == NULL)
@@ -118,8 +118,8 @@ node_volumes_used_by_pods(const NodeVolumes *self, VolumeName name)
     return volume != NULL && volume->n_pods > 0;
 }
 
-uint32_t
-node_volumes_count(const NodeVolumes *self, const char *driver)
+static uint32_t
+count_of(const NodeVolumes *self, const char *driver)
 {
     for (unsigned i = 0; self->drivers != NULL && i < self->drivers->len; i++) {
         const DriverCount *count = &g_array_index(self->drivers, DriverCount, i);
@@ -127,4 +127,17 @@ node_volumes_count(const NodeVolumes *self, const char *driver)
             return count->n_volumes;
     }
     return 0;
+}
+
+uint32_t
+node_volumes_count(const NodeVolumes *self, const char *driver, const char *other)
+{
+    uint32_t n = count_of(self, driver), n_other = other == NULL ? 0 : count_of(self, other);
+
+    for (unsigned i = 0; n > 0 && n_other > 0 && i < self->volumes->len; i++) {
+        VolumeName name = g_array_index(self->volumes, VolumeInUse, i).name;
+        if (name.driver == other && find_volume(self, (VolumeName){driver, name.handle}) != NULL)
+            n--; /* by both names */
+    }
+    return n + n_other;
 }

@@ -8,17 +8,27 @@
 
 /* Why a node rejects a pod: the object at fault, and its facts. */
 
-/* Returns: (borrowed): the driver that makes or has made the claim's volume; NULL: none */
+/* Returns: (borrowed): the driver that makes or has made the pod's @i-th volume; NULL: none */
 static const char *
-driver_of(const Question *self, const Claim *claim)
+driver_of(const Question *self, const Pod *pod, unsigned i)
 {
+    const PodVolume *item = &pod->volumes->items[i];
+    const Claim *claim = item->source != NULL ? NULL : why_claim_of(self, pod, item);
     const Volume *volume = why_volume_of(self, claim);
     const Object *class =
         claim == NULL ? NULL : why_get(self, KIND_STORAGE_CLASS, NULL, claim_class(claim));
 
+    if (item->source != NULL)
+        return item->source->driver;
     if (volume != NULL)
         return volume->source == NULL ? NULL : volume->source->driver;
     return class == NULL ? NULL : STORAGE_CLASS(class)->provisioner;
+}
+
+static unsigned
+count_volumes(const Pod *pod)
+{
+    return pod->volumes == NULL ? 0 : pod->volumes->n_items + pod->volumes->n_inline;
 }
 
 /* The pods on @node with volumes of this driver. Returns: their volumes' number */
@@ -29,12 +39,10 @@ list_holders(const Question *self, const NodeInfo *node, const char *driver, GSt
 
     for (const CachedPod *each = node->pods; each != NULL; each = each->next_on_node) {
         const Pod *other = each->pod;
-        for (unsigned i = 0; other->volumes != NULL && i < other->volumes->n_items; i++) {
-            const Claim *claim = why_claim_of(self, other, &other->volumes->items[i]);
-            if (g_strcmp0(driver_of(self, claim), driver) == 0 && n++ < 3)
+        for (unsigned i = 0; i < count_volumes(other); i++)
+            if (g_strcmp0(driver_of(self, other, i), driver) == 0 && n++ < 3)
                 g_string_append_printf(holders, "%s%s", n > 1 ? ", " : "",
                                        object_name(&other->meta));
-        }
     }
     return n;
 }
@@ -46,15 +54,15 @@ ask_limit(Question *self, const Pod *pod, const NodeAnswer *answer)
     const NodeInfo *node = answer->node;
     const Object *csi_node = why_get(self, KIND_CSI_NODE, NULL, node->key->name);
 
-    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+    for (unsigned i = 0; i < count_volumes(pod); i++) {
         g_autoptr(GString) holders = g_string_new(NULL);
-        const char *driver = driver_of(self, why_claim_of(self, pod, &pod->volumes->items[i]));
+        const char *driver = driver_of(self, pod, i);
         const CsiNodeDriver *entry = csi_node == NULL || driver == NULL
                                          ? NULL
                                          : csi_node_find_driver(CSI_NODE(csi_node), driver);
         unsigned n = driver == NULL ? 0 : list_holders(self, node, driver, holders);
-        if (driver == NULL || (entry != NULL && (int32_t)n < entry->allocatable_count &&
-                               i + 1 < pod->volumes->n_items))
+        if (driver == NULL ||
+            (entry != NULL && (int32_t)n < entry->allocatable_count && i + 1 < count_volumes(pod)))
             continue;
         if (entry == NULL)
             why_link(self, &node->node->meta, TIME_UNSET,
@@ -341,7 +349,7 @@ static gboolean
 ask_plugin(Question *self, const Pod *pod, const NodeAnswer *answer)
 {
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
-        const char *driver = driver_of(self, why_claim_of(self, pod, &pod->volumes->items[i]));
+        const char *driver = driver_of(self, pod, i);
         if (driver != NULL && !why_is_registered(self, driver, answer->node->key->name))
             return why_ask_driver(self, driver, NULL, answer->node->key->name);
     }

@@ -79,7 +79,8 @@ nodes_take_disks(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         Objects *objects = objects_new(1);
         Object *node = node_of(objects, i);
-        int32_t limit = in_tree_limit((const Node *)node, cases[i].plugin, cases[i].max_pd_vols);
+        int32_t limit =
+            in_tree_limit((const Node *)node, cases[i].plugin, cases[i].max_pd_vols, 20);
         if (limit != cases[i].limit)
             fail_msg("row %u: %d", i, limit);
         object_unref(node);
@@ -87,10 +88,25 @@ nodes_take_disks(void **state)
     }
 }
 
+/* The plugins are not among the default ones since 1.31. */
+static void
+later_releases_have_no_limit(void **state)
+{
+    Objects *objects = objects_new(1);
+    Object *node = node_of(objects, 0);
+
+    (void)state;
+    assert_int_equal(in_tree_limit((const Node *)node, EBS, 0, 30), 39);
+    assert_int_equal(in_tree_limit((const Node *)node, EBS, 0, 31), -1);
+    object_unref(node);
+    objects_free(objects);
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_take_disks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_take_disks),
+                                       cmocka_unit_test(later_releases_have_no_limit)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

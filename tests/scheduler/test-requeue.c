@@ -82,7 +82,8 @@ static void
 no_capacity_and_inline(StorageWorld *world)
 {
     Pod *pod = pod_on(world, "p", "c", NULL);
-    const VolumeSource source = {.driver = storage_world_intern(world, "csi.test")};
+    const VolumeSource source = {
+        .plugin = "csi", .driver = storage_world_intern(world, "csi.test"), .is_inline = TRUE};
     const PodVolume items[] = {pod->volumes->items[0], {.source = volume_source_new(&source)}};
 
     pod_volumes_unref(pod->volumes);

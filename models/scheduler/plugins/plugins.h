@@ -65,12 +65,14 @@ typedef struct {
 
 #define NO_BEST UINT32_MAX
 
-/* A driver, and how many volumes of it the pod brings. */
+/* A driver, or an in-tree plugin, and how many volumes of it the pod brings. */
 typedef struct {
     const char *driver;
     uint32_t n_volumes;
     gboolean is_shared; /* some pod uses one of them already */
     gboolean is_needed; /* on the node (VF-93) */
+    const char *csi;    /* the driver that takes the plugin's volumes over; else @driver */
+    const struct InTreePlugin *plugin; /* of either name; NULL: none */
 } LimitedDriver;
 
 /* A claim of the pod. */
@@ -87,7 +89,6 @@ typedef struct {
     unsigned first_best;                    /* in Cycle.best; NO_BEST: not known */
     gboolean refused;                       /* VB-40.5 */
     gboolean checks_capacity;               /* VB-51 */
-    VolumeName name;                        /* for the limits */
 } CycleClaim;
 
 /* Why nodes were rejected, and how many. */
@@ -149,11 +150,13 @@ typedef struct {
     GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
     GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */
     GArray *limited;  /* of LimitedDriver */
+    GArray *names;    /* of VolumeName: of the pod, as the limits count them */
     GArray *marks;    /* of unsigned: which domains were seen in the count of this number */
     unsigned n_marks;
     const CycleClaim
         *unknown_volume; /* a claim whose volume cannot be counted (VF-1); NULL: none */
     unsigned n_rwop_conflicts;
+    gboolean has_disks;   /* named in the pod, that pods of a node do not share (VF-34) */
     gboolean self_affine; /* the pod matches its own required affinity terms */
     int64_t nonzero_cpu_milli, nonzero_memory_bytes;
     AskMemo *memo; /* borrowed: what is known of what the pod asks for */

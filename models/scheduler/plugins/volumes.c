@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
-#include "models/scheduler/in-tree-limits.h"
+#include "models/scheduler/disks.h"
 
 #include <string.h>
 
-/* VolumeRestrictions, NodeVolumeLimits and VolumeZone. */
+/* VolumeRestrictions and VolumeZone. */
 
-/* ---- VolumeRestrictions: a ReadWriteOncePod claim has one pod, anywhere ---- */
+/* ---- VolumeRestrictions: a ReadWriteOncePod claim has one pod, anywhere; some disks that pods
+ * name themselves have one pod on a node ---- */
 
 /* VF-30, VF-31. Runs before VolumeBinding, so a missing claim is reported here (VB-15). */
 Verdict
 volume_restrictions_pre_filter(Cycle *cycle)
 {
     cycle->n_rwop_conflicts = 0;
+    cycle->has_disks = pod_has_exclusive_disks(cycle->pod);
     for (unsigned i = 0; i < cycle->claims->len; i++) {
         const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
         if (claim->volume->ephemeral)
@@ -27,14 +29,20 @@ volume_restrictions_pre_filter(Cycle *cycle)
             scheduler_cache_claim_users(cycle->view->cache, claim->key) > 0)
             cycle->n_rwop_conflicts++;
     }
-    return cycle->n_rwop_conflicts == 0 ? VERDICT_SKIP : VERDICT_OK;
+    return cycle->n_rwop_conflicts == 0 && !cycle->has_disks ? VERDICT_SKIP : VERDICT_OK;
 }
 
-/* VF-32: on every node. */
+/* VF-34: first the disks; VF-32: the claim on every node. */
 Verdict
 volume_restrictions_filter(Cycle *cycle, const NodeInfo *node)
 {
-    (void)node;
+    for (const CachedPod *other = cycle->has_disks ? node->pods : NULL; other != NULL;
+         other = other->next_on_node) {
+        if (!pods_want_one_disk(cycle->pod, other->pod))
+            continue;
+        cycle_reason(cycle, "node(s) had no available disk");
+        return VERDICT_UNSCHEDULABLE;
+    }
     if (cycle->n_rwop_conflicts == 0) /* VF-33: the claim's pod is taken away for a moment */
         return VERDICT_OK;
     cycle_refuse(cycle, REFUSED_CLAIM);
@@ -45,193 +53,7 @@ gboolean
 volume_restrictions_ask(const Cycle *cycle, Ask *ask)
 {
     ask->is_taken = cycle->n_rwop_conflicts > 0;
-    return TRUE;
-}
-
-/* ---- NodeVolumeLimits: how many volumes of a driver a node takes ---- */
-
-/* VF-6: a volume that several claims name counts once. */
-static gboolean
-is_counted_before(const Cycle *cycle, unsigned i)
-{
-    const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
-
-    for (unsigned k = 0; k < i; k++) {
-        if (volume_name_equal(g_array_index(cycle->claims, CycleClaim, k).name, claim->name))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* VF-93: in 1.35 every driver with a CSIDriver, later only with preventPodSchedulingIfMissing. */
-static gboolean
-is_needed_on_node(const CycleView *view, const char *driver)
-{
-    const Object *object =
-        view->scales_limits ? informer_find(view->csi_drivers, NULL, driver) : NULL;
-
-    return object != NULL &&
-           (view->minor == 35 || CSI_DRIVER_OBJECT(object)->prevents_scheduling_if_missing);
-}
-
-static void
-count_volume(Cycle *cycle, const CycleClaim *claim)
-{
-    gboolean is_shared = scheduler_cache_claim_users(cycle->view->cache, claim->key) > 0;
-
-    for (unsigned i = 0; i < cycle->limited->len; i++) {
-        LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
-        if (limited->driver != claim->name.driver)
-            continue;
-        limited->n_volumes++;
-        limited->is_shared = limited->is_shared || is_shared;
-        return;
-    }
-    LimitedDriver limited = {claim->name.driver, 1, is_shared,
-                             is_needed_on_node(cycle->view, claim->name.driver)};
-    g_array_append_val(cycle->limited, limited);
-}
-
-static const CycleClaim *
-find_unknown_volume(const Cycle *cycle)
-{
-    for (unsigned i = 0; i < cycle->claims->len; i++) {
-        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
-        const Object *stored = informer_get(cycle->view->claims, claim->key);
-        if (stored == NULL ||
-            (claim->volume->ephemeral && !object_is_controlled_by(stored, &cycle->pod->meta)))
-            return claim;
-    }
-    return NULL;
-}
-
-/* VF-2, VF-5 */
-Verdict
-volume_limits_pre_filter(Cycle *cycle)
-{
-    const VolumeSources sources = {cycle->view->objects, cycle->view->claims, cycle->view->volumes,
-                                   cycle->view->classes, cycle->view->release};
-
-    g_array_set_size(cycle->limited, 0);
-    for (unsigned i = 0; i < cycle->claims->len; i++) {
-        CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
-        claim->name = volume_name_of_claim(&sources, claim->key);
-        if (claim->name.driver != NULL && is_counted_before(cycle, i))
-            claim->name.driver = NULL;
-        if (claim->name.driver != NULL)
-            count_volume(cycle, claim);
-    }
-    cycle->unknown_volume = find_unknown_volume(cycle);
-    if (cycle->claims->len == 0)
-        return VERDICT_SKIP;
-    return cycle->limited->len > 0 || cycle->unknown_volume != NULL ? VERDICT_OK : VERDICT_ANY_NODE;
-}
-
-/* VF-1. In a whole cycle VolumeBinding rejects such a claim first. */
-static Verdict
-reject_unknown_volume(Cycle *cycle)
-{
-    const ObjectKey *key = cycle->unknown_volume->key;
-
-    if (informer_get(cycle->view->claims, key) == NULL) {
-        cycle_reason(cycle,
-                     strings_internf(objects_strings(cycle->view->objects),
-                                     "looking up PVC %s: persistentvolumeclaim \"%s\" not found",
-                                     key->text, key->name));
-        return VERDICT_UNRESOLVABLE;
-    }
-    cycle_text(cycle, "PVC %s was not created for pod %s (pod is not owner)", key->text,
-               cycle->pod->meta.key->text);
-    return VERDICT_ERROR;
-}
-
-/* How many more volumes of a driver the node would have with this pod. A claim that no pod uses yet
- * cannot be among the node's volumes, so only shared claims are searched for. */
-static uint32_t
-count_new_volumes(const Cycle *cycle, const NodeInfo *node, const LimitedDriver *limited)
-{
-    uint32_t n = 0;
-
-    if (!limited->is_shared)
-        return limited->n_volumes;
-    for (unsigned i = 0; i < cycle->claims->len; i++) {
-        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
-        if (claim->name.driver == limited->driver &&
-            !node_volumes_used_by_pods(&node->volumes, claim->name))
-            n++;
-    }
-    return n;
-}
-
-gboolean
-volume_limits_ask(const Cycle *cycle, Ask *ask)
-{
-    if (cycle->unknown_volume != NULL || cycle->limited->len > 1)
-        return FALSE;
-    if (cycle->limited->len == 0)
-        return TRUE;
-    const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, 0);
-    if (limited->is_needed)
-        return FALSE;
-    ask->driver = limited->driver;
-    ask->n_volumes = limited->n_volumes;
-    return !limited->is_shared;
-}
-
-/* -1: none given (VF-5, VF-8) */
-static int32_t
-limit_of(const Cycle *cycle, const NodeInfo *node, const char *driver)
-{
-    const CsiNodeDrivers *drivers = node->csi_node == NULL ? NULL : node->csi_node->drivers;
-    int32_t limit = in_tree_limit(node->node, driver, cycle->view->max_pd_vols);
-
-    if (limit >= 0)
-        return limit;
-
-    for (unsigned i = 0; drivers != NULL && i < drivers->n_items; i++) {
-        if (drivers->items[i].name == driver)
-            return drivers->items[i].allocatable_count;
-    }
-    return -1;
-}
-
-/* VF-93. Returns: NULL: none */
-static const char *
-missing_driver(const Cycle *cycle, const NodeInfo *node)
-{
-    for (unsigned i = 0; i < cycle->limited->len; i++) {
-        const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
-        if (limited->is_needed && csi_node_find_driver(node->csi_node, limited->driver) == NULL)
-            return limited->driver;
-    }
-    return NULL;
-}
-
-/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4) */
-Verdict
-volume_limits_filter(Cycle *cycle, const NodeInfo *node)
-{
-    if (cycle->unknown_volume != NULL)
-        return reject_unknown_volume(cycle);
-    const char *missing = missing_driver(cycle, node);
-    if (missing != NULL) {
-        cycle_reason(cycle, strings_internf(objects_strings(cycle->view->objects),
-                                            "%s CSI driver is not installed on the node", missing));
-        return VERDICT_UNSCHEDULABLE;
-    }
-    for (unsigned i = 0; i < cycle->limited->len; i++) {
-        const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
-        int32_t limit = limit_of(cycle, node, limited->driver);
-        if (limit < 0)
-            continue;
-        uint32_t n_new = count_new_volumes(cycle, node, limited);
-        if (n_new > 0 &&
-            node_volumes_count(&node->volumes, limited->driver) + n_new > (uint32_t)limit) {
-            cycle_refuse(cycle, REFUSED_VOLUMES);
-            return VERDICT_UNSCHEDULABLE;
-        }
-    }
-    return VERDICT_OK;
+    return !cycle->has_disks;
 }
 
 /* ---- VolumeZone: zones and regions in the labels of bound volumes ---- */

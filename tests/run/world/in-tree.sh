@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Disks that pods name themselves, and plugins within Kubernetes, before, during and after migration: each case is a scenario whose
+# expectations must be met.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+
+# scenario RELEASE DRIVER WORKLOAD-AND-EXPECT: two nodes
+scenario()
+{
+    cat >"$scratch/case.yaml" <<EOF
+apiVersion: kvolsim.io/v1
+kind: Scenario
+metadata: {name: case}
+spec:
+  seed: 1
+  until: 3m
+  kubernetes: {version: "$1"}
+  nodes: [{name: node-%d, count: 2}]
+  drivers:
+  - {name: $2, latency: {ControllerPublishVolume: 2s, ControllerUnpublishVolume: 1s, NodeStageVolume: 300ms}}
+EOF
+    printf '%s\n' "$3" >>"$scratch/case.yaml"
+}
+# pod TIME NAME NODE VOLUME: an item of the workload
+pod()
+{
+    cat <<EOF
+  - at: $1
+    create:
+      manifest:
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: $2}
+        spec:
+          nodeSelector: {kubernetes.io/hostname: $3}
+          containers: [{name: app, image: app, volumeMounts: [{name: data, mountPath: /data}]}]
+          volumes: [{name: data, $4}]
+EOF
+}
+met() # NAME: the last scenario meets its expectations
+{
+    "$kvolsim" run "$scratch/case.yaml" >"$scratch/out" 2>"$scratch/err"
+    result $? "$1"
+}
+told() # PATTERN NAME: of the last scenario's Events
+{
+    "$kvolsim" events "$scratch/case.yaml" >"$scratch/out" 2>&1
+    grep -q -- "$1" "$scratch/out"
+    result $? "$2"
+}
+
+# ---- Attached as a PersistentVolume is: ADC-72, KVM-98 ----
+way()
+{
+    echo "  workload:"
+    pod 1s first node-0 "$1"
+    echo "  - {at: 40s, delete: {kind: Pod, name: first}}"
+    pod 41s second node-1 "$1"
+    cat <<EOF
+  expect:
+  - {at: 3s, pods: {ready: true, count: 0}}
+  - {at: 39s, pods: {name: first, ready: true, count: 1}}
+  - {pods: {name: second, ready: true, count: 1}}
+  - {attachments: {attached: true, count: $2}}
+EOF
+}
+scenario 1.20 kubernetes.io/gce-pd "$(way 'gcePersistentDisk: {pdName: disk-1, fsType: ext4}' 0)"; met "in tree: the controller attaches"
+told 'second.*already attached' "... and tries at once on the second node, as no access mode forbids it"
+scenario 1.32 pd.csi.storage.gke.io "$(way 'gcePersistentDisk: {pdName: disk-1, fsType: ext4}' 1)"; met "migrated: by a VolumeAttachment"
+told 'second.*Multi-Attach error for volume "pd.csi.storage.gke.io-disk-1"' "... as the ReadWriteOnce volume that it becomes (MIG-45)"
+"$kvolsim" get volumeattachments -o yaml "$scratch/case.yaml" >"$scratch/out" 2>&1
+grep -A 20 'inlineVolumeSpec:' "$scratch/out" | grep -q 'volumeHandle: projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk-1' &&
+    ! grep -q persistentVolumeName "$scratch/out"
+result $? "... with the volume's spec inside"
+scenario 1.20 kubernetes.io/cinder "$(way 'cinder: {volumeID: vol-1}' 0)"; met "Cinder in tree"
+told 'second.*Multi-Attach error' "... has one node at a time by its plugin (ADC-53)"
+scenario 1.32 disk.csi.azure.com "$(way 'azureDisk: {diskName: d, diskURI: /subscriptions/s/d, kind: Managed}' 1)"; met "Azure disks, migrated"
+scenario 1.32 example.com/lvm "$(way 'flexVolume: {driver: example.com/lvm}' 0)"; met "FlexVolume"
+
+# ---- Without an attach ----
+plain()
+{
+    echo "  workload:"
+    pod 1s first node-0 "$1"
+    printf '  expect:\n  - {pods: {ready: true, count: %s}}\n  - {attachments: {count: 0}}\n' "$2"
+}
+for volume in 'nfs: {server: s, path: /}' 'iscsi: {targetPortal: p, iqn: q, lun: 0}' 'fc: {wwids: [w]}'; do
+    scenario 1.32 csi.example "$(plain "$volume" 1)"; met "$volume: the node mounts it"
+done
+
+# ---- Plugins that a release lacks: INT-42 ----
+gone()
+{
+    scenario "$1" csi.example "$(plain "$2" 1)"; met "$1 has $2"
+    scenario "$3" csi.example "$(plain "$2" 0)"; met "$3 has not"
+    told 'no volume plugin matched' "... and the pod hears of it"
+}
+gone 1.25 'glusterfs: {endpoints: e, path: p}' 1.26
+gone 1.30 'rbd: {monitors: [a], image: i}' 1.31
+gone 1.30 'cephfs: {monitors: [a]}' 1.31
+gone 1.21 'scaleIO: {gateway: g, system: s, volumeName: v, secretRef: {name: x}}' 1.22
+gone 1.24 'quobyte: {registry: r, volume: v}' 1.25
+
+# ---- Two pods, one disk: VF-34 ----
+twins() # VOLUME OTHER READY
+{
+    echo "  workload:"
+    pod 1s first node-0 "$1"
+    pod 30s second node-0 "$2"
+    printf '  expect:\n  - {at: 90s, pods: {ready: true, count: %s}}\n' "$3"
+}
+scenario 1.32 csi.example "$(twins 'iscsi: {targetPortal: p:1, iqn: q, lun: 0}' 'iscsi: {targetPortal: p:2, iqn: q, lun: 1}' 1)"; met "one target"
+told 'second.*node(s) had no available disk' "... and the scheduler says so"
+scenario 1.32 csi.example "$(twins 'iscsi: {targetPortal: p, iqn: q, lun: 0, readOnly: true}' 'iscsi: {targetPortal: p, iqn: q, lun: 0, readOnly: true}' 2)"; met "readers get along"
+scenario 1.30 csi.example "$(twins 'rbd: {monitors: [a, b], image: i}' 'rbd: {monitors: [b, c], image: i}' 1)"; met "one image by a common monitor"
+scenario 1.30 csi.example "$(twins 'rbd: {monitors: [a, b], image: i}' 'rbd: {monitors: [c], image: i}' 2)"; met "another cluster's image"
+
+cases_end

@@ -327,8 +327,11 @@ ask_provisioner(Question *self, const Claim *claim)
         object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER) == NULL &&
         why_ask_process(self, "kube-controller-manager", NULL))
         return TRUE;
+    if (why_ask_other_provisioner(self, claim, class, volume))
+        return TRUE;
     return why_ask_driver(self, driver, &external_provisioner_process, selected_node(claim)) ||
            ask_source(self, claim) || ask_secret(self, claim, class) ||
+           why_ask_local_volume(self, driver, volume, selected_node(claim)) ||
            why_ask_call(self, driver, CSI_CREATE_VOLUME, volume, NULL) ||
            why_ask_work(self, &external_provisioner_class, driver,
                         objects_find_key(self->objects, KIND_VOLUME, NULL, volume), "provisioning");
@@ -373,8 +376,8 @@ ask_static(Question *self, const Claim *claim, const Pod *pod)
     return ask_consumers(self, claim, pod);
 }
 
-gboolean
-why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
+static gboolean
+ask_claim(Question *self, const Claim *claim, const Pod *pod)
 {
     const char *named = claim_volume_name(claim);
     const SimTime since = claim->meta.created_at;
@@ -421,6 +424,9 @@ why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
                  claim_class(claim));
         return why_because(self, "class-missing");
     case SAY_SELECTED_GONE:
+        if (why_ask_driver(self, class_of(self, claim)->provisioner, &external_provisioner_process,
+                           NULL))
+            return TRUE;
         why_link(self, &claim->meta, since, "is Pending: it was promised to %s, which is gone",
                  selected_node(claim));
         return why_because(self, "selected-node-gone");
@@ -430,4 +436,15 @@ why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
         return ask_provisioner(self, claim);
     }
     g_assert_not_reached();
+}
+
+gboolean
+why_ask_claim(Question *self, const Claim *claim, const Pod *pod)
+{
+    if (g_ptr_array_find(self->path, claim->meta.key, NULL))
+        return FALSE;
+    g_ptr_array_add(self->path, (void *)claim->meta.key);
+    gboolean waits = ask_claim(self, claim, pod);
+    g_ptr_array_set_size(self->path, (int)self->path->len - 1);
+    return waits;
 }

@@ -11,14 +11,30 @@
 
 typedef gboolean Holder(Question *self, const Object *object);
 
+/* A pod that is over has its claims until it is gone. */
+static const Pod *
+ended_pod_with(Question *self, const Object *claim)
+{
+    const GPtrArray *pods = why_list(self, KIND_POD);
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        for (unsigned k = 0; pod->volumes != NULL && k < pod->volumes->n_items; k++)
+            if (pod_claim_key(self->objects, pod, &pod->volumes->items[k]) == claim->key)
+                return pod;
+    }
+    return NULL;
+}
+
 static gboolean
 held_by_pods(Question *self, const Object *object)
 {
     const GPtrArray *pods = why_pods_of_claim(self, CLAIM_CONST(object));
 
-    if (pods->len == 0)
+    const Pod *pod = pods->len > 0 ? pods->pdata[0] : ended_pod_with(self, object);
+
+    if (pod == NULL)
         return why_ask_process(self, "kube-controller-manager", NULL);
-    const Pod *pod = pods->pdata[0];
     if (object_is_deleted(&pod->meta))
         return why_ask_pod(self, pod);
     why_link(self, &pod->meta, TIME_UNSET, "uses the claim %s", object_name(object));
@@ -87,7 +103,7 @@ held_by_restores(Question *self, const Object *object)
             g_strcmp0(claim->data_source.name, object_name(object)) != 0)
             continue;
         why_link(self, &claim->meta, TIME_UNSET, "is being made of the snapshot");
-        return why_because(self, "restore-pending");
+        return why_ask_claim(self, claim, NULL) || why_because(self, "provisioning");
     }
     return FALSE;
 }

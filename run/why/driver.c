@@ -41,18 +41,29 @@ workload_of(const Question *self, unsigned driver, const ProcessClass *sidecar)
     return NULL;
 }
 
+/* Whether a pod of a DaemonSet is meant for the node, and has not got there. */
+static gboolean
+is_meant_for(const Pod *pod, const Object *node)
+{
+    return pod->node_name == NULL && pod->spec->required_nodes != NULL &&
+           node_selector_matches(pod->spec->required_nodes, node->labels, object_name(node));
+}
+
 /* Returns: (borrowed): its pod on the node, or (without a node) one that does not run; NULL: none
  */
 static const Pod *
 pod_of(Question *self, const DriverWorkload *workload, const char *node)
 {
     const GPtrArray *pods = why_list(self, KIND_POD);
+    const Object *there = why_get(self, KIND_NODE, NULL, node);
 
     for (unsigned i = 0; i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
         if (strcmp(pod->meta.key->namespace, workload->namespace) == 0 &&
             pod->meta.labels != NULL && string_map_contains(pod->meta.labels, workload->labels) &&
-            (node != NULL ? g_strcmp0(pod->node_name, node) == 0 : pod->phase == POD_PENDING))
+            (node == NULL ? pod->phase == POD_PENDING
+                          : g_strcmp0(pod->node_name, node) == 0 ||
+                                (there != NULL && is_meant_for(pod, there))))
             return pod;
     }
     return NULL;
@@ -89,7 +100,7 @@ ask_driver_pod(Question *self, const DriverWorkload *workload, const char *node_
                              : untolerated(self, DAEMON_SET_CONST(set), (const Node *)node);
 
     if (pod != NULL)
-        return why_ask_pod(self, pod) || why_because(self, "driver-pod-starting");
+        return why_ask_pod(self, pod) || why_because(self, "starting");
     if (set == NULL) {
         g_autofree char *lower = g_ascii_strdown(workload->kind, -1);
         g_autofree char *name = g_strdup_printf("%s/%s", lower, workload->name);

@@ -65,40 +65,50 @@ node_id_of(const Question *self, const char *driver, const char *node)
     return entry == NULL ? node : entry->node_id;
 }
 
-/* The volume is on another node, and does not leave it. */
 gboolean
-why_ask_attachment(Question *self, const Attachment *attachment)
+why_ask_holder(Question *self, const Volume *volume, const Node *node)
 {
+    const char *node_name = node == NULL ? "" : object_name(&node->meta),
+               *name = object_name(&volume->meta);
+    const Pod *user = find_user(self, volume, node_name);
+    const gboolean is_in_use =
+        node != NULL && string_list_has(node->volumes_in_use, unique_name(self, volume));
+
+    if (user != NULL && object_is_deleted(&user->meta))
+        return why_ask_pod(self, user);
+    if (user != NULL && !pod_is_terminal(user)) {
+        why_link(self, &user->meta, TIME_UNSET, "uses the volume %s on %s", name, node_name);
+        return why_because(self, "multi-attach");
+    }
+    if (is_in_use && node->ready.status != CONDITION_TRUE) {
+        why_link(self, &node->meta, node->ready.changed_at,
+                 "is not Ready and still reports the volume %s in use", name);
+        return why_because(self, "six-minutes");
+    }
+    if (user != NULL || !is_in_use)
+        return FALSE;
+    why_link(self, &node->meta, TIME_UNSET, "still has the volume %s mounted", name);
+    return why_ask_process(self, "kubelet", node_name) ||
+           (volume->source != NULL &&
+            (why_ask_call(self, volume->source->driver, CSI_NODE_UNPUBLISH_VOLUME,
+                          volume->source->handle, node_name) ||
+             why_ask_call(self, volume->source->driver, CSI_NODE_UNSTAGE_VOLUME,
+                          volume->source->handle, node_name))) ||
+           why_because(self, "unmounting");
+}
+
+/* The volume is on another node, and does not leave it. */
+static gboolean
+ask_attachment_once(Question *self, const Object *object)
+{
+    const Attachment *attachment = (const Attachment *)object;
     const char *node_name = attachment->node_name;
     const Volume *volume = VOLUME_CONST(why_get(self, KIND_VOLUME, NULL, attachment->volume_name));
     const Node *node = (const Node *)why_get(self, KIND_NODE, NULL, node_name);
     const char *handle = volume == NULL || volume->source == NULL ? NULL : volume->source->handle;
-    const Pod *user = volume == NULL ? NULL : find_user(self, volume, node_name);
 
-    if (attachment->attached && !object_is_deleted(&attachment->meta)) {
-        if (user != NULL && object_is_deleted(&user->meta))
-            return why_ask_pod(self, user);
-        if (user != NULL && !pod_is_terminal(user)) {
-            why_link(self, &user->meta, TIME_UNSET, "uses the volume %s on %s",
-                     attachment->volume_name, node_name);
-            return why_because(self, "multi-attach");
-        }
-        if (node != NULL && volume != NULL &&
-            string_list_has(node->volumes_in_use, unique_name(self, volume)) &&
-            node->ready.status != CONDITION_TRUE) {
-            why_link(self, &node->meta, node->ready.changed_at,
-                     "is not Ready and still reports the volume %s in use",
-                     attachment->volume_name);
-            return why_because(self, "six-minutes");
-        }
-        if (user == NULL && node != NULL && volume != NULL &&
-            string_list_has(node->volumes_in_use, unique_name(self, volume))) {
-            why_link(self, &node->meta, TIME_UNSET, "still has the volume %s mounted",
-                     attachment->volume_name);
-            return why_ask_process(self, "kubelet", node_name) || why_because(self, "unmounting");
-        }
-        return FALSE;
-    }
+    if (attachment->attached && !object_is_deleted(&attachment->meta))
+        return volume != NULL && why_ask_holder(self, volume, node);
     const gboolean leaves = object_is_deleted(&attachment->meta);
     why_link(self, &attachment->meta,
              leaves ? attachment->meta.deleted_at : attachment->meta.created_at, "is not %s %s yet",
@@ -112,6 +122,12 @@ why_ask_attachment(Question *self, const Attachment *attachment)
                          handle, node_id_of(self, attachment->attacher, node_name))) ||
            why_ask_work(self, &external_attacher_class, attachment->attacher, attachment->meta.key,
                         leaves ? "detaching" : "attaching");
+}
+
+gboolean
+why_ask_attachment(Question *self, const Attachment *attachment)
+{
+    return why_once(self, &attachment->meta, ask_attachment_once);
 }
 
 static gboolean
@@ -230,6 +246,9 @@ why_ask_mounts(Question *self, const Pod *pod)
             return TRUE;
         if (volume != NULL && volume->source != NULL && volume->source->driver != NULL &&
             ask_csi_mount(self, pod, volume))
+            return TRUE;
+        if (volume != NULL && (volume->source == NULL || volume->source->driver == NULL) &&
+            why_ask_in_process(self, pod, volume))
             return TRUE;
     }
     return FALSE;

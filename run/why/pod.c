@@ -184,9 +184,10 @@ ask_images(Question *self, const Pod *pod)
     return why_because(self, "image-pull");
 }
 
-gboolean
-why_ask_pod(Question *self, const Pod *pod)
+static gboolean
+ask_pod_once(Question *self, const Object *object)
 {
+    const Pod *pod = POD_CONST(object);
     const uint32_t facts = facts_of(self, pod);
 
     switch ((PodThen)rules_find(&why_pod_rules, facts, NULL)->then) {
@@ -228,6 +229,12 @@ why_ask_pod(Question *self, const Pod *pod)
 }
 
 gboolean
+why_ask_pod(Question *self, const Pod *pod)
+{
+    return why_once(self, &pod->meta, ask_pod_once);
+}
+
+gboolean
 why_ask_claims(Question *self, const Pod *pod)
 {
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
@@ -239,7 +246,8 @@ why_ask_claims(Question *self, const Pod *pod)
         if (claim == NULL && volume->ephemeral) {
             why_link(self, &pod->meta, TIME_UNSET, "waits for its ephemeral claim %s",
                      pod_claim_key(self->objects, pod, volume)->name);
-            return why_ask_process(self, "kube-controller-manager", NULL) ||
+            return why_ask_refusal(self, &pod->meta, volume->claim_template) ||
+                   why_ask_process(self, "kube-controller-manager", NULL) ||
                    why_because(self, "claim-missing");
         }
         if (claim == NULL) {

@@ -209,6 +209,17 @@ why_link_named(Question *self, const char *name, SimTime since, const char *form
     add_link(self, g_strdup(name), NULL, since, text);
 }
 
+gboolean
+why_once(Question *self, const Object *object, WhyAsk *ask)
+{
+    if (g_ptr_array_find(self->path, object->key, NULL))
+        return FALSE;
+    g_ptr_array_add(self->path, (void *)object->key);
+    gboolean waits = ask(self, object);
+    g_ptr_array_set_size(self->path, (int)self->path->len - 1);
+    return waits;
+}
+
 static char *
 fill_command(const char *command, const WhyLink *fault)
 {

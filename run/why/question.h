@@ -21,7 +21,7 @@ typedef struct {
     GHashTable *users;       /* claim's key -> GPtrArray of Pod that use it; NULL: not asked yet */
     GHashTable *attachments; /* volume's name -> GPtrArray of Attachment; NULL: not asked yet */
     GArray *doings;          /* of Doing */
-    GPtrArray *path;         /* of ObjectKey: asked already, against circles */
+    GPtrArray *path;         /* of ObjectKey: being asked, against circles */
     Why *why;
 } Question;
 
@@ -90,6 +90,11 @@ gboolean why_because_code(Question *self, const WhyCall *call);
 gboolean why_ask_call(
     Question *self, const char *driver, CsiMethod method, const char *subject, const char *node);
 
+typedef gboolean WhyAsk(Question *self, const Object *object);
+/* Asks the object, unless it is being asked already: then something waits for itself by this way,
+ * and another way is tried. */
+gboolean why_once(Question *self, const Object *object, WhyAsk *ask);
+
 /* ---- The kinds. Each returns whether the object waits; then the chain has its links and a cause
  */
 gboolean why_ask_object(Question *self, const Object *object);
@@ -106,6 +111,18 @@ gboolean why_ask_claim(Question *self, const Claim *claim, const Pod *pod);
 gboolean why_ask_no_volume(Question *self, const Claim *claim, const Node *node);
 gboolean why_ask_change(Question *self, const Claim *claim);
 gboolean why_ask_volume(Question *self, const Volume *volume);
+/* What keeps the volume on @node (nullable): a pod, a mount, a silent kubelet. */
+gboolean why_ask_holder(Question *self, const Volume *volume, const Node *node);
+/* local.c: a claim's volume by anything but a CSI driver's external-provisioner */
+gboolean why_ask_other_provisioner(Question *self,
+                                   const Claim *claim,
+                                   const StorageClass *class,
+                                   const char *volume);
+/* @node: that the scheduler has chosen; NULL: none */
+gboolean
+why_ask_local_volume(Question *self, const char *driver, const char *name, const char *node);
+/* ... attached and mounted by Kubernetes itself */
+gboolean why_ask_in_process(Question *self, const Pod *pod, const Volume *volume);
 gboolean why_ask_health(Question *self, const Claim *claim);
 gboolean why_ask_attachment(Question *self, const Attachment *attachment);
 gboolean why_ask_snapshot(Question *self, const VolumeSnapshot *snapshot);
@@ -113,6 +130,8 @@ gboolean why_ask_content(Question *self, const SnapshotContent *content);
 gboolean why_ask_group(Question *self, const GroupSnapshot *group);
 gboolean why_ask_workload(Question *self, const Object *workload);
 gboolean why_ask_budget(Question *self, const DisruptionBudget *budget);
+/* The quota or limit that refuses a claim of this template (nullable) in the owner's namespace. */
+gboolean why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *template);
 /* An object that is being deleted: who holds it. */
 gboolean why_ask_deletion(Question *self, const Object *object);
 /* "web-3" does not exist: its StatefulSet waits for web-2, or a quota refuses the claim. Returns:

@@ -331,10 +331,21 @@ ask_selector(Question *self, const Pod *pod, const NodeAnswer *answer)
 static gboolean
 ask_taint(Question *self, const Pod *pod, const NodeAnswer *answer)
 {
+    const Node *node = answer->node->node;
+
     (void)pod;
-    why_link(self, &answer->node->node->meta, TIME_UNSET,
-             "has the taint %s%s%s, which the pod does not tolerate", answer->taint_key,
-             *answer->taint_value != '\0' ? "=" : "", answer->taint_value);
+    for (unsigned i = 0; i < cluster_n_drivers(self->cluster); i++) {
+        const NodePluginOptions *plugin = cluster_node_plugin(self->cluster, i);
+        const char *driver = csi_driver_name(cluster_driver(self->cluster, i));
+        if (g_strcmp0(plugin->removes_taint, answer->taint_key) != 0 ||
+            why_is_registered(self, driver, object_name(&node->meta)))
+            continue;
+        why_link(self, &node->meta, TIME_UNSET, "has the taint %s until %s is registered there",
+                 answer->taint_key, driver);
+        return why_ask_driver(self, driver, NULL, object_name(&node->meta));
+    }
+    why_link(self, &node->meta, TIME_UNSET, "has the taint %s%s%s, which the pod does not tolerate",
+             answer->taint_key, *answer->taint_value != '\0' ? "=" : "", answer->taint_value);
     return FALSE;
 }
 

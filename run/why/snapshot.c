@@ -77,9 +77,10 @@ ask_readiness(Question *self, const SnapshotContent *content)
            why_because(self, "snapshotting");
 }
 
-gboolean
-why_ask_content(Question *self, const SnapshotContent *content)
+static gboolean
+ask_content_once(Question *self, const Object *object)
 {
+    const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(object);
     const char *driver = content->driver;
     const gboolean is_group = object_kind(&content->meta) == KIND_GROUP_CONTENT;
     const char *name = content->snapshot.name;
@@ -105,6 +106,12 @@ why_ask_content(Question *self, const SnapshotContent *content)
            ask_readiness(self, content) ||
            why_ask_work(self, &external_snapshotter_class, driver, content->meta.key,
                         "snapshotting");
+}
+
+gboolean
+why_ask_content(Question *self, const SnapshotContent *content)
+{
+    return why_once(self, &content->meta, ask_content_once);
 }
 
 /* Returns: (borrowed): the content that the snapshot is bound to, or names, or would get */
@@ -168,9 +175,10 @@ ask_new_snapshot(Question *self, const VolumeSnapshot *snapshot, const SnapshotC
            why_ask_work(self, &snapshot_controller_class, NULL, snapshot->meta.key, "snapshotting");
 }
 
-gboolean
-why_ask_snapshot(Question *self, const VolumeSnapshot *snapshot)
+static gboolean
+ask_snapshot_once(Question *self, const Object *object)
 {
+    const VolumeSnapshot *snapshot = VOLUME_SNAPSHOT_CONST(object);
     const SnapshotContent *content = content_of(self, snapshot, KIND_SNAPSHOT_CONTENT);
 
     if (object_is_deleted(&snapshot->meta)) {
@@ -183,6 +191,12 @@ why_ask_snapshot(Question *self, const VolumeSnapshot *snapshot)
     if (content == NULL || g_strcmp0(content->snapshot.name, object_name(&snapshot->meta)) != 0)
         return ask_new_snapshot(self, snapshot, content);
     return why_ask_content(self, content) || why_because(self, "snapshotting");
+}
+
+gboolean
+why_ask_snapshot(Question *self, const VolumeSnapshot *snapshot)
+{
+    return why_once(self, &snapshot->meta, ask_snapshot_once);
 }
 
 /* SNAP-88: a member's content has lost its snapshot. */

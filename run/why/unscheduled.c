@@ -184,7 +184,7 @@ ask_queue(Question *self, const Pod *pod, const Diagnosis *diagnosis)
                        "has put %s aside: a node could take it now, and nothing has told the "
                        "scheduler to try again",
                        object_name(&pod->meta));
-        return why_until(self, "not-tried-again", diagnosis->again_at);
+        return why_until(self, "scheduling", diagnosis->again_at);
     case PLACE_BACKOFF:
         return why_until(self, "backing-off", diagnosis->again_at);
     case PLACE_ACTIVE:
@@ -215,11 +215,7 @@ why_ask_unscheduled(Question *self, const Pod *pod)
         why_link_named(self, "process/kube-scheduler", TIME_UNSET, "knows no node");
         return why_because(self, "no-nodes");
     }
-    if (text != NULL) {
-        why_link(self, &pod->meta, TIME_UNSET, "is for no node: %s", text);
-        return why_because(self, "unschedulable");
-    }
-    if (answers->len < diagnosis.n_nodes)
+    if (text != NULL || answers->len < diagnosis.n_nodes)
         return ask_queue(self, pod, &diagnosis);
     NodeCause cause = choose_cause(answers, &answer);
     return why_ask_rejection(self, pod, cause, answer) || why_because(self, cause_ids[cause]);

@@ -9,6 +9,9 @@ gboolean
 why_ask_volume(Question *self, const Volume *volume)
 {
     const char *driver = volume->source == NULL ? NULL : volume->source->driver;
+    const CsiDriver *backend =
+        driver != NULL ? cluster_find_driver(self->cluster, driver)
+                       : cluster_backend(self->cluster, volume_in_process_source(volume), NULL);
 
     if (object_is_deleted(&volume->meta)) {
         why_link(self, &volume->meta, volume->meta.deleted_at, "is being deleted");
@@ -29,8 +32,8 @@ why_ask_volume(Question *self, const Volume *volume)
     case VOLUME_FAILED:
         why_link(self, &volume->meta, volume->phase_changed_at, "is Failed: %s",
                  volume->message == NULL ? "" : volume->message);
-        return (driver != NULL &&
-                why_ask_call(self, driver, CSI_DELETE_VOLUME, volume->source->handle, NULL)) ||
+        return (backend != NULL && why_ask_call(self, csi_driver_name(backend), CSI_DELETE_VOLUME,
+                                                volume_backend_id(volume), NULL)) ||
                why_because(self, "volume-failed");
     case VOLUME_PENDING:
     case VOLUME_AVAILABLE:

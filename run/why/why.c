@@ -95,12 +95,15 @@ static const struct {
 gboolean
 why_ask_object(Question *self, const Object *object)
 {
-    if (g_ptr_array_find(self->path, object->key, NULL))
-        return FALSE;
-    g_ptr_array_add(self->path, (void *)object->key);
+    const unsigned n_links = self->why->chain->len;
+
     for (unsigned i = 0; i < G_N_ELEMENTS(subjects); i++)
         if (subjects[i].kind == object->key->kind && subjects[i].ask(self, object))
             return TRUE;
+    if (!object_is_deleted(object))
+        return FALSE;
+    if (self->why->chain->len == n_links)
+        why_link(self, object, object->deleted_at, "is being deleted");
     return why_ask_deletion(self, object);
 }
 

@@ -22,14 +22,14 @@ ask_pods(Question *self, const Object *owner)
     return FALSE;
 }
 
-/* The quota or limit that refuses the claims of a template. */
-static gboolean
-ask_refusal(Question *self, const Object *owner, const ClaimTemplates *templates)
+gboolean
+why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *template)
 {
     const GPtrArray *quotas = why_list(self, KIND_RESOURCE_QUOTA);
     const ApiEvent *event = why_event(self, owner, "FailedCreate");
+    const SimTime since = event == NULL ? TIME_UNSET : event->first_at;
 
-    if (event == NULL || templates == NULL)
+    if (template == NULL)
         return FALSE;
     for (unsigned i = 0; i < quotas->len; i++) {
         const ResourceQuota *quota = quotas->pdata[i];
@@ -39,10 +39,10 @@ ask_refusal(Question *self, const Object *owner, const ClaimTemplates *templates
             const ResourceAmount *hard = &quota->status_hard->items[k];
             const ResourceAmount *used = resource_amounts_find(quota->used, hard->name);
             char limit[QUANTITY_BUFFER], use[QUANTITY_BUFFER];
-            ResourceAmount wanted = claim_usage(templates->items[0]->claim, hard->name);
+            ResourceAmount wanted = claim_usage(template->claim, hard->name);
             if (used == NULL || wanted.value == 0 || used->value + wanted.value <= hard->value)
                 continue;
-            why_link(self, &quota->meta, event->first_at, "allows %s of %s, and %s are used",
+            why_link(self, &quota->meta, since, "allows %s of %s, and %s are used",
                      resource_amount_format(hard, limit), hard->name,
                      resource_amount_format(used, use));
             return why_because(self, "quota");
@@ -51,14 +51,21 @@ ask_refusal(Question *self, const Object *owner, const ClaimTemplates *templates
     const GPtrArray *limits = why_list(self, KIND_LIMIT_RANGE);
     for (unsigned i = 0; i < limits->len; i++) {
         const LimitRange *limit = limits->pdata[i];
-        int64_t request = templates->items[0]->claim->request_bytes;
+        int64_t request = template->claim->request_bytes;
         if (limit->meta.key->namespace == owner->key->namespace &&
             (request < limit->min_bytes || (limit->max_bytes > 0 && request > limit->max_bytes))) {
-            why_link(self, &limit->meta, event->first_at, "refuses claims of this size");
+            why_link(self, &limit->meta, since, "refuses claims of this size");
             return why_because(self, "limit-range");
         }
     }
     return FALSE;
+}
+
+static gboolean
+ask_refusal(Question *self, const StatefulSet *set)
+{
+    return set->claim_templates != NULL && why_event(self, &set->meta, "FailedCreate") != NULL &&
+           why_ask_refusal(self, &set->meta, set->claim_templates->items[0]);
 }
 
 static gboolean
@@ -67,9 +74,9 @@ ask_stateful_set(Question *self, const Object *workload)
     const StatefulSet *set = (const StatefulSet *)workload;
     if (set->ready_replicas >= set->replicas && set->updated_replicas >= set->replicas)
         return FALSE;
-    why_link(self, &set->meta, TIME_UNSET, "has %d of %d replicas ready", set->ready_replicas,
-             set->replicas);
-    return ask_pods(self, &set->meta) || ask_refusal(self, &set->meta, set->claim_templates) ||
+    why_link(self, &set->meta, TIME_UNSET, "has %d of %d replicas ready, %d of its last revision",
+             set->ready_replicas, set->replicas, set->updated_replicas);
+    return ask_pods(self, &set->meta) || ask_refusal(self, set) ||
            why_ask_process(self, "kube-controller-manager", NULL) ||
            why_because(self, "starting-workload");
 }
@@ -95,8 +102,9 @@ ask_deployment(Question *self, const Object *workload)
     if (deployment->ready_replicas >= deployment->replicas &&
         deployment->updated_replicas >= deployment->replicas)
         return FALSE;
-    why_link(self, &deployment->meta, TIME_UNSET, "has %d of %d replicas ready",
-             deployment->ready_replicas, deployment->replicas);
+    why_link(self, &deployment->meta, TIME_UNSET,
+             "has %d of %d replicas ready, %d of its last revision", deployment->ready_replicas,
+             deployment->replicas, deployment->updated_replicas);
     if (deployment->paused && deployment->updated_replicas < deployment->replicas)
         return why_because(self, "paused");
     for (unsigned i = 0; i < sets->len; i++) {
@@ -162,9 +170,10 @@ why_ask_workload(Question *self, const Object *workload)
     return FALSE;
 }
 
-gboolean
-why_ask_budget(Question *self, const DisruptionBudget *budget)
+static gboolean
+ask_budget_once(Question *self, const Object *object)
 {
+    const DisruptionBudget *budget = DISRUPTION_BUDGET_CONST(object);
     const GPtrArray *pods = why_list(self, KIND_POD);
 
     if (budget->disruptions_allowed > 0 || budget->expected_pods == 0)
@@ -181,6 +190,12 @@ why_ask_budget(Question *self, const DisruptionBudget *budget)
     return why_because(self, "budget");
 }
 
+gboolean
+why_ask_budget(Question *self, const DisruptionBudget *budget)
+{
+    return why_once(self, &budget->meta, ask_budget_once);
+}
+
 /* ---- Pods that are not there ---- */
 
 /* "web-2" of "web" is made when the ones before it are ready. */
@@ -191,7 +206,7 @@ ask_ordinal(Question *self, const StatefulSet *set, const char *name, guint64 or
     const char *namespace = set->meta.key->namespace;
 
     why_link_named(self, label, TIME_UNSET, "is not made yet");
-    if (ask_refusal(self, &set->meta, set->claim_templates))
+    if (ask_refusal(self, set))
         return TRUE;
     for (guint64 i = (guint64)set->ordinals_start; !set->parallel && i < ordinal; i++) {
         g_autofree char *before =
@@ -199,6 +214,14 @@ ask_ordinal(Question *self, const StatefulSet *set, const char *name, guint64 or
         const Object *pod = why_get(self, KIND_POD, namespace, before);
         if (pod == NULL)
             break;
+        const SimTime ready_for = set->min_ready_s * SIM_SECOND;
+        if (pod_is_ready(POD_CONST(pod)) && POD_CONST(pod)->ready.changed_at != TIME_UNSET &&
+            POD_CONST(pod)->ready.changed_at + ready_for > self->now) {
+            why_link(self, &set->meta, POD_CONST(pod)->ready.changed_at,
+                     "makes %s when %s has been ready for %d s (minReadySeconds)", name, before,
+                     set->min_ready_s);
+            return why_until(self, "ordered", POD_CONST(pod)->ready.changed_at + ready_for);
+        }
         if (pod_is_ready(POD_CONST(pod)))
             continue;
         why_link(self, &set->meta, TIME_UNSET, "makes %s when %s is ready", name, before);

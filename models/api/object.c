@@ -45,6 +45,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_PRIORITY_CLASS] = &priority_class_kind,
     [KIND_SERVICE] = &service_kind,
     [KIND_LOCAL_VOLUME] = &local_volume_kind,
+    [KIND_CRON_JOB] = &cron_job_kind,
 };
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */
@@ -134,6 +135,8 @@ static const struct {
     {&disruption_budget_kind, "policy/v1",                   21, 0 },
     {&disruption_budget_kind, "policy/v1beta1",              0,  24},
     {&lease_kind,             "coordination.k8s.io/v1beta1", 0,  21},
+    {&cron_job_kind,          "batch/v1",                    21, 0 },
+    {&cron_job_kind,          "batch/v1beta1",               0,  24},
 };
 
 static gboolean
@@ -687,7 +690,7 @@ kind_owns_others(ObjectKind kind)
 {
     return kind == KIND_STATEFUL_SET || kind == KIND_POD || kind == KIND_NODE ||
            kind == KIND_REPLICA_SET || kind == KIND_DEPLOYMENT || kind == KIND_DAEMON_SET ||
-           kind == KIND_JOB;
+           kind == KIND_JOB || kind == KIND_CRON_JOB;
 }
 
 gboolean

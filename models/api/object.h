@@ -43,6 +43,7 @@ typedef enum {
     KIND_PRIORITY_CLASS,
     KIND_SERVICE,
     KIND_LOCAL_VOLUME, /* of drivers for the disks of nodes */
+    KIND_CRON_JOB,
     N_KINDS,
 } ObjectKind;
 

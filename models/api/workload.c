@@ -173,6 +173,10 @@ workload_template(const Object *object)
         return DAEMON_SET_CONST(object)->template;
     case KIND_JOB:
         return JOB_CONST(object)->template;
+    case KIND_CRON_JOB:
+        return CRON_JOB_CONST(object)->job_template == NULL
+                   ? NULL
+                   : JOB_CONST(CRON_JOB_CONST(object)->job_template)->template;
     default:
         return NULL;
     }

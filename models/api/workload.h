@@ -96,6 +96,25 @@ typedef struct {
 
 typedef struct {
     Object meta;
+    const char *schedule;        /* "@daily", "30 2 * * *": cron-schedule.h */
+    const char *time_zone;       /* NULL: of kube-controller-manager, here UTC */
+    int32_t starting_deadline_s; /* negative: none */
+    uint32_t concurrency;        /* concurrencyPolicy: CronConcurrency */
+    gboolean suspend;
+    int32_t successful_limit, failed_limit; /* history limits: default 3 and 1 */
+    Object *job_template;                   /* a Job without a name of its own */
+    StringList *active; /* Jobs under way: cron_active_new(), in the order of their creation */
+    SimTime scheduled_at, successful_at; /* the last ones; TIME_UNSET: none */
+} CronJob;
+
+typedef enum {
+    CRON_ALLOW,
+    CRON_FORBID,
+    CRON_REPLACE,
+} CronConcurrency;
+
+typedef struct {
+    Object meta;
     LabelSelector *selector;
     StringMap *disrupted; /* status.disruptedPods: name -> when, RFC 3339 */
     IntOrPercent min_available, max_unavailable;
@@ -127,6 +146,8 @@ gboolean priority_class_of_system(const char *name, int32_t *value);
 #define DAEMON_SET_CONST(object) ((const DaemonSet *)(object))
 #define JOB(object) ((Job *)(object))
 #define JOB_CONST(object) ((const Job *)(object))
+#define CRON_JOB(object) ((CronJob *)(object))
+#define CRON_JOB_CONST(object) ((const CronJob *)(object))
 #define DISRUPTION_BUDGET(object) ((DisruptionBudget *)(object))
 #define DISRUPTION_BUDGET_CONST(object) ((const DisruptionBudget *)(object))
 
@@ -152,6 +173,11 @@ gboolean job_replaces_only_failed(const Job *self);
 /* Whether it is Complete or Failed. */
 gboolean job_is_finished(const Job *self);
 
+/* A reference in CronJob.active: "UID NAMESPACE NAME". (owned) */
+char *cron_active_new(const Object *job);
+/* Its parts. @name: (out) (borrowed) from @item. Returns: its uid */
+ObjectUid cron_active_split(const char *item, const char **name);
+
 #define LABEL_POD_TEMPLATE_HASH "pod-template-hash"
 
 /* DS-32: the API server counts the changes of a DaemonSet's template, and pods have the count that
@@ -174,5 +200,5 @@ gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
 /* A hash of the printed template: it survives the way through the API. */
 uint32_t pod_template_hash(const PodTemplate *self);
 
-extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind,
+extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind, cron_job_kind,
     disruption_budget_kind, priority_class_kind, service_kind;

@@ -342,6 +342,7 @@ admission_create(Admission *self, Object *object, GString *message)
     case KIND_DEPLOYMENT:
     case KIND_REPLICA_SET:
     case KIND_DAEMON_SET:
+    case KIND_CRON_JOB:
     case KIND_DISRUPTION_BUDGET:
     case KIND_RESOURCE_QUOTA: /* in force once the quota controller has counted */
         reset_status(object);

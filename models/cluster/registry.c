@@ -18,6 +18,7 @@
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "models/scheduler/scheduler.h"
 #include "models/snapshot-controller/snapshot-controller.h"
+#include "models/workloads/cron-job/cron-job.h"
 #include "models/workloads/daemon-set/daemon-set.h"
 #include "models/workloads/deployment/deployment.h"
 #include "models/workloads/disruption/disruption.h"
@@ -59,5 +60,6 @@ const ModelClass *const model_classes[] = {
     &local_volume_agent_class,
     &local_path_class,
     &local_static_class,
+    &cron_job_controller_class,
     NULL,
 };

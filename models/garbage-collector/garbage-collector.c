@@ -6,12 +6,12 @@
 #include "models/plan/rules.h"
 
 /* Kinds that models make with an owner. */
-static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION,
-                                             KIND_CSI_NODE, KIND_REPLICA_SET};
+static const ObjectKind dependent_kinds[] = {
+    KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION, KIND_CSI_NODE, KIND_REPLICA_SET, KIND_JOB};
 /* Kinds that own them: see kind_owns_others(). */
 static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD,        KIND_NODE,
                                          KIND_REPLICA_SET,  KIND_DEPLOYMENT, KIND_DAEMON_SET,
-                                         KIND_JOB};
+                                         KIND_JOB,          KIND_CRON_JOB};
 
 typedef enum {
     CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */

@@ -17,17 +17,17 @@ struct Anonymizer {
 
 /* Words of Kubernetes and its drivers, in names and texts. */
 static const char *const kept_words[] = {
-    "DaemonSet",   "Deployment", "Job",         "Node",      "Pod",      "ReplicaSet",
-    "StatefulSet", "amd64",      "arm64",       "attacher",  "bound",    "by",
-    "cluster",     "conf",       "controller",  "coredns",   "critical", "csi",
-    "default",     "driver",     "ephemeral",   "etcd",      "ext4",     "external",
-    "false",       "health",     "io",          "k8s",       "kube",     "kubelet",
-    "kubernetes",  "lease",      "lib",         "linux",     "manager",  "monitor",
-    "no",          "node",       "none",        "null",      "plugin",   "plugins",
-    "pods",        "protection", "provisioner", "proxy",     "public",   "pv",
-    "pvc",         "registrar",  "resizer",     "scheduler", "snapshot", "snapshotter",
-    "storage",     "system",     "topology",    "true",      "v1",       "var",
-    "windows",     "xfs",        "yes",
+    "CronJob",     "DaemonSet",   "Deployment", "Job",         "Node",      "Pod",
+    "ReplicaSet",  "StatefulSet", "amd64",      "arm64",       "attacher",  "bound",
+    "by",          "cluster",     "conf",       "controller",  "coredns",   "critical",
+    "csi",         "default",     "driver",     "ephemeral",   "etcd",      "ext4",
+    "external",    "false",       "health",     "io",          "k8s",       "kube",
+    "kubelet",     "kubernetes",  "lease",      "lib",         "linux",     "manager",
+    "monitor",     "no",          "node",       "none",        "null",      "plugin",
+    "plugins",     "pods",        "protection", "provisioner", "proxy",     "public",
+    "pv",          "pvc",         "registrar",  "resizer",     "scheduler", "snapshot",
+    "snapshotter", "storage",     "system",     "topology",    "true",      "v1",
+    "var",         "windows",     "xfs",        "yes",
 };
 
 /* Members whose values are enumerations, times, quantities, or of the simulator. */

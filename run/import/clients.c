@@ -34,7 +34,7 @@ static const KnownClient controllers[] = {
     {"node-controller",                             "node-controller",               SENDER_MODELLED},
     {"pod-garbage-collector",                       "pod-garbage-collector",         SENDER_MODELLED},
     {"resourcequota-controller",                    "resourcequota-controller",      SENDER_MODELLED},
-    {"cronjob-controller",                          "cronjob-controller",            SENDER_OUTSIDE },
+    {"cronjob-controller",                          "cronjob-controller",            SENDER_MODELLED},
     {"horizontal-pod-autoscaler",                   "horizontal-pod-autoscaler",     SENDER_OUTSIDE },
     {"namespace-controller",                        "namespace-controller",          SENDER_OUTSIDE },
     {"replication-controller",                      "replication-controller",        SENDER_OUTSIDE },

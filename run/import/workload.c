@@ -600,6 +600,7 @@ maker_exists(const Workload *self, const Write *write)
         {"deployment-controller",  "Deployment" },
         {"daemonset-controller",   "DaemonSet"  },
         {"job-controller",         "Job"        },
+        {"cronjob-controller",     "CronJob"    },
     };
     const char *kind = NULL, *dash = strrchr(write->name, '-');
     gboolean found = FALSE;

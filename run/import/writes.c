@@ -20,6 +20,7 @@ static const WriteKind kinds[] = {
     {"replicasets",             "apps",                    "ReplicaSet",            KIND_REPLICA_SET,       -1             },
     {"daemonsets",              "apps",                    "DaemonSet",             KIND_DAEMON_SET,        -1             },
     {"jobs",                    "batch",                   "Job",                   KIND_JOB,               -1             },
+    {"cronjobs",                "batch",                   "CronJob",               KIND_CRON_JOB,          -1             },
     {"poddisruptionbudgets",    "policy",                  "PodDisruptionBudget",   KIND_DISRUPTION_BUDGET, -1             },
     {"resourcequotas",          "",                        "ResourceQuota",         KIND_RESOURCE_QUOTA,    -1             },
     {"limitranges",             "",                        "LimitRange",            KIND_LIMIT_RANGE,       -1             },

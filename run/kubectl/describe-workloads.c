@@ -3,7 +3,7 @@
 
 #include "describe.h"
 
-/* StatefulSets, Deployments, ReplicaSets, DaemonSets and Jobs, and disruption budgets. */
+/* StatefulSets, Deployments, ReplicaSets, DaemonSets, Jobs and CronJobs, and disruption budgets. */
 
 static void
 put_selector(Description *self, json_t *object)
@@ -284,6 +284,59 @@ describe_job(Description *self, json_t *job)
         value_integer(job, "status.succeeded", 0), value_integer(job, "status.failed", 0));
     put_completed_indexes(self, job);
     describe_pod_template(self, value_at(job, "spec.template"));
+}
+
+/* "<unset>" if the number is missing. */
+static void
+put_number_or_unset(
+    Description *self, const char *name, json_t *object, const char *path, const char *unit)
+{
+    if (value_at(object, path) != NULL)
+        put_number(self, name, object, path, unit);
+    else
+        put_text(self, 0, name, "<unset>");
+}
+
+static void
+put_active_jobs(Description *self, json_t *active)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    json_t *job;
+    gsize i;
+
+    json_array_foreach(active, i, job)
+        g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", value_text(job, "name"));
+    put_text(self, 0, "Active Jobs", names->len > 0 ? names->str : "<none>");
+}
+
+void
+describe_cron_job(Description *self, json_t *cron)
+{
+    json_t *job = value_at(cron, "spec.jobTemplate");
+
+    put_name(self, cron);
+    put_labels(self, cron);
+    put_text(self, 0, "Schedule", value_text(cron, "spec.schedule"));
+    put_text(self, 0, "Concurrency Policy", value_text(cron, "spec.concurrencyPolicy"));
+    put_text(self, 0, "Suspend", value_is_true(cron, "spec.suspend") ? "True" : "False");
+    put_number_or_unset(self, "Successful Job History Limit", cron,
+                        "spec.successfulJobsHistoryLimit", "");
+    put_number_or_unset(self, "Failed Job History Limit", cron, "spec.failedJobsHistoryLimit", "");
+    put_number_or_unset(self, "Starting Deadline Seconds", cron, "spec.startingDeadlineSeconds",
+                        "s");
+    if (value_at(job, "spec.selector") != NULL)
+        put_selector(self, job);
+    else
+        put_text(self, 0, "Selector", "<unset>");
+    put_number_or_unset(self, "Parallelism", job, "spec.parallelism", "");
+    put_number_or_unset(self, "Completions", job, "spec.completions", "");
+    put_number(self, "Active Deadline Seconds", job, "spec.activeDeadlineSeconds", "s");
+    describe_pod_template(self, value_at(job, "spec.template"));
+    if (value_at(cron, "status.lastScheduleTime") != NULL)
+        put_date(self, 0, "Last Schedule Time", cron, "status.lastScheduleTime");
+    else
+        put_text(self, 0, "Last Schedule Time", "<unset>");
+    put_active_jobs(self, value_at(cron, "status.active"));
 }
 
 void

@@ -47,6 +47,7 @@ void describe_deployment(Description *self, json_t *deployment);
 void describe_replica_set(Description *self, json_t *set);
 void describe_daemon_set(Description *self, json_t *set);
 void describe_job(Description *self, json_t *job);
+void describe_cron_job(Description *self, json_t *cron);
 void describe_disruption_budget(Description *self, json_t *budget);
 
 /* Parts of several descriptions. */

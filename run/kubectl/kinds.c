@@ -14,6 +14,7 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
     {"ReplicaSet", "apps/v1", "replicasets", "rs", TRUE, TRUE, replica_set_columns, describe_replica_set},
     {"StatefulSet", "apps/v1", "statefulsets", "sts", TRUE, TRUE,
      stateful_set_columns, describe_stateful_set},
+    {"CronJob", "batch/v1", "cronjobs", "cj", TRUE, TRUE, cron_job_columns, describe_cron_job},
     {"Job", "batch/v1", "jobs", "", TRUE, TRUE, job_columns, describe_job},
     {"PersistentVolumeClaim", "v1", "persistentvolumeclaims", "pvc", TRUE, FALSE,
      claim_columns, describe_claim},

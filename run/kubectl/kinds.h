@@ -45,7 +45,7 @@ struct KubectlKind {
                      json_t *object); /* without the Events; NULL: prints field by field */
 };
 
-#define N_KUBECTL_KINDS 30
+#define N_KUBECTL_KINDS 31
 const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims",
  * "sc.storage.k8s.io". NULL: none */
@@ -62,10 +62,10 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
     csi_node_columns[], csi_driver_columns[], created_columns[], age_columns[], pod_columns[],
     node_columns[], stateful_set_columns[], deployment_columns[], replica_set_columns[],
     service_columns[], namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[],
-    job_columns[], disruption_budget_columns[], controller_revision_columns[], snapshot_columns[],
-    snapshot_content_columns[], snapshot_class_columns[], group_snapshot_columns[],
-    group_content_columns[], attributes_class_columns[], priority_class_columns[],
-    local_volume_columns[];
+    job_columns[], cron_job_columns[], disruption_budget_columns[], controller_revision_columns[],
+    snapshot_columns[], snapshot_content_columns[], snapshot_class_columns[],
+    group_snapshot_columns[], group_content_columns[], attributes_class_columns[],
+    priority_class_columns[], local_volume_columns[];
 
 /* Cells of several tables. */
 void cell_value(Cell *cell);

@@ -300,7 +300,11 @@ cell_containers(Cell *cell)
     json_t *container;
     gsize i;
 
-    json_array_foreach(value_at(cell->object, "spec.template.spec.containers"), i, container)
+    json_t *containers = value_at(cell->object, "spec.template.spec.containers");
+
+    if (containers == NULL)
+        containers = value_at(cell->object, "spec.jobTemplate.spec.template.spec.containers");
+    json_array_foreach(containers, i, container)
         g_string_append_printf(cell->text, "%s%s", i > 0 ? "," : "",
                                value_text(container, cell->column->path));
 }
@@ -458,6 +462,33 @@ const KindColumn job_columns[] = {
     {"Images",      cell_containers,  "image",                      "",          COLUMN_WIDE},
     {"Selector",    cell_selector,    "spec.selector",              "",          COLUMN_WIDE},
     {NULL,          NULL,             NULL,                         NULL,        0          },
+};
+
+static void
+cell_suspend(Cell *cell)
+{
+    g_string_append(cell->text, value_is_true(cell->object, "spec.suspend") ? "True" : "False");
+}
+
+static void
+cell_active(Cell *cell)
+{
+    g_string_append_printf(cell->text, "%" G_GSIZE_FORMAT,
+                           value_length(cell->object, "status.active"));
+}
+
+const KindColumn cron_job_columns[] = {
+    {"Name",          cell_value,      "metadata.name",                  "",          COLUMN_NAME},
+    {"Schedule",      cell_value,      "spec.schedule",                  "",          0          },
+    {"Timezone",      cell_value,      "spec.timeZone",                  "<none>",    0          },
+    {"Suspend",       cell_suspend,    "",                               "",          0          },
+    {"Active",        cell_active,     "",                               "",          0          },
+    {"Last Schedule", cell_age,        "status.lastScheduleTime",        "<none>",    0          },
+    {"Age",           cell_age,        "metadata.creationTimestamp",     "<unknown>", 0          },
+    {"Containers",    cell_containers, "name",                           "",          COLUMN_WIDE},
+    {"Images",        cell_containers, "image",                          "",          COLUMN_WIDE},
+    {"Selector",      cell_selector,   "spec.jobTemplate.spec.selector", "",          COLUMN_WIDE},
+    {NULL,            NULL,            NULL,                             NULL,        0          },
 };
 
 static void

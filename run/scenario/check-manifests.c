@@ -113,7 +113,10 @@ check_template(Checker *self, const ManifestInfo *info)
     const PodTemplate *template = workload_template(info->object);
 
     if (template != NULL)
-        check_pod_volumes(self, info, template->volumes, "spec.template.spec");
+        check_pod_volumes(self, info, template->volumes,
+                          object_kind(info->object) == KIND_CRON_JOB
+                              ? "spec.jobTemplate.spec.template.spec"
+                              : "spec.template.spec");
 }
 
 static void
@@ -259,6 +262,7 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
     [KIND_REPLICA_SET] = check_template,
     [KIND_DAEMON_SET] = check_template,
     [KIND_JOB] = check_template,
+    [KIND_CRON_JOB] = check_template,
 };
 
 /* Objects that a cluster printed. */

@@ -12,7 +12,6 @@
 /* These would create or change claims and volumes: the result would be wrong if they were ignored
  * silently. */
 static const char *const later_kinds[] = {
-    "CronJob",
     "ReplicationController",
     NULL,
 };

@@ -285,7 +285,6 @@ static const ExpectedKind expected_kinds[] = {
     {"groupSnapshots", KIND_GROUP_SNAPSHOT,  offsetof(ExpectFields, group_snapshots)},
     {"events",         N_KINDS,              offsetof(ExpectFields, events)         },
     {"driverVolumes",  KIND_VOLUME,          offsetof(ExpectFields, driver_volumes) },
-    {"events",         N_KINDS,              offsetof(ExpectFields, events)         },
 };
 
 static const char *

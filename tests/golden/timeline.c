@@ -112,7 +112,7 @@ put_in_namespace(json_t *object)
 static gboolean
 is_modelled(const json_t *object)
 {
-    static const char *const refused[] = {"CronJob", "ReplicationController", NULL};
+    static const char *const refused[] = {"ReplicationController", NULL};
     const char *kind = text_at(object, NULL, "kind");
     ObjectKind found;
 

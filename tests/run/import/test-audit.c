@@ -79,7 +79,7 @@ static const SenderCase senders[] = {
     {"system:kube-controller-manager",          KCM "/persistent-volume-binder",                     "persistent-volume-binder",  SENDER_MODELLED, NULL},
     {SA "kube-system:daemon-set-controller",    KCM "/" SA "kube-system:daemon-set-controller",      "daemonset-controller",      SENDER_MODELLED, NULL},
     {SA "kube-system:endpoint-controller",      KCM "/" SA "kube-system:endpoint-controller",        "endpoint-controller",       SENDER_OTHER,    NULL},
-    {SA "kube-system:cronjob-controller",       KCM "/" SA "kube-system:cronjob-controller",         "cronjob-controller",        SENDER_OUTSIDE,  NULL},
+    {SA "kube-system:cronjob-controller",       KCM "/" SA "kube-system:cronjob-controller",         "cronjob-controller",        SENDER_MODELLED, NULL},
     {"system:kube-controller-manager",          KCM "/shared-informers",                             "kube-controller-manager",   SENDER_OTHER,    NULL},
     {SA "csi:ebs-csi-controller-sa",            "csi-provisioner/v5.1.0 (linux/amd64) kubernetes/x", "external-provisioner",      SENDER_MODELLED, NULL},
     {SA "driver:csi-attacher",                  "attach/v1 (linux/amd64)",                           "external-attacher",         SENDER_MODELLED, NULL},

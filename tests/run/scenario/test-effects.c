@@ -49,14 +49,13 @@ read_line(const char *line, char **kind, const char **path)
     return TRUE;
 }
 
-/* CronJobs and ReplicationControllers are refused, see later_kinds in run/scenario/objects.c. */
+/* ReplicationControllers are refused, see later_kinds in run/scenario/objects.c. */
 static gboolean
 is_refused_or_known(const char *kind)
 {
     ObjectKind found;
 
-    return g_str_equal(kind, "CronJob") || g_str_equal(kind, "ReplicationController") ||
-           kind_find(NULL, kind, &found);
+    return g_str_equal(kind, "ReplicationController") || kind_find(NULL, kind, &found);
 }
 
 static gboolean

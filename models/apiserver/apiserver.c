@@ -11,6 +11,7 @@ api_server_new(const ApiServerOptions *options)
 
     api_latency_init(&self->latency, options->sim, options->timing);
     api_store_init(&self->store, options->sim, options->objects, &self->latency);
+    self->store.marks_victims = release_has_gate(release, "PodDisruptionConditions");
     self->store.knows_class_scope = quota_knows_class_scope(release);
     admission_init(&self->admission, &self->store, release);
     self->admission.keeps_requests = options->keeps_requests;

@@ -102,7 +102,7 @@ eviction_tell(const ApiStore *self, Pod *pod)
 {
     Strings *strings = objects_strings(self->objects);
 
-    if (pod->disruption.status == CONDITION_TRUE)
+    if (!self->marks_victims || pod->disruption.status == CONDITION_TRUE)
         return FALSE;
     pod->disruption = (PodCondition){
         .status = CONDITION_TRUE,

@@ -13,6 +13,7 @@ typedef struct {
     GArray *observers;          /* of ApiObserver with its data */
     gboolean is_importing;      /* see api_server_is_importing() */
     gboolean knows_class_scope; /* API-156 */
+    gboolean marks_victims;     /* gate PodDisruptionConditions */
     unsigned counts[N_KINDS];
     GPtrArray *stored[N_KINDS]; /* of Object, by slot; NULL: no such object now */
 } ApiStore;

@@ -113,6 +113,7 @@ typedef enum {
     CHANGE_PULLING, /* text: an image; number: when it will be there */
     CHANGE_PULLED,  /* all of its images are there */
     CHANGE_REPROCESS,
+    CHANGE_WAITED, /* ... for its volumes */
     CHANGE_CLEAR_ERRORS,
     CHANGE_STARTED,
     CHANGE_ENDED,

@@ -12,6 +12,7 @@
 typedef struct {
     ObjectUid uid;
     PodView view;
+    gboolean tells_sandbox; /* gate PodReadyToStartContainersCondition */
     SimTime seen_at, at;
     const char *not_ready, *unready; /* reason and message of the conditions; interned */
     int32_t restarts, exit_code;
@@ -87,7 +88,8 @@ set_conditions(Pod *pod, const PodReport *report)
     const ViewTells *tells = &view_tells[report->view];
     gboolean is_well = tells->completed && report->exit_code == 0;
     const char *ended_well = is_well ? report->not_ready : NULL;
-    gboolean changed = condition_set(&pod->ready_to_start, tells->to_start, NULL, NULL, report->at);
+    gboolean changed = report->tells_sandbox &&
+                       condition_set(&pod->ready_to_start, tells->to_start, NULL, NULL, report->at);
 
     changed |= condition_set(&pod->initialized, tells->initialized, ended_well, NULL, report->at);
     changed |=
@@ -156,6 +158,8 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
 
     report->uid = worker->uid;
     report->view = worker->view;
+    report->tells_sandbox =
+        release_has_gate(kubelet_release(self), "PodReadyToStartContainersCondition");
     report->seen_at = worker->seen_at;
     report->at = worker->viewed_at;
     report->restarts = pod_run_restarts(worker);
@@ -175,7 +179,8 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
                               ? strings_internf(strings, "Pod was rejected: %s", worker->message)
                               : worker->message;
     }
-    if (worker->view == VIEW_SHUT_DOWN || (worker->view == VIEW_EVICTED && worker->disrupted))
+    if (release_has_gate(kubelet_release(self), "PodDisruptionConditions") &&
+        (worker->view == VIEW_SHUT_DOWN || (worker->view == VIEW_EVICTED && worker->disrupted)))
         report->disruption =
             (PodCondition){.reason = strings_intern(strings, "TerminationByKubelet"),
                            .message = report->message,
@@ -358,17 +363,18 @@ typedef enum {
 
 /* generateAPIPodStatus() in kubelet_pods.go. VIEW_NONE: as before. */
 static const Rule view_table[] = {
-    {"SEQ-9.1",  RUNNING,          0,                                                 VIEW_RUNNING   },
-    {"NL-91",    REJECTED,         RUNNING,                                           VIEW_REJECTED  },
-    {"EVM-33",   EVICTED,          RUNNING | REJECTED,                                VIEW_EVICTED   },
-    {"NL-93",    OVER | SHUT_DOWN, RUNNING | REJECTED | EVICTED,                      VIEW_SHUT_DOWN },
-    {"SEQ-10.1", OVER | FAILED,    RUNNING | REJECTED | EVICTED | SHUT_DOWN,          VIEW_BROKEN    },
-    {"SEQ-10.2", OVER,             RUNNING | REJECTED | EVICTED | SHUT_DOWN | FAILED, VIEW_SUCCEEDED },
-    {"SEQ-10.3", FINISHED,         RUNNING | REJECTED | EVICTED | OVER,               VIEW_FAILED    },
-    {"KVM-88",   ENDED | FOR_GOOD, STANDS,                                            VIEW_ENDED     },
-    {"KVM-86",   ENDED,            STANDS | FOR_GOOD,                                 VIEW_RESTARTING},
-    {"KVM-18.1", 0,                STANDS | ENDED | TOLD,                             VIEW_WAITING   },
-    {"KVM-18.2", TOLD,             STANDS | ENDED,                                    VIEW_NONE      },
+    {"SEQ-9.1",        RUNNING,          0,                                                 VIEW_RUNNING  },
+    {"NL-91",          REJECTED,         RUNNING,                                           VIEW_REJECTED },
+    {"EVM-33",         EVICTED,          RUNNING | REJECTED,                                VIEW_EVICTED  },
+    {"NL-93",          OVER | SHUT_DOWN, RUNNING | REJECTED | EVICTED,                      VIEW_SHUT_DOWN},
+    {"SEQ-10.1",       OVER | FAILED,    RUNNING | REJECTED | EVICTED | SHUT_DOWN,          VIEW_BROKEN   },
+    {"SEQ-10.2",       OVER,             RUNNING | REJECTED | EVICTED | SHUT_DOWN | FAILED, VIEW_SUCCEEDED},
+    {"SEQ-10.3",       FINISHED,         RUNNING | REJECTED | EVICTED | OVER,               VIEW_FAILED,    .since = 27},
+    {"SEQ-10.4",                FINISHED,                       RUNNING | REJECTED | EVICTED | OVER,                                                 VIEW_NONE,      .until = 27},
+    {"KVM-88",     ENDED | FOR_GOOD,                     STANDS,                                                               VIEW_ENDED                                                   },
+    {"KVM-86",      ENDED,                      STANDS | FOR_GOOD,  VIEW_RESTARTING},
+    {"KVM-18.1", 0,                 STANDS | ENDED | TOLD,                                                        VIEW_WAITING                                                                                                                  },
+    {"KVM-18.2",    TOLD,                    STANDS | ENDED,     VIEW_NONE},
 };
 
 const RuleTable kubelet_view_rules =
@@ -389,7 +395,8 @@ current_view(const PodWorker *worker)
     facts |= pod_run_has_ended(worker) ? ENDED : 0;
     facts |= pod_run_has_ended_for_good(worker) ? FOR_GOOD : 0;
     facts |= worker->view != VIEW_NONE ? TOLD : 0;
-    PodView view = (PodView)rules_find(&kubelet_view_rules, facts, NULL)->then;
+    PodView view =
+        (PodView)rules_find(&kubelet_view_rules, facts, kubelet_release(worker->kubelet))->then;
     return view == VIEW_NONE ? worker->view : view;
 }
 

@@ -6,6 +6,7 @@
 
 #define POLL_PERIOD (300 * SIM_MS) /* KVM-3 */
 #define POLL_TIMEOUT (123 * SIM_SECOND)
+#define SILENT_SINCE 28                          /* REL-24 */
 #define RUNTIME_REQUEST_TIMEOUT (2 * SIM_MINUTE) /* CSP-27 */
 #define GONE_PERIOD (100 * SIM_MS)               /* KVM-49: the wait for the volumes' directories */
 
@@ -97,7 +98,9 @@ wait_error(const PodWorker *worker)
         g_string_append_printf(text, "%s%s", i == 0 ? "" : "; ",
                                (const char *)worker->errors->pdata[i]);
     if (worker->errors == NULL)
-        g_string_append(text, "context deadline exceeded");
+        g_string_append(text, kubelet_release(worker->kubelet)->minor < SILENT_SINCE
+                                  ? "timed out waiting for the condition"
+                                  : "context deadline exceeded");
     return g_string_free(text, FALSE);
 }
 
@@ -220,8 +223,8 @@ fail_wait(Plan *plan, ApiCode code)
     const PodWorker *worker = plan_operation(plan);
     g_autofree char *text = wait_error(worker);
 
-    plan_because(plan, "KVM-20"); /* a time-out leaves no event */
-    if (code != API_TIMEOUT)
+    plan_because(plan, "KVM-20"); /* a time-out leaves no event, from 1.28 on */
+    if (code != API_TIMEOUT || kubelet_release(worker->kubelet)->minor < SILENT_SINCE)
         plan_event(plan, worker->pod, "Warning", "FailedMount",
                    "Unable to attach or mount volumes: %s", text);
     kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
@@ -254,6 +257,12 @@ decide_after_wait(const void *self, Plan *plan)
     const PodWorker *worker = plan_operation(plan);
     ApiCode code = plan_code(plan, plan_last_step(plan));
 
+    if (worker->step != WORKER_SYNC) { /* REL-25: it was to end meanwhile */
+        plan_fail(plan, "context canceled");
+        return;
+    }
+    if (kubelet_release(worker->kubelet)->minor < WAIT_ENDS_SINCE)
+        kubelet_add_change(plan, CHANGE_WAITED, worker, 0);
     if (code == API_OK || (code == API_TIMEOUT && is_all_mounted(worker))) {
         add_sync(self, plan, TRUE);
         return;

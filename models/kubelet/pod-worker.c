@@ -55,7 +55,11 @@ pod_worker_apply(const PlanChange *change)
 
     switch ((unsigned)change->what) {
     case CHANGE_REPROCESS:
+        worker->waits = TRUE;
         volume_populator_reprocess(worker);
+        return;
+    case CHANGE_WAITED:
+        worker->waits = FALSE;
         return;
     case CHANGE_CLEAR_ERRORS:
         pod_worker_clear_errors(worker);
@@ -246,6 +250,7 @@ step_done(void *data, Plan *plan, PlanEnd end, const char *message)
     (void)data;
     (void)message;
     self->plan = NULL;
+    self->waits = FALSE;
     self->synced_at = sim_now(self->kubelet->base.sim);
     switch ((EndAction)rule->then) {
     case GO_ON:
@@ -377,10 +382,10 @@ worker_terminate(PodWorker *self)
     self->wants_step = TRUE;
     sim_cancel(self->kubelet->base.sim, self->retry);
     self->retry = 0;
-    if (self->plan != NULL)
-        plan_cancel(self->plan); /* goes on in step_done() */
-    else
+    if (self->plan == NULL)
         worker_go(self);
+    else if (!self->waits || kubelet_release(self->kubelet)->minor >= WAIT_ENDS_SINCE)
+        plan_cancel(self->plan); /* goes on in step_done() */
 }
 
 void

@@ -50,6 +50,7 @@ struct PodWorker {
     PodRun *run;            /* (owned): how its containers end by themselves; NULL: they do not */
     PodUse *use;            /* (owned): what it uses of the node; NULL: nobody tells */
     gboolean running;       /* its containers */
+    gboolean waits;         /* for its volumes */
     gboolean was_running;
     gboolean over; /* a sync has seen that its containers ended for good: it is to be torn down */
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
@@ -70,6 +71,8 @@ struct PodWorker {
 };
 
 /* ---- pod-worker.c: from step to step ---- */
+
+#define WAIT_ENDS_SINCE 28 /* REL-25: with its pod */
 
 extern const RuleTable kubelet_step_rules, kubelet_new_pod_rules, kubelet_changed_pod_rules;
 

@@ -105,7 +105,8 @@ decide_delete(const void *data, Plan *plan)
     if (pod == NULL)
         return;
     plan_because(plan, rule->id);
-    if (rule->then != POD_DELETE)
+    if (rule->then != POD_DELETE &&
+        release_has_gate(cluster_release(self->base.cluster), "PodDisruptionConditions"))
         add_failed(self, plan, pod, rule->then == POD_ASK_NODE);
     plan_delete(plan, pod->key, (ObjectUid){0}, 0, PLAN_GONE_IS_FINE);
 }

@@ -121,9 +121,15 @@ decide_evict_read(const void *data, Plan *plan)
 static void
 decide_try_again(const void *data, Plan *plan)
 {
-    (void)data;
-    plan_get(plan, plan_key(plan), PLAN_GO_ON);
-    plan_then(plan, decide_evict_read);
+    const TaintEviction *self = data;
+
+    if (release_has_gate(cluster_release(self->base.cluster), "PodDisruptionConditions")) {
+        plan_get(plan, plan_key(plan), PLAN_GO_ON);
+        plan_then(plan, decide_evict_read);
+    } else {
+        plan_delete(plan, plan_key(plan), (ObjectUid){0}, -1, PLAN_DECIDE);
+        plan_then(plan, decide_tried);
+    }
 }
 
 static void

@@ -342,7 +342,8 @@ edit_set_disrupted(Object *object, const void *arg)
     return TRUE;
 }
 
-/* SCH-114: victims get a condition, then DELETE, one after the other; 404 is fine. */
+/* SCH-114: victims get a condition (from 1.26 on), then DELETE, one after the other; 404 is fine.
+ */
 static void
 plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
 {
@@ -360,7 +361,8 @@ plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
                                       "priority pod"),
             .now = plan_now(plan),
         };
-        plan_patch_status(plan, victim->key, edit_set_disrupted, edit, PLAN_GO_ON);
+        if (release_has_gate(self->view.release, "PodDisruptionConditions"))
+            plan_patch_status(plan, victim->key, edit_set_disrupted, edit, PLAN_GO_ON);
         plan_delete(plan, victim->key, (ObjectUid){0}, -1, PLAN_GO_ON);
         plan_event(plan, victim, "Normal", "Preempted", "Preempted by pod %s on node %s",
                    object_uid_format(attempt->pod->meta.uid, uid), result->nominated);

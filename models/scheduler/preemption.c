@@ -264,10 +264,14 @@ no_candidates(Cycle *self)
 }
 
 static gboolean
-is_leaving_for_another(const Pod *pod)
+is_leaving_for_another(const CycleView *view, const Pod *pod)
 {
-    return object_is_deleted(&pod->meta) && pod->disruption.status == CONDITION_TRUE &&
-           g_strcmp0(pod->disruption.reason, PREEMPTED) == 0;
+    gboolean is_marked = pod->disruption.status == CONDITION_TRUE &&
+                         g_strcmp0(pod->disruption.reason, PREEMPTED) == 0;
+    gboolean are_marked =
+        view->release == NULL || release_has_gate(view->release, "PodDisruptionConditions");
+
+    return object_is_deleted(&pod->meta) && (is_marked || !are_marked);
 }
 
 /* Victims of an earlier attempt are still on their way out of the node that the pod is nominated
@@ -284,7 +288,7 @@ waits_for_victims(const Cycle *self)
         return FALSE;
     for (const CachedPod *cached = node->pods; cached != NULL; cached = cached->next_on_node) {
         if (priority_of(cached->pod) < priority_of(self->pod) &&
-            is_leaving_for_another(cached->pod))
+            is_leaving_for_another(self->view, cached->pod))
             return TRUE;
     }
     return FALSE;

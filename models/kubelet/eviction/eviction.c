@@ -491,8 +491,7 @@ decide_pass(const void *data, Plan *plan)
     case EVICT_ONE:
         add_attempt(self, plan, threshold);
         victim = find_victim(self, threshold->signal, plan_now(plan));
-        add_eviction(plan, victim, pressure_message(self, plan, threshold, victim),
-                     release_has_gate(kubelet_release(self), "PodDisruptionConditions"));
+        add_eviction(plan, victim, pressure_message(self, plan, threshold, victim), TRUE);
         return;
     case TELL:
         add_attempt(self, plan, threshold);

@@ -62,7 +62,7 @@ pod_volume_as_volume(Objects *objects, const PodVolume *self, const Release *rel
     if (source->origin != NULL && !has_migrated) /* MIG-80 */
         source = source->origin;
     VOLUME(object)->source = volume_source_ref(source);
-    VOLUME(object)->access_modes = has_migrated ? source->inline_modes : 0;
+    VOLUME(object)->access_modes = has_migrated ? source->csi_modes : 0;
     return object;
 }
 

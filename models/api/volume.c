@@ -643,6 +643,9 @@ migrated_source(ApiParser *parser, VolumeSource *origin, const json_t *translate
     csi_source_parse(parser, json_path_get(translated, "spec.csi"), &source);
     if (affinity != NULL)
         field_node_selector.parse(parser, affinity, &source.csi_affinity);
+    if (json_path_get(translated, "spec.accessModes") != NULL)
+        field_access_modes.parse(parser, json_path_get(translated, "spec.accessModes"),
+                                 &source.csi_modes);
     return volume_source_new(&source);
 }
 
@@ -687,11 +690,8 @@ migrated_inline_source(ApiParser *parser, VolumeSource *origin, const json_t *vo
         origin->in_tree, volume, parser->key == NULL ? "" : parser->key->namespace, NULL);
     VolumeSource *source = migrated_source(parser, origin, pv);
 
-    if (source != origin) {
+    if (source != origin)
         source->inline_name = api_parser_intern(parser, json_path_string(pv, "metadata.name"));
-        field_access_modes.parse(parser, json_path_get(pv, "spec.accessModes"),
-                                 &source->inline_modes);
-    }
     json_decref(pv);
     return source;
 }
@@ -736,6 +736,13 @@ volume_node_affinity(const Volume *self)
 {
     return self->source != NULL && self->source->csi_affinity != NULL ? self->source->csi_affinity
                                                                       : self->node_affinity;
+}
+
+uint32_t
+volume_access_modes(const Volume *self)
+{
+    return self->source != NULL && self->source->csi_modes != 0 ? self->source->csi_modes
+                                                                : self->access_modes;
 }
 
 const char *

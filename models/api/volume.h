@@ -62,11 +62,11 @@ struct VolumeSource {
     NodeSelector *csi_affinity; /* ... and the volume's node affinity in the driver's keys */
     const char *flex_driver;    /* flexVolume.driver: "example.com/lvm"; else NULL */
     const char
-        *backend_id; /* what the back end calls a volume of an in-tree plugin; NULL: handle */
+        *backend_id;    /* what the back end calls a volume of an in-tree plugin; NULL: handle */
+    uint32_t csi_modes; /* ... and its AccessModes as translated (MIG-34); 0: not migrated */
     /* It stands in a pod and has migrated: the PersistentVolume that it is for its driver (MIG-45).
-     * Name NULL: it has not. */
+     * NULL: it has not. */
     const char *inline_name;
-    uint32_t inline_modes; /* AccessModes */
 };
 
 /* PersistentVolume. */
@@ -111,6 +111,9 @@ const SecretReference *volume_source_secret(const VolumeSource *self, VolumeSecr
 /* Where the volume can be used, as the components see it that have handed it to its CSI driver
  * (MIG-51). Returns: (borrowed) (nullable) */
 const NodeSelector *volume_node_affinity(const Volume *self);
+
+/* The access modes in the same way (MIG-34). */
+uint32_t volume_access_modes(const Volume *self);
 
 /* INT-1: the source of a volume that Kubernetes itself attaches and mounts, as long as it has not
  * migrated. Returns: (borrowed): NULL: it is a CSI volume from the start */

@@ -45,20 +45,21 @@ adc_is_attachable(const AttachDetachController *self, const VolumeSource *source
 
 /* ADC-53. A volume that stands in a pod has no modes: there the plugin decides. */
 static gboolean
-is_exclusive(const Volume *volume)
+is_exclusive(const AttachVolume *volume, const Volume *spec)
 {
-    const char *plugin = volume->source->plugin;
+    const char *plugin = spec->source->plugin;
+    const uint32_t modes = volume->is_in_process ? spec->access_modes : volume_access_modes(spec);
 
-    if (volume->access_modes == 0)
+    if (modes == 0)
         return strcmp(plugin, "azureDisk") == 0 || strcmp(plugin, "cinder") == 0;
-    return volume->access_modes != 0 && (volume->access_modes & (ACCESS_RWX | ACCESS_ROX)) == 0;
+    return (modes & (ACCESS_RWX | ACCESS_ROX)) == 0;
 }
 
 static void
 set_spec(AttachVolume *volume, const Volume *spec)
 {
     volume->spec = spec->meta.key;
-    volume->is_exclusive = is_exclusive(spec);
+    volume->is_exclusive = is_exclusive(volume, spec);
 }
 
 /* ADC-72: there is no object that the cache could have. */

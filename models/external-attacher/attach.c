@@ -133,7 +133,7 @@ attacher_capability(const ExternalAttacher *self,
 
     *error = NULL;
     *capability = (CsiCapability){
-        .mode = sidecar_access_mode(volume->access_modes, self->multi_writer, error)};
+        .mode = sidecar_access_mode(volume_access_modes(volume), self->multi_writer, error)};
     if (*error == NULL && (source == NULL || source->driver == NULL))
         *error = "persistent volume has no CSI source";
     if (*error != NULL)

@@ -263,7 +263,7 @@ resizer_capability(const Volume *volume, gboolean multi_writer, const char **err
     gboolean is_block = volume->volume_mode == VOLUME_BLOCK;
 
     return (CsiCapability){
-        .mode = sidecar_access_mode(volume->access_modes, multi_writer, error),
+        .mode = sidecar_access_mode(volume_access_modes(volume), multi_writer, error),
         .type = is_block ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
         .fs_type = is_block ? NULL : volume->source->fs_type,
         .mount_flags = is_block ? NULL : volume->mount_options,

@@ -321,7 +321,7 @@ adopt_attachment(const Run *self, const Object *object)
                                       &info))
         return;
     const CsiCapability capability = {
-        .mode = sidecar_access_mode(volume->access_modes, FALSE, &error),
+        .mode = sidecar_access_mode(volume_access_modes(volume), FALSE, &error),
         .type = volume->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
     };
     csi_driver_adopt(csi_modelled_driver_base(driver),

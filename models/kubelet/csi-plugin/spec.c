@@ -35,7 +35,9 @@ csi_spec_access_mode(uint32_t modes, gboolean multi)
 uint32_t
 csi_spec_modes(const Volume *volume)
 {
-    return volume->access_modes == 0 ? ACCESS_RWO : volume->access_modes;
+    const uint32_t modes = volume_access_modes(volume);
+
+    return modes == 0 ? ACCESS_RWO : modes;
 }
 
 CsiNodeCapabilities
@@ -218,7 +220,7 @@ csi_spec_changes_group(const Volume *volume,
     facts |= g_strcmp0(policy, "None") == 0 ? NEVER : 0;
     facts |= g_strcmp0(policy, "File") == 0 ? ALWAYS : 0;
     facts |= !csi_is_empty(fs_type) ? TYPED : 0;
-    if (volume != NULL && ((volume->access_modes & single_modes) != 0 ||
+    if (volume != NULL && ((volume_access_modes(volume) & single_modes) != 0 ||
                            (volume->source != NULL && volume->source->is_inline)))
         facts |= SINGLE;
     return rules_find(&csi_fs_group_rules, facts, NULL)->then == CHANGE;

@@ -77,6 +77,36 @@ told 'second.*Multi-Attach error' "... has one node at a time by its plugin (ADC
 scenario 1.32 disk.csi.azure.com "$(way 'azureDisk: {diskName: d, diskURI: /subscriptions/s/d, kind: Managed}' 1)"; met "Azure disks, migrated"
 scenario 1.32 example.com/lvm "$(way 'flexVolume: {driver: example.com/lvm}' 0)"; met "FlexVolume"
 
+# ---- A disk that two nodes may read: MIG-34 ----
+disk()
+{
+    echo "  workload:"
+    pod 1s first node-0 'persistentVolumeClaim: {claimName: c}'
+    pod 20s second node-1 'persistentVolumeClaim: {claimName: c}'
+    printf '  expect:\n  - {pods: {ready: true, count: %s}}\n' "$2"
+    cat <<EOF
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  accessModes: $1
+  capacity: {storage: 1Gi}
+  storageClassName: ""
+  claimRef: {name: c, namespace: default}
+  gcePersistentDisk: {pdName: disk-1}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: c}
+spec: {accessModes: $1, storageClassName: "", volumeName: disk, resources: {requests: {storage: 1Gi}}}
+EOF
+}
+scenario 1.32 pd.csi.storage.gke.io "$(disk '[ReadWriteOnce, ReadOnlyMany]' 1)"; met "both modes: for the driver it is ReadWriteOnce"
+told 'second.*Multi-Attach error' "... so the controller keeps the second node off"
+scenario 1.32 pd.csi.storage.gke.io "$(disk '[ReadOnlyMany]' 2)"; met "only readers: both nodes have it"
+scenario 1.20 kubernetes.io/gce-pd "$(disk '[ReadOnlyMany]' 2)"; met "... and before migration"
+
 # ---- Without an attach ----
 plain()
 {

@@ -86,7 +86,9 @@ adc_spec_of(const AttachDetachController *self, const AttachVolume *volume)
                                        : adc_find_volume_spec(self, volume->spec);
 }
 
-static void
+/* Returns: FALSE: the pod leaves, but was not there by this name. If the node's kubelet migrates
+ * since it came, another one has it (MIG-81). */
+static gboolean
 process_pod_volume(AttachDetachController *self,
                    AttachNode *node,
                    const Pod *pod,
@@ -94,12 +96,14 @@ process_pod_volume(AttachDetachController *self,
                    gboolean add)
 {
     AttachPair *pair = adc_pair(volume, node);
+    gboolean is_there = add || g_slist_find(pair->pods, pod->meta.key) != NULL;
 
     if (add)
         adc_add_pod(self, pair, pod->meta.key);
     else
         adc_delete_pod(self, pair, pod->meta.key);
     adc_settle(self, pair);
+    return is_there;
 }
 
 /* The @i-th of the pod's inline volumes, as the node has it. Returns: NULL: it is not attached */
@@ -119,14 +123,18 @@ inline_volume(AttachDetachController *self, const AttachNode *node, const Pod *p
     return volume;
 }
 
-static void
+/* Returns: as process_pod_volume(), of all */
+static gboolean
 process_inline_volumes(AttachDetachController *self, AttachNode *node, const Pod *pod, gboolean add)
 {
+    gboolean are_there = TRUE;
+
     for (unsigned i = 0; i < pod->volumes->n_inline; i++) {
         AttachVolume *volume = inline_volume(self, node, pod, i);
-        if (volume != NULL)
-            process_pod_volume(self, node, pod, volume, add);
+        if (volume != NULL && !process_pod_volume(self, node, pod, volume, add))
+            are_there = FALSE;
     }
+    return are_there;
 }
 
 /* ADC-32. Skips a volume that cannot be looked up; the next event of the pod or the populator tries
@@ -147,11 +155,12 @@ process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
             AttachVolume *volume = adc_volume_on_node(self, node, spec);
             if (volume->spec == NULL)
                 set_spec(volume, spec);
-            process_pod_volume(self, node, pod, volume, add);
+            if (!process_pod_volume(self, node, pod, volume, add) && spec->source->in_tree != NULL)
+                is_resolved = FALSE;
         }
     }
-    if (node != NULL && node->is_managed)
-        process_inline_volumes(self, node, pod, add);
+    if (node != NULL && node->is_managed && !process_inline_volumes(self, node, pod, add))
+        is_resolved = FALSE;
     if (add && (!is_resolved || node == NULL || !node->is_managed)) {
         g_hash_table_add(self->unresolved, (void *)pod->meta.key);
         sim_ticker_wake(self->populator);

@@ -86,7 +86,7 @@ run_once(RunCommand *self,
     g_autoptr(Stages) stages = stages_new(run);
     results_add(results, run, stages);
     if (calls != NULL)
-        results_set_findings(results, why_findings(run, calls));
+        results_set_findings(results, why_findings(&(WhyView){.run = run, .calls = calls}));
     return out == NULL ? EXIT_DONE : write_run(self, run, stages, out);
 }
 

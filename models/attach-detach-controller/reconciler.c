@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "attach-detach-controller.h"
 #include "controller.h"
 #include "models/cluster/cluster.h"
 
 #include "sim/random.h"
+
+#include <string.h>
 
 /* The loop that compares desired with actual state (ADC-39 to ADC-49). */
 
@@ -470,4 +473,24 @@ adc_reconciler_start(AttachDetachController *self)
                                 .pass = reconcile,
                                 .self = self,
                             });
+}
+
+SimTime
+attach_detach_forced_at(const Cluster *cluster, const char *volume, const char *node_name)
+{
+    const AttachDetachController *self =
+        cluster_model(cluster, &attach_detach_controller_class, NULL);
+    const KubeControllerManagerOptions *options = self == NULL ? NULL : self->base.options;
+    const AttachNode *node = self == NULL ? NULL : adc_find_node(self, node_name);
+
+    if (node == NULL || options->disable_force_detach_on_timeout)
+        return SIM_TIME_MAX;
+    for (unsigned i = 0; i < node->pairs->len; i++) {
+        const AttachPair *pair = node->pairs->pdata[i];
+        if (strcmp(pair->volume->name, volume) == 0)
+            return pair->detach_requested_at == TIME_UNSET
+                       ? SIM_TIME_MAX
+                       : pair->detach_requested_at + MAX_WAIT_FOR_UNMOUNT;
+    }
+    return SIM_TIME_MAX;
 }

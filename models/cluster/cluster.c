@@ -746,6 +746,12 @@ is_running(const Cluster *self, const char *process, const char *instance, gbool
 }
 
 gboolean
+cluster_has_process(const Cluster *self, const char *process, const char *instance)
+{
+    return cluster_instance(self, process, instance) != NULL;
+}
+
+gboolean
 cluster_is_running(const Cluster *self, const char *process, const char *instance)
 {
     return is_running(self, process, instance, FALSE);

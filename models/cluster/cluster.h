@@ -206,7 +206,9 @@ void cluster_exit(Cluster *self, const Component *component);
  * or no election */
 const char *cluster_leader(const Cluster *self, const char *process, const char *instance);
 
-/* Whether any instance of the process runs; and whether one could lead, but none does. */
+/* Whether there is such a process, dead or alive; whether any replica runs; and whether one could
+ * lead, but none does. */
+gboolean cluster_has_process(const Cluster *self, const char *process, const char *instance);
 gboolean cluster_is_running(const Cluster *self, const char *process, const char *instance);
 gboolean cluster_awaits_leader(const Cluster *self, const char *process, const char *instance);
 

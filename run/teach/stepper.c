@@ -238,17 +238,16 @@ kubectl(Stepper *self, char **words)
 static StepperAnswer
 why(Stepper *self, char **words)
 {
-    const SimTime now = sim_now(run_sim(self->run));
-    g_autoptr(Why) answer =
-        words[0] != NULL ? why_ask(self->run, self->calls, NULL, words[0]) : NULL;
+    const WhyView view = {self->run, self->calls, self->options.translate};
+    g_autoptr(Why) answer = words[0] != NULL ? why_ask(&view, NULL, words[0]) : NULL;
 
     if (words[0] == NULL)
-        why_tell_all(self->run, self->calls, self->out);
+        why_tell_all(&view, self->out);
     else if (answer == NULL)
         return stepper_refuse(self,
                               "why what? (pod/NAME, pvc/NAME, ...; alone: all that is stuck)");
     else
-        why_tell(answer, now, self->out);
+        why_tell(&view, answer, self->out);
     return STEPPER_DONE;
 }
 

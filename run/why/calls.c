@@ -109,14 +109,15 @@ why_calls_under_way(const CsiDriver *driver,
                     const char *subject,
                     const char *node)
 {
-    const CsiCallRecord *record;
+    const CsiCallRecord *record, *first = NULL;
     unsigned place = 0;
 
     while (driver != NULL && (record = csi_driver_next_call(driver, &place)) != NULL) {
         if (record->request->method == method &&
             (subject == NULL || g_strcmp0(subject_of(record->request), subject) == 0) &&
-            (node == NULL || g_strcmp0(node_of(record->request), node) == 0))
-            return record;
+            (node == NULL || g_strcmp0(node_of(record->request), node) == 0) &&
+            (first == NULL || record->started_at < first->started_at))
+            first = record;
     }
-    return NULL;
+    return first;
 }

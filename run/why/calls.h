@@ -32,7 +32,8 @@ const WhyCall *why_calls_find(const WhyCalls *self,
                               CsiMethod method,
                               const char *subject,
                               const char *node);
-/* The call under way, with the arguments above. Returns: (borrowed): until it ends; NULL: none */
+/* The first of the calls under way, with the arguments above. Returns: (borrowed): until it ends;
+ * NULL: none */
 const CsiCallRecord *why_calls_under_way(const CsiDriver *driver,
                                          CsiMethod method,
                                          const char *subject,

@@ -10,4 +10,4 @@
  *   "objects": 6, "first": "pod/app-6", "fault": "node/node-1", "text": of the fault,
  *   "unblock": what would help, "command": the same as a command, or absent}
  */
-json_t *why_findings(const Run *run, const WhyCalls *calls);
+json_t *why_findings(const WhyView *view);

@@ -83,7 +83,9 @@ why_ask_holder(Question *self, const Volume *volume, const Node *node)
     if (is_in_use && node->ready.status != CONDITION_TRUE) {
         why_link(self, &node->meta, node->ready.changed_at,
                  "is not Ready and still reports the volume %s in use", name);
-        return why_because(self, "six-minutes");
+        return why_until(
+            self, "six-minutes",
+            attach_detach_forced_at(self->cluster, unique_name(self, volume), node_name));
     }
     if (user != NULL || !is_in_use)
         return FALSE;

@@ -73,6 +73,14 @@ facts_of(const Question *self, const Pod *pod)
     return facts;
 }
 
+/* Since when the pod has been on its node: a pod that names its node is not scheduled. */
+static SimTime
+placed_at(const Pod *pod)
+{
+    return pod->scheduled.changed_at != TIME_UNSET ? pod->scheduled.changed_at
+                                                   : pod->meta.created_at;
+}
+
 static gboolean
 ask_over(Question *self, const Pod *pod)
 {
@@ -198,7 +206,7 @@ ask_pod_once(Question *self, const Object *object)
                  pod->node_name);
         return why_because(self, "node-missing");
     case ASK_NODE:
-        why_link(self, &pod->meta, TIME_UNSET, "is on %s%s", pod->node_name,
+        why_link(self, &pod->meta, placed_at(pod), "is on %s%s", pod->node_name,
                  object_is_deleted(&pod->meta) ? ", and cannot be stopped" : "");
         return why_ask_node(self, (const Node *)why_get(self, KIND_NODE, NULL, pod->node_name));
     case ASK_DELETION:
@@ -218,7 +226,7 @@ ask_pod_once(Question *self, const Object *object)
                  pod->spec->scheduler_name);
         return why_because(self, "scheduler-other");
     case ASK_MOUNTS:
-        why_link(self, &pod->meta, pod->scheduled.changed_at, "is Pending on %s", pod->node_name);
+        why_link(self, &pod->meta, placed_at(pod), "is Pending on %s", pod->node_name);
         return why_ask_claims(self, pod) || why_ask_mounts(self, pod) ||
                why_ask_process(self, "kubelet", pod->node_name) || ask_images(self, pod) ||
                why_because(self, "starting");

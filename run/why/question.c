@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "models/api/lease.h"
 #include "models/client/leader-election.h"
 #include "models/csi/flex-call.h"
 
@@ -172,6 +171,12 @@ why_event(const Question *self, const Object *object, const char *reason)
 
 /* ---- Links ---- */
 
+const char *
+why_words(const Question *self, const char *english)
+{
+    return self->view->translate == NULL ? english : self->view->translate(english);
+}
+
 static void
 add_link(Question *self, char *object, const char *namespace, SimTime since, char *text)
 {
@@ -193,7 +198,7 @@ why_link(Question *self, const Object *object, SimTime since, const char *format
     va_list args;
 
     va_start(args, format);
-    char *text = g_strdup_vprintf(format, args);
+    char *text = g_strdup_vprintf(why_words(self, format), args);
     va_end(args);
     add_link(self, g_strdup_printf("%s/%s", kind, key->name), key->namespace, since, text);
 }
@@ -204,7 +209,7 @@ why_link_named(Question *self, const char *name, SimTime since, const char *form
     va_list args;
 
     va_start(args, format);
-    char *text = g_strdup_vprintf(format, args);
+    char *text = g_strdup_vprintf(why_words(self, format), args);
     va_end(args);
     add_link(self, g_strdup(name), NULL, since, text);
 }
@@ -241,8 +246,8 @@ why_until(Question *self, const char *id, SimTime ends_at)
     const Cause *cause = why_cause_find(id);
 
     self->why->cause = cause->id;
-    self->why->unblock = cause->unblock;
-    self->why->is_patience = cause->is_patience;
+    self->why->unblock = *cause->unblock == '\0' ? "" : why_words(self, cause->unblock);
+    self->why->mood = cause->mood;
     self->why->ends_at = ends_at;
     g_free(self->why->command);
     self->why->command =
@@ -366,8 +371,10 @@ why_ask_call(Question *self,
     const CsiDriver *driver =
         driver_name == NULL ? NULL : cluster_find_driver(self->cluster, driver_name);
     const WhyCall *call = why_calls_find(self->calls, driver, method, subject, node);
+    const gboolean is_late =
+        call != NULL && (call->code == CSI_DEADLINE_EXCEEDED || call->code == CSI_ABORTED);
     const CsiCallRecord *record =
-        call == NULL ? why_calls_under_way(driver, method, subject, node) : NULL;
+        call == NULL || is_late ? why_calls_under_way(driver, method, subject, node) : NULL;
     g_autofree char *name = g_strconcat("driver/", driver_name, NULL);
 
     if (record != NULL)
@@ -464,9 +471,8 @@ ask_api(Question *self)
     return why_until(self, "api-down", fault->until);
 }
 
-/* Returns: (borrowed): the Lease by which replicas of the process agree; NULL: none */
-static const Lease *
-lease_of(Question *self, const char *process, const char *instance)
+const Lease *
+why_lease(Question *self, const char *process, const char *instance)
 {
     const GPtrArray *leases = why_list(self, KIND_LEASE);
     g_autofree char *driver = instance == NULL ? NULL : leader_election_name(instance);
@@ -487,7 +493,7 @@ why_ask_lease(Question *self, const char *process, const char *instance)
 {
     g_autofree char *name = g_strdup_printf("process/%s%s%s", process, instance != NULL ? "/" : "",
                                             instance != NULL ? instance : "");
-    const Lease *lease = lease_of(self, process, instance);
+    const Lease *lease = why_lease(self, process, instance);
     SimTime ends_at = SIM_TIME_MAX;
 
     if (!cluster_awaits_leader(self->cluster, process, instance))

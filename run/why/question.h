@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/api/lease.h"
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"
 #include "models/cluster/inspect.h"
@@ -11,6 +12,7 @@
  * a table of rules finds the row that applies, and the row ends the chain or goes on to the next
  * object. causes.c lists the causes at which chains end. */
 typedef struct {
+    const WhyView *view;
     const Run *run;
     const WhyCalls *calls; /* NULL: nobody watched */
     const Cluster *cluster;
@@ -61,6 +63,8 @@ const Doing *why_doing(const Question *self,
 /* Ends the chain if the process does not work: it is down, hangs, has no leader, or the API server
  * is down. @since: of the wait. Returns: whether it did */
 gboolean why_ask_process(Question *self, const char *process, const char *instance);
+/* Returns: (borrowed): the Lease by which replicas of the process agree; NULL: none */
+const Lease *why_lease(Question *self, const char *process, const char *instance);
 /* The same if no replica of the process leads. */
 gboolean why_ask_lease(Question *self, const char *process, const char *instance);
 /* Ends the chain at what the process does about the object: nothing yet, since its workers or its
@@ -73,6 +77,10 @@ gboolean why_ask_work(Question *self,
 /* The fault that is under way. Returns: (borrowed): NULL: none */
 const RunFault *
 why_fault_of(const Question *self, FaultTarget target, const char *process, const char *victim);
+
+/* Returns: (static): the text in the reader's language */
+const char *why_words(const Question *self, const char *english) G_GNUC_FORMAT(2);
+#define N_(text) text /* for translators: po/ */
 
 /* ---- Links ---- */
 /* Adds a link: of an object, or of anything else by its name ("driver/csi.example.com"). */
@@ -129,6 +137,10 @@ gboolean why_ask_snapshot(Question *self, const VolumeSnapshot *snapshot);
 gboolean why_ask_content(Question *self, const SnapshotContent *content);
 gboolean why_ask_group(Question *self, const GroupSnapshot *group);
 gboolean why_ask_workload(Question *self, const Object *workload);
+/* kinds.c: classes, CSINodes, CSIDrivers, Leases, quotas */
+gboolean why_ask_other(Question *self, const Object *object);
+/* "driver/NAME", "process/NAME[/INSTANCE]". @exists: (out): whether there is one */
+gboolean why_ask_named(Question *self, const char *name, gboolean *exists);
 gboolean why_ask_budget(Question *self, const DisruptionBudget *budget);
 /* The quota or limit that refuses a claim of this template (nullable) in the owner's namespace. */
 gboolean why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *template);
@@ -145,7 +157,7 @@ why_ask_driver(Question *self, const char *driver, const ProcessClass *sidecar, 
 typedef struct {
     const char *id, *unblock;
     const char *command; /* {name}, {namespace}: of the object at fault; NULL: none */
-    gboolean is_patience;
+    WhyMood mood;
 } Cause;
 const Cause *why_cause_find(const char *id);
 unsigned why_n_causes(void);

@@ -90,6 +90,14 @@ static const struct {
     {KIND_DAEMON_SET,        why_ask_workload, TRUE },
     {KIND_JOB,               why_ask_workload, TRUE },
     {KIND_DISRUPTION_BUDGET, ask_budget,       FALSE},
+    {KIND_STORAGE_CLASS,     why_ask_other,    FALSE},
+    {KIND_ATTRIBUTES_CLASS,  why_ask_other,    FALSE},
+    {KIND_SNAPSHOT_CLASS,    why_ask_other,    FALSE},
+    {KIND_GROUP_CLASS,       why_ask_other,    FALSE},
+    {KIND_CSI_NODE,          why_ask_other,    FALSE},
+    {KIND_CSI_DRIVER,        why_ask_other,    FALSE},
+    {KIND_LEASE,             why_ask_other,    FALSE},
+    {KIND_RESOURCE_QUOTA,    why_ask_other,    FALSE},
 };
 
 gboolean
@@ -126,7 +134,7 @@ why_new(void)
     Why *self = g_new0(Why, 1);
 
     self->chain = g_ptr_array_new_with_free_func(link_free);
-    self->also = g_ptr_array_new_with_free_func((GDestroyNotify)why_free);
+    self->waiting = g_ptr_array_new_with_free_func(g_free);
     self->ends_at = SIM_TIME_MAX;
     return self;
 }
@@ -137,16 +145,19 @@ why_free(Why *self)
     if (self == NULL)
         return;
     g_ptr_array_unref(self->chain);
-    g_ptr_array_unref(self->also);
+    g_ptr_array_unref(self->waiting);
     g_free(self->command);
     g_free(self);
 }
 
 static void
-question_init(Question *self, const Run *run, const WhyCalls *calls)
+question_init(Question *self, const WhyView *view)
 {
-    *self = (Question){.run = run,
-                       .calls = calls,
+    const Run *run = view->run;
+
+    *self = (Question){.view = view,
+                       .run = run,
+                       .calls = view->calls,
                        .cluster = run_cluster(run),
                        .api = cluster_api(run_cluster(run)),
                        .objects = run_objects(run),
@@ -173,7 +184,7 @@ blame_api(Question *self)
 {
     const RunFault *fault = why_fault_of(self, FAULT_OF_API, NULL, NULL);
 
-    if (!self->why->is_patience || fault == NULL)
+    if (self->why->mood != WHY_PATIENCE || fault == NULL)
         return;
     if (fault->action->fault == FAULT_LIMIT_SEATS)
         why_link_named(self, "process/kube-apiserver", fault->since,
@@ -185,19 +196,50 @@ blame_api(Question *self)
               fault->until);
 }
 
-/* Returns: (owned) */
-static Why *
-ask_once(Question *self, const Object *object)
+/* What has lasted so long is slow, though nothing hinders it. */
+#define LONG_WAIT SIM_MINUTE
+
+static void
+doubt_patience(Question *self)
+{
+    const WhyLink *fault = why_fault(self->why);
+
+    if (self->why->mood != WHY_PATIENCE || self->why->ends_at != SIM_TIME_MAX || fault == NULL ||
+        fault->since == TIME_UNSET || self->now - fault->since < LONG_WAIT)
+        return;
+    self->why->mood = WHY_SLOW;
+    self->why->unblock =
+        why_words(self, N_("Nothing hinders it, but it takes long: look at what works on it."));
+}
+
+static void
+begin(Question *self)
 {
     why_free(self->why);
     self->why = why_new();
     g_ptr_array_set_size(self->path, 0);
-    if (!why_ask_object(self, object)) {
+}
+
+/* Returns: (owned) */
+static Why *
+end(Question *self, gboolean waits)
+{
+    if (!waits) {
         g_ptr_array_set_size(self->why->chain, 0);
         why_because(self, "none");
+    } else {
+        blame_api(self);
+        doubt_patience(self);
     }
-    blame_api(self);
     return g_steal_pointer(&self->why);
+}
+
+/* Returns: (owned) */
+static Why *
+ask_once(Question *self, const Object *object)
+{
+    begin(self);
+    return end(self, why_ask_object(self, object));
 }
 
 static const char *
@@ -237,31 +279,137 @@ find_subject(Question *self, ObjectKind kind, const char *namespace, const char 
     return NULL;
 }
 
+/* ---- What waits for it ---- */
+
+#define WAITING_OF_KIND 200 /* objects of each kind that are looked at */
+
+/* Whether @link is of the object that was asked about: a node's CSINode and Lease are the node. */
+static gboolean
+is_about(const WhyLink *link, const char *object)
+{
+    static const char *const nodes[] = {"csinode/", "lease/"};
+
+    if (strcmp(link->object, object) == 0)
+        return TRUE;
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+        if (g_str_has_prefix(object, nodes[i]) && g_str_has_prefix(link->object, "node/") &&
+            strcmp(link->object + strlen("node/"), object + strlen(nodes[i])) == 0)
+            return TRUE;
+    return g_str_has_prefix(object, "csidriver/") && g_str_has_prefix(link->object, "driver/") &&
+           strcmp(link->object + strlen("driver/"), object + strlen("csidriver/")) == 0;
+}
+
+/* The answer for all that is stuck whose chain ends at @object. Returns: (owned): the first of them
+ * with @object alone; NULL: none */
+static Why *
+ask_who_waits(Question *self, const char *object, GPtrArray *waiting)
+{
+    Why *found = NULL;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(subjects); i++) {
+        const GPtrArray *objects =
+            subjects[i].is_followed ? why_list(self, subjects[i].kind) : NULL;
+        for (unsigned k = 0; objects != NULL && k < objects->len && k < WAITING_OF_KIND; k++) {
+            g_autoptr(Why) why = ask_once(self, objects->pdata[k]);
+            const WhyLink *fault = why_fault(why);
+            const WhyLink *subject = fault == NULL ? NULL : why->chain->pdata[0];
+            if (fault == NULL || !is_about(fault, object) || is_about(subject, object))
+                continue;
+            g_ptr_array_add(waiting, g_strdup(subject->object));
+            if (found == NULL)
+                found = g_steal_pointer(&why);
+        }
+    }
+    if (found != NULL && found->chain->len > 1)
+        g_ptr_array_remove_range(found->chain, 0, found->chain->len - 1);
+    return found;
+}
+
+static void
+find_waiting(Question *self, Why *why)
+{
+    const WhyLink *fault = why_fault(why);
+    g_autoptr(Why) other = NULL;
+
+    if (strcmp(why->cause, "none") == 0 || fault == NULL)
+        return;
+    other = ask_who_waits(self, fault->object, why->waiting);
+    for (unsigned i = 0; i < why->chain->len; i++) {
+        const WhyLink *link = why->chain->pdata[i];
+        guint at;
+        while (g_ptr_array_find_with_equal_func(why->waiting, link->object, g_str_equal, &at))
+            g_ptr_array_remove_index(why->waiting, at);
+    }
+}
+
+/* @subject: NULL: no object of the API. Returns: (owned) */
+static Why *
+ask_subject(Question *self, const Object *subject, const char *name)
+{
+    Why *why = NULL;
+    gboolean exists = subject != NULL;
+
+    if (subject != NULL) {
+        why = ask_once(self, subject);
+    } else {
+        begin(self);
+        gboolean waits = why_ask_named(self, name, &exists);
+        why = end(self, waits);
+    }
+    if (!exists) {
+        why_free(why);
+        return NULL;
+    }
+    if (strcmp(why->cause, "none") == 0) {
+        g_autoptr(GPtrArray) waiting = g_ptr_array_new_with_free_func(g_free);
+        Why *other = ask_who_waits(self, name, waiting);
+        if (other != NULL) {
+            why_free(why);
+            g_ptr_array_unref(other->waiting);
+            other->waiting = g_steal_pointer(&waiting);
+            return other;
+        }
+        self->why = why;
+        if (subject != NULL)
+            link_well(self, subject);
+        else
+            why_link_named(self, name, TIME_UNSET, "is well");
+        return g_steal_pointer(&self->why);
+    }
+    find_waiting(self, why);
+    return why;
+}
+
 Why *
-why_ask(const Run *run, const WhyCalls *calls, const char *namespace, const char *object)
+why_ask(const WhyView *view, const char *namespace, const char *object)
 {
     const char *slash = strchr(object, '/');
     g_autofree char *word = slash == NULL ? NULL : g_strndup(object, (gsize)(slash - object));
     const KubectlKind *kind = word == NULL ? NULL : kubectl_kind_find(word);
-    ObjectKind found;
+    ObjectKind found = N_KINDS;
     Why *why = NULL;
     Question self;
 
-    if (kind == NULL || !kind_find(NULL, kind->kind, &found))
+    if (slash == NULL)
         return NULL;
-    question_init(&self, run, calls);
-    const Object *subject = find_subject(&self, found, namespace, slash + 1);
+    for (ObjectKind i = 0; i < N_KINDS && found == N_KINDS; i++)
+        if (kind != NULL ? strcmp(kind_class(i)->kind, kind->kind) == 0
+                         : g_ascii_strcasecmp(kind_class(i)->kind, word) == 0 ||
+                               g_ascii_strcasecmp(kind_class(i)->resource, word) == 0)
+            found = i;
+    question_init(&self, view);
+    const Object *subject =
+        found == N_KINDS ? NULL : find_subject(&self, found, namespace, slash + 1);
     if (subject != NULL) {
-        why = ask_once(&self, subject);
-        if (strcmp(why->cause, "none") == 0) {
-            self.why = g_steal_pointer(&why);
-            link_well(&self, subject);
-            why = g_steal_pointer(&self.why);
-        }
+        g_autofree char *lower = g_ascii_strdown(kind_class(found)->kind, -1);
+        g_autofree char *name = g_strdup_printf("%s/%s", lower, slash + 1);
+        why = ask_subject(&self, subject, name);
+    } else if (found == N_KINDS) {
+        why = ask_subject(&self, NULL, object);
     } else if (found == KIND_POD) {
-        self.why = why_new();
+        begin(&self);
         if (why_ask_missing_pod(&self, namespace, slash + 1))
-            why = g_steal_pointer(&self.why);
+            why = end(&self, TRUE);
     }
     question_clear(&self);
     return why;
@@ -329,18 +477,21 @@ compare_groups(const void *a, const void *b)
 {
     const WhyGroup *left = *(WhyGroup *const *)a, *right = *(WhyGroup *const *)b;
 
-    if (left->first->is_patience != right->first->is_patience)
-        return left->first->is_patience ? 1 : -1;
+    const gboolean left_waits = left->first->mood == WHY_PATIENCE,
+                   right_waits = right->first->mood == WHY_PATIENCE;
+
+    if (left_waits != right_waits)
+        return left_waits ? 1 : -1;
     return (left->objects->len < right->objects->len) - (left->objects->len > right->objects->len);
 }
 
 GPtrArray *
-why_ask_all(const Run *run, const WhyCalls *calls, unsigned limit)
+why_ask_all(const WhyView *view, unsigned limit)
 {
     GPtrArray *groups = g_ptr_array_new_with_free_func(group_free);
     Question self;
 
-    question_init(&self, run, calls);
+    question_init(&self, view);
     for (unsigned i = 0; i < G_N_ELEMENTS(subjects); i++) {
         const GPtrArray *objects =
             subjects[i].is_followed ? why_list(&self, subjects[i].kind) : NULL;
@@ -360,10 +511,42 @@ why_ask_all(const Run *run, const WhyCalls *calls, unsigned limit)
 
 /* ---- Answers ---- */
 
-void
-why_tell(const Why *self, SimTime now, GString *out)
+static const char *words(const WhyView *view, const char *english) G_GNUC_FORMAT(2);
+
+static const char *
+words(const WhyView *view, const char *english)
+{
+    return view->translate == NULL ? english : view->translate(english);
+}
+
+double
+why_share(const Why *self, SimTime now)
 {
     const WhyLink *fault = why_fault(self);
+    const WhyLink *subject = fault == NULL ? NULL : self->chain->pdata[0];
+
+    if (fault == NULL || fault == subject || subject->since == TIME_UNSET ||
+        fault->since == TIME_UNSET || subject->since >= now)
+        return -1;
+    return (double)(now - MAX(subject->since, MIN(fault->since, now))) /
+           (double)(now - subject->since);
+}
+
+#define OBJECTS_MAX 3
+
+static void
+append_names(const WhyView *view, const GPtrArray *names, GString *out)
+{
+    for (unsigned i = 0; i < names->len && i < OBJECTS_MAX; i++)
+        g_string_append_printf(out, "%s%s", i > 0 ? ", " : "", (const char *)names->pdata[i]);
+    if (names->len > OBJECTS_MAX)
+        g_string_append_printf(out, words(view, N_(" and %u more")), names->len - OBJECTS_MAX);
+    g_string_append_c(out, '\n');
+}
+
+static void
+append_chain(const WhyView *view, const Why *self, SimTime now, GString *out)
+{
     char time[SIM_TIME_BUFFER];
 
     for (unsigned i = 0; i < self->chain->len; i++) {
@@ -371,63 +554,66 @@ why_tell(const Why *self, SimTime now, GString *out)
         g_string_append_printf(out, "%*s%s%s %s", (int)i * 2, "", i > 0 ? "<- " : "", link->object,
                                link->text);
         if (link->since != TIME_UNSET && link->since <= now)
-            g_string_append_printf(out, " (for %s)",
+            g_string_append_printf(out, words(view, N_(" (for %s)")),
                                    sim_time_format((now - link->since) / SIM_MS * SIM_MS, time));
         g_string_append_c(out, '\n');
     }
-    g_string_append_printf(out, "cause: %s", self->cause);
+}
+
+void
+why_tell(const WhyView *view, const Why *self, GString *out)
+{
+    const SimTime now = sim_now(run_sim(view->run));
+    const WhyLink *fault = why_fault(self);
+    const double share = why_share(self, now);
+    char time[SIM_TIME_BUFFER];
+
+    append_chain(view, self, now, out);
+    g_string_append_printf(out, words(view, N_("cause: %s")), self->cause);
     if (fault != NULL && strcmp(self->cause, "none") != 0)
         g_string_append_printf(out, ": %s %s", fault->object, fault->text);
     g_string_append_c(out, '\n');
+    if (self->mood != WHY_WRONG && share >= 0)
+        g_string_append_printf(out, words(view, N_("share: %.0f%% of the wait of %s\n")),
+                               share * 100, ((const WhyLink *)self->chain->pdata[0])->object);
     if (self->ends_at != SIM_TIME_MAX && self->ends_at > now)
-        g_string_append_printf(out, "ends: by itself in %s\n",
+        g_string_append_printf(out, words(view, N_("ends: by itself in %s\n")),
                                sim_time_format((self->ends_at - now) / SIM_MS * SIM_MS, time));
+    if (self->waiting->len > 0) {
+        g_string_append(out, words(view, N_("waiting: ")));
+        append_names(view, self->waiting, out);
+    }
     if (*self->unblock != '\0')
-        g_string_append_printf(out, "unblock: %s\n", self->unblock);
+        g_string_append_printf(out, words(view, N_("unblock: %s\n")), self->unblock);
     if (self->command != NULL)
-        g_string_append_printf(out, "command: %s\n", self->command);
+        g_string_append_printf(out, words(view, N_("command: %s\n")), self->command);
 }
 
-#define OBJECTS_MAX 3
 #define GROUPS_MAX 10
 
 void
-why_tell_all(const Run *run, const WhyCalls *calls, GString *out)
+why_tell_all(const WhyView *view, GString *out)
 {
-    g_autoptr(GPtrArray) groups = why_ask_all(run, calls, UINT_MAX);
+    g_autoptr(GPtrArray) groups = why_ask_all(view, UINT_MAX);
 
     for (unsigned i = 0; i < groups->len && i < GROUPS_MAX; i++) {
         const WhyGroup *group = groups->pdata[i];
         const WhyLink *fault = why_fault(group->first);
-        g_string_append_printf(out, "%s: %s %s\n  %u waiting:", group->first->cause, fault->object,
-                               fault->text, group->objects->len);
-        for (unsigned k = 0; k < group->objects->len && k < OBJECTS_MAX; k++)
-            g_string_append_printf(out, "%s %s", k > 0 ? "," : "",
-                                   (const char *)group->objects->pdata[k]);
-        g_string_append_printf(out, "%s\n  unblock: %s\n",
-                               group->objects->len > OBJECTS_MAX ? ", ..." : "",
-                               group->first->unblock);
+        g_string_append_printf(out, "%s: %s %s\n", group->first->cause, fault->object, fault->text);
+        g_string_append_printf(out, words(view, N_("  %u waiting: ")), group->objects->len);
+        append_names(view, group->objects, out);
+        g_string_append(out, "  ");
+        g_string_append_printf(out, words(view, N_("unblock: %s\n")), group->first->unblock);
+        if (group->first->command != NULL) {
+            g_string_append(out, "  ");
+            g_string_append_printf(out, words(view, N_("command: %s\n")), group->first->command);
+        }
     }
     if (groups->len > GROUPS_MAX)
-        g_string_append_printf(out, "... and %u causes more\n", groups->len - GROUPS_MAX);
+        g_string_append_printf(out, words(view, N_("... and %u causes more\n")),
+                               groups->len - GROUPS_MAX);
     if (groups->len == 0)
-        g_string_append(out, "nothing is stuck\n");
-}
-
-json_t *
-why_groups_to_json(const GPtrArray *groups)
-{
-    json_t *list = json_array();
-
-    for (unsigned i = 0; i < groups->len; i++) {
-        const WhyGroup *group = groups->pdata[i];
-        json_t *item = why_to_json(group->first), *objects = json_array();
-        for (unsigned k = 0; k < group->objects->len; k++)
-            json_array_append_new(objects, json_string(group->objects->pdata[k]));
-        json_object_set_new(item, "objects", objects);
-        json_array_append_new(list, item);
-    }
-    return list;
+        g_string_append(out, words(view, N_("nothing is stuck\n")));
 }
 
 static json_t *
@@ -436,9 +622,22 @@ time_to_json(SimTime time, SimTime none)
     return time == none ? json_null() : json_integer(time);
 }
 
-json_t *
-why_to_json(const Why *self)
+static json_t *
+names_to_json(const GPtrArray *names)
 {
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < names->len; i++)
+        json_array_append_new(list, json_string(names->pdata[i]));
+    return list;
+}
+
+json_t *
+why_to_json(const WhyView *view, const Why *self)
+{
+    static const char *const moods[] = {"wrong", "slow", "patience"};
+    const WhyLink *fault = why_fault(self);
+    const double share = why_share(self, sim_now(run_sim(view->run)));
     json_t *chain = json_array();
 
     for (unsigned i = 0; i < self->chain->len; i++) {
@@ -447,11 +646,27 @@ why_to_json(const Why *self)
                                                "namespace", link->namespace, "text", link->text,
                                                "sinceNs", time_to_json(link->since, TIME_UNSET)));
     }
-    const WhyLink *fault = why_fault(self);
-    return json_pack("{s:o, s:s, s:s?, s:b, s:o, s:s, s:s?}", "chain", chain, "cause", self->cause,
-                     "fault", fault == NULL ? NULL : fault->object, "patience", self->is_patience,
-                     "endsNs", time_to_json(self->ends_at, SIM_TIME_MAX), "unblock", self->unblock,
-                     "command", self->command);
+    return json_pack("{s:o, s:s, s:s?, s:s, s:o, s:o, s:o, s:s, s:s?}", "chain", chain, "cause",
+                     self->cause, "fault", fault == NULL ? NULL : fault->object, "mood",
+                     strcmp(self->cause, "none") == 0 ? "well" : moods[self->mood], "share",
+                     share < 0 ? json_null() : json_real(share), "endsNs",
+                     time_to_json(self->ends_at, SIM_TIME_MAX), "waiting",
+                     names_to_json(self->waiting), "unblock", self->unblock, "command",
+                     self->command);
+}
+
+json_t *
+why_groups_to_json(const WhyView *view, const GPtrArray *groups)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < groups->len; i++) {
+        const WhyGroup *group = groups->pdata[i];
+        json_t *item = why_to_json(view, group->first);
+        json_object_set_new(item, "waiting", names_to_json(group->objects));
+        json_array_append_new(list, item);
+    }
+    return list;
 }
 
 const RuleTable *const why_tables[] = {&why_pod_rules, &why_claim_rules, NULL};

@@ -16,16 +16,30 @@ typedef struct {
     SimTime since;   /* TIME_UNSET: unknown */
 } WhyLink;
 
+typedef enum {
+    WHY_WRONG,
+    WHY_SLOW,     /* all goes on, and takes too long */
+    WHY_PATIENCE, /* nothing is wrong, but time passes */
+} WhyMood;
+
 typedef struct Why Why;
 struct Why {
-    GPtrArray *chain;     /* of WhyLink, from the object that was asked about to the one at fault */
-    const char *cause;    /* static: "attach-limit"; "none": nothing is wrong */
-    const char *unblock;  /* static: what would help, a sentence; "" */
-    char *command;        /* ... as a command; NULL: none is known */
-    SimTime ends_at;      /* when it ends by itself; SIM_TIME_MAX: never, or unknown */
-    gboolean is_patience; /* nothing is wrong, but time passes */
-    GPtrArray *also;      /* of Why: other causes that the first object waits for; may be empty */
+    GPtrArray *chain;    /* of WhyLink, from the object that was asked about to the one at fault */
+    const char *cause;   /* static: "attach-limit"; "none": nothing is wrong */
+    const char *unblock; /* static: what would help, a sentence; "" */
+    char *command;       /* ... as a command; NULL: none is known */
+    SimTime ends_at;     /* when it ends by itself; SIM_TIME_MAX: never, or unknown */
+    WhyMood mood;
+    GPtrArray *waiting; /* of char *: other objects that wait for the one at fault; may be empty */
 };
+
+/* Whom to ask. */
+typedef struct {
+    const Run *run;
+    const WhyCalls *calls; /* what drivers refuse; NULL: nobody watched */
+    /* Returns: (static): the text in the reader's language. NULL: English */
+    const char *(*translate)(const char *english);
+} WhyView;
 
 /* What is stuck, by cause. */
 typedef struct {
@@ -35,23 +49,26 @@ typedef struct {
 
 /**
  * why_ask:
- * @object: "pod/web-0", "pvc/data", "node/node-1"; in @namespace, or (NULL) in any
- * @calls: (nullable): what drivers were asked, since the run's start
+ * @object: "pod/web-0", "pvc/data", "node/node-1"; in @namespace, or (NULL) in any; or
+ *   "driver/NAME", "process/NAME"
  * Returns: (owned): %NULL if there is no such object, and nobody would make it
  */
-Why *why_ask(const Run *run, const WhyCalls *calls, const char *namespace, const char *object);
+Why *why_ask(const WhyView *view, const char *namespace, const char *object);
 /* Everything that is stuck, but no more than @limit objects of each kind. Returns: (owned): of
  * WhyGroup; the causes of most objects come first, those where only time must pass come last */
-GPtrArray *why_ask_all(const Run *run, const WhyCalls *calls, unsigned limit);
+GPtrArray *why_ask_all(const WhyView *view, unsigned limit);
 /* Appends all that is stuck, a paragraph for each cause; or that nothing is. */
-void why_tell_all(const Run *run, const WhyCalls *calls, GString *out);
+void why_tell_all(const WhyView *view, GString *out);
 /* "web-0 is on node-1, ...": the object at fault in the words of the last link. */
 const WhyLink *why_fault(const Why *self);
-/* Appends the chain, the cause and the way out, a line each. @now: of the run */
-void why_tell(const Why *self, SimTime now, GString *out);
-/* Returns: (owned): the same as JSON, times in ns */
-json_t *why_to_json(const Why *self);
+/* Returns: the part of the first object's wait that its cause has lasted, from 0 to 1; negative:
+ * unknown */
+double why_share(const Why *self, SimTime now);
+/* Appends the chain, the cause and the way out, a line each. */
+void why_tell(const WhyView *view, const Why *self, GString *out);
+/* Returns: (owned): the same as JSON, times in ns; docs/results.md */
+json_t *why_to_json(const WhyView *view, const Why *self);
 /* Of why_ask_all(); each as above, with all its objects */
-json_t *why_groups_to_json(const GPtrArray *groups);
+json_t *why_groups_to_json(const WhyView *view, const GPtrArray *groups);
 void why_free(Why *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Why, why_free)

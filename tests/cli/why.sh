@@ -28,6 +28,34 @@ echo "# $n_clusters clusters, $n_deep of them two or more causes deep"
 [ "$n_clusters" -ge 150 ] && [ "$n_deep" -ge 40 ]
 result $? "there are 150 of them, forty of them deep"
 
+# Objects of other kinds, for which others wait: file, object, time, cause, an object that waits
+while read -r file object at cause waiting; do
+    $kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/$file.yaml" "$object" --at "$at" >"$scratch/out" 2>&1
+    grep -q "^cause: $cause: " "$scratch/out" && grep -q "^waiting: .*$waiting" "$scratch/out"
+    result $? "$object: $cause, and $waiting waits"
+done <<END
+04-no-provisioner storageclass/fast 30s no-provisioner pod/app
+04-no-provisioner driver/csi.lab.example 30s no-provisioner pod/app
+11-driver-full csidriver/csi.lab.example 60s driver-full pod/app
+16-attach-limit csinode/node-a1 60s attach-limit pod/app-2
+26-quota resourcequota/claims 90s quota statefulset/web
+43-no-snapshotter volumesnapshotclass/cuts 40s no-snapshotter volumesnapshot/cut
+77-class-topology storageclass/fast 60s class-topology pod/app
+82-leadership lease/kube-scheduler 30s no-leader pod/app
+96-controller-manager process/kube-controller-manager 60s process-down pod/app
+b4-limit-range limitrange/small 60s limit-range statefulset/web
+END
+
+# Slow is told with its share of the wait, and what ends by itself with the time
+$kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/g7-attach-queue.yaml" pod/app-9 --at 50s --format json >"$scratch/out"
+python3 -c 'import json, sys
+why = json.load(sys.stdin)
+assert set(why) == {"chain", "cause", "fault", "mood", "share", "endsNs", "waiting", "unblock", "command"}
+assert why["mood"] == "slow" and 0.9 < why["share"] < 1 and len(why["waiting"]) > 10 and why["chain"][-1]["object"] == why["fault"]' <"$scratch/out"
+result $? "what is slow has its share of the wait"
+$kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/95-six-minutes.yaml" pod/late --at 4m | grep -qx 'ends: by itself in 4m0[.0-9]*s'
+result $? "the six minutes end six minutes after the pod"
+
 group=$KVOLSIM_SRCDIR/scenarios/group-snapshot.yaml
 member=$($kvolsim get volumesnapshot "$group" --at 100s -o name | head -n 1)
 $kvolsim why "$group" "volumesnapshot/${member##*/}" --at 100s | grep -q '^cause: in-group: '

@@ -8,7 +8,7 @@ BEGIN {
     print "#include \"run/scenario/release-defaults.h\"\n"
     print "const ReleaseDefault release_defaults[] = {"
 }
-/^\| S?REL-[0-9]+ / && $4 ~ /^(flag|gate) `/ {
+/^\| S?REL-[0-9]+ / && $4 ~ /^(flag|gate|behaviour) `/ {
     split($4, what, "`")
     split($5, since, ".")
     needs = $2 ~ /^S/ && $8 != "" ? substr($8, 3) : 0

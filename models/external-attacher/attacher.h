@@ -20,6 +20,7 @@ typedef struct {
     gboolean passes_read_only; /* PUBLISH_READONLY */
     gboolean multi_writer;     /* SINGLE_NODE_MULTI_WRITER */
     gboolean tells_codes;      /* gate MutableCSINodeAllocatableCount */
+    gboolean marks_first;      /* SREL-12: before 4.9 */
 
     Informer *attachments, *volumes, *csi_nodes;
     InformerIndex *attachments_by_volume;

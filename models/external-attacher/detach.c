@@ -47,6 +47,24 @@ decide_let_go(const void *data, Plan *plan)
     plan_then(plan, decide_marked);
 }
 
+/* Before 4.9 (SREL-12): the status is written, and now the finalizer goes. If that fails, or the
+ * next look is early, the driver is asked once more. */
+static void
+decide_marked_first(const void *data, Plan *plan)
+{
+    const ExternalAttacher *self = data;
+    const Object *marked = plan_object(plan, plan_last_step(plan));
+
+    decide_marked(data, plan);
+    if (marked == NULL || !object_has_finalizer(marked, self->finalizer))
+        return;
+    plan_because(plan, "EA-23.9");
+    plan_patch(plan, plan_key(plan), metadata_patch_apply,
+               metadata_patch_new(plan, marked, self->finalizer, FALSE),
+               PLAN_GONE_IS_FINE | PLAN_DECIDE);
+    plan_then(plan, decide_marked);
+}
+
 /* The finalizer goes first: a finalizer beside `attached` false would ask for another Unpublish. */
 static void
 decide_unpublished(const void *data, Plan *plan)
@@ -64,6 +82,13 @@ decide_unpublished(const void *data, Plan *plan)
         return;
     if (!object_has_finalizer(&attachment->meta, self->finalizer) && !attachment->attached) {
         plan_because(plan, "EA-23.7");
+        return;
+    }
+    if (self->marks_first) {
+        plan_because(plan, "EA-23.8");
+        plan_patch_status(plan, plan_key(plan), set_detached, NULL,
+                          PLAN_GONE_IS_FINE | PLAN_DECIDE);
+        plan_then(plan, decide_marked_first);
         return;
     }
     plan_because(plan, "EA-23.5");

@@ -398,6 +398,7 @@ external_attacher_init(void *data)
     self->options = self->base.options;
     self->tells_codes = process_gate(&external_attacher_process, self->options->feature_gates,
                                      "MutableCSINodeAllocatableCount");
+    self->marks_first = !sidecar_is_since(&self->options->common, 4, 9, TRUE);
     self->finalizer = make_finalizer(self);
     self->node_id_key = strings_intern(self->base.strings, ANNOTATION_NODE_ID);
     self->sidecar = sidecar_new(&(SidecarOptions){

@@ -335,6 +335,17 @@ provisioner_wants(const ExternalProvisioner *self, const Claim *claim, const Cla
     return (claim_facts(self, claim, class) & (NAMED | OURS | WAITS)) == OURS;
 }
 
+/* PROV-47: each retry ends here until then. */
+static gboolean
+is_infeasible(const ExternalProvisioner *self, const Plan *plan, const ClassInfo *class)
+{
+    const Infeasible *found =
+        self->infeasible == NULL ? NULL : g_hash_table_lookup(self->infeasible, plan_key(plan));
+
+    return found != NULL && class != NULL && plan_now(plan) < found->until &&
+           object_uid_equal(found->class, class->class->meta.uid);
+}
+
 void
 decide_claim(const void *data, Plan *plan)
 {
@@ -344,6 +355,11 @@ decide_claim(const void *data, Plan *plan)
         claim == NULL ? NULL : provisioner_class_info(self, claim_class(claim));
     uint32_t facts = claim == NULL ? 0 : attempt_facts(self, plan, claim, class);
 
+    if (claim != NULL && is_infeasible(self, plan, class)) {
+        plan_because(plan, "PROV-47");
+        plan_fail(plan, "skipping volume provisioning, which failed with an infeasible error");
+        return;
+    }
     switch (plan_judge(plan, &provisioner_claim_rules, facts)) {
     case IGNORE:
         return;

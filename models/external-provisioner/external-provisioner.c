@@ -214,6 +214,16 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_CAPACITY_NAMED:
         capacity_named(self->capacity, change->key);
         return;
+    case CHANGE_INFEASIBLE: {
+        Infeasible *infeasible = g_new(Infeasible, 1);
+        *infeasible = (Infeasible){
+            .until =
+                sim_time_add(sim_now(self->base.sim), self->options->common.retry_interval_max),
+            .class = change->object->uid,
+        };
+        g_hash_table_replace(self->infeasible, (void *)change->key, infeasible);
+        return;
+    }
     case CHANGE_IN_PROGRESS:
         g_hash_table_replace(self->in_progress, (void *)change->key, object_ref(change->object));
         return;
@@ -459,6 +469,8 @@ external_provisioner_init(void *data)
     self->claim_keys = g_ptr_array_new();
     self->attempts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, attempt_free);
     self->in_progress = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
+    if (sidecar_is_since(&self->options->common, 6, 0, FALSE))
+        self->infeasible = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->unsaved = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     self->overwritten = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     self->owner_tries =
@@ -489,6 +501,7 @@ external_provisioner_clear(void *data)
     g_ptr_array_unref(self->claim_keys);
     g_hash_table_unref(self->attempts);
     g_hash_table_unref(self->in_progress);
+    g_clear_pointer(&self->infeasible, g_hash_table_unref);
     g_hash_table_unref(self->unsaved);
     g_hash_table_unref(self->overwritten);
     g_hash_table_unref(self->owner_tries);

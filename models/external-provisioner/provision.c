@@ -236,6 +236,27 @@ created_wrongly(const ExternalProvisioner *self,
     clean_up(self, plan, response->volume_id, until);
 }
 
+/* PROV-47: isInfeasibleError() of the library. */
+static void
+tell_infeasible(const ExternalProvisioner *self,
+                Plan *plan,
+                const Attempt *attempt,
+                const char *error)
+{
+    PlanChange failed = {
+        .what = CHANGE_FAILED, .key = plan_key(plan), .number = PROVISION_FINISHED};
+
+    plan_because(plan, "PROV-47");
+    plan_change(plan, &failed);
+    plan_change(plan, &(PlanChange){.what = CHANGE_INFEASIBLE,
+                                    .key = plan_key(plan),
+                                    .object = &attempt->class->class->meta});
+    plan_event(plan, &attempt->claim->meta, "Warning", "ProvisioningFailed",
+               "Volume provisioning failed with infeasible error. Retries will be delayed. %s",
+               error);
+    attempt_fail(self, plan, attempt->claim, PROVISION_FINISHED, error);
+}
+
 static void
 decide_created(const void *data, Plan *plan)
 {
@@ -248,8 +269,11 @@ decide_created(const void *data, Plan *plan)
         if (state == PROVISION_RESCHEDULE &&
             (!self->has_topology || !is_set(claim_selected_node(attempt->claim))))
             state = PROVISION_FINISHED;
-        provision_failed(self, plan, attempt->claim, state,
-                         csi_response_error(response, self->base.strings));
+        const char *why = csi_response_error(response, self->base.strings);
+        if (response->code == CSI_INVALID_ARGUMENT && self->infeasible != NULL)
+            tell_infeasible(self, plan, attempt, why);
+        else
+            provision_failed(self, plan, attempt->claim, state, why);
         return;
     }
     const char *error = check_response(plan, attempt, response);

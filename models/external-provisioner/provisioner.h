@@ -80,6 +80,7 @@ typedef struct {
     GPtrArray *claim_keys;   /* by the slot of the volume: the claim's ObjectKey; NULL: unknown */
     GHashTable *attempts;    /* ObjectKey of the volume -> Attempt */
     GHashTable *in_progress; /* ... -> Claim: the back end may be making its volume (PROV-15) */
+    GHashTable *infeasible;  /* ... -> Infeasible; NULL: before 6.0 (SREL-8) */
     GHashTable *unsaved;     /* ... -> Volume: made, not stored yet (PROV-18) */
     GHashTable *overwritten; /* ObjectKey -> Claim: newer than the informer's (PROV-17) */
     GPtrArray *class_infos;  /* of ClassInfo, by the slot of the class */
@@ -93,6 +94,12 @@ typedef struct {
     StringList *finalizers;
 } ExternalProvisioner;
 
+/* PROV-47: the driver said InvalidArgument. */
+typedef struct {
+    SimTime until;   /* it is not asked again before that, */
+    ObjectUid class; /* ... unless the class is another by then */
+} Infeasible;
+
 /* Private changes, for plan_change(). */
 typedef enum {
     CHANGE_BEGIN,       /* an attempt: key, object: claim, pointer: class */
@@ -102,6 +109,7 @@ typedef enum {
     CHANGE_OVERWRITE,   /* object: the claim as just written */
     CHANGE_UNSAVED,     /* key: the volume goes to the queue of the unsaved */
     CHANGE_SAVED,       /* key */
+    CHANGE_INFEASIBLE,  /* key, object: its class */
     CHANGE_FAILED,      /* key, number: ProvisionState: a check or the driver refused */
     CHANGE_SOURCE,      /* key, number: CsiSourceKind, text: its id */
     CHANGE_SECRET,      /* key: CreateVolume's secret was read */

@@ -296,6 +296,18 @@ sidecar_client_qps(const void *options, unsigned *burst)
     return flags->kube_api_qps;
 }
 
+gboolean
+sidecar_is_since(const SidecarFlags *flags, unsigned major, unsigned minor, gboolean of_books)
+{
+    const char *text = flags->version + (*flags->version == 'v');
+    char *end;
+    guint64 given = g_ascii_strtoull(text, &end, 10);
+
+    if (end == text || *end != '.')
+        return of_books;
+    return given > major || (given == major && g_ascii_strtoull(end + 1, NULL, 10) >= minor);
+}
+
 RateLimit
 sidecar_rate_limit(const SidecarFlags *flags)
 {

@@ -46,8 +46,13 @@ typedef struct {
     int32_t kube_api_burst;
     SimTime retry_interval_start, retry_interval_max;
     int32_t n_workers;
-    SimTime timeout; /* of each call of the driver */
+    SimTime timeout;     /* of each call of the driver */
+    const char *version; /* its release: "v4.9"; empty: that of the books */
 } SidecarFlags;
+
+/* Whether its release is @major.@minor or later. @of_books: what holds for the one of the books. */
+gboolean
+sidecar_is_since(const SidecarFlags *flags, unsigned major, unsigned minor, gboolean of_books);
 
 /* ... as rows of a sidecar's table. */
 #define SIDECAR_FLAG(name, type, member, value, help)                                              \
@@ -64,7 +69,9 @@ typedef struct {
         SIDECAR_FLAG("retry-interval-max", FLAG_DURATION, retry_interval_max, "5m",                \
                      "Longest wait after a failure"),                                              \
         SIDECAR_FLAG(workers_name, FLAG_INT, n_workers, workers, workers_help),                    \
-        SIDECAR_FLAG("timeout", FLAG_DURATION, timeout, timeout_value, timeout_help)
+        SIDECAR_FLAG("timeout", FLAG_DURATION, timeout, timeout_value, timeout_help),              \
+        SIDECAR_FLAG("version", FLAG_STRING, version, "",                                          \
+                     "Release whose defaults and behaviour it has (SREL-1)")
 
 /* The members of a ProcessClass that all sidecars have. */
 #define SIDECAR_PROCESS(process_name, Options, flag_rows, process_election)                        \

@@ -147,7 +147,8 @@ scenario_take_defaults(SchemaReader *reader,
 
     if (text == NULL || !program_version_parse(text, &version))
         return;
-    g_hash_table_remove(flags, SIDECAR_VERSION);
+    if (process_class_flag(class, SIDECAR_VERSION) == NULL)
+        g_hash_table_remove(flags, SIDECAR_VERSION);
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++) {
         const char *value = release_default(class, flag->name, version, kubernetes);
         if (value != NULL && !g_str_equal(value, flag->default_value) &&

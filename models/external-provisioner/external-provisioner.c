@@ -167,6 +167,18 @@ begin_attempt(ExternalProvisioner *self, const PlanChange *change)
 }
 
 static void
+remember_infeasible(ExternalProvisioner *self, const PlanChange *change)
+{
+    Infeasible *infeasible = g_new(Infeasible, 1);
+
+    *infeasible = (Infeasible){
+        .until = sim_time_add(sim_now(self->base.sim), self->options->common.retry_interval_max),
+        .class = change->object->uid,
+    };
+    g_hash_table_replace(self->infeasible, (void *)change->key, infeasible);
+}
+
+static void
 apply_change(void *data, const PlanChange *change)
 {
     ExternalProvisioner *self = data;
@@ -214,16 +226,9 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_CAPACITY_NAMED:
         capacity_named(self->capacity, change->key);
         return;
-    case CHANGE_INFEASIBLE: {
-        Infeasible *infeasible = g_new(Infeasible, 1);
-        *infeasible = (Infeasible){
-            .until =
-                sim_time_add(sim_now(self->base.sim), self->options->common.retry_interval_max),
-            .class = change->object->uid,
-        };
-        g_hash_table_replace(self->infeasible, (void *)change->key, infeasible);
+    case CHANGE_INFEASIBLE:
+        remember_infeasible(self, change);
         return;
-    }
     case CHANGE_IN_PROGRESS:
         g_hash_table_replace(self->in_progress, (void *)change->key, object_ref(change->object));
         return;

@@ -738,7 +738,7 @@ is_running(const Cluster *self, const char *process, const char *instance, gbool
         const Instance *found = self->instances->pdata[i];
         const LeaderElectionOptions *options = election_options(found);
         if (found->process != NULL && g_str_equal(found->class->name, process) &&
-            g_strcmp0(found->instance, instance) == 0 &&
+            (g_strcmp0(found->instance, instance) == 0 || g_strcmp0(found->name, instance) == 0) &&
             (!elects || instance_elects(found) || (options != NULL && options->enabled)))
             return TRUE;
     }

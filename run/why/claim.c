@@ -8,6 +8,7 @@
 #include "models/api/snapshot.h"
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/pv-controller/pv-controller.h"
+#include "models/scheduler/plugins/plugins.h"
 #include "models/volume/matching.h"
 
 /* Claims that have no volume yet. */
@@ -306,6 +307,49 @@ ask_secret(Question *self, const Claim *claim, const StorageClass *class)
     return why_because(self, "secret-missing");
 }
 
+/* No place has so much room, as the CSIStorageCapacities of the driver's classes tell: provisioners
+ * on the nodes do not even try. */
+static gboolean
+ask_room(Question *self, const Claim *claim)
+{
+    const GPtrArray *capacities = why_list(self, KIND_STORAGE_CAPACITY);
+    char room[QUANTITY_BUFFER], wanted[QUANTITY_BUFFER];
+    int64_t most = -1;
+
+    for (unsigned i = 0; i < capacities->len; i++) {
+        const StorageCapacity *capacity = capacities->pdata[i];
+        const Object *class = why_get(self, KIND_STORAGE_CLASS, NULL, capacity->class_name);
+        if (class != NULL &&
+            strcmp(STORAGE_CLASS(class)->provisioner, class_of(self, claim)->provisioner) == 0)
+            most = MAX(most, storage_capacity_limit(capacity));
+    }
+    if (most < 0 || most >= claim->request_bytes)
+        return FALSE;
+    why_link(self, &class_of(self, claim)->meta, TIME_UNSET,
+             "has room for %s at most; %s asks for %s", quantity_format(most, room),
+             object_name(&claim->meta), quantity_format(claim->request_bytes, wanted));
+    return why_because(self, "storage-capacity");
+}
+
+/* TOPO-1: the provisioner asks the CSINode of the selected node for its places, and fails. */
+static gboolean
+ask_selected_node(Question *self, const Claim *claim, const char *driver, const char *volume)
+{
+    const char *node = selected_node(claim);
+    const Doing *doing = why_doing(self, &external_provisioner_class, driver,
+                                   objects_find_key(self->objects, KIND_VOLUME, NULL, volume));
+
+    if (node == NULL || (doing != NULL && doing->failures == 0) ||
+        why_is_registered(self, driver, node))
+        return FALSE;
+    if (why_get(self, KIND_CSI_NODE, NULL, node) != NULL)
+        return why_ask_driver(self, driver, NULL, node);
+    g_autofree char *name = g_strconcat("csinode/", node, NULL);
+    why_link_named(self, name, TIME_UNSET, "does not exist: %s is to make the volume there",
+                   driver);
+    return why_because(self, "driver-not-registered");
+}
+
 static gboolean
 ask_provisioner(Question *self, const Claim *claim)
 {
@@ -332,7 +376,8 @@ ask_provisioner(Question *self, const Claim *claim)
     return why_ask_driver(self, driver, &external_provisioner_process, selected_node(claim)) ||
            ask_source(self, claim) || ask_secret(self, claim, class) ||
            why_ask_local_volume(self, driver, volume, selected_node(claim)) ||
-           why_ask_call(self, driver, CSI_CREATE_VOLUME, volume, NULL) ||
+           why_ask_call(self, driver, CSI_CREATE_VOLUME, volume, NULL) || ask_room(self, claim) ||
+           ask_selected_node(self, claim, driver, volume) ||
            why_ask_work(self, &external_provisioner_class, driver,
                         objects_find_key(self->objects, KIND_VOLUME, NULL, volume), "provisioning");
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "models/external-provisioner/external-provisioner.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/kubelet/kubelet.h"
 
@@ -85,9 +84,7 @@ held_by_provisioner(Question *self, const Object *object)
         if (why_ask_attachment(self, attachments->pdata[i]))
             return TRUE;
     }
-    return why_ask_driver(self, driver, &external_provisioner_process, NULL) ||
-           why_ask_call(self, driver, CSI_DELETE_VOLUME, volume->source->handle, NULL) ||
-           why_ask_work(self, &external_provisioner_class, driver, object->key, "terminating");
+    return why_ask_deleter(self, volume);
 }
 
 /* SNAP-31 */

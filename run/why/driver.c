@@ -156,6 +156,9 @@ why_ask_driver(Question *self, const char *name, const ProcessClass *sidecar, co
                    ? ask_driver_pod(self, workload, node)
                    : ask_plugin(self, driver, name, node);
     }
+    g_autofree char *on_node = g_strdup_printf("%s/%s", name, node == NULL ? "" : node);
+    if (node != NULL && cluster_has_process(self->cluster, sidecar->name, on_node))
+        return why_ask_process(self, sidecar->name, on_node);
     if (cluster_is_running(self->cluster, sidecar->name, name))
         return why_ask_process(self, sidecar->name, name);
     if (workload != NULL)

@@ -42,7 +42,7 @@ ask_driver(Question *self, const char *driver)
             return TRUE;
     for (unsigned i = 0; i < nodes->len; i++) {
         const Node *node = nodes->pdata[i];
-        if (node->ready.status == CONDITION_TRUE &&
+        if (!why_is_silent(node) &&
             why_get(self, KIND_CSI_NODE, NULL, object_name(&node->meta)) != NULL &&
             why_ask_driver(self, driver, NULL, object_name(&node->meta)))
             return TRUE;

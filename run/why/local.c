@@ -59,6 +59,25 @@ ask_local_path(Question *self, const Claim *claim, const StorageClass *class, co
            why_ask_work(self, &local_path_class, NULL, claim->meta.key, "provisioning");
 }
 
+gboolean
+why_ask_directory(Question *self, const Volume *volume)
+{
+    const Component *provisioner = cluster_model(self->cluster, &local_path_class, NULL);
+    const LocalPathOptions *options = provisioner == NULL ? NULL : provisioner->options;
+    const char *maker = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
+    g_autofree char *helper = g_strconcat("helper-pod-delete-", object_name(&volume->meta), NULL);
+
+    if (g_strcmp0(maker, options == NULL ? "rancher.io/local-path" : options->provisioner_name) !=
+        0)
+        return FALSE;
+    if (options == NULL)
+        return why_ask_process(self, local_path_process.name, NULL);
+    const Object *pod = why_get(self, KIND_POD, options->namespace, helper);
+    return why_ask_process(self, local_path_process.name, NULL) ||
+           (pod != NULL && why_ask_object(self, pod)) ||
+           why_ask_work(self, &local_path_class, NULL, volume->meta.key, "terminating");
+}
+
 /* LOC-14: the driver's controller writes a LocalVolume, and the agent of its node makes it. The
  * controller removes it again when time is up. */
 gboolean

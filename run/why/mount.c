@@ -80,7 +80,7 @@ why_ask_holder(Question *self, const Volume *volume, const Node *node)
         why_link(self, &user->meta, TIME_UNSET, "uses the volume %s on %s", name, node_name);
         return why_because(self, "multi-attach");
     }
-    if (is_in_use && node->ready.status != CONDITION_TRUE) {
+    if (is_in_use && why_is_silent(node)) {
         why_link(self, &node->meta, node->ready.changed_at,
                  "is not Ready and still reports the volume %s in use", name);
         return why_until(

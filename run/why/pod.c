@@ -46,10 +46,10 @@ static const Rule pod_rows[] = {
 
 const RuleTable why_pod_rules = RULE_TABLE("why: pods", POD_FACTS_END, pod_rows);
 
-static gboolean
-is_silent(const Node *node)
+gboolean
+why_is_silent(const Node *node)
 {
-    return node->ready.status != CONDITION_TRUE;
+    return node->ready.status == CONDITION_FALSE || node->ready.status == CONDITION_UNKNOWN;
 }
 
 static uint32_t
@@ -60,7 +60,7 @@ facts_of(const Question *self, const Pod *pod)
 
     facts |= pod_is_terminal(pod) ? POD_IS_GONE : 0;
     facts |= pod->node_name != NULL && node == NULL ? POD_NODE_MISSING : 0;
-    facts |= node != NULL && is_silent((const Node *)node) ? POD_NODE_SILENT : 0;
+    facts |= node != NULL && why_is_silent((const Node *)node) ? POD_NODE_SILENT : 0;
     facts |= object_is_deleted(&pod->meta) ? POD_DELETED : 0;
     facts |= pod_is_ready(pod) ? POD_READY : 0;
     facts |= pod->phase == POD_RUNNING ? POD_RUNS : 0;
@@ -154,13 +154,13 @@ why_ask_node(Question *self, const Node *node)
     const char *name = object_name(&node->meta);
     const RunFault *fault = why_fault_of(self, FAULT_OF_NODE, NULL, name);
 
-    if (is_silent(node) && fault != NULL) {
+    if (why_is_silent(node) && fault != NULL) {
         why_link(self, &node->meta, fault->since,
                  "is not Ready: its kubelet is silent since the fault \"%s\"",
                  scenario_fault_name(fault->action->fault));
         return why_until(self, "node-not-ready", fault->until);
     }
-    if (is_silent(node)) {
+    if (why_is_silent(node)) {
         why_link(self, &node->meta, node->ready.changed_at, "is not Ready: its kubelet is silent");
         return why_because(self, "node-not-ready");
     }

@@ -111,6 +111,8 @@ gboolean why_ask_unscheduled(Question *self, const Pod *pod);
 /* The claims of a pod; with @node, also their volumes on it */
 gboolean why_ask_claims(Question *self, const Pod *pod);
 gboolean why_ask_mounts(Question *self, const Pod *pod);
+/* Whether the node is not Ready; a machine that has just joined has no such condition yet. */
+gboolean why_is_silent(const Node *node);
 gboolean why_ask_node(Question *self, const Node *node);
 /* @pod: (nullable): the question is about it */
 gboolean why_ask_claim(Question *self, const Claim *claim, const Pod *pod);
@@ -118,6 +120,10 @@ gboolean why_ask_claim(Question *self, const Claim *claim, const Pod *pod);
  */
 gboolean why_ask_no_volume(Question *self, const Claim *claim, const Node *node);
 gboolean why_ask_change(Question *self, const Claim *claim);
+/* A volume that its provisioner is to delete. */
+gboolean why_ask_deleter(Question *self, const Volume *volume);
+/* ... which is a directory of local-path-provisioner */
+gboolean why_ask_directory(Question *self, const Volume *volume);
 gboolean why_ask_volume(Question *self, const Volume *volume);
 /* What keeps the volume on @node (nullable): a pod, a mount, a silent kubelet. */
 gboolean why_ask_holder(Question *self, const Volume *volume, const Node *node);
@@ -149,7 +155,8 @@ gboolean why_ask_deletion(Question *self, const Object *object);
 /* "web-3" does not exist: its StatefulSet waits for web-2, or a quota refuses the claim. Returns:
  * FALSE: nobody would make it */
 gboolean why_ask_missing_pod(Question *self, const char *namespace, const char *name);
-/* A part of a driver does not run: a sidecar, or (NULL) its plugin on @node. Ends the chain. */
+/* A part of a driver does not run: a sidecar (on @node, if it runs on each), or (NULL) its plugin
+ * on @node. Ends the chain. */
 gboolean
 why_ask_driver(Question *self, const char *driver, const ProcessClass *sidecar, const char *node);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/api/migration/migration.h"
 #include "models/scheduler/pod-counts.h"
 
 /* Why a node rejects a pod: the object at fault, and its facts. */
@@ -20,8 +21,11 @@ driver_of(const Question *self, const Pod *pod, unsigned i)
 
     if (item->source != NULL)
         return item->source->driver;
-    if (volume != NULL)
+    if (volume != NULL && (volume->source == NULL || volume->source->driver != NULL))
         return volume->source == NULL ? NULL : volume->source->driver;
+    if (volume != NULL)
+        return volume->source->in_tree != NULL ? in_tree_plugin_name(volume->source->in_tree)
+                                               : volume->source->flex_driver;
     return class == NULL ? NULL : STORAGE_CLASS(class)->provisioner;
 }
 
@@ -66,13 +70,11 @@ ask_limit(Question *self, const Pod *pod, const NodeAnswer *answer)
             continue;
         if (entry == NULL)
             why_link(self, &node->node->meta, TIME_UNSET,
-                     "has no place left for a volume of %s: %s%s have them", driver,
-                     n > 0 ? holders->str : "attachments", n > 3 ? " and others" : "");
+                     "has no place left for a volume of %s, held by %s", driver, holders->str);
         else
             why_link(self, &node->node->meta, TIME_UNSET,
-                     "has no place left for a volume of %s: its limit is %d, held by %s%s", driver,
-                     entry->allocatable_count, n > 0 ? holders->str : "attachments",
-                     n > 3 ? " and others" : "");
+                     "has no place left for a volume of %s: its limit is %d, held by %s", driver,
+                     entry->allocatable_count, holders->str);
         return FALSE;
     }
     return FALSE;

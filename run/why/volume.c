@@ -5,6 +5,37 @@
 
 /* PersistentVolumes by themselves. */
 
+/* The provisioner on the volume's own node, if there is one on each. */
+static gboolean
+ask_provisioner_of_node(Question *self, const Volume *volume)
+{
+    const char *driver = volume->source->driver;
+    const NodeSelector *affinity = volume_node_affinity(volume);
+    const GPtrArray *nodes = why_list(self, KIND_NODE);
+
+    for (unsigned i = 0; affinity != NULL && i < nodes->len; i++) {
+        const Object *node = nodes->pdata[i];
+        g_autofree char *instance = g_strdup_printf("%s/%s", driver, object_name(node));
+        if (node_selector_matches(affinity, node->labels, object_name(node)) &&
+            cluster_has_process(self->cluster, external_provisioner_process.name, instance))
+            return why_ask_process(self, external_provisioner_process.name, instance);
+    }
+    return FALSE;
+}
+
+gboolean
+why_ask_deleter(Question *self, const Volume *volume)
+{
+    const char *driver = volume->source == NULL ? NULL : volume->source->driver;
+
+    return driver != NULL &&
+           (ask_provisioner_of_node(self, volume) ||
+            why_ask_driver(self, driver, &external_provisioner_process, NULL) ||
+            why_ask_call(self, driver, CSI_DELETE_VOLUME, volume->source->handle, NULL) ||
+            why_ask_work(self, &external_provisioner_class, driver, volume->meta.key,
+                         "terminating"));
+}
+
 gboolean
 why_ask_volume(Question *self, const Volume *volume)
 {
@@ -24,11 +55,8 @@ why_ask_volume(Question *self, const Volume *volume)
         if (volume->reclaim_policy == RECLAIM_RETAIN)
             return why_because(self, "volume-released");
         return why_ask_process(self, "kube-controller-manager", NULL) ||
-               (driver != NULL &&
-                (why_ask_driver(self, driver, &external_provisioner_process, NULL) ||
-                 why_ask_call(self, driver, CSI_DELETE_VOLUME, volume->source->handle, NULL))) ||
-               why_ask_work(self, &external_provisioner_class, driver, volume->meta.key,
-                            "terminating");
+               why_ask_directory(self, volume) || why_ask_deleter(self, volume) ||
+               why_because(self, "terminating");
     case VOLUME_FAILED:
         why_link(self, &volume->meta, volume->phase_changed_at, "is Failed: %s",
                  volume->message == NULL ? "" : volume->message);

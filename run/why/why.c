@@ -485,6 +485,13 @@ compare_groups(const void *a, const void *b)
     return (left->objects->len < right->objects->len) - (left->objects->len > right->objects->len);
 }
 
+/* A cordoned node for which nobody waits is not stuck. */
+static gboolean
+is_on_purpose(const Why *why)
+{
+    return why->chain->len == 1 && strcmp(why->cause, "cordoned") == 0;
+}
+
 GPtrArray *
 why_ask_all(const WhyView *view, unsigned limit)
 {
@@ -498,7 +505,7 @@ why_ask_all(const WhyView *view, unsigned limit)
         unsigned n_stuck = 0;
         for (unsigned k = 0; objects != NULL && k < objects->len && n_stuck < limit; k++) {
             g_autoptr(Why) why = ask_once(&self, objects->pdata[k]);
-            if (strcmp(why->cause, "none") == 0)
+            if (strcmp(why->cause, "none") == 0 || is_on_purpose(why))
                 continue;
             add_to_group(groups, g_steal_pointer(&why));
             n_stuck++;

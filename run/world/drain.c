@@ -263,6 +263,7 @@ drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
     self->client_hash = sim_hash_combine(sim_hash_string(CLIENT " drain"), action->line);
     g_ptr_array_add(run->drains, self);
     if (node == NULL) {
+        run_note_missing(run, action);
         over(data);
         return;
     }

@@ -169,6 +169,7 @@ change_volumes_of_claims(const Fault *self, const char *victim, gboolean begins)
     const Run *run = self->run;
     const char *name = self->action->name == NULL ? "*" : self->action->name;
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
+    unsigned n = 0;
 
     (void)victim;
     for (uint32_t slot = 0; slot < objects_n_keys(run->objects, KIND_CLAIM); slot++) {
@@ -177,9 +178,13 @@ change_volumes_of_claims(const Fault *self, const char *victim, gboolean begins)
         const char *handle = claim == NULL || !g_pattern_spec_match_string(pattern, key->name)
                                  ? NULL
                                  : handle_of_claim(self, claim);
-        if (handle != NULL)
-            self->row->of_volume(self, handle, begins);
+        if (handle == NULL)
+            continue;
+        self->row->of_volume(self, handle, begins);
+        n++;
     }
+    if (n == 0 && begins)
+        run_note(self->run, self->action, "there is no volume of a claim like %s", name);
 }
 
 /* ---- A network that is not set up ---- */
@@ -457,6 +462,8 @@ fault_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
     for (unsigned i = 0; i < self->victims->len; i++)
         strike(self, self->victims->pdata[i], TRUE);
     note_fault(self);
+    if (self->victims->len == 0)
+        run_note_missing(run, action);
     if (self->victims->len > 0 && action->lasts >= 0) {
         sim_after(run->sim, action->lasts, &end_event, self, WAIT_SCENARIO);
         return;

@@ -25,3 +25,15 @@ run_note(Run *self, const ScenarioAction *action, const char *format, ...)
                                     sim_time_format(sim_now(self->sim) / SIM_MS * SIM_MS, at),
                                     text));
 }
+
+void
+run_note_missing(Run *self, const ScenarioAction *action)
+{
+    if (action->volume_of_claim != NULL)
+        run_note(self, action, "there is no volume of the claim %s", action->volume_of_claim);
+    else if (action->zone != NULL)
+        run_note(self, action, "there is no node in zone %s", action->zone);
+    else
+        run_note(self, action, "there is no pod like %s on a node",
+                 action->node_of_pod != NULL ? action->node_of_pod : action->pod_of_instance);
+}

@@ -95,6 +95,8 @@ lifetime_end(Run *run, GPtrArray *keys, uint64_t client_hash, void (*over)(void 
 /* notes.c. Notes that an action of the workload, or a part of it, failed: with its place in the
  * file and the time. */
 void run_note(Run *self, const ScenarioAction *action, const char *format, ...) G_GNUC_PRINTF(3, 4);
+/* ... that nothing is what it names: no node of a pod, no volume of a claim, no node in a zone. */
+void run_note_missing(Run *self, const ScenarioAction *action);
 
 /* expand.c: begins to look after claims, to the end of the run. */
 void expand_begin(Run *self, const ScenarioAction *action);

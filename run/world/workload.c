@@ -364,8 +364,10 @@ find_targets(const Performer *self)
     const char *name = target_name(self);
     GPtrArray *targets = g_ptr_array_new();
 
-    if (name == NULL)
+    if (name == NULL) {
+        run_note_missing(self->run, action);
         return targets;
+    }
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
 
     for (uint32_t slot = 0; slot < objects_n_keys(self->run->objects, action->kind); slot++) {
@@ -379,7 +381,7 @@ find_targets(const Performer *self)
         if (action->one && targets->len == 1)
             break;
     }
-    if (targets->len == 0 && action->one && action->code != API_NOT_FOUND)
+    if (targets->len == 0 && action->code != API_NOT_FOUND)
         run_note(self->run, action, "there is no %s like %s%s%s", kind_class(action->kind)->kind,
                  name, action->on_node != NULL ? " on node " : "",
                  action->on_node != NULL ? action->on_node : "");

@@ -7,6 +7,7 @@
 #include "lease.h"
 #include "local/local-volume.h"
 #include "manifest.h"
+#include "namespace.h"
 #include "quota.h"
 #include "reference-grant.h"
 #include "secret.h"
@@ -46,6 +47,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_SERVICE] = &service_kind,
     [KIND_LOCAL_VOLUME] = &local_volume_kind,
     [KIND_CRON_JOB] = &cron_job_kind,
+    [KIND_NAMESPACE] = &namespace_kind,
 };
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */

@@ -44,6 +44,7 @@ typedef enum {
     KIND_SERVICE,
     KIND_LOCAL_VOLUME, /* of drivers for the disks of nodes */
     KIND_CRON_JOB,
+    KIND_NAMESPACE,
     N_KINDS,
 } ObjectKind;
 

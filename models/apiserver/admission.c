@@ -337,6 +337,7 @@ admission_create(Admission *self, Object *object, GString *message)
     case KIND_NODE: /* a kubelet registers with its status */
         admit_node(self, NODE(object));
         break;
+    case KIND_NAMESPACE:
     case KIND_ATTACHMENT:
     case KIND_STATEFUL_SET:
     case KIND_DEPLOYMENT:

@@ -46,3 +46,11 @@ ApiCode priority_check_class(const ApiStore *self, const PriorityClass *class, G
 ApiCode eviction_admit(ApiStore *self, const Pod *pod, GString *message);
 /* Sets the condition DisruptionTarget. Returns: whether it is new */
 gboolean eviction_tell(const ApiStore *self, Pod *pod);
+
+/**
+ * namespace_admit:
+ * API-56: gives a new Namespace its finalizer and its label. A namespace that is being deleted
+ * takes no new object; one that was deleted is not found. Returns: API_OK, API_FORBIDDEN or
+ * API_NOT_FOUND with words in @message
+ */
+ApiCode namespace_admit(const ApiStore *self, Object *object, GString *message);

@@ -3,6 +3,7 @@
 
 #include "checks.h"
 #include "models/api/manifest.h"
+#include "models/api/namespace.h"
 #include "models/api/workload.h"
 
 static void
@@ -54,6 +55,8 @@ refuse_not_found(ApiCall *call)
 static gboolean
 may_go(const Object *object)
 {
+    if (object_kind(object) == KIND_NAMESPACE && NAMESPACE_CONST(object)->finalizers != NULL)
+        return FALSE; /* API-56 */
     return object_is_deleted(object) && object->finalizers == NULL && object->deletion_grace_s <= 0;
 }
 
@@ -115,7 +118,9 @@ commit_create(ApiVerbs *self, ApiCall *call)
     object->generation = kind_class(key->kind)->has_generation ? 1 : 0;
     count_template_generation(self, NULL, object);
     g_string_truncate(self->message, 0);
-    ApiCode code = admission_create(self->admission, object, self->message);
+    ApiCode code = namespace_admit(self->store, object, self->message);
+    if (code == API_OK)
+        code = admission_create(self->admission, object, self->message);
     if (code != API_OK) {
         refuse(self, call, code);
         return;
@@ -282,6 +287,10 @@ commit_delete(ApiVerbs *self, ApiCall *call)
     if (!object_is_deleted(before) || is_pod)
         after->deleted_at = sim_now(self->store->sim) + grace_s * SIM_SECOND;
     after->deletion_grace_s = grace_s;
+    if (object_kind(after) == KIND_NAMESPACE) { /* API-56 */
+        NAMESPACE(after)->phase = NAMESPACE_TERMINATING;
+        after->deletion_grace_s = -1;
+    }
     if (after->generation > 0 && !object_is_deleted(before))
         after->generation++; /* API-3 */
     if (!may_go(after)) {

@@ -31,6 +31,8 @@ static const ProcessFlag flags[] = {
      "Jobs that are synced at once (WL-3)"},
     {"concurrent-cron-job-syncs",            FLAG_INT,      AT(concurrent_cron_job_syncs),            "5",
      "CronJobs that are synced at once (WL-3)"},
+    {"concurrent-namespace-syncs",           FLAG_INT,      AT(concurrent_namespace_syncs),           "10",
+     "namespaces that are emptied at once (NSC-2)"},
     {"concurrent-ttl-after-finished-syncs",  FLAG_INT,      AT(concurrent_ttl_after_finished_syncs),  "5",
      "finished Jobs that are checked at once (WL-3)"},
     {"concurrent-gc-syncs",                  FLAG_INT,      AT(concurrent_gc_syncs),                  "20",

@@ -19,6 +19,7 @@ typedef struct {
     int32_t concurrent_daemonset_syncs;
     int32_t concurrent_job_syncs;
     int32_t concurrent_cron_job_syncs;
+    int32_t concurrent_namespace_syncs;
     int32_t concurrent_ttl_after_finished_syncs;
     int32_t concurrent_gc_syncs;
     int32_t concurrent_ephemeralvolume_syncs;

@@ -12,6 +12,7 @@
 #include "models/local-path/local-path.h"
 #include "models/local-static/local-static.h"
 #include "models/local-volume/local-volume.h"
+#include "models/namespace-controller/namespace-controller.h"
 #include "models/node-lifecycle/node-lifecycle.h"
 #include "models/pv-controller/pv-controller.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
@@ -61,5 +62,6 @@ const ModelClass *const model_classes[] = {
     &local_path_class,
     &local_static_class,
     &cron_job_controller_class,
+    &namespace_controller_class,
     NULL,
 };

@@ -628,12 +628,15 @@ read_file(const char *path, ImportReport *report, GError **error)
 
 /* ---- Several files ---- */
 
+/* Namespaces do not count: they tell of the cluster, and may be in each of its parts. */
 static gboolean
 has_uid_of(const Dump *self, const Dump *other)
 {
     for (unsigned i = 0; i < other->objects->len; i++) {
-        const char *uid = dump_meta(other->objects->pdata[i], "uid");
-        if (uid != NULL && g_hash_table_contains(self->by_uid, uid))
+        const json_t *object = other->objects->pdata[i];
+        const char *uid = dump_meta(object, "uid");
+        if (uid != NULL && strcmp(dump_kind(object), "Namespace") != 0 &&
+            g_hash_table_contains(self->by_uid, uid))
             return TRUE;
     }
     return FALSE;
@@ -699,7 +702,7 @@ merge(Dump *self, Dump *from, ImportReport *report)
         if (dump_find(self, dump_kind(object), dump_meta(object, "namespace"),
                       dump_meta(object, "name")) == NULL)
             dump_add(self, json_incref(object));
-        else
+        else if (strcmp(dump_kind(object), "Namespace") != 0)
             import_report_count(report, REPORT_LEFT_OUT,
                                 "A second object of one name, with another uid",
                                 dump_meta(object, "name"));

@@ -180,7 +180,7 @@ static const struct {
      "2 3"                                                                                               },
     {"one cluster",
      {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("1") "," CLAIM("d", "3"))},
-     "2"                                                                                                 },
+     "3"                                                                                                 },
     {"another cluster",
      {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("9") "," CLAIM("d", "3"))},
      NULL                                                                                                },

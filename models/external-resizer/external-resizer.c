@@ -111,13 +111,14 @@ remember_slow(ExternalResizer *self, const ObjectKey *claim)
         g_hash_table_insert(self->slow, (void *)claim, g_memdup2(&until, sizeof until));
 }
 
-/* RSZ-63: only the first insertion counts. */
+/* RSZ-63: only the first insertion counts. Before 1.13 (SREL-24) there is no such set. */
 static void
 remember_infeasible(ExternalResizer *self, const ObjectKey *claim)
 {
     SimTime until = sim_now(self->base.sim) + self->options->common.retry_interval_max;
 
-    if (!resizer_modify_is_slow(self, claim))
+    if (sidecar_is_since(&self->options->common, 1, 13, TRUE) &&
+        !resizer_modify_is_slow(self, claim))
         g_hash_table_insert(self->modify_slow, (void *)claim, g_memdup2(&until, sizeof until));
 }
 

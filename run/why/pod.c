@@ -84,9 +84,14 @@ placed_at(const Pod *pod)
 static gboolean
 ask_over(Question *self, const Pod *pod)
 {
+    g_autofree char *message = g_strdup(pod->message != NULL ? pod->message : "");
+    size_t length = strlen(g_strchomp(message)); /* evictions end with ". " */
+
+    if (length > 0 && message[length - 1] == '.')
+        message[length - 1] = '\0';
     why_link(self, &pod->meta, TIME_UNSET, "is %s%s%s%s%s", pod_phase_name(pod->phase),
              pod->reason != NULL ? ": " : "", pod->reason != NULL ? pod->reason : "",
-             pod->message != NULL ? ": " : "", pod->message != NULL ? pod->message : "");
+             *message != '\0' ? ": " : "", message);
     if (object_is_deleted(&pod->meta))
         return why_ask_deletion(self, &pod->meta);
     return pod->phase == POD_FAILED && why_because(self, "pod-failed");

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "results.h"
 
+#include <string.h>
+
 /* The last lines of a run, from its summary. */
 
 #define LINES_MAX 10
-#define STUCK_MAX 5   /* causes */
-#define REFUSED_MAX 3 /* failed actions */
+#define STUCK_MAX 5     /* causes */
+#define REFUSED_MAX 3   /* failed actions */
+#define LIMIT_SHARE 0.3 /* of the pods' time, from which on a limit is told */
 
 typedef struct {
     GString *text;
@@ -45,6 +48,29 @@ append_warning(Notices *self, const json_t *item)
     g_string_append_printf(self->text, "warning: %s\n", json_string_value(item));
 }
 
+/* A limit that the pods waited for most of all: tokens, workers, places. */
+static void
+append_limit(Notices *self, const json_t *summary)
+{
+    static const char *const limits[] = {
+        "client throttling",      "all workers busy",    "driver throttling", "unschedulable",
+        "change of files' group", "SELinux relabelling", "image pull"};
+    const json_t *stage = json_object_get(json_object_get(summary, "attribution"), "pod-start");
+    const json_t *bottleneck = json_object_get(stage, "bottleneck");
+    double share = json_number_value(json_object_get(bottleneck, "share"));
+
+    if (share < LIMIT_SHARE || self->n_lines == LINES_MAX - 1)
+        return;
+    for (unsigned i = 0; i < G_N_ELEMENTS(limits); i++) {
+        if (strcmp(member(bottleneck, "wait"), limits[i]) != 0)
+            continue;
+        g_string_append_printf(self->text, "limit: %.0f %% of pod-start: %s%s%s; %s\n", share * 100,
+                               limits[i], *member(bottleneck, "detail") != '\0' ? ": " : "",
+                               member(bottleneck, "detail"), member(bottleneck, "limit"));
+        self->n_lines++;
+    }
+}
+
 /* No more than @max items of the list; the others are counted. */
 static void
 append_list(Notices *self,
@@ -73,6 +99,7 @@ results_append_notices(const json_t *summary, GString *text)
 
     append_list(&self, json_object_get(summary, "findings"), STUCK_MAX, append_stuck);
     append_list(&self, json_object_get(summary, "refused"), REFUSED_MAX, append_refused);
+    append_limit(&self, summary);
     append_list(&self, json_object_get(summary, "warnings"), LINES_MAX, append_warning);
     if (self.n_more > 0)
         g_string_append_printf(text, "... and %u more, in summary.json and --format json\n",

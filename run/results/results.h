@@ -27,8 +27,8 @@ void results_add(Results *self, const Run *run, const Stages *stages);
 
 /* @findings: (owned): of why_findings() for the first run: they become a part of the summary */
 void results_set_findings(Results *self, json_t *findings);
-/* The last lines of a run, ten at most: what is stuck, what failed, what is not modelled. @summary:
- * of results_summary(). Appends nothing if all is well. */
+/* The last lines of a run, ten at most: what is stuck, what failed, which limit pods waited for,
+ * what is not modelled. @summary: of results_summary(). Appends nothing if all is well. */
 void results_append_notices(const json_t *summary, GString *text);
 
 SimSample *results_stage(Results *self, Stage stage);

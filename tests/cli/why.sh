@@ -154,6 +154,34 @@ $kvolsim run "$scratch/drain.yaml" >"$scratch/out" 2>&1
 grep -q '^failed: .* drain of node node-.: not over, 1 pods are left: default/db-0: .*budget strict needs 1' "$scratch/out"
 result $? 'a drain that a budget forbids is told'
 
+# ... and with actions that found nothing to act upon, and with the limit that pods waited for
+cat >"$scratch/nothing.yaml" <<END
+kind: Scenario
+apiVersion: kvolsim.io/v1
+metadata: {name: nothing}
+spec:
+  until: 2m
+  nodes: [{count: 2, name: "node-%d"}]
+  drivers: [{name: csi.lab.example}]
+  manifests: [app.yaml]
+  workload:
+  - {at: 10s, delete: {kind: Pod, name: app}}
+  - {at: 50s, delete: {kind: Pod, name: app}}
+  - {at: 51s, drain: {nodeOfPod: app}}
+  - {at: 52s, taint: {nodeOfPod: app, taints: ["a=b:NoSchedule"]}}
+  faults:
+  - {at: 60s, nodeOfPod: app, do: power-off}
+  - {at: 61s, driver: csi.lab.example, do: lose-volumes, claim: "data-*"}
+END
+printf '%s\n' 'apiVersion: v1' 'kind: Pod' 'metadata: {name: app}' 'spec: {containers: [{name: c, image: i}]}' >"$scratch/app.yaml"
+$kvolsim run "$scratch/nothing.yaml" --format json >"$scratch/out" 2>&1 && python3 -c 'import json, sys
+refused = [line.split(": ", 2)[2] for line in json.load(sys.stdin)["refused"]]
+missing = "there is no pod like app on a node"
+assert refused == ["there is no Pod like app", missing, missing, missing, "there is no volume of a claim like data-*"], refused' <"$scratch/out"
+result $? 'an action that finds nothing is told'
+$kvolsim run "$KVOLSIM_SRCDIR/scenarios/burst-100.yaml" | grep -q '^limit: [0-9]* % of pod-start: client throttling: external-attacher .*--kube-api-qps'
+result $? 'the limit that pods waited for is told'
+
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 $kvolsim why "$scenario" pod/app --at 25s >"$scratch/out" 2>&1
 grep -qx 'cause: none' "$scratch/out" && ! grep -q 'unblock' "$scratch/out"

@@ -255,6 +255,42 @@ is_granted(Question *self, const Claim *claim)
 }
 
 static gboolean
+tell_too_small(Question *self, const Claim *claim, const Object *source, int64_t bytes)
+{
+    char has[QUANTITY_BUFFER], wanted[QUANTITY_BUFFER];
+
+    if (claim->request_bytes >= bytes)
+        return FALSE;
+    why_link(self, &claim->meta, claim->meta.created_at,
+             "asks for %s, and is to be made of %s, which has %s",
+             quantity_format(claim->request_bytes, wanted), object_name(source),
+             quantity_format(bytes, has));
+    return why_because(self, "source-unfit");
+}
+
+/* SRC-1 */
+static gboolean
+tell_unlike(Question *self, const Claim *claim, const Claim *source)
+{
+    const StorageClass *own = class_of(self, claim);
+    const Volume *volume = why_volume_of(self, source);
+    const char *driver = volume == NULL || volume->source == NULL ? NULL : volume->source->driver;
+
+    if (own != NULL && driver != NULL && strcmp(own->provisioner, driver) != 0) {
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "is of %s, and is to be made of %s, which is of %s", own->provisioner,
+                 object_name(&source->meta), driver);
+        return why_because(self, "source-unfit");
+    }
+    if (claim->volume_mode != source->volume_mode) {
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "is to be made of %s, which has another volumeMode", object_name(&source->meta));
+        return why_because(self, "source-unfit");
+    }
+    return tell_too_small(self, claim, &source->meta, source->request_bytes);
+}
+
+static gboolean
 ask_source(Question *self, const Claim *claim)
 {
     const DataSource *source = &claim->data_source;
@@ -273,7 +309,9 @@ ask_source(Question *self, const Claim *claim)
     if (strcmp(source->kind, "VolumeSnapshot") == 0) {
         const Object *snapshot = why_get(self, KIND_VOLUME_SNAPSHOT, namespace, source->name);
         if (snapshot != NULL)
-            return why_ask_snapshot(self, VOLUME_SNAPSHOT_CONST(snapshot));
+            return why_ask_snapshot(self, VOLUME_SNAPSHOT_CONST(snapshot)) ||
+                   tell_too_small(self, claim, snapshot,
+                                  VOLUME_SNAPSHOT_CONST(snapshot)->restore_bytes);
         why_link(self, &claim->meta, claim->meta.created_at,
                  "is to be made of the VolumeSnapshot %s, which does not exist", source->name);
         return why_because(self, "snapshot-missing");
@@ -281,8 +319,9 @@ ask_source(Question *self, const Claim *claim)
     if (strcmp(source->kind, "PersistentVolumeClaim") == 0) {
         const Object *other = why_get(self, KIND_CLAIM, namespace, source->name);
         if (other != NULL)
-            return CLAIM_CONST(other)->phase != CLAIM_BOUND &&
-                   why_ask_claim(self, CLAIM_CONST(other), NULL);
+            return CLAIM_CONST(other)->phase == CLAIM_BOUND
+                       ? tell_unlike(self, claim, CLAIM_CONST(other))
+                       : why_ask_claim(self, CLAIM_CONST(other), NULL);
         why_link(self, &claim->meta, claim->meta.created_at,
                  "is to be made of the claim %s, which does not exist", source->name);
         return why_because(self, "claim-missing");

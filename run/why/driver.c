@@ -122,7 +122,7 @@ ask_plugin(Question *self, unsigned driver, const char *name, const char *node)
 {
     g_autofree char *label = g_strconcat("driver/", name, NULL);
     NodePluginPod pod = cluster_plugin_pod(self->cluster, driver, node);
-    const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, NULL, name);
+    const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, node, name);
 
     if (!cluster_plugin_runs_on(self->cluster, driver, node))
         why_link_named(self, label, TIME_UNSET, "has no plugin on %s", node);

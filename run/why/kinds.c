@@ -25,16 +25,9 @@ static gboolean
 ask_driver(Question *self, const char *driver)
 {
     const GPtrArray *nodes = why_list(self, KIND_NODE);
-    const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, NULL, driver);
-    g_autofree char *name = g_strconcat("driver/", driver, NULL);
 
-    if (fault != NULL && fault->action->fault <= FAULT_DRIVER_AWAY) {
-        why_link_named(self, name, fault->since, "suffers from the fault \"%s\"",
-                       scenario_fault_name(fault->action->fault));
-        return why_until(self,
-                         fault->action->fault == FAULT_DRIVER_SLOW ? "driver-slow" : "driver-down",
-                         fault->until);
-    }
+    if (why_ask_driver_fault(self, driver, NULL))
+        return TRUE;
     for (unsigned i = 0; i < G_N_ELEMENTS(sidecars); i++)
         if ((cluster_is_running(self->cluster, sidecars[i]->name, driver) ||
              why_fault_of(self, FAULT_OF_PROCESS, sidecars[i]->name, driver) != NULL) &&

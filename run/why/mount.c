@@ -213,6 +213,7 @@ ask_csi_mount(Question *self, const Pod *pod, const Volume *volume)
     why_link(self, &volume->meta, TIME_UNSET, "is not mounted on %s yet", node);
     return why_ask_call(self, driver, CSI_NODE_STAGE_VOLUME, handle, node) ||
            why_ask_call(self, driver, CSI_NODE_PUBLISH_VOLUME, handle, node) ||
+           why_ask_driver_fault(self, driver, node) ||
            why_ask_work(self, &kubelet_class, node, pod->meta.key, "mounting");
 }
 

@@ -220,6 +220,12 @@ ask_pod_once(Question *self, const Object *object)
     case ASK_USE:
         return ask_use(self, pod);
     case SAY_NOT_READY:
+        if (pod->restarts > 0) {
+            why_link(self, &pod->meta, pod->ready.changed_at,
+                     "crashes: its containers ended %d times, the last time with code %d",
+                     pod->restarts, pod->exit_code);
+            return why_because(self, "crash-loop");
+        }
         why_link(self, &pod->meta, pod->started_at, "is Running, and not Ready yet");
         return why_because(self, "starting");
     case SAY_GATED:

@@ -321,11 +321,19 @@ static const char *const working_causes[CSI_N_METHODS] = {
     [CSI_DELETE_SNAPSHOT] = "snapshot-deleting",
 };
 
-/* A fault that keeps a driver from its work. */
 static gboolean
-ask_driver_fault(Question *self, const char *driver, const char *label)
+is_node_method(CsiMethod method)
 {
-    const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, NULL, driver);
+    return method == CSI_NODE_STAGE_VOLUME || method == CSI_NODE_PUBLISH_VOLUME ||
+           method == CSI_NODE_UNPUBLISH_VOLUME || method == CSI_NODE_UNSTAGE_VOLUME ||
+           method == CSI_NODE_EXPAND_VOLUME;
+}
+
+gboolean
+why_ask_driver_fault(Question *self, const char *driver, const char *node)
+{
+    const RunFault *fault = why_fault_of(self, FAULT_OF_DRIVER, node, driver);
+    g_autofree char *label = g_strconcat("driver/", driver, NULL);
 
     if (fault == NULL || fault->action->fault > FAULT_DRIVER_AWAY)
         return FALSE;
@@ -350,7 +358,8 @@ ask_under_way(Question *self,
     const unsigned n = csi_driver_in_flight(driver);
     const gboolean is_slow = self->now - record->started_at >= SLOW_CALL;
 
-    if (ask_driver_fault(self, csi_driver_name(driver), label))
+    if (why_ask_driver_fault(self, csi_driver_name(driver),
+                             is_node_method(method) ? record->request->served_by : NULL))
         return TRUE;
     if (n > 1)
         why_link_named(self, label, record->started_at, "is at %s, one of %u calls under way",
@@ -383,7 +392,7 @@ why_ask_call(Question *self,
         return FALSE;
     const char *cause = cause_of_call(call);
     if ((strcmp(cause, "driver-down") == 0 || strcmp(cause, "driver-slow") == 0) &&
-        ask_driver_fault(self, driver_name, name))
+        why_ask_driver_fault(self, driver_name, is_node_method(method) ? node : NULL))
         return TRUE;
     why_link_named(self, name, call->failing_since, "answers %s with %s%s%s",
                    csi_call_name(driver, method), csi_code_name(call->code),
@@ -411,10 +420,12 @@ why_fault_of(const Question *self, FaultTarget target, const char *process, cons
         const ScenarioAction *action = fault->action;
         if (fault->until <= self->now || action->fault < begins[target] ||
             action->fault > ends[target] ||
-            (process != NULL && g_strcmp0(action->process, process) != 0))
+            (process != NULL && target == FAULT_OF_PROCESS &&
+             g_strcmp0(action->process, process) != 0))
             continue;
         if (target == FAULT_OF_API ||
-            (target == FAULT_OF_DRIVER && g_strcmp0(action->driver, victim) == 0))
+            (target == FAULT_OF_DRIVER && g_strcmp0(action->driver, victim) == 0 &&
+             (action->instance == NULL || g_strcmp0(action->instance, process) == 0)))
             return fault;
         for (unsigned k = 0; target != FAULT_OF_DRIVER && k < fault->victims->len; k++)
             if (victim == NULL || g_strcmp0(fault->victims->pdata[k], victim) == 0)

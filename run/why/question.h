@@ -74,9 +74,13 @@ gboolean why_ask_work(Question *self,
                       const char *instance,
                       const ObjectKey *key,
                       const char *working);
-/* The fault that is under way. Returns: (borrowed): NULL: none */
+/* The fault that is under way. @process: NULL: any; of a driver: the node whose plugin is asked,
+ * NULL: its controller. Returns: (borrowed): NULL: none */
 const RunFault *
 why_fault_of(const Question *self, FaultTarget target, const char *process, const char *victim);
+/* Ends the chain at a fault that keeps the driver from its work, on @node or (NULL) its controller.
+ */
+gboolean why_ask_driver_fault(Question *self, const char *driver, const char *node);
 
 /* Returns: (static): the text in the reader's language */
 const char *why_words(const Question *self, const char *english) G_GNUC_FORMAT(2);

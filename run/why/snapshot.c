@@ -175,6 +175,24 @@ ask_new_snapshot(Question *self, const VolumeSnapshot *snapshot, const SnapshotC
            why_ask_work(self, &snapshot_controller_class, NULL, snapshot->meta.key, "snapshotting");
 }
 
+/* The class is of another driver than the volume. */
+static gboolean
+tell_class_of_other(Question *self, const VolumeSnapshot *snapshot)
+{
+    const Object *class = why_get(self, KIND_SNAPSHOT_CLASS, NULL, snapshot->class_name);
+    const Volume *volume =
+        why_volume_of(self, CLAIM_CONST(why_get(self, KIND_CLAIM, snapshot->meta.key->namespace,
+                                                snapshot->claim_name)));
+    const char *driver = volume == NULL || volume->source == NULL ? NULL : volume->source->driver;
+
+    if (class == NULL || driver == NULL ||
+        g_strcmp0(((const SnapshotClass *)class)->driver, driver) == 0)
+        return FALSE;
+    why_link(self, class, class->created_at, "is of %s, and the volume of %s",
+             ((const SnapshotClass *)class)->driver, driver);
+    return why_because(self, "no-snapshot-class");
+}
+
 static gboolean
 ask_snapshot_once(Question *self, const Object *object)
 {
@@ -188,6 +206,8 @@ ask_snapshot_once(Question *self, const Object *object)
     if (snapshot->readiness == SNAPSHOT_READY)
         return FALSE;
     why_link(self, &snapshot->meta, snapshot->meta.created_at, "is not ready");
+    if (tell_class_of_other(self, snapshot))
+        return TRUE;
     if (content == NULL || g_strcmp0(content->snapshot.name, object_name(&snapshot->meta)) != 0)
         return ask_new_snapshot(self, snapshot, content);
     return why_ask_content(self, content) || why_because(self, "snapshotting");

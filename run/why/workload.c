@@ -8,7 +8,7 @@
 
 /* What makes pods, and pods and claims that are not made. */
 
-/* The first pod of the workload that is not well. */
+/* The first pod of the workload that is not well, or does not go. */
 static gboolean
 ask_pods(Question *self, const Object *owner)
 {
@@ -19,6 +19,9 @@ ask_pods(Question *self, const Object *owner)
         if (!pod_is_ready(pod) && !pod_is_terminal(pod) && why_ask_pod(self, pod))
             return TRUE;
     }
+    for (unsigned i = 0; i < pods->len; i++)
+        if (object_is_deleted(pods->pdata[i]) && why_ask_pod(self, pods->pdata[i]))
+            return TRUE;
     return FALSE;
 }
 
@@ -72,9 +75,11 @@ static gboolean
 ask_stateful_set(Question *self, const Object *workload)
 {
     const StatefulSet *set = (const StatefulSet *)workload;
-    if (set->ready_replicas >= set->replicas && set->updated_replicas >= set->replicas)
+    if (set->ready_replicas >= set->replicas && set->updated_replicas >= set->replicas &&
+        set->status_replicas <= set->replicas)
         return FALSE;
-    why_link(self, &set->meta, TIME_UNSET, "has %d of %d replicas ready, %d of its last revision",
+    why_link(self, &set->meta, TIME_UNSET,
+             "has %d pods, %d of %d replicas ready, %d of its last revision", set->status_replicas,
              set->ready_replicas, set->replicas, set->updated_replicas);
     return ask_pods(self, &set->meta) || ask_refusal(self, set) ||
            why_ask_process(self, "kube-controller-manager", NULL) ||
@@ -100,11 +105,13 @@ ask_deployment(Question *self, const Object *workload)
     const GPtrArray *sets = why_list(self, KIND_REPLICA_SET);
 
     if (deployment->ready_replicas >= deployment->replicas &&
-        deployment->updated_replicas >= deployment->replicas)
+        deployment->updated_replicas >= deployment->replicas &&
+        deployment->status_replicas <= deployment->replicas)
         return FALSE;
     why_link(self, &deployment->meta, TIME_UNSET,
-             "has %d of %d replicas ready, %d of its last revision", deployment->ready_replicas,
-             deployment->replicas, deployment->updated_replicas);
+             "has %d pods, %d of %d replicas ready, %d of its last revision",
+             deployment->status_replicas, deployment->ready_replicas, deployment->replicas,
+             deployment->updated_replicas);
     if (deployment->paused && deployment->updated_replicas < deployment->replicas)
         return why_because(self, "paused");
     for (unsigned i = 0; i < sets->len; i++) {

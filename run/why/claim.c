@@ -139,23 +139,23 @@ why_not(const Question *self, const Claim *claim, const Volume *volume, GString 
 
     g_string_truncate(text, 0);
     if (is_reserved_for_other(volume, claim))
-        g_string_printf(text, "belongs to %s", volume->claim_ref.claim->text);
+        g_string_printf(text, why_words(self, N_("belongs to %s")), volume->claim_ref.claim->text);
     else if (strcmp(volume_class(volume), claim_class(claim)) != 0)
-        g_string_printf(text, "is of class \"%s\", the claim of \"%s\"", volume_class(volume),
-                        claim_class(claim));
+        g_string_printf(text, why_words(self, N_("is of class \"%s\", the claim of \"%s\"")),
+                        volume_class(volume), claim_class(claim));
     else if (volume->capacity_bytes < claim->request_bytes)
-        g_string_printf(text, "has %s, the claim asks for %s",
+        g_string_printf(text, why_words(self, N_("has %s, the claim asks for %s")),
                         quantity_format(volume->capacity_bytes, has),
                         quantity_format(claim->request_bytes, wanted));
     else if (!access_modes_include(volume->access_modes, claim->access_modes))
-        g_string_append(text, "lacks an access mode that the claim asks for");
+        g_string_append(text, why_words(self, N_("lacks an access mode that the claim asks for")));
     else if (volume->volume_mode != claim->volume_mode)
-        g_string_append(text, "has another volumeMode than the claim");
+        g_string_append(text, why_words(self, N_("has another volumeMode than the claim")));
     else if (claim->selector != NULL &&
              !label_selector_matches(claim->selector, volume->meta.labels))
-        g_string_append(text, "lacks the labels of the claim's selector");
+        g_string_append(text, why_words(self, N_("lacks the labels of the claim's selector")));
     else if (object_is_deleted(&volume->meta))
-        g_string_append(text, "is being deleted");
+        g_string_append(text, why_words(self, N_("is being deleted")));
     else if (volume->phase != VOLUME_AVAILABLE && volume->claim_ref.claim == NULL)
         g_string_printf(text, "is %s", volume_phase_name(volume->phase));
     else
@@ -430,8 +430,12 @@ ask_consumers(Question *self, const Claim *claim, const Pod *asking)
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *volume = g_strdup_printf("pvc-%s", object_uid_format(claim->meta.uid, uid));
 
+    const unsigned n_links = self->why->chain->len;
+    why_link(self, &claim->meta, claim->meta.created_at, "is Pending: %s is to make its volume",
+             class->provisioner);
     if (why_ask_call(self, class->provisioner, CSI_CREATE_VOLUME, volume, NULL))
         return TRUE;
+    g_ptr_array_set_size(self->why->chain, (int)n_links);
     if (asking != NULL)
         return FALSE; /* the claim waits for the same cause as the pod */
     why_link(self, &claim->meta, claim->meta.created_at,

@@ -109,9 +109,10 @@ ask_driver_pod(Question *self, const DriverWorkload *workload, const char *node_
         why_link(self, set, TIME_UNSET,
                  "has no pod on %s: it does not tolerate the node's taint %s%s%s", node_name,
                  taint->key, *taint->value != '\0' ? "=" : "", taint->value);
+    } else if (node_name != NULL) {
+        why_link(self, set, TIME_UNSET, "has no pod on %s", node_name);
     } else {
-        why_link(self, set, TIME_UNSET, "has no pod %s%s", node_name != NULL ? "on " : "that runs",
-                 node_name != NULL ? node_name : "");
+        why_link(self, set, TIME_UNSET, "has no pod that runs");
     }
     return why_because(self, "no-driver-pod");
 }
@@ -128,8 +129,10 @@ ask_plugin(Question *self, unsigned driver, const char *name, const char *node)
         why_link_named(self, label, TIME_UNSET, "has no plugin on %s", node);
     else if (pod.registrar != REGISTRAR_LISTENS)
         why_link_named(self, label, fault == NULL ? TIME_UNSET : fault->since,
-                       "has a plugin on %s whose registrar is %s", node,
-                       pod.registrar == REGISTRAR_HANGS ? "hanging" : "gone");
+                       pod.registrar == REGISTRAR_HANGS
+                           ? N_("has a plugin on %s whose registrar is hanging")
+                           : N_("has a plugin on %s whose registrar is gone"),
+                       node);
     else
         why_link_named(self, label, TIME_UNSET, "has a plugin on %s that has not registered yet",
                        node);
@@ -164,9 +167,10 @@ why_ask_driver(Question *self, const char *name, const ProcessClass *sidecar, co
     if (workload != NULL)
         return ask_driver_pod(self, workload, NULL);
     const RunFault *fault = why_fault_of(self, FAULT_OF_PROCESS, sidecar->name, name);
-    why_link_named(
-        self, label, fault == NULL ? TIME_UNSET : fault->since, "has no %s that runs%s%s%s",
-        sidecar->name, fault == NULL ? "" : ", since the fault \"",
-        fault == NULL ? "" : scenario_fault_name(fault->action->fault), fault == NULL ? "" : "\"");
+    if (fault == NULL)
+        why_link_named(self, label, TIME_UNSET, "has no %s that runs", sidecar->name);
+    else
+        why_link_named(self, label, fault->since, "has no %s that runs, since the fault \"%s\"",
+                       sidecar->name, scenario_fault_name(fault->action->fault));
     return why_until(self, cause_of(sidecar), fault == NULL ? SIM_TIME_MAX : fault->until);
 }

@@ -44,9 +44,10 @@ ask_local_path(Question *self, const Claim *claim, const StorageClass *class, co
     if (options == NULL)
         return why_ask_process(self, local_path_process.name, NULL);
     if (claim->selector != NULL || (claim->access_modes & (ACCESS_RWX | ACCESS_ROX)) != 0) {
-        why_link(self, &claim->meta, claim->meta.created_at, "asks for %s, and gets a directory",
-                 claim->selector != NULL ? "a volume with labels"
-                                         : "an access mode of several nodes");
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 claim->selector != NULL
+                     ? N_("asks for a volume with labels, and gets a directory")
+                     : N_("asks for an access mode of several nodes, and gets a directory"));
         return why_because(self, "local-path-refused");
     }
     if (object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE) == NULL) {

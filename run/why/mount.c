@@ -112,9 +112,9 @@ ask_attachment_once(Question *self, const Object *object)
     if (attachment->attached && !object_is_deleted(&attachment->meta))
         return volume != NULL && why_ask_holder(self, volume, node);
     const gboolean leaves = object_is_deleted(&attachment->meta);
-    why_link(self, &attachment->meta,
-             leaves ? attachment->meta.deleted_at : attachment->meta.created_at, "is not %s %s yet",
-             leaves ? "detached from" : "attached to", node_name);
+    why_link(
+        self, &attachment->meta, leaves ? attachment->meta.deleted_at : attachment->meta.created_at,
+        leaves ? N_("is not detached from %s yet") : N_("is not attached to %s yet"), node_name);
     if (!leaves && !why_is_registered(self, attachment->attacher, node_name))
         return why_ask_driver(self, attachment->attacher, NULL, node_name);
     return why_ask_driver(self, attachment->attacher, &external_attacher_process, NULL) ||
@@ -169,9 +169,12 @@ ask_files(Question *self, const Volume *volume, const char *node)
 
     if (files == NULL || files->work == CSI_FILES_IDLE)
         return FALSE;
+    g_autofree char *n = g_strdup_printf("%" G_GINT64_FORMAT, files->count);
     why_link(self, &volume->meta, TIME_UNSET,
-             "is on %s: its %" G_GINT64_FORMAT " files get the pod's %s", node, files->count,
-             files->work == CSI_FILES_GROUP ? "fsGroup" : "SELinux label");
+             files->work == CSI_FILES_GROUP
+                 ? N_("is on %s: its %s files get the pod's fsGroup")
+                 : N_("is on %s: its %s files get the pod's SELinux label"),
+             node, n);
     return why_because(self, files->work == CSI_FILES_GROUP ? "changing-group" : "relabelling");
 }
 

@@ -211,8 +211,10 @@ ask_pod_once(Question *self, const Object *object)
                  pod->node_name);
         return why_because(self, "node-missing");
     case ASK_NODE:
-        why_link(self, &pod->meta, placed_at(pod), "is on %s%s", pod->node_name,
-                 object_is_deleted(&pod->meta) ? ", and cannot be stopped" : "");
+        why_link(self, &pod->meta, placed_at(pod),
+                 object_is_deleted(&pod->meta) ? N_("is on %s, and cannot be stopped")
+                                               : N_("is on %s"),
+                 pod->node_name);
         return why_ask_node(self, (const Node *)why_get(self, KIND_NODE, NULL, pod->node_name));
     case ASK_DELETION:
         why_link(self, &pod->meta, pod->meta.deleted_at, "is being stopped");

@@ -514,7 +514,8 @@ why_ask_lease(Question *self, const char *process, const char *instance)
     why_link_named(self, name, lease == NULL ? TIME_UNSET : lease->renewed_at,
                    "has no leader: its Lease %s still belongs to %s, which is gone",
                    lease == NULL ? "" : object_name(&lease->meta),
-                   lease == NULL || lease->holder == NULL ? "a process" : lease->holder);
+                   lease == NULL || lease->holder == NULL ? why_words(self, N_("a process"))
+                                                          : lease->holder);
     return why_until(self, "no-leader", ends_at);
 }
 
@@ -588,9 +589,10 @@ link_busy(Question *self, const ModelClass *class, const char *instance, SimTime
     why_link_named(self, name, since,
                    "has %u objects in its queue, and works on %u others%s%s%s%s%s", n_queued,
                    n_plans, step != NULL ? ": " : "", step != NULL ? step : "",
-                   flag != NULL ? "; it has so many workers by " : "", flag != NULL ? flag : "",
+                   flag != NULL ? why_words(self, N_("; it has so many workers by ")) : "",
+                   flag != NULL ? flag : "",
                    api_client_next_token(who->client) > self->now
-                       ? "; its requests wait for their turn (--kube-api-qps)"
+                       ? why_words(self, N_("; its requests wait for their turn (--kube-api-qps)"))
                        : "");
 }
 

@@ -96,21 +96,24 @@ ask_resources(Question *self, const Pod *pod, const NodeAnswer *answer)
         if (greatest == NULL || each->pod->spec->cpu_milli > greatest->spec->cpu_milli)
             greatest = each->pod;
     }
-    holder = greatest == NULL ? g_strdup("")
-                              : g_strdup_printf("; of its %d pods %s asks for most", node->n_pods,
-                                                object_name(&greatest->meta));
-    if (node->n_pods >= all->pods)
+    holder = greatest == NULL
+                 ? g_strdup("")
+                 : g_strdup_printf(why_words(self, N_("; of its %d pods %s asks for most")),
+                                   node->n_pods, object_name(&greatest->meta));
+    const int64_t cpu = all->cpu_milli - node->requested_cpu_milli;
+    if (node->n_pods >= all->pods) {
         why_link(self, &node->node->meta, TIME_UNSET, "has all of its %d pods", all->pods);
-    else if (pod->spec->cpu_milli > all->cpu_milli - node->requested_cpu_milli)
+    } else if (pod->spec->cpu_milli > cpu) {
+        g_autofree char *has = g_strdup_printf("%" G_GINT64_FORMAT "m", cpu);
+        g_autofree char *asked = g_strdup_printf("%" G_GINT64_FORMAT "m", pod->spec->cpu_milli);
         why_link(self, &node->node->meta, TIME_UNSET,
-                 "has %" G_GINT64_FORMAT "m of cpu left, and the pod asks for %" G_GINT64_FORMAT
-                 "m%s",
-                 all->cpu_milli - node->requested_cpu_milli, pod->spec->cpu_milli, holder);
-    else
+                 "has %s of cpu left, and the pod asks for %s%s", has, asked, holder);
+    } else {
         why_link(self, &node->node->meta, TIME_UNSET,
                  "has %s of memory left, and the pod asks for %s%s",
                  quantity_format(MAX(0, all->memory_bytes - node->requested_memory_bytes), left),
                  quantity_format(pod->spec->memory_bytes, wanted), holder);
+    }
     return FALSE;
 }
 
@@ -326,7 +329,7 @@ ask_selector(Question *self, const Pod *pod, const NodeAnswer *answer)
     g_autofree char *text = json_dumps(labels != NULL ? labels : affinity, JSON_COMPACT);
 
     why_link(self, &pod->meta, TIME_UNSET, "asks for nodes with %s, as %s is not",
-             text == NULL ? "another name" : text, answer->node->key->name);
+             text == NULL ? why_words(self, N_("another name")) : text, answer->node->key->name);
     return FALSE;
 }
 

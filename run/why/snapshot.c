@@ -97,9 +97,9 @@ ask_content_once(Question *self, const Object *object)
     if (ask_snapshotter(self, content) || ask_secret(self, content))
         return TRUE;
     why_link(self, &content->meta, content->meta.created_at,
-             content->handle != NULL ? "is not ready: %s has cut %s, and works on it"
-                                     : "is not ready: %s is taking %s",
-             driver, name == NULL ? "it" : name);
+             content->handle != NULL ? N_("is not ready: %s has cut %s, and works on it")
+                                     : N_("is not ready: %s is taking %s"),
+             driver, name == NULL ? why_words(self, N_("it")) : name);
     return why_ask_call(self, driver,
                         is_group ? CSI_CREATE_VOLUME_GROUP_SNAPSHOT : CSI_CREATE_SNAPSHOT, made,
                         NULL) ||

@@ -243,24 +243,25 @@ ask_once(Question *self, const Object *object)
 }
 
 static const char *
-state_of(const Object *object)
+phase_of(const Object *object)
 {
     const ObjectKind kind = object->key->kind;
 
-    if (kind == KIND_POD)
-        return pod_is_ready(POD_CONST(object)) ? "is Running and Ready"
-                                               : pod_phase_name(POD_CONST(object)->phase);
-    return kind == KIND_CLAIM    ? claim_phase_name(CLAIM_CONST(object)->phase)
+    return kind == KIND_POD      ? pod_phase_name(POD_CONST(object)->phase)
+           : kind == KIND_CLAIM  ? claim_phase_name(CLAIM_CONST(object)->phase)
            : kind == KIND_VOLUME ? volume_phase_name(VOLUME_CONST(object)->phase)
-                                 : "is ready";
+                                 : NULL;
 }
 
 static void
 link_well(Question *self, const Object *object)
 {
-    const char *state = state_of(object);
-
-    why_link(self, object, TIME_UNSET, "%s%s", g_str_has_prefix(state, "is ") ? "" : "is ", state);
+    if (object->key->kind == KIND_POD && pod_is_ready(POD_CONST(object)))
+        why_link(self, object, TIME_UNSET, "is Running and Ready");
+    else if (phase_of(object) != NULL)
+        why_link(self, object, TIME_UNSET, "is %s", phase_of(object));
+    else
+        why_link(self, object, TIME_UNSET, "is ready");
 }
 
 /* The first of this kind and name. */

@@ -53,6 +53,21 @@ $kvolsim explain --lang tlh "$scenario" >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 2 ] && grep -q '"tlh" is none of en, zh' "$scratch/err"
 result $? "a language that is none is refused"
 
+# why in Chinese: each line of each stuck cluster, but for commands; the chain has the same objects.
+: >"$scratch/bad"
+for file in "$KVOLSIM_SRCDIR"/tests/cli/stuck/*.yaml; do
+    read -r _ object at _ <"$file"
+    $kvolsim why "$file" "$object" --at "$at" | sed -n 's/^ *\(<- \)*\([a-z]*\/[^ ]*\) .*/\2/p' >"$scratch/en"
+    $kvolsim why "$file" "$object" --at "$at" --lang zh >"$scratch/out"
+    sed -n 's/^ *\(<- \)*\([a-z]*\/[^ ]*\) .*/\2/p' "$scratch/out" >"$scratch/zh"
+    cmp -s "$scratch/en" "$scratch/zh" || echo "other objects: $file" >>"$scratch/bad"
+    LC_ALL=C grep -v '[^ -~]' "$scratch/out" | sed "s,^,${file##*/}: ," >>"$scratch/bad"
+done
+[ ! -s "$scratch/bad" ]
+result $? "every line of why is in Chinese" "$scratch/bad"
+$kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/16-attach-limit.yaml" --at 60s --lang zh | grep -q '^  解法：'
+result $? "all that is stuck, too"
+
 # The environment's language is of messages alone: results are the same bytes.
 env LC_ALL=C $kvolsim run "$scenario" --format json >"$scratch/c"
 env LC_ALL= LC_MESSAGES= LANG=zh_CN.UTF-8 LANGUAGE=zh_CN $kvolsim run "$scenario" --format json >"$scratch/zh"

@@ -4,8 +4,8 @@
 # file would neither be built nor tested.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
-tree_files sim models run cli tests | grep '\.[ch]$' >"$scratch/sources"
-tree_files sim models run cli tests | grep '/Makefile-[^/]*\.am$' >"$scratch/fragments"
+tree_files sim models run serve cli tests | grep '\.[ch]$' >"$scratch/sources"
+tree_files sim models run serve cli tests | grep '/Makefile-[^/]*\.am$' >"$scratch/fragments"
 
 : >"$scratch/unlisted"
 while read -r file; do
@@ -28,7 +28,7 @@ case_result "every source file is listed in its folder's fragment" "$scratch/unl
 
 : >"$scratch/left-out"
 while read -r fragment; do
-    grep -qxF "include $fragment" Makefile.am models/Makefile-models.am run/Makefile-run.am tests/run/Makefile-tests-run.am || echo "$fragment: not included" >>"$scratch/left-out"
+    grep -qxF "include $fragment" Makefile.am models/Makefile-models.am run/Makefile-run.am serve/Makefile-serve.am tests/run/Makefile-tests-run.am || echo "$fragment: not included" >>"$scratch/left-out"
 done <"$scratch/fragments"
 case_result "every fragment is included" "$scratch/left-out"
 cases_end

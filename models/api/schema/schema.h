@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+
+/* The types of API objects as Kubernetes 1.32 publishes them: names and types of fields, how lists
+ * and maps merge. One table, kubernetes.types, for strategic merge patches, server-side apply,
+ * validation of fields, and OpenAPI. All of it is constant. */
+
+typedef struct SchemaType SchemaType;
+typedef struct SchemaField SchemaField;
+
+typedef enum {
+    SCHEMA_STRING,
+    SCHEMA_BYTES, /* base64 */
+    SCHEMA_BOOL,
+    SCHEMA_INT32,
+    SCHEMA_INT64,
+    SCHEMA_DOUBLE,
+    SCHEMA_TIME,
+    SCHEMA_MICRO_TIME,
+    SCHEMA_QUANTITY,      /* a string or a number */
+    SCHEMA_INT_OR_STRING, /* a port, a percentage */
+    SCHEMA_ANY,           /* any JSON: RawExtension, a custom resource's part without a schema */
+    SCHEMA_STRUCT,
+    SCHEMA_LIST,
+    SCHEMA_MAP, /* of strings to @element */
+} SchemaShape;
+
+/* How server-side apply takes a list (x-kubernetes-list-type) or a map (x-kubernetes-map-type). */
+typedef enum {
+    SCHEMA_ATOMIC,   /* one value: the last writer has all of it */
+    SCHEMA_GRANULAR, /* maps and structs: each member has its managers */
+    SCHEMA_SET,      /* a list: each value has its managers */
+    SCHEMA_KEYED,    /* a list: items are the same if all of @keys are */
+} SchemaMerge;
+
+struct SchemaType {
+    const char *name; /* of a struct: "io.k8s.api.core.v1.PodSpec"; NULL: of no struct */
+    SchemaShape shape;
+    SchemaMerge merge;
+    const SchemaType *element;   /* of a list or map */
+    const SchemaField *fields;   /* of a struct: in the order of names; ends with a NULL name */
+    const char *const *keys;     /* SCHEMA_KEYED: ends with NULL */
+    const char *const *words;    /* of a string: an enumeration; ends with NULL. NULL: any */
+    const char *patch_merge_key; /* of a list of structs with patchStrategy merge; else NULL */
+    gboolean patch_merges;       /* patchStrategy merge: items are added, not replaced */
+    gboolean patch_retains_keys; /* patchStrategy retainKeys, of a struct or a list's structs */
+    gboolean custom;             /* a custom resource's: it takes no strategic merge patches */
+};
+
+struct SchemaField {
+    const char *name;
+    const SchemaType *type;
+    gboolean required;
+    const char *fallback; /* JSON: the value of a key that an item lacks ("\"TCP\""); NULL: none */
+};
+
+/**
+ * schema_find:
+ * @api_version: "apps/v1"
+ * @kind: "Deployment"
+ * Returns: the kind's type; %NULL if Kubernetes 1.32 and the snapshot controller have no such kind
+ */
+const SchemaType *schema_find(const char *api_version, const char *kind);
+/* Returns: the field of a struct; %NULL if it has none of that name, or @type is no struct. @type
+ * may be NULL */
+const SchemaField *schema_field(const SchemaType *type, const char *name);
+/* Returns: the type of the member @name of a struct or map; %NULL: unknown, or any */
+const SchemaType *schema_member(const SchemaType *type, const char *name);
+/* Returns: the @n-th struct of all in the order of their names; %NULL: there are no more */
+const SchemaType *schema_struct(unsigned n);

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Makes schema-types.c of kubernetes.types.
+
+function fail(what) { print FILENAME ":" NR ": " what >"/dev/stderr"; failed = 1; exit 1 }
+function symbol(qualified) { gsub(/\./, "_", qualified); return "type_" qualified }
+
+# Reads the fields of one type: @text is what stands behind its colon.
+function add_fields(text,    parts, n, i, field) {
+    n = split(text, parts, /, */)
+    for (i = 1; i <= n; i++) {
+        field = parts[i]
+        if (field !~ /^[^ ]+ [^ ]/) fail("no type: " field)
+        fields[type] = fields[type] field "\n"
+    }
+}
+
+function finish() {
+    if (entry == "") return
+    if (!match(entry, /:( |$)/)) fail("no colon: " entry)
+    split(substr(entry, 1, RSTART - 1), words, " ")
+    text = substr(entry, RSTART + 2)
+    is_kind = words[1] == "kind" ? 2 : words[1] == "kind-" ? 1 : 0
+    name = is_kind ? words[2] : words[1]
+    type = package "." name
+    order[++n_types] = type
+    full[type] = full_package "." name
+    atomic[type] = entry ~ /^[^:]* atomic:/
+    custom[type] = is_custom
+    if (is_kind) add_fields("apiVersion string, kind string")
+    if (is_kind == 2) {
+        add_fields("metadata meta.ObjectMeta")
+        kinds[type] = api_version
+    }
+    if (text != "") add_fields(text)
+    entry = ""
+}
+
+/^#/ || /^$/ { next }
+/^package / { finish(); package = $2; full_package = $3; api_version = $4; is_custom = $5 == "custom"; next }
+/^ / { sub(/^ +/, " "); entry = entry $0; next }
+{ finish(); entry = $0 }
+
+function words_of(text, separator,    parts, n, i, result) {
+    n = split(text, parts, separator)
+    for (i = 1; i <= n; i++) result = result "\"" parts[i] "\", "
+    return "(const char *const[]){" result "NULL}"
+}
+
+# Returns: an expression of C for the address of the type @text in the package @in_package.
+function type_of(text, in_package,    end, inside, words, n, apply, patch, parts, i, result, retains) {
+    if (text in scalar) return "&" scalar[text]
+    if (match(text, /^enum\(/))
+        return "&(const SchemaType){.shape = SCHEMA_STRING, .words = " words_of(substr(text, 6, length(text) - 6), "|") "}"
+    if (text ~ /^[\[{]/) {
+        inside = substr(text, 2, length(text) - 2)
+        # The item's type ends at its own last bracket, or at the first blank.
+        end = match(inside, /^.*[\])}]/) ? RLENGTH : index(inside " ", " ") - 1
+        n = split(substr(inside, end + 1), words, " ")
+        inside = substr(inside, 1, end)
+        retains = n > 0 && words[n] == "retain" ? n-- : 0
+        result = ".shape = " (text ~ /^\[/ ? "SCHEMA_LIST" : "SCHEMA_MAP") ", .element = " type_of(inside, in_package)
+        if (text ~ /^{/) return "&(const SchemaType){" result ", .merge = SCHEMA_GRANULAR}"
+        split(n == 0 ? "-/-" : words[1] ~ /\// ? words[1] : words[1] "/" words[1], parts, "/")
+        apply = parts[1]; patch = parts[2]
+        if (apply == "set") result = result ", .merge = SCHEMA_SET"
+        else if (apply != "-") result = result ", .merge = SCHEMA_KEYED, .keys = " words_of(apply, "+")
+        if (patch != "-") result = result ", .patch_merges = TRUE"
+        if (patch != "-" && patch != "set") result = result ", .patch_merge_key = \"" patch "\""
+        return "&(const SchemaType){" result (retains ? ", .patch_retains_keys = TRUE" : "") "}"
+    }
+    retains = sub(/ retain$/, "", text)
+    if (!(text in full)) text = in_package "." text
+    if (!(text in full)) fail("unknown type: " text)
+    if (!retains) return "&" symbol(text)
+    return "&(const SchemaType){.name = \"" full[text] "\", .shape = SCHEMA_STRUCT, .merge = SCHEMA_GRANULAR, .fields = " fields_symbol(text) ", .patch_retains_keys = TRUE}"
+}
+function fields_symbol(name) { name = symbol(name); sub(/^type_/, "fields_", name); return name }
+
+function print_fields(name,    in_package, list, n, i, field, required, default_value, type_text) {
+    in_package = name; sub(/\.[^.]*$/, "", in_package)
+    n = split(fields[name], list, "\n") - 1
+    print "static const SchemaField " fields_symbol(name) "[] = {"
+    for (i = 1; i <= n; i++) {
+        field = list[i]; sub(/ .*/, "", field)
+        type_text = substr(list[i], length(field) + 2)
+        required = sub(/!$/, "", field)
+        default_value = "NULL"
+        if (match(type_text, /=[^\])}]*$/)) {
+            default_value = substr(type_text, RSTART + 1)
+            type_text = substr(type_text, 1, RSTART - 1)
+            default_value = type_text ~ /^(string|enum)/ ? "\"\\\"" default_value "\\\"\"" : "\"" default_value "\""
+        }
+        print "    {\"" field "\", " type_of(type_text, in_package) ", " (required ? "TRUE" : "FALSE") ", " default_value "},"
+    }
+    print "    {NULL, NULL, FALSE, NULL},\n};"
+}
+
+END {
+    if (failed) exit 1
+    finish()
+    n_scalars = split("string STRING bytes BYTES bool BOOL int32 INT32 int64 INT64 double DOUBLE time TIME microtime MICRO_TIME quantity QUANTITY intorstring INT_OR_STRING any ANY", s, " ")
+    print "/* Made of kubernetes.types by api-types.awk. */\n#include \"models/api/schema/schema-private.h\"\n"
+    for (i = 1; i < n_scalars; i += 2) {
+        scalar[s[i]] = "scalar_" s[i]
+        print "static const SchemaType scalar_" s[i] " = {.shape = SCHEMA_" s[i + 1] "};"
+    }
+    for (i = 1; i <= n_types; i++) {
+        print "static const SchemaType " symbol(order[i]) ";"
+        print "static const SchemaField " fields_symbol(order[i]) "[" split(fields[order[i]], list, "\n") "];"
+    }
+    for (i = 1; i <= n_types; i++) {
+        print_fields(order[i])
+        print "static const SchemaType " symbol(order[i]) " = {.name = \"" full[order[i]] "\", .shape = SCHEMA_STRUCT, .merge = " (atomic[order[i]] ? "SCHEMA_ATOMIC" : "SCHEMA_GRANULAR") ", .fields = " fields_symbol(order[i]) ", .custom = " (custom[order[i]] ? "TRUE" : "FALSE") "};"
+    }
+    print "const SchemaType *const schema_structs[] = {"
+    for (i = 1; i <= n_types; i++) print "    &" symbol(order[i]) ","
+    print "    NULL,\n};\nconst SchemaKind schema_kinds[] = {"
+    for (i = 1; i <= n_types; i++)
+        if (order[i] in kinds) {
+            name = order[i]; sub(/.*\./, "", name)
+            print "    {\"" kinds[order[i]] "\", \"" name "\", &" symbol(order[i]) "},"
+        }
+    print "    {NULL, NULL, NULL},\n};"
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "discovery.h"
+
+#include <string.h>
+
+#define ALL_VERBS "create delete deletecollection get list patch update watch"
+#define CUSTOM_VERBS "delete deletecollection get list patch create update watch"
+
+/* The aggregated discovery of a cluster of 1.32.13, and the snapshot controller's
+ * CustomResourceDefinitions. VolumeAttributesClasses are beta in 1.31 and have v1 since 1.34. */
+/* clang-format off: one line per resource */
+static const ApiResource resources[] = {
+    {"",                             "v1",      "bindings",                          "Binding",                   TRUE,  NULL,                  NULL,             "create",     NULL             },
+    {"",                             "v1",      "componentstatuses",                 "ComponentStatus",           FALSE, "cs",                  NULL,             "get list",   NULL             },
+    {"",                             "v1",      "configmaps",                        "ConfigMap",                 TRUE,  "cm",                  NULL,             ALL_VERBS,    NULL             },
+    {"",                             "v1",      "endpoints",                         "Endpoints",                 TRUE,  "ep",                  NULL,             ALL_VERBS,    NULL             },
+    {"",                             "v1",      "events",                            "Event",                     TRUE,  "ev",                  NULL,             ALL_VERBS,    NULL             },
+    {"",                             "v1",      "limitranges",                       "LimitRange",                TRUE,  "limits",              NULL,             ALL_VERBS,    NULL             },
+    {"",                             "v1",      "namespaces",                        "Namespace",                 FALSE, "ns",                  NULL,
+     "create delete get list patch update watch",                                                                                                                               "finalize status"},
+    {"",                             "v1",      "nodes",                             "Node",                      FALSE, "no",                  NULL,             ALL_VERBS,    "proxy status"   },
+    {"",                             "v1",      "persistentvolumeclaims",            "PersistentVolumeClaim",     TRUE,  "pvc",                 NULL,             ALL_VERBS,
+     "status"                                                                                                                                                                                    },
+    {"",                             "v1",      "persistentvolumes",                 "PersistentVolume",          FALSE, "pv",                  NULL,             ALL_VERBS,    "status"         },
+    {"",                             "v1",      "pods",                              "Pod",                       TRUE,  "po",                  "all",            ALL_VERBS,
+     "attach binding ephemeralcontainers eviction exec log portforward proxy status"                                                                                                             },
+    {"",                             "v1",      "podtemplates",                      "PodTemplate",               TRUE,  NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"",                             "v1",      "replicationcontrollers",            "ReplicationController",     TRUE,  "rc",                  "all",            ALL_VERBS,
+     "scale status"                                                                                                                                                                              },
+    {"",                             "v1",      "resourcequotas",                    "ResourceQuota",             TRUE,  "quota",               NULL,             ALL_VERBS,    "status"         },
+    {"",                             "v1",      "secrets",                           "Secret",                    TRUE,  NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"",                             "v1",      "serviceaccounts",                   "ServiceAccount",            TRUE,  "sa",                  NULL,             ALL_VERBS,    "token"          },
+    {"",                             "v1",      "services",                          "Service",                   TRUE,  "svc",                 "all",            ALL_VERBS,    "proxy status"   },
+    {"apiregistration.k8s.io",       "v1",      "apiservices",                       "APIService",                FALSE, NULL,                  "api-extensions",
+     ALL_VERBS,                                                                                                                                                                 "status"         },
+    {"apps",                         "v1",      "controllerrevisions",               "ControllerRevision",        TRUE,  NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"apps",                         "v1",      "daemonsets",                        "DaemonSet",                 TRUE,  "ds",                  "all",            ALL_VERBS,    "status"         },
+    {"apps",                         "v1",      "deployments",                       "Deployment",                TRUE,  "deploy",              "all",            ALL_VERBS,    "scale status"   },
+    {"apps",                         "v1",      "replicasets",                       "ReplicaSet",                TRUE,  "rs",                  "all",            ALL_VERBS,    "scale status"   },
+    {"apps",                         "v1",      "statefulsets",                      "StatefulSet",               TRUE,  "sts",                 "all",            ALL_VERBS,    "scale status"   },
+    {"events.k8s.io",                "v1",      "events",                            "Event",                     TRUE,  "ev",                  NULL,             ALL_VERBS,    NULL             },
+    {"authentication.k8s.io",        "v1",      "selfsubjectreviews",                "SelfSubjectReview",         FALSE, NULL,                  NULL,
+     "create",                                                                                                                                                                  NULL             },
+    {"authentication.k8s.io",        "v1",      "tokenreviews",                      "TokenReview",               FALSE, NULL,                  NULL,             "create",
+     NULL                                                                                                                                                                                        },
+    {"authorization.k8s.io",         "v1",      "localsubjectaccessreviews",         "LocalSubjectAccessReview",  TRUE,
+     NULL,                                                                                                                                      NULL,             "create",     NULL             },
+    {"authorization.k8s.io",         "v1",      "selfsubjectaccessreviews",          "SelfSubjectAccessReview",   FALSE,
+     NULL,                                                                                                                                      NULL,             "create",     NULL             },
+    {"authorization.k8s.io",         "v1",      "selfsubjectrulesreviews",           "SelfSubjectRulesReview",    FALSE, NULL,
+     NULL,                                                                                                                                                        "create",     NULL             },
+    {"authorization.k8s.io",         "v1",      "subjectaccessreviews",              "SubjectAccessReview",       FALSE, NULL,                  NULL,
+     "create",                                                                                                                                                                  NULL             },
+    {"autoscaling",                  "v2",      "horizontalpodautoscalers",          "HorizontalPodAutoscaler",   TRUE,  "hpa",                 "all",
+     ALL_VERBS,                                                                                                                                                                 "status"         },
+    {"autoscaling",                  "v1",      "horizontalpodautoscalers",          "HorizontalPodAutoscaler",   TRUE,  "hpa",                 "all",
+     ALL_VERBS,                                                                                                                                                                 "status"         },
+    {"batch",                        "v1",      "cronjobs",                          "CronJob",                   TRUE,  "cj",                  "all",            ALL_VERBS,    "status"         },
+    {"batch",                        "v1",      "jobs",                              "Job",                       TRUE,  NULL,                  "all",            ALL_VERBS,    "status"         },
+    {"certificates.k8s.io",          "v1",      "certificatesigningrequests",        "CertificateSigningRequest", FALSE,
+     "csr",                                                                                                                                     NULL,             ALL_VERBS,    "approval status"},
+    {"networking.k8s.io",            "v1",      "ingressclasses",                    "IngressClass",              FALSE, NULL,                  NULL,             ALL_VERBS,
+     NULL                                                                                                                                                                                        },
+    {"networking.k8s.io",            "v1",      "ingresses",                         "Ingress",                   TRUE,  "ing",                 NULL,             ALL_VERBS,    "status"         },
+    {"networking.k8s.io",            "v1",      "networkpolicies",                   "NetworkPolicy",             TRUE,  "netpol",              NULL,             ALL_VERBS,
+     NULL                                                                                                                                                                                        },
+    {"policy",                       "v1",      "poddisruptionbudgets",              "PodDisruptionBudget",       TRUE,  "pdb",                 NULL,             ALL_VERBS,
+     "status"                                                                                                                                                                                    },
+    {"rbac.authorization.k8s.io",    "v1",      "clusterrolebindings",               "ClusterRoleBinding",        FALSE, NULL,
+     NULL,                                                                                                                                                        ALL_VERBS,    NULL             },
+    {"rbac.authorization.k8s.io",    "v1",      "clusterroles",                      "ClusterRole",               FALSE, NULL,                  NULL,             ALL_VERBS,
+     NULL                                                                                                                                                                                        },
+    {"rbac.authorization.k8s.io",    "v1",      "rolebindings",                      "RoleBinding",               TRUE,  NULL,                  NULL,             ALL_VERBS,
+     NULL                                                                                                                                                                                        },
+    {"rbac.authorization.k8s.io",    "v1",      "roles",                             "Role",                      TRUE,  NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"storage.k8s.io",               "v1",      "csidrivers",                        "CSIDriver",                 FALSE, NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"storage.k8s.io",               "v1",      "csinodes",                          "CSINode",                   FALSE, NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"storage.k8s.io",               "v1",      "csistoragecapacities",              "CSIStorageCapacity",        TRUE,  NULL,                  NULL,
+     ALL_VERBS,                                                                                                                                                                 NULL             },
+    {"storage.k8s.io",               "v1",      "storageclasses",                    "StorageClass",              FALSE, "sc",                  NULL,             ALL_VERBS,    NULL             },
+    {"storage.k8s.io",               "v1",      "volumeattachments",                 "VolumeAttachment",          FALSE, NULL,                  NULL,             ALL_VERBS,
+     "status"                                                                                                                                                                                    },
+    {"storage.k8s.io",               "v1",      "volumeattributesclasses",           "VolumeAttributesClass",     FALSE, "vac",                 NULL,
+     ALL_VERBS,                                                                                                                                                                 NULL             },
+    {"storage.k8s.io",               "v1beta1", "volumeattributesclasses",           "VolumeAttributesClass",     FALSE, "vac",
+     NULL,                                                                                                                                                        ALL_VERBS,    NULL             },
+    {"admissionregistration.k8s.io", "v1",      "mutatingwebhookconfigurations",
+     "MutatingWebhookConfiguration",                                                                              FALSE, NULL,                  "api-extensions", ALL_VERBS,    NULL             },
+    {"admissionregistration.k8s.io", "v1",      "validatingadmissionpolicies",
+     "ValidatingAdmissionPolicy",                                                                                 FALSE, NULL,                  "api-extensions", ALL_VERBS,    "status"         },
+    {"admissionregistration.k8s.io", "v1",      "validatingadmissionpolicybindings",
+     "ValidatingAdmissionPolicyBinding",                                                                          FALSE, NULL,                  "api-extensions", ALL_VERBS,    NULL             },
+    {"admissionregistration.k8s.io", "v1",      "validatingwebhookconfigurations",
+     "ValidatingWebhookConfiguration",                                                                            FALSE, NULL,                  "api-extensions", ALL_VERBS,    NULL             },
+    {"apiextensions.k8s.io",         "v1",      "customresourcedefinitions",         "CustomResourceDefinition",  FALSE,
+     "crd crds",                                                                                                                                "api-extensions", ALL_VERBS,    "status"         },
+    {"scheduling.k8s.io",            "v1",      "priorityclasses",                   "PriorityClass",             FALSE, "pc",                  NULL,             ALL_VERBS,
+     NULL                                                                                                                                                                                        },
+    {"coordination.k8s.io",          "v1",      "leases",                            "Lease",                     TRUE,  NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"node.k8s.io",                  "v1",      "runtimeclasses",                    "RuntimeClass",              FALSE, NULL,                  NULL,             ALL_VERBS,    NULL             },
+    {"discovery.k8s.io",             "v1",      "endpointslices",                    "EndpointSlice",             TRUE,  NULL,                  NULL,             ALL_VERBS,
+     NULL                                                                                                                                                                                        },
+    {"flowcontrol.apiserver.k8s.io", "v1",      "flowschemas",                       "FlowSchema",                FALSE, NULL,                  NULL,
+     ALL_VERBS,                                                                                                                                                                 "status"         },
+    {"flowcontrol.apiserver.k8s.io", "v1",      "prioritylevelconfigurations",
+     "PriorityLevelConfiguration",                                                                                FALSE, NULL,                  NULL,             ALL_VERBS,    "status"         },
+    {"snapshot.storage.k8s.io",      "v1",      "volumesnapshots",                   "VolumeSnapshot",            TRUE,  "vs",                  NULL,
+     CUSTOM_VERBS,                                                                                                                                                              "status"         },
+    {"snapshot.storage.k8s.io",      "v1",      "volumesnapshotclasses",             "VolumeSnapshotClass",       FALSE,
+     "vsclass vsclasses",                                                                                                                       NULL,             CUSTOM_VERBS, NULL             },
+    {"snapshot.storage.k8s.io",      "v1",      "volumesnapshotcontents",            "VolumeSnapshotContent",     FALSE,
+     "vsc vscs",                                                                                                                                NULL,             CUSTOM_VERBS, "status"         },
+    {"groupsnapshot.storage.k8s.io", "v1beta1", "volumegroupsnapshots",              "VolumeGroupSnapshot",       TRUE,
+     "vgs",                                                                                                                                     NULL,             CUSTOM_VERBS, "status"         },
+    {"groupsnapshot.storage.k8s.io", "v1beta1", "volumegroupsnapshotclasses",
+     "VolumeGroupSnapshotClass",                                                                                  FALSE, "vgsclass vgsclasses", NULL,             CUSTOM_VERBS, NULL             },
+    {"groupsnapshot.storage.k8s.io", "v1beta1", "volumegroupsnapshotcontents",
+     "VolumeGroupSnapshotContent",                                                                                FALSE, "vgsc vgscs",          NULL,             CUSTOM_VERBS, "status"         },
+    {"gateway.networking.k8s.io",    "v1beta1", "referencegrants",                   "ReferenceGrant",            TRUE,  "refgrant",
+     NULL,                                                                                                                                                        CUSTOM_VERBS, NULL             },
+    {"local.kvolsim.io",             "v1",      "localvolumes",                      "LocalVolume",               TRUE,  NULL,                  NULL,             CUSTOM_VERBS, NULL             },
+};
+/* clang-format on */
+
+/* Subresources that differ from status: a kind of their own, or other verbs. @kind: NULL: that of
+ * the resource; "%sProxyOptions": the resource's before it. */
+typedef struct {
+    const char *name, *group, *version, *kind, *verbs;
+} Subresource;
+
+static const Subresource subresources[] = {
+    {"attach",      "",                      "",   "%sAttachOptions",      "create get"                    },
+    {"binding",     "",                      "",   "Binding",              "create"                        },
+    {"eviction",    "policy",                "v1", "Eviction",             "create"                        },
+    {"exec",        "",                      "",   "%sExecOptions",        "create get"                    },
+    {"finalize",    "",                      "",   "%s",                   "update"                        },
+    {"log",         "",                      "",   "%s",                   "get"                           },
+    {"portforward", "",                      "",   "%sPortForwardOptions", "create get"                    },
+    {"proxy",       "",                      "",   "%sProxyOptions",       "create delete get patch update"},
+    {"scale",       "autoscaling",           "v1", "Scale",                "get patch update"              },
+    {"token",       "authentication.k8s.io", "v1", "TokenRequest",         "create"                        },
+ /* approval, ephemeralcontainers, status */
+    {NULL,          "",                      "",   "%s",                   "get patch update"              },
+};
+
+const ApiResource *
+api_resource(unsigned n)
+{
+    return n < G_N_ELEMENTS(resources) ? &resources[n] : NULL;
+}
+
+const ApiResource *
+api_resource_find(const char *group, const char *version, const char *resource)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(resources); i++)
+        if (strcmp(resources[i].group, group) == 0 && strcmp(resources[i].version, version) == 0 &&
+            strcmp(resources[i].resource, resource) == 0)
+            return &resources[i];
+    return NULL;
+}
+
+/* One version of a group: its resources. */
+typedef struct {
+    const char *group, *version;
+    GPtrArray *resources; /* of ApiResource */
+} GroupVersion;
+
+/* All that is served, by groups in the order of the table; those of custom resources follow by
+ * name. */
+typedef struct {
+    GArray *versions;
+    GPtrArray *custom; /* of ApiResource */
+    GPtrArray *texts;  /* their strings */
+} Served;
+
+static void
+group_version_clear(void *self)
+{
+    g_ptr_array_unref(((GroupVersion *)self)->resources);
+}
+
+static void
+served_clear(Served *self)
+{
+    g_array_unref(self->versions);
+    g_ptr_array_unref(self->custom);
+    g_ptr_array_unref(self->texts);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Served, served_clear)
+
+static void
+served_add(Served *self, const ApiResource *resource)
+{
+    for (unsigned i = 0; i < self->versions->len; i++) {
+        GroupVersion *version = &g_array_index(self->versions, GroupVersion, i);
+
+        if (strcmp(version->group, resource->group) == 0 &&
+            strcmp(version->version, resource->version) == 0) {
+            g_ptr_array_add(version->resources, (void *)resource);
+            return;
+        }
+    }
+    GroupVersion version = {resource->group, resource->version, g_ptr_array_new()};
+    g_ptr_array_add(version.resources, (void *)resource);
+    g_array_append_val(self->versions, version);
+}
+
+static const char *
+keep(Served *self, char *text)
+{
+    g_ptr_array_add(self->texts, text);
+    return text;
+}
+
+/* Returns: (borrowed): the strings of @list with blanks between; NULL: there are none */
+static const char *
+joined(Served *self, const json_t *list)
+{
+    GString *text = g_string_new(NULL);
+    json_t *item;
+    gsize i;
+
+    json_array_foreach((json_t *)list, i, item) {
+        if (json_is_string(item))
+            g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", json_string_value(item));
+    }
+    const char *kept = keep(self, g_string_free(text, FALSE));
+    return *kept != '\0' ? kept : NULL;
+}
+
+static void
+served_add_definition(Served *self, const json_t *definition)
+{
+    const json_t *spec = json_object_get(definition, "spec");
+    const json_t *names = json_object_get(spec, "names");
+    const char *group = json_string_value(json_object_get(spec, "group"));
+    const char *plural = json_string_value(json_object_get(names, "plural"));
+    const char *kind = json_string_value(json_object_get(names, "kind"));
+    json_t *version;
+    gsize i;
+
+    if (group == NULL || plural == NULL || kind == NULL)
+        return;
+    json_array_foreach(json_object_get(spec, "versions"), i, version) {
+        const char *name = json_string_value(json_object_get(version, "name"));
+        const json_t *subs = json_object_get(version, "subresources");
+        gboolean scale = json_object_get(subs, "scale") != NULL;
+        gboolean status = json_object_get(subs, "status") != NULL;
+
+        if (name == NULL || !json_is_true(json_object_get(version, "served")) ||
+            api_resource_find(group, name, plural) != NULL)
+            continue;
+        ApiResource *resource = g_new0(ApiResource, 1);
+        *resource = (ApiResource){
+            .group = group,
+            .version = name,
+            .resource = plural,
+            .kind = kind,
+            .namespaced =
+                g_strcmp0(json_string_value(json_object_get(spec, "scope")), "Namespaced") == 0,
+            .short_names = joined(self, json_object_get(names, "shortNames")),
+            .categories = joined(self, json_object_get(names, "categories")),
+            .verbs = CUSTOM_VERBS,
+            .subresources = status && scale ? "scale status"
+                            : status        ? "status"
+                            : scale         ? "scale"
+                                            : NULL,
+        };
+        g_ptr_array_add(self->custom, resource);
+    }
+}
+
+static int
+by_group(const void *a, const void *b)
+{
+    const ApiResource *x = *(ApiResource *const *)a, *y = *(ApiResource *const *)b;
+    int order = strcmp(x->group, y->group);
+
+    return order != 0 ? order : strcmp(x->resource, y->resource);
+}
+
+static void
+served_init(Served *self, const ServedApis *served)
+{
+    json_t *definition;
+    gsize place;
+
+    self->versions = g_array_new(FALSE, FALSE, sizeof(GroupVersion));
+    g_array_set_clear_func(self->versions, group_version_clear);
+    self->custom = g_ptr_array_new_with_free_func(g_free);
+    self->texts = g_ptr_array_new_with_free_func(g_free);
+    for (unsigned i = 0; i < G_N_ELEMENTS(resources); i++)
+        if (served->serves == NULL || served->serves(&resources[i], served->data))
+            served_add(self, &resources[i]);
+    json_array_foreach((json_t *)served->custom, place, definition) {
+        served_add_definition(self, definition);
+    }
+    g_ptr_array_sort(self->custom, by_group);
+    for (unsigned i = 0; i < self->custom->len; i++)
+        served_add(self, g_ptr_array_index(self->custom, i));
+}
+
+/* Returns: (owned): a list of the words of @text (nullable) */
+static json_t *
+word_list(const char *text)
+{
+    g_auto(GStrv) words = g_strsplit(text != NULL ? text : "", " ", -1);
+    json_t *list = json_array();
+
+    for (char **word = words; *word != NULL; word++)
+        json_array_append_new(list, json_string(*word));
+    return list;
+}
+
+static const Subresource *
+subresource_find(const char *name)
+{
+    const Subresource *row = subresources;
+
+    while (row->name != NULL && strcmp(row->name, name) != 0)
+        row++;
+    return row;
+}
+
+/* Returns: (owned): the kind of @row, of @resource */
+static char *
+subresource_kind(const Subresource *row, const ApiResource *resource)
+{
+    g_auto(GStrv) parts = g_strsplit(row->kind, "%s", 2);
+
+    return parts[1] == NULL ? g_strdup(row->kind) : g_strconcat(resource->kind, parts[1], NULL);
+}
+
+/* Real servers leave group and version empty where they are those of the document; those of custom
+ * resources are full. */
+static json_t *
+response_kind(const ApiResource *resource, const char *group, const char *version, const char *kind)
+{
+    gboolean is_custom = strcmp(resource->verbs, CUSTOM_VERBS) == 0 && *group == '\0';
+
+    return json_pack("{s:s, s:s, s:s}", "group", is_custom ? resource->group : group, "version",
+                     is_custom ? resource->version : version, "kind", kind);
+}
+
+/* Returns: (owned): an APIResourceDiscovery */
+static json_t *
+resource_discovery(const ApiResource *resource)
+{
+    g_autofree char *singular = g_ascii_strdown(resource->kind, -1);
+    g_auto(GStrv) names =
+        g_strsplit(resource->subresources != NULL ? resource->subresources : "", " ", -1);
+    json_t *described =
+        json_pack("{s:s, s:o, s:s, s:s, s:o}", "resource", resource->resource, "responseKind",
+                  response_kind(resource, "", "", resource->kind), "scope",
+                  resource->namespaced ? "Namespaced" : "Cluster", "singularResource", singular,
+                  "verbs", word_list(resource->verbs));
+
+    if (resource->short_names != NULL)
+        json_object_set_new(described, "shortNames", word_list(resource->short_names));
+    if (resource->categories != NULL)
+        json_object_set_new(described, "categories", word_list(resource->categories));
+    if (names[0] == NULL)
+        return described;
+    json_t *list = json_array();
+    for (char **name = names; *name != NULL; name++) {
+        const Subresource *row = subresource_find(*name);
+        g_autofree char *kind = subresource_kind(row, resource);
+
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:o}", "subresource", *name, "responseKind",
+                                        response_kind(resource, row->group, row->version, kind),
+                                        "verbs", word_list(row->verbs)));
+    }
+    json_object_set_new(described, "subresources", list);
+    return described;
+}
+
+/* Returns: (owned): an APIVersionDiscovery */
+static json_t *
+version_discovery(const GroupVersion *version)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < version->resources->len; i++)
+        json_array_append_new(list, resource_discovery(g_ptr_array_index(version->resources, i)));
+    return json_pack("{s:s, s:o, s:s}", "version", version->version, "resources", list, "freshness",
+                     "Current");
+}
+
+json_t *
+discovery_aggregated(const ServedApis *served, gboolean legacy)
+{
+    g_auto(Served) all = {0};
+    json_t *items = json_array(), *versions = NULL;
+    const char *group = NULL;
+
+    served_init(&all, served);
+    for (unsigned i = 0; i < all.versions->len; i++) {
+        const GroupVersion *version = &g_array_index(all.versions, GroupVersion, i);
+
+        if ((*version->group == '\0') != legacy)
+            continue;
+        if (g_strcmp0(group, version->group) != 0) {
+            json_t *meta = json_object();
+            group = version->group;
+            if (*group != '\0')
+                json_object_set_new(meta, "name", json_string(group));
+            json_object_set_new(meta, "creationTimestamp", json_null());
+            versions = json_array();
+            json_array_append_new(items,
+                                  json_pack("{s:o, s:o}", "metadata", meta, "versions", versions));
+        }
+        json_array_append_new(versions, version_discovery(version));
+    }
+    return json_pack("{s:s, s:s, s:{}, s:o}", "kind", "APIGroupDiscoveryList", "apiVersion",
+                     "apidiscovery.k8s.io/v2", "metadata", "items", items);
+}
+
+json_t *
+discovery_api_versions(const char *server_address)
+{
+    return json_pack("{s:s, s:[s], s:[{s:s, s:s}]}", "kind", "APIVersions", "versions", "v1",
+                     "serverAddressByClientCIDRs", "clientCIDR", "0.0.0.0/0", "serverAddress",
+                     server_address);
+}
+
+/* Returns: (owned): the members of an APIGroup; NULL: nothing of @group is served */
+static json_t *
+group_members(const Served *all, const char *group)
+{
+    json_t *versions = json_array();
+
+    for (unsigned i = 0; i < all->versions->len; i++) {
+        const GroupVersion *version = &g_array_index(all->versions, GroupVersion, i);
+        g_autofree char *text = g_strconcat(group, "/", version->version, NULL);
+
+        if (strcmp(version->group, group) == 0)
+            json_array_append_new(versions, json_pack("{s:s, s:s}", "groupVersion", text, "version",
+                                                      version->version));
+    }
+    json_t *preferred = json_array_get(versions, 0);
+    if (preferred == NULL || *group == '\0') {
+        json_decref(versions);
+        return NULL;
+    }
+    return json_pack("{s:s, s:o, s:O}", "name", group, "versions", versions, "preferredVersion",
+                     preferred);
+}
+
+json_t *
+discovery_groups(const ServedApis *served)
+{
+    g_auto(Served) all = {0};
+    json_t *groups = json_array();
+    const char *last = "";
+
+    served_init(&all, served);
+    for (unsigned i = 0; i < all.versions->len; i++) {
+        const GroupVersion *version = &g_array_index(all.versions, GroupVersion, i);
+
+        if (strcmp(version->group, last) != 0)
+            json_array_append_new(groups, group_members(&all, version->group));
+        last = version->group;
+    }
+    return json_pack("{s:s, s:s, s:o}", "kind", "APIGroupList", "apiVersion", "v1", "groups",
+                     groups);
+}
+
+json_t *
+discovery_group(const ServedApis *served, const char *group)
+{
+    g_auto(Served) all = {0};
+
+    served_init(&all, served);
+    json_t *members = group_members(&all, group);
+    if (members == NULL)
+        return NULL;
+    json_t *document = json_pack("{s:s, s:s}", "kind", "APIGroup", "apiVersion", "v1");
+    json_object_update_missing(document, members);
+    json_decref(members);
+    return document;
+}
+
+/* Adds an APIResource, and one for each of its subresources. */
+static void
+add_resource(json_t *list, const ApiResource *resource)
+{
+    g_autofree char *singular = g_ascii_strdown(resource->kind, -1);
+    g_auto(GStrv) names =
+        g_strsplit(resource->subresources != NULL ? resource->subresources : "", " ", -1);
+    json_t *described = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", resource->resource,
+                                  "singularName", singular, "namespaced", resource->namespaced,
+                                  "kind", resource->kind, "verbs", word_list(resource->verbs));
+
+    if (resource->short_names != NULL)
+        json_object_set_new(described, "shortNames", word_list(resource->short_names));
+    if (resource->categories != NULL)
+        json_object_set_new(described, "categories", word_list(resource->categories));
+    json_array_append_new(list, described);
+    for (char **name = names; *name != NULL; name++) {
+        const Subresource *row = subresource_find(*name);
+        g_autofree char *kind = subresource_kind(row, resource);
+        g_autofree char *path = g_strconcat(resource->resource, "/", *name, NULL);
+        json_t *below = json_pack("{s:s, s:s, s:b}", "name", path, "singularName", "", "namespaced",
+                                  resource->namespaced);
+
+        if (*row->group != '\0') {
+            json_object_set_new(below, "group", json_string(row->group));
+            json_object_set_new(below, "version", json_string(row->version));
+        }
+        json_object_set_new(below, "kind", json_string(kind));
+        json_object_set_new(below, "verbs", word_list(row->verbs));
+        json_array_append_new(list, below);
+    }
+}
+
+json_t *
+discovery_resources(const ServedApis *served, const char *group, const char *version)
+{
+    g_auto(Served) all = {0};
+    g_autofree char *both =
+        *group == '\0' ? g_strdup(version) : g_strconcat(group, "/", version, NULL);
+
+    served_init(&all, served);
+    for (unsigned i = 0; i < all.versions->len; i++) {
+        const GroupVersion *row = &g_array_index(all.versions, GroupVersion, i);
+
+        if (strcmp(row->group, group) != 0 || strcmp(row->version, version) != 0)
+            continue;
+        json_t *list = json_array();
+        for (unsigned j = 0; j < row->resources->len; j++)
+            add_resource(list, g_ptr_array_index(row->resources, j));
+        /* The legacy group's document has no apiVersion. */
+        json_t *document = json_pack("{s:s}", "kind", "APIResourceList");
+        if (*group != '\0')
+            json_object_set_new(document, "apiVersion", json_string("v1"));
+        json_object_set_new(document, "groupVersion", json_string(both));
+        json_object_set_new(document, "resources", list);
+        return document;
+    }
+    return NULL;
+}

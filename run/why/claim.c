@@ -389,6 +389,21 @@ ask_selected_node(Question *self, const Claim *claim, const char *driver, const 
     return why_because(self, "driver-not-registered");
 }
 
+/* The volume is made, and not bound yet. */
+static gboolean
+ask_binder(Question *self, const Claim *claim, const Object *volume)
+{
+    if (volume == NULL)
+        return FALSE;
+    const ObjectKey *key = why_doing(self, &pv_controller_class, NULL, volume->key) != NULL
+                               ? volume->key
+                               : claim->meta.key;
+    why_link(self, volume, volume->created_at,
+             "is made, and persistent-volume-binder has not bound it yet");
+    return why_ask_process(self, "kube-controller-manager", NULL) ||
+           why_ask_work(self, &pv_controller_class, NULL, key, "provisioning");
+}
+
 static gboolean
 ask_provisioner(Question *self, const Claim *claim)
 {
@@ -410,7 +425,8 @@ ask_provisioner(Question *self, const Claim *claim)
         object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER) == NULL &&
         why_ask_process(self, "kube-controller-manager", NULL))
         return TRUE;
-    if (why_ask_other_provisioner(self, claim, class, volume))
+    if (ask_binder(self, claim, why_get(self, KIND_VOLUME, NULL, volume)) ||
+        why_ask_other_provisioner(self, claim, class, volume))
         return TRUE;
     return why_ask_driver(self, driver, &external_provisioner_process, selected_node(claim)) ||
            ask_source(self, claim) || ask_secret(self, claim, class) ||

@@ -159,6 +159,12 @@ why_ask_driver(Question *self, const char *name, const ProcessClass *sidecar, co
                    ? ask_driver_pod(self, workload, node)
                    : ask_plugin(self, driver, name, node);
     }
+    const CsiModelledDriver *modelled =
+        csi_modelled_driver_cast(cluster_driver(self->cluster, driver));
+    if (modelled != NULL && csi_modelled_driver_ready_at(modelled) > self->now) {
+        why_link_named(self, label, TIME_UNSET, "is not ready, as its answer to Probe tells");
+        return why_until(self, "driver-down", csi_modelled_driver_ready_at(modelled));
+    }
     g_autofree char *on_node = g_strdup_printf("%s/%s", name, node == NULL ? "" : node);
     if (node != NULL && cluster_has_process(self->cluster, sidecar->name, on_node))
         return why_ask_process(self, sidecar->name, on_node);

@@ -607,9 +607,11 @@ why_ask_work(Question *self,
 
     if (doing == NULL)
         return why_because(self, working);
-    if (doing->kind == DOING_QUEUED) {
-        link_busy(self, class, instance, doing->at);
-        return why_because(self, "workers-busy");
+    if (doing->kind == DOING_QUEUED) { /* since when is not known */
+        link_busy(self, class, instance, TIME_UNSET);
+        return why_because(self, api_client_next_token(doing->component->client) > self->now
+                                     ? "throttled"
+                                     : "workers-busy");
     }
     if (doing->kind == DOING_DELAYED && doing->failures > 0)
         return why_until(self, "backing-off", doing->at);

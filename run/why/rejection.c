@@ -39,16 +39,50 @@ count_volumes(const Pod *pod)
 static unsigned
 list_holders(const Question *self, const NodeInfo *node, const char *driver, GString *holders)
 {
-    unsigned n = 0;
+    unsigned n = 0, n_named = 0;
 
     for (const CachedPod *each = node->pods; each != NULL; each = each->next_on_node) {
         const Pod *other = each->pod;
-        for (unsigned i = 0; i < count_volumes(other); i++)
-            if (g_strcmp0(driver_of(self, other, i), driver) == 0 && n++ < 3)
-                g_string_append_printf(holders, "%s%s", n > 1 ? ", " : "",
+        gboolean is_named = FALSE;
+        for (unsigned i = 0; i < count_volumes(other); i++) {
+            if (g_strcmp0(driver_of(self, other, i), driver) != 0)
+                continue;
+            n++;
+            if (!is_named && n_named++ < 3)
+                g_string_append_printf(holders, "%s%s", n_named > 1 ? ", " : "",
                                        object_name(&other->meta));
+            is_named = TRUE;
+        }
     }
+    if (n_named > 3)
+        g_string_append(holders, why_words(self, N_(" and others")));
+    else if (n_named == 0)
+        g_string_append(holders, why_words(self, N_("attachments alone")));
     return n;
+}
+
+/* Volumes without a pod have all the places: what keeps the first of them on the node. */
+static gboolean
+ask_remains(Question *self, const NodeInfo *node, const char *driver)
+{
+    const GPtrArray *attachments = why_list(self, KIND_ATTACHMENT);
+
+    for (unsigned i = 0; i < attachments->len; i++) {
+        const Attachment *attachment = attachments->pdata[i];
+        const Object *volume = why_get(self, KIND_VOLUME, NULL, attachment->volume_name);
+        if (g_strcmp0(attachment->node_name, node->key->name) != 0 || volume == NULL ||
+            g_strcmp0(attachment->attacher, driver) != 0)
+            continue;
+        const unsigned n_links = self->why->chain->len;
+        why_link(self, &attachment->meta, attachment->meta.created_at,
+                 "has a place on %s, and no pod there uses it", node->key->name);
+        if (object_is_deleted(&attachment->meta)
+                ? why_ask_attachment(self, attachment)
+                : why_ask_holder(self, VOLUME_CONST(volume), node->node))
+            return TRUE;
+        g_ptr_array_set_size(self->why->chain, (int)n_links);
+    }
+    return FALSE;
 }
 
 /* Who has the places of a driver's volumes on a node. */
@@ -68,6 +102,8 @@ ask_limit(Question *self, const Pod *pod, const NodeAnswer *answer)
         if (driver == NULL ||
             (entry != NULL && (int32_t)n < entry->allocatable_count && i + 1 < count_volumes(pod)))
             continue;
+        if (n == 0 && ask_remains(self, node, driver))
+            return TRUE;
         if (entry == NULL)
             why_link(self, &node->node->meta, TIME_UNSET,
                      "has no place left for a volume of %s, held by %s", driver, holders->str);

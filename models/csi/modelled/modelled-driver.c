@@ -275,6 +275,12 @@ csi_modelled_driver_set_limits(CsiModelledDriver *self,
     self->limits = limits_new(self, limits, n_limits, modelled_serve);
 }
 
+SimTime
+csi_modelled_driver_ready_at(const CsiModelledDriver *self)
+{
+    return self->options.ready_at;
+}
+
 void
 csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options)
 {

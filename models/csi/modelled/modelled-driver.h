@@ -281,6 +281,8 @@ void csi_modelled_driver_set_attach_limit(CsiModelledDriver *self, int limit);
 /* Changes all of these, the sizes and usage of volumes and @ready_at; the other options stay. */
 void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
 
+/* Returns: the time until which Probe answers "not ready" */
+SimTime csi_modelled_driver_ready_at(const CsiModelledDriver *self);
 unsigned csi_modelled_driver_n_volumes(const CsiModelledDriver *self);
 unsigned csi_modelled_driver_n_snapshots(const CsiModelledDriver *self);
 int64_t csi_modelled_driver_used_bytes(const CsiModelledDriver *self);

@@ -63,6 +63,8 @@ void adc_decide_claim(const void *self, Plan *plan);
 
 /* ---- in-process.c ---- */
 
+/* FLX-45: the driver (interned; NULL: none) is not on the controller's machine. */
+gboolean adc_lacks_flex_driver(const AttachDetachController *self, const char *driver);
 /* INT-10: of a source that is not CSI. */
 gboolean adc_is_attachable_in_process(const AttachDetachController *self,
                                       const VolumeSource *source);

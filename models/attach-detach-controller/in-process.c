@@ -24,13 +24,20 @@ adc_node_release(const AttachDetachController *self, const AttachNode *node)
 }
 
 gboolean
+adc_lacks_flex_driver(const AttachDetachController *self, const char *driver)
+{
+    return driver != NULL && !cluster_has_flex_driver(self->base.cluster, driver, NULL);
+}
+
+gboolean
 adc_is_attachable_in_process(const AttachDetachController *self, const VolumeSource *source)
 {
     const VolumePlugin *plugin = volume_plugin_find(source);
     gboolean attaches;
 
     if (plugin == NULL || !plugin->attachable ||
-        volume_plugin_is_gone(plugin, cluster_release(self->base.cluster)))
+        volume_plugin_is_gone(plugin, cluster_release(self->base.cluster)) ||
+        adc_lacks_flex_driver(self, source->flex_driver))
         return FALSE;
     return cluster_backend(self->base.cluster, source, &attaches) == NULL ? attaches_on_node(source)
                                                                           : attaches;
@@ -122,10 +129,21 @@ adc_plan_in_process(const AttachDetachController *self,
             spec != NULL && spec->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
     };
 
+    const char *flex_driver = pair->volume->flex_driver;
+    if (adc_lacks_flex_driver(self, flex_driver)) {
+        const InProcessResult failed = {.error = "no volume plugin matched"};
+        plan_because(plan, "FLX-45");
+        then(self, plan, &failed);
+        return;
+    }
     in_process_begin(self, plan,
                      &(InProcessWork){
                          .driver = pair->volume->backend,
-                         .flex_driver = pair->volume->flex_driver,
+                         .flex_driver = flex_driver,
+                         .flex_changes = flex_driver == NULL
+                                             ? 0
+                                             : cluster_flex_driver_changes(self->base.cluster,
+                                                                           flex_driver, NULL),
                          .operation = operation,
                          .known = self->flex_drivers,
                          .note = CHANGE_FLEX_DRIVER,

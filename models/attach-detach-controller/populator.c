@@ -130,8 +130,10 @@ process_inline_volumes(AttachDetachController *self, AttachNode *node, const Pod
     gboolean are_there = TRUE;
 
     for (unsigned i = 0; i < pod->volumes->n_inline; i++) {
+        const VolumeSource *source = pod->volumes->items[pod->volumes->n_items + i].source;
         AttachVolume *volume = inline_volume(self, node, pod, i);
-        if (volume != NULL && !process_pod_volume(self, node, pod, volume, add))
+        if (volume == NULL ? adc_lacks_flex_driver(self, source->flex_driver)
+                           : !process_pod_volume(self, node, pod, volume, add))
             are_there = FALSE;
     }
     return are_there;
@@ -157,6 +159,8 @@ process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
                 set_spec(volume, spec);
             if (!process_pod_volume(self, node, pod, volume, add) && spec->source->in_tree != NULL)
                 is_resolved = FALSE;
+        } else if (spec->source != NULL && adc_lacks_flex_driver(self, spec->source->flex_driver)) {
+            is_resolved = FALSE; /* FLX-47 */
         }
     }
     if (node != NULL && node->is_managed && !process_inline_volumes(self, node, pod, add))

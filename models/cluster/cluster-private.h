@@ -65,6 +65,7 @@ struct Cluster {
     ClusterOptions options;
     Release release;
     const char *migrated_plugins; /* of that release; NULL: not asked for yet */
+    GHashTable *flex_files;       /* driver and machine -> FlexFiles; NULL: nothing was touched */
     GHashTable *node_releases; /* interned name -> Release; NULL: all nodes are of that release */
     ApiServer *api;
     GPtrArray *drivers;   /* of Driver */

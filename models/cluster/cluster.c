@@ -97,6 +97,7 @@ cluster_free(Cluster *self)
     g_array_unref(self->kubelet_watchers);
     g_clear_pointer(&self->plugin_pods, g_hash_table_unref);
     g_ptr_array_unref(self->drivers);
+    g_clear_pointer(&self->flex_files, g_hash_table_unref);
     g_clear_pointer(&self->node_releases, g_hash_table_unref);
     api_server_free(self->api);
     string_map_unref(self->options.feature_gates);

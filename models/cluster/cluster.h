@@ -91,6 +91,14 @@ const char *cluster_driver_name(const Cluster *self, unsigned i);
  * driver: that of its name, or the CSI driver that takes the plugin over; %NULL: none
  */
 CsiDriver *cluster_backend(const Cluster *self, const VolumeSource *source, gboolean *attaches);
+/* FLX-45: whether a FlexVolume driver ("example.com/lvm") is installed on a node; @node NULL: where
+ * kube-controller-manager runs. From the start it is everywhere. */
+gboolean cluster_has_flex_driver(const Cluster *self, const char *driver, const char *node);
+/* How often its files have come, changed or gone there. */
+unsigned cluster_flex_driver_changes(const Cluster *self, const char *driver, const char *node);
+/* @node: interned; NULL: everywhere. Tells the nodes' agents: MACHINE_FLEX_CHANGED. */
+void
+cluster_set_flex_driver(Cluster *self, const char *driver, const char *node, gboolean is_there);
 /* INT-30: the same of a plugin by its name, as long as the control plane has it: for volumes that
  * are to be made, and to be deleted. @zone_key: (out) (nullable): interned: how the driver calls a
  * zone; NULL: it knows none. Returns: (borrowed) (nullable) */

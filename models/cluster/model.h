@@ -92,6 +92,7 @@ typedef struct {
 /* What happens to a machine while the process that renews its lease runs there. */
 typedef enum {
     MACHINE_PLUGIN_CHANGED,   /* a driver's registrar: cluster_plugin_pod() tells how it stands */
+    MACHINE_FLEX_CHANGED,     /* the directory of a FlexVolume driver came, changed or went */
     MACHINE_PRESSURE_CHANGED, /* it runs short of something, or no longer: cluster_pressures() */
     MACHINE_SHUTS_DOWN,       /* end well, then call cluster_machine_may_stop() */
 } MachineEventKind;

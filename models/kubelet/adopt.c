@@ -100,7 +100,7 @@ decide_volume(const void *self, Plan *plan)
     int step = plan_last_step(plan);
     const Object *claim = plan_object(plan, step - 1), *pv = plan_object(plan, step);
 
-    if (in_process_plugin(self, VOLUME_CONST(pv)->source) != NULL)
+    if (in_process_has_plugin(self, VOLUME_CONST(pv)->source))
         plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
                                         .pointer = plan_operation(plan),
                                         .object = pv,
@@ -128,7 +128,7 @@ decide_mount(const void *data, Plan *plan)
 
     if (mount->spec->source != NULL) {
         g_autoptr(Object) volume = kubelet_inline_volume(self, mount->worker->pod, mount->spec);
-        if (in_process_plugin(self, VOLUME(volume)->source) != NULL)
+        if (in_process_has_plugin(self, VOLUME(volume)->source))
             plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
                                             .pointer = mount,
                                             .object = plan_keep(plan, volume)});

@@ -44,18 +44,31 @@ backend_of(const Kubelet *self, const NodeVolume *volume, gboolean *attaches)
                                  volume_in_process_source(VOLUME_CONST(volume->pv)), attaches);
 }
 
+static gboolean
+lacks_flex_driver(const Kubelet *self, const VolumeSource *source)
+{
+    return source != NULL && source->flex_driver != NULL &&
+           !cluster_has_flex_driver(self->base.cluster, source->flex_driver, self->base.node_name);
+}
+
+gboolean
+in_process_has_plugin(const Kubelet *self, const VolumeSource *source)
+{
+    const VolumePlugin *plugin = volume_plugin_find(source);
+
+    return plugin != NULL && !volume_plugin_is_gone(plugin, kubelet_release(self)) &&
+           !lacks_flex_driver(self, source);
+}
+
 const VolumePlugin *
 in_process_plugin(const Kubelet *self, const VolumeSource *source)
 {
-    const VolumePlugin *plugin = volume_plugin_find(source);
     gboolean attaches;
 
-    if (plugin != NULL && volume_plugin_is_gone(plugin, kubelet_release(self))) /* INT-42 */
-        return NULL;
     if (source != NULL && source->flex_driver != NULL &&
         cluster_backend(self->base.cluster, source, &attaches) != NULL && !attaches)
         return &volume_plugin_flex_mounts_only;
-    return plugin;
+    return volume_plugin_find(source);
 }
 
 gboolean
@@ -129,14 +142,26 @@ begin(const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, C
         .type = pv->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
     };
 
+    if (lacks_flex_driver(self, volume_in_process_source(pv))) {
+        const CsiPluginResult failed = {.end = CSI_PLUGIN_FAILED,
+                                        .error = "no volume plugin matched"};
+        plan_because(plan, "FLX-45");
+        then(self, plan, &failed);
+        return;
+    }
     if (driver == NULL) {
         add_wait(self, plan, then);
         return;
     }
+    const char *flex_driver = volume_in_process_source(pv)->flex_driver;
     in_process_begin(self, plan,
                      &(InProcessWork){
                          .driver = driver,
-                         .flex_driver = volume_in_process_source(pv)->flex_driver,
+                         .flex_driver = flex_driver,
+                         .flex_changes = flex_driver == NULL ? 0
+                                                             : cluster_flex_driver_changes(
+                                                                   self->base.cluster, flex_driver,
+                                                                   self->base.node_name),
                          .operation = operation,
                          .waits_for_attach = attaches,
                          .known = self->flex_drivers,

@@ -11,6 +11,9 @@
 const Object *kubelet_volume_seen(const Kubelet *self, const Object *pv);
 /* The volume that stands in a pod, as a PersistentVolume. Returns: (owned) */
 Object *kubelet_inline_volume(const Kubelet *self, const Object *pod, const PodVolume *volume);
+/* Whether this kubelet has a plugin for the volume: its release does (INT-42), and the FlexVolume
+ * driver is on the node (FLX-45). */
+gboolean in_process_has_plugin(const Kubelet *self, const VolumeSource *source);
 /* FLX-33: a FlexVolume driver that does not attach mounts into each pod alone. Returns: (borrowed):
  * NULL: no plugin matches; of other volumes as volume_plugin_find() */
 const VolumePlugin *in_process_plugin(const Kubelet *self, const VolumeSource *source);

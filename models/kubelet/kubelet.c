@@ -343,6 +343,9 @@ machine_event(void *data, const MachineEvent *event)
     Kubelet *self = data;
 
     switch (event->what) {
+    case MACHINE_FLEX_CHANGED:
+        volume_populator_plugins_changed(self);
+        return;
     case MACHINE_PLUGIN_CHANGED:
         plugin_manager_changed(self, event->driver);
         return;

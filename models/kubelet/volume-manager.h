@@ -71,6 +71,8 @@ gboolean volume_populator_pass(void *kubelet);
 void volume_populator_reprocess(PodWorker *worker);
 /* The pod was stopped: its volumes are to leave desired state. */
 void volume_populator_remove(PodWorker *worker);
+/* FLX-45: pods whose volumes had no plugin are read again. */
+void volume_populator_plugins_changed(Kubelet *self);
 void volume_populator_forget(PodWorker *worker);
 void volume_populator_on_driver(void *kubelet, const Object *before, const Object *after);
 void volume_populator_apply(Kubelet *self, const PlanChange *change);

@@ -152,7 +152,7 @@ volume_facts(const Kubelet *self, const Object *object, const Object *claim, con
     facts |= object_uid_equal(volume->claim_ref.uid, claim->uid) ? OURS : 0;
     facts |= is_block && !spec->device ? BLOCK_AS_FILESYSTEM : 0;
     facts |= !is_block && spec->device ? FILESYSTEM_AS_BLOCK : 0;
-    facts |= in_process_plugin(self, volume->source) != NULL ? HAS_PLUGIN : 0;
+    facts |= in_process_has_plugin(self, volume->source) ? HAS_PLUGIN : 0;
     return facts;
 }
 
@@ -273,7 +273,7 @@ add_inline(const Kubelet *self, Plan *plan, const Populate *populate)
     g_autoptr(Object) volume = kubelet_inline_volume(self, populate->worker->pod, spec);
 
     plan_because(plan, spec->source->is_inline ? "CSP-10" : "KVM-98");
-    if (in_process_plugin(self, VOLUME(volume)->source) == NULL)
+    if (!in_process_has_plugin(self, VOLUME(volume)->source))
         add_error(plan, populate,
                   plan_internf(plan, "%s%s%s", volume_errors[NO_PLUGIN].before, spec->name,
                                volume_errors[NO_PLUGIN].after));
@@ -514,6 +514,16 @@ volume_populator_reprocess(PodWorker *worker)
         g_ptr_array_add(self->unprocessed, worker);
     }
     sim_ticker_wake(self->populator);
+}
+
+void
+volume_populator_plugins_changed(Kubelet *self)
+{
+    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+        PodWorker *worker = self->workers->pdata[i];
+        if (worker->errors != NULL && worker->step == WORKER_SYNC)
+            volume_populator_reprocess(worker);
+    }
 }
 
 void

@@ -9,6 +9,7 @@
 
 typedef struct {
     const char *name;
+    unsigned n_changes;   /* of its files when init was called */
     uint32_t unsupported; /* mask of 1 << FlexCall */
 } FlexDriver;
 
@@ -45,17 +46,32 @@ find_driver(const FlexDrivers *self, const char *name)
     return NULL;
 }
 
+/* FLX-46: what was known of other files is forgotten. */
+static const FlexDriver *
+known_driver(const InProcessWork *work)
+{
+    const FlexDriver *driver = find_driver(work->known, work->flex_driver);
+
+    return driver != NULL && driver->n_changes == work->flex_changes ? driver : NULL;
+}
+
+/* PlanChange.number: the changes of the driver's files above a mask of calls. */
+#define CALL_BITS 12
+G_STATIC_ASSERT(FLEX_N_CALLS <= CALL_BITS);
+
 void
 in_process_note(FlexDrivers *known, const PlanChange *change)
 {
     FlexDriver *driver = find_driver(known, change->text);
 
     if (driver == NULL) {
-        const FlexDriver fresh = {change->text, 0};
+        const FlexDriver fresh = {change->text, 0, 0};
         g_array_append_val(known->drivers, fresh);
         driver = find_driver(known, change->text);
     }
-    driver->unsupported |= (uint32_t)change->number;
+    if (driver->n_changes != (unsigned)(change->number >> CALL_BITS))
+        *driver = (FlexDriver){change->text, (unsigned)(change->number >> CALL_BITS), 0};
+    driver->unsupported |= (uint32_t)change->number & ((1u << CALL_BITS) - 1);
 }
 
 /* ---- Calls ---- */
@@ -117,7 +133,7 @@ path_before(FlexOperation operation)
 static void
 add_flex_call(Run *run, FlexCall call)
 {
-    const FlexDriver *known = find_driver(run->work.known, run->work.flex_driver);
+    const FlexDriver *known = known_driver(&run->work);
 
     if (known != NULL && (known->unsupported & (1u << call)) != 0) {
         run->by_default |= flex_default(call) == FLEX_DEFAULT_WORK;
@@ -132,7 +148,7 @@ list_flex_calls(Run *run)
     const FlexOperation operation = run->work.operation;
     const FlexCall *calls = flex_operation_calls(operation, path_before(operation));
 
-    if (find_driver(run->work.known, run->work.flex_driver) == NULL)
+    if (known_driver(&run->work) == NULL)
         add_flex_call(run, FLEX_CALL_INIT); /* FLX-41 */
     if (operation == FLEX_MOUNT_DEVICE && run->work.waits_for_attach)
         add_flex_call(run, FLEX_CALL_WAIT_FOR_ATTACH);
@@ -172,7 +188,8 @@ flex_answered(Plan *plan, Run *run, const CsiResponse *response)
     if (call == FLEX_CALL_INIT || unsupported)
         plan_change(plan, &(PlanChange){.what = run->work.note,
                                         .text = run->work.flex_driver,
-                                        .number = unsupported ? 1 << call : 0});
+                                        .number = ((int64_t)run->work.flex_changes << CALL_BITS) |
+                                                  (unsupported ? 1 << call : 0)});
     run->by_default |= unsupported && flex_default(call) == FLEX_DEFAULT_WORK;
     return TRUE;
 }

@@ -39,6 +39,7 @@ typedef void (*InProcessThen)(const void *self, Plan *plan, const InProcessResul
 typedef struct {
     CsiDriver *driver;       /* borrowed; NULL: the work takes no time */
     const char *flex_driver; /* interned; NULL: an in-tree plugin */
+    unsigned flex_changes;   /* of the driver's files on this machine until now */
     FlexOperation operation;
     gboolean waits_for_attach; /* of FLEX_MOUNT_DEVICE: a device is to be there */
     const char *device;        /* that the attach has named; interned or NULL */

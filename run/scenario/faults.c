@@ -53,6 +53,7 @@ static const FaultRow rows[] = {
     {"replace-pod",         FAULT_OF_DRIVER,  FAULT_REPLACE_PLUGIN,
      TAKES_RESTART | TAKES_PLUGIN | NEEDS_PLUGIN,                                                       SIM_SECOND  },
     {"kill-registrar",      FAULT_OF_DRIVER,  FAULT_KILL_REGISTRAR,      TAKES_PLUGIN | NEEDS_PLUGIN,   0           },
+    {"uninstall",           FAULT_OF_DRIVER,  FAULT_UNINSTALL,           TAKES_FOR | TAKES_PLUGIN,      -1          },
     {"lose-volumes",        FAULT_OF_DRIVER,  FAULT_LOSE_VOLUMES,        TAKES_CLAIM,                   0           },
     {"abnormal-volumes",    FAULT_OF_DRIVER,  FAULT_ABNORMAL_VOLUMES,
      TAKES_FOR | TAKES_CLAIM | TAKES_MESSAGE,                                                           -1          },
@@ -272,6 +273,10 @@ check_parts(Loader *self, const FaultRow *row)
         json_object_get(fields->source, "factor") != NULL)
         schema_fault_member(&self->reader, fields->source, "factor", "such as 10",
                             "must be at least 1");
+    if (row->type == FAULT_UNINSTALL && strchr(fields->driver, '/') == NULL)
+        schema_fault_member(&self->reader, fields->source, "driver", "use \"restart\"",
+                            "\"%s\" is no FlexVolume driver, whose name is VENDOR/DRIVER",
+                            fields->driver);
     if ((row->parts & NEEDS_PLUGIN) != 0 && fields->node == NULL)
         schema_fault(&self->reader, NULL, "\"%s\" needs \"node\"", row->name);
     if (row->target == FAULT_OF_DRIVER && (row->parts & TAKES_PLUGIN) == 0 && names_nodes(fields))

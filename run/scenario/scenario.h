@@ -147,6 +147,7 @@ typedef enum {
     FAULT_DRIVER_AWAY,
     FAULT_REPLACE_PLUGIN, /* of its pod on one node, as the next */
     FAULT_KILL_REGISTRAR,
+    FAULT_UNINSTALL,
     FAULT_LOSE_VOLUMES,
     FAULT_KEEP_VOLUMES,
     FAULT_ABNORMAL_VOLUMES,

@@ -347,6 +347,16 @@ kill_registrar(const Fault *self, const char *node, gboolean begins)
         set_registrar(self, node, REGISTRAR_DEAD);
 }
 
+/* FLX-45: the directory of a FlexVolume driver. */
+static void
+uninstall(const Fault *self, const char *node, gboolean begins)
+{
+    Strings *strings = objects_strings(self->run->objects);
+
+    cluster_set_flex_driver(self->run->cluster, self->action->driver,
+                            node == NULL ? NULL : strings_intern(strings, node), !begins);
+}
+
 static void
 change_volumes(const Fault *self, const char *victim, gboolean begins)
 {
@@ -377,6 +387,7 @@ static const FaultRow rows[] = {
     [FAULT_DRIVER_AWAY] = {.change = change_driver_pod},
     [FAULT_REPLACE_PLUGIN] = {.change = replace_plugin},
     [FAULT_KILL_REGISTRAR] = {.change = kill_registrar},
+    [FAULT_UNINSTALL] = {.change = uninstall},
     [FAULT_LOSE_VOLUMES] = {.change = change_volumes_of_claims, .of_volume = lose_volume},
     [FAULT_ABNORMAL_VOLUMES] = {.change = change_volumes_of_claims, .of_volume = change_condition},
     [FAULT_KEEP_VOLUMES] = {.change = change_volumes},

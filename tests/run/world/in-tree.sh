@@ -145,4 +145,36 @@ scenario 1.32 csi.example "$(twins 'iscsi: {targetPortal: p, iqn: q, lun: 0, rea
 scenario 1.30 csi.example "$(twins 'rbd: {monitors: [a, b], image: i}' 'rbd: {monitors: [b, c], image: i}' 1)"; met "one image by a common monitor"
 scenario 1.30 csi.example "$(twins 'rbd: {monitors: [a, b], image: i}' 'rbd: {monitors: [c], image: i}' 2)"; met "another cluster's image"
 
+# ---- A FlexVolume driver that is not there yet, or no longer: FLX-45 to FLX-47 ----
+flex() # FAULTS EXPECTATIONS
+{
+    echo "  faults:"
+    printf '%s\n' "$1"
+    echo "  workload:"
+    pod 5s first node-0 'flexVolume: {driver: example.com/lvm}'
+    echo "  - {at: 110s, delete: {kind: Pod, name: first}}"
+    printf '  expect:\n%s\n' "$2"
+}
+scenario 1.32 example.com/lvm "$(flex '  - {at: 0s, driver: example.com/lvm, node: node-0, do: uninstall, for: 40s}' \
+    '  - {at: 39s, pods: {ready: true, count: 0}}
+  - {at: 60s, pods: {ready: true, count: 1}}')"; met "a driver that comes to the node later"
+told 'first.*no volume plugin matched' "... and the pod hears of it"
+scenario 1.32 example.com/lvm "$(flex '  - {at: 0s, driver: example.com/lvm, node: node-1, do: uninstall}' \
+    '  - {at: 39s, pods: {ready: true, count: 1}}')"; met "another node may lack it"
+scenario 1.32 example.com/lvm "$(flex '  - {at: 100s, driver: example.com/lvm, node: node-0, do: uninstall, for: 40s}' \
+    '  - {at: 109s, pods: {ready: true, count: 1}}
+  - {at: 139s, pods: {count: 1}}
+  - {pods: {count: 0}}')"; met "a driver that goes: the volume stays mounted, and is unmounted when it is back"
+scenario 1.32 example.com/lvm "$(flex '  - {at: 50s, driver: example.com/lvm, node: node-0, do: uninstall, for: 1s}' \
+    '  - {at: 109s, pods: {ready: true, count: 1}}
+  - {pods: {count: 0}}')"; met "a driver that is replaced"
+"$kvolsim" explain "$scratch/case.yaml" pod/first >"$scratch/out" 2>&1
+[ "$(grep -c -- '-> init' "$scratch/out")" -eq 2 ]
+result $? "... is asked for its abilities again"
+scenario 1.32 example.com/lvm "$(flex '  - {at: 0s, driver: example.com/lvm, do: uninstall, for: 20s}' \
+    '  - {at: 19s, pods: {ready: true, count: 0}}
+  - {pods: {count: 0}}')"; met "it is nowhere, so the controller attaches nothing either"
+scenario 1.32 csi.example "  faults: [{at: 0s, driver: csi.example, do: uninstall}]"
+refused 'no FlexVolume driver' run "$scratch/case.yaml"
+
 cases_end

@@ -184,6 +184,22 @@ ask_stopping(Question *self, const Pod *pod)
                      pod->meta.deleted_at > self->now ? pod->meta.deleted_at : SIM_TIME_MAX);
 }
 
+/* What is left in a namespace. */
+static gboolean
+ask_content(Question *self, const Object *namespace)
+{
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++) {
+        const GPtrArray *objects = kind_class(kind)->namespaced ? why_list(self, kind) : NULL;
+        for (unsigned i = 0; objects != NULL && i < objects->len; i++) {
+            const Object *object = objects->pdata[i];
+            if (strcmp(object->key->namespace, object_name(namespace)) == 0 &&
+                object_is_deleted(object) && why_ask_object(self, object))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 gboolean
 why_ask_deletion(Question *self, const Object *object)
 {
@@ -200,6 +216,8 @@ why_ask_deletion(Question *self, const Object *object)
         why_link(self, object, object->deleted_at, "is held by the finalizer %s", finalizer);
         return why_because(self, "finalizer");
     }
+    if (object->key->kind == KIND_NAMESPACE && ask_content(self, object))
+        return TRUE;
     if (object->key->kind == KIND_POD)
         return ask_stopping(self, POD_CONST(object));
     return why_because(self, "terminating");

@@ -98,6 +98,7 @@ static const struct {
     {KIND_CSI_DRIVER,        why_ask_other,    FALSE},
     {KIND_LEASE,             why_ask_other,    FALSE},
     {KIND_RESOURCE_QUOTA,    why_ask_other,    FALSE},
+    {KIND_NAMESPACE,         why_ask_other,    TRUE },
 };
 
 gboolean

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/gnuplot.h"
 #include "cli/common/sweep-tools.h"
@@ -8,7 +9,7 @@
 
 typedef struct {
     int jobs, replications;
-    char *out, *stage, *statistic, *format;
+    char *out, *stage, *statistic, *value, *format;
     char **set;
     gboolean resume, is_json;
     Stage stage_number;
@@ -18,6 +19,7 @@ static gboolean
 arguments_are_good(WhatifCommand *self, int argc)
 {
     SweepMeasure parsed;
+    SweepValueKind value;
 
     if (!cli_has_one("whatif", argc, "scenario") ||
         !cli_is_between("whatif", "-j", self->jobs, 0, 1024) ||
@@ -29,6 +31,10 @@ arguments_are_good(WhatifCommand *self, int argc)
     else if (!sweep_statistic_parse(self->statistic, &parsed) || *parsed.unit == '\0')
         cli_error("whatif: --statistic: \"%s\" is not mean, min, max or a quantile such as p99",
                   self->statistic);
+    else if (self->value != NULL &&
+             (!sweep_value_find(self->value, &value) || strcmp(sweep_value_unit(value), "s") != 0))
+        cli_error("whatif: --value: \"%s\" is not time-to-all-ready or not-ready-seconds",
+                  self->value);
     else if (self->resume && self->out == NULL)
         cli_error("whatif: --resume: needs --out, the folder to go on with");
     else
@@ -82,6 +88,7 @@ whatif(const WhatifCommand *self, const char *file)
                                    .set = (const char *const *)self->set,
                                    .stage = self->stage_number,
                                    .statistic = self->statistic,
+                                   .value = self->value,
                                    .replications = (unsigned)self->replications};
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(GError) error = NULL;
@@ -119,6 +126,8 @@ cmd_whatif(int argc, char **argv)
                    "Compare the times of this stage; default: pod-start", "STAGE"),
         CLI_OPTION("statistic", STRING, &self.statistic,
                    "mean, min, max or a quantile such as p99 (default)", "WORD"),
+        CLI_OPTION("value", STRING, &self.value,
+                   "Compare not-ready-seconds or time-to-all-ready instead of a stage", "VALUE"),
         CLI_OPTION("replications", INT, &self.replications,
                    "Make N runs of each change; default: 10", "N"),
         CLI_JOBS_OPTION(&self.jobs),

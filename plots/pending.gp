@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Pods that are not ready yet, over time, by the stage that they are in: the height of all is the number of pending pods.
+# Pods that are not ready, over time: by the stage of their start, or because they are no longer ready.
 #
-# Reads over-time.csv of a run: seconds; pods unscheduled, attaching, staging, starting from then on. Steps are two rows.
+# Reads over-time.csv of a run: seconds; pods unscheduled, attaching, staging, starting; two columns of calls; pods lost from then on.
+# Steps are two rows.
 
 is_text = GPVAL_TERM eq "dumb"
 set datafile separator ","
@@ -9,24 +10,25 @@ set datafile columnheaders
 set datafile missing ""
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
-set title run_title . ": pending pods"
+set title run_title . ": pods that are not ready"
 set xlabel "seconds of virtual time"
 set ylabel "pods that are not ready"
 set yrange [0:*]
 set key below reverse Left height 1
 last = 1
-array sums[4] = [0, 0, 0, 0]
-stats input using (last = $2 + $3 + $4 + $5 > 0 ? $1 : last, sums[1] = sums[1] + $2, sums[2] = sums[2] + $3, \
-                   sums[3] = sums[3] + $4, sums[4] = sums[4] + $5, 0) nooutput
+array sums[5] = [0, 0, 0, 0, 0]
+stats input using (last = $2 + $3 + $4 + $5 + $8 > 0 ? $1 : last, sums[1] = sums[1] + $2, sums[2] = sums[2] + $3, \
+                   sums[3] = sums[3] + $4, sums[4] = sums[4] + $5, sums[5] = sums[5] + $8, 0) nooutput
 set xrange [0 : last * 1.02]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 # The stages' colours are the same in all pictures; Okabe's and Ito's, which colour-blind people tell apart, too.
-schedule = "#56B4E9"; attach = "#E69F00"; stage = "#009E73"; start = "#0072B2"
+schedule = "#56B4E9"; attach = "#E69F00"; stage = "#009E73"; start = "#0072B2"; lost = "#D55E00"
 named(i, text) = sums[i] > 0 ? text : ""
 if (is_text) {
-    plot input using 1:($2 + $3 + $4 + $5) with lines title "pending"
+    plot input using 1:($2 + $3 + $4 + $5 + $8) with lines title "not ready"
 } else {
-    plot input using 1:($2 + $3 + $4 + $5) with filledcurves y1=0 lc rgb start title named(4, "staged, not ready"), \
+    plot input using 1:($2 + $3 + $4 + $5 + $8) with filledcurves y1=0 lc rgb lost title named(5, "no longer ready"), \
+         "" using 1:($2 + $3 + $4 + $5) with filledcurves y1=0 lc rgb start title named(4, "staged, not ready"), \
          "" using 1:($2 + $3 + $4) with filledcurves y1=0 lc rgb stage title named(3, "attached, not staged"), \
          "" using 1:($2 + $3) with filledcurves y1=0 lc rgb attach title named(2, "on a node, not attached"), \
          "" using 1:2 with filledcurves y1=0 lc rgb schedule title named(1, "without a node")

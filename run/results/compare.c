@@ -435,6 +435,65 @@ append_causes(GString *text, const Comparison *self)
     }
 }
 
+/* Returns: (nullable) (borrowed): the workload of this name in summary.json */
+static const json_t *
+workload_named(const json_t *summary, const char *name)
+{
+    const json_t *list = json_object_get(summary, "availability"), *row;
+    size_t i;
+
+    json_array_foreach(list, i, row)
+        if (g_strcmp0(json_string_value(json_object_get(row, "workload")), name) == 0)
+            return row;
+    return NULL;
+}
+
+/* Workloads of both runs that were not always available in both: their shares, and the change of
+ * the time in which pods were missing. */
+static json_t *
+availability_changes(const Comparison *self)
+{
+    json_t *changes = json_array();
+    const json_t *list = json_object_get(self->runs[0].summary, "availability"), *row;
+    size_t i;
+
+    json_array_foreach(list, i, row) {
+        const char *name = json_string_value(json_object_get(row, "workload"));
+        const json_t *other = workload_named(self->runs[1].summary, name);
+        double a = json_number_value(json_object_get(row, "notReadyPodSeconds"));
+        double b = json_number_value(json_object_get(other, "notReadyPodSeconds"));
+        if (other == NULL || (a == 0 && b == 0))
+            continue;
+        json_array_append_new(changes, json_pack("{s:s, s:O, s:O, s:f, s:f}", "workload", name, "a",
+                                                 json_object_get(row, "availability"), "b",
+                                                 json_object_get(other, "availability"),
+                                                 "notReadySecondsA", a, "notReadySecondsB", b));
+    }
+    return changes;
+}
+
+static void
+append_availability(GString *text, const Comparison *self)
+{
+    json_auto_t *changes = availability_changes(self);
+    char change[SHORT_TIME_BUFFER];
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(changes, i, row) {
+        double a = json_number_value(json_object_get(row, "notReadySecondsA"));
+        double b = json_number_value(json_object_get(row, "notReadySecondsB"));
+        if (i == 0)
+            g_string_append_printf(text, "\n%-30s %12s %12s %20s\n", "WORKLOAD: AVAILABLE", "A",
+                                   "B", "NOT READY: CHANGE");
+        g_string_append_printf(text, "%-30s %10.4f %% %10.4f %% %20s\n",
+                               json_string_value(json_object_get(row, "workload")),
+                               100 * json_number_value(json_object_get(row, "a")),
+                               100 * json_number_value(json_object_get(row, "b")),
+                               change_text(b - a, change));
+    }
+}
+
 char *
 comparison_table(const Comparison *self)
 {
@@ -449,6 +508,7 @@ comparison_table(const Comparison *self)
         append_stage(text, i, &pairs);
         g_array_unref(pairs.pairs);
     }
+    append_availability(text, self);
     append_causes(text, self);
     for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++) {
         if (spans[i].stage != STAGE_POD_START)
@@ -502,6 +562,7 @@ comparison_json(const Comparison *self)
         json_array_append_new(causes, json_pack("{s:s, s:f, s:f}", "cause", cause->name, "a",
                                                 cause->seconds[0], "b", cause->seconds[1]));
     }
-    return json_pack("{s:s, s:s, s:o, s:o}", "a", self->runs[0].folder, "b", self->runs[1].folder,
-                     "stages", stages, "podStartCauses", causes);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "a", self->runs[0].folder, "b",
+                     self->runs[1].folder, "stages", stages, "availability",
+                     availability_changes(self), "podStartCauses", causes);
 }

@@ -100,11 +100,12 @@ enum {
     STARTING,
     CONTROLLER_CALLS,
     NODE_CALLS,
+    LOST, /* pods that were Ready, are not, and are still there */
     N_LEVELS,
 };
 
-static const char *const level_names[N_LEVELS] = {"unscheduled", "attaching",        "staging",
-                                                  "starting",    "controller calls", "node calls"};
+static const char *const level_names[N_LEVELS] = {
+    "unscheduled", "attaching", "staging", "starting", "controller calls", "node calls", "lost"};
 
 /* A change of a level at a time. */
 typedef struct {
@@ -157,6 +158,35 @@ add_pod_steps(GArray *steps, const PodTimes *pod, SimTime end)
             level = STARTING;
         }
         add_step(steps, points[i], first_of(to, over), level, end);
+    }
+}
+
+/* Pods that are no longer Ready, until they are again or are gone. */
+static void
+add_lost_steps(GArray *steps, const Milestones *log, SimTime end)
+{
+    g_autoptr(GHashTable) lost = g_hash_table_new(g_direct_hash, g_direct_equal);
+
+    for (unsigned i = 0; i < milestones_count(log); i++) {
+        const Milestone milestone = milestones_at(log, i);
+        if (milestone.kind == MILESTONE_POD_NOT_READY) {
+            g_hash_table_insert(lost, (void *)milestone.object, GUINT_TO_POINTER(i + 1));
+            continue;
+        }
+        if (milestone.kind != MILESTONE_POD_READY && milestone.kind != MILESTONE_POD_GONE &&
+            milestone.kind != MILESTONE_POD_STOPPED)
+            continue;
+        unsigned since = GPOINTER_TO_UINT(g_hash_table_lookup(lost, milestone.object));
+        if (since == 0)
+            continue;
+        add_step(steps, milestones_at(log, since - 1).at, milestone.at, LOST, end);
+        g_hash_table_remove(lost, milestone.object);
+    }
+    for (unsigned i = 0; i < milestones_count(log) && g_hash_table_size(lost) > 0; i++) {
+        const Milestone milestone = milestones_at(log, i);
+        if (milestone.kind == MILESTONE_POD_NOT_READY &&
+            GPOINTER_TO_UINT(g_hash_table_lookup(lost, milestone.object)) == i + 1)
+            add_step(steps, milestone.at, TIME_UNSET, LOST, end);
     }
 }
 
@@ -293,7 +323,8 @@ append_step(ResultFile *file, SimTime at, const int *before, const int *after)
 static int
 pending(const int *levels)
 {
-    return levels[UNSCHEDULED] + levels[ATTACHING] + levels[STAGING] + levels[STARTING];
+    return levels[UNSCHEDULED] + levels[ATTACHING] + levels[STAGING] + levels[STARTING] +
+           levels[LOST];
 }
 
 /* Returns: the length of the stretch that a row shows: 1 (a row for every instant), unless there
@@ -355,6 +386,7 @@ plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
     const GArray *pods = stages_pods(stages);
     for (unsigned i = 0; i < pods->len; i++)
         add_pod_steps(steps, &g_array_index(pods, PodTimes, i), end);
+    add_lost_steps(steps, run_milestones(run), end);
     add_late_calls(steps, run_milestones(run));
     g_array_sort(steps, compare_steps);
     results_append_header(file->text, run, "# ", "");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attribution.h"
+#include "availability.h"
 #include "chrome-trace.h"
 #include "config.h"
 #include "event-list.h"
@@ -14,6 +15,7 @@
 #include "run/files/result-file.h"
 #include "run/files/rows.h"
 #include "run/world/run-private.h"
+#include "slos.h"
 
 /* An expectation's worst outcome over the replications. */
 typedef struct {
@@ -35,6 +37,8 @@ struct Results {
     GArray *expects; /* of ExpectSummary, one for each expectation of the scenario */
     FinalState final;
     Attribution *attribution;
+    Availability *availability;
+    Slos *slos;
     GPtrArray *refused;   /* of char * (owned): refused requests of the first run's workload */
     json_t *findings;     /* (owned) (nullable): what is stuck at the end of the first run */
     GString *first_run;   /* the table's text about the first run: slowest pods, requests */
@@ -52,6 +56,8 @@ results_new(const Scenario *scenario, uint64_t seed)
     self->scenario = scenario;
     self->seed = seed;
     self->attribution = attribution_new();
+    self->availability = availability_new();
+    self->slos = slos_new(scenario);
     self->first_run = g_string_new(NULL);
     self->refused = g_ptr_array_new_with_free_func(g_free);
     self->expects = g_array_new(FALSE, TRUE, sizeof(ExpectSummary));
@@ -70,6 +76,8 @@ results_free(Results *self)
         sim_sample_clear(&self->samples[i]);
     g_array_unref(self->expects);
     attribution_free(self->attribution);
+    availability_free(self->availability);
+    slos_free(self->slos);
     g_string_free(self->first_run, TRUE);
     g_ptr_array_unref(self->refused);
     json_decref(self->findings);
@@ -143,6 +151,8 @@ results_add(Results *self, const Run *run, const Stages *stages)
             sim_sample_add(&self->samples[stage], g_array_index(values, SimTime, i));
     }
     attribution_add(self->attribution, run, stages);
+    availability_add(self->availability, run);
+    slos_add(self->slos, run, stages);
     if (self->n_runs == 0)
         describe_first_run(self, run, stages);
     self->n_runs++;
@@ -165,20 +175,6 @@ results_stage(Results *self, Stage stage)
     return &self->samples[stage];
 }
 
-static SloResult
-judge_slo(Results *self, const ScenarioSlo *slo)
-{
-    SloResult result = {.slo = slo};
-    Stage stage;
-
-    if (!stage_find(slo->stage, &stage))
-        return result;
-    result.count = sim_sample_count(&self->samples[stage]);
-    result.value = sim_sample_quantile(&self->samples[stage], slo->quantile);
-    result.is_met = result.count > 0 && result.value < slo->below;
-    return result;
-}
-
 static gboolean
 expect_is_met(const ExpectSummary *summary)
 {
@@ -188,9 +184,8 @@ expect_is_met(const ExpectSummary *summary)
 gboolean
 results_are_good(Results *self)
 {
-    for (unsigned i = 0; i < self->scenario->n_slos; i++)
-        if (!judge_slo(self, &self->scenario->slos[i]).is_met)
-            return FALSE;
+    if (!slos_are_met(self->slos, self->availability))
+        return FALSE;
     for (unsigned i = 0; i < self->expects->len; i++)
         if (!expect_is_met(&g_array_index(self->expects, ExpectSummary, i)))
             return FALSE;
@@ -215,22 +210,6 @@ json_stage(SimSample *values)
                      json_seconds(sim_sample_quantile(values, 0.9)), "p99",
                      json_seconds(sim_sample_quantile(values, 0.99)), "max",
                      json_seconds(sim_sample_max(values)));
-}
-
-static json_t *
-json_slos(Results *self)
-{
-    json_t *list = json_array();
-
-    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
-        SloResult result = judge_slo(self, &self->scenario->slos[i]);
-        json_array_append_new(
-            list, json_pack("{s:s, s:f, s:o, s:o, s:b}", "stage", result.slo->stage, "quantile",
-                            result.slo->quantile, "below", json_seconds(result.slo->below), "value",
-                            result.count == 0 ? json_null() : json_seconds(result.value), "met",
-                            result.is_met));
-    }
-    return list;
 }
 
 static json_t *
@@ -292,17 +271,18 @@ results_summary(Results *self)
         json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
     for (unsigned i = 0; i < self->refused->len; i++)
         json_array_append_new(refused, json_string(self->refused->pdata[i]));
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, "
-                     "s:O*, s:o*, s:o, s:o}",
-                     "version", results_version(), "scenario", scenario->name, "scenarioHash",
-                     scenario->hash, "seed", (json_int_t)self->seed, "replications",
-                     (int)self->n_runs, "virtualSeconds", json_seconds(self->virtual_time),
-                     "events", (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes,
-                     "stages", stages, "attribution", attribution_json(self->attribution),
-                     "apiRequests", json_requests(self), "final", json_final(&self->final), "slo",
-                     json_slos(self), "expect", json_expects(self), "findings",
-                     json_array_size(self->findings) > 0 ? self->findings : NULL, "warnings",
-                     json_warnings(scenario), "ignored", ignored, "refused", refused);
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o*, s:o, s:o, s:o, "
+        "s:O*, s:o*, s:o, s:o}",
+        "version", results_version(), "scenario", scenario->name, "scenarioHash", scenario->hash,
+        "seed", (json_int_t)self->seed, "replications", (int)self->n_runs, "virtualSeconds",
+        json_seconds(self->virtual_time), "events", (json_int_t)self->n_events, "apiWrites",
+        (json_int_t)self->n_writes, "stages", stages, "attribution",
+        attribution_json(self->attribution), "availability", availability_json(self->availability),
+        "apiRequests", json_requests(self), "final", json_final(&self->final), "slo",
+        slos_json(self->slos, self->availability), "expect", json_expects(self), "findings",
+        json_array_size(self->findings) > 0 ? self->findings : NULL, "warnings",
+        json_warnings(scenario), "ignored", ignored, "refused", refused);
 }
 
 /* ---- The table ---- */
@@ -331,24 +311,6 @@ append_stages(GString *text, Results *self)
         g_string_append_printf(text, "%-10s %8u", stage_name((Stage)i), sim_sample_count(values));
         append_times(text, values);
         g_string_append(text, "\n");
-    }
-}
-
-static void
-append_slos(GString *text, Results *self)
-{
-    char found[32], wanted[32];
-
-    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
-        SloResult result = judge_slo(self, &self->scenario->slos[i]);
-        g_string_append_printf(
-            text, "slo     %s  p%g of %s below %s: ", result.is_met ? "met    " : "NOT MET",
-            result.slo->quantile * 100, result.slo->stage,
-            short_time(result.slo->below, wanted, sizeof wanted));
-        if (result.count == 0)
-            g_string_append(text, "no such stage was seen\n");
-        else
-            g_string_append_printf(text, "%s\n", short_time(result.value, found, sizeof found));
     }
 }
 
@@ -382,6 +344,7 @@ results_table(Results *self)
                            self->n_events);
     append_stages(text, self);
     attribution_append_table(self->attribution, text);
+    availability_append_table(self->availability, text);
     g_string_append(text, self->first_run->str);
     g_string_append_printf(text,
                            "\nAt the end: %u pods (%u ready, %u pending), %u claims (%u bound), %u "
@@ -390,7 +353,7 @@ results_table(Results *self)
                            final->pods, final->pods_ready, final->pods_pending, final->claims,
                            final->claims_bound, final->volumes, final->attachments,
                            final->driver_volumes);
-    append_slos(text, self);
+    slos_append(self->slos, self->availability, text);
     append_expects(text, self);
     json_auto_t *summary = results_summary(self);
     results_append_notices(summary, text);
@@ -413,30 +376,62 @@ append_csv_start(ResultFile *file,
     row_csv_text(file, other == NULL ? "" : other);
 }
 
+#define N_TIMES 12 /* columns of objects.csv with times */
+
 static void
 append_csv_row(ResultFile *file, const SimTime *times, unsigned n)
 {
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < N_TIMES; i++) {
         row_item(file);
-        if (times[i] != TIME_UNSET)
+        if (i < n && times[i] != TIME_UNSET)
             append_seconds(file->text, times[i]);
     }
     row_end(file);
+}
+
+/* How long a pod that had been Ready was not, before its deletion was asked for. Returns:
+ * TIME_UNSET: it was never Ready */
+static SimTime
+not_ready_time(const Run *run, const PodTimes *pod, GArray *milestones)
+{
+    SimTime sum = 0, since = TIME_UNSET;
+    gboolean was_ready = pod->created == TIME_UNSET; /* of a dump: perhaps */
+    SimTime end = MIN(pod->deleted == TIME_UNSET ? SIM_TIME_MAX : pod->deleted,
+                      pod->gone == TIME_UNSET ? sim_now(run_sim(run)) : pod->gone);
+
+    milestones_of(run_milestones(run), pod->pod, milestones);
+    for (unsigned i = milestones->len; i-- > 0;) {
+        const Milestone *milestone = &g_array_index(milestones, Milestone, i);
+        if (milestone->incarnation != pod->incarnation || milestone->at > end)
+            continue;
+        was_ready |= milestone->kind == MILESTONE_POD_READY;
+        if (milestone->kind == MILESTONE_POD_NOT_READY)
+            since = milestone->at;
+        else if (since != TIME_UNSET && (milestone->kind == MILESTONE_POD_READY ||
+                                         milestone->kind == MILESTONE_POD_STOPPED)) {
+            sum += milestone->at - since;
+            since = TIME_UNSET;
+        }
+    }
+    return !was_ready ? TIME_UNSET : since == TIME_UNSET ? sum : sum + MAX(end - since, 0);
 }
 
 static void
 append_pod_rows(const Stages *stages, gboolean older, ResultFile *file)
 {
     const GArray *pods = stages_pods(stages);
+    g_autoptr(GArray) milestones = g_array_new(FALSE, FALSE, sizeof(Milestone));
 
     for (unsigned i = 0; i < pods->len; i++) {
         const PodTimes *pod = &g_array_index(pods, PodTimes, i);
         if ((pod->created == TIME_UNSET) != older)
             continue;
         append_csv_start(file, "pod", pod->pod, pod->incarnation, pod->node);
-        const SimTime times[] = {pod->created,   pod->scheduled, pod->attached, pod->staged,
-                                 pod->published, pod->ready,     TIME_UNSET,    TIME_UNSET,
-                                 TIME_UNSET,     pod->deleted,   pod->gone};
+        const SimTime times[] = {
+            pod->created, pod->scheduled, pod->attached,
+            pod->staged,  pod->published, pod->ready,
+            TIME_UNSET,   TIME_UNSET,     TIME_UNSET,
+            pod->deleted, pod->gone,      not_ready_time(stages->run, pod, milestones)};
         append_csv_row(file, times, G_N_ELEMENTS(times));
     }
 }
@@ -515,7 +510,8 @@ objects_csv(const Run *run, const Stages *stages, ResultFile *file)
 {
     results_append_header(file->text, run, "# ", "");
     g_string_append(file->text, "kind,namespace,name,incarnation,on,created,scheduled,attached,"
-                                "staged,published,ready,asked,provisioned,bound,deleted,gone\n");
+                                "staged,published,ready,asked,provisioned,bound,deleted,gone,"
+                                "not ready\n");
     append_pod_rows(stages, FALSE, file);
     append_pod_rows(stages, TRUE, file); /* than the run: a picture of starts leaves them out */
     append_claim_rows(stages, file);
@@ -593,24 +589,26 @@ static const struct {
     /* NULL: written elsewhere */
     void (*write)(const Run *run, const Stages *stages, ResultFile *file);
 } run_files[] = {
-    {"objects.csv",             objects_csv       },
-    {"milestones.jsonl",        milestones_jsonl  },
-    {"events.jsonl",            events_jsonl      },
-    {"attribution.csv",         attribution_csv   },
-    {"chains.jsonl",            attribution_chains},
-    {"requests.csv",            requests_csv      },
-    {"metrics.prom",            metrics_prom      },
-    {"metrics.openmetrics.txt", open_metrics      },
-    {"trace.json",              chrome_trace      },
-    {"events.json",             event_list        },
-    {"waits.csv",               plot_waits        },
-    {"distributions.csv",       plot_distributions},
-    {"over-time.csv",           plot_over_time    },
-    {"node-volumes.csv",        plot_node_volumes },
-    {"client-rates.csv",        plot_client_rates },
-    {"binding-modes.csv",       plot_binding_modes},
-    {"journal.jsonl",           NULL              },
-    {"qq.dat",                  NULL              },
+    {"objects.csv",                objects_csv               },
+    {"milestones.jsonl",           milestones_jsonl          },
+    {"events.jsonl",               events_jsonl              },
+    {"availability.csv",           availability_csv          },
+    {"availability-over-time.csv", availability_over_time_csv},
+    {"attribution.csv",            attribution_csv           },
+    {"chains.jsonl",               attribution_chains        },
+    {"requests.csv",               requests_csv              },
+    {"metrics.prom",               metrics_prom              },
+    {"metrics.openmetrics.txt",    open_metrics              },
+    {"trace.json",                 chrome_trace              },
+    {"events.json",                event_list                },
+    {"waits.csv",                  plot_waits                },
+    {"distributions.csv",          plot_distributions        },
+    {"over-time.csv",              plot_over_time            },
+    {"node-volumes.csv",           plot_node_volumes         },
+    {"client-rates.csv",           plot_client_rates         },
+    {"binding-modes.csv",          plot_binding_modes        },
+    {"journal.jsonl",              NULL                      },
+    {"qq.dat",                     NULL                      },
 };
 
 void

@@ -9,13 +9,6 @@
 /* Returns: (static): the version of the program */
 const char *results_version(void);
 
-typedef struct {
-    const ScenarioSlo *slo;
-    SimTime value;   /* the measured quantile */
-    unsigned count;  /* number of the stage's values */
-    gboolean is_met; /* FALSE also without values */
-} SloResult;
-
 /* The sum of several replications of one scenario. */
 typedef struct Results Results;
 

@@ -72,9 +72,10 @@ pod_times_stage(const PodTimes *times, Stage stage)
 /* A walk over all objects. */
 typedef struct {
     const Run *run;
-    SimSample *samples;  /* gets values, by stage; NULL: not wanted */
-    const Stages *times; /* gets times; NULL: not wanted */
-    GArray *records;     /* gets records; NULL: not wanted */
+    SimSample *samples;        /* gets values, by stage; NULL: not wanted */
+    GArray *const *unfinished; /* gets objects that never got there, by stage; NULL: not wanted */
+    const Stages *times;       /* gets times; NULL: not wanted */
+    GArray *records;           /* gets records; NULL: not wanted */
     /* The last object, and its milestones, the latest first. They are scattered over the log, and
      * looked up several times. */
     const ObjectKey *object;
@@ -91,14 +92,50 @@ look_at(Walk *walk, const ObjectKey *object)
     walk->object = object;
 }
 
+/* Returns: when the deletion of the object was asked for; SIM_TIME_MAX: never */
+static SimTime
+deletion_of(Walk *walk, const StageRecord *value)
+{
+    look_at(walk, value->object);
+    for (unsigned i = 0; i < walk->milestones->len; i++) {
+        const Milestone *milestone = &g_array_index(walk->milestones, Milestone, i);
+        if (milestone->incarnation == value->incarnation &&
+            (milestone->kind == MILESTONE_POD_DELETED ||
+             milestone->kind == MILESTONE_CLAIM_DELETED ||
+             milestone->kind == MILESTONE_SNAPSHOT_DELETED))
+            return milestone->at;
+    }
+    return SIM_TIME_MAX;
+}
+
+/* Only stages that every object of its kind goes through: a pod without volumes has no attach. */
+static void
+add_unfinished(Walk *walk, const StageRecord *value)
+{
+    const unsigned whole = 1u << STAGE_PROVISION | 1u << STAGE_BIND | 1u << STAGE_RESTORE |
+                           1u << STAGE_SNAPSHOT | 1u << STAGE_SCHEDULE | 1u << STAGE_POD_START |
+                           1u << STAGE_STOP | 1u << STAGE_DELETE;
+    Unfinished unfinished = {value->object, value->incarnation, value->from,
+                             sim_now(run_sim(walk->run))};
+
+    if (walk->unfinished == NULL || value->from == TIME_UNSET || value->to != TIME_UNSET ||
+        (whole >> value->stage & 1) == 0)
+        return;
+    if (value->stage != STAGE_STOP && value->stage != STAGE_DELETE)
+        unfinished.until = MIN(unfinished.until, deletion_of(walk, value));
+    g_array_append_val(walk->unfinished[value->stage], unfinished);
+}
+
 /* Adds a stage, if both of its ends were seen. */
 static void
 add_record(Walk *walk, const StageRecord *value)
 {
     SimTime length = between(value->from, value->to);
 
-    if (length == TIME_UNSET)
+    if (length == TIME_UNSET) {
+        add_unfinished(walk, value);
         return;
+    }
     if (walk->samples != NULL)
         sim_sample_add(&walk->samples[value->stage], length);
     if (walk->records != NULL)
@@ -443,11 +480,14 @@ stages_new(const Run *run)
     self->volumes = g_array_new(FALSE, FALSE, sizeof(VolumeTimes));
     self->snapshots = g_array_new(FALSE, FALSE, sizeof(SnapshotTimes));
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
-    for (unsigned i = 0; i < N_STAGES; i++)
+    for (unsigned i = 0; i < N_STAGES; i++) {
         sim_sample_init(&self->samples[i]);
+        self->unfinished[i] = g_array_new(FALSE, FALSE, sizeof(Unfinished));
+    }
     /* Measured runs write result files, which need times, too: one walk does both. */
     walk_all(&(Walk){.run = run,
                      .samples = self->samples,
+                     .unfinished = self->unfinished,
                      .times = run_options(run)->measured ? self : NULL,
                      .records = has_records ? self->records : NULL});
     return self;
@@ -507,7 +547,9 @@ stages_free(Stages *self)
     g_array_unref(self->volumes);
     g_array_unref(self->snapshots);
     g_array_unref(self->records);
-    for (unsigned i = 0; i < N_STAGES; i++)
+    for (unsigned i = 0; i < N_STAGES; i++) {
         sim_sample_clear(&self->samples[i]);
+        g_array_unref(self->unfinished[i]);
+    }
     g_free(self);
 }

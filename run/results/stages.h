@@ -46,8 +46,16 @@ typedef struct {
     SimCauseId scheduled_by;
 } StageRecord;
 
+/* An object that has begun a stage and not ended it. */
+typedef struct {
+    const ObjectKey *object;
+    unsigned incarnation;
+    SimTime from, until; /* until its deletion was asked for, or the end of the run */
+} Unfinished;
+
 typedef struct {
     SimSample samples[N_STAGES];
+    GArray *unfinished[N_STAGES]; /* of Unfinished: of the stages of whole objects only */
     const Run *run;
     GArray *pods, *claims, *volumes, *snapshots; /* see stages_pods() and the like */
     GArray *records;                             /* see stages_records() */

@@ -3,12 +3,9 @@
 
 #include "models/api/fields.h"
 #include "scenario-private.h"
-#include "stage.h"
 
 /* The tables of a scenario's fields (drivers: driver-fields.c); before them the readers of values
  * that only scenarios have. */
-
-static const SchemaType range_type;
 
 /* ---- Nodes ---- */
 
@@ -174,93 +171,6 @@ workload_check(SchemaReader *reader, const json_t *value, void *target)
                      n == 0 ? "nothing is to be done here"
                             : "does %u things at once: make an item of each",
                      n);
-}
-
-/* ---- What is expected ---- */
-
-static void
-slo_init(void *target)
-{
-    *(SloFields *)target = (SloFields){.quantile = 1};
-}
-
-static void
-slo_check(SchemaReader *reader, const json_t *value, void *target)
-{
-    (void)value;
-    ((SloFields *)target)->place = reader->at;
-}
-
-/* 3, or {min: 2, max: 4}. */
-static void
-read_count(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
-{
-    CountFields *count = target;
-
-    (void)type;
-    if (!json_is_object(value)) {
-        schema_read(reader, &schema_integer, value, &count->min);
-        count->max = count->min;
-        return;
-    }
-    *count = (CountFields){0, INT64_MAX};
-    schema_read_fields(reader, range_type.fields, value, count, FALSE);
-    if (count->min > count->max)
-        schema_fault(reader, NULL, "\"min\" is greater than \"max\"");
-}
-
-static json_t *
-schema_json_count(const SchemaType *type)
-{
-    (void)type;
-    return json_pack("{s:[o, o]}", "anyOf", schema_json_integer(&schema_integer),
-                     schema_json_struct(&range_type));
-}
-
-static void
-expected_init(void *target)
-{
-    *(ExpectedFields *)target = (ExpectedFields){
-        .ready = -1, .capacity = -1, .count = {-1, -1}
-    };
-}
-
-static void
-expected_check(SchemaReader *reader, const json_t *value, void *target)
-{
-    (void)reader;
-    (void)value;
-    ((ExpectedFields *)target)->is_given = TRUE;
-}
-
-/* Reads a word of a table and keeps it as text. */
-static void
-read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
-{
-    int which = -1;
-
-    schema_read_enum(reader, type, value, &which);
-    if (which >= 0)
-        *(const char **)target = type->words[which];
-}
-
-static void
-expect_init(void *target)
-{
-    *(ExpectFields *)target = (ExpectFields){.at = SIM_TIME_MAX};
-}
-
-static void
-expect_check(SchemaReader *reader, const json_t *value, void *target)
-{
-    ExpectFields *fields = target;
-
-    fields->source = value;
-    fields->place = reader->at;
-    fields->path = schema_intern(reader, reader->path->str);
-    if (json_object_size(value) == (json_object_get(value, "at") != NULL))
-        schema_fault(reader, "one of pods, claims, volumes, attachments, nodes, driverVolumes",
-                     "nothing is expected here");
 }
 
 /* ---- The whole ---- */
@@ -514,165 +424,6 @@ static const SchemaType fault_type = SCHEMA_STRUCT("fault", fault_fields, Action
     .check = action_check);
 static const SchemaType faults_type = SCHEMA_LIST(fault_type);
 
-/* ---- Expectations ---- */
-
-static const char *const stages[] = {
-#define STAGE_WORD(member, name, meaning) name,
-    STAGES(STAGE_WORD)
-#undef STAGE_WORD
-    NULL,
-};
-
-static const SchemaType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
-    .words = stages);
-
-static const SchemaField slo_fields[] = {
-    {"stage", &stage_type, AT(SloFields, stage), SCHEMA_REQUIRED, NULL,
-     "Stage of the way to a ready pod and back"},
-    {"quantile", &schema_quantile, AT(SloFields, quantile), 0, "1: the longest",
-     "Quantile over all objects that passed through the stage"},
-    {"below", &schema_duration, AT(SloFields, below), SCHEMA_REQUIRED, NULL, "Upper bound"},
-    END,
-};
-
-static const SchemaType slo_type = SCHEMA_STRUCT("slo", slo_fields, SloFields, .init = slo_init,
-    .check = slo_check);
-static const SchemaType slos_type = SCHEMA_LIST(slo_type);
-
-static const SchemaField range_fields[] = {
-    {"min", &schema_integer, AT(CountFields, min), 0, "0", "At least"},
-    {"max", &schema_integer, AT(CountFields, max), 0, "any", "At most"},
-    END,
-};
-
-static const SchemaType range_type = SCHEMA_STRUCT("range", range_fields, CountFields);
-
-static const SchemaType count_type = SCHEMA_TYPE("whole number, or {min, max}", "a whole number or a range",
-    read_count, schema_json_count, CountFields);
-
-#define PHASES(of, ...) \
-    static const char *const of##_phases[] = {__VA_ARGS__, NULL}; \
-    static const SchemaType of##_phase = \
-        SCHEMA_TYPE("word", "a phase", read_word, schema_json_enum, char *, .words = of##_phases)
-
-PHASES(pod, "Pending", "Running", "Succeeded", "Failed", "Unknown");
-PHASES(claim, "Pending", "Bound", "Lost");
-PHASES(volume, "Pending", "Available", "Bound", "Released", "Failed");
-
-#define EXPECTED_COUNT {"count", &count_type, AT(ExpectedFields, count), SCHEMA_REQUIRED, NULL, \
-    "Expected number"}
-#define EXPECTED_NAME {"name", &schema_string, AT(ExpectedFields, name), 0, "any", \
-     "Name, with * and ? for several"}
-
-static const SchemaField expected_pods[] = {
-    EXPECTED_COUNT,
-    EXPECTED_NAME,
-    {"phase", &pod_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
-    {"ready", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "Condition Ready"},
-    {"reason", &schema_string, AT(ExpectedFields, reason), 0, "any",
-     "Part of the message of condition PodScheduled, or of the status' reason"},
-    {"node", &schema_string, AT(ExpectedFields, node), 0, "any", "Only pods on this node"},
-    {"zone", &schema_string, AT(ExpectedFields, zone), 0, "any", "Only pods on nodes of this zone"},
-    END,
-};
-static const SchemaField expected_claims[] = {
-    EXPECTED_COUNT,
-    EXPECTED_NAME,
-    {"phase", &claim_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
-    {"capacity", &schema_quantity, AT(ExpectedFields, capacity), 0, "any", "status.capacity.storage"},
-    {"resizeStatus", &schema_string, AT(ExpectedFields, resize_status), 0, "any",
-     "status.allocatedResourceStatuses.storage; none: not set"},
-    {"attributesClass", &schema_string, AT(ExpectedFields, attributes_class), 0, "any",
-     "status.currentVolumeAttributesClassName; none: not set"},
-    {"modifyStatus", &schema_string, AT(ExpectedFields, modify_status), 0, "any",
-     "status.modifyVolumeStatus.status; none: not set"},
-    END,
-};
-static const SchemaField expected_volumes[] = {
-    EXPECTED_COUNT,
-    EXPECTED_NAME,
-    {"phase", &volume_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
-    {"capacity", &schema_quantity, AT(ExpectedFields, capacity), 0, "any", "spec.capacity.storage"},
-    END,
-};
-static const SchemaField expected_attachments[] = {
-    EXPECTED_COUNT,
-    EXPECTED_NAME,
-    {"node", &schema_string, AT(ExpectedFields, node), 0, "any", "Only attachments to this node"},
-    {"attached", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "status.attached"},
-    END,
-};
-static const SchemaField expected_nodes[] = {
-    EXPECTED_COUNT,
-    EXPECTED_NAME,
-    END,
-};
-static const SchemaField expected_jobs[] = {
-    EXPECTED_COUNT,
-    EXPECTED_NAME,
-    {"phase", &schema_string, AT(ExpectedFields, phase), 0, "any", "Running, Suspended, Complete, Failed"},
-    END,
-};
-static const SchemaField expected_snapshots[] = {
-    EXPECTED_COUNT,
-    EXPECTED_NAME,
-    {"ready", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "status.readyToUse"},
-    END,
-};
-static const SchemaField expected_events[] = {
-    EXPECTED_COUNT,
-    {"name", &schema_string, AT(ExpectedFields, name), 0, "any",
-     "Name of the objects that they are about, with * and ? for several"},
-    {"reason", &schema_string, AT(ExpectedFields, reason), 0, "any", "Reason"},
-    END,
-};
-static const SchemaField expected_driver_volumes[] = {
-    EXPECTED_COUNT,
-    {"driver", &schema_string, AT(ExpectedFields, driver), 0, "the only driver",
-     "Driver with the back end"},
-    END,
-};
-
-static const SchemaType expected_pods_type = SCHEMA_STRUCT("pods", expected_pods, ExpectedFields,
-    .init = expected_init, .check = expected_check);
-static const SchemaType expected_claims_type = SCHEMA_STRUCT("claims", expected_claims, ExpectedFields,
-    .init = expected_init, .check = expected_check);
-static const SchemaType expected_volumes_type = SCHEMA_STRUCT("volumes", expected_volumes, ExpectedFields,
-    .init = expected_init, .check = expected_check);
-static const SchemaType expected_attachments_type = SCHEMA_STRUCT("attachments", expected_attachments,
-    ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_nodes_type = SCHEMA_STRUCT("nodes", expected_nodes, ExpectedFields,
-    .init = expected_init, .check = expected_check);
-static const SchemaType expected_jobs_type = SCHEMA_STRUCT("jobs", expected_jobs, ExpectedFields,
-    .init = expected_init, .check = expected_check);
-static const SchemaType expected_snapshots_type = SCHEMA_STRUCT("snapshots", expected_snapshots,
-    ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_events_type = SCHEMA_STRUCT("events", expected_events,
-    ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_driver_volumes_type = SCHEMA_STRUCT("volumes of a driver",
-    expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
-
-static const SchemaField expect_fields[] = {
-    {"at", &schema_duration, AT(ExpectFields, at), 0, "the end", "Time"},
-    {"pods", &expected_pods_type, AT(ExpectFields, pods), 0, NULL, "Pods"},
-    {"claims", &expected_claims_type, AT(ExpectFields, claims), 0, NULL, "PersistentVolumeClaims"},
-    {"volumes", &expected_volumes_type, AT(ExpectFields, volumes), 0, NULL, "PersistentVolumes"},
-    {"attachments", &expected_attachments_type, AT(ExpectFields, attachments), 0, NULL, "VolumeAttachments"},
-    {"nodes", &expected_nodes_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
-    {"jobs", &expected_jobs_type, AT(ExpectFields, jobs), 0, NULL, "Jobs"},
-    {"snapshots", &expected_snapshots_type, AT(ExpectFields, snapshots), 0, NULL, "VolumeSnapshots"},
-    {"groupSnapshots", &expected_snapshots_type, AT(ExpectFields, group_snapshots), 0, NULL,
-     "VolumeGroupSnapshots"},
-    {"events", &expected_events_type, AT(ExpectFields, events), 0, NULL, "Events, repetitions aside"},
-    {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL,
-     "Volumes in the driver's back end"},
-    END,
-};
-
-static const SchemaType expect_type = SCHEMA_STRUCT("expectation", expect_fields, ExpectFields,
-    .init = expect_init, .check = expect_check);
-static const SchemaType expects_type = SCHEMA_LIST(expect_type);
-
 /* ---- The whole ---- */
 
 #define KUBERNETES_AT(member) (AT(SpecFields, kubernetes.member) - AT(SpecFields, kubernetes))
@@ -715,8 +466,8 @@ static const SchemaField spec_fields[] = {
      "Files with more objects that exist from the start"},
     {"workload", &workload_type, AT(SpecFields, workload), 0, "none", "Actions from outside"},
     {"faults", &faults_type, AT(SpecFields, faults), 0, "none", "Faults"},
-    {"slo", &slos_type, AT(SpecFields, slo), 0, "none", "Time limits that the run must meet"},
-    {"expect", &expects_type, AT(SpecFields, expect), 0, "none", "Expected states, with their times"},
+    {"slo", &scenario_slos_type, AT(SpecFields, slo), 0, "none", "Time limits that the run must meet"},
+    {"expect", &scenario_expects_type, AT(SpecFields, expect), 0, "none", "Expected states, with their times"},
     END,
 };
 

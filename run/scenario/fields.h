@@ -137,7 +137,8 @@ typedef struct {
     const char *path;
 } ActionFields;
 
-extern const SchemaType scenario_version_type; /* int: the minor version */
+extern const SchemaType scenario_version_type;                     /* int: the minor version */
+extern const SchemaType scenario_slos_type, scenario_expects_type; /* SchemaList: expected.c */
 
 typedef struct {
     int64_t min, max; /* -1: not given */
@@ -145,8 +146,8 @@ typedef struct {
 
 /* The conditions of one expectation for one kind. */
 typedef struct {
-    const char *phase, *reason, *name, *node, *zone, *driver, *resize_status, *attributes_class,
-        *modify_status;
+    const char *phase, *reason, *name, *namespace, *labels, *node, *zone, *driver, *resize_status,
+        *attributes_class, *modify_status;
     int64_t capacity; /* -1: any */
     int ready;        /* -1: any */
     CountFields count;
@@ -163,9 +164,11 @@ typedef struct {
 } ExpectFields;
 
 typedef struct {
-    const char *stage;
+    const char *stage, *name, *namespace, *labels;
     double quantile;
-    SimTime below;
+    SimTime below; /* -1: not given */
+    const char *availability;
+    double at_least; /* -1: not given */
     YamlPosition place;
 } SloFields;
 

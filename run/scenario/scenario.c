@@ -235,6 +235,11 @@ copy_slos(Loader *self)
             .stage = (char *)fields[i].stage,
             .quantile = fields[i].quantile,
             .below = fields[i].below,
+            .name = (char *)fields[i].name,
+            .namespace = (char *)fields[i].namespace,
+            .labels = (char *)fields[i].labels,
+            .availability = (char *)fields[i].availability,
+            .at_least = fields[i].at_least,
         };
 }
 
@@ -330,6 +335,8 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
         .phase = (char *)expected->phase,
         .reason = (char *)expected->reason,
         .name = (char *)expected->name,
+        .namespace = (char *)expected->namespace,
+        .labels = (char *)expected->labels,
         .on_node = (char *)expected->node,
         .in_zone = (char *)expected->zone,
         .ready = expected->ready,

@@ -234,6 +234,11 @@ typedef struct {
     char *stage;     /* "pod-start" */
     double quantile; /* 0..1 */
     SimTime below;
+    /* Of a stage: only these objects; NULL: any. The name is a glob, the labels a selector. */
+    char *name, *namespace, *labels;
+    char
+        *availability; /* of workloads, in place of a stage: "StatefulSet/web", a glob; else NULL */
+    double at_least;   /* 0..1 */
 } ScenarioSlo;
 
 /* expect: how many objects meet conditions at some time. */
@@ -244,8 +249,9 @@ typedef struct {
     char *reason; /* part of the message of a pod's condition PodScheduled, or of a status reason;
                      NULL: any */
     char *name;   /* glob; NULL: any */
-    char *on_node, *in_zone; /* of pods and, on_node only, of attachments; NULL: any */
-    int ready;               /* of pods: 1 ready, 0 not ready, -1 any; of attachments: attached */
+    char *namespace, *labels; /* labels_match(); NULL: any */
+    char *on_node, *in_zone;  /* of pods and, on_node only, of attachments; NULL: any */
+    int ready;                /* of pods: 1 ready, 0 not ready, -1 any; of attachments: attached */
     /* Of the status of claims; NULL: any, "none": not set. */
     char *resize_status, *attributes_class, *modify_status;
     int64_t capacity_bytes; /* of claims (status) and volumes; -1: any */

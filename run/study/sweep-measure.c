@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
+#include "run/results/availability.h"
 #include "sweep.h"
 
 /* Measures one run: the numbers of its row. */
@@ -16,6 +17,17 @@ const char *
 sweep_value_name(SweepValueKind value)
 {
     return values[value].name;
+}
+
+gboolean
+sweep_value_find(const char *name, SweepValueKind *value)
+{
+    for (unsigned i = 0; name != NULL && i < SWEEP_N_VALUES; i++)
+        if (g_str_equal(values[i].name, name)) {
+            *value = (SweepValueKind)i;
+            return TRUE;
+        }
+    return FALSE;
 }
 
 const char *
@@ -258,6 +270,19 @@ share(unsigned part, unsigned whole)
                       : number((double)part / (double)whole);
 }
 
+/* Over all workloads. */
+static SweepObservation
+availability_value(SweepValueKind value, const Run *run)
+{
+    g_autoptr(Availability) availability = availability_new();
+
+    availability_add(availability, run);
+    if (availability->rows->len == 0)
+        return (SweepObservation){.is_missing = TRUE};
+    return number(value == SWEEP_AVAILABILITY ? availability_total_share(availability)
+                                              : availability_total_missing_s(availability));
+}
+
 static SweepObservation
 observe_value(SweepValueKind value, const Run *run, const Totals *totals)
 {
@@ -286,6 +311,9 @@ observe_value(SweepValueKind value, const Run *run, const Totals *totals)
         for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++)
             n_volumes += run_driver_volumes(run, i);
         return number(n_volumes);
+    case SWEEP_AVAILABILITY:
+    case SWEEP_NOT_READY_TIME:
+        return availability_value(value, run);
     case SWEEP_N_VALUES:
         break;
     }

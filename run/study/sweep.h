@@ -20,7 +20,9 @@
     X(API_PEAK, "api-requests-peak", "requests/s", "the most of them in one second")               \
     X(ALL_READY, "time-to-all-ready", "s",                                                         \
       "first pod created -> last pod Ready; none if one never was")                                \
-    X(DRIVER_VOLUMES, "driver-volumes", "", "volumes in the drivers' back ends at the end")
+    X(DRIVER_VOLUMES, "driver-volumes", "", "volumes in the drivers' back ends at the end")        \
+    X(AVAILABILITY, "availability", "", "share of the workloads' pods that were Ready, over time") \
+    X(NOT_READY_TIME, "not-ready-seconds", "s", "the time that pods of workloads were missing")
 
 typedef enum {
 #define SWEEP_VALUE_MEMBER(member, name, unit, meaning) SWEEP_##member,
@@ -127,6 +129,8 @@ gboolean sweep_finish(Sweep *self, const char *data_dir, GPtrArray *faults);
  * "p99.9", "<60s". Returns: %FALSE: it is none */
 gboolean sweep_statistic_parse(const char *text, SweepMeasure *measure);
 const char *sweep_value_name(SweepValueKind value);
+/* @name: (nullable). @value: (out). Returns: FALSE: there is no such value */
+gboolean sweep_value_find(const char *name, SweepValueKind *value);
 const char *sweep_value_unit(SweepValueKind value);
 /* The fields of a Sweep's spec as tables in Markdown, for docs/sweeps.md. (owned) */
 char *sweep_reference(void);

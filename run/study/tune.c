@@ -68,6 +68,10 @@ check(Tune *self, GPtrArray *faults)
     if (self->scenario->n_slos == 0)
         fault(self, faults, "spec.slo", "there is none: what should be met?",
               "such as slo: [{stage: pod-start, quantile: 0.99, below: 60s}]");
+    for (unsigned i = 0; i < self->scenario->n_slos; i++)
+        if (self->scenario->slos[i].stage == NULL)
+            fault(self, faults, "spec.slo", "tune takes promises about stages only",
+                  "leave out availability");
     if (self->flags->len == 0)
         fault(self, faults, "", "there is no flag of these names to tune",
               "kvolsim whatif tells the names");

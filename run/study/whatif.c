@@ -94,14 +94,20 @@ whatif_new(const char *file, const WhatifOptions *options, GPtrArray **faults)
         return NULL;
     g_autofree char *name = g_strdup_printf("%s-whatif", self->scenario->name);
     g_autofree char *measure =
-        g_strdup_printf("%s %s", stage_name(options->stage), options->statistic);
+        options->value != NULL
+            ? g_strdup(options->value)
+            : g_strdup_printf("%s %s", stage_name(options->stage), options->statistic);
     self->knobs = knobs_of(self->scenario);
     self->points = g_new0(KnobPoints, MAX(self->knobs->len, 1));
     self->sweep = sweep_new(name, file);
     self->sweep->seed = self->scenario->seed;
     self->sweep->replications = (SweepReplications){
         .count = options->replications, .max = options->replications, .measure = -1};
-    sweep_add_stage(self->sweep, measure, options->stage, options->statistic);
+    SweepValueKind value;
+    if (sweep_value_find(options->value, &value))
+        sweep_add_value(self->sweep, measure, value);
+    else
+        sweep_add_stage(self->sweep, measure, options->stage, options->statistic);
     sweep_add_stage(self->sweep, "arrived", options->stage, "count");
     self->measure = self->sweep->measures[MEASURED].name;
     add_points(self, options);

@@ -4,6 +4,7 @@
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"
 #include "run-private.h"
+#include "run/scenario/labels.h"
 
 /* kubectl's word for it. */
 static const char *
@@ -102,6 +103,10 @@ object_meets(const Run *self, const ScenarioExpect *expect, const Object *object
     if (expect->phase != NULL && !g_str_equal(phase_of(object), expect->phase))
         return FALSE;
     if (expect->name != NULL && !g_pattern_match_simple(expect->name, object_name(object)))
+        return FALSE;
+    if (expect->namespace != NULL && strcmp(expect->namespace, object->key->namespace) != 0)
+        return FALSE;
+    if (expect->labels != NULL && !labels_match(expect->labels, object->labels))
         return FALSE;
     if (object_kind(object) == KIND_CLAIM)
         return claim_meets(expect, CLAIM_CONST(object));

@@ -36,6 +36,7 @@ struct Milestones {
     uint32_t last_number;
     GArray *last[N_KINDS]; /* of uint32_t, by slot: head of the object's chain, index + 1 */
     GArray *pods;          /* of PodRecord */
+    GArray *last_pods;     /* of uint32_t, by slot: the last record of the pod, index + 1 */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot: its volume */
     PointerMap by_name; /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
     PointerMap by_uid;  /* interned uid -> ObjectKey of the VolumeSnapshot */
@@ -309,6 +310,23 @@ see_volume(Milestones *self, const Volume *before, const Volume *after)
 }
 
 static void
+add_pod(Milestones *self, const Pod *pod)
+{
+    const ObjectKey *key = pod->meta.key;
+
+    if (key->slot >= self->last_pods->len)
+        g_array_set_size(self->last_pods, slots_to_hold(key->slot, self->last_pods->len));
+    uint32_t *last = &g_array_index(self->last_pods, uint32_t, key->slot);
+    PodRecord record = {.pod = key,
+                        .volumes = pod_volumes_ref(pod->volumes),
+                        .labels = string_map_ref(pod->meta.labels),
+                        .incarnation = (uint16_t)key->incarnation,
+                        .previous = *last};
+    g_array_append_val(self->pods, record);
+    *last = self->pods->len;
+}
+
+static void
 see_pod(Milestones *self, const Pod *before, const Pod *after)
 {
     const PodPhase old_phase = before == NULL ? POD_PENDING : before->phase;
@@ -316,8 +334,7 @@ see_pod(Milestones *self, const Pod *before, const Pod *after)
     if (after != NULL) {
         const ObjectKey *key = after->meta.key;
         if (before == NULL) {
-            PodRecord record = {key, pod_volumes_ref(after->volumes), (uint16_t)key->incarnation};
-            g_array_append_val(self->pods, record);
+            add_pod(self, after);
             add(self, MILESTONE_POD_CREATED, key, NULL);
         }
         if (after->scheduled.status == CONDITION_FALSE &&
@@ -329,6 +346,9 @@ see_pod(Milestones *self, const Pod *before, const Pod *after)
             add(self, MILESTONE_POD_RUNNING, key, after->node_name);
         if (pod_is_ready(after) && (before == NULL || !pod_is_ready(before)))
             add(self, MILESTONE_POD_READY, key, after->node_name);
+        if (before != NULL && pod_is_ready(before) && !pod_is_ready(after) &&
+            !pod_is_terminal(after))
+            add(self, MILESTONE_POD_NOT_READY, key, after->node_name);
         if (pod_is_terminal(after) && (before == NULL || !pod_is_terminal(before)))
             add(self, MILESTONE_POD_STOPPED, key, after->node_name);
     }
@@ -596,6 +616,7 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->blocks = g_ptr_array_new_with_free_func(block_free);
     self->nodes = g_ptr_array_new();
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
+    self->last_pods = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     self->volume_of = g_ptr_array_new();
     self->drivers = g_ptr_array_new_with_free_func(driver_watch_free);
     for (unsigned i = 0; i < N_KINDS; i++)
@@ -610,14 +631,17 @@ milestones_free(Milestones *self)
 {
     if (self == NULL)
         return;
-    for (unsigned i = 0; i < self->pods->len; i++)
+    for (unsigned i = 0; i < self->pods->len; i++) {
         pod_volumes_unref(g_array_index(self->pods, PodRecord, i).volumes);
+        string_map_unref(g_array_index(self->pods, PodRecord, i).labels);
+    }
     for (unsigned i = 0; i < N_KINDS; i++)
         g_array_unref(self->last[i]);
     g_ptr_array_unref(self->blocks);
     g_ptr_array_unref(self->nodes);
     pointer_map_clear(&self->node_numbers, NULL);
     g_array_unref(self->pods);
+    g_array_unref(self->last_pods);
     g_ptr_array_unref(self->volume_of);
     pointer_map_clear(&self->by_name, NULL);
     pointer_map_clear(&self->by_uid, NULL);
@@ -692,6 +716,17 @@ const PodRecord *
 milestones_pod(const Milestones *self, unsigned i)
 {
     return &g_array_index(self->pods, PodRecord, i);
+}
+
+const PodRecord *
+milestones_find_pod(const Milestones *self, const ObjectKey *pod, unsigned incarnation)
+{
+    uint32_t i =
+        pod->slot < self->last_pods->len ? g_array_index(self->last_pods, uint32_t, pod->slot) : 0;
+
+    while (i != 0 && milestones_pod(self, i - 1)->incarnation != incarnation)
+        i = milestones_pod(self, i - 1)->previous;
+    return i == 0 ? NULL : milestones_pod(self, i - 1);
 }
 
 const ObjectKey *

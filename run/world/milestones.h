@@ -60,6 +60,7 @@
     X(POD_PULLED, "pulled")               /* its images, if that took time */                      \
     X(POD_RUNNING, "running")                                                                      \
     X(POD_READY, "ready")                                                                          \
+    X(POD_NOT_READY, "not-ready") /* it was Ready, and runs on */                                  \
     X(POD_DELETED, "deleted")                                                                      \
     X(POD_STOPPED, "stopped") /* a terminal phase */                                               \
     X(POD_GONE, "gone")                                                                            \
@@ -99,7 +100,9 @@ typedef struct {
 typedef struct {
     const ObjectKey *pod;
     PodVolumes *volumes;
+    StringMap *labels; /* at its creation */
     uint16_t incarnation;
+    uint32_t previous; /* the record of the pod of this name before it: index + 1; 0: none */
 } PodRecord;
 
 typedef struct Milestones Milestones;
@@ -119,6 +122,9 @@ uint32_t milestones_last(const Milestones *self, const ObjectKey *object);
 void milestones_of(const Milestones *self, const ObjectKey *object, GArray *milestones);
 unsigned milestones_n_pods(const Milestones *self);
 const PodRecord *milestones_pod(const Milestones *self, unsigned i);
+/* Returns: (borrowed) (nullable): the record of this incarnation of a pod */
+const PodRecord *
+milestones_find_pod(const Milestones *self, const ObjectKey *pod, unsigned incarnation);
 /* The last volume that a claim was bound to; NULL: none. */
 const ObjectKey *milestones_volume_of(const Milestones *self, const ObjectKey *claim);
 /* The time of the last change of any object except Events. */

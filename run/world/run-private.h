@@ -14,6 +14,7 @@ struct Run {
     Objects *objects;
     Cluster *cluster;
     Milestones *milestones;
+    Readiness *readiness;
     ApiLoad *load;          /* NULL: untraced */
     Telemetry *telemetry;   /* NULL: not measured */
     GPtrArray *drivers;     /* of CsiDriver (owned), in the scenario's order */

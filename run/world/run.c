@@ -63,6 +63,7 @@ run_free(Run *self)
     autoscalers_free(self);
     sim_free(self->sim);
     milestones_free(self->milestones);
+    readiness_free(self->readiness);
     api_load_free(self->load);
     telemetry_free(self->telemetry);
     g_ptr_array_unref(self->performers);
@@ -236,6 +237,12 @@ const Milestones *
 run_milestones(const Run *self)
 {
     return self->milestones;
+}
+
+const Readiness *
+run_readiness(const Run *self)
+{
+    return self->readiness;
 }
 
 const ApiLoad *

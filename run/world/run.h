@@ -3,6 +3,7 @@
 
 #include "api-load.h"
 #include "milestones.h"
+#include "readiness.h"
 #include "run/scenario/scenario.h"
 #include "telemetry.h"
 
@@ -104,6 +105,7 @@ Sim *run_sim(const Run *self);
 Objects *run_objects(const Run *self);
 Cluster *run_cluster(const Run *self);
 const Milestones *run_milestones(const Run *self);
+const Readiness *run_readiness(const Run *self);
 const ApiLoad *run_load(const Run *self);  /* NULL: untraced */
 Telemetry *run_telemetry(const Run *self); /* NULL: not measured */
 /* The number of volumes in the back end of driver @i. */

@@ -593,6 +593,7 @@ new_cluster(Run *self)
     self->cluster = cluster_new(&options);
     string_map_unref(options.feature_gates);
     self->milestones = milestones_new(self->cluster, self->sim, self->objects);
+    self->readiness = readiness_new(self->cluster, self->sim);
     if (!self->options.untraced)
         self->load = api_load_new(self->cluster, self->sim);
     self->telemetry = telemetry_new(self->cluster, self->sim, self->objects);

@@ -208,7 +208,7 @@ result $? "a comparison tells what changed"
 # Every picture of every run can be drawn, also of one without pods.
 if command -v gnuplot >/dev/null; then
     for name in burst-100 attach-limit provision-retry; do
-        "$kvolsim" plot "$scratch/$name" >"$scratch/out" 2>&1 && test "$(wc -l <"$scratch/out")" -eq 8 &&
+        "$kvolsim" plot "$scratch/$name" >"$scratch/out" 2>&1 && test "$(wc -l <"$scratch/out")" -ge 8 &&
             "$kvolsim" plot "$scratch/$name" --format svg >>"$scratch/out" 2>&1 &&
             "$kvolsim" plot "$scratch/$name" --format dumb >/dev/null 2>>"$scratch/out"
         result $? "$name: all pictures"
@@ -255,7 +255,7 @@ result $? "pods over time are the objects'"
     awk -F, 'NF == 6 && !/^seconds/ { rows += $1 == 0; each = $6 } END { exit !(rows > 200 && rows <= 400 && each == 2) }' "$scratch/large/node-volumes.csv" &&
     awk -F, 'NF == 10 && !/^seconds/ { rows++; if ($10 + 0 < $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9 - 1) bad = 1 }
         END { exit bad || rows < 100 || rows > 1000 }' "$scratch/large/client-rates.csv" &&
-    awk -F, 'NF == 7 && !/^seconds/ { rows++; all = $2 + $3 + $4 + $5; if (all > 1000) bad = 1; most = all > most ? all : most }
+    awk -F, 'NF == 8 && !/^seconds/ { rows++; all = $2 + $3 + $4 + $5; if (all > 1000) bad = 1; most = all > most ? all : most }
         END { exit bad || rows > 1300 || most < 900 }' "$scratch/large/over-time.csv"
 result $? "tables of a large run"
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Availability: a band for each workload over the whole run. Green: all pods that it wants are Ready; orange: some are missing, with
+# their number where there is room; red: none is Ready.
+#
+# Reads availability-over-time.csv of a run: workload; from, until: seconds; desired, ready: numbers of pods between these times.
+
+is_text = GPVAL_TERM eq "dumb"
+set datafile separator ","
+set datafile columnheaders
+
+# ---- Workloads in the order of the file; of many, the ones that lacked pods ----
+rows_max = 40
+has(list, text) = strstrt(list, "|" . text . "|") > 0
+all = "|"
+poor = "|"
+look(i) = (all = has(all, strcol(1)) ? all : all . strcol(1) . "|", \
+           poor = has(poor, strcol(1)) || $5 >= $4 ? poor : poor . strcol(1) . "|", 0)
+n_rows = 0
+stats input using (n_rows = n_rows + 1, look(0)) nooutput
+bars(list) = sum [k = 1:strlen(list)] (list[k : k] eq "|")
+names = bars(all) - 1 > rows_max ? poor : all
+bar(list, n) = n == 0 ? 0 : bar(list, n - 1) + strstrt(list[bar(list, n - 1) + 1 : *], "|")
+item(n) = names[bar(names, n) + 1 : bar(names, n + 1) - 1]
+n = bars(names) - 1
+n = n > rows_max ? rows_max : n
+array wanted[n > 0 ? n : 1]
+array lacked[n > 0 ? n : 1]
+do for [k = 1:n] { wanted[k] = 0; lacked[k] = 0 }
+place(text) = sum [k = 1:n] (item(k) eq text ? k : 0)
+last = 1
+add(k) = k == 0 ? 0 : (wanted[k] = wanted[k] + $4 * ($3 - $2), lacked[k] = lacked[k] + ($5 < $4 ? ($4 - $5) * ($3 - $2) : 0), 0)
+stats input using (last = $3 > last ? $3 : last, add(int(place(strcol(1))))) nooutput
+
+set title run_title . ": availability" noenhanced
+set xlabel "seconds of virtual time"
+set xrange [0 : last]
+if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
+set yrange [(n > 6 ? n : 6) + 0.6 : 0.4]
+if (!is_text) { set border 1 lc rgb "#555555"; set grid xtics lc rgb "#dddddd" lw 1 }
+set xtics nomirror
+set ytics scale 0 noenhanced
+set key below reverse Left height 1
+set style fill solid 1 noborder
+set lmargin 24
+labels = ""
+do for [k = 1:n] { labels = labels . sprintf("%s'%s' %d", k > 1 ? ", " : "", item(k), k) }
+if (n > 0) { eval "set ytics (" . labels . ")" } else { unset ytics }
+
+# Okabe's and Ito's colours, which colour-blind people tell apart.
+state(i) = $4 == 0 ? -1 : $5 >= $4 ? 0 : $5 > 0 ? 1 : 2
+y(i) = place(strcol(1)) > 0 ? place(strcol(1)) : NaN
+only(s) = state(0) == s ? y(0) : NaN
+# A band is at least as wide as can be seen, and so is an outage within it.
+least = last / 400.
+right(i) = $3 - $2 < least && state(0) > 0 ? $2 + least : $3
+text(i) = state(0) == 1 && ($3 - $2) > last / 25. ? sprintf("-%d", $4 - $5) : ""
+if (n_rows == 0) {
+    set title run_title . ": no workload wants pods"
+    plot NaN notitle
+} else { if (is_text) {
+    plot input using 2:(only(1)):(right(0) - $2):(0) with vectors nohead title "some pods missing", \
+         input using 2:(only(2)):(right(0) - $2):(0) with vectors nohead title "none Ready"
+} else {
+    plot input using 2:(only(0)):2:3:(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#009E73" title "all pods Ready", \
+         input using 2:(only(1)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#E69F00" title "some missing", \
+         input using 2:(only(2)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#D55E00" title "none Ready", \
+         input using (($2 + $3) / 2.):(y(0)):(text(0)) with labels notitle
+} }

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "run/files/result-file.h"
+#include "run/world/run.h"
+#include "stages.h"
+
+/* Availability: how many of the pods that a workload wants are Ready, and why the others are not.
+ *
+ * A pod counts while its Ready condition is True and nobody has asked for its deletion. A workload
+ * is measured from when all of its pods are Ready for the first time; one that never gets there,
+ * from its creation. Pods without a controller are taken together by namespace; each is measured
+ * from when it is Ready for the first time to its deletion or end. Pods of Jobs are not measured.
+ */
+
+#define AVAILABILITY_CAUSES(X)                                                                     \
+    X(NODE_LOST, "node lost")              /* its Node is not Ready */                             \
+    X(UNSCHEDULABLE, "unschedulable")      /* no node takes it */                                  \
+    X(SCHEDULING, "scheduling")            /* it has no node yet, and was not refused */           \
+    X(ELSEWHERE, "volume on another node") /* until it is detached: the six minutes */             \
+    X(DRIVER_DOWN, "driver down")          /* attaching or mounting during a driver's fault */     \
+    X(NOT_ATTACHED, "volume not attached")                                                         \
+    X(NOT_MOUNTED, "volume not mounted")                                                           \
+    X(STARTING, "starting") /* its volumes are mounted, its containers not Ready */                \
+    X(EVICTED, "evicted")   /* it is being deleted by an eviction or a taint */                    \
+    X(STOPPING, "stopping") /* it is being deleted, and its successor waits for that */            \
+    X(NOT_CREATED, "not created")
+
+typedef enum {
+#define AVAILABILITY_MEMBER(member, text) AVAILABILITY_##member,
+    AVAILABILITY_CAUSES(AVAILABILITY_MEMBER)
+#undef AVAILABILITY_MEMBER
+        N_AVAILABILITY_CAUSES,
+} AvailabilityCause;
+
+const char *availability_cause_name(AvailabilityCause cause);
+
+/* Sums of pods times nanoseconds: 150,000 pods for a week do not fit into 64 bits. */
+__extension__ typedef unsigned __int128 PodTime;
+
+typedef struct {
+    char *name; /* (owned): "StatefulSet/web", in another namespace "StatefulSet/shop/web" */
+    PodTime desired;
+    PodTime missing[N_AVAILABILITY_CAUSES]; /* adds up to the time in which pods were not Ready */
+    SimTime measured;                       /* how long it was looked at */
+    SimTime down;                           /* the time in which pods were missing */
+    SimTime longest;                        /* outage */
+    unsigned n_outages;
+    unsigned n_started, n_runs; /* runs in which all of its pods were Ready at some time; all */
+} AvailabilityRow;
+
+/* Workloads of one run or of several. */
+typedef struct {
+    GArray *rows; /* of AvailabilityRow, in order of appearance */
+} Availability;
+
+Availability *availability_new(void);
+void availability_free(Availability *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Availability, availability_free)
+/* Adds a run that is over. */
+void availability_add(Availability *self, const Run *run);
+PodTime availability_missing(const AvailabilityRow *row);
+/* In seconds of a pod. */
+double availability_seconds(PodTime time);
+/* The share of the desired pods' time in which they were Ready: 0 to 1; 1 without any time. */
+double availability_share(const AvailabilityRow *row);
+/* Returns: (nullable) (borrowed): the row of this name */
+const AvailabilityRow *availability_find(const Availability *self, const char *name);
+/* The share of all workloads together. */
+double availability_total_share(const Availability *self);
+/* The pods of all workloads that were missing, in seconds. */
+double availability_total_missing_s(const Availability *self);
+/* The member of summary.json. (owned): NULL: there are no workloads */
+json_t *availability_json(const Availability *self);
+/* The table of `kvolsim run`: workloads that were not always available, ten at most. */
+void availability_append_table(const Availability *self, GString *text);
+
+/* availability.csv: a row for each workload. */
+void availability_csv(const Run *run, const Stages *stages, ResultFile *file);
+/* availability-over-time.csv: desired and Ready pods of each workload, at each change. */
+void availability_over_time_csv(const Run *run, const Stages *stages, ResultFile *file);

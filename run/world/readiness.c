@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "readiness.h"
+
+#include "models/api/workload.h"
+
+static uint32_t
+number(Readiness *self, const void *key, const ReadinessWorkload *workload)
+{
+    uint32_t found = GPOINTER_TO_UINT(g_hash_table_lookup(self->number_of, key));
+
+    if (found == 0) {
+        g_array_append_val(self->workloads, *workload);
+        found = self->workloads->len;
+        g_hash_table_insert(self->number_of, (void *)key, GUINT_TO_POINTER(found));
+    }
+    return found - 1;
+}
+
+static uint32_t
+number_of_key(Readiness *self, const ObjectKey *key)
+{
+    return number(self, key, &(ReadinessWorkload){key, key->namespace});
+}
+
+/* ---- Workloads ---- */
+
+/* Returns: the replicas that it wants; -1: the kind wants none for good */
+static int32_t
+replicas_of(const Object *object)
+{
+    switch ((int)object_kind(object)) {
+    case KIND_STATEFUL_SET:
+        return ((const StatefulSet *)object)->replicas;
+    case KIND_DEPLOYMENT:
+        return DEPLOYMENT_CONST(object)->replicas;
+    case KIND_REPLICA_SET:
+        return REPLICA_SET_CONST(object)->replicas;
+    case KIND_DAEMON_SET:
+        return DAEMON_SET_CONST(object)->desired_scheduled;
+    default:
+        return -1;
+    }
+}
+
+/* A ReplicaSet of a Deployment counts for the Deployment. */
+static const OwnerReference *
+deployment_of(const Object *set)
+{
+    const OwnerReference *owner = object_controller(set);
+
+    return object_kind(set) == KIND_REPLICA_SET && owner != NULL && owner->key != NULL &&
+                   owner->key->kind == KIND_DEPLOYMENT
+               ? owner
+               : NULL;
+}
+
+static void
+see_workload(Readiness *self, const Object *before, const Object *after)
+{
+    const Object *any = after != NULL ? after : before;
+    int32_t was = before == NULL || object_is_deleted(before) ? 0 : replicas_of(before);
+    int32_t is = after == NULL || object_is_deleted(after) ? 0 : replicas_of(after);
+
+    if (deployment_of(any) != NULL) {
+        const ObjectKey *deployment = deployment_of(any)->key;
+        g_hash_table_insert(self->parents, (void *)any->key, (void *)deployment);
+        number_of_key(self, deployment);
+        return;
+    }
+    if (was == is)
+        return;
+    ReadinessChange change = {
+        .at = sim_now(self->sim), .workload = number_of_key(self, any->key), .desired = is};
+    g_array_append_val(self->changes, change);
+}
+
+/* ---- Pods ---- */
+
+/* Jobs want no pods for good: their pods count nowhere. */
+static gboolean
+workload_of_pod(Readiness *self, const Object *pod, uint32_t *workload)
+{
+    const OwnerReference *owner = object_controller(pod);
+
+    if (owner == NULL) {
+        const char *namespace = pod->key->namespace;
+        *workload = number(self, namespace, &(ReadinessWorkload){NULL, namespace});
+        return TRUE;
+    }
+    if (owner->key == NULL ||
+        (owner->key->kind != KIND_STATEFUL_SET && owner->key->kind != KIND_REPLICA_SET &&
+         owner->key->kind != KIND_DAEMON_SET))
+        return FALSE;
+    *workload = number_of_key(self, owner->key);
+    return TRUE;
+}
+
+static uint8_t
+seen_of(const Pod *pod)
+{
+    if (pod == NULL)
+        return POD_SEEN_OVER | POD_SEEN_DELETED;
+    return (uint8_t)((pod->scheduled.status == CONDITION_FALSE ? POD_SEEN_REFUSED : 0) |
+                     (pod_is_ready(pod) ? POD_SEEN_READY : 0) |
+                     (object_is_deleted(&pod->meta) ? POD_SEEN_DELETED : 0) |
+                     (pod->disruption.status == CONDITION_TRUE ? POD_SEEN_DISRUPTED : 0) |
+                     (pod_is_terminal(pod) ? POD_SEEN_OVER : 0));
+}
+
+static void
+see_pod(Readiness *self, const Pod *before, const Pod *after)
+{
+    const Pod *any = after != NULL ? after : before;
+    uint8_t seen = seen_of(after);
+    ReadinessChange change = {.at = sim_now(self->sim),
+                              .pod = any->meta.key,
+                              .node = any->node_name,
+                              .incarnation = (uint16_t)any->meta.key->incarnation,
+                              .seen = seen};
+
+    if (before != NULL && after != NULL && seen == seen_of(before) &&
+        before->node_name == after->node_name)
+        return;
+    if (workload_of_pod(self, &any->meta, &change.workload))
+        g_array_append_val(self->changes, change);
+}
+
+static void
+see_node(Readiness *self, const Node *before, const Node *after)
+{
+    gboolean was = before == NULL || before->ready.status == CONDITION_TRUE;
+    gboolean is = after != NULL && after->ready.status == CONDITION_TRUE;
+    const Node *any = after != NULL ? after : before;
+    NodeChange change = {sim_now(self->sim), object_name(&any->meta), is};
+
+    if (was != is)
+        g_array_append_val(self->nodes, change);
+}
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    switch ((int)object_kind(after != NULL ? after : before)) {
+    case KIND_POD:
+        see_pod(data, (const Pod *)before, (const Pod *)after);
+        return;
+    case KIND_NODE:
+        see_node(data, (const Node *)before, (const Node *)after);
+        return;
+    case KIND_STATEFUL_SET:
+    case KIND_DEPLOYMENT:
+    case KIND_REPLICA_SET:
+    case KIND_DAEMON_SET:
+        see_workload(data, before, after);
+        return;
+    }
+}
+
+Readiness *
+readiness_new(Cluster *cluster, Sim *sim)
+{
+    Readiness *self = g_new0(Readiness, 1);
+
+    self->sim = sim;
+    self->changes = g_array_new(FALSE, FALSE, sizeof(ReadinessChange));
+    self->nodes = g_array_new(FALSE, FALSE, sizeof(NodeChange));
+    self->workloads = g_array_new(FALSE, FALSE, sizeof(ReadinessWorkload));
+    self->number_of = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->parents = g_hash_table_new(g_direct_hash, g_direct_equal);
+    api_server_observe(cluster_api(cluster), see_write, self);
+    return self;
+}
+
+void
+readiness_free(Readiness *self)
+{
+    if (self == NULL)
+        return;
+    g_array_unref(self->changes);
+    g_array_unref(self->nodes);
+    g_array_unref(self->workloads);
+    g_hash_table_unref(self->number_of);
+    g_hash_table_unref(self->parents);
+    g_free(self);
+}
+
+uint32_t
+readiness_resolve(const Readiness *self, uint32_t workload)
+{
+    const ReadinessWorkload *found = &g_array_index(self->workloads, ReadinessWorkload, workload);
+    const ObjectKey *parent = g_hash_table_lookup(self->parents, found->key);
+
+    return parent == NULL ? workload
+                          : GPOINTER_TO_UINT(g_hash_table_lookup(self->number_of, parent)) - 1;
+}

@@ -5,8 +5,8 @@
 
 #include "guess.h"
 #include "models/api/field.h"
+#include "models/api/patch/patch.h"
 #include "run/import/bodies/patches.h"
-#include "run/import/bodies/strategic-merge.h"
 #include "run/import/bodies/unseen.h"
 
 typedef struct {
@@ -395,6 +395,18 @@ clean_patch(Workload *self, json_t *patch)
         json_object_del(patch, "metadata");
 }
 
+/* Returns: (owned): what a strategic merge patch makes of @before, or, where its kind takes none, a
+ * merge patch */
+static json_t *
+patched(const json_t *before, const json_t *asked)
+{
+    const SchemaType *type = schema_find(json_string_value(json_object_get(before, "apiVersion")),
+                                         json_string_value(json_object_get(before, "kind")));
+    json_t *now = strategic_merge_apply(before, asked, type, NULL);
+
+    return now != NULL ? now : merge_patch_apply(before, asked, NULL);
+}
+
 /* Returns: (owned): NULL: nothing tells */
 static json_t *
 patch_of(Workload *self, const Write *write)
@@ -406,7 +418,7 @@ patch_of(Workload *self, const Write *write)
     const json_t *before = dump_find(self->first, write->kind->kind, write->namespace, write->name);
     if (now == NULL && before != NULL && json_is_object(asked) &&
         g_str_equal(write->verb, "patch")) /* a log of level Request */
-        now = strategic_merge(before, asked);
+        now = patched(before, asked);
     if (g_str_equal(write->verb, "update"))
         patch = patch_from_update(self, write, now != NULL ? now : asked);
     else if (now == NULL)

@@ -47,6 +47,7 @@ struct SchemaType {
     const char *patch_merge_key; /* of a list of structs with patchStrategy merge; else NULL */
     gboolean patch_merges;       /* patchStrategy merge: items are added, not replaced */
     gboolean patch_retains_keys; /* patchStrategy retainKeys, of a struct or a list's structs */
+    gboolean patch_replaces;     /* patchStrategy replace, of a struct */
     gboolean custom;             /* a custom resource's: it takes no strategic merge patches */
 };
 

@@ -3,24 +3,27 @@
 
 #include "schema.h"
 
-/* fieldValidation=Strict and Warn: fields that the type does not have, and fields given twice. */
+/* What the decoder of Kubernetes says of a body (sigs.k8s.io/json): fields that the type does not
+ * have, fields given twice (fieldValidation=Strict and Warn), and values of another type. */
 
 /**
- * strict_unknown_fields:
- * @type: of @object; %NULL: nothing is unknown
- * @faults: texts are added in the order of @object: "unknown field \"spec.volumes[0].nmae\"".
+ * strict_fields: of the text of a body
+ * @type: (nullable): its type; %NULL: no field is unknown
+ * @text: JSON; the function stops where it is none
+ * @faults: gets texts (owned), in the order of the body and at most 100:
+ *   "unknown field \"spec.volumes[0].nmae\"", "duplicate field \"spec.replicas\""
  */
+void strict_fields(const SchemaType *type, const char *text, gsize length, GPtrArray *faults);
+/* The same of an object that a patch made: it has unknown fields only. */
 void strict_unknown_fields(const SchemaType *type, const json_t *object, GPtrArray *faults);
-/**
- * strict_duplicate_fields:
- * @text: JSON; nothing is added if it is none
- * @faults: texts are added: "duplicate field \"spec.replicas\""
- */
-void strict_duplicate_fields(const char *text, gsize length, GPtrArray *faults);
-/* Returns: (owned): a copy of @object without the fields that @type does not have: what the API
- * server stores of it */
-json_t *strict_known_fields(const SchemaType *type, const json_t *object);
-/* Returns: (owned): what fieldValidation=Strict answers (400): "strict decoding error: unknown
- * field
- * \"spec.x\", duplicate field \"spec.y\"". For Warn each fault is a Warning header of its own. */
+/* Returns: (owned): the message of fieldValidation=Strict: "strict decoding error: unknown field
+ * \"spec.x\", duplicate field \"spec.y\"". With Warn each fault is a warning of its own */
 char *strict_error(const GPtrArray *faults);
+/* Removes the fields that @type does not have: the API server stores none of them. */
+void strict_prune(const SchemaType *type, json_t *object);
+/* Returns: (owned): the first value of another type than its field's: "json: cannot unmarshal
+ * string into Go struct field DeploymentSpec.spec.replicas of type int32"; %NULL: all fit */
+char *strict_type_error(const SchemaType *type, const json_t *object);
+/* Returns: the word of Go's decoder for the type of @value: "object", "array", "string", "number"
+ */
+const char *strict_json_word(const json_t *value);

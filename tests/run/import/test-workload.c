@@ -93,7 +93,7 @@ static const Row rows[] = {
      "{\"spec\":{\"$setElementOrder/taints\":[{\"key\":\"b\"}],\"taints\":[{\"key\":\"b\"}]}}", "{\"kind\":\"Node\",\"spec\":{\"taints\":[{\"key\":\"b\"},{\"key\":\"a\"}]}}",
      "{\"patch\":{\"kind\":\"Node\",\"name\":\"n1\",\"patch\":{\"spec\":{\"taints\":[{\"key\":\"b\"},{\"key\":\"a\"}]}}}}", NULL},
     {"strategic merge patch at level Request", KUBECTL, "patch", "", "statefulsets", "apps", "s", "db", 200,
-     "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"}],\"containers\":[{\"name\":\"b\",\"image\":\"new\"},"
+     "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"},{\"name\":\"d\"}],\"containers\":[{\"name\":\"b\",\"image\":\"new\"},"
      "{\"name\":\"c\",\"$patch\":\"delete\"},{\"name\":\"d\"}]}}}}", NULL,
      "{\"patch\":{\"kind\":\"StatefulSet\",\"namespace\":\"s\",\"name\":\"db\",\"patch\":{\"spec\":{\"template\":{\"spec\":{\"containers\":"
      "[{\"name\":\"b\",\"image\":\"new\",\"volumeMounts\":[{\"name\":\"v\"}]},{\"name\":\"d\"}]}}}}}}", NULL},

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "strict-fields.h"
+
+#include <string.h>
+
+/* sigs.k8s.io/json keeps no more. */
+#define FAULTS_MAX 100
+/* As jansson's parser: deeper texts are no bodies. */
+#define DEPTH_MAX 2048
+
+/* A walk over the text of a body. */
+typedef struct {
+    const char *at, *end;
+    GString *path;
+    GPtrArray *faults;
+    unsigned depth;
+} Scan;
+
+static void
+add_fault(GPtrArray *faults, const char *word, const char *path)
+{
+    if (faults->len >= FAULTS_MAX)
+        return;
+    char *fault = g_strdup_printf("%s field \"%s\"", word, path);
+
+    for (guint i = 0; i < faults->len; i++)
+        if (strcmp(g_ptr_array_index(faults, i), fault) == 0) {
+            g_free(fault);
+            return;
+        }
+    g_ptr_array_add(faults, fault);
+}
+
+static void
+enter(GString *path, const char *name)
+{
+    g_string_append_printf(path, "%s%s", path->len > 0 ? "." : "", name);
+}
+
+static void
+skip_blanks(Scan *self)
+{
+    while (self->at < self->end && strchr(" \t\r\n", *self->at) != NULL && *self->at != '\0')
+        self->at++;
+}
+
+static gboolean
+skip(Scan *self, char character)
+{
+    skip_blanks(self);
+    if (self->at >= self->end || *self->at != character)
+        return FALSE;
+    self->at++;
+    return TRUE;
+}
+
+/* Returns: (owned): the string at this place; NULL: there is none */
+static char *
+scan_string(Scan *self)
+{
+    const char *begin;
+
+    skip_blanks(self);
+    begin = self->at;
+    if (!skip(self, '"'))
+        return NULL;
+    while (self->at < self->end && *self->at != '"')
+        self->at += *self->at == '\\' ? 2 : 1;
+    if (self->at >= self->end)
+        return NULL;
+    self->at++;
+    json_t *value = json_loadb(begin, (gsize)(self->at - begin), JSON_DECODE_ANY, NULL);
+    char *text = g_strdup(json_string_value(value));
+    json_decref(value);
+    return text;
+}
+
+static gboolean scan_value(Scan *self, const SchemaType *type, gboolean is_known);
+
+/* @is_known: else nothing below is reported: the field itself is */
+static gboolean
+scan_members(Scan *self, const SchemaType *type, gboolean is_known)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    if (skip(self, '}'))
+        return TRUE;
+    do {
+        char *name = scan_string(self);
+        gsize length = self->path->len;
+
+        if (name == NULL)
+            return FALSE;
+        enter(self->path, name);
+        gboolean lacks =
+            type != NULL && type->shape == SCHEMA_STRUCT && schema_field(type, name) == NULL;
+        const SchemaType *member = schema_member(type, name);
+        if (is_known && lacks)
+            add_fault(self->faults, "unknown", self->path->str);
+        gboolean is_new = g_hash_table_add(seen, name);
+        if (is_known && !lacks && !is_new)
+            add_fault(self->faults, "duplicate", self->path->str);
+        if (!skip(self, ':') || !scan_value(self, member, is_known && !lacks))
+            return FALSE;
+        g_string_truncate(self->path, length);
+    } while (skip(self, ','));
+    return skip(self, '}');
+}
+
+static gboolean
+scan_items(Scan *self, const SchemaType *type, gboolean is_known)
+{
+    const SchemaType *element = type != NULL ? type->element : NULL;
+    unsigned index = 0;
+
+    if (skip(self, ']'))
+        return TRUE;
+    do {
+        gsize length = self->path->len;
+
+        g_string_append_printf(self->path, "[%u]", index++);
+        if (!scan_value(self, element, is_known))
+            return FALSE;
+        g_string_truncate(self->path, length);
+    } while (skip(self, ','));
+    return skip(self, ']');
+}
+
+static gboolean
+scan_value(Scan *self, const SchemaType *type, gboolean is_known)
+{
+    gboolean done;
+
+    if (++self->depth > DEPTH_MAX)
+        return FALSE;
+    skip_blanks(self);
+    if (skip(self, '{')) {
+        done = scan_members(self, type, is_known);
+    } else if (skip(self, '[')) {
+        done = scan_items(self, type, is_known);
+    } else if (self->at < self->end && *self->at == '"') {
+        g_autofree char *text = scan_string(self);
+        done = text != NULL;
+    } else {
+        const char *begin = self->at;
+        while (self->at < self->end &&
+               (g_ascii_isalnum(*self->at) || strchr("+-.", *self->at) != NULL) &&
+               *self->at != '\0')
+            self->at++;
+        done = self->at > begin;
+    }
+    self->depth--;
+    return done;
+}
+
+void
+strict_fields(const SchemaType *type, const char *text, gsize length, GPtrArray *faults)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+    Scan scan = {.at = text, .end = text + length, .path = path, .faults = faults};
+
+    scan_value(&scan, type, TRUE);
+}
+
+static void
+look_for_unknown(const SchemaType *type, const json_t *value, GString *path, GPtrArray *faults)
+{
+    gsize length = path->len, i;
+    const char *name;
+    json_t *member;
+
+    if (type == NULL)
+        return;
+    json_object_foreach((json_t *)value, name, member) {
+        enter(path, name);
+        if (type->shape == SCHEMA_STRUCT && schema_field(type, name) == NULL)
+            add_fault(faults, "unknown", path->str);
+        else
+            look_for_unknown(schema_member(type, name), member, path, faults);
+        g_string_truncate(path, length);
+    }
+    json_array_foreach((json_t *)value, i, member) {
+        g_string_append_printf(path, "[%zu]", i);
+        look_for_unknown(type->element, member, path, faults);
+        g_string_truncate(path, length);
+    }
+}
+
+void
+strict_unknown_fields(const SchemaType *type, const json_t *object, GPtrArray *faults)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+
+    look_for_unknown(type, object, path, faults);
+}
+
+char *
+strict_error(const GPtrArray *faults)
+{
+    GString *text = g_string_new("strict decoding error: ");
+
+    for (guint i = 0; i < faults->len; i++)
+        g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", (char *)faults->pdata[i]);
+    return g_string_free(text, FALSE);
+}
+
+void
+strict_prune(const SchemaType *type, json_t *object)
+{
+    const char *name;
+    json_t *member;
+    void *next;
+    gsize i;
+
+    if (type == NULL)
+        return;
+    json_object_foreach_safe(object, next, name, member)
+    {
+        if (type->shape == SCHEMA_STRUCT && schema_field(type, name) == NULL)
+            json_object_del(object, name);
+        else
+            strict_prune(schema_member(type, name), member);
+    }
+    json_array_foreach(object, i, member) {
+        strict_prune(type->element, member);
+    }
+}
+
+/* Appends the name of the type in Go: "[]v1.Container". */
+static void
+append_go_type(GString *text, const SchemaType *type)
+{
+    static const char *const words[] = {
+        [SCHEMA_STRING] = "string",
+        [SCHEMA_BYTES] = "[]uint8",
+        [SCHEMA_BOOL] = "bool",
+        [SCHEMA_INT32] = "int32",
+        [SCHEMA_INT64] = "int64",
+        [SCHEMA_DOUBLE] = "float64",
+        [SCHEMA_TIME] = "v1.Time",
+        [SCHEMA_MICRO_TIME] = "v1.MicroTime",
+        [SCHEMA_QUANTITY] = "resource.Quantity",
+        [SCHEMA_INT_OR_STRING] = "intstr.IntOrString",
+        [SCHEMA_ANY] = "runtime.RawExtension",
+    };
+
+    if (type->shape == SCHEMA_STRUCT) {
+        const char *name = strrchr(type->name, '.'), *version = name;
+
+        while (version > type->name && version[-1] != '.')
+            version--;
+        g_string_append(text, version);
+    } else if (type->shape == SCHEMA_LIST || type->shape == SCHEMA_MAP) {
+        g_string_append(text, type->shape == SCHEMA_LIST ? "[]" : "map[string]");
+        append_go_type(text, type->element);
+    } else {
+        g_string_append(text, words[type->shape]);
+    }
+}
+
+static gboolean
+type_fits(const SchemaType *type, const json_t *value)
+{
+    json_type found = json_typeof(value);
+
+    if (found == JSON_NULL)
+        return TRUE;
+    switch (type->shape) {
+    case SCHEMA_STRING:
+    case SCHEMA_BYTES:
+    case SCHEMA_TIME:
+    case SCHEMA_MICRO_TIME:
+        return found == JSON_STRING;
+    case SCHEMA_BOOL:
+        return json_is_boolean(value);
+    case SCHEMA_INT32:
+        return found == JSON_INTEGER &&
+               json_integer_value(value) == (gint32)json_integer_value(value);
+    case SCHEMA_INT64:
+        return found == JSON_INTEGER;
+    case SCHEMA_DOUBLE:
+        return json_is_number(value);
+    case SCHEMA_QUANTITY:
+    case SCHEMA_INT_OR_STRING:
+        return json_is_number(value) || found == JSON_STRING;
+    case SCHEMA_ANY:
+        return TRUE;
+    case SCHEMA_STRUCT:
+    case SCHEMA_MAP:
+        return found == JSON_OBJECT;
+    case SCHEMA_LIST:
+        return found == JSON_ARRAY;
+    }
+    g_assert_not_reached();
+}
+
+const char *
+strict_json_word(const json_t *value)
+{
+    static const char *const words[] = {
+        [JSON_OBJECT] = "object",  [JSON_ARRAY] = "array", [JSON_STRING] = "string",
+        [JSON_INTEGER] = "number", [JSON_REAL] = "number", [JSON_TRUE] = "bool",
+        [JSON_FALSE] = "bool",     [JSON_NULL] = "null",
+    };
+
+    return words[json_typeof(value)];
+}
+
+/* @within: the innermost struct around @value. Returns: (owned): the message; NULL: all fit */
+static char *
+find_misfit(const SchemaType *type, const json_t *value, const SchemaType *within, GString *path)
+{
+    gsize length = path->len, i;
+    char *message = NULL;
+    const char *name;
+    json_t *member;
+
+    if (type == NULL)
+        return NULL;
+    if (!type_fits(type, value)) {
+        GString *text = g_string_new(NULL);
+        g_autofree char *number =
+            json_is_integer(value) && (type->shape == SCHEMA_INT32)
+                ? g_strdup_printf(" %" JSON_INTEGER_FORMAT, json_integer_value(value))
+                : g_strdup("");
+
+        g_string_append_printf(text, "json: cannot unmarshal %s%s into Go ",
+                               strict_json_word(value), number);
+        if (within != NULL)
+            g_string_append_printf(text, "struct field %s.%s of type ",
+                                   strrchr(within->name, '.') + 1, path->str);
+        else
+            g_string_append(text, "value of type ");
+        append_go_type(text, type);
+        return g_string_free(text, FALSE);
+    }
+    if (type->shape == SCHEMA_STRUCT)
+        within = type;
+    json_object_foreach((json_t *)value, name, member) {
+        if (message != NULL)
+            break;
+        enter(path, name);
+        message = find_misfit(schema_member(type, name), member, within, path);
+        g_string_truncate(path, length);
+    }
+    json_array_foreach((json_t *)value, i, member) {
+        if (message != NULL)
+            break;
+        message = find_misfit(type->element, member, within, path);
+    }
+    return message;
+}
+
+char *
+strict_type_error(const SchemaType *type, const json_t *object)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+
+    return find_misfit(type, object, NULL, path);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of Kubernetes' types, and what a decoder says with it: unknown and duplicate fields,
+ * values of another type. ' stands for " in JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/api/object.h"
+#include "models/api/schema/strict-fields.h"
+
+/* NAME|APIVERSION|KIND|BODY|FAULTS: with ", " between; or the message. clang-format 14 dies of
+ * structs with such strings. */
+/* clang-format off: one line per case */
+static const char *const cases[] = {
+    "nothing|v1|Pod|{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'a'}, 'spec': "
+    "{'containers': [{'name': 'c'}]}}|",
+    "unknown at the top|v1|Pod|{'kind': 'Pod', 'specs': {'a': {'b': 1}}}|unknown field \"specs\"",
+    "unknown in a list|v1|Pod|{'spec': {'volumes': [{'name': 'a'}, {'nmae': 'b', 'emptyDir': {'x': "
+    "1}}]}}|unknown field \"spec.volumes[1].nmae\", unknown field \"spec.volumes[1].emptyDir.x\"",
+    "names of fields have a case|v1|Pod|{'Spec': {}, 'spec': {'nodename': 'x'}}|unknown field "
+    "\"Spec\", unknown field \"spec.nodename\"",
+    "labels are free|v1|ConfigMap|{'metadata': {'labels': {'anything': 'x'}}, 'data': {'any': "
+    "'x'}}|",
+    "duplicate|apps/v1|Deployment|{'spec': {'replicas': 1, 'paused': true, 'replicas': "
+    "2}}|duplicate field \"spec.replicas\"",
+    "duplicate thrice is told once|apps/v1|Deployment|{'spec': {'replicas': 1, 'replicas': 2, "
+    "'replicas': 3}}|duplicate field \"spec.replicas\"",
+    "duplicate key of a map|v1|ConfigMap|{'data': {'a': 'x', 'a': 'y'}}|duplicate field \"data.a\"",
+    "in order|v1|Pod|{'spec': {'x': 1, 'nodeName': 'a', 'nodeName': 'b', 'y': 2}, 'spec': "
+    "{}}|unknown field \"spec.x\", duplicate field \"spec.nodeName\", unknown field \"spec.y\", "
+    "duplicate field \"spec\"",
+    "nothing below an unknown field|v1|Pod|{'x': {'a': 1, 'a': 2}}|unknown field \"x\"",
+    "escapes|v1|Pod|{'sp\\u0065c': {'a\\'b': 1}}|unknown field \"spec.a\"b\"",
+    "no JSON|v1|Pod|{'x': 1, 'y'|unknown field \"x\", unknown field \"y\"",
+    "of a kind without a type|example.com/v1|Thing|{'x': 1, 'y': {'z': 1, 'z': 2}}|duplicate field "
+    "\"y.z\"",
+};
+
+static const char *const misfits[] = {
+    "all fits|apps/v1|Deployment|{'spec': {'replicas': 1, 'template': {'spec': {'containers': "
+    "[{'name': 'a', 'resources': {'limits': {'cpu': 1, 'memory': '1Gi'}}}]}}}}|",
+    "null fits everywhere|apps/v1|Deployment|{'spec': {'replicas': null}}|",
+    "string for a number|apps/v1|Deployment|{'spec': {'replicas': '1'}}|json: cannot unmarshal "
+    "string into Go struct field DeploymentSpec.spec.replicas of type int32",
+    "too large|apps/v1|Deployment|{'spec': {'replicas': 4294967296}}|json: cannot unmarshal number "
+    "4294967296 into Go struct field DeploymentSpec.spec.replicas of type int32",
+    "number for a string in a list|v1|Pod|{'spec': {'containers': [{'env': [{'name': 'a', 'value': "
+    "1}]}]}}|json: cannot unmarshal number into Go struct field EnvVar.spec.containers.env.value "
+    "of type string",
+    "object for a list|v1|Pod|{'spec': {'containers': {}}}|json: cannot unmarshal object into Go "
+    "struct field PodSpec.spec.containers of type []v1.Container",
+    "list for a struct|v1|Pod|{'spec': []}|json: cannot unmarshal array into Go struct field "
+    "Pod.spec of type v1.PodSpec",
+    "bool in labels|v1|Pod|{'metadata': {'labels': {'a': true}}}|json: cannot unmarshal bool into "
+    "Go struct field ObjectMeta.metadata.labels.a of type string",
+    "no object|v1|Pod|[]|json: cannot unmarshal array into Go value of type v1.Pod",
+};
+/* clang-format on */
+
+enum { NAME, API_VERSION, KIND, BODY, SAID };
+
+static char *
+json_text(const char *text)
+{
+    char *json = g_strdup(text);
+
+    for (char *p = json; *p != '\0'; p++)
+        if (*p == '\'')
+            *p = '"';
+    return json;
+}
+
+static void
+faults_of_bodies(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(GStrv) row = g_strsplit(cases[i], "|", 5);
+        g_autofree char *body = json_text(row[BODY]);
+        g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+
+        strict_fields(schema_find(row[API_VERSION], row[KIND]), body, strlen(body), faults);
+        g_autofree char *message = strict_error(faults);
+        g_autofree char *wanted = g_strconcat("strict decoding error: ", row[SAID], NULL);
+        if (strcmp(message, wanted) != 0)
+            fail_msg("%s: %s", row[NAME], message);
+    }
+}
+
+/* The object that a body makes has the same unknown fields, and none after pruning. */
+static void
+unknown_fields_are_pruned(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(GStrv) row = g_strsplit(cases[i], "|", 5);
+        g_autofree char *body = json_text(row[BODY]);
+        g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+        const SchemaType *type = schema_find(row[API_VERSION], row[KIND]);
+        json_t *object = json_loads(body, 0, NULL);
+
+        if (object == NULL)
+            continue;
+        strict_prune(type, object);
+        strict_unknown_fields(type, object, faults);
+        assert_int_equal(faults->len, 0);
+        json_decref(object);
+    }
+}
+
+static void
+values_of_another_type(void **state)
+{
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(misfits); i++) {
+        g_auto(GStrv) row = g_strsplit(misfits[i], "|", 5);
+        g_autofree char *body = json_text(row[BODY]);
+        json_t *object = json_loads(body, 0, NULL);
+        g_autofree char *message =
+            strict_type_error(schema_find(row[API_VERSION], row[KIND]), object);
+
+        if (strcmp(message != NULL ? message : "", row[SAID]) != 0)
+            fail_msg("%s: %s", row[NAME], message);
+        json_decref(object);
+    }
+}
+
+/* Each kind that a model knows has a type, and the type has each field that the model reads. */
+static void
+modelled_kinds_have_types(void **state)
+{
+    (void)state;
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++) {
+        const KindClass *class = kind_class(kind);
+        const SchemaType *type = schema_find(class->api_version, class->kind);
+
+        if (kind == KIND_LOCAL_VOLUME) /* of no real driver */
+            continue;
+        if (type == NULL)
+            fail_msg("%s %s has no type", class->api_version, class->kind);
+        for (const Field *field = class->fields; field->path != NULL; field++) {
+            const SchemaType *at = type;
+            g_auto(GStrv) names = g_strsplit(field->path, ".", -1);
+
+            if (field->flags & FIELD_INTERNAL)
+                continue;
+            for (char **name = names; *name != NULL && at != NULL; name++) {
+                *strchrnul(*name, '[') = '\0';
+                while (at->shape == SCHEMA_LIST)
+                    at = at->element;
+                if (at->shape == SCHEMA_ANY)
+                    break;
+                at = schema_member(at, *name);
+            }
+            if (at == NULL)
+                fail_msg("%s has no %s", class->kind, field->path);
+        }
+    }
+}
+
+static const SchemaType *
+bare(const SchemaType *type)
+{
+    while (type->element != NULL)
+        type = type->element;
+    return type;
+}
+
+/* Lists merge by fields that their items have, and fields stand in one order. */
+static void
+the_table_holds_together(void **state)
+{
+    unsigned n = 0;
+
+    (void)state;
+    for (const SchemaType *type; (type = schema_struct(n)) != NULL; n++)
+        for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+            const SchemaType *items = field->type->shape == SCHEMA_LIST ? field->type : NULL;
+
+            if (bare(field->type)->shape == SCHEMA_STRUCT)
+                assert_non_null(bare(field->type)->fields);
+            if (items == NULL)
+                continue;
+            for (unsigned i = 0; items->keys != NULL && items->keys[i] != NULL; i++)
+                assert_non_null(schema_field(items->element, items->keys[i]));
+            if (items->patch_merge_key != NULL)
+                assert_non_null(schema_field(items->element, items->patch_merge_key));
+            if (items->merge == SCHEMA_SET)
+                assert_int_not_equal(items->element->shape, SCHEMA_STRUCT);
+        }
+    assert_true(n > 300);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(faults_of_bodies),         cmocka_unit_test(unknown_fields_are_pruned),
+        cmocka_unit_test(values_of_another_type),   cmocka_unit_test(modelled_kinds_have_types),
+        cmocka_unit_test(the_table_holds_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -204,14 +204,16 @@ word_for(const ValidationRow *row)
     return row->is_good ? "agrees" : row->is_near ? "as two calibrations" : "DIFFERS";
 }
 
-/* Returns: how many judged rows are neither good nor near; @n_near: (out): how many are near, but
- * not good */
-static unsigned
-print_rows(const GArray *rows, gboolean are_stages, unsigned *n_near)
-{
-    unsigned n_apart = 0;
+/* How many rows were judged, how many of these are near but not good, and how many are neither. */
+typedef struct Tally {
+    unsigned judged, near, apart;
+} Tally;
 
-    *n_near = 0;
+static Tally
+print_rows(const GArray *rows, gboolean are_stages)
+{
+    Tally tally = {0};
+
     printf("\n%-26s %5s %6s %9s %9s %6s %9s %9s %6s %6s\n",
            are_stages ? "STAGE (ms)" : "OPERATION (ms)", "REAL", "MODEL", "P50 REAL", "P50 MODEL",
            "RATIO", "P90 REAL", "P90 MODEL", "KS", "P");
@@ -225,10 +227,31 @@ print_rows(const GArray *rows, gboolean are_stages, unsigned *n_near)
         if (row->is_judged && !row->is_good && row->noise.ratio > 0)
             printf(" (noise: x%.2f, KS %.3f)", row->noise.ratio, row->noise.ks);
         putchar('\n');
-        *n_near += row->is_judged && !row->is_good && row->is_near ? 1 : 0;
-        n_apart += row->is_judged && !row->is_good && !row->is_near ? 1 : 0;
+        tally.judged += row->is_judged ? 1 : 0;
+        tally.near += row->is_judged && !row->is_good && row->is_near ? 1 : 0;
+        tally.apart += row->is_judged && !row->is_good && !row->is_near ? 1 : 0;
     }
-    return n_apart;
+    return tally;
+}
+
+/* A run of which too little was measured agrees with nothing, and differs from nothing. */
+static void
+print_verdict(const Validate *self, const Tally *tally)
+{
+    if (tally->judged == 0) {
+        printf("Verdict: none: no operation was measured %d times, in the real run and in the "
+               "model (--samples judges fewer).\n",
+               self->samples_min);
+        return;
+    }
+    printf("Verdict: operations %s: medians within %.0f %%, KS at most %.2f, of %d samples or "
+           "more%s.\n",
+           tally->apart == 0 ? "agree" : "DIFFER", self->median * 100, self->ks, self->samples_min,
+           tally->near > 0 ? ", or as near as two calibrations are to each other" : "");
+    if (tally->near > 0)
+        printf("%u %s only near: no farther apart than 95 of 100 equally large samples of one "
+               "calibration are from the other.\n",
+               tally->near, tally->near == 1 ? "is" : "are");
 }
 
 static gboolean
@@ -281,23 +304,15 @@ report(Validate *self, Results *results, Validation *validation)
     g_autofree char *table = results_table(results);
 
     printf("With real loop devices (never the same twice):\n%s", table);
-    unsigned n_near, n_ignored;
-    unsigned n_apart = print_rows(rows, FALSE, &n_near);
-    print_rows(rows, TRUE, &n_ignored);
+    const Tally tally = print_rows(rows, FALSE);
+    print_rows(rows, TRUE);
     gboolean machine = print_machine(self);
-    printf("Verdict: operations %s: medians within %.0f %%, KS at most %.2f, of %d samples or "
-           "more%s.\n",
-           n_apart == 0 ? "agree" : "DIFFER", self->median * 100, self->ks, self->samples_min,
-           n_near > 0 ? ", or as near as two calibrations are to each other" : "");
-    if (n_near > 0)
-        printf("%u %s only near: no farther apart than 95 of 100 equally large samples of one "
-               "calibration "
-               "are from the other.\n",
-               n_near, n_near == 1 ? "is" : "are");
+    print_verdict(self, &tally);
     ExitCode code = self->folder == NULL ? EXIT_DONE : write_quantiles(self, results, validation);
     if (code != EXIT_DONE)
         return code;
-    return machine && n_apart == 0 && results_are_good(results) ? EXIT_DONE : EXIT_NOT_MET;
+    gboolean agrees = tally.judged > 0 && tally.apart == 0;
+    return machine && agrees && results_are_good(results) ? EXIT_DONE : EXIT_NOT_MET;
 }
 
 static ExitCode

@@ -29,7 +29,7 @@ result $? "and all volumes"
 # Each id is there once, also of those that gnuplot gives every picture; and no text or axis has a colour that is gone in the dark.
 test -z "$(grep -o "id=[\"'][^\"']*[\"']" "$scratch/run/report.html" | sort | uniq -d)"
 result $? "ids are there once"
-test "$(grep -c '<figure>' "$scratch/run/report.html")" -eq 8
+test "$(grep -c '<figure>' "$scratch/run/report.html")" -eq 9
 result $? "all pictures are there"
 cat >"$scratch/probe.html" <<'END'
 <script>

@@ -45,7 +45,7 @@ static const MarkCase cases[] = {
     {"of several nodes",                                      TAINT("node: \"n-*\", taints: [old-]"),            "",                                                             NULL},
     {"of a pod's node",                                       TAINT("nodeOfPod: \"ap*\", taints: [old-]"),       "",                                                             NULL},
     {"of a pod that is nowhere",                              TAINT("nodeOfPod: nobody, taints: [old-]"),        "old=x:NoSchedule",
-     NULL                                                                                                                                                                            },
+     "there is no pod like nobody on a node"                                                                                                                                         },
     {"cordoned",                                              "  - {at: 10s, cordon: {node: n-0}}\n",
      "old=x:NoSchedule node.kubernetes.io/unschedulable:NoSchedule",                                                                                                             NULL},
     {"cordoned twice is cordoned",

@@ -110,7 +110,7 @@ grep -q '^CreateVolume,16777216,2,' "$folder/cal.csv" && grep -q '  NodeStageVol
 result $? "a scenario takes its profile"
 
 # Tolerances are wide: what is tested is the machinery, not how busy this machine is.
-"$kvolsim" validate --state-dir "$state" --profile "$folder/cal.yaml" --replications 5 --median 1000 --ks 1 --lag 600000 \
+"$kvolsim" validate --state-dir "$state" --profile "$folder/cal.yaml" --replications 5 --median 1000 --ks 1 --samples 1 --lag 600000 \
     --noise "$folder/cal.csv,$folder/cal.csv" --out "$folder/real" "$scenario" >"$scratch/out" 2>&1
 result $? "a real run"
 grep -q 'no difference' "$scratch/out" && grep -q 'as it was written' "$scratch/out" && [ -s "$folder/real/qq.png" ]
@@ -123,6 +123,12 @@ cut -d , -f 1,7,8 "$folder/real/attribution.csv" | sort -u >"$scratch/out"
 grep -qx 'provision,driver latency,CreateVolume' "$scratch/out" && ! grep -q '^provision,driver latency,[^C]' "$scratch/out" &&
     grep -qx 'publish,driver latency,NodePublishVolume' "$scratch/out" && ! grep -q 'driver latency,ControllerModifyVolume' "$scratch/out"
 result $? "waits for the driver name its methods"
+
+# Where every CreateVolume fails nothing is measured of the others, and so nothing agrees.
+"$kvolsim" validate --state-dir "$state" --profile "$folder/cal.yaml" --replications 1 --median 1000 --ks 1 --lag 600000 \
+    --set 'spec.drivers[0].errors=[{method: CreateVolume, code: INTERNAL, message: broken}]' "$scenario" >"$scratch/out" 2>&1
+[ $? -eq 3 ] && grep -q '^Verdict: none: no operation was measured 20 times' "$scratch/out"
+result $? "where every CreateVolume fails there is no verdict, and exit 3"
 
 # The profile's path starts where the user stands, not at the scenario.
 mkdir "$folder/elsewhere"

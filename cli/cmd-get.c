@@ -146,6 +146,8 @@ run_command(int argc,
                              name);
     if (options.watch && command != kubectl_get)
         return cli_bad_input("%s: -w is of get only (get events -w)", name);
+    if (options.output != NULL && command != kubectl_get)
+        return cli_bad_input("%s: -o is of get only (get events -o json)", name);
     kubectl_options_finish(&options);
     return look_and_show(&look_options, &options, command, argv + 1, argc - 1);
 }

@@ -152,6 +152,20 @@ tell_notices(const char *run)
     fputs(lines->str, stderr);
 }
 
+/* Returns: whether the file begins as a database does */
+static gboolean
+is_sweep(const char *path)
+{
+    char head[16] = "";
+    FILE *file = fopen(path, "rb");
+
+    if (file == NULL)
+        return FALSE;
+    gboolean is_read = fread(head, 1, sizeof head, file) == sizeof head;
+    fclose(file);
+    return is_read && memcmp(head, "SQLite format 3", sizeof head) == 0;
+}
+
 static ExitCode
 plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, const char *format_name)
 {
@@ -169,6 +183,11 @@ plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, cons
     if (format == NULL || story->object != NULL)
         return cli_bad_input("plot: %s is for sequence and lifecycle only",
                              format == NULL ? "--format mermaid" : "--object");
+    if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR) && !is_sweep(argv[1]))
+        return cli_bad_input("plot: %s holds no results; of a scenario: kvolsim run %s --out RUN, "
+                             "then kvolsim plot RUN; of a sweep: kvolsim sweep %s --out DB, then "
+                             "kvolsim plot DB",
+                             argv[1], argv[1], argv[1]);
     if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR))
         return plot_sweep_draw(sweep, argv[1], picture, format);
     g_autofree char *zoom = zoom_settings(story->from, story->to);

@@ -51,8 +51,11 @@ take_signals(StepCommand *self)
             self->is_resized = TRUE;
         else if (signal.ssi_signo == SIGINT)
             self->is_interrupted = TRUE;
-        else
+        else {
             self->is_ended = TRUE;
+            raise((int)signal.ssi_signo); /* stays pending, for cli_end() */
+            break;
+        }
     }
 }
 

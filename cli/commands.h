@@ -7,6 +7,7 @@
 int cmd_calibrate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
 int cmd_describe(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_events(int argc, char **argv);

@@ -4,6 +4,7 @@
 
 #include "cli/common/cli.h"
 #include "commands.h"
+#include "models/api/fields.h"
 
 typedef struct {
     const char *name;
@@ -13,37 +14,39 @@ typedef struct {
 } Command;
 
 static const Command commands[] = {
-    {"run",       cmd_run,       "SCENARIO",         "Run a scenario and print how long things took"                },
-    {"check",     cmd_check,     "FILE…",          "Check scenario, sweep and manifest files without running them"},
-    {"sweep",     cmd_sweep,     "FILE",             "Run a parameter study: every combination, many times"         },
-    {"merge",     cmd_merge,     "DB…",            "Merge the result files of a sweep's shards"                   },
-    {"export",    cmd_export,    "DB",               "Print the results of a sweep as CSV"                          },
-    {"whatif",    cmd_whatif,    "SCENARIO",         "Find the flag or limit that moves the start of pods most"     },
-    {"tune",      cmd_tune,      "SCENARIO",         "Find the smallest flags that meet the scenario's slo"         },
-    {"compare",   cmd_compare,   "RUN RUN",          "Show two runs side by side, object by object"                 },
-    {"replay",    cmd_replay,    "FOLDER",           "Compare a real cluster's recording with simulations"          },
-    {"calibrate", cmd_calibrate, "",                 "Measure this machine's loop devices and fit a profile"        },
-    {"fit",       cmd_fit,       "FILE",             "Fit a profile to histograms or samples of a cluster"          },
-    {"profiles",  cmd_profiles,  "[show NAME]",
-     "List latency profiles of storage back ends, or explain one"                                                   },
-    {"validate",  cmd_validate,  "SCENARIO",
-     "Run a scenario with real loop devices, and compare it with its model"                                         },
-    {"plot",      cmd_plot,      "RUN",              "Draw pictures of a run's results"                             },
-    {"report",    cmd_report,    "RUN",              "Make one HTML page of a run"                                  },
-    {"import",    cmd_import,    "FILE…",          "Make a scenario of your cluster: dumps, audit log, metrics"   },
-    {"get",       cmd_get,       "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"         },
-    {"describe",  cmd_describe,  "KIND [NAME] FILE",
-     "Describe objects at an instant of a run, as kubectl does"                                                     },
-    {"events",    cmd_events,    "FILE",             "List Events up to an instant of a run"                        },
-    {"diff",      cmd_diff,      "FILE",             "Show how objects differ between two instants of a run"        },
-    {"explain",   cmd_explain,   "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"              },
-    {"why",       cmd_why,       "FILE OBJECT",      "Tell why a pod or claim is stuck, and what would help"        },
-    {"step",      cmd_step,      "FILE",             "Step through a run at a prompt, and change things by hand"    },
-    {"teach",     cmd_teach,     "[LESSON]",         "Take a lesson, with questions and tasks that are checked"     },
-    {"loop",      cmd_loop,      "list|clean",
-     "List what the loop driver left on this machine, or remove it"                                                 },
-    {"schema",    cmd_schema,    "[KIND]",           "Print the JSON Schema of scenario or sweep files"             },
-    {"version",   cmd_version,   "",                 "Print the version"                                            },
+    {"run",        cmd_run,        "SCENARIO",         "Run a scenario and print how long things took"                },
+    {"check",      cmd_check,      "FILE…",          "Check scenario, sweep and manifest files without running them"},
+    {"sweep",      cmd_sweep,      "FILE",             "Run a parameter study: every combination, many times"         },
+    {"merge",      cmd_merge,      "DB…",            "Merge the result files of a sweep's shards"                   },
+    {"export",     cmd_export,     "DB",               "Print the results of a sweep as CSV"                          },
+    {"whatif",     cmd_whatif,     "SCENARIO",         "Find the flag or limit that moves the start of pods most"     },
+    {"tune",       cmd_tune,       "SCENARIO",         "Find the smallest flags that meet the scenario's slo"         },
+    {"compare",    cmd_compare,    "RUN RUN",          "Show two runs side by side, object by object"                 },
+    {"replay",     cmd_replay,     "FOLDER",           "Compare a real cluster's recording with simulations"          },
+    {"calibrate",  cmd_calibrate,  "",                 "Measure this machine's loop devices and fit a profile"        },
+    {"fit",        cmd_fit,        "FILE",             "Fit a profile to histograms or samples of a cluster"          },
+    {"profiles",   cmd_profiles,   "[show NAME]",
+     "List latency profiles of storage back ends, or explain one"                                                     },
+    {"validate",   cmd_validate,   "SCENARIO",
+     "Run a scenario with real loop devices, and compare it with its model"                                           },
+    {"plot",       cmd_plot,       "RUN",              "Draw pictures of a run's results"                             },
+    {"report",     cmd_report,     "RUN",              "Make one HTML page of a run"                                  },
+    {"import",     cmd_import,     "FILE…",          "Make a scenario of your cluster: dumps, audit log, metrics"   },
+    {"get",        cmd_get,        "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"         },
+    {"describe",   cmd_describe,   "KIND [NAME] FILE",
+     "Describe objects at an instant of a run, as kubectl does"                                                       },
+    {"events",     cmd_events,     "FILE",             "List Events up to an instant of a run"                        },
+    {"diff",       cmd_diff,       "FILE",             "Show how objects differ between two instants of a run"        },
+    {"explain",    cmd_explain,    "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"              },
+    {"why",        cmd_why,        "FILE OBJECT",      "Tell why a pod or claim is stuck, and what would help"        },
+    {"step",       cmd_step,       "FILE",             "Step through a run at a prompt, and change things by hand"    },
+    {"teach",      cmd_teach,      "[LESSON]",         "Take a lesson, with questions and tasks that are checked"     },
+    {"loop",       cmd_loop,       "list|clean",
+     "List what the loop driver left on this machine, or remove it"                                                   },
+    {"schema",     cmd_schema,     "[KIND]",           "Print the JSON Schema of scenario or sweep files"             },
+    {"completion", cmd_completion, "bash|zsh|fish",
+     "Print the completion of commands and options for a shell"                                                       },
+    {"version",    cmd_version,    "",                 "Print the version"                                            },
 };
 
 static void
@@ -54,32 +57,55 @@ print_usage(FILE *to)
                 "and pods to start,\n"
                 "and where that time goes.\n\nCommands:\n");
     for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++)
-        fprintf(to, "  %-9s %-16s %s\n", commands[i].name, commands[i].arguments,
+        fprintf(to, "  %-10s %-16s %s\n", commands[i].name, commands[i].arguments,
                 commands[i].summary);
     fprintf(to, "\n`kvolsim COMMAND --help` lists a command's options. Begin with: kvolsim run "
                 "scenarios/quickstart.yaml\n"
                 "Exit status: 0 done, 1 internal or I/O error, 2 bad input, 3 an slo or expect was "
                 "not met,\n"
-                "4 not permitted on this machine, 130 interrupted.\n");
+                "4 not permitted on this machine, 130 interrupted, 143 terminated.\n");
 }
 
+/* Returns: NULL: there is none, which is told */
 static const Command *
 find_command(const char *name)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++)
-        if (strcmp(commands[i].name, name) == 0)
+    const char *names[G_N_ELEMENTS(commands)];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++) {
+        names[i] = commands[i].name;
+        if (strcmp(names[i], name) == 0)
             return &commands[i];
+    }
+    const char *nearest = name_nearest(name, names, G_N_ELEMENTS(names));
+    if (nearest != NULL)
+        cli_error("no such command: \"%s\" (did you mean \"%s\"?)", name, nearest);
+    else
+        cli_error("no such command: \"%s\" (see kvolsim --help)", name);
     return NULL;
+}
+
+/* As COMMAND --help. */
+static int
+print_help(char *name)
+{
+    char help[] = "--help";
+    char *words[] = {name, help, NULL};
+    const Command *command = find_command(name);
+
+    return command == NULL ? EXIT_BAD_INPUT : command->run(2, words);
 }
 
 int
 main(int argc, char **argv)
 {
-    cli_begin();
+    cli_begin(argc, argv);
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_BAD_INPUT;
     }
+    if (strcmp(argv[1], "help") == 0 && argc > 2)
+        return print_help(argv[2]);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_usage(stdout);
@@ -89,7 +115,5 @@ main(int argc, char **argv)
         return cmd_version(argc - 1, argv + 1);
 
     const Command *command = find_command(argv[1]);
-    if (command == NULL)
-        return cli_bad_input("no such command: \"%s\" (see kvolsim --help)", argv[1]);
-    return command->run(argc - 1, argv + 1);
+    return command == NULL ? EXIT_BAD_INPUT : cli_end(command->run(argc - 1, argv + 1));
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -40,12 +41,46 @@ close_stdout(void)
     _exit(EXIT_ERROR);
 }
 
+/* Commands read a scenario as often as they please: once to tell a sweep from it, once for each
+ * candidate of a study. A pipe becomes a file for that; what cannot be read is told by who reads
+ * it. */
+static void
+keep_standard_input(int argc, char **argv)
+{
+    char block[1 << 16];
+    ssize_t n;
+    gboolean is_wanted = FALSE;
+
+    for (int i = 1; i < argc; i++)
+        is_wanted |= strcmp(argv[i], "-") == 0;
+    if (!is_wanted || lseek(STDIN_FILENO, 0, SEEK_CUR) != -1)
+        return;
+    int copy = memfd_create("standard input", MFD_CLOEXEC);
+    while (copy >= 0 && (n = read(STDIN_FILENO, block, sizeof block)) > 0)
+        if (write(copy, block, (size_t)n) != n)
+            break;
+    if (copy >= 0) {
+        dup2(copy, STDIN_FILENO);
+        close(copy);
+    }
+}
+
 void
-cli_begin(void)
+cli_begin(int argc, char **argv)
 {
     keep_standard_streams();
+    keep_standard_input(argc, argv);
     atexit(close_stdout);
     setlocale(LC_CTYPE, ""); /* for file names in messages; numbers are the same in every locale */
+}
+
+int
+cli_end(int code)
+{
+    sigset_t pending;
+
+    sigpending(&pending);
+    return code == EXIT_INTERRUPTED && sigismember(&pending, SIGTERM) == 1 ? EXIT_TERMINATED : code;
 }
 
 int
@@ -137,6 +172,20 @@ cli_bad_usage(const char *command, const char *message)
     return cli_bad_input("%s: %s (see kvolsim %s --help)", command, message, command);
 }
 
+/* GLib takes "-j 4" and "--jobs=4", but not "-j4": it is given the second. */
+static char *
+spell_out(const GOptionEntry *entries, char *word)
+{
+    for (; word[0] == '-' && word[1] != '\0' && word[2] != '\0' && entries->long_name != NULL;
+         entries++)
+        if (entries->short_name == word[1] && entries->arg != G_OPTION_ARG_NONE &&
+            entries->arg != G_OPTION_ARG_CALLBACK) {
+            g_autofree char *spelt = g_strdup_printf("--%s=%s", entries->long_name, word + 2);
+            return (char *)g_intern_string(spelt);
+        }
+    return word;
+}
+
 gboolean
 cli_parse(int *argc,
           char ***argv,
@@ -150,6 +199,8 @@ cli_parse(int *argc,
     g_autofree char *program = g_strdup_printf("kvolsim %s", command);
     g_autoptr(GError) error = NULL;
 
+    for (int i = 1; i < *argc && strcmp((*argv)[i], "--") != 0; i++)
+        (*argv)[i] = spell_out(entries, (*argv)[i]);
     g_set_prgname(program);
     g_option_context_set_summary(context, summary);
     g_option_context_set_description(context, description);

@@ -14,12 +14,15 @@ typedef enum {
     EXIT_BAD_INPUT = 2,
     EXIT_NOT_MET = 3,       /* an slo or expect, or a comparison differs */
     EXIT_NOT_PERMITTED = 4, /* on this machine */
-    EXIT_INTERRUPTED = 130,
+    EXIT_INTERRUPTED = 130, /* by SIGINT or SIGHUP */
+    EXIT_TERMINATED = 143,  /* by SIGTERM */
 } ExitCode;
 
-/* Call it first: makes sure that the standard streams are open, and that a failed write to the
- * standard output becomes EXIT_ERROR. */
-void cli_begin(void);
+/* Call it first: makes sure that the standard streams are open, that a failed write to the
+ * standard output becomes EXIT_ERROR, and that the file "-" in @argv can be read more than once. */
+void cli_begin(int argc, char **argv);
+/* @code: what a command returned. Returns: the exit status of the program */
+int cli_end(int code);
 
 /**
  * cli_parse:

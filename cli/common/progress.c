@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "progress.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
@@ -93,7 +94,10 @@ progress_is_interrupted(Progress *self)
 {
     struct signalfd_siginfo info;
 
-    if (!self->is_interrupted && self->signals >= 0)
-        self->is_interrupted = read(self->signals, &info, sizeof info) == sizeof info;
+    if (!self->is_interrupted && self->signals >= 0 &&
+        read(self->signals, &info, sizeof info) == sizeof info) {
+        self->is_interrupted = TRUE;
+        raise((int)info.ssi_signo); /* stays pending, for cli_end() */
+    }
     return self->is_interrupted;
 }

@@ -65,6 +65,12 @@ begin(PackedFile *self, GError **error)
     return result == ARCHIVE_OK || self->is_empty || fail_reading(self, error);
 }
 
+const char *
+packed_path(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "/dev/stdin" : path;
+}
+
 PackedFile *
 packed_file_open(const char *path, GError **error)
 {
@@ -72,7 +78,7 @@ packed_file_open(const char *path, GError **error)
         return NULL;
     g_autoptr(PackedFile) self = g_new0(PackedFile, 1);
     self->path = g_strdup(path);
-    self->fd = open(path, O_RDONLY | O_CLOEXEC);
+    self->fd = open(packed_path(path), O_RDONLY | O_CLOEXEC);
     if (self->fd < 0) {
         int code = errno;
         fail(path, code, g_strerror(code), error);
@@ -128,7 +134,8 @@ looks_packed(const char *path)
     };
     char head[8] = "";
     /* Whoever writes into a pipe would see it closed. */
-    int fd = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    const char *file = packed_path(path);
+    int fd = g_file_test(file, G_FILE_TEST_IS_REGULAR) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t n = fd >= 0 ? pread(fd, head, sizeof head, 0) : 0;
 
     if (fd >= 0)
@@ -148,7 +155,7 @@ packed_get_contents(const char *path, char **contents, gsize *length, GError **e
     if (!check_file(path, error))
         return FALSE;
     if (!looks_packed(path)) /* one allocation of the right size */
-        return g_file_get_contents(path, contents, length, error);
+        return g_file_get_contents(packed_path(path), contents, length, error);
     g_autoptr(PackedFile) file = packed_file_open(path, error);
     g_autoptr(GString) text = g_string_new(NULL);
     if (file == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "run/files/packed.h"
 #include "sweep-private.h"
 
 /* The file of a sweep: its table of fields, checks that need several fields, and its points. */
@@ -691,7 +692,7 @@ read_documents(SweepFile *self, const char *file, GPtrArray *faults)
     const YamlReport report = {report_yaml, faults};
     gsize length;
 
-    if (g_file_get_contents(file, &text, &length, &error))
+    if (g_file_get_contents(packed_path(file), &text, &length, &error))
         return yaml_read(self->positions, self->sweep.file, text, length, &report, self->documents);
     const char *why = strstr(error->message, ": ");
     schema_fault(&self->reader, NULL, "cannot be read: %s", why != NULL ? why + 2 : error->message);
@@ -740,7 +741,7 @@ sweep_is_in_file(const char *file)
     gboolean is_found = FALSE;
     gsize length;
 
-    if (!g_file_get_contents(file, &text, &length, NULL) ||
+    if (!g_file_get_contents(packed_path(file), &text, &length, NULL) ||
         memmem(text, length, "Sweep", 5) == NULL)
         return FALSE; /* a dump need not be read twice */
     yaml_read(positions, file, text, length, &report, documents);

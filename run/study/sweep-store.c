@@ -405,6 +405,11 @@ sweep_store_create(const char *file, const Sweep *sweep, gboolean resume, GError
 SweepStore *
 sweep_store_open(const char *file, GError **error)
 {
+    if (!g_file_test(file, G_FILE_TEST_EXISTS)) {
+        g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
+                    "%s: no such file; kvolsim sweep --out makes one", file);
+        return NULL;
+    }
     /* For writing: the journal of a killed program must be rolled back. */
     g_autoptr(SweepStore) self = open_file(file, SQLITE_OPEN_READWRITE, error);
 

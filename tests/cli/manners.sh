@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What users of any tool expect: nearest words, help COMMAND, the standard input as "-", -j4, completion of what --help lists, findings
+# for machines, the exit status of a file that is not there and of a signal.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+cd "$scratch" || exit 1
+cat >small.yaml <<'END'
+apiVersion: kvolsim.io/v1
+kind: Scenario
+metadata: {name: small}
+spec:
+  until: 1m
+  nodes: [{count: 3, name: "node-%d"}]
+END
+sed 's/count/cont/' small.yaml >wrong.yaml
+
+# ---- Words ----
+refused 'no such command: "rnu" (did you mean "run"?)' rnu
+refused 'no such command: "nonsense" (see kvolsim --help)' help nonsense
+"$kvolsim" run --help >help && "$kvolsim" help run | cmp - help >out 2>&1
+result $? "help COMMAND is COMMAND --help"
+"$kvolsim" whatif --replications 2 -j2 small.yaml >one 2>err && "$kvolsim" whatif --replications 2 --jobs=2 small.yaml | cmp - one >out 2>&1
+result $? "-j2 is --jobs=2"
+"$kvolsim" get nodes -ojson small.yaml >one 2>err && "$kvolsim" get nodes -o json small.yaml | cmp - one >out 2>&1
+result $? "-ojson is -o json"
+
+# ---- The standard input ----
+"$kvolsim" run small.yaml >wanted
+"$kvolsim" run - <small.yaml | cmp - wanted >out 2>&1
+result $? "run -: a file"
+cat small.yaml | "$kvolsim" run - | cmp - wanted >out 2>&1
+result $? "run -: a pipe"
+"$kvolsim" whatif --replications 2 small.yaml >wanted && cat small.yaml | "$kvolsim" whatif --replications 2 - | cmp - wanted >out 2>&1
+result $? "whatif -: a pipe that is read for every candidate"
+cat wrong.yaml | "$kvolsim" check - >out 2>&1
+[ $? -eq 2 ] && grep -qx -e '-:6:12: spec.nodes\[0\].cont: unknown field (did you mean "count"?)' out
+result $? "faults of the standard input have its lines"
+: | "$kvolsim" run - >out 2>&1
+[ $? -eq 2 ]
+result $? "an empty standard input is a fault"
+
+# ---- Findings for machines ----
+"$kvolsim" check --format json wrong.yaml small.yaml >out 2>err
+[ $? -eq 2 ] && python3 -c '
+import json, sys
+findings = json.load(open("out"))["findings"]
+assert findings == [{"file": "wrong.yaml", "line": 6, "column": 12, "level": "error", "path": "spec.nodes[0].cont", "message": "unknown field",
+                     "hint": "did you mean \"count\"?"}], findings' 2>err
+result $? "check --format json" err
+"$kvolsim" check --format github wrong.yaml >out
+[ "$(cat out)" = '::error file=wrong.yaml,line=6,col=12::spec.nodes[0].cont: unknown field (did you mean "count"?)' ]
+result $? "check --format github"
+"$kvolsim" check --format sarif wrong.yaml >out
+python3 -c '
+import json
+log = json.load(open("out"))
+assert log["version"] == "2.1.0"
+result, = log["runs"][0]["results"]
+place = result["locations"][0]["physicalLocation"]
+assert result["level"] == "error" and place["artifactLocation"]["uri"] == "wrong.yaml" and place["region"] == {"startLine": 6, "startColumn": 12}' 2>err
+result $? "check --format sarif" err
+"$kvolsim" check --format github "$KVOLSIM_SRCDIR/scenarios/quickstart.yaml" >out
+grep -q '^::warning file=[^:]*quickstart.yaml,line=129,col=1::' out
+result $? "a warning has its line"
+
+# ---- Files that are not there, and that are none of ours ----
+for command in check run sweep tune whatif why step events explain diff validate plot report export; do
+    "$kvolsim" $command nowhere.yaml >out 2>&1
+    [ $? -eq 2 ] && grep -q 'nowhere.yaml.*: .*[nN]o such file' out
+    result $? "$command of a file that is not there"
+done
+refused 'kvolsim run small.yaml --out RUN, then kvolsim plot RUN' plot small.yaml
+refused '-o is of get only' describe -o json nodes small.yaml
+refused '-o is of get only' events -o json small.yaml
+
+# ---- Completion ----
+for shell in bash zsh fish; do
+    "$kvolsim" completion $shell >script.$shell 2>err && [ -s script.$shell ]
+    result $? "completion $shell"
+done
+refused 'none of bash, zsh, fish' completion tcsh
+if command -v bash >/dev/null; then
+    complete='. ./script.bash; COMP_WORDS=(kvolsim "$@"); COMP_CWORD=$#; _kvolsim "$program" "${!#}"; echo ${COMPREPLY[@]}'
+    complete()
+    {
+        program=$kvolsim bash -c "$complete" complete "$@" 2>&1
+    }
+    [ "$(complete ru)" = run ] && [ "$(complete help wha)" = whatif ] && [ "$(complete check --f)" = --format ] &&
+        [ "$(complete run --repl)" = --replications ] && [ -z "$(complete run quick)" ]
+    result $? "bash completes commands and their options, and leaves files to itself"
+fi
+
+# ---- Signals ----
+for signal in TERM:143 INT:130; do
+    # sh starts what runs beside it without SIGINT.
+    timeout --preserve-status -s "${signal%:*}" 1 "$kvolsim" run --replications 100000 "$KVOLSIM_SRCDIR/scenarios/quickstart.yaml" >out 2>&1
+    [ $? -eq "${signal#*:}" ]
+    result $? "SIG${signal%:*} gives ${signal#*:}"
+done
+cases_end

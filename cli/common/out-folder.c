@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 struct OutFolder {
     char *path;
     char *partial; /* NULL: finished */
+    int lock;      /* of @partial, while the run lives; -1: none */
 };
 
 static void
@@ -28,15 +31,55 @@ remove_tree(const char *path)
     g_remove(path);
 }
 
+/* Returns: (owned): a descriptor of the folder that holds its lock; -1: another process has it */
+static int
+lock_folder(const char *path)
+{
+    int lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (lock != -1 && flock(lock, LOCK_EX | LOCK_NB) == -1) {
+        close(lock);
+        return -1;
+    }
+    return lock;
+}
+
+/* What a run of @path left that was killed: no process of that number, and no lock on another
+ * machine. */
+static void
+remove_abandoned(const char *path)
+{
+    g_autofree char *parent = g_path_get_dirname(path), *base = g_path_get_basename(path);
+    g_autofree char *prefix = g_strconcat(base, ".partial-", NULL);
+    g_autoptr(GDir) folder = g_dir_open(parent, 0, NULL);
+    const char *name;
+
+    while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
+        guint64 pid;
+        if (!g_str_has_prefix(name, prefix) ||
+            !g_ascii_string_to_unsigned(name + strlen(prefix), 10, 1, G_MAXINT, &pid, NULL) ||
+            kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+            continue;
+        g_autofree char *partial = g_build_filename(parent, name, NULL);
+        int lock = lock_folder(partial);
+        if (lock == -1)
+            continue;
+        remove_tree(partial);
+        close(lock);
+    }
+}
+
 OutFolder *
 out_folder_new(const char *path)
 {
     g_autofree char *partial = g_strdup_printf("%s.partial-%d", path, (int)getpid());
 
+    remove_abandoned(path);
     if (!cli_make_folder(partial))
         return NULL;
+    int lock = lock_folder(partial);
     OutFolder *self = g_new(OutFolder, 1);
-    *self = (OutFolder){.path = g_strdup(path), .partial = g_steal_pointer(&partial)};
+    *self = (OutFolder){.path = g_strdup(path), .partial = g_steal_pointer(&partial), .lock = lock};
     return self;
 }
 
@@ -47,6 +90,8 @@ out_folder_free(OutFolder *self)
         return;
     if (self->partial != NULL)
         remove_tree(self->partial);
+    if (self->lock != -1)
+        close(self->lock);
     g_free(self->partial);
     g_free(self->path);
     g_free(self);

@@ -39,6 +39,11 @@ read_bool(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 static gboolean
 read_whole(SchemaReader *self, const SchemaType *type, const json_t *value, int64_t *number)
 {
+    if (json_is_real(value) && json_real_value(value) > (double)INT64_MAX) {
+        schema_fault(self, NULL, "%.15g is too big: at most %.0f", json_real_value(value),
+                     type->max);
+        return FALSE;
+    }
     if (!json_is_integer(value)) {
         schema_fault_not(self, type, value);
         return FALSE;
@@ -100,11 +105,13 @@ schema_duration_value(SchemaReader *self,
         schema_fault(self, hint, "%s has no unit", text);
         return FALSE;
     }
-    if (!json_is_string(value) || !sim_time_parse(json_string_value(value), time, &error)) {
+    if (json_is_string(value) && sim_time_parse(json_string_value(value), time, &error))
+        return TRUE;
+    if (error != NULL && type == &schema_duration && g_ascii_isdigit(*json_string_value(value)))
+        schema_fault(self, NULL, "%s", error->message); /* it is meant as one: what is wrong? */
+    else
         schema_fault_not(self, type, value);
-        return FALSE;
-    }
-    return TRUE;
+    return FALSE;
 }
 
 static void

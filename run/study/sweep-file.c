@@ -90,6 +90,8 @@ static void measure_check(SchemaReader *reader, const json_t *value, void *targe
 static void measure_init(void *target);
 static void replications_init(void *target);
 static void replications_check(SchemaReader *reader, const json_t *value, void *target);
+static void read_replications(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target);
+static json_t *json_replications(const SchemaType *type);
 static void spec_init(void *target);
 
 static const SchemaField parameter_fields[] = {
@@ -137,8 +139,10 @@ static const SchemaField replications_fields[] = {
     {"max", &schema_count, AT(ReplicationFields, max), 0, "1000", "Largest number of runs"},
     END,
 };
-static const SchemaType replications_type = SCHEMA_STRUCT("replications", replications_fields,
+static const SchemaType replications_mapping = SCHEMA_STRUCT("replications", replications_fields,
     ReplicationFields, .init = replications_init, .check = replications_check);
+static const SchemaType replications_type = SCHEMA_TYPE("count, or mapping", "a whole number or a mapping",
+    read_replications, json_replications, ReplicationFields, .item = &replications_mapping);
 
 static const SchemaField spec_fields[] = {
     {"description", &schema_text, AT(StudyFields, description), 0, NULL, "The question"},
@@ -264,6 +268,27 @@ replications_check(SchemaReader *reader, const json_t *value, void *target)
     if (fields->measure != NULL && fields->count < 2)
         schema_fault_member(reader, value, "count", NULL,
                             "one run tells nothing about the width: at least 2");
+}
+
+/* 5, or {count: 5, ...}. */
+static void
+read_replications(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+{
+    ReplicationFields *fields = target;
+
+    if (json_is_object(value)) {
+        schema_read(reader, type->item, value, target);
+        return;
+    }
+    replications_init(fields);
+    schema_read(reader, &schema_count, value, &fields->count);
+}
+
+static json_t *
+json_replications(const SchemaType *type)
+{
+    return json_pack("{s:[o, o]}", "anyOf", schema_count.schema(&schema_count),
+                     schema_json_struct(type->item));
 }
 
 static gboolean

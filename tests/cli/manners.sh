@@ -63,6 +63,36 @@ result $? "check --format sarif" err
 grep -q '^::warning file=[^:]*quickstart.yaml,line=129,col=1::' out
 result $? "a warning has its line"
 
+# ---- Values ----
+fault()
+{
+    sed "s/^  until: 1m/  $1/" small.yaml | "$kvolsim" check - >out 2>&1
+    [ $? -eq 2 ] && grep -q -- "$2" out
+    result $? "$1: $2"
+}
+fault 'until: 9999999h' '"9999999h" is not a duration: too long (at most 292 years)'
+fault 'until: 1.5x' 'unknown unit "x"'
+fault 'seed: 99999999999999999999' 'is too big: at most'
+fault 'drivers: [{name: a.b, latency: {CreateVolume: {mixture: {parts: []}}}}]' 'mixture'
+cat >sweep.yaml <<'END'
+apiVersion: kvolsim.io/v1
+kind: Sweep
+metadata: {name: small}
+spec: {scenario: small.yaml, replications: 2, parameters: [{name: nodes, path: "spec.nodes[0].count", values: [1, 2]}], measures: [{name: start, stage: pod-start}]}
+END
+"$kvolsim" check sweep.yaml >out 2>&1 && sed 's/replications: 2/replications: two/' sweep.yaml | "$kvolsim" check - >out 2>&1
+[ $? -eq 2 ] && grep -q 'spec.replications: "two" is not a whole number' out
+result $? "replications: 2 is a number of replications"
+
+# ---- What a killed run left ----
+mkdir -p other.partial-1 results.partial-1 results.partial-x
+sh -c 'mkdir results.partial-$$'
+"$kvolsim" run small.yaml --out results >out 2>&1
+[ "$(ls -d ./*partial*)" = './other.partial-1
+./results.partial-1
+./results.partial-x' ]
+result $? "the next run removes what a killed one left, and nothing else"
+
 # ---- Files that are not there, and that are none of ours ----
 for command in check run sweep tune whatif why step events explain diff validate plot report export; do
     "$kvolsim" $command nowhere.yaml >out 2>&1

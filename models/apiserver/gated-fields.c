@@ -24,6 +24,7 @@ struct GatedFields {
  * so theirs are in admission.c. */
 /* clang-format off */
 static const GatedField rows[] = {
+    {KIND_CRON_JOB,          "spec.timeZone",                             "CronJobTimeZone",                0 },
     {KIND_CSI_DRIVER,        "spec.fsGroupPolicy",                        "CSIVolumeFSGroupPolicy",         0 },
     {KIND_CSI_DRIVER,        "spec.nodeAllocatableUpdatePeriodSeconds",   "MutableCSINodeAllocatableCount", 0 },
     {KIND_CSI_DRIVER,        "spec.preventPodSchedulingIfMissing",        "VolumeLimitScaling",             36},

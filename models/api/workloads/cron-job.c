@@ -198,30 +198,50 @@ cron_job_set_defaults(Object *object)
 
 /* A Job's name has eleven characters more, and must fit into a label. */
 #define NAME_MAX_LENGTH 52
+/* Kubernetes 1.29: CHANGELOG-1.29.md, "TZ or CRON_TZ in .spec.schedule" */
+#define TZ_REFUSED_SINCE 29
 
+/* ValidateCronJobCreate(). A CronJob with a uid was stored by a release that took TZ in schedules.
+ */
 static void
 check_schedule(ApiParser *parser, const json_t *manifest, const CronJob *self)
 {
     const json_t *schedule = json_path_get(manifest, "spec.schedule");
-    const json_t *time_zone = json_path_get(manifest, "spec.timeZone");
+    gboolean has_zone = self->schedule != NULL && strstr(self->schedule, "TZ") != NULL;
+    gboolean is_refused = (parser->minor == 0 || parser->minor >= TZ_REFUSED_SINCE) &&
+                          json_path_get(manifest, "metadata.uid") == NULL;
     g_autoptr(GError) error = NULL;
     CronSchedule parsed;
     gsize length = api_parser_enter(parser, "spec.schedule");
 
-    if (self->schedule != NULL && self->time_zone != NULL && strstr(self->schedule, "TZ") != NULL)
+    if (has_zone && self->time_zone != NULL)
         api_parser_invalid(parser, schedule, NULL,
                            "cannot use both timeZone field and TZ or CRON_TZ in schedule");
-    else if (self->schedule != NULL && strstr(self->schedule, "TZ") != NULL)
+    else if (has_zone && is_refused)
         api_parser_invalid(parser, schedule, NULL,
                            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
     else if (self->schedule != NULL && !cron_schedule_parse(self->schedule, NULL, &parsed, &error))
         api_parser_invalid(parser, schedule, NULL, error->message);
     api_parser_leave(parser, length);
-    if (self->time_zone == NULL || cron_time_zone_is_fixed(self->time_zone, NULL))
+}
+
+/* validateTimeZone() */
+static void
+check_time_zone(ApiParser *parser, const json_t *manifest, const CronJob *self)
+{
+    const json_t *time_zone = json_path_get(manifest, "spec.timeZone");
+    g_autofree char *unknown = NULL;
+
+    if (self->time_zone == NULL || time_zone_find(self->time_zone) != NULL)
         return;
-    length = api_parser_enter(parser, "spec.timeZone");
-    api_parser_fault(parser, time_zone, "known: UTC, Etc/UTC, Etc/GMT+12 to Etc/GMT-14",
-                     "zones whose offset changes are not modelled");
+    gsize length = api_parser_enter(parser, "spec.timeZone");
+    unknown = g_strdup_printf("unknown time zone %s", self->time_zone);
+    api_parser_invalid(parser, time_zone, "\"Europe/Berlin\", as the IANA database has it",
+                       *self->time_zone == '\0' ? "timeZone must be nil or non-empty string"
+                       : g_ascii_strcasecmp(self->time_zone, "Local") == 0
+                           ? "timeZone must be an explicit time zone as defined in "
+                             "https://www.iana.org/time-zones"
+                           : unknown);
     api_parser_leave(parser, length);
 }
 
@@ -234,6 +254,7 @@ cron_job_check(ApiParser *parser, const json_t *manifest, const Object *object)
     workload_check_not_negative(parser, manifest, "spec.successfulJobsHistoryLimit");
     workload_check_not_negative(parser, manifest, "spec.failedJobsHistoryLimit");
     check_schedule(parser, manifest, self);
+    check_time_zone(parser, manifest, self);
     if (strlen(object_name(object)) > NAME_MAX_LENGTH) {
         gsize length = api_parser_enter(parser, "metadata.name");
         api_parser_invalid(parser, json_path_get(manifest, "metadata.name"), NULL,

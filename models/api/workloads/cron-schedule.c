@@ -5,6 +5,8 @@
 
 #include "models/api/field.h"
 
+#define DAY_S 86400
+
 /* One of the five fields: its name, its values, and their names from the least value on. */
 typedef struct {
     const char *name;
@@ -198,34 +200,31 @@ parse_descriptor(const char *text, CronSchedule *self, GError **error)
     return TRUE;
 }
 
-gboolean
-cron_time_zone_is_fixed(const char *name, SimTime *offset)
+/* "TZ=Europe/Berlin 0 2 * * *". Returns: the rest of @text; NULL: with a fault */
+static const char *
+parse_zone(const char *text, CronSchedule *self, GError **error)
 {
-    gint64 hours = 0;
+    const char *equals = strchr(text, '='), *blank = strchr(text, ' ');
 
-    /* POSIX counts westwards: Etc/GMT-3 is three hours east of UTC. */
-    if (g_str_has_prefix(name, "Etc/GMT") && name[7] != '\0') {
-        if ((name[7] != '+' && name[7] != '-') ||
-            !g_ascii_string_to_signed(name + 8, 10, 0, name[7] == '-' ? 14 : 12, &hours, NULL))
-            return FALSE;
-        hours = name[7] == '-' ? hours : -hours;
-    } else if (strcmp(name, "UTC") != 0 && strcmp(name, "GMT") != 0 &&
-               strcmp(name, "Etc/UTC") != 0 && strcmp(name, "Etc/GMT") != 0) {
-        return FALSE;
-    }
-    if (offset != NULL)
-        *offset = hours * SIM_HOUR;
-    return TRUE;
+    if (!g_str_has_prefix(text, "TZ=") && !g_str_has_prefix(text, "CRON_TZ="))
+        return text;
+    g_autofree char *name = g_strndup(equals + 1, blank == NULL ? 0 : (gsize)(blank - equals - 1));
+    self->zone = time_zone_find(name);
+    if (self->zone != NULL)
+        return blank + strspn(blank, " ");
+    fault(error, "provided bad location %s: unknown time zone %s", name, name);
+    return NULL;
 }
 
 gboolean
 cron_schedule_parse(const char *text, const char *time_zone, CronSchedule *self, GError **error)
 {
-    *self = (CronSchedule){0};
+    *self = (CronSchedule){.zone = time_zone == NULL ? NULL : time_zone_find(time_zone)};
+    text = parse_zone(text, self, error);
+    if (text == NULL)
+        return FALSE;
     if (*text == '\0')
         return fault(error, "empty spec string");
-    if (time_zone != NULL)
-        cron_time_zone_is_fixed(time_zone, &self->offset);
     return *text == '@' ? parse_descriptor(text, self, error) : parse_fields(text, self, error);
 }
 
@@ -237,50 +236,101 @@ has(uint64_t bits, int value)
     return (bits >> value & 1) != 0;
 }
 
-/* If one of the two day fields is any, both must match, else one of them. */
-static gboolean
-day_matches(const CronSchedule *self, GDateTime *day)
-{
-    gboolean by_day = has(self->days, g_date_time_get_day_of_month(day));
-    gboolean by_weekday = has(self->weekdays, g_date_time_get_day_of_week(day) % 7);
+/* An instant, in seconds since 1970, and what the zone's clock shows then. */
+typedef struct {
+    int64_t at;
+    int64_t day; /* since 1970 */
+    GDate date;
+    int hour, minute;
+} Clock;
 
-    return self->any_day || self->any_weekday ? by_day && by_weekday : by_day || by_weekday;
+static Clock
+clock_at(const TimeZone *zone, int64_t at)
+{
+    int64_t local = at + time_zone_offset(zone, at);
+    int64_t day = local / DAY_S - (local % DAY_S < 0);
+    Clock clock = {.at = at,
+                   .day = day,
+                   .hour = (int)(local - day * DAY_S) / 3600,
+                   .minute = (int)(local - day * DAY_S) / 60 % 60};
+
+    g_date_clear(&clock.date, 1);
+    g_date_set_julian(&clock.date, (guint32)(day + TIME_ZONE_JULIAN_1970));
+    return clock;
 }
 
-/* Returns: the first due minute of the day, from minute @from on; -1: none */
-static int
-minute_of_day(const CronSchedule *self, int from)
+/* time.Date() of Go: of an hour that the clock skips or has twice, this is the instant. */
+static Clock
+clock_on(const TimeZone *zone, int64_t day, int hour)
 {
-    for (int minute = from; minute < 24 * 60; minute++)
-        if (has(self->hours, minute / 60) && has(self->minutes, minute % 60))
-            return minute;
+    int64_t local = day * DAY_S + hour * 3600;
+
+    return clock_at(zone, local - time_zone_offset(zone, local - time_zone_offset(zone, local)));
+}
+
+/* If one of the two day fields is any, both must match, else one of them. */
+static gboolean
+day_matches(const CronSchedule *self, const GDate *day)
+{
+    gboolean by_day = has(self->days, g_date_get_day(day));
+    gboolean by_weekday = has(self->weekdays, (int)g_date_get_weekday(day) % 7);
+
+    return has(self->months, (int)g_date_get_month(day)) &&
+           (self->any_day || self->any_weekday ? by_day && by_weekday : by_day || by_weekday);
+}
+
+/* The next day's midnight. If the clock skips it, there are two cases, as in the library: east of
+ * Greenwich the last hour of the day before, and the day may be missed; west of it the first hour.
+ */
+static Clock
+next_day(const TimeZone *zone, const Clock *clock)
+{
+    Clock next = clock_on(zone, clock->day + 1, clock->hour);
+
+    if (next.hour == 0)
+        return next;
+    return clock_at(zone, next.at + (next.hour > 12 ? 24 - next.hour : -next.hour) * 3600);
+}
+
+/* SpecSchedule.Next(): day, hour and minute, each from the first one on that matches, and from the
+ * beginning whenever a larger one has passed. Thus a time that the clock skips is not due, and one
+ * that it shows twice is due twice. @at: the first minute that may be due
+ * Returns: the due minute; -1: there is none within five years */
+static int64_t
+next_minute(const CronSchedule *self, int64_t at)
+{
+    const TimeZone *zone = self->zone;
+    Clock clock = clock_at(zone, at);
+    int last_year = g_date_get_year(&clock.date) + 5;
+    gboolean is_begun = FALSE; /* smaller units are at their beginning */
+
+    while (g_date_get_year(&clock.date) <= last_year) {
+        if (!day_matches(self, &clock.date)) {
+            if (!is_begun)
+                clock = clock_on(zone, clock.day, 0);
+            clock = next_day(zone, &clock);
+            is_begun = TRUE;
+        } else if (!has(self->hours, clock.hour)) {
+            if (!is_begun)
+                clock = clock_on(zone, clock.day, clock.hour);
+            clock = clock_at(zone, clock.at + 3600);
+            is_begun = TRUE;
+        } else if (!has(self->minutes, clock.minute)) {
+            clock = clock_at(zone, clock.at + 60);
+            is_begun = TRUE;
+        } else {
+            return clock.at;
+        }
+    }
     return -1;
 }
 
 SimTime
 cron_schedule_next(const CronSchedule *self, SimTime start, SimTime after)
 {
-    /* In whole seconds of the zone's clock, from 1970 on. */
-    gint64 local = (api_time_unix(start, after) + self->offset) / SIM_SECOND;
-    gint64 zero = (api_time_unix(start, 0) + self->offset) / SIM_SECOND;
-    gint64 seconds_off = api_time_unix(start, 0) % SIM_SECOND;
+    int64_t now = api_time_unix(start, after) / SIM_SECOND;
+    int64_t due =
+        self->every > 0 ? now + self->every / SIM_SECOND : next_minute(self, (now / 60 + 1) * 60);
 
-    if (self->every > 0)
-        return (local - zero) * SIM_SECOND - seconds_off + self->every;
-    gint64 minute = local / 60 + 1;
-    g_autoptr(GDateTime) day = g_date_time_new_from_unix_utc(minute / 1440 * 86400);
-    int from = (int)(minute % 1440);
-    int last_year = g_date_time_get_year(day) + 5;
-    while (g_date_time_get_year(day) <= last_year) {
-        int found = has(self->months, g_date_time_get_month(day)) && day_matches(self, day)
-                        ? minute_of_day(self, from)
-                        : -1;
-        if (found >= 0)
-            return (g_date_time_to_unix(day) + found * 60 - zero) * SIM_SECOND - seconds_off;
-        GDateTime *next = g_date_time_add_days(day, 1);
-        g_date_time_unref(day);
-        day = next;
-        from = 0;
-    }
-    return SIM_TIME_MAX;
+    return due < 0 ? SIM_TIME_MAX : due * SIM_SECOND - api_time_unix(start, 0);
 }

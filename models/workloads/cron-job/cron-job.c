@@ -234,18 +234,34 @@ decide_created(const void *data, Plan *plan)
     plan_end(data, plan, sync, TRUE);
 }
 
+/* RFC 3339 by the clock of spec.timeZone: "2026-01-01T02:30:00+01:00" */
+static const char *
+local_time(const CronJobController *self, Plan *plan, const CronSync *sync)
+{
+    const char *name = sync->cron->time_zone;
+    int offset_min = (int)time_zone_offset(name == NULL ? NULL : time_zone_find(name),
+                                           api_time_unix(starts(self), sync->due) / SIM_SECOND) /
+                     60;
+    char text[API_TIME_BUFFER];
+
+    api_time_format(starts(self) + sync->due + offset_min * SIM_MINUTE, FALSE, text);
+    if (offset_min == 0)
+        return plan_internf(plan, "%s", text);
+    text[strlen(text) - 1] = '\0'; /* the Z */
+    return plan_internf(plan, "%s%c%02d:%02d", text, offset_min < 0 ? '-' : '+',
+                        ABS(offset_min) / 60, ABS(offset_min) % 60);
+}
+
 static void
 plan_job(const CronJobController *self, Plan *plan, CronSync *sync)
 {
     g_autofree char *name = cron_job_job_name(sync->cron, starts(self), sync->due);
     Object *job = object_edit_as(sync->cron->job_template, job_key(self, sync, name));
-    char stamp[API_TIME_BUFFER];
 
     object_set_owner(job, &sync->cron->meta, TRUE, TRUE);
     if (release_has_gate(cluster_release(self->base.cluster), "CronJobsScheduledAnnotation"))
-        object_set_annotation(
-            job, plan_internf(plan, SCHEDULED_TIMESTAMP),
-            plan_internf(plan, "%s", api_time_format(starts(self) + sync->due, FALSE, stamp)));
+        object_set_annotation(job, plan_internf(plan, SCHEDULED_TIMESTAMP),
+                              local_time(self, plan, sync));
     plan_because(plan, "CRJ-8");
     plan_create(plan, job, PLAN_DECIDE);
     plan_then(plan, decide_created);
@@ -365,11 +381,16 @@ static void
 find_due(const CronJobController *self, Plan *plan, CronSync *sync)
 {
     CronSchedule schedule = schedule_of(sync->cron);
-    gboolean is_many;
+    gboolean is_idle = sync->cron->suspend || object_is_deleted(&sync->cron->meta), is_many;
 
+    if (!is_idle && strstr(sync->cron->schedule, "TZ") != NULL)
+        plan_event(plan, &sync->cron->meta, "Warning", "UnsupportedSchedule",
+                   "CRON_TZ or TZ used in schedule \"%s\" is not officially supported, see "
+                   "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more "
+                   "details",
+                   sync->cron->schedule);
     sync->due = cron_job_due(sync->cron, &schedule, starts(self), plan_now(plan), &is_many);
-    if (sync->due == TIME_UNSET || !is_many || sync->cron->suspend ||
-        object_is_deleted(&sync->cron->meta))
+    if (sync->due == TIME_UNSET || !is_many || is_idle)
         return;
     plan_because(plan, "CRJ-10");
     plan_event(plan, &sync->cron->meta, "Warning", "TooManyMissedTimes",

@@ -93,8 +93,22 @@ cron 'concurrencyPolicy: Allow' 'kvolsim.io/runs-for: 10m' '  workload:
   - {at: 90s, delete: {kind: CronJob, name: work}}'
 same "Jobs go with their CronJob" "" "$(jobs 3m)"
 
-cron 'timeZone: Europe/Berlin' ''
-wrong 'cron.yaml:16:13: CronJob/work.spec.timeZone: zones whose offset changes are not modelled' "$scratch/cron.yaml"
-sed 's|\*/2 \* \* \* \*|61 * * * *|; s|timeZone: Europe/Berlin||' "$scratch/cron.yaml" >"$scratch/wrong.yaml"
+cron 'timeZone: Asia/Kolkata' 'kvolsim.io/runs-for: 10s'
+"$kvolsim" get job work-29453880 "$scratch/cron.yaml" --at 2m -o yaml >"$scratch/out" 2>"$scratch/err"
+grep -q 'cronjob-scheduled-timestamp: "2026-01-01T07:30:00+05:30"' "$scratch/out"
+result $? "a Job's time is that of its time zone (CRJ-8, CRJ-21)" "$scratch/out" "$scratch/err"
+
+# A CronJob of a dump may have a zone in its schedule; a new one may not.
+cron 'concurrencyPolicy: Allow' 'kvolsim.io/runs-for: 10s'
+sed 's|metadata: {name: work}|metadata: {name: work, uid: 6e0e4f3c-0c4a-4c39-b5a5-0d7f4c1a2b3c, creationTimestamp: "2026-01-01T01:59:00Z"}|; s|"\*/2 \* \* \* \*"|"TZ=Asia/Kolkata 32 7 * * *"|' "$scratch/cron.yaml" >"$scratch/stored.yaml"
+"$kvolsim" events "$scratch/stored.yaml" >"$scratch/events" 2>"$scratch/err"
+grep -q 'UnsupportedSchedule.*CRON_TZ or TZ used in schedule "TZ=Asia/Kolkata 32 7' "$scratch/events" && grep -q 'Created job work-29453882' "$scratch/events"
+result $? "a stored schedule with a zone counts, with a warning (CRJ-22)" "$scratch/events" "$scratch/err"
+sed 's|"\*/2 \* \* \* \*"|"TZ=Asia/Kolkata 32 7 * * *"|' "$scratch/cron.yaml" >"$scratch/new.yaml"
+wrong 'new.yaml:15:13: CronJob/work.spec.schedule: Invalid value: "TZ=Asia/Kolkata 32 7 \* \* \*": cannot use TZ or CRON_TZ in schedule, use timeZone field instead' "$scratch/new.yaml"
+
+cron 'timeZone: Europe/Wien' ''
+wrong 'cron.yaml:16:13: CronJob/work.spec.timeZone: Invalid value: "Europe/Wien": unknown time zone Europe/Wien' "$scratch/cron.yaml"
+sed 's|\*/2 \* \* \* \*|61 * * * *|; s|timeZone: Europe/Wien||' "$scratch/cron.yaml" >"$scratch/wrong.yaml"
 wrong 'wrong.yaml:15:13: CronJob/work.spec.schedule: Invalid value: "61 \* \* \* \*": end of range (61) above maximum (59): 61' "$scratch/wrong.yaml"
 cases_end

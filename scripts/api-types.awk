@@ -28,7 +28,7 @@ function finish() {
     custom[type] = is_custom
     if (is_kind) add_fields("apiVersion string, kind string")
     if (is_kind == 2) {
-        add_fields("metadata meta.ObjectMeta")
+        add_fields("metadata meta.ObjectMeta={}")
         kinds[type] = api_version
     }
     if (text != "") add_fields(text)
@@ -59,7 +59,7 @@ function type_of(text, in_package,    end, inside, words, n, apply, patch, parts
         inside = substr(inside, 1, end)
         retains = n > 0 && words[n] == "retain" ? n-- : 0
         result = ".shape = " (text ~ /^\[/ ? "SCHEMA_LIST" : "SCHEMA_MAP") ", .element = " type_of(inside, in_package)
-        if (text ~ /^{/) return "&(const SchemaType){" result ", .merge = SCHEMA_GRANULAR}"
+        if (text ~ /^[{]/) return "&(const SchemaType){" result ", .merge = " (words[1] == "atomic" ? "SCHEMA_ATOMIC" : "SCHEMA_GRANULAR") "}"
         split(n == 0 ? "-/-" : words[1] ~ /\// ? words[1] : words[1] "/" words[1], parts, "/")
         apply = parts[1]; patch = parts[2]
         if (apply == "set") result = result ", .merge = SCHEMA_SET"
@@ -86,7 +86,9 @@ function print_fields(name,    in_package, list, n, i, field, required, default_
         type_text = substr(list[i], length(field) + 2)
         required = sub(/!$/, "", field)
         default_value = "NULL"
-        if (match(type_text, /=[^\])}]*$/)) {
+        if (sub(/=[{][}]$/, "", type_text)) {
+            default_value = "\"{}\""
+        } else if (match(type_text, /=[^\])}]*$/)) {
             default_value = substr(type_text, RSTART + 1)
             type_text = substr(type_text, 1, RSTART - 1)
             default_value = type_text ~ /^(string|enum)/ ? "\"\\\"" default_value "\\\"\"" : "\"" default_value "\""

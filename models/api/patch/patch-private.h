@@ -16,5 +16,3 @@ typedef enum {
 gboolean patch_refuse(GError **error);
 /* Sets the error of a body of another type than @wanted, as Go's decoder words it. */
 void patch_wrong_type(GError **error, const char *place, const json_t *value, const char *wanted);
-/* Removes members of objects that are null: no stored object has one. */
-void patch_drop_nulls(json_t *value);

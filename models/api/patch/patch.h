@@ -35,3 +35,6 @@ json_t *strategic_merge_apply(const json_t *object,
                               const json_t *patch,
                               const SchemaType *type,
                               GError **error);
+
+/* Removes members of objects that are null: no stored object has one. */
+void patch_drop_nulls(json_t *value);

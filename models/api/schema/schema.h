@@ -55,7 +55,7 @@ struct SchemaField {
     const char *name;
     const SchemaType *type;
     gboolean required;
-    const char *fallback; /* JSON: the value of a key that an item lacks ("\"TCP\""); NULL: none */
+    const char *fallback; /* JSON: the default ("\"TCP\"", "{}"); NULL: none */
 };
 
 /**

@@ -53,7 +53,7 @@ take_signals(StepCommand *self)
             self->is_interrupted = TRUE;
         else {
             self->is_ended = TRUE;
-            raise((int)signal.ssi_signo); /* stays pending, for cli_end() */
+            kill(getpid(), (int)signal.ssi_signo); /* stays pending, for cli_end() */
             break;
         }
     }

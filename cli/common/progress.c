@@ -97,7 +97,7 @@ progress_is_interrupted(Progress *self)
     if (!self->is_interrupted && self->signals >= 0 &&
         read(self->signals, &info, sizeof info) == sizeof info) {
         self->is_interrupted = TRUE;
-        raise((int)info.ssi_signo); /* stays pending, for cli_end() */
+        kill(getpid(), (int)info.ssi_signo); /* stays pending, for cli_end() */
     }
     return self->is_interrupted;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What users of any tool expect: nearest words, help COMMAND, the standard input as "-", -j4, completion of what --help lists, findings
-# for machines, the exit status of a file that is not there and of a signal.
+# for machines, the exit status of a file that is not there.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 cd "$scratch" || exit 1
 cat >small.yaml <<'END'
@@ -120,11 +120,4 @@ if command -v bash >/dev/null; then
     result $? "bash completes commands and their options, and leaves files to itself"
 fi
 
-# ---- Signals ----
-for signal in TERM:143 INT:130; do
-    # sh starts what runs beside it without SIGINT.
-    timeout --preserve-status -s "${signal%:*}" 1 "$kvolsim" run --replications 100000 "$KVOLSIM_SRCDIR/scenarios/quickstart.yaml" >out 2>&1
-    [ $? -eq "${signal#*:}" ]
-    result $? "SIG${signal%:*} gives ${signal#*:}"
-done
 cases_end

@@ -141,7 +141,7 @@ for signal in INT TERM HUP; do
     timeout --preserve-status -k 10 -s "$signal" 1 "$kvolsim" run "$scenario" --replications=1000000 \
         --out "$scratch/broken" >/dev/null 2>"$scratch/err" </dev/null
     status=$?
-    [ $status -eq 130 ]
+    [ $status -eq "$([ $signal = TERM ] && echo 143 || echo 130)" ]
     result $? "SIG$signal"
     is "SIG$signal: nothing is left" test -z "$(ls -d "$scratch"/broken* 2>/dev/null)"
 done

@@ -32,8 +32,8 @@ pid=$!
 while [ ! -s "$scratch/broken-off.sqlite" ] && kill -0 $pid; do sleep 0.05; done
 kill -TERM $pid
 wait $pid
-[ $? -eq 130 ] && complained 'interrupted; what is finished is in .*, --resume goes on'
-result $? "an interrupted sweep ends with 130, and says how to go on"
+[ $? -eq 143 ] && complained 'interrupted; what is finished is in .*, --resume goes on'
+result $? "a sweep that is terminated ends with 143, and says how to go on"
 run 0 sweep "$small" -j 2 --resume --replications 6 --out "$scratch/broken-off.sqlite" && said '^small: means'
 result $? "and goes on"
 
@@ -48,7 +48,7 @@ fi
 printf 'hello\n' >"$scratch/text.sqlite"
 head -c 8192 "$scratch/small.sqlite" >"$scratch/part.sqlite"
 : >"$scratch/empty.sqlite"
-for broken in "missing 1 cannot.be.opened" "text 2 is.no.result.file" "part 1 is.damaged" "empty 2 is.no.result.file"; do
+for broken in "missing 2 no.such.file" "text 2 is.no.result.file" "part 1 is.damaged" "empty 2 is.no.result.file"; do
     # shellcheck disable=SC2086 # three words
     set -- $broken
     run "$2" export "$scratch/$1.sqlite" && complained "$1.sqlite: $3" && run "$2" merge --out "$scratch/all.sqlite" "$scratch/$1.sqlite" &&

@@ -235,7 +235,7 @@ a_kill_leaves_the_terminal_as_it_was(void **state)
     assert_int_equal(tcgetattr(slave, &modes), 0);
     assert_true((modes.c_lflag & ICANON) != 0 && (modes.c_lflag & ECHO) != 0);
     close(slave);
-    assert_int_equal(await_end(&terminal), 130);
+    assert_int_equal(await_end(&terminal), 143);
 }
 
 /* The prompt is drawn anew, and a line that is longer than the new width is read whole. */

@@ -63,6 +63,24 @@ result $? "check --format sarif" err
 grep -q '^::warning file=[^:]*quickstart.yaml,line=129,col=1::' out
 result $? "a warning has its line"
 
+cat >grows.yaml <<'END'
+apiVersion: kvolsim.io/v1
+kind: Scenario
+metadata: {name: grows}
+spec:
+  until: 1m
+  nodes: [{count: 1, name: "node-%d"}]
+  workload:
+  - {at: 10s, cordon: {node: node-0}}
+END
+"$kvolsim" diff --format json --from 5s --to 20s grows.yaml >out 2>err
+python3 -c '
+import json
+change, = [row for row in json.load(open("out")) if row["kind"] == "Node"]
+assert (change["change"], change["name"]) == ("changed", "node-0")
+assert {"path": "spec.unschedulable", "before": None, "after": "true"} in change["fields"], change' 2>>err
+result $? "diff --format json" err
+
 # ---- Values ----
 fault()
 {

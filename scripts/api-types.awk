@@ -47,7 +47,7 @@ function words_of(text, separator,    parts, n, i, result) {
 }
 
 # Returns: an expression of C for the address of the type @text in the package @in_package.
-function type_of(text, in_package,    end, inside, words, n, apply, patch, parts, i, result, retains, replaces) {
+function type_of(text, in_package,    end, inside, words, n, apply, patch, parts, i, result, retains, replaces, granular) {
     if (text in scalar) return "&" scalar[text]
     if (match(text, /^enum\(/))
         return "&(const SchemaType){.shape = SCHEMA_STRING, .words = " words_of(substr(text, 6, length(text) - 6), "|") "}"
@@ -70,10 +70,11 @@ function type_of(text, in_package,    end, inside, words, n, apply, patch, parts
     }
     retains = sub(/ retain$/, "", text)
     replaces = sub(/ replace$/, "", text)
+    granular = sub(/ granular$/, "", text)
     if (!(text in full)) text = in_package "." text
     if (!(text in full)) fail("unknown type: " text)
-    if (!retains && !replaces) return "&" symbol(text)
-    return "&(const SchemaType){.name = \"" full[text] "\", .shape = SCHEMA_STRUCT, .merge = " (atomic[text] ? "SCHEMA_ATOMIC" : "SCHEMA_GRANULAR") ", .fields = " fields_symbol(text) (retains ? ", .patch_retains_keys" : ", .patch_replaces") " = TRUE}"
+    if (!retains && !replaces && !granular) return "&" symbol(text)
+    return "&(const SchemaType){.name = \"" full[text] "\", .shape = SCHEMA_STRUCT, .merge = " (atomic[text] && !granular ? "SCHEMA_ATOMIC" : "SCHEMA_GRANULAR") ", .fields = " fields_symbol(text) (granular ? ", .granular" : retains ? ", .patch_retains_keys" : ", .patch_replaces") " = TRUE}"
 }
 function fields_symbol(name) { name = symbol(name); sub(/^type_/, "fields_", name); return name }
 

@@ -3,10 +3,5 @@
 
 #include "schema.h"
 
-/* The tables that api-types.awk makes of kubernetes.types. */
-typedef struct {
-    const char *api_version, *kind;
-    const SchemaType *type;
-} SchemaKind;
-extern const SchemaKind schema_kinds[];          /* ends with a NULL kind */
+/* Made of kubernetes.types by api-types.awk, as is schema_kinds. */
 extern const SchemaType *const schema_structs[]; /* ends with NULL */

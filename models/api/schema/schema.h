@@ -47,6 +47,7 @@ struct SchemaType {
     const char *patch_merge_key; /* of a list of structs with patchStrategy merge; else NULL */
     gboolean patch_merges;       /* patchStrategy merge: items are added, not replaced */
     gboolean patch_retains_keys; /* patchStrategy retainKeys, of a struct or a list's structs */
+    gboolean granular;           /* a struct that is atomic elsewhere, but not here */
     gboolean patch_replaces;     /* patchStrategy replace, of a struct */
     gboolean custom;             /* a custom resource's: it takes no strategic merge patches */
 };
@@ -65,6 +66,13 @@ struct SchemaField {
  * Returns: the kind's type; %NULL if Kubernetes 1.32 and the snapshot controller have no such kind
  */
 const SchemaType *schema_find(const char *api_version, const char *kind);
+/* A kind, and its type. */
+typedef struct {
+    const char *api_version, *kind;
+    const SchemaType *type;
+} SchemaKind;
+extern const SchemaKind schema_kinds[]; /* ends with a NULL kind */
+
 /* Returns: the field of a struct; %NULL if it has none of that name, or @type is no struct. @type
  * may be NULL */
 const SchemaField *schema_field(const SchemaType *type, const char *name);

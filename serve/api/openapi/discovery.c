@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "discovery.h"
+#include "discovery-private.h"
 
 #include <string.h>
 
@@ -122,12 +122,7 @@ static const ApiResource resources[] = {
 };
 /* clang-format on */
 
-/* Subresources that differ from status: a kind of their own, or other verbs. @kind: NULL: that of
- * the resource; "%sProxyOptions": the resource's before it. */
-typedef struct {
-    const char *name, *group, *version, *kind, *verbs;
-} Subresource;
-
+/* Subresources that differ from status: a kind of their own, or other verbs. */
 static const Subresource subresources[] = {
     {"attach",      "",                      "",   "%sAttachOptions",      "create get"                    },
     {"binding",     "",                      "",   "Binding",              "create"                        },
@@ -159,35 +154,19 @@ api_resource_find(const char *group, const char *version, const char *resource)
     return NULL;
 }
 
-/* One version of a group: its resources. */
-typedef struct {
-    const char *group, *version;
-    GPtrArray *resources; /* of ApiResource */
-} GroupVersion;
-
-/* All that is served, by groups in the order of the table; those of custom resources follow by
- * name. */
-typedef struct {
-    GArray *versions;
-    GPtrArray *custom; /* of ApiResource */
-    GPtrArray *texts;  /* their strings */
-} Served;
-
 static void
 group_version_clear(void *self)
 {
     g_ptr_array_unref(((GroupVersion *)self)->resources);
 }
 
-static void
+void
 served_clear(Served *self)
 {
     g_array_unref(self->versions);
     g_ptr_array_unref(self->custom);
     g_ptr_array_unref(self->texts);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Served, served_clear)
-
 static void
 served_add(Served *self, const ApiResource *resource)
 {
@@ -279,7 +258,7 @@ by_group(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->resource, y->resource);
 }
 
-static void
+void
 served_init(Served *self, const ServedApis *served)
 {
     json_t *definition;
@@ -312,7 +291,7 @@ word_list(const char *text)
     return list;
 }
 
-static const Subresource *
+const Subresource *
 subresource_find(const char *name)
 {
     const Subresource *row = subresources;
@@ -322,8 +301,7 @@ subresource_find(const char *name)
     return row;
 }
 
-/* Returns: (owned): the kind of @row, of @resource */
-static char *
+char *
 subresource_kind(const Subresource *row, const ApiResource *resource)
 {
     g_auto(GStrv) parts = g_strsplit(row->kind, "%s", 2);

@@ -3,12 +3,13 @@
 
 #include "discovery.h"
 
-/* OpenAPI documents of the resources of discovery.h, from the types of models/api/schema/. */
+/* OpenAPI documents of what is served, from the types of models/api/schema/. kubectl 1.32 asks for
+ * version 3 as JSON, and for version 2 as protobuf only where version 3 is not there (404): a
+ * server answers 406 to that. Descriptions tell what kvolsim does with a field (docs/fields.md). */
 
-/* /openapi/v3: the paths of the documents, with the hash of each.
- * Returns: (owned) */
+/* /openapi/v3: the paths of the documents, each with the hash of its text. Returns: (owned) */
 json_t *openapi_v3_index(const ServedApis *served);
-/* /openapi/v3/@path: "api/v1", "apis/apps/v1". Returns: (owned): NULL: there is no such version */
-json_t *openapi_v3_document(const char *path, const ServedApis *served);
-/* /openapi/v2. Returns: (owned) */
+/* /openapi/v3/@path: "api/v1", "apis/apps/v1". Returns: (owned): %NULL: there is no such version */
+json_t *openapi_v3_document(const ServedApis *served, const char *path);
+/* /openapi/v2: all in one. Returns: (owned) */
 json_t *openapi_v2(const ServedApis *served);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "discovery.h"
+
+/* One version of a group: its resources. */
+typedef struct {
+    const char *group, *version;
+    GPtrArray *resources; /* of ApiResource */
+} GroupVersion;
+
+/* All that is served, by groups in the order of the table; those of custom resources follow by
+ * name. */
+typedef struct {
+    GArray *versions;  /* of GroupVersion */
+    GPtrArray *custom; /* of ApiResource */
+    GPtrArray *texts;  /* their strings */
+} Served;
+void served_init(Served *self, const ServedApis *served);
+void served_clear(Served *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Served, served_clear)
+
+/* What a subresource takes and gives. @kind: "%s" is the resource's kind. @group, @version: "": the
+ * resource's. */
+typedef struct {
+    const char *name, *group, *version, *kind, *verbs;
+} Subresource;
+/* Returns: (borrowed): its row; others than those of the table are as status */
+const Subresource *subresource_find(const char *name);
+/* Returns: (owned): its kind */
+char *subresource_kind(const Subresource *row, const ApiResource *resource);

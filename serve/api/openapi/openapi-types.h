@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "models/api/schema/schema.h"
+
+/* Types as OpenAPI writes them. */
+typedef enum { OPENAPI_V2, OPENAPI_V3 } OpenApiVersion;
+
+/* Returns: (owned): {"$ref": ...} to the type of that name */
+json_t *openapi_ref(OpenApiVersion version, const char *name);
+/* Adds @type and all types in it to @schemas, by their names. @notes: of openapi_notes() */
+void openapi_add_type(OpenApiVersion version,
+                      json_t *schemas,
+                      const SchemaType *type,
+                      GHashTable *notes);
+/* Returns: (owned): what docs/fields.md says of fields, by "TYPE.FIELD": a description */
+GHashTable *openapi_notes(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a server says of itself: discovery equals that of a real 1.32.13; OpenAPI has a type for each
- * kind, whole references, and what kubectl looks for. */
+/* What a server says of itself: discovery equals that of a real 1.32.13; OpenAPI has a type for
+ * each kind, whole references, and what kubectl looks for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,8 @@ discovery_equals_the_recording(void **state)
 static void
 plain_discovery_has_the_same(void **state)
 {
-    json_t *aggregated = discovery_aggregated(&all_apis, FALSE), *groups = discovery_groups(&all_apis);
+    json_t *aggregated = discovery_aggregated(&all_apis, FALSE),
+           *groups = discovery_groups(&all_apis);
     json_t *item, *version;
     gsize i, j;
 
@@ -62,13 +63,14 @@ plain_discovery_has_the_same(void **state)
     assert_int_equal(json_array_size(json_object_get(groups, "groups")),
                      json_array_size(json_object_get(aggregated, "items")));
     json_array_foreach(json_object_get(aggregated, "items"), i, item) {
-        const char *group = json_string_value(json_object_get(json_object_get(item, "metadata"), "name"));
+        const char *group =
+            json_string_value(json_object_get(json_object_get(item, "metadata"), "name"));
         json_t *own = discovery_group(&all_apis, group);
 
         assert_string_equal(json_string_value(json_object_get(own, "kind")), "APIGroup");
         json_array_foreach(json_object_get(item, "versions"), j, version) {
-            json_t *list = discovery_resources(&all_apis, group,
-                                               json_string_value(json_object_get(version, "version")));
+            json_t *list = discovery_resources(
+                &all_apis, group, json_string_value(json_object_get(version, "version")));
             gsize n = 0, k;
             json_t *resource;
 
@@ -104,8 +106,8 @@ check_references(const json_t *value, const json_t *schemas)
     }
 }
 
-/* The patch of each resource takes fieldValidation: else kubectl validates by itself (queryparam.go in
- * cli-runtime). */
+/* The patch of each resource takes fieldValidation: else kubectl validates by itself (queryparam.go
+ * in cli-runtime). */
 static void
 check_patches(const json_t *paths)
 {
@@ -156,30 +158,33 @@ documents_are_whole(void **state)
 static const struct {
     const char *path, *way, *value;
 } parts[] = {
-    {"api/v1", "io.k8s.api.core.v1.Container/properties/ports/x-kubernetes-list-map-keys",
-     "[\"containerPort\", \"protocol\"]"},
-    {"api/v1", "io.k8s.api.core.v1.PodSpec/properties/volumes/x-kubernetes-patch-strategy",
-     "\"merge,retainKeys\""},
-    {"api/v1", "io.k8s.api.core.v1.PodSpec/properties/tolerations/x-kubernetes-list-type",
-     "\"atomic\""},
-    {"api/v1", "io.k8s.api.core.v1.PersistentVolumeClaim/x-kubernetes-group-version-kind",
-     "[{\"group\": \"\", \"version\": \"v1\", \"kind\": \"PersistentVolumeClaim\"}]"},
-    {"api/v1", "io.k8s.api.core.v1.PersistentVolumeClaimSpec/properties/volumeMode/enum",
-     "[\"Block\", \"Filesystem\"]"},
-    {"api/v1", "io.k8s.api.core.v1.PersistentVolumeSpec/properties/claimRef/x-kubernetes-map-type",
-     "\"granular\""},
-    {"apis/apps/v1", "io.k8s.api.apps.v1.DeploymentSpec/required", "[\"selector\", \"template\"]"},
-    {"apis/apps/v1", "io.k8s.api.autoscaling.v1.Scale/type", "\"object\""},
-    {"apis/example.com/v1", "com.example.v1.Thing/properties/spec/type", "\"string\""},
+    {"api/v1",              "io.k8s.api.core.v1.Container/properties/ports/x-kubernetes-list-map-keys",
+     "[\"containerPort\", \"protocol\"]"                                                                                                       },
+    {"api/v1",              "io.k8s.api.core.v1.PodSpec/properties/volumes/x-kubernetes-patch-strategy",
+     "\"merge,retainKeys\""                                                                                                                    },
+    {"api/v1",              "io.k8s.api.core.v1.PodSpec/properties/tolerations/x-kubernetes-list-type",
+     "\"atomic\""                                                                                                                              },
+    {"api/v1",              "io.k8s.api.core.v1.PersistentVolumeClaim/x-kubernetes-group-version-kind",
+     "[{\"group\": \"\", \"version\": \"v1\", \"kind\": \"PersistentVolumeClaim\"}]"                                                           },
+    {"api/v1",              "io.k8s.api.core.v1.PersistentVolumeClaimSpec/properties/volumeMode/enum",
+     "[\"Block\", \"Filesystem\"]"                                                                                                             },
+    {"api/v1",              "io.k8s.api.core.v1.PersistentVolumeSpec/properties/claimRef/x-kubernetes-map-type",
+     "\"granular\""                                                                                                                            },
+    {"apis/apps/v1",        "io.k8s.api.apps.v1.DeploymentSpec/required",                                        "[\"selector\", \"template\"]"},
+    {"apis/apps/v1",        "io.k8s.api.autoscaling.v1.Scale/type",                                              "\"object\""                  },
+    {"apis/example.com/v1", "com.example.v1.Thing/properties/spec/type",                                         "\"string\""                  },
     {"apis/example.com/v1", "com.example.v1.Thing/properties/metadata/$ref",
-     "\"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta\""},
+     "\"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta\""                                                                },
 };
 
 static const char definition[] =
-    "[{\"spec\": {\"group\": \"example.com\", \"scope\": \"Namespaced\", \"names\": {\"plural\": \"things\", "
-    "\"kind\": \"Thing\", \"shortNames\": [\"th\"]}, \"versions\": [{\"name\": \"v1\", \"served\": true, "
+    "[{\"spec\": {\"group\": \"example.com\", \"scope\": \"Namespaced\", \"names\": {\"plural\": "
+    "\"things\", "
+    "\"kind\": \"Thing\", \"shortNames\": [\"th\"]}, \"versions\": [{\"name\": \"v1\", \"served\": "
+    "true, "
     "\"subresources\": {\"status\": {}}, \"schema\": {\"openAPIV3Schema\": {\"type\": \"object\", "
-    "\"properties\": {\"spec\": {\"type\": \"string\"}}}}}, {\"name\": \"v1alpha1\", \"served\": false}]}}]";
+    "\"properties\": {\"spec\": {\"type\": \"string\"}}}}}, {\"name\": \"v1alpha1\", \"served\": "
+    "false}]}}]";
 
 static void
 parts_of_documents(void **state)
@@ -203,12 +208,16 @@ parts_of_documents(void **state)
     }
     json_t *list = discovery_resources(&served, "example.com", "v1");
     char *text = json_dumps(list, JSON_COMPACT);
-    assert_string_equal(text,
-                        "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"example.com/v1\","
-                        "\"resources\":[{\"name\":\"things\",\"singularName\":\"thing\",\"namespaced\":true,\"kind\":\"Thing\","
-                        "\"verbs\":[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"create\",\"update\",\"watch\"],"
-                        "\"shortNames\":[\"th\"]},{\"name\":\"things/status\",\"singularName\":\"\",\"namespaced\":true,"
-                        "\"kind\":\"Thing\",\"verbs\":[\"get\",\"patch\",\"update\"]}]}");
+    assert_string_equal(
+        text,
+        "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"example.com/v1\","
+        "\"resources\":[{\"name\":\"things\",\"singularName\":\"thing\",\"namespaced\":true,"
+        "\"kind\":\"Thing\","
+        "\"verbs\":[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"create\","
+        "\"update\",\"watch\"],"
+        "\"shortNames\":[\"th\"]},{\"name\":\"things/"
+        "status\",\"singularName\":\"\",\"namespaced\":true,"
+        "\"kind\":\"Thing\",\"verbs\":[\"get\",\"patch\",\"update\"]}]}");
     free(text);
     json_decref(list);
     json_decref(custom);

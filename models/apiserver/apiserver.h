@@ -220,6 +220,7 @@ typedef struct {
 } ApiEvent;
 
 #define API_NEW_EVENT UINT32_MAX
+#define API_EVENT_REFUSED (UINT32_MAX - 1)
 
 /* The write of an Event: a POST, or a PATCH of its count. */
 typedef struct {
@@ -229,7 +230,7 @@ typedef struct {
     uint64_t client_hash;
     SimTime arrives_at; /* now or later */
     /* The Event is written; the writer has the answer at @responds_at. With API_NEW_EVENT as @index
-     * the server did not answer. */
+     * the server did not answer; with API_EVENT_REFUSED it refused. */
     void (*written)(void *data, unsigned index, SimTime responds_at);
     GDestroyNotify drop; /* called instead of written() if the run ends before */
     void *data;

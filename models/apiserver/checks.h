@@ -54,3 +54,8 @@ gboolean eviction_tell(const ApiStore *self, Pod *pod);
  * API_NOT_FOUND with words in @message
  */
 ApiCode namespace_admit(const ApiStore *self, Object *object, GString *message);
+/* Returns: whether a new object may be in the namespace @name: %API_OK, %API_FORBIDDEN while it is
+ * being deleted, %API_NOT_FOUND afterwards */
+ApiCode namespace_takes(const ApiStore *self, const char *name);
+/* Whether it is one of the namespaces that may not be deleted. */
+gboolean namespace_is_immortal(const Object *object);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
+#include "checks.h"
 
 /* Events: the server only keeps them, so they are no objects. */
 
@@ -90,6 +91,13 @@ event_call_commit(Sim *sim, void *data)
     }
     wait_for_work(call, sim_now(sim));
     self->n_requests[write->index == API_NEW_EVENT ? API_CREATE : API_PATCH]++;
+    if (write->index == API_NEW_EVENT &&
+        namespace_takes(&self->store, write->event.involved->namespace) != API_OK) { /* API-56 */
+        write->drop = NULL;
+        write->written(write->data, API_EVENT_REFUSED, call->responds_at);
+        event_call_free(call);
+        return;
+    }
     self->store.revision++;
     write->event.written_at = sim_now(sim);
     for (unsigned i = 0; i < self->event_observers->len; i++) {

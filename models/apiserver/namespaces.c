@@ -1,29 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "checks.h"
+
+#include <string.h>
+
 #include "models/api/namespace.h"
+
+ApiCode
+namespace_takes(const ApiStore *self, const char *name)
+{
+    const ObjectKey *key = objects_n_keys(self->objects, KIND_NAMESPACE) == 0
+                               ? NULL
+                               : objects_find_key(self->objects, KIND_NAMESPACE, NULL, name);
+
+    if (key == NULL || key->incarnation == 0)
+        return API_OK;
+    const Object *found = api_store_get(self, key);
+    return found == NULL ? API_NOT_FOUND : object_is_deleted(found) ? API_FORBIDDEN : API_OK;
+}
 
 static ApiCode
 check_namespace(const ApiStore *self, const Object *object, GString *message)
 {
-    if (!kind_class(object_kind(object))->namespaced ||
-        objects_n_keys(self->objects, KIND_NAMESPACE) == 0)
-        return API_OK;
+    const KindClass *class = kind_class(object_kind(object));
     const char *name = object->key->namespace;
-    const ObjectKey *key = objects_find_key(self->objects, KIND_NAMESPACE, NULL, name);
-    if (key == NULL || key->incarnation == 0)
-        return API_OK;
-    const Object *found = api_store_get(self, key);
-    if (found == NULL) {
+    ApiCode code = class->namespaced ? namespace_takes(self, name) : API_OK;
+
+    if (code == API_NOT_FOUND)
         g_string_printf(message, "namespaces \"%s\" not found", name);
-        return API_NOT_FOUND;
-    }
-    if (!object_is_deleted(found))
-        return API_OK;
-    g_string_printf(message,
-                    "%s \"%s\" is forbidden: unable to create new content in namespace %s because "
-                    "it is being terminated",
-                    kind_class(object_kind(object))->resource, object_name(object), name);
-    return API_FORBIDDEN;
+    else if (code == API_FORBIDDEN)
+        g_string_printf(message,
+                        "%s \"%s\" is forbidden: unable to create new content in namespace %s "
+                        "because it is being terminated",
+                        class->resource, object_name(object), name);
+    return code;
+}
+
+gboolean
+namespace_is_immortal(const Object *object)
+{
+    return object_kind(object) == KIND_NAMESPACE &&
+           (strcmp(object_name(object), "default") == 0 ||
+            strcmp(object_name(object), "kube-system") == 0 ||
+            strcmp(object_name(object), "kube-public") == 0);
 }
 
 static void

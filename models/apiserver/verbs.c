@@ -273,6 +273,12 @@ commit_delete(ApiVerbs *self, ApiCall *call)
 
     if (!precondition_holds(call, before))
         return;
+    if (namespace_is_immortal(before)) {
+        refuse_with(call, API_FORBIDDEN,
+                    "namespaces \"%s\" is forbidden: this namespace may not be deleted",
+                    object_name(before));
+        return;
+    }
 
     gboolean is_pod = object_kind(before) == KIND_POD;
     int32_t grace_s = is_pod ? pod_grace(POD_CONST(before), call->request.grace_s) : 0;

@@ -222,7 +222,7 @@ recorder_written(void *data, unsigned index, SimTime responds_at)
     if (!self->dead && (index != API_NEW_EVENT || !try_again(self))) {
         const QueuedEvent *queued = g_queue_peek_head(&self->queue);
         self->n_tries = 0;
-        if (self->head_index == API_NEW_EVENT && index != API_NEW_EVENT) {
+        if (self->head_index == API_NEW_EVENT && index < API_EVENT_REFUSED) {
             add_known(self, (KnownEvent){queued->hash, index + 1});
             if (self->correlator != NULL)
                 event_correlator_written(self->correlator, &self->head, index);

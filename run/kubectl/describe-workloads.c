@@ -362,3 +362,29 @@ describe_disruption_budget(Description *self, json_t *budget)
     put(self, 2, "Desired:\t%" PRId64 "\n", value_integer(budget, "status.desiredHealthy", 0));
     put(self, 2, "Total:\t%" PRId64 "\n", value_integer(budget, "status.expectedPods", 0));
 }
+
+/* describeNamespace(). Its ResourceQuotas and LimitRanges are no kinds of ours. */
+void
+describe_namespace(Description *self, json_t *namespace)
+{
+    json_t *condition;
+    gsize i;
+
+    put_text(self, 0, "Name", value_text(namespace, "metadata.name"));
+    put_labels(self, namespace);
+    put_text(self, 0, "Status", value_text(namespace, "status.phase"));
+    if (value_at(namespace, "status.conditions") != NULL) {
+        put(self, 0, "Conditions:\n");
+        put(self, 1, "Type\tStatus\tLastTransitionTime\tReason\tMessage\n");
+        put(self, 1, "----\t------\t------------------\t------\t-------\n");
+    }
+    json_array_foreach(value_at(namespace, "status.conditions"), i, condition) {
+        g_autoptr(GString) changed = g_string_new(NULL);
+
+        value_append_date(changed, value_time(condition, "lastTransitionTime"));
+        put(self, 1, "%s\t%s\t%s\t%s\t%s\n", value_text(condition, "type"),
+            value_text(condition, "status"), changed->str, value_text(condition, "reason"),
+            value_text(condition, "message"));
+    }
+    put(self, 0, "\nNo resource quota.\n\nNo LimitRange resource.\n");
+}

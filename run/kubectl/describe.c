@@ -362,7 +362,9 @@ describe_object(const KubectlRequest *request, const KubectlKind *kind, json_t *
         kind->describe(&self, object);
     else
         describe_fields(&self, object);
-    put_events(&self, object, request->out);
+    /* Of all kinds with a description of its own, namespaces alone show no Events. */
+    if (strcmp(kind->kind, "Namespace") != 0)
+        put_events(&self, object, request->out);
     tab_writer_flush(writer, request->out);
 }
 

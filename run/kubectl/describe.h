@@ -48,6 +48,7 @@ void describe_replica_set(Description *self, json_t *set);
 void describe_daemon_set(Description *self, json_t *set);
 void describe_job(Description *self, json_t *job);
 void describe_cron_job(Description *self, json_t *cron);
+void describe_namespace(Description *self, json_t *namespace);
 void describe_disruption_budget(Description *self, json_t *budget);
 
 /* Parts of several descriptions. */

@@ -30,7 +30,7 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
     {"CSIStorageCapacity", "storage.k8s.io/v1", "csistoragecapacities", "", TRUE, FALSE,
      created_columns, NULL},
     {"Node", "v1", "nodes", "no", FALSE, FALSE, node_columns, describe_node},
-    {"Namespace", "v1", "namespaces", "ns", FALSE, FALSE, namespace_columns, NULL},
+    {"Namespace", "v1", "namespaces", "ns", FALSE, FALSE, namespace_columns, describe_namespace},
     {"Event", "v1", "events", "ev", TRUE, FALSE, event_columns, NULL},
     {"Lease", "coordination.k8s.io/v1", "leases", "", TRUE, FALSE, lease_columns, NULL},
     {"ControllerRevision", "apps/v1", "controllerrevisions", "", TRUE, FALSE,

@@ -266,6 +266,13 @@ static const SchemaField expected_jobs[] = {
     {"phase", &schema_string, AT(ExpectedFields, phase), 0, "any", "Running, Suspended, Complete, Failed"},
     END,
 };
+static const SchemaField expected_namespaces[] = {
+    EXPECTED_COUNT,
+    EXPECTED_NAME,
+    EXPECTED_LABELS,
+    {"phase", &schema_string, AT(ExpectedFields, phase), 0, "any", "Active, Terminating"},
+    END,
+};
 static const SchemaField expected_snapshots[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
@@ -300,6 +307,8 @@ static const SchemaType expected_nodes_type = SCHEMA_STRUCT("nodes", expected_no
     .init = expected_init, .check = expected_check);
 static const SchemaType expected_jobs_type = SCHEMA_STRUCT("jobs", expected_jobs, ExpectedFields,
     .init = expected_init, .check = expected_check);
+static const SchemaType expected_namespaces_type = SCHEMA_STRUCT("namespaces", expected_namespaces,
+    ExpectedFields, .init = expected_init, .check = expected_check);
 static const SchemaType expected_snapshots_type = SCHEMA_STRUCT("snapshots", expected_snapshots,
     ExpectedFields, .init = expected_init, .check = expected_check);
 static const SchemaType expected_events_type = SCHEMA_STRUCT("events", expected_events,
@@ -315,6 +324,7 @@ static const SchemaField expect_fields[] = {
     {"attachments", &expected_attachments_type, AT(ExpectFields, attachments), 0, NULL, "VolumeAttachments"},
     {"nodes", &expected_nodes_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
     {"jobs", &expected_jobs_type, AT(ExpectFields, jobs), 0, NULL, "Jobs"},
+    {"namespaces", &expected_namespaces_type, AT(ExpectFields, namespaces), 0, NULL, "Namespaces"},
     {"snapshots", &expected_snapshots_type, AT(ExpectFields, snapshots), 0, NULL, "VolumeSnapshots"},
     {"groupSnapshots", &expected_snapshots_type, AT(ExpectFields, group_snapshots), 0, NULL,
      "VolumeGroupSnapshots"},

@@ -156,8 +156,8 @@ typedef struct {
 
 typedef struct {
     SimTime at; /* SIM_TIME_MAX: at the end */
-    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, snapshots, group_snapshots,
-        events, driver_volumes;
+    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, namespaces, snapshots,
+        group_snapshots, events, driver_volumes;
     const json_t *source;
     YamlPosition place;
     const char *path;

@@ -286,6 +286,7 @@ static const ExpectedKind expected_kinds[] = {
     {"attachments",    KIND_ATTACHMENT,      offsetof(ExpectFields, attachments)    },
     {"nodes",          KIND_NODE,            offsetof(ExpectFields, nodes)          },
     {"jobs",           KIND_JOB,             offsetof(ExpectFields, jobs)           },
+    {"namespaces",     KIND_NAMESPACE,       offsetof(ExpectFields, namespaces)     },
     {"snapshots",      KIND_VOLUME_SNAPSHOT, offsetof(ExpectFields, snapshots)      },
     {"groupSnapshots", KIND_GROUP_SNAPSHOT,  offsetof(ExpectFields, group_snapshots)},
     {"events",         N_KINDS,              offsetof(ExpectFields, events)         },

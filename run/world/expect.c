@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/namespace.h"
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"
 #include "run-private.h"
@@ -28,6 +29,8 @@ phase_of(const Object *object)
         return volume_phase_name(VOLUME_CONST(object)->phase);
     case KIND_JOB:
         return job_phase(JOB_CONST(object));
+    case KIND_NAMESPACE:
+        return NAMESPACE_CONST(object)->phase == NAMESPACE_ACTIVE ? "Active" : "Terminating";
     default:
         return "";
     }

@@ -69,6 +69,19 @@ grep -q 'namespaces "shop" not found' "$scratch/out"
 result $? "nor after it has gone"
 same "made anew it takes objects again" "Active pod/latest " "$(at 150s)"
 
+namespace '  - {at: 70s, delete: {kind: Namespace, name: kube-system}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}' ', finalizers: [example.com/backup]'
+grep -q 'namespaces "kube-system" is forbidden: this namespace may not be deleted' "$scratch/out"
+result $? "some namespaces may not be deleted (API-56)" "$scratch/out" "$scratch/err"
+"$kvolsim" describe ns shop "$scratch/ns.yaml" --at 100s >"$scratch/out" 2>"$scratch/err"
+grep -q '^Status:       Terminating$' "$scratch/out" && grep -q '^  NamespaceFinalizersRemaining  *True    Thu, 01 Jan 2026 00:01:10 +0000  SomeFinalizersRemain  *Some content' "$scratch/out" &&
+    [ "$(tail -n 3 "$scratch/out" | tr '\n' '|')" = "No resource quota.||No LimitRange resource.|" ]
+result $? "describe prints what kubectl prints" "$scratch/out" "$scratch/err"
+
 "$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/namespace-stuck.yaml" >"$scratch/out" 2>"$scratch/err"
-result $? "a pod on a machine without power holds its namespace up"
+result $? "a pod on a machine without power holds its namespace up, and for a while a snapshot that cannot be deleted"
+"$kvolsim" events "$KVOLSIM_SRCDIR/scenarios/namespace-stuck.yaml" -A >"$scratch/events" 2>"$scratch/err"
+grep -q '^shop .*CreatingSnapshot' "$scratch/events" && grep -q '^default .*SnapshotDeleteError' "$scratch/events" && ! grep -q '^shop .*Killing' "$scratch/events"
+result $? "Events of the time in which it is Terminating are refused (API-56)" "$scratch/events" "$scratch/err"
 cases_end

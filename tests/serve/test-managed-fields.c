@@ -239,6 +239,8 @@ updates_and_resets(void **state)
     free(fields);
 
     /* An empty list clears it. */
+    writer.manager = "one";
+    writer.time = "2026-01-01T00:02:00Z";
     json_t *reset = json_deep_copy(many);
     json_object_set_new(json_object_get(reset, "metadata"), "managedFields", json_array());
     json_t *cleared = managed_fields_update(many, reset, type, &writer);

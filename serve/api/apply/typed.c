@@ -39,7 +39,7 @@ key_value(const json_t *item, const SchemaType *element, const char *key)
     json_t *value = json_object_get(item, key);
     const SchemaField *field = schema_field(element, key);
 
-    if (value != NULL)
+    if (value != NULL && !json_is_null(value)) /* no stored item has a null for a key */
         return json_incref(value);
     return field != NULL && field->fallback != NULL
                ? json_loads(field->fallback, JSON_DECODE_ANY, NULL)

@@ -433,6 +433,25 @@ check_order(const json_t *order, const json_t *patch, const char *key, GError **
     return TRUE;
 }
 
+static gboolean
+check_is_list(const json_t *value, GError **error)
+{
+    static const char *const words[] = {
+        [JSON_OBJECT] = "map[string]interface {}",
+        [JSON_STRING] = "string",
+        [JSON_INTEGER] = "int64",
+        [JSON_REAL] = "float64",
+        [JSON_TRUE] = "bool",
+        [JSON_FALSE] = "bool",
+        [JSON_NULL] = "%!s(<nil>)",
+    };
+
+    if (json_is_array(value))
+        return TRUE;
+    return fail(error, PATCH_FAILED, "expected a []interface {}, but received a %s",
+                words[json_typeof(value)]);
+}
+
 /* Carries out "$setElementOrder/NAME": merges the list, puts it in order, and takes it out of
  * @patch. */
 static gboolean
@@ -447,17 +466,18 @@ obey_order(json_t *object,
     json_t *before = json_object_get(object, name), *change = json_object_get(patch, name);
     json_t *ordered;
 
-    if (!json_is_array(order) || (change != NULL && !json_is_array(change)))
-        return fail(error, PATCH_BAD_REQUEST, "invalid patch format of setElementOrder list");
+    if (!check_is_list(order, error) || (change != NULL && !check_is_list(change, error)) ||
+        (before != NULL && !check_is_list(before, error)))
+        return FALSE;
     if (list_type == NULL || list_type->shape != SCHEMA_LIST)
         return fail(error, PATCH_FAILED,
                     "unable to find api field in struct %s for the json field \"%s\"",
                     type != NULL && type->name != NULL ? strrchr(type->name, '.') + 1 : "", name);
     if (!check_order(order, change, list_type->patch_merge_key, error))
         return FALSE;
-    if (!json_is_array(before) && change == NULL)
+    if (before == NULL && change == NULL)
         return TRUE;
-    if (json_is_array(before) && change != NULL && list_type->patch_merges) {
+    if (before != NULL && change != NULL && list_type->patch_merges) {
         ordered = merge_list(before, change, list_type, order, error);
     } else {
         json_t *list = change != NULL ? change : before;
@@ -558,7 +578,11 @@ merge_member(
     if (json_is_object(before) && json_is_object(value) && !(type != NULL && type->patch_replaces))
         return merge_object(before, value, type, error);
     if (!json_is_array(before) || !json_is_array(value) || type == NULL || !type->patch_merges) {
-        set_new_member(object, name, value);
+        /* A value that replaces one of its kind keeps its directives: unknown fields by then. */
+        if (json_typeof(value) == (before != NULL ? json_typeof(before) : JSON_NULL))
+            json_object_set(object, name, value);
+        else
+            set_new_member(object, name, value);
         return TRUE;
     }
     merged = merge_list(before, value, type, NULL, error);

@@ -124,6 +124,16 @@ check_patches(const json_t *paths)
                                        "fieldValidation") == 0;
         }
         assert_true(found);
+        if (patch == NULL)
+            continue;
+        const json_t *types = json_object_get(json_object_get(patch, "requestBody"), "content");
+        gboolean merges = json_object_get(types, "application/strategic-merge-patch+json") != NULL;
+
+        assert_true(types != NULL || json_object_get(patch, "consumes") != NULL); /* version 2 */
+        if (types != NULL && strstr(path, "snapshot.storage") != NULL)
+            assert_false(merges);
+        if (types != NULL && strncmp(path, "/apis/apps/", 11) == 0)
+            assert_true(merges);
     }
 }
 

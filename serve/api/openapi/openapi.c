@@ -138,6 +138,29 @@ static const Operation operations[] = {
     {"deletecollection", "delete", "deletecollection", TRUE },
 };
 
+/* Adds the types of patches that a resource takes: kubectl looks here whether it may send strategic
+ * merge patches (gvkSupportsPatchOpenAPIV3() in its apply/patcher.go). */
+static void
+add_patch_types(const Document *self, json_t *operation, gboolean is_custom)
+{
+    static const char *const types[] = {
+        "application/apply-patch+yaml", "application/json-patch+json",
+        "application/merge-patch+json", "application/strategic-merge-patch+json"};
+    json_t *content = json_object(), *consumes = json_array();
+
+    for (gsize i = 0; i < G_N_ELEMENTS(types) - (is_custom ? 1 : 0); i++) {
+        json_object_set_new(content, types[i], json_pack("{s:{s:s}}", "schema", "type", "object"));
+        json_array_append_new(consumes, json_string(types[i]));
+    }
+    if (self->version == OPENAPI_V3)
+        json_object_set_new(operation, "requestBody",
+                            json_pack("{s:O, s:b}", "content", content, "required", 1));
+    else
+        json_object_set(operation, "consumes", consumes);
+    json_decref(content);
+    json_decref(consumes);
+}
+
 static json_t *
 operation_schema(const Document *self,
                  const Operation *operation,
@@ -164,9 +187,19 @@ operation_schema(const Document *self,
                         ? json_pack("{s:{s:{s:o}}}", "content", "application/json", "schema", ref)
                         : json_pack("{s:o}", "schema", ref));
     }
-    return json_pack("{s:o, s:{s:o}, s:s, s:O}", "parameters", parameters, "responses", "200",
-                     answer, "x-kubernetes-action", operation->action,
-                     "x-kubernetes-group-version-kind", kind);
+    json_t *schema = json_pack("{s:o, s:{s:o}, s:s, s:O}", "parameters", parameters, "responses",
+                               "200", answer, "x-kubernetes-action", operation->action,
+                               "x-kubernetes-group-version-kind", kind);
+    const char *version = json_string_value(json_object_get(kind, "version"));
+    const char *group = json_string_value(json_object_get(kind, "group"));
+    g_autofree char *api_version =
+        *group == '\0' ? g_strdup(version) : g_strconcat(group, "/", version, NULL);
+    const SchemaType *type =
+        schema_find(api_version, json_string_value(json_object_get(kind, "kind")));
+
+    if (strcmp(operation->method, "patch") == 0)
+        add_patch_types(self, schema, type == NULL || type->custom);
+    return schema;
 }
 
 /* Adds the operations on @path that @verbs (with blanks between) allow. */

@@ -148,7 +148,7 @@ modelled_kinds_have_types(void **state)
             if (field->flags & FIELD_INTERNAL)
                 continue;
             for (char **name = names; *name != NULL && at != NULL; name++) {
-                *strchrnul(*name, '[') = '\0';
+                (*name)[strcspn(*name, "[")] = '\0';
                 while (at->shape == SCHEMA_LIST)
                     at = at->element;
                 if (at->shape == SCHEMA_ANY)

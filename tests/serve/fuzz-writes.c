@@ -153,7 +153,7 @@ check_patched(
         json_decref(patched);
         return;
     }
-    g_autofree char *fault = strict_type_error(type, patched);
+    g_free(strict_type_error(type, patched));
     strict_prune(type, patched);
     json_t *stored = managed_fields_update(live, patched, type, &writer);
     g_autoptr(GPtrArray) managers =

@@ -3,7 +3,7 @@
 #include "models/api/schema/strict-fields.h"
 #include "patch-private.h"
 
-G_DEFINE_QUARK(kvolsim - patch - error, patch_error)
+G_DEFINE_QUARK(kvolsim_patch_error, patch_error)
 
 gboolean
 patch_refuse(GError **error)

@@ -618,6 +618,54 @@ object_take_fields(Object *to, const Object *from, gboolean status)
     }
 }
 
+void
+object_take_metadata(Object *to, const Object *from)
+{
+    StringMap *labels = string_map_ref(from->labels),
+              *annotations = string_map_ref(from->annotations);
+    StringList *finalizers = string_list_ref(from->finalizers);
+    OwnerReferences *owners = owner_references_ref(from->owners);
+
+    string_map_unref(to->labels);
+    string_map_unref(to->annotations);
+    string_list_unref(to->finalizers);
+    owner_references_unref(to->owners);
+    to->labels = labels;
+    to->annotations = annotations;
+    to->finalizers = finalizers;
+    to->owners = owners;
+}
+
+void
+object_patch_manifest(Object *self, const json_t *patch)
+{
+    json_t *changed = self->manifest == NULL ? json_object() : json_deep_copy(self->manifest);
+
+    json_merge_patch(changed, patch);
+    json_decref(self->manifest);
+    self->manifest = changed;
+}
+
+/* Returns: (owned): a shallow copy without the members that are no spec */
+static json_t *
+manifest_spec(const json_t *manifest)
+{
+    json_t *spec = manifest == NULL ? json_object() : json_copy((json_t *)manifest);
+
+    json_object_del(spec, "metadata");
+    json_object_del(spec, "status");
+    return spec;
+}
+
+gboolean
+object_manifest_spec_equal(const Object *a, const Object *b)
+{
+    if (a->manifest == b->manifest)
+        return TRUE;
+    json_auto_t *x = manifest_spec(a->manifest), *y = manifest_spec(b->manifest);
+    return json_equal(x, y) != 0;
+}
+
 gboolean
 object_set_annotation(Object *self, const char *key, const char *value)
 {

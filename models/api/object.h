@@ -238,6 +238,14 @@ gboolean object_spec_equal(const Object *a, const Object *b);
 /* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left
  * alone. */
 void object_take_fields(Object *to, const Object *from, gboolean status);
+/* Labels, annotations, finalizers and owners of @to become those of @from. */
+void object_take_metadata(Object *to, const Object *from);
+/* @patch: a merge patch of what the object printed. The manifest keeps the members that no field
+ * has, so they change with it. */
+void object_patch_manifest(Object *self, const json_t *patch);
+/* Whether the manifests differ in what is neither metadata nor status: in fields that no model
+ * reads. */
+gboolean object_manifest_spec_equal(const Object *a, const Object *b);
 /* Returns: (owned): the object as the API prints it: typed fields over the manifest. @start: of the
  * run, see sim_start() */
 json_t *object_to_json_at(const Object *self, SimTime start);

@@ -2,7 +2,6 @@
 #include "verbs.h"
 
 #include "checks.h"
-#include "models/api/manifest.h"
 #include "models/api/namespace.h"
 #include "models/api/workload.h"
 
@@ -151,7 +150,7 @@ commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *chang
         refuse(self, call, code);
         return;
     }
-    if (object_equal(before, after)) {
+    if (before->manifest == after->manifest && object_equal(before, after)) {
         answer(call, object_ref(before));
         return;
     }
@@ -160,29 +159,12 @@ commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *chang
                                   call->n));
 }
 
-static void
-take_metadata(Object *to, const Object *from)
-{
-    StringMap *labels = string_map_ref(from->labels),
-              *annotations = string_map_ref(from->annotations);
-    StringList *finalizers = string_list_ref(from->finalizers);
-    OwnerReferences *owners = owner_references_ref(from->owners);
-
-    string_map_unref(to->labels);
-    string_map_unref(to->annotations);
-    string_list_unref(to->finalizers);
-    owner_references_unref(to->owners);
-    to->labels = labels;
-    to->annotations = annotations;
-    to->finalizers = finalizers;
-    to->owners = owners;
-}
-
 /* API-3: changes of metadata or status do not count. */
 static void
 count_generation(const ApiVerbs *self, const Object *before, Object *after)
 {
-    if (kind_class(object_kind(after))->has_generation && !object_spec_equal(before, after))
+    if (kind_class(object_kind(after))->has_generation &&
+        (!object_spec_equal(before, after) || !object_manifest_spec_equal(before, after)))
         after->generation++;
     count_template_generation(self, before, after);
 }
@@ -207,7 +189,7 @@ commit_update(ApiVerbs *self, ApiCall *call, gboolean status)
 
     Object *after = object_edit(before);
     object_take_fields(after, request->object, status);
-    take_metadata(after, request->object); /* writes of the status take it, too (CGO-44) */
+    object_take_metadata(after, request->object); /* writes of the status take it, too (CGO-44) */
     if (!status)
         count_generation(self, before, after);
     commit_change(self, call, before, after);

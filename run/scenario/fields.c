@@ -317,6 +317,10 @@ static const SchemaType evict_type = SCHEMA_STRUCT("evict", evict_fields, Target
 static const SchemaType delete_type = SCHEMA_STRUCT("delete", delete_fields, TargetFields,
     .init = target_init);
 
+static const char *const subresource_words[] = {
+    [SUBRESOURCE_NONE] = "none", [SUBRESOURCE_STATUS] = "status", [SUBRESOURCE_BINDING] = "binding", NULL};
+static const SchemaType subresource_type = SCHEMA_ENUM(subresource_words);
+
 static const SchemaField patch_fields[] = {
     TARGET_FIELDS("As in manifests"),
     {"name", &schema_string, AT(TargetFields, name), 0, NULL,
@@ -326,6 +330,8 @@ static const SchemaField patch_fields[] = {
     {"volumeOfClaim", &schema_string, AT(TargetFields, volume_of_claim), 0, NULL,
      "For kind PersistentVolume: name of the claim of the volume"},
     {"patch", &schema_object, AT(TargetFields, patch), SCHEMA_REQUIRED, NULL, "A merge patch"},
+    {"subresource", &subresource_type, AT(TargetFields, subresource), 0, "none",
+     "Part of the object that is written; binding: of a Pod, to the node spec.nodeName of the patch"},
     END,
 };
 static const SchemaType patch_type = SCHEMA_STRUCT("patch", patch_fields, TargetFields, .init = target_init);
@@ -455,6 +461,8 @@ static const SchemaField spec_fields[] = {
     {"idleFor", &schema_duration, AT(SpecFields, idle_for), 0, "10m", "Length of that idle time"},
     {"start", &schema_text, AT(SpecFields, start), 0, "newest time of objects with a uid",
      "Time of the cluster's clocks at t = 0, as in 2026-01-01T00:00:00Z"},
+    {"recorded", &schema_bool, AT(SpecFields, recorded), 0, "false",
+     "The workload is a recorded session: it may name objects that controllers made"},
     {"kubernetes", &kubernetes_type, AT(SpecFields, kubernetes), 0, NULL, "The cluster's version"},
     {"timing", &schema_string, AT(SpecFields, timing), 0, "timing-1.32",
      "Profile with the durations of requests and loops"},

@@ -111,6 +111,7 @@ typedef struct {
     const char *volume_of_claim;
     const char *node; /* of pods: only those on it */
     const json_t *patch;
+    unsigned subresource; /* ScenarioSubresource */
     unsigned replicas;
     gboolean one;
 } TargetFields;
@@ -178,6 +179,7 @@ typedef struct {
     const json_t *until;
     SimTime idle_for;
     const char *start;
+    gboolean recorded;
     struct {
         const char *version;
         const json_t *feature_gates;

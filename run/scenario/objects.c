@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "models/api/snapshot.h"
 #include "models/api/volume-filling.h"
 #include "scenario-private.h"
@@ -403,6 +404,7 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     action->grace_s = (int32_t)target->grace_s;
     action->propagation = (ApiPropagation)target->propagation;
     action->patch = (json_t *)target->patch;
+    action->subresource = (ScenarioSubresource)target->subresource;
     self->scenario.has_usage = self->scenario.has_usage || tells_usage(target->patch);
     action->replicas = (int32_t)target->replicas;
     action->on_node = (char *)target->node;
@@ -456,6 +458,10 @@ build_patch(Loader *self, ScenarioAction *action)
              (target->node_of_pod == NULL && target->volume_of_claim == NULL))
         schema_fault(&self->reader, "name: of the object",
                      "say by name, or of a Node by nodeOfPod, what is patched");
+    if (target->subresource == SUBRESOURCE_BINDING &&
+        (action->kind != KIND_POD || json_path_string(target->patch, "spec.nodeName") == NULL))
+        schema_fault(&self->reader, "patch: {spec: {nodeName: node-0}}",
+                     "a binding is of a Pod, and its patch names the node");
     schema_leave(&self->reader, place);
     action->node_of_pod = (char *)target->node_of_pod;
     set_volume_of_claim(target, action);

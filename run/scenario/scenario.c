@@ -460,7 +460,7 @@ load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
     loader_build_drivers(self);
     loader_build_actions(self);
     build_expects(self);
-    if (!self->is_incomplete && !self->options->by_hand)
+    if (!self->is_incomplete && !self->options->by_hand && !self->fields.spec.recorded)
         loader_check_references(self);
 }
 

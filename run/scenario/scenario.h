@@ -163,6 +163,13 @@ typedef struct {
     gboolean goes;
 } ScenarioTaint;
 
+/* The part of an object that a patch writes. */
+typedef enum {
+    SUBRESOURCE_NONE, /* the object itself */
+    SUBRESOURCE_STATUS,
+    SUBRESOURCE_BINDING, /* of a pod: the patch has its node as spec.nodeName */
+} ScenarioSubresource;
+
 /* One action from outside the cluster. A run expands generators (count, interarrival), not the
  * loader. */
 typedef struct {
@@ -208,6 +215,7 @@ typedef struct {
     char *node_of_pod; /* PATCH of a Node, DRAIN, TAINT, ...: the node of this pod (may be a glob
                           pattern); NULL: @name */
     json_t *patch;
+    ScenarioSubresource subresource; /* PATCH */
     int32_t replicas;
     struct {
         double above, by; /* parts of the capacity */

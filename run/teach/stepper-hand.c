@@ -74,21 +74,21 @@ typedef struct {
 
 /* An answer may come late, during a later command. */
 static void
-answered(void *data, const ObjectKey *key, ApiCode code, const char *message)
+answered(void *data, const ObjectKey *key, const ApiResponse *response)
 {
     const HandAct *act = data;
     Stepper *self = act->stepper;
     g_autofree char *kind = g_ascii_strdown(kind_class(key->kind)->kind, -1);
 
     self->n_answers++;
-    if (code == API_OK) {
+    if (response->code == API_OK) {
         g_string_append_printf(self->out, "%s/%s %s\n", kind, key->name,
                                word_for(act->action->type));
         return;
     }
     self->n_refusals++;
-    g_string_append_printf(self->errors, "Error from server (%s): %s\n", reason_of(code),
-                           message != NULL ? message : "");
+    g_string_append_printf(self->errors, "Error from server (%s): %s\n", reason_of(response->code),
+                           response->message != NULL ? response->message : "");
 }
 
 /* Whether the node of a fault exists. A scenario's file is checked when it is read; actions by hand
@@ -127,7 +127,7 @@ perform(Stepper *self, const ScenarioAction *action)
     if (!victim_is_there(self, action))
         return stepper_refuse(self, "there is no node \"%s\"", action->instance);
     self->n_answers = self->n_refusals = 0;
-    goal.performer = run_perform(self->run, action, answered, act);
+    goal.performer = run_perform(self->run, action, &(RunHand){.answered = answered, .data = act});
     StepperAnswer answer = stepper_go(self, &goal);
     if (!asks)
         g_string_append(self->out, "begun\n");

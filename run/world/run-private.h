@@ -26,7 +26,8 @@ struct Run {
     GPtrArray *drains;         /* of Drain (owned) */
     GHashTable *usages;        /* expand.c: interned "driver handle" -> Usage (owned) */
     GArray *expects;           /* of ExpectResult */
-    gboolean is_over;          /* run_step() has reported the end */
+    gboolean is_over;          /* run_finish() was called */
+    unsigned n_numbered;       /* actions of the workload so far, faults aside: their numbers */
     unsigned n_unreported;     /* events since progress() was called */
     GError *error;             /* the first fault in building the world */
     GPtrArray *notes;          /* of char *: refused actions, in order */

@@ -152,6 +152,14 @@ run_advance(Run *self, SimTime to)
     return RUN_DONE;
 }
 
+void
+run_finish(Run *self)
+{
+    self->is_over = TRUE;
+    expects_finish(self);
+    drains_finish(self);
+}
+
 RunEnd
 run_execute(Run *self)
 {
@@ -166,14 +174,12 @@ run_execute(Run *self)
     }
     if (!is_done)
         return RUN_INTERRUPTED;
-    expects_finish(self);
-    drains_finish(self);
+    run_finish(self);
     return RUN_DONE;
 }
 
-/* The end as known now: for "until: idle", every change moves it. */
-static SimTime
-end_of_run(const Run *self)
+SimTime
+run_ends_at(const Run *self)
 {
     if (self->is_over)
         return SIM_TIME_MAX;
@@ -187,7 +193,7 @@ end_of_run(const Run *self)
 RunStep
 run_step(Run *self, SimTime limit)
 {
-    SimTime end = end_of_run(self), next = sim_next_event_at(self->sim);
+    SimTime end = run_ends_at(self), next = sim_next_event_at(self->sim);
 
     if (next <= MIN(end, limit) && next != SIM_TIME_MAX) {
         sim_step_until(self->sim, next, 1);
@@ -197,9 +203,7 @@ run_step(Run *self, SimTime limit)
         sim_run_until(self->sim, MAX(MIN(end, limit), sim_now(self->sim)));
     if (limit < end || self->is_over)
         return RUN_STEP_LATER;
-    self->is_over = TRUE;
-    expects_finish(self);
-    drains_finish(self);
+    run_finish(self);
     return RUN_STEP_OVER;
 }
 

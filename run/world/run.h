@@ -82,9 +82,25 @@ typedef enum {
     RUN_STEP_OVER, /* the scenario's end is reached and its expectations are checked: reported once,
                       then a run may continue */
 } RunStep;
+/* The scenario's end as known now: with `until: idle` every change moves it. %SIM_TIME_MAX: it is
+ * over, or actions are still to come */
+SimTime run_ends_at(const Run *self);
+/* The run has come to its end: checks what is expected of it. Once. */
+void run_finish(Run *self);
 /* Runs one event, unless it is later than @limit (SIM_TIME_MAX: none). Stepping does not change the
  * run. */
 RunStep run_step(Run *self, SimTime limit);
+
+/* Somebody who does an action by hand. */
+typedef struct {
+    /* Told of each answer of the API server; @key: whom it was about; @response: borrowed. NULL:
+     * nobody listens */
+    void (*answered)(void *data, const ObjectKey *key, const ApiResponse *response);
+    /* Of a PATCH, at the instant of its commit: the patch in place of the action's. Returns:
+     * (owned): a merge patch; %NULL: nothing is changed. NULL: the action's */
+    json_t *(*edit)(void *data, const Object *object);
+    void *data;
+} RunHand;
 
 /**
  * run_perform:
@@ -92,11 +108,10 @@ RunStep run_step(Run *self, SimTime limit);
  * own.
  * @action: (borrowed) with its scenario, outlives the run; that scenario has the drivers of the
  * run's own
- * @answered: told of each answer of the API server; @key: whom it was about. NULL: nobody listens
+ * @hand: copied
  * Returns: a number for run_has_performed()
  */
-typedef void (*RunAnswered)(void *data, const ObjectKey *key, ApiCode code, const char *message);
-unsigned run_perform(Run *self, const ScenarioAction *action, RunAnswered answered, void *data);
+unsigned run_perform(Run *self, const ScenarioAction *action, const RunHand *hand);
 gboolean run_has_performed(const Run *self, unsigned number);
 
 const Scenario *run_scenario(const Run *self);

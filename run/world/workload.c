@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "models/api/patch/patch.h"
 #include "models/api/workload.h"
 #include "run-private.h"
 #include "sim/random.h"
@@ -26,8 +27,7 @@ typedef struct {
     GString *refusal;     /* (owned): the reason why the edit of the request under way was refused;
                              empty: it was not */
     const ObjectKey *asked; /* key of the object */
-    RunAnswered answered;   /* NULL: no listener */
-    void *answered_data;
+    RunHand hand;           /* all NULL: nobody's */
     uint64_t client_hash;
     gboolean is_over;
 } Performer;
@@ -72,12 +72,12 @@ replied(void *data, const ApiResponse *response)
 {
     Performer *self = data;
 
-    if (self->answered != NULL && self->refusal->len > 0)
-        self->answered(self->answered_data, self->asked, API_INVALID, self->refusal->str);
-    else if (self->answered != NULL)
-        self->answered(self->answered_data, self->asked, response->code, response->message);
-    else if (self->refusal->len > 0)
-        run_note(self->run, self->action, "%s", self->refusal->str);
+    const ApiResponse refusal = {.code = API_INVALID, .message = self->refusal->str};
+
+    if (self->refusal->len > 0)
+        response = &refusal;
+    if (self->hand.answered != NULL)
+        self->hand.answered(self->hand.data, self->asked, response);
     else
         note_refusal(self, response);
     g_string_truncate(self->refusal, 0);
@@ -402,37 +402,35 @@ set_replicas(Object *object, const void *arg)
     return TRUE;
 }
 
-static void
-take_metadata(Object *to, const Object *from)
-{
-    string_map_unref(to->labels);
-    string_map_unref(to->annotations);
-    string_list_unref(to->finalizers);
-    to->labels = string_map_ref(from->labels);
-    to->annotations = string_map_ref(from->annotations);
-    to->finalizers = string_list_ref(from->finalizers);
-}
-
 /* Applies a merge patch to the object in JSON, and parses the result. */
 static gboolean
 merge_patch(Object *object, const void *data)
 {
     const Performer *self = data;
-    json_t *merged = object_to_json_at(object, sim_start(self->run->sim));
+    json_auto_t *patch = self->hand.edit != NULL ? self->hand.edit(self->hand.data, object)
+                                                 : json_incref(self->action->patch);
+    if (patch == NULL)
+        return FALSE;
+    json_auto_t *before = object_to_json_at(object, sim_start(self->run->sim));
+    json_auto_t *merged = json_deep_copy(before);
 
-    json_merge_patch(merged, self->action->patch);
+    json_merge_patch(merged, patch);
+    json_auto_t *change = merge_patch_make(before, merged);
+    if (json_object_size(change) == 0)
+        return FALSE;
     g_autoptr(Object) parsed = world_parse(self->run, merged);
-    json_decref(merged);
     if (parsed == NULL) {
-        run_note(self->run, self->action, "the patch of %s %s is refused: %s",
-                 kind_class(object_kind(object))->kind, object_name(object),
-                 self->run->error->message);
+        if (self->hand.answered == NULL)
+            g_string_append_printf(self->refusal, "the patch of %s %s is refused: ",
+                                   kind_class(object_kind(object))->kind, object_name(object));
+        g_string_append(self->refusal, self->run->error->message);
         g_clear_error(&self->run->error); /* the run continues */
         return FALSE;
     }
     object_take_fields(object, parsed, FALSE);
     object_take_fields(object, parsed, TRUE);
-    take_metadata(object, parsed);
+    object_take_metadata(object, parsed);
+    object_patch_manifest(object, change);
     return TRUE;
 }
 
@@ -463,8 +461,12 @@ target_next(Performer *self)
         request.verb = API_PATCH;
         request.edit = set_replicas;
         request.arg = &action->replicas;
+    } else if (action->type == ACTION_PATCH && action->subresource == SUBRESOURCE_BINDING) {
+        request.verb = API_BIND;
+        request.node_name = strings_intern(performer_strings(self),
+                                           json_path_string(action->patch, "spec.nodeName"));
     } else if (action->type == ACTION_PATCH) {
-        request.verb = API_PATCH;
+        request.verb = action->subresource == SUBRESOURCE_STATUS ? API_PATCH_STATUS : API_PATCH;
         request.edit = merge_patch;
         request.arg = self;
     } else if (action->type == ACTION_EVICT) {
@@ -539,7 +541,9 @@ add_performer(Run *self, const ScenarioAction *action, SimTime at)
 {
     Performer *performer = g_new0(Performer, 1);
 
-    *performer = (Performer){.run = self, .action = action, .number = self->performers->len};
+    *performer = (Performer){.run = self, .action = action, .number = self->n_numbered};
+    if (action->type != ACTION_FAULT)
+        self->n_numbered++; /* a recorded session appends its actions to the workload */
     performer->client_hash = sim_hash_combine(sim_hash_string(CLIENT), performer->number);
     performer->refusal = g_string_new(NULL);
     performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
@@ -564,14 +568,13 @@ workload_schedule(Run *self)
 }
 
 unsigned
-run_perform(Run *self, const ScenarioAction *action, RunAnswered answered, void *data)
+run_perform(Run *self, const ScenarioAction *action, const RunHand *hand)
 {
     sim_set_cause(self->sim, 0); /* the last event is not the cause of an action by hand */
     Performer *performer = add_performer(self, action, sim_now(self->sim));
 
-    performer->answered = answered;
-    performer->answered_data = data;
-    return performer->number;
+    performer->hand = *hand;
+    return self->performers->len - 1;
 }
 
 gboolean

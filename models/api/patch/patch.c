@@ -52,3 +52,25 @@ merge_patch_apply(const json_t *object, const json_t *patch, GError **error)
     json_merge_patch(changed, patch);
     return changed;
 }
+
+json_t *
+merge_patch_make(const json_t *before, const json_t *after)
+{
+    json_t *patch = json_object(), *value, *old;
+    const char *key;
+
+    json_object_foreach((json_t *)after, key, value) {
+        old = json_object_get(before, key);
+        if (old != NULL && json_equal(old, value))
+            continue;
+        if (json_is_object(old) && json_is_object(value))
+            json_object_set_new(patch, key, merge_patch_make(old, value));
+        else
+            json_object_set(patch, key, value);
+    }
+    json_object_foreach((json_t *)before, key, value) {
+        if (json_object_get(after, key) == NULL)
+            json_object_set_new(patch, key, json_null());
+    }
+    return patch;
+}

@@ -24,6 +24,10 @@ json_t *json_patch_apply(const json_t *object, const json_t *operations, GError 
  */
 json_t *merge_patch_apply(const json_t *object, const json_t *patch, GError **error);
 
+/* Returns: (owned): the merge patch that makes @after of @before, both objects; an empty object:
+ * they are equal */
+json_t *merge_patch_make(const json_t *before, const json_t *after);
+
 /**
  * strategic_merge_apply: items of lists are merged by the keys that @type has for them, and
  * directives are obeyed ($patch, $deleteFromPrimitiveList, $setElementOrder, $retainKeys):

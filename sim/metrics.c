@@ -32,9 +32,10 @@ typedef struct {
 } Entry;
 
 struct SimMetrics {
-    GPtrArray *series;        /* of SimSeries (owned, in their Entry), oldest first */
-    GHashTable *families;     /* SimFamily -> Family */
-    GHashTable *by_key;       /* SeriesKey -> Entry */
+    GPtrArray *series;    /* of SimSeries (owned, in their Entry), oldest first */
+    GHashTable *families; /* SimFamily -> Family */
+    GHashTable *by_key;   /* SeriesKey -> Entry */
+    SimTime collected_at;
     GQueue collectors;        /* of Collector (owned), in the order added */
     GHashTable *by_data;      /* a collector's data -> its GList in @collectors */
     GArray *spans;            /* of SimSpan */
@@ -248,9 +249,16 @@ sim_metrics_remove_collector(SimMetrics *self, const void *data)
     g_hash_table_remove(self->by_data, data);
 }
 
-void
-sim_metrics_collect(SimMetrics *self)
+SimTime
+sim_metrics_collected_at(const SimMetrics *self)
 {
+    return self->collected_at;
+}
+
+void
+sim_metrics_collect(SimMetrics *self, SimTime now)
+{
+    self->collected_at = now;
     for (const GList *link = self->collectors.head; link != NULL; link = link->next) {
         const Collector *collector = link->data;
         collector->collect(collector->data);

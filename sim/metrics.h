@@ -59,7 +59,11 @@ SimSeries *sim_metrics_series(SimMetrics *self,
  * called in the order added. There is at most one for each @data. */
 void sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data);
 void sim_metrics_remove_collector(SimMetrics *self, const void *data);
-void sim_metrics_collect(SimMetrics *self);
+/* @now: the time of the scrape: not before the engine's, which may have stopped at its last event
+ */
+void sim_metrics_collect(SimMetrics *self, SimTime now);
+/* Returns: the time of the latest scrape, for collectors */
+SimTime sim_metrics_collected_at(const SimMetrics *self);
 /* Sets all gauges of a family to 0 (or untold), before the collector sets the current ones. */
 void sim_metrics_clear(SimMetrics *self, const SimFamily *family);
 

@@ -63,7 +63,8 @@ measure_work(void *data)
 {
     const WorkQueue *self = data;
     QueueMetrics *metrics = self->metrics;
-    SimTime now = sim_now(self->options.sim), unfinished = 0, longest = 0;
+    SimTime now = sim_metrics_collected_at(sim_metrics(self->options.sim)), unfinished = 0,
+            longest = 0;
 
     for (unsigned i = 0; i < metrics->in_work->len; i++) {
         SimTime worked = now - times_of(metrics, metrics->in_work->pdata[i])->taken_at;

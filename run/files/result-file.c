@@ -17,6 +17,16 @@ result_file_new(const char *folder, const char *name)
     return self;
 }
 
+ResultFile *
+result_file_new_in_memory(void)
+{
+    ResultFile *self = g_new0(ResultFile, 1);
+
+    self->text = g_string_new(NULL);
+    self->fd = -1;
+    return self;
+}
+
 void
 result_file_free(ResultFile *self)
 {
@@ -77,6 +87,8 @@ write_all(ResultFile *self)
 void
 result_file_pass_on(ResultFile *self)
 {
+    if (self->path == NULL)
+        return; /* in memory */
     if (self->error == NULL && self->go_on != NULL && !self->go_on(self->go_on_data))
         fail(self, EINTR);
     if (self->error == NULL && (self->fd >= 0 || open_temporary(self)))

@@ -25,6 +25,8 @@ typedef struct {
 
 /* @folder must exist; else the first write fails. Returns: (owned) */
 ResultFile *result_file_new(const char *folder, const char *name);
+/* All text stays in its text, and is never written: do not finish it. Returns: (owned) */
+ResultFile *result_file_new_in_memory(void);
 /* Deletes the temporary file of an unfinished result file. */
 void result_file_free(ResultFile *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ResultFile, result_file_free)

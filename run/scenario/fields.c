@@ -197,8 +197,10 @@ read_until(SchemaReader *reader, const SchemaType *type, const json_t *value, vo
 static void
 spec_init(void *target)
 {
-    *(SpecFields *)target =
-        (SpecFields){.seed = 1, .idle_for = 10 * SIM_MINUTE, .kubernetes.api_server_load = -1};
+    *(SpecFields *)target = (SpecFields){.seed = 1,
+                                         .recorded_from = UINT_MAX,
+                                         .idle_for = 10 * SIM_MINUTE,
+                                         .kubernetes.api_server_load = -1};
 }
 
 /* ==== The tables: a row for each field ==== */
@@ -461,8 +463,8 @@ static const SchemaField spec_fields[] = {
     {"idleFor", &schema_duration, AT(SpecFields, idle_for), 0, "10m", "Length of that idle time"},
     {"start", &schema_text, AT(SpecFields, start), 0, "newest time of objects with a uid",
      "Time of the cluster's clocks at t = 0, as in 2026-01-01T00:00:00Z"},
-    {"recorded", &schema_bool, AT(SpecFields, recorded), 0, "false",
-     "The workload is a recorded session: it may name objects that controllers made"},
+    {"recordedFrom", &schema_natural, AT(SpecFields, recorded_from), 0, "none",
+     "Number of the first item of the workload, from 0, that a session of `serve` recorded: what clients did then, to objects of controllers, too"},
     {"kubernetes", &kubernetes_type, AT(SpecFields, kubernetes), 0, NULL, "The cluster's version"},
     {"timing", &schema_string, AT(SpecFields, timing), 0, "timing-1.32",
      "Profile with the durations of requests and loops"},

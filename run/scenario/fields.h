@@ -179,7 +179,7 @@ typedef struct {
     const json_t *until;
     SimTime idle_for;
     const char *start;
-    gboolean recorded;
+    unsigned recorded_from; /* UINT_MAX: nothing is recorded */
     struct {
         const char *version;
         const json_t *feature_gates;

@@ -577,7 +577,7 @@ build_action(Loader *self, const ActionFields *fields, int number, ScenarioActio
         build_workload_action(self, number, action);
     else
         loader_build_fault(self, action);
-    if (fields->at > self->scenario.until)
+    if (fields->at > self->scenario.until && self->fields.spec.recorded_from == UINT_MAX)
         schema_fault_member(&self->reader, fields->source, "at", NULL,
                             "is after the end of the run");
     schema_come_back(&self->reader, jump);

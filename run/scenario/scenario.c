@@ -256,6 +256,7 @@ copy_spec(Loader *self, const json_t *document)
     scenario->name = (char *)fields->metadata.name;
     scenario->description = (char *)fields->spec.description;
     scenario->seed = (uint64_t)fields->spec.seed;
+    scenario->recorded_from = fields->spec.recorded_from;
     scenario->feature_gates = (json_t *)fields->spec.kubernetes.feature_gates;
     scenario->unlimited_qps = fields->spec.kubernetes.unlimited_qps;
     scenario->components = fields->spec.components;
@@ -373,7 +374,8 @@ build_expects(Loader *self)
             if (expected->is_given)
                 add_expect(self, expects, &fields[i], &expected_kinds[k]);
         }
-        if (fields[i].at != SIM_TIME_MAX && fields[i].at > self->scenario.until)
+        if (fields[i].at != SIM_TIME_MAX && fields[i].at > self->scenario.until &&
+            self->fields.spec.recorded_from == UINT_MAX)
             schema_fault_member(&self->reader, fields[i].source, "at", NULL,
                                 "is after the end of the run");
         schema_come_back(&self->reader, jump);
@@ -399,6 +401,7 @@ loader_free(Loader *self)
     g_array_unref(self->manifests);
     g_clear_pointer(&self->objects, objects_free);
     timing_clear(&self->scenario.timing);
+    json_decref(self->scenario.document);
     schema_reader_clear(&self->reader);
     g_clear_pointer(&self->scenario.ignored, g_ptr_array_unref);
     g_clear_pointer(&self->scenario.warnings, g_ptr_array_unref);
@@ -452,6 +455,8 @@ static void
 load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
 {
     loader_include_workload(self, document);
+    if (self->options->keeps_document)
+        self->scenario.document = json_deep_copy(document);
     yaml_positions_find(self->positions, document, &self->reader.at);
     schema_read(&self->reader, &scenario_file_type, document, &self->fields);
     copy_spec(self, document);
@@ -460,7 +465,8 @@ load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
     loader_build_drivers(self);
     loader_build_actions(self);
     build_expects(self);
-    if (!self->is_incomplete && !self->options->by_hand && !self->fields.spec.recorded)
+    if (!self->is_incomplete && !self->options->by_hand &&
+        self->fields.spec.recorded_from == UINT_MAX)
         loader_check_references(self);
 }
 

@@ -289,8 +289,9 @@ struct Scenario {
     GHashTable *components;         /* process name -> GHashTable of flag -> text */
     const json_t *const *manifests; /* (array of n_manifests): the initial state, in order */
     unsigned n_manifests;
-    ScenarioAction *actions; /* in the file's order */
+    ScenarioAction *actions; /* in the file's order: of the workload, then the faults */
     unsigned n_actions;
+    unsigned recorded_from; /* actions from this one on are of a recorded session; UINT_MAX: none */
     ScenarioSlo *slos;
     unsigned n_slos;
     ScenarioExpect *expects;
@@ -298,7 +299,8 @@ struct Scenario {
     gboolean has_usage;     /* volumes fill, so kubelets ask how full they are */
     gboolean has_snapshots; /* snapshot objects exist, so the snapshot controllers run */
     GPtrArray *warnings;    /* of char *: where the run differs from the cluster of the manifests */
-    GPtrArray *ignored;     /* of char *: "Service/web (scenario.yaml:12)": ignored objects */
+    json_t *document;   /* the Scenario with --set and included items; NULL unless keeps_document */
+    GPtrArray *ignored; /* of char *: "Service/web (scenario.yaml:12)": ignored objects */
 };
 
 typedef struct {
@@ -309,6 +311,7 @@ typedef struct {
                             are added; NULL: none */
     gboolean by_hand;    /* names in actions are not checked: a user steps through the run and may
                             create the objects */
+    gboolean keeps_document; /* for scenario_flatten() */
 } ScenarioOptions;
 
 /**
@@ -337,6 +340,15 @@ void scenario_free(Scenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
 /* The name of a capability, one bit: "EXPAND_VOLUME". */
 const char *scenario_capability_name(CsiService service, uint32_t bit);
+/**
+ * scenario_flatten:
+ * @self: loaded with keeps_document
+ * @until: the end, as its text is to be
+ * @faults: (nullable): more items for spec.faults
+ * The scenario as one file that needs no other but profiles: with all manifests, recordedFrom, and
+ * a workload at its end, so that items ("  - {...}") can be appended. Returns: (owned)
+ */
+char *scenario_flatten(const Scenario *self, const char *until, const json_t *faults);
 /* The JSON Schema of scenario files. (owned) */
 json_t *scenario_schema(void);
 /* The fields of spec as tables in Markdown, for docs/scenario-format.md. (owned) */

@@ -115,7 +115,7 @@ metric_history_scrape(MetricHistory *self)
     const GPtrArray *all = sim_metrics_all(self->metrics);
     Scrape scrape = {self->next_scrape, self->n_scrapes};
 
-    sim_metrics_collect(self->metrics);
+    sim_metrics_collect(self->metrics, scrape.at);
     while (self->chains->len < all->len)
         g_array_append_val(self->chains, none);
     for (unsigned i = 0; i < all->len; i++)

@@ -27,6 +27,7 @@ struct Run {
     GHashTable *usages;        /* expand.c: interned "driver handle" -> Usage (owned) */
     GArray *expects;           /* of ExpectResult */
     gboolean is_over;          /* run_finish() was called */
+    gboolean is_acted_upon;    /* run_perform() was called */
     unsigned n_numbered;       /* actions of the workload so far, faults aside: their numbers */
     unsigned n_unreported;     /* events since progress() was called */
     GError *error;             /* the first fault in building the world */

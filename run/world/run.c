@@ -44,7 +44,10 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     workload_schedule(self);
     autoscalers_start(self);
     expects_schedule(self);
-    if (!scenario->until_idle)
+    /* The clock of a world without events would stand still. */
+    if (options->open_end)
+        sim_at(self->sim, RUN_NO_END, &end_event, NULL, WAIT_SCENARIO);
+    else if (!scenario->until_idle)
         sim_at(self->sim, scenario->until, &end_event, NULL, WAIT_SCENARIO);
     return g_steal_pointer(&self);
 }
@@ -94,6 +97,16 @@ run_paced_until(Run *self, SimTime end)
     }
 }
 
+/* Events up to @end or @scrape_at have happened. Nobody looks after the last event of a run; but if
+ * its end is open, there may be one after @end. */
+static gboolean
+has_no_scrape_before(const Run *self, SimTime scrape_at, SimTime end)
+{
+    return self->options.open_end && (!self->scenario->until_idle || self->is_acted_upon)
+               ? scrape_at >= end
+               : scrape_at > end || sim_next_event_at(self->sim) > end;
+}
+
 /* Runs up to and including @end. Returns: FALSE: interrupted. A run that waits for an idle world
  * calls this after every change, so events are counted from report to report. Scrapes are no
  * events: observing changes nothing. */
@@ -107,7 +120,7 @@ run_until(Run *self, SimTime end)
         unsigned n_max = EVENTS_PER_REPORT - self->n_unreported;
         unsigned n = sim_step_until(self->sim, MIN(end, scrape_at), n_max);
         self->n_unreported += n;
-        if (n < n_max && (scrape_at > end || sim_next_event_at(self->sim) > end))
+        if (n < n_max && has_no_scrape_before(self, scrape_at, end))
             return TRUE;
         if (n < n_max) {
             telemetry_scrape(self->telemetry);
@@ -144,6 +157,12 @@ run_until_idle(Run *self)
 }
 
 RunEnd
+run_fire(Run *self, SimTime to)
+{
+    return run_until(self, to) ? RUN_DONE : RUN_INTERRUPTED;
+}
+
+RunEnd
 run_advance(Run *self, SimTime to)
 {
     if (!run_until(self, to))
@@ -156,6 +175,10 @@ void
 run_finish(Run *self)
 {
     self->is_over = TRUE;
+    if (self->options.open_end && (!self->scenario->until_idle || self->is_acted_upon)) {
+        sim_at(self->sim, sim_now(self->sim), &end_event, NULL, WAIT_SCENARIO);
+        sim_run_until(self->sim, sim_now(self->sim));
+    }
     expects_finish(self);
     drains_finish(self);
 }

@@ -21,6 +21,8 @@ typedef struct {
     uint32_t replication;
     gboolean polling;  /* tickers never sleep: for a test that compares */
     gboolean measured; /* measure Kubernetes' metrics */
+    gboolean
+        open_end; /* somebody else ends the run, with run_finish(), whatever the scenario says */
     gboolean untraced; /* keep no log of causes: nobody will ask for causes of milestones */
     /* Called now and then with the virtual time, also while the world is built; FALSE interrupts
      * the run. NULL: never */
@@ -39,6 +41,9 @@ typedef struct {
     RunPace (*pace)(void *data, SimTime next);
     void *hook_data; /* of both */
 } RunOptions;
+
+/* With open_end: an event at this time means that nothing else is to come. */
+#define RUN_NO_END (SIM_TIME_MAX / 2)
 
 #define RUN_ERROR (run_error_quark())
 GQuark run_error_quark(void);
@@ -75,6 +80,9 @@ RunEnd run_execute(Run *self);
 /* Lets time pass up to and including @to, even past the scenario's end; observers of the world may
  * continue with it. */
 RunEnd run_advance(Run *self, SimTime to);
+
+/* The same, but the clock stays at the last event. */
+RunEnd run_fire(Run *self, SimTime to);
 
 typedef enum {
     RUN_STEP_FIRED, /* one event */

@@ -636,7 +636,7 @@ telemetry_scrape(Telemetry *self)
 void
 telemetry_append_text(Telemetry *self, ResultFile *file)
 {
-    sim_metrics_collect(self->metrics);
+    sim_metrics_collect(self->metrics, sim_now(self->sim));
     sim_metrics_append_text(self->metrics, file->text);
     result_file_end_row(file);
 }

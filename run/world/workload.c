@@ -299,8 +299,22 @@ wait_for_arrival(Performer *self)
 }
 
 static void
+read_templates(Performer *self)
+{
+    const ScenarioAction *action = self->action;
+
+    for (unsigned k = self->templates->len; k < action->n_manifests; k++) {
+        Object *object = world_parse(self->run, action->manifests[k]);
+        if (object == NULL)
+            return; /* the loader has checked it: a bug */
+        g_ptr_array_add(self->templates, object);
+    }
+}
+
+static void
 create_next(Performer *self)
 {
+    read_templates(self);
     if (self->item == self->templates->len) {
         self->item = 0;
         copy_is_made(self, self->copy++);
@@ -537,7 +551,7 @@ static const SimEventType action_event = {
 };
 
 static Performer *
-add_performer(Run *self, const ScenarioAction *action, SimTime at)
+add_performer(Run *self, const ScenarioAction *action, SimTime at, gboolean is_by_hand)
 {
     Performer *performer = g_new0(Performer, 1);
 
@@ -547,11 +561,9 @@ add_performer(Run *self, const ScenarioAction *action, SimTime at)
     performer->client_hash = sim_hash_combine(sim_hash_string(CLIENT), performer->number);
     performer->refusal = g_string_new(NULL);
     performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
-    for (unsigned k = 0; k < action->n_manifests; k++) {
-        Object *object = world_parse(self, action->manifests[k]);
-        if (object != NULL)
-            g_ptr_array_add(performer->templates, object);
-    }
+    /* What clients did in a session was not known before, so nothing of it is now. */
+    if (performer->number < self->scenario->recorded_from && !is_by_hand)
+        read_templates(performer);
     g_ptr_array_add(self->performers, performer);
     sim_at(self->sim, at, &action_event, performer, WAIT_SCENARIO);
     return performer;
@@ -564,15 +576,16 @@ workload_schedule(Run *self)
 
     self->drains = drains_new();
     for (unsigned i = 0; i < scenario->n_actions; i++)
-        add_performer(self, &scenario->actions[i], scenario->actions[i].at);
+        add_performer(self, &scenario->actions[i], scenario->actions[i].at, FALSE);
 }
 
 unsigned
 run_perform(Run *self, const ScenarioAction *action, const RunHand *hand)
 {
     sim_set_cause(self->sim, 0); /* the last event is not the cause of an action by hand */
-    Performer *performer = add_performer(self, action, sim_now(self->sim));
+    Performer *performer = add_performer(self, action, sim_now(self->sim), TRUE);
 
+    self->is_acted_upon = TRUE;
     performer->hand = *hand;
     return self->performers->len - 1;
 }

@@ -239,12 +239,12 @@ collectors_are_called_in_the_order_added(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(callers); i++)
         sim_metrics_add_collector(metrics, call, &callers[i]);
-    sim_metrics_collect(metrics);
+    sim_metrics_collect(metrics, 0);
     sim_metrics_remove_collector(metrics, &callers[1]);
     sim_metrics_remove_collector(metrics, &callers[1]);
-    sim_metrics_collect(metrics);
+    sim_metrics_collect(metrics, 0);
     sim_metrics_add_collector(metrics, call, &callers[1]);
-    sim_metrics_collect(metrics);
+    sim_metrics_collect(metrics, 0);
     assert_string_equal(calls->str, "abcacacb");
     sim_metrics_remove_collector(NULL, &callers[0]);
 }

@@ -24,6 +24,7 @@ int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_step(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
 int cmd_teach(int argc, char **argv);

@@ -40,6 +40,7 @@ static const Command commands[] = {
     {"explain",    cmd_explain,    "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"              },
     {"why",        cmd_why,        "FILE OBJECT",      "Tell why a pod or claim is stuck, and what would help"        },
     {"step",       cmd_step,       "FILE",             "Step through a run at a prompt, and change things by hand"    },
+    {"serve",      cmd_serve,      "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"       },
     {"teach",      cmd_teach,      "[LESSON]",         "Take a lesson, with questions and tasks that are checked"     },
     {"loop",       cmd_loop,       "list|clean",
      "List what the loop driver left on this machine, or remove it"                                                   },

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "commands.h"
+
+#ifdef WITH_SERVE
+
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/common/out-folder.h"
+#include "run/results/results.h"
+#include "run/why/findings.h"
+#include "serve/api/http.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:8001"
+/* Tokens are short; a file that is none is not read in whole. */
+#define TOKEN_FILE_MAX 65536
+
+typedef struct {
+    /* As given. */
+    char *listen, *speed_text, *at, *record, *out, *token_file, *tls_cert, *tls_key, *kubeconfig,
+        *seed;
+    char **set;
+    gboolean no_stories;
+    /* Read from it. */
+    char *host, *token, *data_dir;
+    guint16 port;
+    double speed;
+    ScenarioOptions options;
+    Scenario *scenario;
+    /* While it serves. */
+    Run *run;
+    ServeClock *clock;
+    ServeSession *session;
+    Narrator *narrator;
+    WhyCalls *calls;
+    ServeApi *api;
+    HttpServer *server;
+    GMainLoop *loop;
+    int signals;
+    gboolean is_terminated;
+} ServeCommand;
+
+/* ---- Arguments ---- */
+
+/* "127.0.0.1:8001", "[::1]:8001", ":8001", "8001" */
+static gboolean
+read_listen(ServeCommand *self)
+{
+    const char *text = self->listen != NULL ? self->listen : DEFAULT_LISTEN;
+    const char *colon = strrchr(text, ':'), *digits = colon != NULL ? colon + 1 : text;
+    gsize length = colon != NULL ? (gsize)(colon - text) : 0;
+    guint64 port;
+
+    if (!g_ascii_string_to_unsigned(digits, 10, 0, 65535, &port, NULL)) {
+        cli_error("serve: --listen: \"%s\" has no port (as %s)", text, DEFAULT_LISTEN);
+        return FALSE;
+    }
+    self->port = (guint16)port;
+    if (length >= 2 && text[0] == '[' && text[length - 1] == ']')
+        self->host = g_strndup(text + 1, length - 2);
+    else
+        self->host = length > 0 ? g_strndup(text, length) : g_strdup("127.0.0.1");
+    if (http_host_is_loopback(self->host) || self->token_file != NULL)
+        return TRUE;
+    cli_error("serve: --listen %s: others than this machine could do everything there; give "
+              "--token-file FILE, whose token they must have",
+              text);
+    return FALSE;
+}
+
+static gboolean
+read_token(ServeCommand *self)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    gsize length;
+
+    if (self->token_file == NULL)
+        return TRUE;
+    if (!g_file_get_contents(self->token_file, &text, &length, &error)) {
+        cli_error("serve: --token-file: %s", error->message);
+        return FALSE;
+    }
+    if (length > TOKEN_FILE_MAX || strlen(text) != length || *g_strstrip(text) == '\0' ||
+        strpbrk(text, " \t\r\n") != NULL) {
+        cli_error("serve: --token-file: %s does not have one token, a word", self->token_file);
+        return FALSE;
+    }
+    self->token = g_steal_pointer(&text);
+    return TRUE;
+}
+
+static gboolean
+read_arguments(ServeCommand *self)
+{
+    self->speed = 1;
+    if (self->speed_text != NULL && !serve_clock_parse_speed(self->speed_text, &self->speed)) {
+        cli_error("serve: --speed: \"%s\" is no speed: a number from 0 on, or max",
+                  self->speed_text);
+        return FALSE;
+    }
+    if ((self->tls_cert == NULL) != (self->tls_key == NULL)) {
+        cli_error("serve: --tls-cert and --tls-key go together");
+        return FALSE;
+    }
+    return read_listen(self) && read_token(self);
+}
+
+static gboolean
+load(ServeCommand *self, const char *file)
+{
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(GPtrArray) set = g_ptr_array_new();
+    g_autofree char *seed = self->seed != NULL ? g_strdup_printf("spec.seed=%s", self->seed) : NULL;
+
+    for (unsigned i = 0; self->set != NULL && self->set[i] != NULL; i++)
+        g_ptr_array_add(set, g_strdup(self->set[i]));
+    if (seed != NULL)
+        g_ptr_array_add(set, g_strdup(seed));
+    g_ptr_array_add(set, NULL);
+    g_strfreev(self->set);
+    self->set = (char **)g_ptr_array_free(g_steal_pointer(&set), FALSE);
+    self->data_dir = cli_data_dir();
+    self->options = (ScenarioOptions){
+        .data_dir = self->data_dir, .set = (const char *const *)self->set, .keeps_document = TRUE};
+    self->scenario = scenario_load(file, &self->options, &faults);
+    cli_print_faults(faults);
+    return self->scenario != NULL;
+}
+
+/* ---- Words for the user ---- */
+
+static char *
+base_url(const ServeCommand *self)
+{
+    return g_strdup_printf("%s://%s", self->tls_cert != NULL ? "https" : "http",
+                           http_server_address(self->server));
+}
+
+static void
+print_greeting(const ServeCommand *self, const char *file)
+{
+    g_autofree char *url = base_url(self);
+    char speed[32];
+
+    if (self->speed <= 0)
+        g_strlcpy(speed, "stands still", sizeof speed);
+    else if (self->speed >= SPEED_MAX)
+        g_strlcpy(speed, "runs as fast as it goes", sizeof speed);
+    else
+        g_snprintf(speed, sizeof speed, "runs at %g times", self->speed);
+    printf("%s is served at %s; virtual time %s%s\n\n    kubectl --server %s%s get pods -A\n\n"
+           "Ctrl-C ends it.\n",
+           file, url, speed, self->speed > 0 && self->speed < SPEED_MAX ? " real time." : ".", url,
+           self->token != NULL ? " --token TOKEN" : "");
+    fflush(stdout);
+}
+
+static gboolean
+write_kubeconfig(const ServeCommand *self)
+{
+    g_autofree char *url = base_url(self), *authority = NULL, *token = NULL, *text = NULL;
+    g_autoptr(GError) error = NULL;
+
+    if (self->kubeconfig == NULL)
+        return TRUE;
+    if (self->tls_cert != NULL) {
+        g_autofree char *path = g_canonicalize_filename(self->tls_cert, NULL);
+        authority = g_strdup_printf("    certificate-authority: %s\n", path);
+    }
+    if (self->token != NULL)
+        token = g_strdup_printf("    token: %s\n", self->token);
+    text = g_strdup_printf("apiVersion: v1\nkind: Config\ncurrent-context: kvolsim\n"
+                           "clusters:\n- name: kvolsim\n  cluster:\n    server: %s\n%s"
+                           "users:\n- name: kvolsim\n  user:%s\n%s"
+                           "contexts:\n- name: kvolsim\n  context:\n    cluster: kvolsim\n"
+                           "    user: kvolsim\n",
+                           url, authority != NULL ? authority : "", token != NULL ? "" : " {}",
+                           token != NULL ? token : "");
+    if (g_file_set_contents_full(self->kubeconfig, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
+                                 &error))
+        return TRUE;
+    cli_error("serve: --kubeconfig: %s", error->message);
+    return FALSE;
+}
+
+/* ---- The whole ---- */
+
+static gboolean
+on_signal(int fd, GIOCondition condition, void *data)
+{
+    ServeCommand *self = data;
+    struct signalfd_siginfo signal;
+
+    (void)condition;
+    if (read(fd, &signal, sizeof signal) == sizeof signal) {
+        self->is_terminated = signal.ssi_signo == SIGTERM;
+        g_main_loop_quit(self->loop);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+/* Watches of ten thousand clients need as many descriptors. */
+static void
+raise_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = MIN(limit.rlim_max, HTTP_CONNECTIONS_MAX + 256);
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void
+swap(GPtrArray **a, GPtrArray **b)
+{
+    GPtrArray *kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+/* The record as a scenario has the session's identity: its results are those of a replay. */
+static void
+take_identity(ServeCommand *self)
+{
+    const ScenarioOptions options = {.data_dir = self->data_dir};
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(Scenario) recorded =
+        self->record == NULL ? NULL : scenario_load(self->record, &options, &faults);
+
+    if (recorded == NULL)
+        return;
+    memcpy(self->scenario->hash, recorded->hash, sizeof recorded->hash);
+    swap(&self->scenario->warnings, &recorded->warnings);
+    swap(&self->scenario->ignored, &recorded->ignored);
+}
+
+static ExitCode
+write_results(ServeCommand *self)
+{
+    g_autoptr(OutFolder) out = self->out == NULL ? NULL : out_folder_new(self->out);
+    g_autoptr(GError) error = NULL;
+
+    if (self->out == NULL)
+        return EXIT_DONE;
+    if (out == NULL)
+        return EXIT_ERROR;
+    take_identity(self);
+    run_finish(self->run);
+    g_autoptr(Stages) stages = stages_new(self->run);
+    g_autoptr(Results) results = results_new(self->scenario, run_options(self->run)->seed);
+    results_add(results, self->run, stages);
+    results_set_findings(results, why_findings(&(WhyView){.run = self->run, .calls = self->calls}));
+    g_autofree char *folder = out_folder_of_replication(out, 0, 1);
+    if (folder == NULL || !results_write_run(self->run, stages, folder, &error) ||
+        !results_write_summary(results, out_folder_partial(out), &error))
+        return folder == NULL ? EXIT_ERROR : cli_fail("%s", error->message);
+    return out_folder_finish(out);
+}
+
+static gboolean
+begin_run(ServeCommand *self)
+{
+    const RunOptions options = {.seed = self->scenario->seed, .measured = TRUE, .open_end = TRUE};
+    g_autoptr(GError) error = NULL;
+    SimTime at = 0;
+
+    if (!cli_parse_time("--at", self->at, &at))
+        return FALSE;
+    self->run = run_new(self->scenario, &options, &error);
+    if (self->run == NULL) {
+        cli_error("%s: %s", self->scenario->file, error->message);
+        return FALSE;
+    }
+    if (!self->no_stories)
+        self->narrator = narrator_new(self->run);
+    self->calls = why_calls_new(self->run);
+    if (self->at != NULL)
+        run_advance(self->run, at);
+    return TRUE;
+}
+
+static ExitCode
+begin(ServeCommand *self, const char *file)
+{
+    const HttpServerOptions http = {.host = self->host,
+                                    .port = self->port,
+                                    .token = self->token,
+                                    .tls_certificate = self->tls_cert,
+                                    .tls_key = self->tls_key};
+    g_autoptr(GError) error = NULL;
+
+    if (!load(self, file))
+        return EXIT_BAD_INPUT;
+    raise_limit();
+    self->server = http_server_new(&http, &error);
+    if (self->server == NULL)
+        return cli_fail("serve: %s", error->message);
+    if (!begin_run(self))
+        return EXIT_BAD_INPUT;
+    self->clock = serve_clock_new(self->run, self->speed);
+    self->session = serve_session_new(&(ServeSessionOptions){.run = self->run,
+                                                             .clock = self->clock,
+                                                             .scenario = file,
+                                                             .options = self->options,
+                                                             .record = self->record},
+                                      &error);
+    if (self->session == NULL)
+        return cli_fail("serve: --record: %s", error->message);
+    self->api = serve_api_new(&(ServeApiOptions){.run = self->run,
+                                                 .clock = self->clock,
+                                                 .session = self->session,
+                                                 .narrator = self->narrator,
+                                                 .calls = self->calls,
+                                                 .address = http_server_address(self->server)});
+    http_server_serve(self->server, self->api);
+    return write_kubeconfig(self) ? EXIT_DONE : EXIT_ERROR;
+}
+
+static void
+clear(ServeCommand *self)
+{
+    if (self->session != NULL)
+        serve_session_cancel(self->session);
+    http_server_free(self->server);
+    serve_api_free(self->api);
+    serve_clock_free(self->clock);
+    why_calls_free(self->calls);
+    narrator_free(self->narrator);
+    run_free(self->run);
+    serve_session_free(self->session);
+    scenario_free(self->scenario);
+    g_clear_pointer(&self->loop, g_main_loop_unref);
+    g_free(self->host);
+    g_free(self->token);
+    g_free(self->data_dir);
+}
+
+static ExitCode
+serve(ServeCommand *self, const char *file)
+{
+    g_autoptr(GError) error = NULL;
+    ExitCode code = begin(self, file);
+
+    if (code != EXIT_DONE)
+        return code;
+    self->loop = g_main_loop_new(NULL, FALSE);
+    self->signals = cli_open_signals(0);
+    guint source = g_unix_fd_add(self->signals, G_IO_IN, on_signal, self);
+    print_greeting(self, file);
+    g_main_loop_run(self->loop);
+    g_source_remove(source);
+    close(self->signals);
+    serve_session_cancel(self->session);
+    if (!serve_session_finish(self->session, &error))
+        return cli_fail("serve: --record: %s", error->message);
+    code = write_results(self);
+    return code != EXIT_DONE ? code : self->is_terminated ? EXIT_TERMINATED : EXIT_INTERRUPTED;
+}
+
+int
+cmd_serve(int argc, char **argv)
+{
+    ServeCommand self = {0};
+    const GOptionEntry entries[] = {
+        CLI_OPTION("listen", STRING, &self.listen,
+                   "Address and port; port 0: a free one (default: " DEFAULT_LISTEN ")",
+                   "ADDRESS:PORT"),
+        CLI_OPTION("speed", STRING, &self.speed_text,
+                   "Virtual by real time: 1 (default), 60, max; 0: time stands still", "N"),
+        CLI_OPTION("at", STRING, &self.at, "Serve from this time of the run on", "TIME"),
+        CLI_OPTION("record", FILENAME, &self.record,
+                   "Write what clients do as a scenario, which repeats it", "FILE"),
+        CLI_OPTION("out", FILENAME, &self.out, "Write results into this folder at the end", "DIR"),
+        CLI_OPTION("kubeconfig", FILENAME, &self.kubeconfig, "Write a kubeconfig for this server",
+                   "FILE"),
+        CLI_OPTION("token-file", FILENAME, &self.token_file,
+                   "Callers must have the token in this file", "FILE"),
+        CLI_OPTION("tls-cert", FILENAME, &self.tls_cert, "Serve HTTPS with this certificate (PEM)",
+                   "FILE"),
+        CLI_OPTION("tls-key", FILENAME, &self.tls_key, "... and this key (PEM)", "FILE"),
+        CLI_OPTION("seed", STRING, &self.seed, "Use this seed instead of the scenario's", "N"),
+        CLI_OPTION("set", STRING_ARRAY, &self.set,
+                   "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"),
+        CLI_OPTION("no-stories", NONE, &self.no_stories,
+                   "Do not keep what explain and sequence tell: less memory", NULL),
+        G_OPTION_ENTRY_NULL,
+    };
+    ExitCode code = EXIT_BAD_INPUT;
+
+    if (cli_parse(
+            &argc, &argv, entries, "SCENARIO",
+            "Serve a simulated cluster: the real kubectl, a browser and other clients work on "
+            "it, and its\nclock is yours.",
+            "Without a client the run is the one of `kvolsim run`. Time stops at the "
+            "scenario's end until\nsomebody acts. /kvolsim/v1/ has the clock, why, explain, "
+            "faults and more (docs/serve.md).\nExit status: 130 after Ctrl-C, 143 after "
+            "SIGTERM, 1 I/O error, 2 bad input.") &&
+        cli_has_one("serve", argc, "scenario") && read_arguments(&self))
+        code = serve(&self, argv[1]);
+    clear(&self);
+    cli_free_values(entries);
+    return code;
+}
+
+#else
+
+int
+cmd_serve(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    cli_error("serve: this program was built without it (libsoup-3.0 was missing, or "
+              "--without-serve)");
+    return EXIT_NOT_PERMITTED;
+}
+
+#endif

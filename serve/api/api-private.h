@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "api.h"
+#include "models/api/schema/schema.h"
+#include "status.h"
+#include "store.h"
+
+/* Shared by the files of the API: api.c finds out what a request is about; read.c, watch.c, write.c
+ * answer it; own.c has kvolsim's own. */
+
+struct ServeApi {
+    ServeApiOptions options;
+    ServeStore *store;
+    GHashTable *documents; /* path -> GBytes: OpenAPI and discovery, of ... */
+    unsigned generation;   /* ... this generation of the store */
+    unsigned n_watches;
+    uint64_t n_names; /* names made of generateName */
+};
+
+/* The forms of an answer. */
+typedef enum {
+    FORM_OBJECT,
+    FORM_TABLE,
+    FORM_METADATA, /* PartialObjectMetadata */
+} AnswerForm;
+
+/* What a request is about. */
+typedef struct {
+    ServeApi *api;
+    Exchange *exchange; /* (owned) */
+    StoreKind *kind;
+    const ApiResource *row;
+    const SchemaType *type; /* NULL: none is known */
+    char *api_version;      /* "apps/v1" */
+    char *namespace;        /* "": none */
+    char *name;             /* NULL: the collection */
+    char *subresource;      /* NULL: none */
+    AnswerForm form;
+    gboolean wants_yaml;
+    const char *form_version; /* of a Table: "meta.k8s.io/v1" */
+    char *qualified; /* owned: "pods/binding": the resource in refusals with a subresource */
+} Target;
+
+Target *target_copy(const Target *self);
+void target_free(Target *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Target, target_free)
+/* Whom refusals are about. Its strings live as long as @self. */
+StatusSubject target_subject(const Target *self);
+/* Answers with an object in the form that was asked for. @object: (taken) */
+void target_answer(const Target *self, unsigned code, json_t *object);
+/* ... with a Status or another object, as JSON. @status: (taken) */
+void target_refuse(const Target *self, json_t *status);
+/* Sets apiVersion and kind of an object of the store, which has those of another version. */
+void target_set_version(const Target *self, json_t *object);
+/* Whether the request's subresource is @name. */
+gboolean target_is(const Target *self, const char *subresource);
+
+/* read.c */
+void read_object(const Target *target);
+void read_list(const Target *target);
+/* Whether ?labelSelector= and ?fieldSelector= let @object through. */
+typedef struct {
+    const char *labels, *fields; /* NULL: none */
+} Selection;
+/* Reads the selectors. Returns: (owned): %NULL; a refusal if one of them is none */
+json_t *selection_read(const Target *target, Selection *selection);
+gboolean selection_takes(const Selection *self, json_t *object);
+/* Returns: (owned): a Scale of @object, or NULL if it has no replicas */
+json_t *scale_of(const json_t *object);
+
+/* watch.c */
+void watch_begin(const Target *target);
+
+/* write.c; delete.c */
+void write_create(const Target *target);
+void write_change(const Target *target); /* PUT and PATCH */
+void write_delete(const Target *target);
+void write_delete_collection(const Target *target);
+void write_eviction(const Target *target);
+void write_binding(const Target *target);
+
+/* body.c */
+/**
+ * body_read:
+ * @refusal: (out): (owned): why it cannot be read
+ * Returns: (owned): the body as JSON: from JSON, YAML or protobuf; %NULL with @refusal. An empty
+ * body is an empty object
+ */
+json_t *body_read(const Exchange *exchange, json_t **refusal);
+/* Returns: (owned): the parts of a body that its type does not have: with fieldValidation=Strict a
+ * refusal (its message), else warnings are added to the exchange. NULL: go on */
+char *body_check_fields(const Target *target, json_t *body, gboolean is_text);
+
+/* reviews.c: kinds that are only asked for, never stored. Returns: FALSE: it is none of them */
+gboolean review_answer(const Target *target);
+
+/* documents.c: discovery, OpenAPI, version, health. Returns: FALSE: the path is none of them */
+gboolean documents_answer(ServeApi *self, Exchange *exchange);
+
+/* own.c: /kvolsim/v1/. Returns: FALSE: the path is none of them */
+gboolean own_answer(ServeApi *self, Exchange *exchange);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "api-private.h"
+#include "models/api/schema/strict-fields.h"
+#include "run/files/yaml.h"
+
+/* Bodies of requests. */
+
+/* The deepest that objects and lists may be in each other; jansson's own limit is higher. */
+#define DEPTH_MAX 200
+
+/* Whether brackets are nested too deep, outside of strings. */
+static gboolean
+is_too_deep(const char *text, gsize length)
+{
+    unsigned depth = 0;
+    gboolean in_string = FALSE;
+
+    for (gsize i = 0; i < length; i++) {
+        if (in_string) {
+            if (text[i] == '\\')
+                i++;
+            else if (text[i] == '"')
+                in_string = FALSE;
+        } else if (text[i] == '"') {
+            in_string = TRUE;
+        } else if ((text[i] == '{' || text[i] == '[') && ++depth > DEPTH_MAX) {
+            return TRUE;
+        } else if ((text[i] == '}' || text[i] == ']') && depth > 0) {
+            depth--;
+        }
+    }
+    return FALSE;
+}
+
+static void
+note_fault(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    char **fault = data;
+
+    (void)path;
+    (void)hint;
+    if (*fault == NULL)
+        *fault = g_strdup_printf("line %u: %s", where->line, message);
+}
+
+/* Returns: (owned): NULL with @fault */
+static json_t *
+read_yaml(const char *text, gsize length, char **fault)
+{
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    const YamlReport report = {note_fault, fault};
+
+    if (yaml_read(positions, "body", text, length, &report, documents) && documents->len == 1)
+        return json_incref(documents->pdata[0]);
+    if (*fault == NULL)
+        *fault = g_strdup("the body must be one document");
+    return NULL;
+}
+
+static json_t *
+refuse_type(const char *type)
+{
+    return status_format(415,
+                         "the body of the request was in an unknown format - accepted media types "
+                         "include: application/json, application/yaml, "
+                         "application/vnd.kubernetes.protobuf (given: %s)",
+                         type);
+}
+
+/* Returns: (owned): NULL with @fault */
+static json_t *
+read_json(const ExchangeRequest *request, char **fault)
+{
+    json_error_t error;
+    json_t *json = json_loadb(request->body, request->length, JSON_ALLOW_NUL, &error);
+
+    if (json == NULL)
+        *fault = g_strdup(error.text);
+    return json;
+}
+
+json_t *
+body_read(const Exchange *exchange, json_t **refusal)
+{
+    const ExchangeRequest *request = &exchange->request;
+    const char *type = request->content_type;
+    g_autofree char *fault = NULL;
+    json_t *json = NULL;
+
+    if (request->length == 0)
+        return json_object();
+    if (strcmp(type, "application/vnd.kubernetes.protobuf") == 0) {
+        *refusal = refuse_type(type);
+        return NULL;
+    }
+    if (is_too_deep(request->body, request->length))
+        fault = g_strdup_printf("it is nested more than %d deep", DEPTH_MAX);
+    else if (strcmp(type, "application/yaml") == 0 ||
+             strcmp(type, "application/apply-patch+yaml") == 0)
+        json = read_yaml(request->body, request->length, &fault);
+    else if (*type == '\0' || g_str_has_suffix(type, "json") || strcmp(type, "*/*") == 0)
+        json = read_json(request, &fault);
+    else
+        *refusal = refuse_type(type);
+    if (fault != NULL)
+        *refusal = status_format(400, "the body of the request cannot be read: %s", fault);
+    return json;
+}
+
+char *
+body_check_fields(const Target *target, json_t *body, gboolean is_text)
+{
+    const ExchangeRequest *request = &target->exchange->request;
+    const char *mode = exchange_query(target->exchange, "fieldValidation");
+    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+
+    if (target->type == NULL || g_strcmp0(mode, "Ignore") == 0) {
+        strict_prune(target->type, body);
+        return NULL;
+    }
+    if (is_text && g_str_has_suffix(request->content_type, "json"))
+        strict_fields(target->type, request->body, request->length, faults);
+    else
+        strict_unknown_fields(target->type, body, faults);
+    strict_prune(target->type, body);
+    if (g_strcmp0(mode, "Strict") == 0)
+        return faults->len > 0 ? strict_error(faults) : NULL;
+    for (unsigned i = 0; i < faults->len; i++)
+        exchange_warn(target->exchange, faults->pdata[i]);
+    return NULL;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "models/api/field.h"
+#include "models/api/fields.h"
+#include "write-private.h"
+
+/* What bodies of writes must be, whatever they do. */
+
+gboolean
+write_has_status(const ApiResource *row)
+{
+    g_auto(GStrv) words = g_strsplit(row->subresources != NULL ? row->subresources : "", " ", -1);
+
+    return g_strv_contains((const char *const *)words, "status");
+}
+
+gboolean
+write_is_custom(const Target *target)
+{
+    return target->type == NULL || target->type->custom;
+}
+
+static void
+note_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    (void)where;
+    (void)hint;
+    g_ptr_array_add(parser->data, g_strdup(message));
+}
+
+/* Reads @object as the run will. Its strings and keys are of no run, because a write that is
+ * refused must leave no trace in this one. Returns: (owned): a refusal; NULL: it is good */
+json_t *
+write_check_object(const Target *target, const json_t *object)
+{
+    const Run *run = target->api->options.run;
+    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(Objects) objects = objects_new(1);
+    ApiParser parser = {.objects = objects,
+                        .report = note_fault,
+                        .data = faults,
+                        .path = g_string_new(NULL),
+                        .minor = run_scenario(run)->minor_version,
+                        .migrates = cluster_release(run_cluster(run)),
+                        .start = sim_start(run_sim(run))};
+    StatusSubject subject = target_subject(target);
+
+    if (target->kind->keeper == KEPT_BY_RUN)
+        object_unref(api_parser_object(&parser, object));
+    g_string_free(parser.path, TRUE);
+    subject.name = json_path_string(object, "metadata.name");
+    return faults->len > 0 ? status_invalid(&subject, faults) : NULL;
+}
+
+/* Returns: (owned): a refusal; NULL: the body is of the kind that the path names */
+json_t *
+write_check_kind(const Target *target, json_t *body)
+{
+    const char *kind = json_path_string(body, "kind"),
+               *version = json_path_string(body, "apiVersion");
+
+    if (!json_is_object(body))
+        return status_format(400, "the body of the request must be an object");
+    if (kind != NULL && *kind != '\0' && strcmp(kind, target->row->kind) != 0)
+        return status_format(400,
+                             "%s in version \"%s\" cannot be handled as a %s: the body is a %s",
+                             kind, target->row->version, target->row->kind, kind);
+    if (version != NULL && *version != '\0' && strcmp(version, target->api_version) != 0)
+        return status_format(400,
+                             "the API version in the data (%s) does not match the expected API "
+                             "version (%s)",
+                             version, target->api_version);
+    target_set_version(target, body);
+    return NULL;
+}
+
+/* Returns: (owned): the body's metadata; made if there is none; NULL with @refusal */
+json_t *
+write_metadata_of(json_t *body, json_t **refusal)
+{
+    json_t *metadata = json_object_get(body, "metadata");
+
+    if (metadata == NULL || json_is_null(metadata)) {
+        metadata = json_object();
+        json_object_set_new(body, "metadata", metadata);
+    }
+    if (json_is_object(metadata))
+        return metadata;
+    *refusal = status_format(400, "metadata must be an object");
+    return NULL;
+}
+
+/* Returns: (owned): a refusal */
+json_t *
+write_check_namespace(const Target *target, json_t *metadata)
+{
+    const char *namespace = json_path_string(metadata, "namespace");
+
+    if (!target->row->namespaced) {
+        json_object_del(metadata, "namespace");
+        return NULL;
+    }
+    if (namespace != NULL && *namespace != '\0' && strcmp(namespace, target->namespace) != 0)
+        return status_format(400, "the namespace of the provided object does not match the "
+                                  "namespace sent on the request");
+    json_object_set_new(metadata, "namespace", json_string(target->namespace));
+    return NULL;
+}
+
+/* Returns: (owned): a refusal: the words of the decoder */
+json_t *
+write_undecodable(const Target *target, unsigned code, const char *fault)
+{
+    return status_format(code, "%s in version \"%s\" cannot be handled as a %s: %s",
+                         target->row->kind, target->row->version, target->row->kind, fault);
+}
+
+void
+write_drop_status(const Target *target, json_t *object)
+{
+    if (write_has_status(target->row) && strcmp(target->row->kind, "Node") != 0)
+        json_object_del(object, "status");
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "clock.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How long one slice may take, in us of real time. */
+#define SLICE_US 2000
+/* Virtual time falls behind where the machine is too slow for the speed: more than this is not
+ * caught up with (us). */
+#define LAG_MAX_US G_USEC_PER_SEC
+/* The longest sleep between two slices (ms). */
+#define SLEEP_MAX_MS 100
+
+struct ServeClock {
+    Run *run; /* (borrowed) */
+    double speed;
+    unsigned n_holds;
+    gboolean goes_on; /* past the scenario's end */
+    gboolean is_over; /* the end is reached */
+    guint source;     /* 0: the clock stands still */
+    SimTime slice;    /* virtual time that takes about SLICE_US at full speed */
+    gint64 real_base; /* us: at this real time it was ... */
+    SimTime base;     /* ... this virtual time */
+    ClockGoal goal;
+    ClockReached reached; /* NULL: no goal */
+    void *reached_data;
+    unsigned n_writes;
+};
+
+static void arm(ServeClock *self, unsigned delay_ms);
+
+static SimTime
+now_of(const ServeClock *self)
+{
+    return sim_now(run_sim(self->run));
+}
+
+static SimTime
+next_of(const ServeClock *self)
+{
+    return sim_next_event_at(run_sim(self->run));
+}
+
+/* ---- Time passes ---- */
+
+/* Returns: how far time may go now */
+static SimTime
+limit_of(ServeClock *self)
+{
+    SimTime end = self->goes_on ? SIM_TIME_MAX : run_ends_at(self->run);
+
+    return self->reached != NULL ? MIN(end, self->goal.until) : end;
+}
+
+/* A run that waits for an idle world ends with its last event, so its clock goes from event to
+ * event. */
+static gboolean
+waits_for_idle(const ServeClock *self)
+{
+    return !self->goes_on && run_scenario(self->run)->until_idle;
+}
+
+/* Lets time pass up to @to, but not past the scenario's end. */
+static void
+pass(ServeClock *self, SimTime to)
+{
+    SimTime end = self->goes_on ? SIM_TIME_MAX : run_ends_at(self->run);
+
+    to = MAX(MIN(to, end), now_of(self));
+    if (waits_for_idle(self))
+        run_fire(self->run, to);
+    else
+        run_advance(self->run, to);
+    if (waits_for_idle(self) && end < RUN_NO_END && next_of(self) >= RUN_NO_END)
+        self->is_over = TRUE;
+    if (!self->goes_on && now_of(self) >= run_ends_at(self->run))
+        self->is_over = TRUE;
+}
+
+/* Lets about SLICE_US of real time pass, at most up to @to. */
+static void
+pass_slice(ServeClock *self, SimTime to)
+{
+    gint64 begun = g_get_monotonic_time(), spent = 0;
+
+    while (spent < SLICE_US && now_of(self) < to && !self->is_over) {
+        SimTime next = next_of(self);
+        gint64 before = g_get_monotonic_time();
+        if (MIN(to, next) >= RUN_NO_END || (waits_for_idle(self) && next > to))
+            break;
+        pass(self, MIN(to, MAX(sim_time_add(now_of(self), self->slice), next)));
+        gint64 took = g_get_monotonic_time() - before;
+        if (took > SLICE_US)
+            self->slice = MAX(self->slice / 2, 1);
+        else if (took < SLICE_US / 8)
+            self->slice = MIN(self->slice * 2, SIM_HOUR);
+        spent = g_get_monotonic_time() - begun;
+    }
+}
+
+static void
+set_base(ServeClock *self)
+{
+    self->real_base = g_get_monotonic_time();
+    self->base = now_of(self);
+}
+
+/* Returns: the virtual time that it is by the speed */
+static SimTime
+due(ServeClock *self)
+{
+    double passed = (double)(g_get_monotonic_time() - self->real_base) * 1000 * self->speed;
+
+    return sim_time_add(self->base,
+                        passed > (double)SIM_TIME_MAX / 2 ? SIM_TIME_MAX / 2 : (SimTime)passed);
+}
+
+/* ---- Goals ---- */
+
+static gboolean
+goal_is_met(const ServeClock *self)
+{
+    const ClockGoal *goal = &self->goal;
+
+    if (goal->condition != NULL)
+        return condition_is_met(goal->condition, self->run);
+    return goal->one_write && self->n_writes > 0;
+}
+
+static void
+reach(ServeClock *self, gboolean is_met)
+{
+    ClockReached reached = self->reached;
+
+    self->reached = NULL;
+    set_base(self);
+    reached(self->reached_data, is_met);
+}
+
+/* Event by event, where each may reach the goal. */
+static void
+seek(ServeClock *self)
+{
+    const ClockGoal *goal = &self->goal;
+    gint64 begun = g_get_monotonic_time();
+
+    if (goal->condition == NULL && !goal->one_event && !goal->one_write) {
+        pass_slice(self, limit_of(self));
+        if (now_of(self) >= goal->until || self->is_over || next_of(self) >= RUN_NO_END)
+            reach(self, now_of(self) >= goal->until);
+        return;
+    }
+    while (g_get_monotonic_time() - begun < SLICE_US) {
+        SimTime next = next_of(self);
+        if (goal_is_met(self)) {
+            reach(self, TRUE);
+            return;
+        }
+        if (self->is_over || next > limit_of(self) || next >= RUN_NO_END) {
+            if (goal->until < RUN_NO_END)
+                pass(self, goal->until);
+            reach(self, goal->condition == NULL && !goal->one_write);
+            return;
+        }
+        pass(self, next);
+        if (goal->one_event) {
+            reach(self, TRUE);
+            return;
+        }
+    }
+}
+
+void
+serve_clock_seek(ServeClock *self, const ClockGoal *goal, ClockReached reached, void *data)
+{
+    if (self->reached != NULL)
+        reach(self, FALSE);
+    self->goal = *goal;
+    self->reached = reached;
+    self->reached_data = data;
+    self->n_writes = 0;
+    serve_clock_go_on(self);
+    arm(self, 0);
+}
+
+/* ---- The main loop ---- */
+
+/* Returns: the time to sleep in ms; 0: none; -1: until something changes */
+static int
+tick(ServeClock *self)
+{
+    if (self->reached != NULL) {
+        seek(self);
+        return 0;
+    }
+    if (self->is_over)
+        return -1;
+    if (self->speed >= SPEED_MAX && self->goes_on && self->n_holds == 0 &&
+        next_of(self) >= RUN_NO_END)
+        return -1; /* nothing is to come: time would fly for nothing */
+    if (self->speed >= SPEED_MAX || (self->n_holds > 0 && self->speed <= 0)) {
+        pass_slice(self, limit_of(self));
+        return 0;
+    }
+    if (self->speed <= 0)
+        return -1;
+    SimTime to = due(self);
+    pass_slice(self, to);
+    if (next_of(self) <= to) {
+        double behind = (double)(to - now_of(self)) / 1000 / self->speed;
+        if (behind > LAG_MAX_US)
+            set_base(self);
+        return 0;
+    }
+    double wait = (double)(next_of(self) - now_of(self)) / 1e6 / self->speed;
+    return (int)CLAMP(ceil(wait), 1, SLEEP_MAX_MS);
+}
+
+static gboolean
+on_tick(void *data)
+{
+    ServeClock *self = data;
+    int sleep;
+
+    self->source = 0;
+    sleep = tick(self);
+    if (sleep >= 0)
+        arm(self, (unsigned)sleep);
+    return G_SOURCE_REMOVE;
+}
+
+static void
+arm(ServeClock *self, unsigned delay_ms)
+{
+    if (self->source != 0)
+        g_source_remove(self->source);
+    self->source = delay_ms == 0 ? g_idle_add_full(G_PRIORITY_LOW, on_tick, self, NULL)
+                                 : g_timeout_add(delay_ms, on_tick, self);
+}
+
+/* ---- For others ---- */
+
+void
+serve_clock_next_instant(ServeClock *self)
+{
+    Sim *sim = run_sim(self->run);
+
+    if (self->speed > 0 && self->speed < SPEED_MAX && self->reached == NULL)
+        pass(self, due(self));
+    serve_clock_go_on(self);
+    for (;;) {
+        SimTime at = now_of(self) + 1;
+        gboolean is_free = sim_next_event_at(sim) > at;
+        pass(self, at);
+        if (is_free)
+            break;
+    }
+    arm(self, 0);
+}
+
+void
+serve_clock_hold(ServeClock *self)
+{
+    self->n_holds++;
+    arm(self, 0);
+}
+
+void
+serve_clock_release(ServeClock *self)
+{
+    self->n_holds--;
+}
+
+gboolean
+serve_clock_is_over(const ServeClock *self)
+{
+    return self->is_over;
+}
+
+void
+serve_clock_go_on(ServeClock *self)
+{
+    if (self->is_over)
+        set_base(self);
+    self->goes_on = TRUE;
+    self->is_over = FALSE;
+}
+
+double
+serve_clock_speed(const ServeClock *self)
+{
+    return self->speed;
+}
+
+void
+serve_clock_set_speed(ServeClock *self, double speed)
+{
+    self->speed = speed;
+    set_base(self);
+    arm(self, 0);
+}
+
+gboolean
+serve_clock_parse_speed(const char *text, double *speed)
+{
+    char *end;
+
+    if (strcmp(text, "max") == 0) {
+        *speed = SPEED_MAX;
+        return TRUE;
+    }
+    *speed = g_ascii_strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*speed) && *speed >= 0 && *speed <= 1e9;
+}
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    (void)before;
+    (void)after;
+    ((ServeClock *)data)->n_writes++;
+}
+
+ServeClock *
+serve_clock_new(Run *run, double speed)
+{
+    ServeClock *self = g_new0(ServeClock, 1);
+
+    *self = (ServeClock){.run = run, .speed = speed, .slice = SIM_MS};
+    api_server_observe(cluster_api(run_cluster(run)), see_write, self);
+    set_base(self);
+    arm(self, 0);
+    return self;
+}
+
+void
+serve_clock_free(ServeClock *self)
+{
+    if (self == NULL)
+        return;
+    if (self->source != 0)
+        g_source_remove(self->source);
+    g_free(self);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "api-private.h"
+#include "serve/api/openapi/openapi.h"
+
+/* What clients ask for before anything else: version, health, discovery, OpenAPI. The documents are
+ * made once, and again when a CustomResourceDefinition changes. */
+
+static json_t *
+version_document(const ServeApi *self)
+{
+    int minor = run_scenario(self->options.run)->minor_version;
+    g_autofree char *text = g_strdup_printf("%d", minor), *git = g_strdup_printf("v1.%d.0", minor);
+
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "major", "1", "minor", text,
+                     "gitVersion", git, "gitCommit", "", "gitTreeState", "clean", "buildDate",
+                     "1970-01-01T00:00:00Z", "goVersion", "kvolsim", "compiler", "kvolsim",
+                     "platform", "linux/amd64");
+}
+
+static gboolean
+is_health(const char *path)
+{
+    return strcmp(path, "/healthz") == 0 || strcmp(path, "/livez") == 0 ||
+           strcmp(path, "/readyz") == 0 || g_str_has_prefix(path, "/livez/") ||
+           g_str_has_prefix(path, "/readyz/") || g_str_has_prefix(path, "/healthz/");
+}
+
+static const char aggregated_type[] =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+static gboolean
+wants_aggregated(const Exchange *exchange)
+{
+    return strstr(exchange->request.accept, "as=APIGroupDiscoveryList") != NULL &&
+           strstr(exchange->request.accept, "v=v2;") != NULL;
+}
+
+/* Returns: (owned): the document of @path; NULL: there is none */
+static json_t *
+make_document(const ServeApi *self, const char *path, gboolean is_aggregated)
+{
+    const ServedApis *apis = serve_store_apis(self->store);
+    g_auto(GStrv) parts = g_strsplit(path + 1, "/", 5);
+    unsigned n = g_strv_length(parts);
+
+    if (is_aggregated)
+        return discovery_aggregated(apis, strcmp(path, "/api") == 0);
+    if (strcmp(path, "/version") == 0)
+        return version_document(self);
+    if (strcmp(path, "/api") == 0)
+        return discovery_api_versions(self->options.address);
+    if (strcmp(path, "/apis") == 0)
+        return discovery_groups(apis);
+    if (strcmp(path, "/openapi/v2") == 0)
+        return openapi_v2(apis);
+    if (strcmp(path, "/openapi/v3") == 0)
+        return openapi_v3_index(apis);
+    if (g_str_has_prefix(path, "/openapi/v3/"))
+        return openapi_v3_document(apis, path + strlen("/openapi/v3/"));
+    if (n == 2 && strcmp(parts[0], "apis") == 0)
+        return discovery_group(apis, parts[1]);
+    if (n == 2 && strcmp(parts[0], "api") == 0)
+        return discovery_resources(apis, "", parts[1]);
+    if (n == 3 && strcmp(parts[0], "apis") == 0)
+        return discovery_resources(apis, parts[1], parts[2]);
+    return NULL;
+}
+
+/* Whether the path may have a document. */
+static gboolean
+is_document(const char *path)
+{
+    g_auto(GStrv) parts = g_strsplit(path, "/", 6);
+    unsigned n = g_strv_length(parts);
+
+    return strcmp(path, "/version") == 0 || strcmp(path, "/api") == 0 ||
+           strcmp(path, "/apis") == 0 || g_str_has_prefix(path, "/openapi/v") ||
+           (n == 3 && (strcmp(parts[1], "apis") == 0 || strcmp(parts[1], "api") == 0)) ||
+           (n == 4 && strcmp(parts[1], "apis") == 0);
+}
+
+static GBytes *
+get_document(ServeApi *self, const char *path, gboolean is_aggregated)
+{
+    g_autofree char *key = g_strdup_printf("%s%s", path, is_aggregated ? " aggregated" : "");
+
+    if (self->generation != serve_store_generation(self->store)) {
+        self->generation = serve_store_generation(self->store);
+        g_hash_table_remove_all(self->documents);
+    }
+    GBytes *text = g_hash_table_lookup(self->documents, key);
+    if (text != NULL)
+        return text;
+    json_auto_t *document = make_document(self, path, is_aggregated);
+    if (document == NULL)
+        return NULL;
+    char *json = json_dumps(document, JSON_COMPACT);
+    text = g_bytes_new_with_free_func(json, strlen(json), free, json);
+    g_hash_table_insert(self->documents, g_steal_pointer(&key), text);
+    return text;
+}
+
+/* The OpenAPI of version 2 is protobuf for kubectl: it asks for that where version 3 is missing. */
+static gboolean
+wants_only_protobuf(const Exchange *exchange)
+{
+    const char *accept = exchange->request.accept;
+
+    return strstr(accept, "protobuf") != NULL && strstr(accept, "json") == NULL &&
+           strstr(accept, "*/*") == NULL;
+}
+
+gboolean
+documents_answer(ServeApi *self, Exchange *exchange)
+{
+    const char *path = exchange->request.path;
+    gsize length = strlen(path);
+    g_autofree char *bare =
+        length > 1 && path[length - 1] == '/' ? g_strndup(path, length - 1) : g_strdup(path);
+    gboolean is_aggregated =
+        (strcmp(bare, "/api") == 0 || strcmp(bare, "/apis") == 0) && wants_aggregated(exchange);
+
+    if (!is_health(bare) && !is_document(bare))
+        return FALSE;
+    if (strcmp(exchange->request.method, "GET") != 0) {
+        exchange_answer_json(exchange, 405, status_method_not_allowed());
+        return TRUE;
+    }
+    if (is_health(bare)) {
+        exchange_answer_text(exchange, 200, "ok");
+        return TRUE;
+    }
+    if (strcmp(bare, "/openapi/v2") == 0 && wants_only_protobuf(exchange)) {
+        exchange_answer_json(exchange, 406,
+                             status_format(406, "only application/json is accepted"));
+        return TRUE;
+    }
+    GBytes *text = get_document(self, bare, is_aggregated);
+    if (text == NULL)
+        exchange_answer_text(exchange, 404, "404 page not found\n");
+    else
+        exchange_answer(exchange, 200, is_aggregated ? aggregated_type : "application/json", text);
+    return TRUE;
+}

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "http.h"
+
+#include <libsoup/soup.h>
+#include <string.h>
+
+#include "status.h"
+
+#define SWEEP_S 5
+
+typedef enum {
+    CONNECTION_WAITS, /* for a request, or the rest of its head */
+    CONNECTION_READS, /* the body */
+    CONNECTION_BUSY,  /* the request is answered */
+} ConnectionState;
+
+typedef struct {
+    HttpServer *server;
+    GSocket *socket; /* (borrowed): told when it goes */
+    ConnectionState state;
+    gint64 since; /* us */
+} Connection;
+
+struct HttpServer {
+    SoupServer *soup;
+    ServeApi *api; /* NULL: not yet */
+    char *host, *address;
+    guint8 digest[32]; /* of the token */
+    gboolean has_token, is_loopback;
+    GHashTable *connections; /* GSocket -> Connection (owned) */
+    guint sweep, pump;       /* sources; 0: none */
+    GPtrArray *awake;        /* of SoupExchange (owned refs): streams with something to send */
+    gboolean is_ending;
+};
+
+/* ---- Exchanges ---- */
+
+typedef struct {
+    Exchange base;
+    HttpServer *server;
+    SoupServerMessage *message;
+    gboolean is_paused, is_streaming, is_writing, is_awake, stream_is_over;
+} SoupExchange;
+
+void
+exchange_unref(Exchange *self)
+{
+    SoupExchange *exchange = (SoupExchange *)self;
+
+    if (self == NULL || --self->refs > 0)
+        return;
+    g_free((char *)self->request.method);
+    g_free((char *)self->request.path);
+    g_free((char *)self->request.accept);
+    g_free((char *)self->request.content_type);
+    g_free((char *)self->request.user_agent);
+    g_free((char *)self->request.if_none_match);
+    g_free((char *)self->request.body);
+    g_hash_table_unref(self->request.query);
+    g_ptr_array_unref(self->headers);
+    g_free(exchange);
+}
+
+static void
+go_on(SoupExchange *self)
+{
+    if (self->is_paused)
+        soup_server_message_unpause(self->message);
+    self->is_paused = FALSE;
+}
+
+static void
+set_headers(SoupExchange *self, const char *content_type)
+{
+    SoupMessageHeaders *headers = soup_server_message_get_response_headers(self->message);
+    const GPtrArray *own = self->base.headers;
+
+    soup_message_headers_replace(headers, "Content-Type", content_type);
+    soup_message_headers_replace(headers, "Cache-Control", "no-cache, private");
+    soup_message_headers_replace(headers, "X-Content-Type-Options", "nosniff");
+    for (unsigned i = 0; i + 1 < own->len; i += 2)
+        soup_message_headers_append(headers, own->pdata[i], own->pdata[i + 1]);
+}
+
+static void
+soup_answer(Exchange *exchange, unsigned code, const char *content_type, GBytes *body)
+{
+    SoupExchange *self = (SoupExchange *)exchange;
+
+    if (self->message == NULL)
+        return;
+    soup_server_message_set_status(self->message, code, NULL);
+    set_headers(self, content_type);
+    soup_message_body_append_bytes(soup_server_message_get_response_body(self->message), body);
+    soup_message_body_complete(soup_server_message_get_response_body(self->message));
+    go_on(self);
+}
+
+/* Sends what comes next, unless the client has not taken what went before. */
+static void
+pump_one(SoupExchange *self)
+{
+    Exchange *exchange = &self->base;
+    gboolean is_over = FALSE;
+
+    if (self->message == NULL || exchange->is_over || self->is_writing || self->stream_is_over)
+        return;
+    SoupMessageBody *body = soup_server_message_get_response_body(self->message);
+    g_autoptr(GBytes) bytes = exchange->stream_class->pull(exchange->stream_data, &is_over);
+    if (bytes != NULL) {
+        soup_message_body_append_bytes(body, bytes);
+        self->is_writing = TRUE;
+    }
+    if (is_over) {
+        self->stream_is_over = TRUE;
+        soup_message_body_complete(body);
+    }
+    if (bytes != NULL || is_over)
+        soup_server_message_unpause(self->message);
+}
+
+static gboolean
+on_pump(void *data)
+{
+    HttpServer *self = data;
+    g_autoptr(GPtrArray) awake = g_steal_pointer(&self->awake);
+
+    self->awake = g_ptr_array_new_with_free_func((GDestroyNotify)exchange_unref);
+    self->pump = 0;
+    for (unsigned i = 0; i < awake->len; i++) {
+        SoupExchange *exchange = awake->pdata[i];
+        exchange->is_awake = FALSE;
+        pump_one(exchange);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static void
+soup_wake(Exchange *exchange)
+{
+    SoupExchange *self = (SoupExchange *)exchange;
+    HttpServer *server = self->server;
+
+    if (self->is_awake || self->is_writing)
+        return;
+    self->is_awake = TRUE;
+    g_ptr_array_add(server->awake, exchange_ref(exchange));
+    if (server->pump == 0)
+        server->pump = g_idle_add_full(G_PRIORITY_DEFAULT, on_pump, server, NULL);
+}
+
+static void
+on_wrote_chunk(SoupServerMessage *message, SoupExchange *self)
+{
+    (void)message;
+    if (!self->is_writing)
+        return;
+    self->is_writing = FALSE;
+    soup_wake(&self->base);
+}
+
+static void
+soup_stream(Exchange *exchange, const char *content_type)
+{
+    SoupExchange *self = (SoupExchange *)exchange;
+    SoupMessageHeaders *headers = soup_server_message_get_response_headers(self->message);
+
+    self->is_streaming = TRUE;
+    soup_server_message_set_status(self->message, 200, NULL);
+    set_headers(self, content_type);
+    soup_message_headers_set_encoding(headers, SOUP_ENCODING_CHUNKED);
+    soup_message_body_set_accumulate(soup_server_message_get_response_body(self->message), FALSE);
+    g_signal_connect(self->message, "wrote-chunk", G_CALLBACK(on_wrote_chunk), self);
+    go_on(self);
+}
+
+static const ExchangeClass soup_class = {soup_answer, soup_stream, soup_wake};
+
+/* The answer was sent, or the client has gone. */
+static void
+on_finished(SoupServerMessage *message, SoupExchange *self)
+{
+    Exchange *exchange = &self->base;
+
+    g_signal_handlers_disconnect_by_data(message, self);
+    exchange->is_over = TRUE;
+    self->message = NULL;
+    if (exchange->stream_class != NULL)
+        exchange->stream_class->end(exchange->stream_data);
+    exchange->stream_class = NULL;
+    exchange_unref(exchange);
+}
+
+/* ---- Who may ask ---- */
+
+static void
+refuse(SoupServerMessage *message, unsigned code, const char *text)
+{
+    json_auto_t *status = status_format(code, "%s", text);
+    char *json = json_dumps(status, JSON_COMPACT);
+
+    soup_server_message_set_status(message, code, NULL);
+    soup_server_message_set_response(message, "application/json", SOUP_MEMORY_COPY, json,
+                                     strlen(json));
+    soup_message_headers_replace(soup_server_message_get_response_headers(message), "Connection",
+                                 "close");
+    free(json);
+}
+
+/* "[::1]:8001" without the port. (owned) */
+static char *
+host_of(const char *authority)
+{
+    const char *end = *authority == '[' ? strchr(authority, ']') : strrchr(authority, ':');
+
+    if (end == NULL)
+        return g_strdup(authority);
+    return *authority == '[' ? g_strndup(authority + 1, (gsize)(end - authority - 1))
+                             : g_strndup(authority, (gsize)(end - authority));
+}
+
+gboolean
+http_host_is_loopback(const char *host)
+{
+    g_autoptr(GInetAddress) address = g_inet_address_new_from_string(host);
+
+    return g_ascii_strcasecmp(host, "localhost") == 0 ||
+           (address != NULL && g_inet_address_get_is_loopback(address));
+}
+
+/* A page of another site may know a name that leads here; the browser then says that name. */
+static gboolean
+host_is_known(const HttpServer *self, const char *authority)
+{
+    g_autofree char *host = host_of(authority);
+
+    return !self->is_loopback || http_host_is_loopback(host) ||
+           g_ascii_strcasecmp(host, self->host) == 0;
+}
+
+static gboolean
+origin_is_own(const char *origin, const char *authority)
+{
+    const char *at = strstr(origin, "://");
+
+    return at != NULL && g_ascii_strcasecmp(at + strlen("://"), authority) == 0;
+}
+
+/* Compares digests, all of them: the time tells nothing of the token. */
+static gboolean
+token_is_good(const HttpServer *self, const char *header)
+{
+    static const char bearer[] = "Bearer ";
+    guint8 digest[32];
+    gsize length = sizeof digest;
+    unsigned differences = 0;
+
+    if (header == NULL || !g_str_has_prefix(header, bearer))
+        return FALSE;
+    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_checksum_update(checksum, (const guchar *)header + strlen(bearer), -1);
+    g_checksum_get_digest(checksum, digest, &length);
+    for (gsize i = 0; i < sizeof digest; i++)
+        differences |= (unsigned)(digest[i] ^ self->digest[i]);
+    return differences == 0;
+}
+
+/* Returns: FALSE: refused */
+static gboolean
+is_admitted(const HttpServer *self, SoupServerMessage *message)
+{
+    SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
+    const char *authority = soup_message_headers_get_one(headers, "Host");
+    const char *origin = soup_message_headers_get_one(headers, "Origin");
+    const char *site = soup_message_headers_get_one(headers, "Sec-Fetch-Site");
+    const char *encoding = soup_message_headers_get_list(headers, "Transfer-Encoding");
+    const char *length = soup_message_headers_get_list(headers, "Content-Length");
+
+    if (authority == NULL || *authority == '\0')
+        refuse(message, 400, "the request has no Host");
+    else if (!host_is_known(self, authority))
+        refuse(message, 403, "this Host is not served here");
+    else if (origin != NULL && !origin_is_own(origin, authority))
+        refuse(message, 403, "requests of other sites are not served");
+    else if (g_strcmp0(site, "cross-site") == 0 || g_strcmp0(site, "same-site") == 0)
+        refuse(message, 403, "requests of other sites are not served");
+    else if (encoding != NULL && length != NULL)
+        refuse(message, 400, "a request has a Content-Length or a Transfer-Encoding, not both");
+    else if (self->has_token &&
+             !token_is_good(self, soup_message_headers_get_one(headers, "Authorization")))
+        refuse(message, 401, "Unauthorized");
+    else if (soup_message_headers_get_content_length(headers) > SERVE_BODY_MAX)
+        refuse(message, 413, "the body of the request is larger than 3 MiB");
+    else
+        return TRUE;
+    return FALSE;
+}
+
+/* ---- Connections ---- */
+
+static Connection *
+connection_of(const HttpServer *self, SoupServerMessage *message)
+{
+    return g_hash_table_lookup(self->connections, soup_server_message_get_socket(message));
+}
+
+static void
+connection_set(Connection *self, ConnectionState state)
+{
+    if (self == NULL)
+        return;
+    self->state = state;
+    self->since = g_get_monotonic_time();
+}
+
+/* Both ends see it; libsoup then drops the connection. */
+static void
+cut(GSocket *socket)
+{
+    g_socket_shutdown(socket, TRUE, TRUE, NULL);
+}
+
+static void
+on_socket_gone(void *data, GObject *socket)
+{
+    HttpServer *self = data;
+
+    g_hash_table_remove(self->connections, socket);
+}
+
+static gboolean
+on_sweep(void *data)
+{
+    const HttpServer *self = data;
+    gint64 now = g_get_monotonic_time();
+    GHashTableIter iter;
+    void *value;
+
+    g_hash_table_iter_init(&iter, self->connections);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const Connection *connection = value;
+        gint64 limit_s = connection->state == CONNECTION_WAITS ? HTTP_IDLE_S : HTTP_BODY_S;
+        if (connection->state != CONNECTION_BUSY &&
+            now - connection->since > limit_s * G_USEC_PER_SEC)
+            cut(connection->socket);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+/* Nothing of the request is read yet. The first one of a connection tells that it is there. */
+static void
+on_request_started(SoupServer *soup, SoupServerMessage *message, HttpServer *self)
+{
+    GSocket *socket = soup_server_message_get_socket(message);
+    Connection *connection;
+
+    (void)soup;
+    if (socket == NULL || connection_of(self, message) != NULL)
+        return;
+    if (g_hash_table_size(self->connections) >= HTTP_CONNECTIONS_MAX) {
+        cut(socket);
+        return;
+    }
+    connection = g_new0(Connection, 1);
+    *connection = (Connection){self, socket, CONNECTION_WAITS, g_get_monotonic_time()};
+    g_hash_table_insert(self->connections, socket, connection);
+    g_object_weak_ref(G_OBJECT(socket), on_socket_gone, self);
+}
+
+/* ---- Requests ---- */
+
+/* A body without a length may not grow beyond the limit either. */
+static void
+on_got_chunk(SoupServerMessage *message, GBytes *chunk, void *data)
+{
+    gsize *length = data;
+
+    *length += g_bytes_get_size(chunk);
+    if (*length > SERVE_BODY_MAX)
+        cut(soup_server_message_get_socket(message));
+}
+
+static void
+free_with_closure(void *data, GClosure *closure)
+{
+    (void)closure;
+    g_free(data);
+}
+
+/* The head of a request is there. */
+static void
+on_early(
+    SoupServer *server, SoupServerMessage *message, const char *path, GHashTable *query, void *data)
+{
+    const HttpServer *self = data;
+
+    (void)server;
+    (void)path;
+    (void)query;
+    connection_set(connection_of(self, message), CONNECTION_READS);
+    if (is_admitted(self, message))
+        g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_got_chunk), g_new0(gsize, 1),
+                              free_with_closure, 0);
+}
+
+static char *
+header_of(SoupServerMessage *message, const char *name)
+{
+    const char *value =
+        soup_message_headers_get_list(soup_server_message_get_request_headers(message), name);
+
+    return g_strdup(value != NULL ? value : "");
+}
+
+static char *
+media_of(SoupServerMessage *message)
+{
+    const char *type = soup_message_headers_get_content_type(
+        soup_server_message_get_request_headers(message), NULL);
+
+    return g_ascii_strdown(type != NULL ? type : "", -1);
+}
+
+static void
+copy_parameter(void *key, void *value, void *data)
+{
+    g_hash_table_insert(data, g_strdup(key), g_strdup(value));
+}
+
+/* Returns: (owned): NULL: its path is none */
+static SoupExchange *
+exchange_new(HttpServer *server, SoupServerMessage *message, GHashTable *query)
+{
+    GUri *uri = soup_server_message_get_uri(message);
+    char *path = g_uri_unescape_string(g_uri_get_path(uri), "/");
+
+    if (path == NULL || !g_utf8_validate(path, -1, NULL)) {
+        g_free(path);
+        return NULL;
+    }
+    SoupExchange *self = g_new0(SoupExchange, 1);
+    g_autoptr(GBytes) body =
+        soup_message_body_flatten(soup_server_message_get_request_body(message));
+    gsize length;
+    const char *bytes = g_bytes_get_data(body, &length);
+    char *copy = g_malloc(length + 1);
+    if (length > 0)
+        memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    *self = (SoupExchange){
+        .base = {.class = &soup_class,
+                 .request = {.method = g_strdup(soup_server_message_get_method(message)),
+                             .path = path,
+                             .query =
+                                 g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+                             .accept = header_of(message, "Accept"),
+                             .content_type = media_of(message),
+                             .user_agent = header_of(message, "User-Agent"),
+                             .if_none_match = header_of(message, "If-None-Match"),
+                             .body = copy,
+                             .length = length},
+                 .headers = g_ptr_array_new_with_free_func(g_free),
+                 .refs = 1},
+        .server = server,
+        .message = message
+    };
+    if (query != NULL)
+        g_hash_table_foreach(query, copy_parameter, self->base.request.query);
+    return self;
+}
+
+static void
+on_request(
+    SoupServer *soup, SoupServerMessage *message, const char *path, GHashTable *query, void *data)
+{
+    HttpServer *self = data;
+    SoupExchange *exchange = exchange_new(self, message, query);
+
+    (void)soup;
+    (void)path;
+    connection_set(connection_of(self, message), CONNECTION_BUSY);
+    if (exchange == NULL || self->api == NULL) {
+        exchange_unref((Exchange *)exchange);
+        refuse(message, exchange == NULL ? 400 : 503, "this request cannot be answered");
+        return;
+    }
+    g_signal_connect(message, "finished", G_CALLBACK(on_finished), exchange);
+    serve_api_handle(self->api, &exchange->base);
+    if (!exchange->base.is_over && !exchange->is_streaming) {
+        exchange->is_paused = TRUE;
+        soup_server_message_pause(message);
+    }
+}
+
+static void
+on_request_finished(SoupServer *soup, SoupServerMessage *message, void *data)
+{
+    const HttpServer *self = data;
+
+    (void)soup;
+    connection_set(connection_of(self, message), CONNECTION_WAITS);
+}
+
+/* ---- The server ---- */
+
+static gboolean
+listen_at(HttpServer *self, const HttpServerOptions *options, GError **error)
+{
+    g_autoptr(GInetAddress) address = g_inet_address_new_from_string(
+        g_ascii_strcasecmp(options->host, "localhost") == 0 ? "127.0.0.1" : options->host);
+
+    if (address == NULL) {
+        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_ARGUMENT, "%s is no address",
+                    options->host);
+        return FALSE;
+    }
+    g_autoptr(GSocketAddress) wanted = g_inet_socket_address_new(address, options->port);
+    if (!soup_server_listen(self->soup, wanted,
+                            options->tls_certificate != NULL ? SOUP_SERVER_LISTEN_HTTPS : 0, error))
+        return FALSE;
+    GSList *uris = soup_server_get_uris(self->soup);
+    int port = g_uri_get_port(uris->data);
+    g_slist_free_full(uris, (GDestroyNotify)g_uri_unref);
+    gboolean is_v6 = g_inet_address_get_family(address) == G_SOCKET_FAMILY_IPV6;
+    self->host = g_strdup(options->host);
+    self->is_loopback = g_inet_address_get_is_loopback(address);
+    self->address = g_strdup_printf(is_v6 ? "[%s]:%d" : "%s:%d", options->host, port);
+    return TRUE;
+}
+
+static void
+set_token(HttpServer *self, const char *token)
+{
+    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    gsize length = sizeof self->digest;
+
+    if (token == NULL)
+        return;
+    self->has_token = TRUE;
+    g_checksum_update(checksum, (const guchar *)token, -1);
+    g_checksum_get_digest(checksum, self->digest, &length);
+}
+
+HttpServer *
+http_server_new(const HttpServerOptions *options, GError **error)
+{
+    HttpServer *self = g_new0(HttpServer, 1);
+    gboolean is_good = TRUE;
+
+    *self = (HttpServer){
+        .soup = soup_server_new("server-header", "kvolsim", NULL),
+        .connections = g_hash_table_new_full(NULL, NULL, NULL, g_free),
+        .awake = g_ptr_array_new_with_free_func((GDestroyNotify)exchange_unref),
+    };
+    set_token(self, options->token);
+    if (options->tls_certificate != NULL) {
+        g_autoptr(GTlsCertificate) certificate =
+            g_tls_certificate_new_from_files(options->tls_certificate, options->tls_key, error);
+        is_good = certificate != NULL;
+        if (is_good)
+            soup_server_set_tls_certificate(self->soup, certificate);
+    }
+    soup_server_add_early_handler(self->soup, NULL, on_early, self, NULL);
+    soup_server_add_handler(self->soup, NULL, on_request, self, NULL);
+    g_signal_connect(self->soup, "request-started", G_CALLBACK(on_request_started), self);
+    g_signal_connect(self->soup, "request-finished", G_CALLBACK(on_request_finished), self);
+    self->sweep = g_timeout_add_seconds(SWEEP_S, on_sweep, self);
+    if (!is_good || !listen_at(self, options, error)) {
+        http_server_free(self);
+        return NULL;
+    }
+    return self;
+}
+
+void
+http_server_serve(HttpServer *self, ServeApi *api)
+{
+    self->api = api;
+}
+
+static void
+forget_connection(void *key, void *value, void *data)
+{
+    (void)value;
+    g_object_weak_unref(key, on_socket_gone, data);
+}
+
+void
+http_server_free(HttpServer *self)
+{
+    if (self == NULL)
+        return;
+    soup_server_disconnect(self->soup);
+    g_hash_table_foreach(self->connections, forget_connection, self);
+    g_object_unref(self->soup);
+    if (self->sweep != 0)
+        g_source_remove(self->sweep);
+    if (self->pump != 0)
+        g_source_remove(self->pump);
+    g_ptr_array_unref(self->awake);
+    g_hash_table_unref(self->connections);
+    g_free(self->host);
+    g_free(self->address);
+    g_free(self);
+}
+
+const char *
+http_server_address(const HttpServer *self)
+{
+    return self->address;
+}

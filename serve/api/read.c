@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api-private.h"
+#include "models/api/fields.h"
+#include "run/kubectl/cluster.h"
+#include "run/kubectl/print.h"
+#include "run/results/snapshot.h"
+#include "table.h"
+
+/* GET of an object or a list: at the present instant, without virtual latency. Reading changes
+ * nothing in the run. */
+
+/* ---- Selectors ---- */
+
+/* The fields that field selectors may name, besides metadata.name and metadata.namespace
+ * (pkg/apis/core/v1/conversion.go and its like). */
+static const struct {
+    const char *kind, *fields;
+} selectable[] = {
+    {"Pod",                       "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName "
+            "spec.hostNetwork status.phase status.podIP status.podIPs status.nominatedNodeName"},
+    {"Node",                      "spec.unschedulable"                                                    },
+    {"Namespace",                 "status.phase"                                                          },
+    {"Secret",                    "type"                                                                  },
+    {"ReplicationController",     "status.replicas"                                                       },
+    {"ReplicaSet",                "status.replicas"                                                       },
+    {"Job",                       "status.successful"                                                     },
+    {"Event",                     "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
+              "involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath "
+              "reason reportingComponent source type regarding.kind regarding.namespace "
+              "regarding.name regarding.uid"                                                 },
+    {"CertificateSigningRequest", "spec.signerName"                                                       },
+    {"Service",                   "spec.clusterIP spec.type"                                              },
+};
+
+static gboolean
+is_selectable(const ApiResource *row, const char *field)
+{
+    if (strcmp(field, "metadata.name") == 0 ||
+        (strcmp(field, "metadata.namespace") == 0 && row->namespaced))
+        return TRUE;
+    for (gsize i = 0; i < G_N_ELEMENTS(selectable); i++) {
+        if (strcmp(selectable[i].kind, row->kind) != 0)
+            continue;
+        g_auto(GStrv) words = g_strsplit(selectable[i].fields, " ", -1);
+        return g_strv_contains((const char *const *)words, field);
+    }
+    return FALSE;
+}
+
+/* Returns: (owned): why @text is no field selector of the kind; NULL: it is one */
+static json_t *
+field_selector_fault(const Target *target, const char *text)
+{
+    g_auto(GStrv) terms = g_strsplit(text, ",", -1);
+
+    for (unsigned i = 0; terms[i] != NULL; i++) {
+        gsize length = strcspn(terms[i], "=!");
+        g_autofree char *field = g_strndup(terms[i], length);
+        if (*terms[i] == '\0')
+            continue;
+        if (terms[i][length] == '\0')
+            return status_format(400, "invalid selector: '%s'; can't understand '%s'", text,
+                                 terms[i]);
+        if (!is_selectable(target->row, field))
+            return status_format(400, "field label not supported: %s", field);
+    }
+    return NULL;
+}
+
+json_t *
+selection_read(const Target *target, Selection *selection)
+{
+    json_auto_t *labels = json_object();
+    g_autofree char *fault = NULL;
+    gboolean matches;
+
+    *selection = (Selection){exchange_query(target->exchange, "labelSelector"),
+                             exchange_query(target->exchange, "fieldSelector")};
+    if (selection->labels != NULL && *selection->labels == '\0')
+        selection->labels = NULL;
+    if (selection->fields != NULL && *selection->fields == '\0')
+        selection->fields = NULL;
+    if (selection->labels != NULL &&
+        !label_selector_text_matches(selection->labels, labels, &matches, &fault))
+        return status_format(400, "unable to parse requirement: %s", fault);
+    return selection->fields == NULL ? NULL : field_selector_fault(target, selection->fields);
+}
+
+gboolean
+selection_takes(const Selection *self, json_t *object)
+{
+    json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
+    g_autofree char *fault = NULL;
+    gboolean matches = TRUE;
+
+    if (self->fields != NULL && !field_selector_text_matches(self->fields, object))
+        return FALSE;
+    return self->labels == NULL ||
+           (label_selector_text_matches(self->labels, labels, &matches, &fault) && matches);
+}
+
+/* ---- One object ---- */
+
+json_t *
+scale_of(const json_t *object)
+{
+    static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion",
+                                       "creationTimestamp"};
+    const json_t *metadata = json_object_get(object, "metadata");
+    const json_t *replicas = json_path_get(object, "spec.replicas");
+    const json_t *selector = json_path_get(object, "spec.selector");
+    const json_t *now = json_path_get(object, "status.replicas");
+    g_autoptr(GString) text = g_string_new(NULL);
+    json_t *copy = json_object();
+
+    for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) {
+        json_t *value = json_object_get(metadata, kept[i]);
+        if (value != NULL)
+            json_object_set(copy, kept[i], value);
+    }
+    if (selector != NULL)
+        append_label_selector(text, (json_t *)selector);
+    json_t *scale = json_pack("{s:s, s:s, s:o, s:{}, s:{s:I, s:s}}", "kind", "Scale", "apiVersion",
+                              "autoscaling/v1", "metadata", copy, "spec", "status", "replicas",
+                              json_integer_value(now), "selector", text->str);
+    if (replicas == NULL || json_integer_value(replicas) != 0)
+        json_object_set_new(json_object_get(scale, "spec"), "replicas",
+                            json_integer(replicas == NULL ? 1 : json_integer_value(replicas)));
+    return scale;
+}
+
+void
+read_object(const Target *target)
+{
+    json_t *object = store_get(target->kind, target->namespace, target->name);
+    StatusSubject subject = target_subject(target);
+
+    if (object == NULL) {
+        target_refuse(target, status_not_found(&subject));
+        return;
+    }
+    if (target_is(target, "scale")) {
+        json_t *scale = scale_of(object);
+        json_decref(object);
+        target_answer(target, 200, scale);
+        return;
+    }
+    json_t *copy = json_copy(object);
+    json_decref(object);
+    target_set_version(target, copy);
+    target_answer(target, 200, copy);
+}
+
+/* ---- Lists ---- */
+
+typedef struct {
+    const Target *target;
+    const Selection *selection;
+    gint64 limit;  /* 0: none */
+    gint64 n;      /* objects in the answer */
+    gint64 n_more; /* after it */
+    char *last;    /* (owned): the place of the last object in the answer */
+    GString *text; /* the items, each with a comma before it but the first */
+    json_t *items; /* instead: YAML, tables */
+    json_t *table; /* FORM_TABLE */
+    TableInclude include;
+    ValueTime now;
+} ListAnswer;
+
+static void
+append_item(ListAnswer *self, json_t *object)
+{
+    char *json = json_dumps(object, JSON_COMPACT);
+
+    if (self->n > 0)
+        g_string_append_c(self->text, ',');
+    g_string_append(self->text, json);
+    free(json);
+}
+
+static void
+add_item(ListAnswer *self, json_t *object)
+{
+    const Target *target = self->target;
+
+    if (self->table != NULL) {
+        table_add(self->table, target->row, object, self->include, self->now);
+        return;
+    }
+    target_set_version(target, object);
+    if (target->form == FORM_METADATA) {
+        json_t *metadata = table_metadata(object);
+        append_item(self, metadata);
+        json_decref(metadata);
+        return;
+    }
+    if (self->items != NULL) {
+        json_array_append(self->items, object);
+        return;
+    }
+    if (!target->row->verbs || target->type == NULL || !target->type->custom) {
+        json_object_del(object, "apiVersion"); /* the list's kind tells them */
+        json_object_del(object, "kind");
+    }
+    append_item(self, object);
+}
+
+static gboolean
+see_item(void *data, const char *place, json_t *object)
+{
+    ListAnswer *self = data;
+    json_auto_t *copy = json_copy(object);
+
+    json_decref(object);
+    if (!selection_takes(self->selection, copy))
+        return TRUE;
+    if (self->limit > 0 && self->n >= self->limit) {
+        self->n_more++;
+        return self->selection->labels == NULL && self->selection->fields == NULL;
+    }
+    add_item(self, copy);
+    self->n++;
+    g_free(self->last);
+    self->last = g_strdup(place);
+    return TRUE;
+}
+
+/* The token of the next page, as the API server makes it. */
+static char *
+continue_token(uint64_t version, const char *last)
+{
+    json_auto_t *token = json_pack("{s:s, s:I, s:s}", "v", "meta.k8s.io/v1", "rv",
+                                   (json_int_t)version, "start", last);
+    char *json = json_dumps(token, JSON_COMPACT);
+    char *text = g_base64_encode((const guchar *)json, strlen(json));
+
+    free(json);
+    return text;
+}
+
+/* Returns: FALSE: it is none */
+static gboolean
+read_continue_token(const char *text, uint64_t *version, char **start)
+{
+    gsize length;
+    g_autofree guchar *bytes = g_base64_decode(text, &length);
+    json_auto_t *token = json_loadb((const char *)bytes, length, 0, NULL);
+    json_int_t number = json_integer_value(json_object_get(token, "rv"));
+
+    *start = g_strdup(json_string_value(json_object_get(token, "start")));
+    *version = (uint64_t)number;
+    return *start != NULL && number > 0;
+}
+
+static json_t *
+list_metadata(const ListAnswer *self, uint64_t version)
+{
+    g_autofree char *text = g_strdup_printf("%" PRIu64, version);
+    json_t *metadata = json_pack("{s:s}", "resourceVersion", text);
+
+    if (self->n_more > 0) {
+        g_autofree char *token = continue_token(version, self->last);
+        json_object_set_new(metadata, "continue", json_string(token));
+        if (self->selection->labels == NULL && self->selection->fields == NULL)
+            json_object_set_new(metadata, "remainingItemCount", json_integer(self->n_more));
+    }
+    return metadata;
+}
+
+static void
+answer_list(ListAnswer *self, uint64_t version)
+{
+    const Target *target = self->target;
+    json_auto_t *metadata = list_metadata(self, version);
+    char *json = json_dumps(metadata, JSON_COMPACT);
+    g_autofree char *kind = g_strdup_printf("%sList", target->row->kind);
+
+    if (self->table != NULL) {
+        json_object_set(self->table, "metadata", metadata);
+        exchange_answer_json(target->exchange, 200, json_incref(self->table));
+    } else if (self->items != NULL) {
+        json_auto_t *list =
+            json_pack("{s:s, s:s, s:O, s:O}", "kind", kind, "apiVersion", target->api_version,
+                      "metadata", metadata, "items", self->items);
+        GString *text = g_string_new(NULL);
+        print_yaml(text, list);
+        g_autoptr(GBytes) body = g_string_free_to_bytes(text);
+        exchange_answer(target->exchange, 200, "application/yaml", body);
+    } else {
+        gboolean is_metadata = target->form == FORM_METADATA;
+        g_autofree char *head =
+            g_strdup_printf("{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
+                            is_metadata ? "PartialObjectMetadataList" : kind,
+                            is_metadata ? "meta.k8s.io/v1" : target->api_version, json);
+        g_string_prepend(self->text, head);
+        g_string_append(self->text, "]}\n");
+        g_autoptr(GBytes) body = g_string_free_to_bytes(g_steal_pointer(&self->text));
+        exchange_answer(target->exchange, 200, "application/json", body);
+    }
+    free(json);
+}
+
+/* Returns: (owned): what is wrong with the parameters; NULL: nothing */
+static json_t *
+read_page(const Target *target, ListAnswer *list, char **start, uint64_t *version)
+{
+    const char *limit = exchange_query(target->exchange, "limit");
+    const char *token = exchange_query(target->exchange, "continue");
+
+    if (limit != NULL)
+        list->limit = CLAMP(g_ascii_strtoll(limit, NULL, 10), 0, G_MAXINT32);
+    if (token == NULL || *token == '\0')
+        return NULL;
+    return read_continue_token(token, version, start)
+               ? NULL
+               : status_format(400, "continue key is not valid: %s", token);
+}
+
+void
+read_list(const Target *target)
+{
+    Selection selection;
+    json_t *fault = selection_read(target, &selection);
+    ListAnswer list = {
+        .target = target, .selection = &selection, .now = snapshot_now(target->api->options.run)};
+    uint64_t version = store_version(target->kind);
+    g_autofree char *start = NULL;
+
+    if (fault == NULL)
+        fault = read_page(target, &list, &start, &version);
+    if (fault == NULL &&
+        !table_include_parse(exchange_query(target->exchange, "includeObject"), &list.include))
+        fault = status_format(400, "unrecognized includeObject value: %s",
+                              exchange_query(target->exchange, "includeObject"));
+    if (fault != NULL) {
+        target_refuse(target, fault);
+        return;
+    }
+    store_log(target->kind); /* a watch may follow */
+    if (target->form == FORM_TABLE)
+        list.table = table_new(target->row, target->form_version, TRUE);
+    else if (target->wants_yaml)
+        list.items = json_array();
+    else
+        list.text = g_string_new(NULL);
+    store_list(target->kind, *target->namespace == '\0' ? NULL : target->namespace, start, see_item,
+               &list);
+    answer_list(&list, version);
+    json_decref(list.table);
+    json_decref(list.items);
+    if (list.text != NULL)
+        g_string_free(list.text, TRUE);
+    g_free(list.last);
+}

@@ -1,0 +1,795 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "models/api/fields.h"
+#include "models/api/namespace.h"
+#include "run/results/snapshot.h"
+
+/* How many changes keep the JSON that was made of them. */
+#define JSON_KEPT 512
+
+struct ServeStore {
+    Run *run; /* (borrowed) */
+    ApiServer *api;
+    int minor;
+    GHashTable *kinds;   /* "group/resource" -> StoreKind (owned) */
+    GPtrArray *rows;     /* of ApiResource (owned): of custom resources */
+    GPtrArray *texts;    /* their strings */
+    json_t *definitions; /* CustomResourceDefinitions, for discovery */
+    ServedApis apis;
+    unsigned generation;
+    uint64_t plain_version;
+    uint64_t n_plain;                    /* uids given */
+    GHashTable *managers;                /* uid -> json_t: managedFields */
+    StoreKind *of_run[N_KINDS], *events; /* (borrowed): those that keep a log */
+};
+
+/* ---- Changes ---- */
+
+static void
+change_clear_json(StoreChange *self)
+{
+    g_clear_pointer(&self->json, json_decref);
+    g_clear_pointer(&self->old, json_decref);
+    g_clear_pointer(&self->line, g_bytes_unref);
+}
+
+static void
+change_clear(StoreChange *self)
+{
+    change_clear_json(self);
+    object_unref(self->before);
+    object_unref(self->after);
+    *self = (StoreChange){0};
+}
+
+static StoreChange *
+change_at(const StoreKind *kind, uint64_t i)
+{
+    return &kind->changes[i % CHANGES_MAX];
+}
+
+/* Makes room for the next change. Returns: (borrowed) */
+static StoreChange *
+change_add(StoreKind *kind)
+{
+    StoreChange *change = change_at(kind, kind->n_changes++);
+
+    change_clear(change);
+    if (kind->n_changes > JSON_KEPT && kind->keeper != KEPT_PLAIN)
+        change_clear_json(change_at(kind, kind->n_changes - JSON_KEPT));
+    return change;
+}
+
+static void
+tell_listeners(StoreKind *kind)
+{
+    for (unsigned i = 0; i < kind->listeners->len; i++) {
+        const StoreListener *listener = &g_array_index(kind->listeners, StoreListener, i);
+        listener->changed(listener->data);
+    }
+}
+
+void
+store_log(StoreKind *kind)
+{
+    if (kind->changes != NULL)
+        return;
+    kind->changes = g_new0(StoreChange, CHANGES_MAX);
+    kind->since = store_version(kind);
+    if (kind->keeper == KEPT_BY_RUN)
+        kind->store->of_run[kind->kind] = kind;
+    else if (kind->keeper == KEPT_AS_EVENT)
+        kind->store->events = kind;
+}
+
+gboolean
+store_find_change(const StoreKind *kind, uint64_t version, uint64_t *number)
+{
+    uint64_t low = kind->n_changes > CHANGES_MAX ? kind->n_changes - CHANGES_MAX : 0,
+             high = kind->n_changes;
+    uint64_t known = low == 0 ? kind->since : change_at(kind, low)->version;
+
+    if (version < known)
+        return FALSE;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (change_at(kind, middle)->version > version)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *number = low;
+    return TRUE;
+}
+
+void
+store_listen(StoreKind *kind, const StoreListener *listener)
+{
+    g_array_append_val(kind->listeners, *listener);
+}
+
+void
+store_unlisten(StoreKind *kind, const void *data)
+{
+    for (unsigned i = kind->listeners->len; i-- > 0;)
+        if (g_array_index(kind->listeners, StoreListener, i).data == data)
+            g_array_remove_index_fast(kind->listeners, i);
+}
+
+/* ---- JSON ---- */
+
+char *
+serve_store_now(const ServeStore *self)
+{
+    const Sim *sim = run_sim(self->run);
+    char buffer[API_TIME_BUFFER];
+
+    return g_strdup(api_time_format(sim_start(sim) + sim_now(sim), FALSE, buffer));
+}
+
+static void
+set_version(json_t *object, uint64_t version)
+{
+    char text[24];
+
+    g_snprintf(text, sizeof text, "%" PRIu64, version);
+    json_object_set_new(json_object_get(object, "metadata"), "resourceVersion", json_string(text));
+}
+
+/* Returns: (owned): an object of the run */
+static json_t *
+print_object(const ServeStore *self, const Object *object)
+{
+    json_t *json = snapshot_object(self->run, object);
+    json_t *metadata = json_object_get(json, "metadata");
+    const char *uid = json_string_value(json_object_get(metadata, "uid"));
+    json_t *fields = uid == NULL ? NULL : g_hash_table_lookup(self->managers, uid);
+
+    if (fields != NULL)
+        json_object_set(metadata, "managedFields", fields);
+    return json;
+}
+
+json_t *
+store_print(const StoreKind *kind, const Object *object)
+{
+    return print_object(kind->store, object);
+}
+
+StoreChange *
+store_change(StoreKind *kind, uint64_t i)
+{
+    if (i >= kind->n_changes || i + CHANGES_MAX < kind->n_changes)
+        return NULL;
+    StoreChange *change = change_at(kind, i);
+    if (change->json == NULL) {
+        change->json =
+            kind->keeper == KEPT_AS_EVENT
+                ? snapshot_event(kind->store->run, change->event)
+                : print_object(kind->store, change->is_gone ? change->before : change->after);
+        set_version(change->json, change->version);
+    }
+    return change;
+}
+
+void
+store_change_old(StoreKind *kind, StoreChange *change)
+{
+    if (change->old != NULL || change->is_new)
+        return;
+    if (kind->keeper == KEPT_AS_EVENT)
+        change->old = json_incref(change->json);
+    else if (change->before != NULL)
+        change->old = print_object(kind->store, change->before);
+}
+
+/* ---- The run's objects ---- */
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    ServeStore *self = data;
+    StoreKind *kind = self->of_run[object_kind(before != NULL ? before : after)];
+
+    if (kind == NULL)
+        return;
+    if (before == NULL || after == NULL)
+        g_clear_pointer(&kind->sorted, g_ptr_array_unref);
+    StoreChange *change = change_add(kind);
+    change->version = api_server_resource_version(self->api);
+    change->before = before == NULL ? NULL : object_ref(before);
+    change->after = after == NULL ? NULL : object_ref(after);
+    change->is_new = before == NULL;
+    change->is_gone = after == NULL;
+    if (after == NULL) {
+        char uid[OBJECT_UID_BUFFER];
+        g_hash_table_remove(self->managers, object_uid_format(before->uid, uid));
+    }
+    tell_listeners(kind);
+}
+
+/* Told before the Event is stored, so its JSON is made later. */
+static void
+see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
+{
+    ServeStore *self = data;
+    StoreKind *kind = self->events;
+
+    (void)responds_at;
+    if (kind == NULL)
+        return;
+    StoreChange *change = change_add(kind);
+    change->version = api_server_resource_version(self->api);
+    change->is_new = write->index == API_NEW_EVENT;
+    change->event = change->is_new ? api_server_n_events(self->api) : write->index;
+    tell_listeners(kind);
+}
+
+uint64_t
+store_version(const StoreKind *kind)
+{
+    const ServeStore *self = kind->store;
+
+    return kind->keeper == KEPT_PLAIN ? self->plain_version
+                                      : api_server_resource_version(self->api);
+}
+
+const Object *
+store_object(const StoreKind *kind, const char *namespace, const char *name)
+{
+    if (kind->keeper != KEPT_BY_RUN)
+        return NULL;
+    const ObjectKey *key =
+        objects_find_key(run_objects(kind->store->run), kind->kind, namespace, name);
+    return key == NULL ? NULL : api_server_get(kind->store->api, key);
+}
+
+/* ---- Namespaces that nobody made ---- */
+
+static const char *const first_namespaces[] = {"default", "kube-node-lease", "kube-public",
+                                               "kube-system"};
+
+static gboolean
+is_first_namespace(const char *name)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
+        if (strcmp(first_namespaces[i], name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* Whether an object of the run is in it. */
+static gboolean
+is_used(const ServeStore *self, const char *name)
+{
+    Objects *objects = run_objects(self->run);
+
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
+            const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
+            if (strcmp(key->namespace, name) == 0 && api_server_get(self->api, key) != NULL)
+                return TRUE;
+        }
+    return FALSE;
+}
+
+/* Returns: whether the run stores it, or has stored and deleted it */
+static gboolean
+is_known_namespace(const ServeStore *self, const char *name)
+{
+    return objects_find_key(run_objects(self->run), KIND_NAMESPACE, NULL, name) != NULL;
+}
+
+gboolean
+serve_store_has_namespace(ServeStore *self, const char *name)
+{
+    const ObjectKey *key = objects_find_key(run_objects(self->run), KIND_NAMESPACE, NULL, name);
+
+    if (key != NULL)
+        return api_server_get(self->api, key) != NULL;
+    return is_first_namespace(name) || is_used(self, name);
+}
+
+/* Returns: (owned): a Namespace as old as the run */
+static json_t *
+first_namespace(const ServeStore *self, const char *name)
+{
+    char time[API_TIME_BUFFER], uid[OBJECT_UID_BUFFER];
+    uint64_t hash = sim_hash_string(name);
+
+    return json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:{s:s}}, s:{s:[s]}, s:{s:s}}",
+                     "apiVersion", "v1", "kind", "Namespace", "metadata", "name", name, "uid",
+                     object_uid_format((ObjectUid){hash, sim_hash_combine(hash, 1)}, uid),
+                     "resourceVersion", "1", "creationTimestamp",
+                     api_time_format(sim_start(run_sim(self->run)), FALSE, time), "labels",
+                     "kubernetes.io/metadata.name", name, "spec", "finalizers", "kubernetes",
+                     "status", "phase", "Active");
+}
+
+/* ---- Lists ---- */
+
+static int
+compare_keys(const void *a, const void *b)
+{
+    const ObjectKey *x = *(const ObjectKey *const *)a, *y = *(const ObjectKey *const *)b;
+
+    return strcmp(x->text, y->text);
+}
+
+/* etcd lists by the bytes of "namespace/name". */
+static GPtrArray *
+sorted_keys(StoreKind *kind)
+{
+    const ServeStore *self = kind->store;
+    Objects *objects = run_objects(self->run);
+
+    if (kind->sorted != NULL)
+        return kind->sorted;
+    GPtrArray *keys = g_ptr_array_new();
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, kind->kind); slot++) {
+        ObjectKey *key = objects_key_at(objects, kind->kind, slot);
+        if (api_server_get(self->api, key) != NULL)
+            g_ptr_array_add(keys, key);
+    }
+    g_ptr_array_sort(keys, compare_keys);
+    if (kind->changes != NULL) /* else nobody tells when it is outdated */
+        kind->sorted = keys;
+    return keys;
+}
+
+static void
+list_run(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data)
+{
+    g_autoptr(GPtrArray) keys = sorted_keys(kind);
+
+    if (keys == kind->sorted)
+        g_ptr_array_ref(keys);
+    for (unsigned i = 0; i < keys->len; i++) {
+        const ObjectKey *key = keys->pdata[i];
+        const Object *object = api_server_get(kind->store->api, key);
+        if (object == NULL || (namespace != NULL && strcmp(namespace, key->namespace) != 0) ||
+            (after != NULL && strcmp(key->text, after) <= 0))
+            continue;
+        if (!see(data, key->text, print_object(kind->store, object)))
+            return;
+    }
+}
+
+typedef struct {
+    char *place;
+    json_t *object;
+} Placed;
+
+static void
+placed_clear(void *data)
+{
+    Placed *self = data;
+
+    g_free(self->place);
+    json_decref(self->object);
+}
+
+static int
+compare_placed(const void *a, const void *b)
+{
+    return strcmp(((const Placed *)a)->place, ((const Placed *)b)->place);
+}
+
+static void
+add_placed(GArray *array, json_t *object /* taken */)
+{
+    const char *namespace = json_path_string(object, "metadata.namespace");
+    const char *name = json_path_string(object, "metadata.name");
+    Placed row = {g_strdup_printf("%s%s%s", namespace != NULL ? namespace : "",
+                                  namespace != NULL ? "/" : "", name),
+                  object};
+
+    g_array_append_val(array, row);
+}
+
+/* Events of the run, or namespaces: few, or not in order. */
+static GArray *
+collect(StoreKind *kind)
+{
+    const ServeStore *self = kind->store;
+    GArray *array = g_array_new(FALSE, FALSE, sizeof(Placed));
+
+    g_array_set_clear_func(array, placed_clear);
+    if (kind->keeper == KEPT_AS_EVENT) {
+        for (unsigned i = 0; i < api_server_n_events(self->api); i++)
+            if (api_server_event(self->api, i)->count > 0) {
+                json_t *event = snapshot_event(self->run, i);
+                set_version(event, i + 1);
+                add_placed(array, event);
+            }
+    } else {
+        for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
+            if (!is_known_namespace(self, first_namespaces[i]))
+                add_placed(array, first_namespace(self, first_namespaces[i]));
+        g_autoptr(GPtrArray) keys = sorted_keys(kind);
+        if (keys == kind->sorted)
+            g_ptr_array_ref(keys);
+        for (unsigned i = 0; i < keys->len; i++)
+            add_placed(array, print_object(self, api_server_get(self->api, keys->pdata[i])));
+    }
+    g_array_sort(array, compare_placed);
+    return array;
+}
+
+typedef struct {
+    const char *namespace, *after;
+    StoreSee see;
+    void *data;
+} PlainWalk;
+
+static gboolean
+is_in(const char *place, const char *namespace)
+{
+    gsize length = namespace == NULL ? 0 : strlen(namespace);
+
+    return namespace == NULL || (strncmp(place, namespace, length) == 0 && place[length] == '/');
+}
+
+static gboolean
+walk_plain(void *key, void *value, void *data)
+{
+    const PlainWalk *walk = data;
+
+    if (!is_in(key, walk->namespace) || (walk->after != NULL && strcmp(key, walk->after) <= 0))
+        return FALSE;
+    return !walk->see(walk->data, key, json_incref(value));
+}
+
+void
+store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data)
+{
+    PlainWalk walk = {namespace, after, see, data};
+
+    if (kind->keeper == KEPT_PLAIN) {
+        g_tree_foreach(kind->plain, walk_plain, &walk);
+        return;
+    }
+    if (kind->keeper == KEPT_BY_RUN && kind->kind != KIND_NAMESPACE) {
+        list_run(kind, namespace, after, see, data);
+        return;
+    }
+    g_autoptr(GArray) array = collect(kind);
+    for (unsigned i = 0; i < array->len; i++) {
+        const Placed *row = &g_array_index(array, Placed, i);
+        if (!is_in(row->place, namespace) || (after != NULL && strcmp(row->place, after) <= 0))
+            continue;
+        if (!see(data, row->place, json_incref(row->object)))
+            return;
+    }
+}
+
+typedef struct {
+    const char *name;
+    json_t *found;
+} Wanted;
+
+static gboolean
+see_wanted(void *data, const char *place, json_t *object)
+{
+    Wanted *self = data;
+    const char *slash = strchr(place, '/');
+
+    if (strcmp(slash != NULL ? slash + 1 : place, self->name) != 0) {
+        json_decref(object);
+        return TRUE;
+    }
+    self->found = object;
+    return FALSE;
+}
+
+json_t *
+store_get(StoreKind *kind, const char *namespace, const char *name)
+{
+    const Object *object = store_object(kind, namespace, name);
+    Wanted wanted = {name, NULL};
+
+    if (object != NULL)
+        return print_object(kind->store, object);
+    if (kind->keeper == KEPT_PLAIN) {
+        g_autofree char *place =
+            *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
+        return json_incref(g_tree_lookup(kind->plain, place));
+    }
+    if (kind->keeper == KEPT_AS_EVENT)
+        store_list(kind, namespace, NULL, see_wanted, &wanted);
+    else if (kind->kind == KIND_NAMESPACE && is_first_namespace(name) &&
+             !is_known_namespace(kind->store, name))
+        return first_namespace(kind->store, name);
+    return wanted.found;
+}
+
+/* ---- Plain objects ---- */
+
+/* Discovery has the resources of stored CustomResourceDefinitions. */
+static gboolean
+add_definition(void *key, void *value, void *data)
+{
+    (void)key;
+    json_array_append(data, value);
+    return FALSE;
+}
+
+static void
+read_definitions(StoreKind *kind)
+{
+    ServeStore *self = kind->store;
+
+    if (strcmp(kind->resource, "customresourcedefinitions") != 0)
+        return;
+    self->generation++;
+    json_array_clear(self->definitions);
+    g_tree_foreach(kind->plain, add_definition, self->definitions);
+}
+
+static void
+log_plain(StoreKind *kind, json_t *old, json_t *object, gboolean is_gone)
+{
+    if (kind->changes != NULL) {
+        StoreChange *change = change_add(kind);
+        change->version = kind->store->plain_version;
+        change->is_new = old == NULL;
+        change->is_gone = is_gone;
+        change->old = json_incref(old);
+        change->json = json_incref(object);
+    }
+    tell_listeners(kind);
+    read_definitions(kind);
+}
+
+static void
+complete_new(ServeStore *self, json_t *metadata)
+{
+    char uid[OBJECT_UID_BUFFER];
+    g_autofree char *now = serve_store_now(self);
+    uint64_t high = sim_hash_combine(sim_hash_string("serve/uid"), ++self->n_plain);
+    ObjectUid made = {(high & ~UINT64_C(0xf000)) | UINT64_C(0x4000),
+                      (sim_hash_combine(high, 1) >> 2) | UINT64_C(2) << 62};
+
+    json_object_set_new(metadata, "uid", json_string(object_uid_format(made, uid)));
+    json_object_set_new(metadata, "creationTimestamp", json_string(now));
+}
+
+static char *
+place_of(const StoreKind *kind, const json_t *object)
+{
+    const char *name = json_path_string(object, "metadata.name");
+
+    return kind->namespaced
+               ? g_strdup_printf("%s/%s", json_path_string(object, "metadata.namespace"), name)
+               : g_strdup(name);
+}
+
+json_t *
+store_put(StoreKind *kind, json_t *object)
+{
+    ServeStore *self = kind->store;
+    g_autofree char *place = place_of(kind, object);
+    json_auto_t *old = json_incref(g_tree_lookup(kind->plain, place));
+
+    if (old == NULL)
+        complete_new(self, json_object_get(object, "metadata"));
+    self->plain_version++;
+    set_version(object, self->plain_version);
+    g_tree_replace(kind->plain, g_steal_pointer(&place), object);
+    log_plain(kind, old, object, FALSE);
+    return object;
+}
+
+void
+store_remove(StoreKind *kind, const char *namespace, const char *name)
+{
+    g_autofree char *place =
+        *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
+    json_t *old = g_tree_lookup(kind->plain, place);
+
+    if (old == NULL)
+        return;
+    json_auto_t *last = json_deep_copy(old);
+    kind->store->plain_version++;
+    set_version(last, kind->store->plain_version);
+    json_incref(old);
+    g_tree_remove(kind->plain, place);
+    log_plain(kind, old, last, TRUE);
+    json_decref(old);
+}
+
+void
+store_set_managers(StoreKind *kind, const json_t *object, json_t *fields)
+{
+    const char *uid = json_path_string(object, "metadata.uid");
+
+    if (uid != NULL && fields != NULL)
+        g_hash_table_replace(kind->store->managers, g_strdup(uid), fields);
+    else
+        json_decref(fields);
+}
+
+/* ---- Resources ---- */
+
+static void
+kind_free(void *data)
+{
+    StoreKind *self = data;
+
+    for (unsigned i = 0; self->changes != NULL && i < CHANGES_MAX; i++)
+        change_clear(&self->changes[i]);
+    g_free(self->changes);
+    g_clear_pointer(&self->sorted, g_ptr_array_unref);
+    g_clear_pointer(&self->plain, g_tree_unref);
+    g_array_unref(self->listeners);
+    g_free(self);
+}
+
+static int
+compare_places(const void *a, const void *b, void *data)
+{
+    (void)data;
+    return strcmp(a, b);
+}
+
+static StoreKind *
+kind_new(ServeStore *self, const ApiResource *row)
+{
+    StoreKind *kind = g_new0(StoreKind, 1);
+    g_autofree char *api_version = *row->group == '\0'
+                                       ? g_strdup(row->version)
+                                       : g_strdup_printf("%s/%s", row->group, row->version);
+
+    *kind = (StoreKind){.store = self,
+                        .group = row->group,
+                        .resource = row->resource,
+                        .namespaced = row->namespaced,
+                        .listeners = g_array_new(FALSE, FALSE, sizeof(StoreListener))};
+    if (strcmp(row->kind, "Event") == 0) {
+        kind->keeper = KEPT_AS_EVENT;
+    } else if (kind_find(api_version, row->kind, &kind->kind)) {
+        kind->keeper = KEPT_BY_RUN;
+    } else {
+        kind->keeper = KEPT_PLAIN;
+        kind->plain = g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
+    }
+    return kind;
+}
+
+/* Whether the run's release serves it. Kinds that no model has are served always. */
+static gboolean
+is_served(const ApiResource *row, const void *data)
+{
+    const ServeStore *self = data;
+    g_autofree char *api_version = *row->group == '\0'
+                                       ? g_strdup(row->version)
+                                       : g_strdup_printf("%s/%s", row->group, row->version);
+    ObjectKind kind;
+
+    return !kind_find(api_version, row->kind, &kind) ||
+           kind_is_served(kind, api_version, self->minor);
+}
+
+static const char *
+keep_text(ServeStore *self, const char *text)
+{
+    char *copy = g_strdup(text != NULL ? text : "");
+
+    g_ptr_array_add(self->texts, copy);
+    return copy;
+}
+
+/* Returns: (borrowed): the resource of a CustomResourceDefinition; NULL: none serves it */
+static const ApiResource *
+custom_row(ServeStore *self, const char *group, const char *version, const char *resource)
+{
+    json_t *definition, *served;
+    gsize i, k;
+
+    json_array_foreach(self->definitions, i, definition) {
+        const json_t *spec = json_object_get(definition, "spec");
+
+        if (g_strcmp0(json_path_string(spec, "group"), group) != 0 ||
+            g_strcmp0(json_path_string(spec, "names.plural"), resource) != 0)
+            continue;
+        json_array_foreach(json_object_get(spec, "versions"), k, served) {
+            if (g_strcmp0(json_path_string(served, "name"), version) != 0 ||
+                !json_is_true(json_object_get(served, "served")))
+                continue;
+            ApiResource *row = g_new0(ApiResource, 1);
+            gboolean has_status = json_path_get(served, "subresources.status") != NULL;
+            *row = (ApiResource){
+                .group = keep_text(self, group),
+                .version = keep_text(self, version),
+                .resource = keep_text(self, resource),
+                .kind = keep_text(self, json_path_string(spec, "names.kind")),
+                .namespaced = g_strcmp0(json_path_string(spec, "scope"), "Namespaced") == 0,
+                .verbs = "delete deletecollection get list patch create update watch",
+                .subresources = has_status ? "status" : NULL};
+            g_ptr_array_add(self->rows, row);
+            return row;
+        }
+    }
+    return NULL;
+}
+
+StoreKind *
+serve_store_kind(ServeStore *self,
+                 const char *group,
+                 const char *version,
+                 const char *resource,
+                 const ApiResource **row)
+{
+    *row = api_resource_find(group, version, resource);
+    if (*row == NULL || !is_served(*row, self))
+        *row = custom_row(self, group, version, resource);
+    if (*row == NULL)
+        return NULL;
+    /* Events are the same in both of their groups. */
+    g_autofree char *key =
+        g_strdup_printf("%s/%s", strcmp((*row)->kind, "Event") == 0 ? "" : group, resource);
+    StoreKind *kind = g_hash_table_lookup(self->kinds, key);
+    if (kind == NULL) {
+        kind = kind_new(self, *row);
+        g_hash_table_insert(self->kinds, g_steal_pointer(&key), kind);
+    }
+    return kind;
+}
+
+const ServedApis *
+serve_store_apis(const ServeStore *self)
+{
+    return &self->apis;
+}
+
+unsigned
+serve_store_generation(const ServeStore *self)
+{
+    return self->generation;
+}
+
+Run *
+serve_store_run(const ServeStore *self)
+{
+    return self->run;
+}
+
+ServeStore *
+serve_store_new(Run *run)
+{
+    ServeStore *self = g_new0(ServeStore, 1);
+
+    *self = (ServeStore){
+        .run = run,
+        .api = cluster_api(run_cluster(run)),
+        .minor = run_scenario(run)->minor_version,
+        .kinds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, kind_free),
+        .rows = g_ptr_array_new_with_free_func(g_free),
+        .texts = g_ptr_array_new_with_free_func(g_free),
+        .definitions = json_array(),
+        .plain_version = 1,
+        .managers =
+            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref),
+    };
+    self->apis = (ServedApis){.serves = is_served, .data = self, .custom = self->definitions};
+    api_server_observe(self->api, see_write, self);
+    api_server_observe_events(self->api, see_event, self);
+    return self;
+}
+
+void
+serve_store_free(ServeStore *self)
+{
+    if (self == NULL)
+        return;
+    g_hash_table_unref(self->kinds);
+    g_hash_table_unref(self->managers);
+    g_ptr_array_unref(self->rows);
+    g_ptr_array_unref(self->texts);
+    json_decref(self->definitions);
+    g_free(self);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "run/world/run.h"
+#include "serve/api/openapi/discovery.h"
+
+/* What the API serves, whoever keeps it: objects of the run, its Events, and plain objects
+ * (ConfigMaps, Roles, custom resources), which are stored as they are because no model acts on
+ * them. Each resource has a log of its latest changes, for watches. */
+typedef struct ServeStore ServeStore;
+
+typedef enum {
+    KEPT_BY_RUN,
+    KEPT_AS_EVENT,
+    KEPT_PLAIN,
+} Keeper;
+
+/* The number of changes that the log of a resource holds: a watch that is further behind must list
+ * again (410). */
+#define CHANGES_MAX 8192
+
+/* A change of an object. */
+typedef struct {
+    uint64_t version;             /* the resource version that it made */
+    const Object *before, *after; /* (owned): of the run; NULL before: new; NULL after: gone */
+    gboolean is_new, is_gone;
+    unsigned event; /* KEPT_AS_EVENT: its index */
+    json_t *json;   /* (owned): the object after it; its last state if it is gone. Of the run: made
+                       when asked for */
+    json_t *old;    /* the same before it; NULL: not there */
+    GBytes
+        *line; /* (owned): kept here by a watch: its event without selectors; NULL: not made yet */
+} StoreChange;
+
+/* Told of each change of a resource, at its instant. */
+typedef struct {
+    void (*changed)(void *data);
+    void *data;
+} StoreListener;
+
+/* A resource of a group, in all its versions. */
+typedef struct {
+    ServeStore *store;
+    const char *group, *resource;
+    gboolean namespaced;
+    Keeper keeper;
+    ObjectKind kind;      /* KEPT_BY_RUN */
+    GTree *plain;         /* KEPT_PLAIN: "namespace/name" -> json_t */
+    GPtrArray *sorted;    /* KEPT_BY_RUN: of ObjectKey, as etcd lists them; NULL: not sorted */
+    StoreChange *changes; /* a ring of CHANGES_MAX; NULL: nobody has asked for the resource yet */
+    uint64_t n_changes;   /* so far: the change @i is at i % CHANGES_MAX */
+    uint64_t since;       /* the log began at this resource version */
+    GArray *listeners;    /* of StoreListener */
+} StoreKind;
+
+/* @run: (borrowed): outlives it. Returns: (owned) */
+ServeStore *serve_store_new(Run *run);
+void serve_store_free(ServeStore *self);
+Run *serve_store_run(const ServeStore *self);
+/* The resources that are served: of the run's release, and those of CustomResourceDefinitions. Good
+ * until such a definition changes: serve_store_generation() changes then, too. */
+const ServedApis *serve_store_apis(const ServeStore *self);
+unsigned serve_store_generation(const ServeStore *self);
+
+/**
+ * serve_store_kind:
+ * @row: (out): the resource in that version, borrowed as long as serve_store_generation() stays
+ * Returns: (borrowed): %NULL: it is not served
+ */
+StoreKind *serve_store_kind(ServeStore *self,
+                            const char *group,
+                            const char *version,
+                            const char *resource,
+                            const ApiResource **row);
+
+/* Returns: the resource version of the latest change */
+uint64_t store_version(const StoreKind *kind);
+/* Returns: (owned): the object with its managedFields; %NULL: there is none. @namespace: "": none
+ */
+json_t *store_get(StoreKind *kind, const char *namespace, const char *name);
+/* Returns: (owned): an object of the run, as store_get() has it */
+json_t *store_print(const StoreKind *kind, const Object *object);
+/* Returns: (borrowed): the same object as the run has it; %NULL: the run does not keep it */
+const Object *store_object(const StoreKind *kind, const char *namespace, const char *name);
+/* Calls @see for each object in etcd's order, from behind @after on ("namespace/name"; NULL: all),
+ * until it returns FALSE. @namespace: NULL: of all. @object: (taken) */
+typedef gboolean (*StoreSee)(void *data, const char *place, json_t *object);
+void
+store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data);
+/* Whether a namespace exists: it is stored, or one of those that every cluster has. */
+gboolean serve_store_has_namespace(ServeStore *self, const char *name);
+
+/* Begins the log of changes, unless it has begun. */
+void store_log(StoreKind *kind);
+/* Returns: (borrowed): the change number @i with its json; %NULL: it is forgotten, or still to come
+ */
+StoreChange *store_change(StoreKind *kind, uint64_t i);
+/* Fills in the member old. */
+void store_change_old(StoreKind *kind, StoreChange *change);
+/* @number: (out): of the first change after @version. Returns: %FALSE: older ones are forgotten */
+gboolean store_find_change(const StoreKind *kind, uint64_t version, uint64_t *number);
+void store_listen(StoreKind *kind, const StoreListener *listener);
+void store_unlisten(StoreKind *kind, const void *data);
+
+/* Stores a plain object. @object: (taken): gets a resource version, and a uid and a time if it is
+ * new. Returns: (borrowed): what is stored */
+json_t *store_put(StoreKind *kind, json_t *object);
+void store_remove(StoreKind *kind, const char *namespace, const char *name);
+
+/* Keeps metadata.managedFields of an object of the run. @object: has its namespace, name and uid.
+ * @fields: (taken) (nullable) */
+void store_set_managers(StoreKind *kind, const json_t *object, json_t *fields);
+
+/* The present instant: "2026-01-01T00:00:00Z". (owned) */
+char *serve_store_now(const ServeStore *self);

@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "write-private.h"
+
+#include <string.h>
+
+#include "models/api/fields.h"
+#include "models/api/patch/patch.h"
+#include "models/api/schema/strict-fields.h"
+
+/* POST, PUT and PATCH. What is refused without a look at the run is refused at once. Else the write
+ * takes an instant of its own: it is computed against the present state, checked, and handed to the
+ * run, which computes it again at its commit, where another write may have come first. */
+
+void
+write_free(Write *self)
+{
+    if (self == NULL)
+        return;
+    target_free(self->target);
+    json_decref(self->body);
+    json_decref(self->refusal);
+    json_decref(self->managers);
+    g_free(self->agent);
+    g_free(self->time);
+    g_free(self);
+}
+
+static gboolean
+is_dry_run(const Target *target)
+{
+    return g_strcmp0(exchange_query(target->exchange, "dryRun"), "All") == 0;
+}
+
+Write *
+write_new(const Target *target)
+{
+    const ExchangeRequest *request = &target->exchange->request;
+    const char *manager = exchange_query(target->exchange, "fieldManager");
+    Write *self = g_new0(Write, 1);
+
+    *self = (Write){.target = target_copy(target),
+                    .agent = manager_of_user_agent(request->user_agent),
+                    .time = serve_store_now(target->api->store),
+                    .is_dry = is_dry_run(target)};
+    self->writer = (FieldWriter){
+        .manager = manager != NULL && *manager != '\0' ? manager : self->agent,
+        .time = self->time,
+        .subresource = target->subresource,
+        .has_status = write_has_status(target->row),
+    };
+    return self;
+}
+
+/* Answers with a refusal. @status: (taken). Frees @self. */
+void
+write_refuse(Write *self, json_t *status)
+{
+    target_refuse(self->target, status);
+    write_free(self);
+}
+
+SessionTarget
+write_session_target(const Write *self)
+{
+    return (SessionTarget){self->target->kind->kind, self->target->namespace, self->target->name};
+}
+
+/* ---- Create ---- */
+
+/* The characters of names that are made up (k8s.io/apimachinery's pkg/util/rand). */
+static void
+append_random(ServeApi *api, GString *name)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    uint64_t bits = sim_hash_combine(
+        run_options(api->options.run)->seed ^ sim_hash_string("serve/names"), ++api->n_names);
+
+    for (unsigned i = 0; i < 5; i++, bits /= strlen(letters))
+        g_string_append_c(name, letters[bits % strlen(letters)]);
+}
+
+/* Returns: (owned): a refusal */
+static json_t *
+complete_name(Write *self, json_t *metadata)
+{
+    Target *target = self->target;
+    const char *name = json_path_string(metadata, "name"),
+               *prefix = json_path_string(metadata, "generateName");
+    g_autoptr(GPtrArray) faults = g_ptr_array_new();
+    StatusSubject subject = target_subject(target);
+
+    if (name == NULL && prefix != NULL && *prefix != '\0') {
+        g_autoptr(GString) made = g_string_new(prefix);
+        append_random(target->api, made);
+        json_object_set_new(metadata, "name", json_string(made->str));
+        name = json_path_string(metadata, "name");
+    }
+    if (target->name != NULL && name != NULL && strcmp(target->name, name) != 0)
+        return status_format(400,
+                             "the name of the object (%s) does not match the name on the URL (%s)",
+                             name, target->name);
+    if (name == NULL || *name == '\0') {
+        g_ptr_array_add(faults,
+                        (char *)"metadata.name: Required value: name or generateName is required");
+        return status_invalid(&subject, faults);
+    }
+    const char *fault = strcmp(target->row->group, "rbac.authorization.k8s.io") == 0
+                            ? NULL /* system:node is a name */
+                            : name_fault_subdomain(name);
+    if (fault != NULL) {
+        g_autofree char *text =
+            g_strdup_printf("metadata.name: Invalid value: \"%s\": %s", name, fault);
+        g_ptr_array_add(faults, text);
+        subject.name = name;
+        return status_invalid(&subject, faults);
+    }
+    if (target->name == NULL)
+        target->name = g_strdup(name);
+    return NULL;
+}
+
+/* What a client may not give. */
+static void
+drop_server_fields(json_t *metadata)
+{
+    static const char *const names[] = {
+        "uid",      "creationTimestamp", "resourceVersion",           "generation",
+        "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+        json_object_del(metadata, names[i]);
+}
+
+/* @object: (taken): with its managedFields, which are kept aside */
+static json_t *
+take_managers(Write *self, json_t *object)
+{
+    json_t *metadata = json_object_get(object, "metadata");
+
+    json_decref(self->managers);
+    self->managers = json_incref(json_object_get(metadata, "managedFields"));
+    json_object_del(metadata, "managedFields");
+    return object;
+}
+
+static void
+keep_managers(Write *self, const json_t *object)
+{
+    store_set_managers(self->target->kind, object, g_steal_pointer(&self->managers));
+}
+
+void
+write_answered(void *data, const ApiResponse *response)
+{
+    Write *self = data;
+    const Target *target = self->target;
+    StatusSubject subject = target_subject(target);
+
+    if (self->refusal != NULL) {
+        write_refuse(self, g_steal_pointer(&self->refusal));
+        return;
+    }
+    if (response->code != API_OK) {
+        write_refuse(self, status_of_refusal(&subject, response->code, response->message));
+        return;
+    }
+    json_t *object = response->object == NULL
+                         ? store_get(target->kind, target->namespace, target->name)
+                         : store_print(target->kind, response->object);
+    if (object == NULL) {
+        write_refuse(self, status_not_found(&subject));
+        return;
+    }
+    if (self->managers != NULL) {
+        json_object_set(json_object_get(object, "metadata"), "managedFields", self->managers);
+        keep_managers(self, object);
+    }
+    if (target_is(target, "scale")) {
+        json_t *scale = scale_of(object);
+        json_decref(object);
+        object = scale;
+    } else {
+        target_set_version(target, object);
+    }
+    target_answer(target, self->is_new ? 201 : 200, object);
+    write_free(self);
+}
+
+static void
+create_plain(Write *self, json_t *object /* taken */)
+{
+    const Target *target = self->target;
+    json_t *metadata = json_object_get(object, "metadata");
+
+    if (self->managers != NULL)
+        json_object_set(metadata, "managedFields", self->managers);
+    if (write_is_custom(target))
+        json_object_set_new(metadata, "generation", json_integer(1));
+    json_t *stored = self->is_dry ? object : store_put(target->kind, object);
+    target_answer(target, 201, json_deep_copy(stored));
+    if (self->is_dry)
+        json_decref(object);
+    write_free(self);
+}
+
+/* Stores a new object, or refuses it. @object: (taken): complete, with its managedFields */
+static void
+create(Write *self, json_t *object)
+{
+    const Target *target = self->target;
+    StatusSubject subject = target_subject(target);
+    json_t *fault = write_check_object(target, object);
+
+    if (fault == NULL && target->kind->keeper == KEPT_AS_EVENT)
+        fault = status_format(405, "Events of a simulated cluster are written by its components");
+    if (fault == NULL && target->row->namespaced &&
+        !serve_store_has_namespace(target->api->store, target->namespace))
+        fault =
+            status_not_found(&(StatusSubject){"", "namespaces", "Namespace", target->namespace});
+    json_auto_t *there = store_get(target->kind, target->namespace, target->name);
+    if (fault == NULL && there != NULL)
+        fault = status_exists(&subject);
+    if (fault != NULL) {
+        json_decref(object);
+        write_refuse(self, fault);
+        return;
+    }
+    self->is_new = TRUE;
+    object = take_managers(self, object);
+    if (target->kind->keeper == KEPT_PLAIN) {
+        create_plain(self, object);
+    } else if (self->is_dry) {
+        target_answer(target, 201, object);
+        write_free(self);
+    } else {
+        serve_session_create(target->api->options.session, object, write_answered, self);
+    }
+}
+
+/* Reads and checks the body of a new object. Returns: (owned): a refusal */
+static json_t *
+read_new(Write *self)
+{
+    const Target *target = self->target;
+    json_t *refusal = NULL, *body = body_read(target->exchange, &refusal);
+
+    self->body = body;
+    if (body == NULL || (refusal = write_check_kind(target, body)) != NULL)
+        return refusal;
+    g_autofree char *strict = body_check_fields(target, body, TRUE);
+    if (strict != NULL)
+        return write_undecodable(target, 400, strict);
+    g_autofree char *type_fault = strict_type_error(target->type, body);
+    if (type_fault != NULL)
+        return write_undecodable(target, 400, type_fault);
+    json_t *metadata = write_metadata_of(body, &refusal);
+    if (metadata == NULL)
+        return refusal;
+    patch_drop_nulls(body);
+    drop_server_fields(metadata);
+    write_drop_status(target, body);
+    refusal = write_check_namespace(target, metadata);
+    return refusal != NULL ? refusal : complete_name(self, metadata);
+}
+
+void
+write_create(const Target *target)
+{
+    if (target->row->namespaced && *target->namespace == '\0') {
+        target_refuse(target, status_method_not_allowed());
+        return;
+    }
+    if (target->kind->keeper == KEPT_BY_RUN)
+        serve_clock_next_instant(target->api->options.clock);
+    Write *self = write_new(target);
+    json_t *refusal = read_new(self);
+    if (refusal != NULL) {
+        write_refuse(self, refusal);
+        return;
+    }
+    create(self, managed_fields_update(NULL, self->body, self->target->type, &self->writer));
+}
+
+/* ---- Update and patch ---- */
+
+static const struct {
+    const char *type;
+    WriteWay way;
+} ways[] = {
+    {"application/json-patch+json",            WAY_JSON_PATCH     },
+    {"application/merge-patch+json",           WAY_MERGE_PATCH    },
+    {"application/strategic-merge-patch+json", WAY_STRATEGIC_PATCH},
+    {"application/apply-patch+yaml",           WAY_APPLY          },
+};
+
+/* Returns: (owned): a refusal */
+static json_t *
+find_way(Write *self)
+{
+    const ExchangeRequest *request = &self->target->exchange->request;
+    const char *manager = exchange_query(self->target->exchange, "fieldManager");
+
+    self->way = WAY_PUT;
+    if (strcmp(request->method, "PUT") == 0)
+        return NULL;
+    for (gsize i = 0; i < G_N_ELEMENTS(ways); i++) {
+        if (strcmp(ways[i].type, request->content_type) != 0)
+            continue;
+        self->way = ways[i].way;
+        g_autofree char *fault =
+            manager_fault(manager != NULL ? manager : "", self->way == WAY_APPLY);
+        g_autoptr(GPtrArray) faults = g_ptr_array_new();
+        if (fault == NULL)
+            return NULL;
+        g_ptr_array_add(faults, fault);
+        return status_invalid(&(StatusSubject){"meta.k8s.io", "patchoptions", "PatchOptions", NULL},
+                              faults);
+    }
+    return status_format(415,
+                         "the body of the request was in an unknown format - accepted media types "
+                         "include: application/json-patch+json, application/merge-patch+json, "
+                         "application/strategic-merge-patch+json, application/apply-patch+yaml");
+}
+
+static json_t *
+refuse_conflicts(const GPtrArray *conflicts, const char *message)
+{
+    json_t *status = status_format(409, "%s", message);
+
+    for (unsigned i = 0; i < conflicts->len; i++) {
+        const FieldConflict *conflict = conflicts->pdata[i];
+        status_add_cause(status, "FieldManagerConflict", conflict->message, conflict->field);
+    }
+    return status;
+}
+
+/* Returns: (owned): what the body makes of @live (nullable: apply creates); NULL with self->refusal
+ */
+static json_t *
+apply_body(Write *self, const json_t *live)
+{
+    const Target *target = self->target;
+    gboolean force = g_strcmp0(exchange_query(target->exchange, "force"), "true") == 0;
+    g_autoptr(GPtrArray) conflicts = NULL;
+    g_autoptr(GError) error = NULL;
+    json_t *after = NULL;
+
+    switch (self->way) {
+    case WAY_PUT:
+        return json_deep_copy(self->body);
+    case WAY_JSON_PATCH:
+        after = json_patch_apply(live, self->body, &error);
+        break;
+    case WAY_MERGE_PATCH:
+        after = merge_patch_apply(live, self->body, &error);
+        break;
+    case WAY_STRATEGIC_PATCH:
+        if (write_is_custom(target))
+            self->refusal = status_format(
+                415, "the body of the request was in an unknown format - accepted media types "
+                     "include: application/json-patch+json, application/merge-patch+json, "
+                     "application/apply-patch+yaml");
+        else
+            after = strategic_merge_apply(live, self->body, target->type, &error);
+        break;
+    case WAY_APPLY:
+        after = managed_fields_apply(live, self->body, target->type, &self->writer, force,
+                                     &conflicts, &error);
+        break;
+    }
+    if (after == NULL && self->refusal == NULL)
+        self->refusal = error->code == 409 && conflicts != NULL
+                            ? refuse_conflicts(conflicts, error->message)
+                            : status_format((unsigned)error->code, "%s", error->message);
+    return after;
+}
+
+/* Copies a member of @from, or its absence. */
+static void
+copy_member(json_t *to, const json_t *from, const char *name)
+{
+    json_t *value = json_object_get(from, name);
+
+    if (value != NULL)
+        json_object_set_new(to, name, json_deep_copy(value));
+    else
+        json_object_del(to, name);
+}
+
+/* A write of the object leaves its status alone, a write of the status all but metadata. Returns:
+ * (owned): @after (taken) */
+static json_t *
+keep_other_part(const Write *self, const json_t *live, json_t *after)
+{
+    const ApiResource *row = self->target->row;
+    json_t *kept;
+
+    if (target_is(self->target, "status")) {
+        kept = json_deep_copy(live);
+        copy_member(kept, after, "status");
+        copy_member(kept, after, "metadata");
+        json_decref(after);
+        return kept;
+    }
+    if (write_has_status(row) && self->target->subresource == NULL)
+        copy_member(after, live, "status");
+    return after;
+}
+
+/* Returns: (owned): a refusal */
+static json_t *
+check_metadata(const Write *self, const json_t *live, json_t *after)
+{
+    static const char *const kept[] = {"name",
+                                       "namespace",
+                                       "uid",
+                                       "creationTimestamp",
+                                       "deletionTimestamp",
+                                       "deletionGracePeriodSeconds",
+                                       "generation",
+                                       "generateName"};
+    const json_t *stored = json_object_get(live, "metadata");
+    json_t *refusal = NULL, *metadata = write_metadata_of(after, &refusal);
+    const char *version = json_path_string(metadata, "resourceVersion"),
+               *name = json_path_string(metadata, "name"), *uid = json_path_string(metadata, "uid");
+    StatusSubject subject = target_subject(self->target);
+
+    if (metadata == NULL)
+        return refusal;
+    if (name != NULL && strcmp(name, self->target->name) != 0)
+        return status_format(400,
+                             "the name of the object (%s) does not match the name on the URL (%s)",
+                             name, self->target->name);
+    if (version != NULL && *version != '\0' &&
+        g_strcmp0(version, json_path_string(stored, "resourceVersion")) != 0)
+        return status_conflict(&subject, "the object has been modified; please apply your changes "
+                                         "to the latest version and try again");
+    if (uid != NULL && *uid != '\0' && g_strcmp0(uid, json_path_string(stored, "uid")) != 0) {
+        g_autofree char *why =
+            g_strdup_printf("Precondition failed: UID in precondition: %s, UID in object meta: %s",
+                            uid, json_path_string(stored, "uid"));
+        return status_conflict(&subject, why);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(kept); i++)
+        copy_member(metadata, stored, kept[i]);
+    copy_member(metadata, stored, "resourceVersion");
+    return write_check_namespace(self->target, metadata);
+}
+
+/* Returns: (owned): a refusal: fields that the type does not have, in an object that a patch made
+ */
+static json_t *
+check_patched_fields(const Write *self, json_t *after)
+{
+    const Target *target = self->target;
+    g_autofree char *strict = self->way == WAY_PUT ? NULL : body_check_fields(target, after, FALSE);
+    StatusSubject subject = target_subject(target);
+    g_autoptr(GPtrArray) faults = g_ptr_array_new();
+
+    if (strict != NULL) {
+        g_autofree char *fault = g_strdup_printf("patch: Invalid value: %s", strict);
+        g_ptr_array_add(faults, fault);
+        return status_invalid(&subject, faults);
+    }
+    g_autofree char *type_fault = strict_type_error(target->type, after);
+    return type_fault == NULL ? NULL : status_format(400, "%s", type_fault);
+}
+
+/* Returns: (owned): the object as it is to be stored, with its managedFields; NULL with
+ * self->refusal. @live: with its own */
+static json_t *
+compute(Write *self, const json_t *live)
+{
+    json_t *after = apply_body(self, live);
+
+    if (after == NULL)
+        return NULL;
+    after = keep_other_part(self, live, after);
+    self->refusal = check_metadata(self, live, after);
+    if (self->refusal == NULL)
+        self->refusal = check_patched_fields(self, after);
+    if (self->refusal != NULL) {
+        json_decref(after);
+        return NULL;
+    }
+    patch_drop_nulls(after);
+    target_set_version(self->target, after);
+    if (self->way == WAY_APPLY)
+        return after;
+    json_t *managed = managed_fields_update(live, after, self->target->type, &self->writer);
+    json_decref(after);
+    return managed;
+}
+
+/* Returns: (owned): the whole object after a write of its Scale; NULL with self->refusal */
+static json_t *
+compute_scale(Write *self, const json_t *live)
+{
+    json_auto_t *scale = scale_of(live), *after = apply_body(self, scale);
+    const char *version = json_path_string(after, "metadata.resourceVersion");
+    StatusSubject subject = target_subject(self->target);
+    const json_t *replicas = json_path_get(after, "spec.replicas");
+
+    if (after == NULL)
+        return NULL;
+    if (version != NULL && *version != '\0' &&
+        strcmp(version, json_path_string(scale, "metadata.resourceVersion")) != 0) {
+        self->refusal = status_conflict(&subject, "the object has been modified; please apply your "
+                                                  "changes to the latest version and try again");
+        return NULL;
+    }
+    if (replicas != NULL && (!json_is_integer(replicas) || json_integer_value(replicas) < 0)) {
+        self->refusal = status_format(400, "spec.replicas must be a whole number from 0 on");
+        return NULL;
+    }
+    json_t *object = json_deep_copy(live);
+    json_object_set_new(json_object_get(object, "spec"), "replicas",
+                        json_integer(replicas == NULL ? 0 : json_integer_value(replicas)));
+    json_t *managed = managed_fields_update(live, object, self->target->type, &self->writer);
+    json_decref(object);
+    return managed;
+}
+
+static json_t *
+compute_any(Write *self, const json_t *live)
+{
+    return target_is(self->target, "scale") ? compute_scale(self, live) : compute(self, live);
+}
+
+/* At the instant of the commit. */
+static json_t *
+edit(void *data, const Object *object)
+{
+    Write *self = data;
+    const Target *target = self->target;
+    json_auto_t *live = store_print(target->kind, object);
+    json_t *after = compute_any(self, live);
+
+    if (after == NULL)
+        return NULL;
+    json_auto_t *bare = take_managers(self, after);
+    json_auto_t *before = json_copy(live), *metadata = json_copy(json_object_get(live, "metadata"));
+    json_object_del(metadata, "managedFields");
+    json_object_set(before, "metadata", metadata);
+    copy_member(bare, before, "apiVersion"); /* another one may have been asked for */
+    return merge_patch_make(before, bare);
+}
+
+/* Custom resources count the changes of what is neither metadata nor status. */
+static void
+count_generation(const json_t *live, json_t *after)
+{
+    json_auto_t *patch = merge_patch_make(live, after);
+    const json_t *old = json_path_get(live, "metadata.generation");
+
+    json_object_del(patch, "metadata");
+    json_object_del(patch, "status");
+    if (json_object_size(patch) > 0)
+        json_object_set_new(json_object_get(after, "metadata"), "generation",
+                            json_integer(json_integer_value(old) + 1));
+}
+
+static void
+change_plain(Write *self, const json_t *live, json_t *after /* taken */)
+{
+    const Target *target = self->target;
+    const json_t *finalizers = json_path_get(after, "metadata.finalizers");
+    gboolean is_over = json_path_get(after, "metadata.deletionTimestamp") != NULL &&
+                       json_array_size(finalizers) == 0;
+
+    if (write_is_custom(target))
+        count_generation(live, after);
+    json_t *answer = json_deep_copy(after);
+    if (self->is_dry || json_equal(live, after)) {
+        json_decref(after);
+    } else {
+        json_t *stored = store_put(target->kind, after);
+        copy_member(json_object_get(answer, "metadata"), json_object_get(stored, "metadata"),
+                    "resourceVersion");
+        if (is_over)
+            store_remove(target->kind, target->namespace, target->name);
+    }
+    target_answer(target, 200, answer);
+    write_free(self);
+}
+
+/* @after: (taken) */
+static void
+change(Write *self, const json_t *live, json_t *after)
+{
+    const Target *target = self->target;
+    SessionTarget to = write_session_target(self);
+    json_t *fault = write_check_object(target, after);
+
+    if (fault != NULL) {
+        json_decref(after);
+        write_refuse(self, fault);
+        return;
+    }
+    if (target->kind->keeper == KEPT_PLAIN) {
+        change_plain(self, live, after);
+        return;
+    }
+    if (self->is_dry || store_object(target->kind, to.namespace, to.name) == NULL) {
+        json_t *answer = target_is(target, "scale") ? scale_of(after) : json_incref(after);
+        json_decref(after);
+        target_answer(target, 200, answer);
+        write_free(self);
+        return;
+    }
+    json_decref(after);
+    serve_session_patch(target->api->options.session, &to,
+                        target_is(target, "status") ? SUBRESOURCE_STATUS : SUBRESOURCE_NONE, edit,
+                        write_answered, self);
+}
+
+/* Server-side apply of an object that is not there. */
+static void
+apply_new(Write *self)
+{
+    json_t *metadata, *refusal = NULL;
+
+    if (self->target->subresource != NULL) {
+        StatusSubject subject = target_subject(self->target);
+        write_refuse(self, status_not_found(&subject));
+        return;
+    }
+    metadata = write_metadata_of(self->body, &refusal);
+    if (metadata != NULL) {
+        drop_server_fields(metadata);
+        write_drop_status(self->target, self->body);
+        json_object_set_new(metadata, "name", json_string(self->target->name));
+        refusal = write_check_namespace(self->target, metadata);
+    }
+    json_t *object = refusal != NULL ? NULL : apply_body(self, NULL);
+    if (object == NULL) {
+        write_refuse(self, refusal != NULL ? refusal : g_steal_pointer(&self->refusal));
+        return;
+    }
+    target_set_version(self->target, object);
+    create(self, object);
+}
+
+/* Returns: (owned): a refusal */
+static json_t *
+read_change(Write *self)
+{
+    const Target *target = self->target;
+    json_t *refusal = find_way(self);
+
+    if (refusal != NULL)
+        return refusal;
+    self->body = body_read(target->exchange, &refusal);
+    if (self->body == NULL)
+        return refusal;
+    if (self->way == WAY_JSON_PATCH || target_is(target, "scale"))
+        return NULL;
+    if (!json_is_object(self->body))
+        return status_format(400, "the body of the request must be an object");
+    if (self->way != WAY_PUT && self->way != WAY_APPLY)
+        return NULL;
+    refusal = write_check_kind(target, self->body);
+    if (refusal != NULL)
+        return refusal;
+    g_autofree char *strict = body_check_fields(target, self->body, self->way == WAY_PUT);
+    if (strict == NULL)
+        return NULL;
+    return self->way == WAY_APPLY
+               ? status_format(500, "failed to create typed patch object: %s", strict)
+               : write_undecodable(target, 400, strict);
+}
+
+void
+write_change(const Target *target)
+{
+    if (target->kind->keeper == KEPT_BY_RUN)
+        serve_clock_next_instant(target->api->options.clock);
+    Write *self = write_new(target);
+    StatusSubject subject = target_subject(target);
+    json_t *refusal = read_change(self);
+    json_auto_t *live = store_get(target->kind, target->namespace, target->name);
+
+    if (refusal == NULL && target->kind->keeper == KEPT_AS_EVENT)
+        refusal = status_format(405, "Events of a simulated cluster are written by its components");
+    if (refusal == NULL && live == NULL && self->way != WAY_APPLY)
+        refusal = status_not_found(&subject);
+    if (refusal != NULL) {
+        write_refuse(self, refusal);
+        return;
+    }
+    if (live == NULL) {
+        apply_new(self);
+        return;
+    }
+    json_t *after = compute_any(self, live);
+    if (after == NULL)
+        write_refuse(self, g_steal_pointer(&self->refusal));
+    else
+        change(self, live, after);
+}

@@ -124,9 +124,8 @@ snapshot_event(const Run *run, unsigned index)
     return json;
 }
 
-/* A kubelet's lease. A run does not store it. */
-static json_t *
-node_lease(const Run *run, const char *node)
+json_t *
+snapshot_lease(const Run *run, const char *node)
 {
     SimTime renewed_at = cluster_last_renewal(run_cluster(run), node);
     json_t *lease =
@@ -254,9 +253,8 @@ snapshot_object(const Run *run, const Object *object)
     return json;
 }
 
-/* The kubelet's lease of an imported cluster: it says when that kubelet was last heard of. */
-static gboolean
-is_old_lease(const Run *run, const ObjectKey *key)
+gboolean
+snapshot_is_old_lease(const Run *run, const ObjectKey *key)
 {
     return key->kind == KIND_LEASE && strcmp(key->namespace, "kube-node-lease") == 0 &&
            objects_find_key(run_objects(run), KIND_NODE, NULL, key->name) != NULL;
@@ -274,11 +272,11 @@ snapshot_take(const Run *run)
             const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
             const Object *object = api_server_get(api, key);
 
-            if (object == NULL || is_old_lease(run, key))
+            if (object == NULL || snapshot_is_old_lease(run, key))
                 continue;
             json_array_append_new(list, snapshot_object(run, object));
             if (kind == KIND_NODE)
-                json_array_append_new(list, node_lease(run, key->name));
+                json_array_append_new(list, snapshot_lease(run, key->name));
         }
     for (unsigned i = 0; i < api_server_n_events(api); i++)
         if (api_server_event(api, i)->count > 0) /* else recorded, but never written */

@@ -21,6 +21,12 @@ json_t *snapshot_object(const Run *run, const Object *object);
 /* Returns: (owned): an Event, as the API has it */
 json_t *snapshot_event(const Run *run, unsigned index);
 
+/* Returns: (owned): the lease of the kubelet on @node, which a run does not store */
+json_t *snapshot_lease(const Run *run, const char *node);
+/* Whether it is the key of such a lease of an imported cluster: it says when that kubelet was last
+ * heard of, and snapshot_lease() stands in its place. */
+gboolean snapshot_is_old_lease(const Run *run, const ObjectKey *key);
+
 /* A change between two snapshots. */
 typedef struct {
     json_t *before, *after; /* (borrowed): NULL before: new; NULL after: gone */

@@ -4,6 +4,7 @@
 #include "api-private.h"
 #include "models/api/schema/strict-fields.h"
 #include "run/files/yaml.h"
+#include "serve/api/protobuf/protobuf.h"
 
 /* Bodies of requests. */
 
@@ -83,6 +84,18 @@ read_json(const ExchangeRequest *request, char **fault)
     return json;
 }
 
+/* Returns: (owned): NULL with @fault */
+static json_t *
+read_protobuf(const ExchangeRequest *request, char **fault)
+{
+    g_autoptr(GError) error = NULL;
+    json_t *json = protobuf_decode((const guint8 *)request->body, request->length, &error);
+
+    if (json == NULL)
+        *fault = g_strdup(error->message);
+    return json;
+}
+
 json_t *
 body_read(const Exchange *exchange, json_t **refusal)
 {
@@ -93,11 +106,9 @@ body_read(const Exchange *exchange, json_t **refusal)
 
     if (request->length == 0)
         return json_object();
-    if (strcmp(type, "application/vnd.kubernetes.protobuf") == 0) {
-        *refusal = refuse_type(type);
-        return NULL;
-    }
-    if (is_too_deep(request->body, request->length))
+    if (strcmp(type, "application/vnd.kubernetes.protobuf") == 0)
+        json = read_protobuf(request, &fault);
+    else if (is_too_deep(request->body, request->length))
         fault = g_strdup_printf("it is nested more than %d deep", DEPTH_MAX);
     else if (strcmp(type, "application/yaml") == 0 ||
              strcmp(type, "application/apply-patch+yaml") == 0)

@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store.h"
+#include "store-private.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "models/api/fields.h"
-#include "models/api/namespace.h"
 #include "run/results/snapshot.h"
 
 /* How many changes keep the JSON that was made of them. */
 #define JSON_KEPT 512
-
-struct ServeStore {
-    Run *run; /* (borrowed) */
-    ApiServer *api;
-    int minor;
-    GHashTable *kinds;   /* "group/resource" -> StoreKind (owned) */
-    GPtrArray *rows;     /* of ApiResource (owned): of custom resources */
-    GPtrArray *texts;    /* their strings */
-    json_t *definitions; /* CustomResourceDefinitions, for discovery */
-    ServedApis apis;
-    unsigned generation;
-    uint64_t plain_version;
-    uint64_t n_plain;                    /* uids given */
-    GHashTable *managers;                /* uid -> json_t: managedFields */
-    StoreKind *of_run[N_KINDS], *events; /* (borrowed): those that keep a log */
-};
 
 /* ---- Changes ---- */
 
@@ -131,8 +114,8 @@ serve_store_now(const ServeStore *self)
     return g_strdup(api_time_format(sim_start(sim) + sim_now(sim), FALSE, buffer));
 }
 
-static void
-set_version(json_t *object, uint64_t version)
+void
+store_set_version(json_t *object, uint64_t version)
 {
     char text[24];
 
@@ -171,7 +154,7 @@ store_change(StoreKind *kind, uint64_t i)
             kind->keeper == KEPT_AS_EVENT
                 ? snapshot_event(kind->store->run, change->event)
                 : print_object(kind->store, change->is_gone ? change->before : change->after);
-        set_version(change->json, change->version);
+        store_set_version(change->json, change->version);
     }
     return change;
 }
@@ -189,12 +172,16 @@ store_change_old(StoreKind *kind, StoreChange *change)
 
 /* ---- The run's objects ---- */
 
+static void see_gone_namespace(ServeStore *self, const char *name);
+
 static void
 see_write(void *data, const Object *before, const Object *after)
 {
     ServeStore *self = data;
     StoreKind *kind = self->of_run[object_kind(before != NULL ? before : after)];
 
+    if (after == NULL && object_kind(before) == KIND_NAMESPACE)
+        see_gone_namespace(self, object_name(before));
     if (kind == NULL)
         return;
     if (before == NULL || after == NULL)
@@ -246,265 +233,6 @@ store_object(const StoreKind *kind, const char *namespace, const char *name)
     const ObjectKey *key =
         objects_find_key(run_objects(kind->store->run), kind->kind, namespace, name);
     return key == NULL ? NULL : api_server_get(kind->store->api, key);
-}
-
-/* ---- Namespaces that nobody made ---- */
-
-static const char *const first_namespaces[] = {"default", "kube-node-lease", "kube-public",
-                                               "kube-system"};
-
-static gboolean
-is_first_namespace(const char *name)
-{
-    for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
-        if (strcmp(first_namespaces[i], name) == 0)
-            return TRUE;
-    return FALSE;
-}
-
-/* Whether an object of the run is in it. */
-static gboolean
-is_used(const ServeStore *self, const char *name)
-{
-    Objects *objects = run_objects(self->run);
-
-    for (unsigned kind = 0; kind < N_KINDS; kind++)
-        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
-            const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
-            if (strcmp(key->namespace, name) == 0 && api_server_get(self->api, key) != NULL)
-                return TRUE;
-        }
-    return FALSE;
-}
-
-/* Returns: whether the run stores it, or has stored and deleted it */
-static gboolean
-is_known_namespace(const ServeStore *self, const char *name)
-{
-    return objects_find_key(run_objects(self->run), KIND_NAMESPACE, NULL, name) != NULL;
-}
-
-gboolean
-serve_store_has_namespace(ServeStore *self, const char *name)
-{
-    const ObjectKey *key = objects_find_key(run_objects(self->run), KIND_NAMESPACE, NULL, name);
-
-    if (key != NULL)
-        return api_server_get(self->api, key) != NULL;
-    return is_first_namespace(name) || is_used(self, name);
-}
-
-/* Returns: (owned): a Namespace as old as the run */
-static json_t *
-first_namespace(const ServeStore *self, const char *name)
-{
-    char time[API_TIME_BUFFER], uid[OBJECT_UID_BUFFER];
-    uint64_t hash = sim_hash_string(name);
-
-    return json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:{s:s}}, s:{s:[s]}, s:{s:s}}",
-                     "apiVersion", "v1", "kind", "Namespace", "metadata", "name", name, "uid",
-                     object_uid_format((ObjectUid){hash, sim_hash_combine(hash, 1)}, uid),
-                     "resourceVersion", "1", "creationTimestamp",
-                     api_time_format(sim_start(run_sim(self->run)), FALSE, time), "labels",
-                     "kubernetes.io/metadata.name", name, "spec", "finalizers", "kubernetes",
-                     "status", "phase", "Active");
-}
-
-/* ---- Lists ---- */
-
-static int
-compare_keys(const void *a, const void *b)
-{
-    const ObjectKey *x = *(const ObjectKey *const *)a, *y = *(const ObjectKey *const *)b;
-
-    return strcmp(x->text, y->text);
-}
-
-/* etcd lists by the bytes of "namespace/name". */
-static GPtrArray *
-sorted_keys(StoreKind *kind)
-{
-    const ServeStore *self = kind->store;
-    Objects *objects = run_objects(self->run);
-
-    if (kind->sorted != NULL)
-        return kind->sorted;
-    GPtrArray *keys = g_ptr_array_new();
-    for (uint32_t slot = 0; slot < objects_n_keys(objects, kind->kind); slot++) {
-        ObjectKey *key = objects_key_at(objects, kind->kind, slot);
-        if (api_server_get(self->api, key) != NULL)
-            g_ptr_array_add(keys, key);
-    }
-    g_ptr_array_sort(keys, compare_keys);
-    if (kind->changes != NULL) /* else nobody tells when it is outdated */
-        kind->sorted = keys;
-    return keys;
-}
-
-static void
-list_run(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data)
-{
-    g_autoptr(GPtrArray) keys = sorted_keys(kind);
-
-    if (keys == kind->sorted)
-        g_ptr_array_ref(keys);
-    for (unsigned i = 0; i < keys->len; i++) {
-        const ObjectKey *key = keys->pdata[i];
-        const Object *object = api_server_get(kind->store->api, key);
-        if (object == NULL || (namespace != NULL && strcmp(namespace, key->namespace) != 0) ||
-            (after != NULL && strcmp(key->text, after) <= 0))
-            continue;
-        if (!see(data, key->text, print_object(kind->store, object)))
-            return;
-    }
-}
-
-typedef struct {
-    char *place;
-    json_t *object;
-} Placed;
-
-static void
-placed_clear(void *data)
-{
-    Placed *self = data;
-
-    g_free(self->place);
-    json_decref(self->object);
-}
-
-static int
-compare_placed(const void *a, const void *b)
-{
-    return strcmp(((const Placed *)a)->place, ((const Placed *)b)->place);
-}
-
-static void
-add_placed(GArray *array, json_t *object /* taken */)
-{
-    const char *namespace = json_path_string(object, "metadata.namespace");
-    const char *name = json_path_string(object, "metadata.name");
-    Placed row = {g_strdup_printf("%s%s%s", namespace != NULL ? namespace : "",
-                                  namespace != NULL ? "/" : "", name),
-                  object};
-
-    g_array_append_val(array, row);
-}
-
-/* Events of the run, or namespaces: few, or not in order. */
-static GArray *
-collect(StoreKind *kind)
-{
-    const ServeStore *self = kind->store;
-    GArray *array = g_array_new(FALSE, FALSE, sizeof(Placed));
-
-    g_array_set_clear_func(array, placed_clear);
-    if (kind->keeper == KEPT_AS_EVENT) {
-        for (unsigned i = 0; i < api_server_n_events(self->api); i++)
-            if (api_server_event(self->api, i)->count > 0) {
-                json_t *event = snapshot_event(self->run, i);
-                set_version(event, i + 1);
-                add_placed(array, event);
-            }
-    } else {
-        for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
-            if (!is_known_namespace(self, first_namespaces[i]))
-                add_placed(array, first_namespace(self, first_namespaces[i]));
-        g_autoptr(GPtrArray) keys = sorted_keys(kind);
-        if (keys == kind->sorted)
-            g_ptr_array_ref(keys);
-        for (unsigned i = 0; i < keys->len; i++)
-            add_placed(array, print_object(self, api_server_get(self->api, keys->pdata[i])));
-    }
-    g_array_sort(array, compare_placed);
-    return array;
-}
-
-typedef struct {
-    const char *namespace, *after;
-    StoreSee see;
-    void *data;
-} PlainWalk;
-
-static gboolean
-is_in(const char *place, const char *namespace)
-{
-    gsize length = namespace == NULL ? 0 : strlen(namespace);
-
-    return namespace == NULL || (strncmp(place, namespace, length) == 0 && place[length] == '/');
-}
-
-static gboolean
-walk_plain(void *key, void *value, void *data)
-{
-    const PlainWalk *walk = data;
-
-    if (!is_in(key, walk->namespace) || (walk->after != NULL && strcmp(key, walk->after) <= 0))
-        return FALSE;
-    return !walk->see(walk->data, key, json_incref(value));
-}
-
-void
-store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data)
-{
-    PlainWalk walk = {namespace, after, see, data};
-
-    if (kind->keeper == KEPT_PLAIN) {
-        g_tree_foreach(kind->plain, walk_plain, &walk);
-        return;
-    }
-    if (kind->keeper == KEPT_BY_RUN && kind->kind != KIND_NAMESPACE) {
-        list_run(kind, namespace, after, see, data);
-        return;
-    }
-    g_autoptr(GArray) array = collect(kind);
-    for (unsigned i = 0; i < array->len; i++) {
-        const Placed *row = &g_array_index(array, Placed, i);
-        if (!is_in(row->place, namespace) || (after != NULL && strcmp(row->place, after) <= 0))
-            continue;
-        if (!see(data, row->place, json_incref(row->object)))
-            return;
-    }
-}
-
-typedef struct {
-    const char *name;
-    json_t *found;
-} Wanted;
-
-static gboolean
-see_wanted(void *data, const char *place, json_t *object)
-{
-    Wanted *self = data;
-    const char *slash = strchr(place, '/');
-
-    if (strcmp(slash != NULL ? slash + 1 : place, self->name) != 0) {
-        json_decref(object);
-        return TRUE;
-    }
-    self->found = object;
-    return FALSE;
-}
-
-json_t *
-store_get(StoreKind *kind, const char *namespace, const char *name)
-{
-    const Object *object = store_object(kind, namespace, name);
-    Wanted wanted = {name, NULL};
-
-    if (object != NULL)
-        return print_object(kind->store, object);
-    if (kind->keeper == KEPT_PLAIN) {
-        g_autofree char *place =
-            *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
-        return json_incref(g_tree_lookup(kind->plain, place));
-    }
-    if (kind->keeper == KEPT_AS_EVENT)
-        store_list(kind, namespace, NULL, see_wanted, &wanted);
-    else if (kind->kind == KIND_NAMESPACE && is_first_namespace(name) &&
-             !is_known_namespace(kind->store, name))
-        return first_namespace(kind->store, name);
-    return wanted.found;
 }
 
 /* ---- Plain objects ---- */
@@ -578,7 +306,7 @@ store_put(StoreKind *kind, json_t *object)
     if (old == NULL)
         complete_new(self, json_object_get(object, "metadata"));
     self->plain_version++;
-    set_version(object, self->plain_version);
+    store_set_version(object, self->plain_version);
     g_tree_replace(kind->plain, g_steal_pointer(&place), object);
     log_plain(kind, old, object, FALSE);
     return object;
@@ -595,11 +323,38 @@ store_remove(StoreKind *kind, const char *namespace, const char *name)
         return;
     json_auto_t *last = json_deep_copy(old);
     kind->store->plain_version++;
-    set_version(last, kind->store->plain_version);
+    store_set_version(last, kind->store->plain_version);
     json_incref(old);
     g_tree_remove(kind->plain, place);
     log_plain(kind, old, last, TRUE);
     json_decref(old);
+}
+
+static gboolean
+collect_place(void *key, void *value, void *data)
+{
+    (void)value;
+    g_ptr_array_add(data, g_strdup(key));
+    return FALSE;
+}
+
+/* The namespace controller of the run has deleted its own objects; these go with them. */
+static void
+see_gone_namespace(ServeStore *self, const char *name)
+{
+    GHashTableIter iter;
+    void *value;
+
+    g_hash_table_iter_init(&iter, self->kinds);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        StoreKind *kind = value;
+        g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(g_free);
+        if (kind->plain != NULL)
+            g_tree_foreach(kind->plain, collect_place, places);
+        for (unsigned i = 0; i < places->len; i++)
+            if (store_is_in(places->pdata[i], name))
+                store_remove(kind, name, strchr(places->pdata[i], '/') + 1);
+    }
 }
 
 void

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "run/kubectl/kinds.h"
+#include "columns.h"
 
 gboolean
 table_include_parse(const char *text, TableInclude *include)
@@ -41,6 +41,10 @@ columns_of(const ApiResource *resource)
                                 : g_strdup_printf("%s.%s", resource->resource, resource->group);
     const KubectlKind *kind = kubectl_kind_find(word);
 
+    const KindColumn *own = columns_find(resource->kind);
+
+    if (own != NULL)
+        return own;
     if (kind == NULL)
         kind = kubectl_kind_find(resource->resource);
     if (kind != NULL && strcmp(kind->kind, resource->kind) == 0)

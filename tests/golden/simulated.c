@@ -454,7 +454,7 @@ perform_all(Run *run, const Scenario *scenario)
         while (creates_pod(action) && has_claim && !run_has_performed(run, claim))
             if (run_step(run, scenario->until) != RUN_STEP_FIRED)
                 return;
-        unsigned number = run_perform(run, action, NULL, NULL);
+        unsigned number = run_perform(run, action, &(RunHand){0});
         has_claim = action->type == ACTION_CREATE && !creates_pod(action);
         claim = number;
     }

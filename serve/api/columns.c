@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "columns.h"
+
+#include <string.h>
+
+/* pkg/printers/internalversion/printers.go of Kubernetes 1.32 */
+
+#define NAME                                                                                       \
+    {                                                                                              \
+        "Name", cell_value, "metadata.name", "", COLUMN_NAME                                       \
+    }
+#define AGE                                                                                        \
+    {                                                                                              \
+        "Age", cell_age, "metadata.creationTimestamp", "<unknown>", 0                              \
+    }
+#define CREATED                                                                                    \
+    {                                                                                              \
+        "Created At", cell_value, "metadata.creationTimestamp", "<unknown>", 0                     \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        NULL, NULL, NULL, NULL, 0                                                                  \
+    }
+
+/* The number of items or members. */
+static void
+cell_count(Cell *cell)
+{
+    gsize n =
+        json_is_object(cell->value) ? json_object_size(cell->value) : json_array_size(cell->value);
+
+    g_string_append_printf(cell->text, "%zu", n);
+}
+
+static void
+cell_config_data(Cell *cell)
+{
+    g_string_append_printf(cell->text, "%zu",
+                           value_length(cell->object, "data") +
+                               value_length(cell->object, "binaryData"));
+}
+
+static void
+cell_role(Cell *cell)
+{
+    g_string_append_printf(cell->text, "%s/%s", value_text(cell->value, "kind"),
+                           value_text(cell->value, "name"));
+}
+
+/* Names of the subjects of one kind, joined by ", ". */
+static void
+append_subjects(Cell *cell, const char *kind)
+{
+    gboolean in_namespace = strcmp(kind, "ServiceAccount") == 0;
+    json_t *subject;
+    gsize i;
+
+    json_array_foreach(cell->value, i, subject) {
+        if (strcmp(value_text(subject, "kind"), kind) != 0)
+            continue;
+        g_string_append_printf(cell->text, "%s%s%s%s", cell->text->len > 0 ? ", " : "",
+                               in_namespace ? value_text(subject, "namespace") : "",
+                               in_namespace ? "/" : "", value_text(subject, "name"));
+    }
+}
+
+static void
+cell_users(Cell *cell)
+{
+    append_subjects(cell, "User");
+}
+
+static void
+cell_groups(Cell *cell)
+{
+    append_subjects(cell, "Group");
+}
+
+static void
+cell_accounts(Cell *cell)
+{
+    append_subjects(cell, "ServiceAccount");
+}
+
+/* "pods: 1/3, requests.storage: 0/10Gi": limits are in a column of their own. */
+static void
+append_quota(Cell *cell, gboolean limits)
+{
+    json_t *hard = value_at(cell->object, "status.hard"), *used;
+    g_auto(GStrv) names = value_keys(hard);
+
+    used = value_at(cell->object, "status.used");
+    for (unsigned i = 0; names[i] != NULL; i++) {
+        if (g_str_has_prefix(names[i], "limits") != limits)
+            continue;
+        g_string_append_printf(cell->text, "%s%s: ", cell->text->len > 0 ? ", " : "", names[i]);
+        value_append_quantity(cell->text, json_object_get(used, names[i]));
+        g_string_append_c(cell->text, '/');
+        value_append_quantity(cell->text, json_object_get(hard, names[i]));
+    }
+}
+
+static void
+cell_requests(Cell *cell)
+{
+    append_quota(cell, FALSE);
+}
+
+static void
+cell_limits(Cell *cell)
+{
+    append_quota(cell, TRUE);
+}
+
+static void
+cell_hosts(Cell *cell)
+{
+    json_t *rule;
+    gsize i;
+
+    json_array_foreach(cell->value, i, rule) {
+        const char *host = value_text(rule, "host");
+        if (*host != '\0')
+            g_string_append_printf(cell->text, "%s%s", cell->text->len > 0 ? "," : "", host);
+    }
+}
+
+static void
+cell_ingress_ports(Cell *cell)
+{
+    g_string_append(cell->text, value_length(cell->object, "spec.tls") > 0 ? "80, 443" : "80");
+}
+
+static void
+cell_scaled(Cell *cell)
+{
+    g_string_append_printf(cell->text, "%s/%s", value_text(cell->value, "kind"),
+                           value_text(cell->value, "name"));
+}
+
+static void
+cell_selector(Cell *cell)
+{
+    append_label_selector(cell->text, cell->value);
+}
+
+static const KindColumn config_maps[] = {
+    NAME, {"Data", cell_config_data, "", "0", 0},
+     AGE, END
+};
+static const KindColumn secrets[] = {
+    NAME, {"Type", cell_value, "type", "",  0},
+     {"Data", cell_count, "data", "0", 0},
+     AGE, END
+};
+static const KindColumn accounts[] = {
+    NAME, {"Secrets", cell_count, "secrets", "0", 0},
+     AGE, END
+};
+static const KindColumn quotas[] = {
+    NAME, {"Request", cell_requests, "", "", 0},
+     {"Limit",   cell_limits,   "", "", 0},
+     AGE, END
+};
+static const KindColumn created[] = {NAME, CREATED, END};
+static const KindColumn bindings[] = {
+    NAME,
+    {"Role",            cell_role,     "roleRef",  "", 0          },
+    AGE,
+    {"Users",           cell_users,    "subjects", "", COLUMN_WIDE},
+    {"Groups",          cell_groups,   "subjects", "", COLUMN_WIDE},
+    {"ServiceAccounts", cell_accounts, "subjects", "", COLUMN_WIDE},
+    END
+};
+static const KindColumn ingresses[] = {
+    NAME,
+    {"Class",   cell_value,         "spec.ingressClassName", "<none>", 0},
+    {"Hosts",   cell_hosts,         "spec.rules",            "*",      0},
+    {"Address", cell_value,         "",                      "",       0},
+    {"Ports",   cell_ingress_ports, "",                      "",       0},
+    AGE,
+    END
+};
+static const KindColumn ingress_classes[] = {
+    NAME,
+    {"Controller", cell_value, "spec.controller",      "",       0},
+    {"Parameters", cell_value, "spec.parameters.name", "<none>", 0},
+    AGE,
+    END
+};
+static const KindColumn autoscalers[] = {
+    NAME,
+    {"Reference", cell_scaled, "spec.scaleTargetRef",    "",          0},
+    {"Targets",   cell_value,  "",                       "<unknown>", 0},
+    {"MinPods",   cell_value,  "spec.minReplicas",       "<unset>",   0},
+    {"MaxPods",   cell_value,  "spec.maxReplicas",       "0",         0},
+    {"Replicas",  cell_value,  "status.currentReplicas", "0",         0},
+    AGE,
+    END
+};
+static const KindColumn policies[] = {
+    NAME, {"Pod-Selector", cell_selector, "spec.podSelector", "<none>", 0},
+     AGE, END
+};
+static const KindColumn endpoints[] = {
+    NAME, {"Endpoints", cell_value, "", "<none>", 0},
+     AGE, END
+};
+static const KindColumn slices[] = {
+    NAME,
+    {"AddressType", cell_value, "addressType", "",        0},
+    {"Ports",       cell_value, "",            "<unset>", 0},
+    {"Endpoints",   cell_value, "",            "<unset>", 0},
+    AGE,
+    END
+};
+static const KindColumn runtime_classes[] = {
+    NAME, {"Handler", cell_value, "handler", "", 0},
+     AGE, END
+};
+
+static const struct {
+    const char *kind;
+    const KindColumn *columns;
+} rows[] = {
+    {"ConfigMap",                config_maps    },
+    {"Secret",                   secrets        },
+    {"ServiceAccount",           accounts       },
+    {"ResourceQuota",            quotas         },
+    {"LimitRange",               created        },
+    {"Role",                     created        },
+    {"ClusterRole",              created        },
+    {"CustomResourceDefinition", created        },
+    {"RoleBinding",              bindings       },
+    {"ClusterRoleBinding",       bindings       },
+    {"Ingress",                  ingresses      },
+    {"IngressClass",             ingress_classes},
+    {"HorizontalPodAutoscaler",  autoscalers    },
+    {"NetworkPolicy",            policies       },
+    {"Endpoints",                endpoints      },
+    {"EndpointSlice",            slices         },
+    {"RuntimeClass",             runtime_classes},
+};
+
+const KindColumn *
+columns_find(const char *kind)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i].kind, kind) == 0)
+            return rows[i].columns;
+    return NULL;
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "protobuf.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+#include "models/api/field.h"
+#include "models/api/schema/schema.h"
+#include "numbers.h"
+
+static const guint8 magic[] = {'k', '8', 's', 0};
+
+/* What is left of a message. */
+typedef struct {
+    const guint8 *at, *end;
+    unsigned depth;
+    GError **error;
+} Message;
+
+typedef enum {
+    WIRE_VARINT = 0,
+    WIRE_FIXED64 = 1,
+    WIRE_BYTES = 2,
+    WIRE_FIXED32 = 5,
+} WireType;
+
+/* A field as it stands in a message. */
+typedef struct {
+    unsigned number;
+    WireType type;
+    uint64_t value; /* of numbers */
+    Message bytes;  /* WIRE_BYTES */
+} WireField;
+
+static gboolean
+fail(const Message *message, const char *text)
+{
+    if (message->error != NULL && *message->error == NULL)
+        g_set_error(message->error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA, "protobuf: %s", text);
+    return FALSE;
+}
+
+static gboolean
+has_failed(const Message *message)
+{
+    return *message->error != NULL;
+}
+
+static gboolean
+read_varint(Message *self, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (self->at >= self->end)
+            return fail(self, "a number is cut off");
+        uint64_t byte = *self->at++;
+        *value |= (byte & 0x7f) << shift;
+        if ((byte & 0x80) == 0)
+            return TRUE;
+    }
+    return fail(self, "a number is too long");
+}
+
+static gboolean
+read_fixed(Message *self, unsigned length, uint64_t *value)
+{
+    *value = 0;
+    if ((gsize)(self->end - self->at) < length)
+        return fail(self, "a number is cut off");
+    for (unsigned i = 0; i < length; i++)
+        *value |= (uint64_t)self->at[i] << (8 * i);
+    self->at += length;
+    return TRUE;
+}
+
+/* Returns: FALSE: the message is over, or faulty */
+static gboolean
+read_field(Message *self, WireField *field)
+{
+    uint64_t tag, length;
+
+    /* Whoever takes a number for a message finds an empty one. */
+    *field = (WireField){
+        .bytes = {self->end, self->end, self->depth + 1, self->error}
+    };
+    if (self->at >= self->end || !read_varint(self, &tag))
+        return FALSE;
+    field->number = (unsigned)(tag >> 3);
+    field->type = (WireType)(tag & 7);
+    switch (field->type) {
+    case WIRE_VARINT:
+        return read_varint(self, &field->value);
+    case WIRE_FIXED64:
+        return read_fixed(self, 8, &field->value);
+    case WIRE_FIXED32:
+        return read_fixed(self, 4, &field->value);
+    case WIRE_BYTES:
+        if (!read_varint(self, &length))
+            return FALSE;
+        if (length > (uint64_t)(self->end - self->at))
+            return fail(self, "a message is cut off");
+        field->bytes = (Message){self->at, self->at + length, self->depth + 1, self->error};
+        self->at += length;
+        return field->bytes.depth <= PROTOBUF_DEPTH_MAX ||
+               fail(self, "messages are nested too deep");
+    }
+    return fail(self, "a field has an unknown type");
+}
+
+/* ---- Values ---- */
+
+/* Returns: (owned): NULL: it is no string, or no UTF-8 */
+static json_t *
+string_of(const WireField *field)
+{
+    const char *text = (const char *)field->bytes.at;
+    gsize length = (gsize)(field->bytes.end - field->bytes.at);
+
+    if (field->type != WIRE_BYTES || !g_utf8_validate_len(text, length, NULL)) {
+        fail(&field->bytes, "a text is no UTF-8");
+        return NULL;
+    }
+    return json_stringn(text, length);
+}
+
+/* Times: {seconds, nanos}. The zero time of Go is an empty message. */
+static json_t *
+time_of(const WireField *field, gboolean micro)
+{
+    Message message = field->bytes;
+    int64_t seconds = 0, nanos = 0;
+    WireField part;
+    char buffer[API_TIME_BUFFER];
+
+    if (field->type != WIRE_BYTES || message.at == message.end)
+        return NULL;
+    while (read_field(&message, &part)) {
+        if (part.number == 1)
+            seconds = (int64_t)part.value;
+        else if (part.number == 2)
+            nanos = (int64_t)part.value;
+    }
+    if (seconds < -INT64_C(62135596800) || seconds > INT64_C(9000000000) || nanos < 0 ||
+        nanos >= SIM_SECOND)
+        return NULL;
+    SimTime time = (seconds - API_EPOCH_S) * SIM_SECOND + nanos;
+    return json_string(api_time_format(time, micro, buffer));
+}
+
+/* Quantity: {string}. */
+static json_t *
+quantity_of(const WireField *field)
+{
+    Message message = field->bytes;
+    json_t *text = NULL;
+    WireField part;
+
+    while (field->type == WIRE_BYTES && read_field(&message, &part))
+        if (part.number == 1) {
+            json_decref(text);
+            text = string_of(&part);
+        }
+    return text;
+}
+
+/* IntOrString: {type, intVal, strVal}. */
+static json_t *
+int_or_string_of(const WireField *field)
+{
+    Message message = field->bytes;
+    json_t *text = NULL;
+    WireField part;
+    int64_t number = 0;
+    gboolean is_text = FALSE;
+
+    while (field->type == WIRE_BYTES && read_field(&message, &part)) {
+        if (part.number == 1)
+            is_text = part.value != 0;
+        else if (part.number == 2)
+            number = (int32_t)part.value;
+        else if (part.number == 3 && text == NULL)
+            text = string_of(&part);
+    }
+    if (is_text && text != NULL)
+        return text;
+    json_decref(text);
+    return json_integer(number);
+}
+
+/* RawExtension, FieldsV1: {raw}: JSON. */
+static json_t *
+any_of(const WireField *field)
+{
+    Message message = field->bytes;
+    json_t *json = NULL;
+    WireField part;
+
+    while (field->type == WIRE_BYTES && read_field(&message, &part))
+        if (part.number == 1 && part.type == WIRE_BYTES && json == NULL)
+            json = json_loadb((const char *)part.bytes.at, (gsize)(part.bytes.end - part.bytes.at),
+                              JSON_DECODE_ANY, NULL);
+    return json;
+}
+
+static json_t *
+bytes_of(const WireField *field)
+{
+    if (field->type != WIRE_BYTES)
+        return NULL;
+    g_autofree char *text =
+        g_base64_encode(field->bytes.at, (gsize)(field->bytes.end - field->bytes.at));
+    return json_string(text);
+}
+
+static json_t *
+double_of(const WireField *field)
+{
+    double number;
+
+    memcpy(&number, &field->value, sizeof number);
+    return json_real(number);
+}
+
+static json_t *message_of(const SchemaType *type, const char *name, Message message);
+
+/* "core.PodSpec" of "io.k8s.api.core.v1.PodSpec". (owned) */
+static char *
+short_name(const char *full)
+{
+    g_auto(GStrv) parts = g_strsplit(full, ".", -1);
+    unsigned n = g_strv_length(parts);
+
+    if (n < 3)
+        return g_strdup(full);
+    return strcmp(parts[n - 3], "autoscaling") == 0
+               ? g_strdup_printf("%s.%s.%s", parts[n - 3], parts[n - 2], parts[n - 1])
+               : g_strdup_printf("%s.%s", parts[n - 3], parts[n - 1]);
+}
+
+/* Returns: (owned): NULL: it has no value, or is faulty */
+static json_t *
+value_of(const SchemaType *type, const WireField *field)
+{
+    g_autofree char *name = NULL;
+
+    switch (type->shape) {
+    case SCHEMA_STRING:
+        return string_of(field);
+    case SCHEMA_BYTES:
+        return bytes_of(field);
+    case SCHEMA_BOOL:
+        return json_boolean(field->value != 0);
+    case SCHEMA_INT32:
+        return json_integer((int32_t)field->value);
+    case SCHEMA_INT64:
+        return json_integer((json_int_t)field->value);
+    case SCHEMA_DOUBLE:
+        return double_of(field);
+    case SCHEMA_TIME:
+    case SCHEMA_MICRO_TIME:
+        return time_of(field, type->shape == SCHEMA_MICRO_TIME);
+    case SCHEMA_QUANTITY:
+        return quantity_of(field);
+    case SCHEMA_INT_OR_STRING:
+        return int_or_string_of(field);
+    case SCHEMA_ANY:
+        return any_of(field);
+    case SCHEMA_STRUCT:
+        if (field->type != WIRE_BYTES)
+            return NULL;
+        name = short_name(type->name);
+        return message_of(type, name, field->bytes);
+    case SCHEMA_LIST:
+    case SCHEMA_MAP:
+        break;
+    }
+    return NULL;
+}
+
+/* A map's value that is a list is a message {items}. */
+static json_t *
+items_of(const SchemaType *type, const WireField *field)
+{
+    Message message = field->bytes;
+    json_t *list = json_array();
+    WireField part;
+
+    while (field->type == WIRE_BYTES && read_field(&message, &part)) {
+        json_t *item = part.number == 1 ? value_of(type->element, &part) : NULL;
+        if (item != NULL)
+            json_array_append_new(list, item);
+    }
+    return list;
+}
+
+/* An entry of a map: {key, value}; a missing value is the zero one. */
+static void
+add_entry(json_t *map, const SchemaType *type, const WireField *field)
+{
+    Message message = field->bytes;
+    json_t *key = NULL, *value = NULL;
+    WireField part;
+
+    while (field->type == WIRE_BYTES && read_field(&message, &part)) {
+        if (part.number == 1 && key == NULL)
+            key = string_of(&part);
+        else if (part.number == 2 && value == NULL)
+            value = type->element->shape == SCHEMA_LIST ? items_of(type->element, &part)
+                                                        : value_of(type->element, &part);
+    }
+    if (value == NULL && type->element->shape == SCHEMA_STRING)
+        value = json_string("");
+    if (value != NULL)
+        json_object_set_new(map, key != NULL ? json_string_value(key) : "", value);
+    json_decref(key);
+}
+
+/* ---- Messages ---- */
+
+/* Fields that Go has as pointers: zero is a value of theirs, where others mean "not given". */
+static const char *const pointers[] = {"activeDeadlineSeconds",
+                                       "allowPrivilegeEscalation",
+                                       "allowVolumeExpansion",
+                                       "attachRequired",
+                                       "automountServiceAccountToken",
+                                       "averageUtilization",
+                                       "backoffLimit",
+                                       "backoffLimitPerIndex",
+                                       "blockOwnerDeletion",
+                                       "completions",
+                                       "controller",
+                                       "defaultMode",
+                                       "enableServiceLinks",
+                                       "expirationSeconds",
+                                       "failedJobsHistoryLimit",
+                                       "fsGroup",
+                                       "gracePeriodSeconds",
+                                       "immutable",
+                                       "maxFailedIndexes",
+                                       "minReplicas",
+                                       "mode",
+                                       "orphanDependents",
+                                       "parallelism",
+                                       "partition",
+                                       "priority",
+                                       "replicas",
+                                       "revisionHistoryLimit",
+                                       "runAsGroup",
+                                       "runAsNonRoot",
+                                       "runAsUser",
+                                       "startingDeadlineSeconds",
+                                       "storageCapacity",
+                                       "storageClassName",
+                                       "successfulJobsHistoryLimit",
+                                       "terminationGracePeriodSeconds",
+                                       "timeoutSeconds",
+                                       "tolerationSeconds",
+                                       "ttlSecondsAfterFinished",
+                                       "volumeAttributesClassName",
+                                       NULL};
+
+static gboolean
+is_zero(const json_t *value)
+{
+    return json_is_false(value) || (json_is_integer(value) && json_integer_value(value) == 0) ||
+           (json_is_string(value) && json_string_length(value) == 0) ||
+           (json_is_real(value) && !(json_real_value(value) > 0 || json_real_value(value) < 0));
+}
+
+static const FieldNumber *
+numbers_of(const char *type)
+{
+    for (const TypeNumbers *row = type_numbers; row->type != NULL; row++)
+        if (strcmp(row->type, type) == 0)
+            return row->fields;
+    return NULL;
+}
+
+/* Whether zero is a value of the field @name of @parent. Statuses have counts, no pointers. */
+static gboolean
+keeps_zero(const SchemaType *parent, const char *name)
+{
+    return g_strv_contains(pointers, name) && !g_str_has_suffix(parent->name, "Status");
+}
+
+static void
+add_value(json_t *object,
+          const SchemaType *parent,
+          const char *name,
+          const SchemaType *type,
+          const WireField *field)
+{
+    json_t *old = json_object_get(object, name), *value;
+
+    if (type->shape == SCHEMA_LIST || type->shape == SCHEMA_MAP) {
+        if (old == NULL) {
+            old = type->shape == SCHEMA_LIST ? json_array() : json_object();
+            json_object_set_new(object, name, old);
+        }
+        if (type->shape == SCHEMA_MAP) {
+            add_entry(old, type, field);
+            return;
+        }
+        value = value_of(type->element, field);
+        if (value != NULL)
+            json_array_append_new(old, value);
+        return;
+    }
+    value = value_of(type, field);
+    if (value != NULL && is_zero(value) && !keeps_zero(parent, name))
+        json_decref(value);
+    else if (value != NULL)
+        json_object_set_new(object, name, value);
+}
+
+/* Reads the fields of @message, whose numbers are those of the type @name, into @object of @type.
+ */
+static void
+read_message(json_t *object, const SchemaType *type, const char *name, Message message)
+{
+    const FieldNumber *numbers = numbers_of(name);
+    WireField field;
+
+    while (numbers != NULL && read_field(&message, &field)) {
+        const FieldNumber *row = numbers;
+
+        while (row->number != 0 && row->number != field.number)
+            row++;
+        if (row->number == 0)
+            continue;
+        if (row->inside != NULL && field.type == WIRE_BYTES)
+            read_message(object, type, row->inside, field.bytes);
+        const SchemaType *member = row->field == NULL ? NULL : schema_member(type, row->field);
+        if (member != NULL)
+            add_value(object, type, row->field, member, &field);
+    }
+}
+
+static json_t *
+message_of(const SchemaType *type, const char *name, Message message)
+{
+    json_t *object = json_object();
+
+    read_message(object, type, name, message);
+    return object;
+}
+
+/* ---- The envelope: runtime.Unknown ---- */
+
+/* TypeMeta: {apiVersion, kind}. */
+static void
+read_type(Message message, json_t *type)
+{
+    WireField field;
+
+    while (read_field(&message, &field)) {
+        json_t *text = field.number == 1 || field.number == 2 ? string_of(&field) : NULL;
+        if (text != NULL)
+            json_object_set_new(type, field.number == 1 ? "apiVersion" : "kind", text);
+    }
+}
+
+/* The group's types may have another name than its last part: "authorization.k8s.io/v1". */
+static json_t *
+decode_raw(json_t *object, const Message *raw, GError **error)
+{
+    const char *api_version = json_string_value(json_object_get(object, "apiVersion")),
+               *kind = json_string_value(json_object_get(object, "kind"));
+    const SchemaType *type =
+        api_version == NULL || kind == NULL ? NULL : schema_find(api_version, kind);
+
+    if (type == NULL) {
+        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+                    "protobuf: no type is known for %s %s", api_version != NULL ? api_version : "",
+                    kind != NULL ? kind : "");
+        return NULL;
+    }
+    g_autofree char *name = short_name(type->name);
+    read_message(object, type, name, *raw);
+    return object;
+}
+
+json_t *
+protobuf_decode(const guint8 *data, gsize length, GError **error)
+{
+    GError *fault = NULL;
+    Message message = {data, data + length, 0, &fault}, raw = {data, data, 0, &fault};
+    json_t *object = json_object();
+    WireField field;
+
+    if (length < sizeof magic || memcmp(data, magic, sizeof magic) != 0) {
+        fail(&message, "the body does not begin as Kubernetes' protobuf does");
+    } else {
+        message.at += sizeof magic;
+        while (read_field(&message, &field)) {
+            if (field.type == WIRE_BYTES && field.number == 1)
+                read_type(field.bytes, object);
+            else if (field.type == WIRE_BYTES && field.number == 2)
+                raw = field.bytes;
+        }
+    }
+    if (!has_failed(&message))
+        decode_raw(object, &raw, &fault);
+    if (fault == NULL)
+        return object;
+    json_decref(object);
+    g_propagate_error(error, fault);
+    return NULL;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "models/api/fields.h"
+#include "models/api/namespace.h"
+#include "run/results/snapshot.h"
+#include "store-private.h"
+
+/* ---- Namespaces that nobody made ---- */
+
+static const char *const first_namespaces[] = {"default", "kube-node-lease", "kube-public",
+                                               "kube-system"};
+
+static gboolean
+is_first_namespace(const char *name)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
+        if (strcmp(first_namespaces[i], name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* Returns: (owned): set of the namespaces (borrowed) that objects of the run are in */
+static GHashTable *
+used_namespaces(const ServeStore *self)
+{
+    Objects *objects = run_objects(self->run);
+    GHashTable *used = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
+            const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
+            if (*key->namespace != '\0' && api_server_get(self->api, key) != NULL)
+                g_hash_table_add(used, (char *)key->namespace);
+        }
+    return used;
+}
+
+/* Returns: whether the run stores it, or has stored and deleted it */
+static gboolean
+is_known_namespace(const ServeStore *self, const char *name)
+{
+    return objects_find_key(run_objects(self->run), KIND_NAMESPACE, NULL, name) != NULL;
+}
+
+gboolean
+serve_store_has_namespace(ServeStore *self, const char *name)
+{
+    const ObjectKey *key = objects_find_key(run_objects(self->run), KIND_NAMESPACE, NULL, name);
+
+    if (key != NULL)
+        return api_server_get(self->api, key) != NULL;
+    if (is_first_namespace(name))
+        return TRUE;
+    g_autoptr(GHashTable) used = used_namespaces(self);
+    return g_hash_table_contains(used, name);
+}
+
+/* Returns: (owned): a Namespace as old as the run */
+static json_t *
+first_namespace(const ServeStore *self, const char *name)
+{
+    char time[API_TIME_BUFFER], uid[OBJECT_UID_BUFFER];
+    uint64_t hash = sim_hash_string(name);
+
+    return json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:{s:s}}, s:{s:[s]}, s:{s:s}}",
+                     "apiVersion", "v1", "kind", "Namespace", "metadata", "name", name, "uid",
+                     object_uid_format((ObjectUid){hash, sim_hash_combine(hash, 1)}, uid),
+                     "resourceVersion", "1", "creationTimestamp",
+                     api_time_format(sim_start(run_sim(self->run)), FALSE, time), "labels",
+                     "kubernetes.io/metadata.name", name, "spec", "finalizers", "kubernetes",
+                     "status", "phase", "Active");
+}
+
+/* ---- Lists ---- */
+
+static int
+compare_keys(const void *a, const void *b)
+{
+    const ObjectKey *x = *(const ObjectKey *const *)a, *y = *(const ObjectKey *const *)b;
+
+    return strcmp(x->text, y->text);
+}
+
+/* etcd lists by the bytes of "namespace/name". */
+static GPtrArray *
+sorted_keys(StoreKind *kind)
+{
+    const ServeStore *self = kind->store;
+    Objects *objects = run_objects(self->run);
+
+    if (kind->sorted != NULL)
+        return kind->sorted;
+    GPtrArray *keys = g_ptr_array_new();
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, kind->kind); slot++) {
+        ObjectKey *key = objects_key_at(objects, kind->kind, slot);
+        if (api_server_get(self->api, key) != NULL)
+            g_ptr_array_add(keys, key);
+    }
+    g_ptr_array_sort(keys, compare_keys);
+    if (kind->changes != NULL) /* else nobody tells when it is outdated */
+        kind->sorted = keys;
+    return keys;
+}
+
+static void
+list_run(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data)
+{
+    g_autoptr(GPtrArray) keys = sorted_keys(kind);
+
+    if (keys == kind->sorted)
+        g_ptr_array_ref(keys);
+    for (unsigned i = 0; i < keys->len; i++) {
+        const ObjectKey *key = keys->pdata[i];
+        const Object *object = api_server_get(kind->store->api, key);
+        if (object == NULL || (namespace != NULL && strcmp(namespace, key->namespace) != 0) ||
+            (after != NULL && strcmp(key->text, after) <= 0))
+            continue;
+        if (!see(data, key->text, store_print(kind, object)))
+            return;
+    }
+}
+
+typedef struct {
+    char *place;
+    json_t *object;
+} Placed;
+
+static void
+placed_clear(void *data)
+{
+    Placed *self = data;
+
+    g_free(self->place);
+    json_decref(self->object);
+}
+
+static int
+compare_placed(const void *a, const void *b)
+{
+    return strcmp(((const Placed *)a)->place, ((const Placed *)b)->place);
+}
+
+static void
+add_placed(GArray *array, json_t *object /* taken */)
+{
+    const char *namespace = json_path_string(object, "metadata.namespace");
+    const char *name = json_path_string(object, "metadata.name");
+    Placed row = {g_strdup_printf("%s%s%s", namespace != NULL ? namespace : "",
+                                  namespace != NULL ? "/" : "", name),
+                  object};
+
+    g_array_append_val(array, row);
+}
+
+/* Kubelets' leases, which the run does not store. */
+static void
+add_leases(const ServeStore *self, GArray *array)
+{
+    Objects *objects = run_objects(self->run);
+
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_NODE); slot++) {
+        const ObjectKey *key = objects_key_at(objects, KIND_NODE, slot);
+        if (api_server_get(self->api, key) != NULL)
+            add_placed(array, snapshot_lease(self->run, key->name));
+    }
+}
+
+static gboolean
+is_kubelet_lease(const StoreKind *kind, const char *namespace, const char *name)
+{
+    const ObjectKey *node;
+
+    if (kind->keeper != KEPT_BY_RUN || kind->kind != KIND_LEASE ||
+        strcmp(namespace, "kube-node-lease") != 0)
+        return FALSE;
+    node = objects_find_key(run_objects(kind->store->run), KIND_NODE, NULL, name);
+    return node != NULL && api_server_get(kind->store->api, node) != NULL;
+}
+
+/* Events, namespaces and leases: few, or not all of them stored. */
+static GArray *
+collect(StoreKind *kind)
+{
+    const ServeStore *self = kind->store;
+    GArray *array = g_array_new(FALSE, FALSE, sizeof(Placed));
+
+    g_array_set_clear_func(array, placed_clear);
+    if (kind->keeper == KEPT_AS_EVENT) {
+        for (unsigned i = 0; i < api_server_n_events(self->api); i++)
+            if (api_server_event(self->api, i)->count > 0) {
+                json_t *event = snapshot_event(self->run, i);
+                store_set_version(event, i + 1);
+                add_placed(array, event);
+            }
+    } else if (kind->kind == KIND_LEASE) {
+        add_leases(self, array);
+    } else {
+        g_autoptr(GHashTable) names = used_namespaces(self);
+        GHashTableIter iter;
+        void *name;
+        for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
+            g_hash_table_add(names, (char *)first_namespaces[i]);
+        g_hash_table_iter_init(&iter, names);
+        while (g_hash_table_iter_next(&iter, &name, NULL))
+            if (!is_known_namespace(self, name))
+                add_placed(array, first_namespace(self, name));
+    }
+    g_autoptr(GPtrArray) keys = kind->keeper == KEPT_BY_RUN ? sorted_keys(kind) : NULL;
+    if (keys != NULL && keys == kind->sorted)
+        g_ptr_array_ref(keys);
+    for (unsigned i = 0; keys != NULL && i < keys->len; i++)
+        if (!snapshot_is_old_lease(self->run, keys->pdata[i]))
+            add_placed(array, store_print(kind, api_server_get(self->api, keys->pdata[i])));
+    g_array_sort(array, compare_placed);
+    return array;
+}
+
+typedef struct {
+    const char *namespace, *after;
+    StoreSee see;
+    void *data;
+} PlainWalk;
+
+gboolean
+store_is_in(const char *place, const char *namespace)
+{
+    gsize length = namespace == NULL ? 0 : strlen(namespace);
+
+    return namespace == NULL || (strncmp(place, namespace, length) == 0 && place[length] == '/');
+}
+
+static gboolean
+walk_plain(void *key, void *value, void *data)
+{
+    const PlainWalk *walk = data;
+
+    if (!store_is_in(key, walk->namespace) ||
+        (walk->after != NULL && strcmp(key, walk->after) <= 0))
+        return FALSE;
+    return !walk->see(walk->data, key, json_incref(value));
+}
+
+void
+store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data)
+{
+    PlainWalk walk = {namespace, after, see, data};
+
+    if (kind->keeper == KEPT_PLAIN) {
+        g_tree_foreach(kind->plain, walk_plain, &walk);
+        return;
+    }
+    if (kind->keeper == KEPT_BY_RUN && kind->kind != KIND_NAMESPACE && kind->kind != KIND_LEASE) {
+        list_run(kind, namespace, after, see, data);
+        return;
+    }
+    g_autoptr(GArray) array = collect(kind);
+    for (unsigned i = 0; i < array->len; i++) {
+        const Placed *row = &g_array_index(array, Placed, i);
+        if (!store_is_in(row->place, namespace) ||
+            (after != NULL && strcmp(row->place, after) <= 0))
+            continue;
+        if (!see(data, row->place, json_incref(row->object)))
+            return;
+    }
+}
+
+typedef struct {
+    const char *name;
+    json_t *found;
+} Wanted;
+
+static gboolean
+see_wanted(void *data, const char *place, json_t *object)
+{
+    Wanted *self = data;
+    const char *slash = strchr(place, '/');
+
+    if (strcmp(slash != NULL ? slash + 1 : place, self->name) != 0) {
+        json_decref(object);
+        return TRUE;
+    }
+    self->found = object;
+    return FALSE;
+}
+
+json_t *
+store_get(StoreKind *kind, const char *namespace, const char *name)
+{
+    const Object *object = store_object(kind, namespace, name);
+    Wanted wanted = {name, NULL};
+
+    if (object != NULL)
+        return store_print(kind, object);
+    if (kind->keeper == KEPT_PLAIN) {
+        g_autofree char *place =
+            *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
+        return json_incref(g_tree_lookup(kind->plain, place));
+    }
+    if (kind->keeper == KEPT_AS_EVENT)
+        store_list(kind, namespace, NULL, see_wanted, &wanted);
+    else if (kind->kind == KIND_NAMESPACE && serve_store_has_namespace(kind->store, name))
+        return first_namespace(kind->store, name);
+    else if (is_kubelet_lease(kind, namespace, name))
+        return snapshot_lease(kind->store->run, name);
+    return wanted.found;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "store.h"
+
+/* Shared by the store's files: store.c keeps resources, their changes and plain objects;
+ * store-list.c lists objects, also those that nobody stores. */
+
+struct ServeStore {
+    Run *run; /* (borrowed) */
+    ApiServer *api;
+    int minor;
+    GHashTable *kinds;   /* "group/resource" -> StoreKind (owned) */
+    GPtrArray *rows;     /* of ApiResource (owned): of custom resources */
+    GPtrArray *texts;    /* their strings */
+    json_t *definitions; /* CustomResourceDefinitions, for discovery */
+    ServedApis apis;
+    unsigned generation;
+    uint64_t plain_version;
+    uint64_t n_plain;                    /* uids given */
+    GHashTable *managers;                /* uid -> json_t: managedFields */
+    StoreKind *of_run[N_KINDS], *events; /* (borrowed): those that keep a log */
+};
+
+void store_set_version(json_t *object, uint64_t version);
+/* Whether the place "namespace/name" is in the namespace; NULL: any. */
+gboolean store_is_in(const char *place, const char *namespace);

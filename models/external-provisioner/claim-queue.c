@@ -194,7 +194,8 @@ node_is_gone(const ExternalProvisioner *self, Plan *plan, const Claim *claim)
     attempt_reschedule(self, plan, claim, error);
 }
 
-/* PROV-14.3: without topology nodes are not watched, so each attempt asks for its node. */
+/* PROV-14.3, before 6.0: without topology nodes are not watched, so each attempt asks for its node.
+ */
 static void
 decide_with_node(const void *data, Plan *plan)
 {
@@ -219,7 +220,9 @@ provision_on_node(const ExternalProvisioner *self, Plan *plan, const Claim *clai
 {
     const char *node = claim_selected_node(claim);
 
-    if (node != NULL && !self->has_topology) {
+    if (self->places != NULL) { /* TOPO-9 */
+        provision(plan, claim);
+    } else if (node != NULL && !self->has_topology) {
         plan_because(plan, "PROV-14.3");
         plan_get(plan, objects_key(self->base.objects, KIND_NODE, NULL, node), PLAN_DECIDE);
         plan_then(plan, decide_with_node);

@@ -157,6 +157,16 @@ unref_object(void *object)
 }
 
 static void
+place_free(void *data)
+{
+    ClaimPlace *place = data;
+
+    object_unref(place->node);
+    object_unref(place->csi_node);
+    g_free(place);
+}
+
+static void
 begin_attempt(ExternalProvisioner *self, const PlanChange *change)
 {
     Attempt *attempt = g_new0(Attempt, 1);
@@ -176,6 +186,18 @@ remember_infeasible(ExternalProvisioner *self, const PlanChange *change)
         .class = change->object->uid,
     };
     g_hash_table_replace(self->infeasible, (void *)change->key, infeasible);
+}
+
+static void
+remember_place(ExternalProvisioner *self, const PlanChange *change)
+{
+    if (change->object == NULL) {
+        g_hash_table_remove(self->places, change->key);
+        return;
+    }
+    ClaimPlace *place = g_new(ClaimPlace, 1);
+    *place = (ClaimPlace){object_ref(change->object), object_ref(change->pointer)};
+    g_hash_table_replace(self->places, (void *)change->key, place);
 }
 
 static void
@@ -228,6 +250,9 @@ apply_change(void *data, const PlanChange *change)
         return;
     case CHANGE_INFEASIBLE:
         remember_infeasible(self, change);
+        return;
+    case CHANGE_PLACE:
+        remember_place(self, change);
         return;
     case CHANGE_IN_PROGRESS:
         g_hash_table_replace(self->in_progress, (void *)change->key, object_ref(change->object));
@@ -474,8 +499,10 @@ external_provisioner_init(void *data)
     self->claim_keys = g_ptr_array_new();
     self->attempts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, attempt_free);
     self->in_progress = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
-    if (sidecar_is_since(&self->options->common, 6, 0, FALSE))
+    if (sidecar_is_since(&self->options->common, 6, 0, FALSE)) {
         self->infeasible = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+        self->places = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, place_free);
+    }
     self->unsaved = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     self->overwritten = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     self->owner_tries =
@@ -507,6 +534,7 @@ external_provisioner_clear(void *data)
     g_hash_table_unref(self->attempts);
     g_hash_table_unref(self->in_progress);
     g_clear_pointer(&self->infeasible, g_hash_table_unref);
+    g_clear_pointer(&self->places, g_hash_table_unref);
     g_hash_table_unref(self->unsaved);
     g_hash_table_unref(self->overwritten);
     g_hash_table_unref(self->owner_tries);

@@ -264,8 +264,12 @@ decide_created(const void *data, Plan *plan)
     const Attempt *attempt = provisioner_attempt(self, plan);
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
 
+    ProvisionState state =
+        response->code == CSI_OK ? PROVISION_FINISHED : code_states[response->code];
+
+    if (self->places != NULL && state != PROVISION_BACKGROUND)
+        provisioner_change_key(plan, CHANGE_PLACE);
     if (response->code != CSI_OK) {
-        ProvisionState state = code_states[response->code];
         if (state == PROVISION_RESCHEDULE &&
             (!self->has_topology || !is_set(claim_selected_node(attempt->claim))))
             state = PROVISION_FINISHED;
@@ -306,6 +310,36 @@ node_of(const Claim *claim)
     return is_set(claim_selected_node(claim)) ? claim_selected_node(claim) : NULL;
 }
 
+static const ClaimPlace *
+remembered_place(const ExternalProvisioner *self, const Plan *plan)
+{
+    return self->places == NULL ? NULL : g_hash_table_lookup(self->places, plan_key(plan));
+}
+
+/* TOPO-9: from now on the place counts, whatever becomes of the node. */
+static void
+remember_place(const ExternalProvisioner *self, Plan *plan, const TopologyQuery *query)
+{
+    if (self->places != NULL && query->csi_node != NULL && query->node != NULL)
+        plan_change(plan, &(PlanChange){.what = CHANGE_PLACE,
+                                        .key = plan_key(plan),
+                                        .object = plan_keep(plan, &query->node->meta),
+                                        .pointer = plan_keep(plan, &query->csi_node->meta)});
+}
+
+/* TOPO-7; from 6.1 on (SREL-13) a node without a CSINode is given up. */
+static void
+place_failed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, const char *error)
+{
+    const char *node = node_of(claim);
+    gboolean is_gone = node != NULL && remembered_place(self, plan) == NULL &&
+                       provisioner_csi_node(self, node) == NULL &&
+                       sidecar_is_since(&self->options->common, 6, 1, FALSE);
+
+    provision_failed(self, plan, claim, is_gone ? PROVISION_RESCHEDULE : PROVISION_NO_CHANGE,
+                     error);
+}
+
 /* PROV-20.8. Returns: (borrowed): an error, or NULL */
 static const char *
 require_topology(const ExternalProvisioner *self,
@@ -316,13 +350,18 @@ require_topology(const ExternalProvisioner *self,
                  CsiRequest *request)
 {
     TopologyRequirement requirement;
+    const ClaimPlace *place = node == NULL ? NULL : remembered_place(self, plan);
     TopologyQuery query = {
         .cluster = &self->topology,
         .allowed = &class->allowed,
         .claim_name = object_name(&claim->meta),
         .node_name = node,
-        .node = node == NULL ? NULL : provisioner_node(self, node),
-        .csi_node = node == NULL ? NULL : provisioner_csi_node(self, node),
+        .node = place != NULL  ? NODE(place->node)
+                : node == NULL ? NULL
+                               : provisioner_node(self, node),
+        .csi_node = place != NULL  ? CSI_NODE(place->csi_node)
+                    : node == NULL ? NULL
+                                   : provisioner_csi_node(self, node),
         .strict = self->options->strict_topology,
         .immediate = self->options->immediate_topology,
     };
@@ -331,6 +370,8 @@ require_topology(const ExternalProvisioner *self,
     plan_because(plan, requirement.rule);
     if (error != NULL)
         return plan_internf(plan, "error generating accessibility requirements: %s", error);
+    if (place == NULL)
+        remember_place(self, plan, &query);
     request->requisite = requirement.requisite;
     request->preferred = requirement.preferred;
     request->n_requisite = request->n_preferred = requirement.n;
@@ -452,7 +493,7 @@ decide_with_attributes(const void *data, Plan *plan)
                                                               node_of(claim), &request)
                                            : NULL;
     if (error != NULL) {
-        provision_failed(self, plan, claim, PROVISION_NO_CHANGE, error);
+        place_failed(self, plan, claim, error);
         return;
     }
     request.mutable_parameters = class->parameters;
@@ -499,7 +540,7 @@ decide_with_secret(const void *data, Plan *plan)
 
     plan_because(plan, "PROV-20.9");
     if (error != NULL)
-        provision_failed(self, plan, attempt->claim, PROVISION_NO_CHANGE, error);
+        place_failed(self, plan, attempt->claim, error);
     else
         provision_with_secret(self, plan, attempt->claim, attempt->class, &request);
 }
@@ -532,18 +573,19 @@ plan_placed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, con
 {
     CsiRequest request = {0};
     SecretReference secret = {0};
-    const char *error = self->has_topology
-                            ? require_topology(self, plan, claim, class, node_of(claim), &request)
-                            : NULL;
+    const char *place_error =
+        self->has_topology ? require_topology(self, plan, claim, class, node_of(claim), &request)
+                           : NULL;
     g_autofree char *secret_error =
-        error == NULL && class->names_secrets
+        place_error == NULL && class->names_secrets
             ? resolve_secret(self, plan, claim, class, SECRET_USE_PROVISIONER, &secret)
             : NULL;
 
-    if (error == NULL && secret_error != NULL)
-        error = plan_internf(plan, "%s", secret_error);
-    if (error != NULL) {
-        provision_failed(self, plan, claim, PROVISION_NO_CHANGE, error); /* TOPO-7 */
+    if (place_error != NULL) {
+        place_failed(self, plan, claim, place_error);
+    } else if (secret_error != NULL) {
+        provision_failed(self, plan, claim, PROVISION_NO_CHANGE,
+                         plan_internf(plan, "%s", secret_error));
     } else if (secret.name == NULL) {
         provision_with_secret(self, plan, claim, class, &request);
     } else {

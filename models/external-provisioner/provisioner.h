@@ -81,6 +81,7 @@ typedef struct {
     GHashTable *attempts;    /* ObjectKey of the volume -> Attempt */
     GHashTable *in_progress; /* ... -> Claim: the back end may be making its volume (PROV-15) */
     GHashTable *infeasible;  /* ... -> Infeasible; NULL: before 6.0 (SREL-8) */
+    GHashTable *places;      /* ... -> ClaimPlace; NULL: before 6.0 (SREL-9) */
     GHashTable *unsaved;     /* ... -> Volume: made, not stored yet (PROV-18) */
     GHashTable *overwritten; /* ObjectKey -> Claim: newer than the informer's (PROV-17) */
     GPtrArray *class_infos;  /* of ClassInfo, by the slot of the class */
@@ -100,6 +101,11 @@ typedef struct {
     ObjectUid class; /* ... unless the class is another by then */
 } Infeasible;
 
+/* TOPO-9: the chosen node as the claim's first try found it. */
+typedef struct {
+    Object *node, *csi_node; /* (owned) */
+} ClaimPlace;
+
 /* Private changes, for plan_change(). */
 typedef enum {
     CHANGE_BEGIN,       /* an attempt: key, object: claim, pointer: class */
@@ -110,6 +116,7 @@ typedef enum {
     CHANGE_UNSAVED,     /* key: the volume goes to the queue of the unsaved */
     CHANGE_SAVED,       /* key */
     CHANGE_INFEASIBLE,  /* key, object: its class */
+    CHANGE_PLACE,       /* key, object: the chosen node, pointer: its CSINode; NULL: forget it */
     CHANGE_FAILED,      /* key, number: ProvisionState: a check or the driver refused */
     CHANGE_SOURCE,      /* key, number: CsiSourceKind, text: its id */
     CHANGE_SECRET,      /* key: CreateVolume's secret was read */

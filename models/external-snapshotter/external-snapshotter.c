@@ -59,6 +59,22 @@ snapshotter_sees(const ExternalSnapshotter *self, const SnapshotContent *content
                      self->base.node_name) == 0;
 }
 
+/* SNAP-41. Before 7.0 (SREL-33) each change, but from 6.0 on (SREL-32) none of a content with an
+ * error. */
+static gboolean
+queues_change(const ExternalSnapshotter *self, const Object *before, const Object *after)
+{
+    const SidecarFlags *flags = &self->options->common;
+
+    if (before == NULL || after == NULL)
+        return TRUE;
+    if (sidecar_is_since(flags, 7, 0, TRUE))
+        return snapshotter_queues_change(SNAPSHOT_CONTENT_CONST(before),
+                                         SNAPSHOT_CONTENT_CONST(after));
+    return SNAPSHOT_CONTENT_CONST(after)->error.message == NULL ||
+           !sidecar_is_since(flags, 6, 0, TRUE);
+}
+
 static void
 content_changed(void *data, const Object *before, const Object *after)
 {
@@ -70,8 +86,7 @@ content_changed(void *data, const Object *before, const Object *after)
         after = NULL;
     if (before == NULL && after == NULL)
         return;
-    if (before == NULL || after == NULL ||
-        snapshotter_queues_change(SNAPSHOT_CONTENT_CONST(before), SNAPSHOT_CONTENT_CONST(after)))
+    if (queues_change(self, before, after))
         workers_add(self->single.workers, (after != NULL ? after : before)->key);
 }
 

@@ -127,21 +127,22 @@ status_from(const SnapshotAnswer *answer,
            edit->created_ns != now->created_ns || edit->restore_bytes != now->restore_bytes;
 }
 
-/* The driver is asked again after the rate limit, until the snapshot is ready (SNAP-48). */
+/* The driver is asked again after the rate limit, until the snapshot is ready (SNAP-48). Before 7.0
+ * (SREL-33) the sync is simply over. */
 static void
-plan_end(Plan *plan)
+plan_end(const ExternalSnapshotter *self, Plan *plan)
 {
     const SnapshotterSync *sync = plan_notes(plan);
 
     plan_because(plan, "SNAP-48");
-    if (sync->content->readiness != SNAPSHOT_READY)
+    if (sync->content->readiness != SNAPSHOT_READY &&
+        sidecar_is_since(&self->options->common, 7, 0, TRUE))
         plan_requeue_rate_limited(plan);
 }
 
 static void
 decide_unannotated(const void *data, Plan *plan)
 {
-    (void)data;
     plan_because(plan, "SNAP-44");
     if (plan_has_failed(plan)) {
         snapshotter_fail(
@@ -155,17 +156,17 @@ decide_unannotated(const void *data, Plan *plan)
         return;
     }
     snapshotter_keep_result(plan);
-    plan_end(plan);
+    plan_end(data, plan);
 }
 
 /* The status is as the driver says. */
 static void
-plan_told(Plan *plan)
+plan_told(const ExternalSnapshotter *self, Plan *plan)
 {
     const SnapshotterSync *sync = plan_notes(plan);
 
     if (!snapshotter_is_creating(sync->content)) {
-        plan_end(plan);
+        plan_end(self, plan);
         return;
     }
     plan_because(plan, "SNAP-44");
@@ -188,14 +189,13 @@ plan_status_failed(Plan *plan, const char *error)
 static void
 decide_status_written(const void *data, Plan *plan)
 {
-    (void)data;
     if (plan_has_failed(plan)) {
         plan_status_failed(
             plan, snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
         return;
     }
     snapshotter_keep_result(plan);
-    plan_told(plan);
+    plan_told(data, plan);
 }
 
 static void
@@ -204,7 +204,6 @@ decide_status(const void *data, Plan *plan)
     const SnapshotterSync *sync = plan_notes(plan);
     StatusEdit *edit = plan_new_arg(plan, StatusEdit);
 
-    (void)data;
     plan_because(plan, "SNAP-44");
     if (plan_has_failed(plan)) {
         plan_status_failed(plan, plan_internf(plan, "error get %s content %s from api server: %s",
@@ -215,7 +214,7 @@ decide_status(const void *data, Plan *plan)
     const Object *now = plan_object(plan, plan_last_step(plan));
     if (!status_from(&sync->answer, SNAPSHOT_CONTENT_CONST(now), plan_run_start(plan), edit)) {
         snapshotter_keep_result(plan);
-        plan_told(plan);
+        plan_told(data, plan);
         return;
     }
     if (plan_key(plan)->kind == KIND_GROUP_CONTENT)

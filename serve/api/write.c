@@ -6,6 +6,7 @@
 #include "models/api/fields.h"
 #include "models/api/patch/patch.h"
 #include "models/api/schema/strict-fields.h"
+#include "serve/api/apply/defaults.h"
 
 /* POST, PUT and PATCH. What is refused without a look at the run is refused at once. Else the write
  * takes an instant of its own: it is computed against the present state, checked, and handed to the
@@ -278,6 +279,7 @@ write_create(const Target *target)
         write_refuse(self, refusal);
         return;
     }
+    defaults_set(self->body, target->type);
     create(self, managed_fields_update(NULL, self->body, self->target->type, &self->writer));
 }
 
@@ -485,6 +487,7 @@ compute(Write *self, const json_t *live)
     }
     patch_drop_nulls(after);
     target_set_version(self->target, after);
+    defaults_set(after, self->target->type);
     if (self->way == WAY_APPLY)
         return after;
     json_t *managed = managed_fields_update(live, after, self->target->type, &self->writer);
@@ -638,6 +641,7 @@ apply_new(Write *self)
         return;
     }
     target_set_version(self->target, object);
+    defaults_set(object, self->target->type);
     create(self, object);
 }
 

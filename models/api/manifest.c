@@ -524,6 +524,13 @@ report_unserved_kind(ApiParser *parser,
     api_parser_leave(parser, length);
 }
 
+/* API-24: some API server has stored it, and any other one converts it when it reads it. */
+static gboolean
+is_stored(const json_t *manifest)
+{
+    return json_path_get(manifest, "metadata.uid") != NULL;
+}
+
 static gboolean
 parse_kind(ApiParser *parser, const json_t *manifest, ObjectKind *kind)
 {
@@ -538,7 +545,8 @@ parse_kind(ApiParser *parser, const json_t *manifest, ObjectKind *kind)
         return FALSE;
     if (!kind_find(version, name, kind))
         report_unknown_kind(parser, manifest, version, name);
-    else if (!kind_is_served(*kind, version, parser->minor))
+    else if (is_stored(manifest) ? kind_served_version(*kind, parser->minor) == NULL
+                                 : !kind_is_served(*kind, version, parser->minor))
         report_unserved_kind(parser, manifest, version, *kind);
     else
         return TRUE;

@@ -244,14 +244,13 @@ leave_out(Reading *self, const char *reason, const json_t *object, unsigned line
 static void
 leave_out_kind(Reading *self, const json_t *object)
 {
-    static const char *const makers[] = {"CronJob", "ReplicationController", NULL};
     const char *kind = dump_kind(object);
     const char *version = json_string_value(json_object_get(object, "apiVersion"));
     const char *dot = version != NULL ? strchr(version, '.') : NULL;
     ObjectKind same;
     g_autofree char *reason = NULL;
 
-    if (g_strv_contains(makers, kind))
+    if (strcmp(kind, "ReplicationController") == 0)
         reason = g_strdup_printf("%s, which is not modelled: it makes no further pods", kind);
     else if (kind_find(NULL, kind, &same))
         reason = g_strdup_printf("%s of %s, a version that no model knows", kind,

@@ -156,6 +156,8 @@ static const ServedRow served_rows[] = {
     {"budget v1",              KIND_DISRUPTION_BUDGET, "policy/v1",                       21, 36},
     {"budget v1beta1",         KIND_DISRUPTION_BUDGET, "policy/v1beta1",                  18, 24},
     {"Lease v1beta1",          KIND_LEASE,             "coordination.k8s.io/v1beta1",     18, 21},
+    {"CronJob v1",             KIND_CRON_JOB,          "batch/v1",                        21, 36},
+    {"CronJob v1beta1",        KIND_CRON_JOB,          "batch/v1beta1",                   18, 24},
     {"Deployment v1",          KIND_DEPLOYMENT,        "apps/v1",                         18, 36},
     {"snapshot v1beta1 never", KIND_VOLUME_SNAPSHOT,   "snapshot.storage.k8s.io/v1beta1", 1,  0 },
 };

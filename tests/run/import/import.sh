@@ -105,6 +105,25 @@ result $? "nothing is missing in a whole dump" "$scratch/json/import.md"
 "$kvolsim" get pods,statefulsets "$scenario" -A --at 75s -o json >"$scratch/all.json" 2>"$scratch/err"
 refused "all.json: has pods and no Nodes" import "$scratch/all.json" --out "$scratch/none"
 
+# Dumps of an API server that prefers a version which the release of the nodes, or of a later look at them, does not serve.
+for row in 1.18:batch/v1beta1 1.24:batch/v1beta1 1.32:batch/v1beta1 1.20:batch/v1 1.32:batch/v1; do
+    cat >"$scratch/cron.yaml" <<END
+apiVersion: v1
+kind: Node
+metadata: {name: node-1, uid: 11111111-1111-1111-1111-111111111111, creationTimestamp: 2026-01-01T00:00:00Z}
+status: {nodeInfo: {kubeletVersion: v${row%%:*}.0}, allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: ${row#*:}
+kind: CronJob
+metadata: {name: c, namespace: default, uid: 22222222-2222-2222-2222-222222222222, creationTimestamp: 2026-01-01T00:00:00Z}
+spec: {schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}
+END
+    imported cron --force "$scratch/cron.yaml" && "$kvolsim" get jobs -A "$scratch/cron/scenario.yaml" --at 90s >"$scratch/out" 2>"$scratch/err" &&
+        grep -q '^default  *c-[0-9]' "$scratch/out" &&
+        "$kvolsim" check "$scratch/cron/scenario.yaml" --set spec.kubernetes.version=v1.36 >"$scratch/out" 2>"$scratch/err"
+    result $? "a CronJob of ${row#*:} in a dump of ${row%%:*} makes Jobs, and is known to 1.36" "$scratch/out" "$scratch/err"
+done
+
 # The API server is at least as new as the newest kubelet; virtual ones have any version.
 {
     for version in v0.9-virtual v1.29.8-eks-a737599 v1.31.2 v1.30.1+k3s1; do

@@ -152,7 +152,7 @@ typedef enum {
     CHANGE_REGISTRATION_TRIED,  /* number: tries of the write at hand */
     CHANGE_REGISTRATION_FAILED, /* text: why */
     CHANGE_PROBED,              /* number: whether the driver is well */
-    /* eviction/; pointer: PodWorker; text: why; number: whether the pod gets a condition */
+    /* eviction/; pointer: PodWorker; text: why; number: EvictionCause */
     CHANGE_EVICTED,
     /* volume-stats.c; number: the instant of the question */
     CHANGE_VOLUME_TOLD,
@@ -233,5 +233,7 @@ void kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const Vo
 void kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took);
 /* One more of a family without labels. */
 void kubelet_count(const Kubelet *self, MetricFamily family);
+/* One more evicted pod. @signal: the label eviction_signal; static */
+void kubelet_count_eviction(const Kubelet *self, const char *signal);
 /* Sets a family without labels to now, in Unix time. */
 void kubelet_measure_shutdown(const Kubelet *self, MetricFamily family);

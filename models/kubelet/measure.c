@@ -225,6 +225,14 @@ kubelet_count(const Kubelet *self, MetricFamily family)
         1);
 }
 
+void
+kubelet_count_eviction(const Kubelet *self, const char *signal)
+{
+    sim_series_add(metric_series(sim_metrics(self->base.sim), METRIC_KUBELET_EVICTIONS,
+                                 process_job(self->base.process), signal),
+                   1);
+}
+
 /* MET-99: the last time of any kubelet. */
 void
 kubelet_measure_shutdown(const Kubelet *self, MetricFamily family)

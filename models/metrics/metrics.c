@@ -307,6 +307,8 @@ const SimFamily metric_families[N_METRICS] = {
               "its containers are reported as started and observed via watch"),
     GAUGE(KUBELET_RUNNING, 1, "kubelet_running_pods", "",
           "[ALPHA] Number of pods that have a running pod sandbox"),
+    COUNTER(KUBELET_EVICTIONS, "kubelet_evictions", "eviction_signal",
+            "[ALPHA] Cumulative number of pod evictions by eviction signal"),
     GAUGE(ZONE_SIZE, 1, "node_collector_zone_size", "zone",
           "[ALPHA] Gauge measuring number of registered Nodes per zones."),
     GAUGE(ZONE_HEALTH, 1, "node_collector_zone_health", "zone",

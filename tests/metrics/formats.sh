@@ -57,7 +57,7 @@ equal "plugins" "$(value burst-100 plugin_manager_total_plugins state=\"actual_s
 equal "places told of" "$(value storage-capacity csistoragecapacities_desired_current)" "$(value storage-capacity csistoragecapacities_desired_goal)"
 equal "pods that no node fits" "$(value attach-limit scheduler_unschedulable_pods plugin=\"NodeVolumeLimits\")" \
     "$(value attach-limit scheduler_pending_pods queue=\"unschedulable\")"
-for name in leader-election default-class-retroactive node-power-off-out-of-service rolling-reboot; do
+for name in leader-election default-class-retroactive node-power-off-out-of-service rolling-reboot disk-evictions; do
     "$kvolsim" run "$scenarios/$name.yaml" --out "$scratch/$name" >"$scratch/printed" 2>&1 || cat "$scratch/printed" >>"$scratch/out"
     "$KVOLSIM_BUILDDIR/tests/metrics/metrics" "$scratch/$name" "$scratch"/*.prom >"$scratch/printed" || cat "$scratch/printed" >>"$scratch/out"
 done
@@ -83,6 +83,8 @@ equal "claims that got the default class late" "$(value default-class-retroactiv
 equal "pods deleted by force" "$(value node-power-off-out-of-service pod_gc_collector_force_delete_pods_total reason=\"out-of-service\")" 1
 # Once: the administrator's taint leaves those that the node had where they are.
 equal "nodes whose pods were evicted" "$(value node-power-off-out-of-service node_collector_evictions_total)" 1
+equal "evictions for the disk of images" "$(value disk-evictions kubelet_evictions eviction_signal=\"imagefs.available\")" 2
+equal "evictions for an emptyDir over its limit" "$(value disk-evictions kubelet_evictions eviction_signal=\"emptydirfs.limit\")" 1
 equal "volumes found on disks" "$(value rolling-reboot reconstruct_volume_operations_total)" 6
 test ! -s "$scratch/out"
 result $? "values are those that the run has"

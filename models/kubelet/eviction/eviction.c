@@ -274,12 +274,12 @@ limit_text(Plan *plan, const char *text, int64_t limit)
 }
 
 static void
-add_eviction(Plan *plan, const PodWorker *worker, const char *message, gboolean disrupts)
+add_eviction(Plan *plan, const PodWorker *worker, const char *message, unsigned cause)
 {
     plan_event(plan, worker->pod, "Warning", "Evicted", "%s", message);
     plan_change(
-        plan, &(PlanChange){
-                  .what = CHANGE_EVICTED, .pointer = worker, .text = message, .number = disrupts});
+        plan,
+        &(PlanChange){.what = CHANGE_EVICTED, .pointer = worker, .text = message, .number = cause});
 }
 
 static const char *
@@ -307,7 +307,7 @@ evict_over(Plan *plan, const PodWorker *worker)
             plan_internf(plan, "Usage of EmptyDir volume \"%s\" exceeds the limit \"%s\". ",
                          use->uses->items[dir].volume,
                          limit_text(plan, use->dirs[dir].limit_text, use->dirs[dir].limit)),
-            FALSE);
+            CAUSE_EMPTY_DIR);
         return;
     case FOR_POD:
         add_eviction(plan, worker,
@@ -315,7 +315,7 @@ evict_over(Plan *plan, const PodWorker *worker)
                                   "Pod ephemeral local storage usage exceeds the total limit of "
                                   "containers %s. ",
                                   limit_text(plan, NULL, use->limits.limit)),
-                     FALSE);
+                     CAUSE_POD);
         return;
     case FOR_CONTAINER:
         add_eviction(
@@ -323,7 +323,7 @@ evict_over(Plan *plan, const PodWorker *worker)
             plan_internf(plan, "Container %s exceeded its local ephemeral storage limit \"%s\". ",
                          first_container(worker),
                          limit_text(plan, use->limits.first_limit_text, use->limits.first_limit)),
-            FALSE);
+            CAUSE_CONTAINER);
         return;
     }
     g_assert_not_reached();
@@ -491,7 +491,8 @@ decide_pass(const void *data, Plan *plan)
     case EVICT_ONE:
         add_attempt(self, plan, threshold);
         victim = find_victim(self, threshold->signal, plan_now(plan));
-        add_eviction(plan, victim, pressure_message(self, plan, threshold, victim), TRUE);
+        add_eviction(plan, victim, pressure_message(self, plan, threshold, victim),
+                     threshold->signal);
         return;
     case TELL:
         add_attempt(self, plan, threshold);
@@ -555,7 +556,8 @@ eviction_apply(Kubelet *self, const PlanChange *change)
         self->pressure_event = 0;
         await_cleanup(self);
     }
-    pod_worker_evict((PodWorker *)change->pointer, change->text, change->number != 0);
+    kubelet_count_eviction(self, eviction_cause_name((unsigned)change->number));
+    pod_worker_evict((PodWorker *)change->pointer, change->text, change->number < N_SIGNALS);
 }
 
 static void

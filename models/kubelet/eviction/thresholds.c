@@ -30,6 +30,20 @@ signal_resource(EvictionSignal signal)
     return signals[signal].resource;
 }
 
+const char *
+eviction_cause_name(unsigned cause)
+{
+    static const char *const limits[] = {
+        /* signalEmptyDirFsLimit and so on */
+        [CAUSE_EMPTY_DIR - N_SIGNALS] = "emptydirfs.limit",
+        [CAUSE_POD - N_SIGNALS] = "ephemeralpodfs.limit",
+        [CAUSE_CONTAINER - N_SIGNALS] = "ephemeralcontainerfs.limit",
+    };
+
+    g_assert(cause < N_EVICTION_CAUSES);
+    return cause < N_SIGNALS ? signals[cause].name : limits[cause - N_SIGNALS];
+}
+
 /* Returns: the signal; -1: none */
 static int
 signal_parse(const char *name)

@@ -15,6 +15,14 @@ typedef enum {
     N_SIGNALS,
 } EvictionSignal;
 
+/* Why a pod is evicted: a signal, or one of its own limits. */
+typedef enum {
+    CAUSE_EMPTY_DIR = N_SIGNALS,
+    CAUSE_POD,
+    CAUSE_CONTAINER,
+    N_EVICTION_CAUSES,
+} EvictionCause;
+
 /* A quantity, or a share of the capacity. */
 typedef struct {
     int64_t quantity;
@@ -56,6 +64,8 @@ thresholds_met(const Thresholds *self, const Observation *observations, gboolean
 NodeTrouble signal_condition(EvictionSignal signal);
 /* "memory", "ephemeral-storage", "inodes", "pids" */
 const char *signal_resource(EvictionSignal signal);
+/* @cause: an EvictionSignal or EvictionCause. Returns: (static): the label eviction_signal */
+const char *eviction_cause_name(unsigned cause);
 
 /* Where a pod stands among those that may be evicted. */
 typedef struct {

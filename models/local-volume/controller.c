@@ -11,7 +11,9 @@
  * ProvisionVolume in pkg/zfs/volume.go. It asks the API server itself: there are no informers. */
 
 #define NAMESPACE "kube-system"
-#define LOOK_PERIOD SIM_SECOND         /* LOC-14 */
+#define LOOK_PERIOD SIM_SECOND /* LOC-14 */
+#define SERVED                                                                                     \
+    (1u << CSI_CREATE_VOLUME | 1u << CSI_DELETE_VOLUME | 1u << CSI_CONTROLLER_EXPAND_VOLUME)
 #define NODE_TIMEOUT (10 * SIM_SECOND) /* LOC-15 */
 
 typedef struct {
@@ -374,7 +376,75 @@ decide_delete(const void *data, Plan *plan)
     answer_ok(plan);
 }
 
+/* ---- ControllerExpandVolume: LOC-19 ---- */
+
+static gboolean
+set_capacity(Object *object, const void *data)
+{
+    LOCAL_VOLUME(object)->capacity_bytes = *(const int64_t *)data;
+    return TRUE;
+}
+
+static void
+decide_grown(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_answer(plan, plan_response(plan, plan_last_step(plan)));
+}
+
+/* In zfs-localpv the node's plugin grows the volume in NodeExpandVolume. */
+static void
+grow(const LocalVolumeController *self, Plan *plan, const char *node)
+{
+    const ServedCall *call = plan_operation(plan);
+    CsiRequest request = *call->request;
+
+    request.served_by = node; /* so it goes to the back end */
+    request.required_bytes = local_round_capacity(request.required_bytes);
+    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_grown);
+}
+
+static void
+decide_resized(const void *data, Plan *plan)
+{
+    const Object *object = plan_object(plan, plan_last_step(plan));
+
+    if (plan_has_failed(plan))
+        plan_fail(plan, "failed to update the volume: %s", plan_last_message(plan));
+    else
+        grow(data, plan, LOCAL_VOLUME_CONST(object)->node);
+}
+
+static void
+decide_expand(const void *data, Plan *plan)
+{
+    const ServedCall *call = plan_operation(plan);
+    const LocalVolume *volume = LOCAL_VOLUME_CONST(plan_object(plan, plan_last_step(plan)));
+    int64_t *bytes = plan_new_arg(plan, int64_t);
+
+    (void)data;
+    plan_because(plan, "LOC-19");
+    *bytes = local_round_capacity(call->request->required_bytes);
+    if (volume == NULL) {
+        plan_fail(plan, "failed to get the volume %s", call->request->volume_id);
+    } else if (volume->capacity_bytes >= *bytes) {
+        plan_answer(plan, &(CsiResponse){.code = CSI_OK, .capacity_bytes = volume->capacity_bytes});
+    } else {
+        plan_update(plan, &volume->meta, set_capacity, bytes, PLAN_DECIDE);
+        plan_then(plan, decide_resized);
+    }
+}
+
 /* ---- Calls ---- */
+
+static PlanDecide
+deciding(CsiMethod method)
+{
+    return method == CSI_CREATE_VOLUME   ? decide_found
+           : method == CSI_DELETE_VOLUME ? decide_delete
+                                         : decide_expand;
+}
 
 static void
 decide_call(const void *data, Plan *plan)
@@ -383,7 +453,7 @@ decide_call(const void *data, Plan *plan)
 
     (void)data;
     plan_get(plan, plan_key(plan), PLAN_DECIDE);
-    plan_then(plan, call->request->method == CSI_CREATE_VOLUME ? decide_found : decide_delete);
+    plan_then(plan, deciding(call->request->method));
 }
 
 static void
@@ -445,7 +515,7 @@ init(void *data)
     LocalVolumeController *self = data;
 
     self->options = self->base.options;
-    cluster_serve_calls(&self->base, 1u << CSI_CREATE_VOLUME | 1u << CSI_DELETE_VOLUME, serve);
+    cluster_serve_calls(&self->base, SERVED, serve);
 }
 
 static void
@@ -453,7 +523,7 @@ clear(void *data)
 {
     LocalVolumeController *self = data;
 
-    cluster_serve_calls(&self->base, 1u << CSI_CREATE_VOLUME | 1u << CSI_DELETE_VOLUME, NULL);
+    cluster_serve_calls(&self->base, SERVED, NULL);
 }
 
 static const ProcessFlag flags[] = {

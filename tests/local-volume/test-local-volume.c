@@ -26,6 +26,7 @@ make_driver(World *world, CsiModelledOptions *options)
     const char *failing = world->options.driver_arg;
 
     options->adopts_unknown_volumes = FALSE;
+    options->controller_capabilities |= CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY;
     options->latency[CSI_CREATE_VOLUME] = world_constant(world, 500 * SIM_MS);
     if (failing == NULL)
         return;
@@ -56,6 +57,7 @@ typedef struct {
     SimTime at; /* 0: none so far */
     CsiCode code;
     char zone[8]; /* of the volume; "": none */
+    int64_t bytes;
 } Reply;
 
 static void
@@ -65,6 +67,7 @@ answered(void *data, const CsiResponse *response)
 
     reply->at = sim_now(reply->world->sim);
     reply->code = response->code;
+    reply->bytes = response->capacity_bytes;
     if (response->n_accessible_topology > 0)
         g_strlcpy(reply->zone, string_map_get(response->accessible_topology[0], WORLD_ZONE),
                   sizeof reply->zone);
@@ -105,6 +108,17 @@ static void delete (World *world, Reply *reply)
         csi_modelled_driver_base(world->driver),
         &(CsiRequest){.method = CSI_DELETE_VOLUME, .volume_id = world_intern(world, "vol")},
         answered, reply);
+}
+
+static void
+expand(World *world, int64_t bytes, Reply *reply)
+{
+    *reply = (Reply){.world = world};
+    csi_driver_call(csi_modelled_driver_base(world->driver),
+                    &(CsiRequest){.method = CSI_CONTROLLER_EXPAND_VOLUME,
+                                  .volume_id = world_intern(world, "vol"),
+                                  .required_bytes = bytes},
+                    answered, reply);
 }
 
 static const LocalVolume *
@@ -284,6 +298,44 @@ other_finalizers_come_first(void **state)
     assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 0);
 }
 
+/* ---- LOC-19 ---- */
+
+#define GIB ((int64_t)1 << 30)
+
+typedef struct {
+    const char *name;
+    int64_t bytes;
+    int64_t wanted; /* 0: there is no such volume */
+    CsiCode code;
+    int64_t size; /* of the answer and of the LocalVolume */
+} ExpandCase;
+
+static const ExpandCase expand_cases[] = {
+    {"grows, rounded up",  3 * GIB / 2, 5 * GIB / 2, CSI_OK,       3 * GIB},
+    {"is large enough",    3 * GIB / 2, 2 * GIB,     CSI_OK,       2 * GIB},
+    {"is never made less", 2 * GIB,     1 * GIB,     CSI_OK,       2 * GIB},
+    {"is not there",       0,           1 * GIB,     CSI_INTERNAL, 0      },
+};
+
+static void
+a_volume_grows(void **state)
+{
+    const ExpandCase *row = *state;
+    g_autoptr(World) world = new_world(NULL);
+    Reply made, grown;
+
+    if (row->bytes > 0)
+        create(world, "a", row->bytes, 0, &made);
+    world_run(world, 5 * SIM_SECOND);
+    expand(world, row->wanted, &grown);
+    world_run(world, 10 * SIM_SECOND);
+    assert_int_equal(grown.at, 5 * SIM_SECOND);
+    assert_int_equal(grown.code, row->code);
+    assert_int_equal(grown.bytes, row->size);
+    if (row->bytes > 0)
+        assert_int_equal(local_volume(world)->capacity_bytes, row->size);
+}
+
 /* ---- The controller's own process ---- */
 
 static void
@@ -316,6 +368,7 @@ main(void)
 
     TEST_ROWS(tests, create_cases, a_node_is_chosen);
     TEST_ROWS(tests, repeat_cases, a_repeat_is_known);
+    TEST_ROWS(tests, expand_cases, a_volume_grows);
     TEST(tests, a_dead_node_keeps_its_volume);
     TEST(tests, other_finalizers_come_first);
     TEST(tests, calls_end_with_the_controller);

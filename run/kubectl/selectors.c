@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cluster.h"
+#include "models/api/fields.h"
 
 /* Splits at commas outside of parentheses. (owned) */
 static GPtrArray *
@@ -31,7 +32,8 @@ match_set(const char *rest, const char *value, gboolean *matches)
     gboolean is_in = g_str_has_prefix(rest, "in "), is_found = FALSE;
     const char *open = strchr(rest, '('), *close = strrchr(rest, ')');
 
-    if ((!is_in && !g_str_has_prefix(rest, "notin ")) || open == NULL || close == NULL)
+    if ((!is_in && !g_str_has_prefix(rest, "notin ")) || open == NULL || close == NULL ||
+        close < open)
         return FALSE;
     g_autofree char *inside = g_strndup(open + 1, (gsize)(close - open - 1));
     g_auto(GStrv) words = g_strsplit(inside, ",", -1);
@@ -51,7 +53,7 @@ match_requirement(const char *text, json_t *labels, gboolean *matches)
     const char *value = json_string_value(json_object_get(labels, key));
     const char *rest = start + length + strspn(start + length, " ");
 
-    if (length == 0)
+    if (length == 0 || name_fault_qualified(key) != NULL)
         return FALSE;
     if (*rest == '\0') {
         *matches = (value != NULL) != is_negated;

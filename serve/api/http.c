@@ -7,6 +7,8 @@
 #include "status.h"
 
 #define SWEEP_S 5
+/* Connections that wait to be taken: a thousand watchers may come at once. */
+#define HTTP_BACKLOG 4096
 
 typedef enum {
     CONNECTION_WAITS, /* for a request, or the rest of its head */
@@ -26,7 +28,7 @@ struct HttpServer {
     ServeApi *api; /* NULL: not yet */
     char *host, *address;
     guint8 digest[32]; /* of the token */
-    gboolean has_token, is_loopback;
+    gboolean has_token, has_tls, is_loopback;
     GHashTable *connections; /* GSocket -> Connection (owned) */
     guint sweep, pump;       /* sources; 0: none */
     GPtrArray *awake;        /* of SoupExchange (owned refs): streams with something to send */
@@ -193,6 +195,22 @@ on_finished(SoupServerMessage *message, SoupExchange *self)
 
 /* ---- Who may ask ---- */
 
+static gboolean
+close_socket(void *data)
+{
+    g_socket_close(data, NULL);
+    return G_SOURCE_REMOVE;
+}
+
+/* Ends a connection, whatever is under way: libsoup meets an error. Not before it has returned from
+ * its signal; a shutdown alone would let the client go on sending. */
+static void
+cut(GSocket *socket)
+{
+    g_socket_shutdown(socket, FALSE, TRUE, NULL);
+    g_idle_add_full(G_PRIORITY_HIGH, close_socket, g_object_ref(socket), g_object_unref);
+}
+
 static void
 refuse(SoupServerMessage *message, unsigned code, const char *text)
 {
@@ -205,6 +223,26 @@ refuse(SoupServerMessage *message, unsigned code, const char *text)
     soup_message_headers_replace(soup_server_message_get_response_headers(message), "Connection",
                                  "close");
     free(json);
+}
+
+/* Refuses a request whose body nobody should wait for, and closes the connection. libsoup has
+ * written nothing yet; through TLS the client learns no reason. */
+static void
+refuse_at_once(const HttpServer *self, SoupServerMessage *message, unsigned code, const char *text)
+{
+    GSocket *socket = soup_server_message_get_socket(message);
+    json_auto_t *status = status_format(code, "%s", text);
+    char *json = json_dumps(status, JSON_COMPACT);
+    g_autofree char *answer =
+        g_strdup_printf("HTTP/1.1 %u Refused\r\nContent-Type: application/json\r\n"
+                        "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                        code, strlen(json), json);
+
+    free(json);
+    refuse(message, code, text);
+    if (!self->has_tls)
+        g_socket_send(socket, answer, strlen(answer), NULL, NULL);
+    cut(socket);
 }
 
 /* "[::1]:8001" without the port. (owned) */
@@ -265,9 +303,15 @@ token_is_good(const HttpServer *self, const char *header)
     return differences == 0;
 }
 
-/* Returns: FALSE: refused */
 static gboolean
-is_admitted(const HttpServer *self, SoupServerMessage *message)
+is_number(const char *text)
+{
+    return *text != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+/* Refuses what is not to be answered. */
+static void
+admit(const HttpServer *self, SoupServerMessage *message)
 {
     SoupMessageHeaders *headers = soup_server_message_get_request_headers(message);
     const char *authority = soup_message_headers_get_one(headers, "Host");
@@ -276,7 +320,13 @@ is_admitted(const HttpServer *self, SoupServerMessage *message)
     const char *encoding = soup_message_headers_get_list(headers, "Transfer-Encoding");
     const char *length = soup_message_headers_get_list(headers, "Content-Length");
 
-    if (authority == NULL || *authority == '\0')
+    if (encoding != NULL)
+        refuse_at_once(self, message, 411, "a body needs a Content-Length");
+    else if (length != NULL && !is_number(length))
+        refuse_at_once(self, message, 400, "a request has one Content-Length");
+    else if (soup_message_headers_get_content_length(headers) > SERVE_BODY_MAX)
+        refuse_at_once(self, message, 413, "the body of the request is larger than 3 MiB");
+    else if (authority == NULL || *authority == '\0')
         refuse(message, 400, "the request has no Host");
     else if (!host_is_known(self, authority))
         refuse(message, 403, "this Host is not served here");
@@ -284,16 +334,9 @@ is_admitted(const HttpServer *self, SoupServerMessage *message)
         refuse(message, 403, "requests of other sites are not served");
     else if (g_strcmp0(site, "cross-site") == 0 || g_strcmp0(site, "same-site") == 0)
         refuse(message, 403, "requests of other sites are not served");
-    else if (encoding != NULL && length != NULL)
-        refuse(message, 400, "a request has a Content-Length or a Transfer-Encoding, not both");
     else if (self->has_token &&
              !token_is_good(self, soup_message_headers_get_one(headers, "Authorization")))
         refuse(message, 401, "Unauthorized");
-    else if (soup_message_headers_get_content_length(headers) > SERVE_BODY_MAX)
-        refuse(message, 413, "the body of the request is larger than 3 MiB");
-    else
-        return TRUE;
-    return FALSE;
 }
 
 /* ---- Connections ---- */
@@ -311,13 +354,6 @@ connection_set(Connection *self, ConnectionState state)
         return;
     self->state = state;
     self->since = g_get_monotonic_time();
-}
-
-/* Both ends see it; libsoup then drops the connection. */
-static void
-cut(GSocket *socket)
-{
-    g_socket_shutdown(socket, TRUE, TRUE, NULL);
 }
 
 static void
@@ -369,24 +405,6 @@ on_request_started(SoupServer *soup, SoupServerMessage *message, HttpServer *sel
 
 /* ---- Requests ---- */
 
-/* A body without a length may not grow beyond the limit either. */
-static void
-on_got_chunk(SoupServerMessage *message, GBytes *chunk, void *data)
-{
-    gsize *length = data;
-
-    *length += g_bytes_get_size(chunk);
-    if (*length > SERVE_BODY_MAX)
-        cut(soup_server_message_get_socket(message));
-}
-
-static void
-free_with_closure(void *data, GClosure *closure)
-{
-    (void)closure;
-    g_free(data);
-}
-
 /* The head of a request is there. */
 static void
 on_early(
@@ -398,9 +416,7 @@ on_early(
     (void)path;
     (void)query;
     connection_set(connection_of(self, message), CONNECTION_READS);
-    if (is_admitted(self, message))
-        g_signal_connect_data(message, "got-chunk", G_CALLBACK(on_got_chunk), g_new0(gsize, 1),
-                              free_with_closure, 0);
+    admit(self, message);
 }
 
 static char *
@@ -515,8 +531,15 @@ listen_at(HttpServer *self, const HttpServerOptions *options, GError **error)
         return FALSE;
     }
     g_autoptr(GSocketAddress) wanted = g_inet_socket_address_new(address, options->port);
-    if (!soup_server_listen(self->soup, wanted,
-                            options->tls_certificate != NULL ? SOUP_SERVER_LISTEN_HTTPS : 0, error))
+    g_autoptr(GSocket) socket = g_socket_new(g_inet_address_get_family(address),
+                                             G_SOCKET_TYPE_STREAM, G_SOCKET_PROTOCOL_TCP, error);
+    if (socket == NULL || !g_socket_bind(socket, wanted, TRUE, error))
+        return FALSE;
+    g_socket_set_listen_backlog(socket, HTTP_BACKLOG);
+    if (!g_socket_listen(socket, error) ||
+        !soup_server_listen_socket(self->soup, socket,
+                                   options->tls_certificate != NULL ? SOUP_SERVER_LISTEN_HTTPS : 0,
+                                   error))
         return FALSE;
     GSList *uris = soup_server_get_uris(self->soup);
     int port = g_uri_get_port(uris->data);
@@ -554,6 +577,7 @@ http_server_new(const HttpServerOptions *options, GError **error)
     };
     set_token(self, options->token);
     if (options->tls_certificate != NULL) {
+        self->has_tls = TRUE;
         g_autoptr(GTlsCertificate) certificate =
             g_tls_certificate_new_from_files(options->tls_certificate, options->tls_key, error);
         is_good = certificate != NULL;

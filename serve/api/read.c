@@ -85,7 +85,7 @@ selection_read(const Target *target, Selection *selection)
         selection->fields = NULL;
     if (selection->labels != NULL &&
         !label_selector_text_matches(selection->labels, labels, &matches, &fault))
-        return status_format(400, "unable to parse requirement: %s", fault);
+        return status_format(400, "%s", fault);
     return selection->fields == NULL ? NULL : field_selector_fault(target, selection->fields);
 }
 

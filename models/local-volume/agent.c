@@ -6,7 +6,6 @@
 
 /* The agent of a node: syncZV() in zfs-localpv's pkg/mgmt/volume/volume.go. */
 
-#define FINALIZER "local.kvolsim.io/finalizer"
 #define N_WORKERS 2 /* LOC-20 */
 
 typedef struct {
@@ -163,7 +162,7 @@ init(void *data)
 {
     LocalVolumeAgent *self = data;
 
-    self->finalizer = strings_intern(self->base.strings, FINALIZER);
+    self->finalizer = strings_intern(self->base.strings, FINALIZER_LOCAL_VOLUME);
     self->workers = workers_new(&self->base, &(WorkersOptions){
                                                  .name = "ZV",
                                                  .n_workers = N_WORKERS,

@@ -10,7 +10,6 @@
 /* The driver's controller: CreateVolume and DeleteVolume in zfs-localpv's pkg/driver/controller.go,
  * ProvisionVolume in pkg/zfs/volume.go. It asks the API server itself: there are no informers. */
 
-#define NAMESPACE "kube-system"
 #define LOOK_PERIOD SIM_SECOND /* LOC-14 */
 #define SERVED                                                                                     \
     (1u << CSI_CREATE_VOLUME | 1u << CSI_DELETE_VOLUME | 1u << CSI_CONTROLLER_EXPAND_VOLUME)
@@ -493,7 +492,7 @@ serve(void *data, CsiCallId id, const CsiRequest *request)
     plan_start(&(PlanStart){
         .component = &self->base,
         .decide = decide_call,
-        .key = objects_key(self->base.objects, KIND_LOCAL_VOLUME, NAMESPACE, name),
+        .key = objects_key(self->base.objects, KIND_LOCAL_VOLUME, LOCAL_VOLUME_NAMESPACE, name),
         .operation = call,
         .free_operation = served_call_free,
         .done = call_over,

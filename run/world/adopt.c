@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/local/local-volume.h"
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"
 #include "models/volume/access-mode.h"
@@ -191,6 +192,70 @@ adopt_volume(const Run *self, const Object *object)
     csi_modelled_driver_add_volume(driver, &past);
 }
 
+/* ---- The resources of drivers for the nodes' own disks: LOC-23 ---- */
+
+/* Returns: (borrowed): the name of the node that reports this place; NULL: none */
+static const char *
+node_of_place(const Run *self, CsiDriver *driver, const StringMap *place)
+{
+    CsiResponse info;
+
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++) {
+        const char *node = objects_key_at(self->objects, KIND_NODE, i)->name;
+        if (csi_driver_foresee_node_info(driver, node, &info) && info.n_accessible_topology > 0 &&
+            string_map_equal(info.accessible_topology[0], place))
+            return node;
+    }
+    return NULL;
+}
+
+static void
+add_local_volume(const Run *self, const Volume *volume, const char *node)
+{
+    const ObjectKey *key = objects_key(self->objects, KIND_LOCAL_VOLUME, LOCAL_VOLUME_NAMESPACE,
+                                       volume->source->handle);
+    const StorageClass *class =
+        STORAGE_CLASS(world_find(self, KIND_STORAGE_CLASS, NULL, volume->class_name));
+    ApiResponse response;
+
+    if (api_server_get(cluster_api(self->cluster), key) != NULL)
+        return;
+    g_autoptr(Object) object = object_new((ObjectKey *)key);
+    LocalVolume *local = LOCAL_VOLUME(object);
+    local->node = node;
+    local->pool = class == NULL ? NULL : string_map_get(class->parameters, "poolname");
+    local->capacity_bytes = volume->capacity_bytes;
+    local->state = LOCAL_VOLUME_READY;
+    object_add_finalizer(object,
+                         strings_intern(objects_strings(self->objects), FINALIZER_LOCAL_VOLUME));
+    api_server_commit(
+        cluster_api(self->cluster),
+        &(ApiRequest){
+            .verb = API_CREATE, .key = (ObjectKey *)key, .object = object, .client = "initial"},
+        &response);
+}
+
+static void
+adopt_local(const Run *self, const Object *object)
+{
+    const Volume *volume = VOLUME_CONST(object);
+    const NodeSelector *affinity = volume->node_affinity;
+    CsiModelledDriver *driver =
+        volume->source == NULL ? NULL : find_driver(self, volume->source->driver);
+    g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(map_free);
+
+    if (driver == NULL || volume->source->handle == NULL ||
+        !cluster_has_process(self->cluster, "local-volume-controller", volume->source->driver))
+        return;
+    for (unsigned i = 0; affinity != NULL && i < affinity->n_terms; i++)
+        add_places(self, driver, &affinity->terms[i], places);
+    const char *node =
+        places->len == 0 ? NULL
+                         : node_of_place(self, csi_modelled_driver_base(driver), places->pdata[0]);
+    if (node != NULL)
+        add_local_volume(self, volume, node);
+}
+
 /* The disks that pods name themselves: their back end has them, as people made them. */
 static void
 adopt_inline(const Run *self, const PodVolumes *volumes)
@@ -338,6 +403,7 @@ world_adopt(Run *self)
 {
     self->topology_keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     each_object(self, KIND_VOLUME, adopt_volume);
+    each_object(self, KIND_VOLUME, adopt_local);
     each_object(self, KIND_GROUP_CONTENT, adopt_group);
     each_object(self, KIND_SNAPSHOT_CONTENT, adopt_snapshot);
     for (ObjectKind kind = 0; kind < N_KINDS; kind++)

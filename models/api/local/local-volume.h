@@ -6,6 +6,9 @@
 /* LocalVolume: the custom resource of a driver for volumes on the nodes' own disks, as ZFSVolume of
  * openebs/zfs-localpv. The driver's controller writes it, the agent of its node carries it out. */
 
+#define LOCAL_VOLUME_NAMESPACE "kube-system"
+#define FINALIZER_LOCAL_VOLUME "local.kvolsim.io/finalizer" /* of the agent that has made it */
+
 typedef enum {
     LOCAL_VOLUME_PENDING,
     LOCAL_VOLUME_READY,

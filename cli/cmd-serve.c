@@ -268,9 +268,24 @@ write_results(ServeCommand *self)
 }
 
 static gboolean
+go_on(void *data, SimTime now, uint64_t n_events)
+{
+    const ServeCommand *self = data;
+
+    (void)now;
+    (void)n_events;
+    return self->clock == NULL || serve_clock_goes(self->clock);
+}
+
+static gboolean
 begin_run(ServeCommand *self)
 {
-    const RunOptions options = {.seed = self->scenario->seed, .measured = TRUE, .open_end = TRUE};
+    const RunOptions options = {.progress = go_on,
+                                .progress_data = self,
+                                .report_every = SERVE_REPORT_EVERY,
+                                .seed = self->scenario->seed,
+                                .measured = TRUE,
+                                .open_end = TRUE};
     g_autoptr(GError) error = NULL;
     SimTime at = 0;
 

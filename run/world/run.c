@@ -30,6 +30,8 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
 
     self->scenario = scenario;
     self->options = *options;
+    if (self->options.report_every == 0)
+        self->options.report_every = EVENTS_PER_REPORT;
     self->sim = sim_new(&sim_options);
     self->objects = objects_new(sim_hash_combine(options->seed, options->replication));
     self->drivers = g_ptr_array_new_with_free_func((GDestroyNotify)csi_driver_free);
@@ -117,7 +119,7 @@ run_until(Run *self, SimTime end)
         return run_paced_until(self, end);
     for (;;) {
         SimTime scrape_at = telemetry_next_scrape(self->telemetry);
-        unsigned n_max = EVENTS_PER_REPORT - self->n_unreported;
+        unsigned n_max = self->options.report_every - self->n_unreported;
         unsigned n = sim_step_until(self->sim, MIN(end, scrape_at), n_max);
         self->n_unreported += n;
         if (n < n_max && has_no_scrape_before(self, scrape_at, end))

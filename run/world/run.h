@@ -28,6 +28,7 @@ typedef struct {
      * the run. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
     void *progress_data;
+    unsigned report_every; /* events between two calls of progress(); 0: as many as cost no time */
     /* Makes another back end than the modelled one for a driver of the scenario. Returns: (owned):
      * NULL: the modelled one. NULL: always the modelled one */
     CsiDriver *(*open_driver)(void *data,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* How long one slice may take, in us of real time. */
-#define SLICE_US 2000
+#define SLICE_US 1000
 /* Virtual time falls behind where the machine is too slow for the speed: more than this is not
  * caught up with (us). */
 #define LAG_MAX_US G_USEC_PER_SEC
@@ -16,12 +16,13 @@ struct ServeClock {
     Run *run; /* (borrowed) */
     double speed;
     unsigned n_holds;
-    gboolean goes_on; /* past the scenario's end */
-    gboolean is_over; /* the end is reached */
-    guint source;     /* 0: the clock stands still */
-    SimTime slice;    /* virtual time that takes about SLICE_US at full speed */
-    gint64 real_base; /* us: at this real time it was ... */
-    SimTime base;     /* ... this virtual time */
+    gboolean goes_on;  /* past the scenario's end */
+    gboolean is_over;  /* the end is reached */
+    guint source;      /* 0: the clock stands still */
+    gint64 slice_ends; /* us: the end of the slice in real time; G_MAXINT64: it has none */
+    SimTime slice;     /* virtual time that takes about SLICE_US at full speed */
+    gint64 real_base;  /* us: at this real time it was ... */
+    SimTime base;      /* ... this virtual time */
     ClockGoal goal;
     ClockReached reached; /* NULL: no goal */
     void *reached_data;
@@ -84,6 +85,7 @@ pass_slice(ServeClock *self, SimTime to)
 {
     gint64 begun = g_get_monotonic_time(), spent = 0;
 
+    self->slice_ends = begun + SLICE_US;
     while (spent < SLICE_US && now_of(self) < to && !self->is_over) {
         SimTime next = next_of(self);
         gint64 before = g_get_monotonic_time();
@@ -97,6 +99,7 @@ pass_slice(ServeClock *self, SimTime to)
             self->slice = MIN(self->slice * 2, SIM_HOUR);
         spent = g_get_monotonic_time() - begun;
     }
+    self->slice_ends = G_MAXINT64;
 }
 
 static void
@@ -287,6 +290,12 @@ serve_clock_go_on(ServeClock *self)
     self->is_over = FALSE;
 }
 
+gboolean
+serve_clock_goes(const ServeClock *self)
+{
+    return g_get_monotonic_time() < self->slice_ends;
+}
+
 double
 serve_clock_speed(const ServeClock *self)
 {
@@ -327,7 +336,7 @@ serve_clock_new(Run *run, double speed)
 {
     ServeClock *self = g_new0(ServeClock, 1);
 
-    *self = (ServeClock){.run = run, .speed = speed, .slice = SIM_MS};
+    *self = (ServeClock){.run = run, .speed = speed, .slice = SIM_MS, .slice_ends = G_MAXINT64};
     api_server_observe(cluster_api(run_cluster(run)), see_write, self);
     set_base(self);
     arm(self, 0);

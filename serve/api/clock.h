@@ -13,6 +13,9 @@ typedef struct ServeClock ServeClock;
  */
 ServeClock *serve_clock_new(Run *run, double speed);
 void serve_clock_free(ServeClock *self);
+/* For the run's progress(), every SERVE_REPORT_EVERY events: FALSE: the slice is over. */
+gboolean serve_clock_goes(const ServeClock *self);
+#define SERVE_REPORT_EVERY 128
 double serve_clock_speed(const ServeClock *self);
 void serve_clock_set_speed(ServeClock *self, double speed);
 /* Returns: FALSE: @text is no speed: a number from 0 on, or "max" */

@@ -159,13 +159,13 @@ read_object(const Target *target)
 typedef struct {
     const Target *target;
     const Selection *selection;
-    gint64 limit;  /* 0: none */
-    gint64 n;      /* objects in the answer */
-    gint64 n_more; /* after it */
-    char *last;    /* (owned): the place of the last object in the answer */
-    GString *text; /* the items, each with a comma before it but the first */
-    json_t *items; /* instead: YAML, tables */
-    json_t *table; /* FORM_TABLE */
+    gint64 limit;      /* 0: none */
+    gint64 n;          /* objects in the answer */
+    gboolean has_more; /* after it */
+    char *last;        /* (owned): the place of the last object in the answer */
+    GString *text;     /* the items, each with a comma before it but the first */
+    json_t *items;     /* instead: YAML, tables */
+    json_t *table;     /* FORM_TABLE */
     TableInclude include;
     ValueTime now;
 } ListAnswer;
@@ -218,8 +218,8 @@ see_item(void *data, const char *place, json_t *object)
     if (!selection_takes(self->selection, copy))
         return TRUE;
     if (self->limit > 0 && self->n >= self->limit) {
-        self->n_more++;
-        return self->selection->labels == NULL && self->selection->fields == NULL;
+        self->has_more = TRUE;
+        return FALSE;
     }
     add_item(self, copy);
     self->n++;
@@ -255,17 +255,26 @@ read_continue_token(const char *text, uint64_t *version, char **start)
     return *start != NULL && number > 0;
 }
 
+/* Returns: NULL: of all namespaces */
+static const char *
+list_namespace(const Target *target)
+{
+    return *target->namespace == '\0' ? NULL : target->namespace;
+}
+
 static json_t *
 list_metadata(const ListAnswer *self, uint64_t version)
 {
     g_autofree char *text = g_strdup_printf("%" PRIu64, version);
     json_t *metadata = json_pack("{s:s}", "resourceVersion", text);
 
-    if (self->n_more > 0) {
+    if (self->has_more) {
         g_autofree char *token = continue_token(version, self->last);
         json_object_set_new(metadata, "continue", json_string(token));
         if (self->selection->labels == NULL && self->selection->fields == NULL)
-            json_object_set_new(metadata, "remainingItemCount", json_integer(self->n_more));
+            json_object_set_new(metadata, "remainingItemCount",
+                                json_integer(store_count(
+                                    self->target->kind, list_namespace(self->target), self->last)));
     }
     return metadata;
 }
@@ -346,8 +355,7 @@ read_list(const Target *target)
         list.items = json_array();
     else
         list.text = g_string_new(NULL);
-    store_list(target->kind, *target->namespace == '\0' ? NULL : target->namespace, start, see_item,
-               &list);
+    store_list(target->kind, list_namespace(target), start, see_item, &list);
     answer_list(&list, version);
     json_decref(list.table);
     json_decref(list.items);

@@ -103,22 +103,83 @@ sorted_keys(StoreKind *kind)
     return keys;
 }
 
+/* Returns: the first of @keys whose place comes after @place */
+static unsigned
+first_behind(const GPtrArray *keys, const char *place)
+{
+    unsigned low = 0, high = keys->len;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (strcmp(((const ObjectKey *)keys->pdata[middle])->text, place) > 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The keys of a namespace stand together: "shop/a" to "shop/z", and '0' is the character behind
+ * '/'.
+ * @begin, @end: (out): the range of them behind @after */
+static void
+find_range(
+    const GPtrArray *keys, const char *namespace, const char *after, unsigned *begin, unsigned *end)
+{
+    *begin = 0;
+    *end = keys->len;
+    if (namespace != NULL) {
+        g_autofree char *first = g_strdup_printf("%s/", namespace);
+        g_autofree char *last = g_strdup_printf("%s0", namespace);
+        *begin = first_behind(keys, first);
+        *end = first_behind(keys, last);
+        if (*end > *begin && strcmp(((const ObjectKey *)keys->pdata[*end - 1])->text, last) == 0)
+            (*end)--;
+    }
+    if (after != NULL)
+        *begin = MAX(*begin, first_behind(keys, after));
+}
+
 static void
 list_run(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data)
 {
     g_autoptr(GPtrArray) keys = sorted_keys(kind);
+    unsigned begin, end;
 
     if (keys == kind->sorted)
         g_ptr_array_ref(keys);
-    for (unsigned i = 0; i < keys->len; i++) {
+    find_range(keys, namespace, after, &begin, &end);
+    for (unsigned i = begin; i < end; i++) {
         const ObjectKey *key = keys->pdata[i];
         const Object *object = api_server_get(kind->store->api, key);
-        if (object == NULL || (namespace != NULL && strcmp(namespace, key->namespace) != 0) ||
-            (after != NULL && strcmp(key->text, after) <= 0))
-            continue;
-        if (!see(data, key->text, store_print(kind, object)))
+        if (object != NULL && !see(data, key->text, store_print(kind, object)))
             return;
     }
+}
+
+static gboolean
+count_one(void *data, const char *place, json_t *object)
+{
+    (void)place;
+    json_decref(object);
+    ++*(unsigned *)data;
+    return TRUE;
+}
+
+unsigned
+store_count(StoreKind *kind, const char *namespace, const char *after)
+{
+    unsigned begin, end, n = 0;
+
+    if (kind->keeper != KEPT_BY_RUN || kind->kind == KIND_NAMESPACE || kind->kind == KIND_LEASE) {
+        store_list(kind, namespace, after, count_one, &n);
+        return n;
+    }
+    g_autoptr(GPtrArray) keys = sorted_keys(kind);
+    if (keys == kind->sorted)
+        g_ptr_array_ref(keys);
+    find_range(keys, namespace, after, &begin, &end);
+    return end > begin ? end - begin : 0;
 }
 
 typedef struct {

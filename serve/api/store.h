@@ -87,6 +87,8 @@ const Object *store_object(const StoreKind *kind, const char *namespace, const c
 typedef gboolean (*StoreSee)(void *data, const char *place, json_t *object);
 void
 store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data);
+/* Returns: how many objects such a list has */
+unsigned store_count(StoreKind *kind, const char *namespace, const char *after);
 /* Whether a namespace exists: it is stored, or one of those that every cluster has. */
 gboolean serve_store_has_namespace(ServeStore *self, const char *name);
 

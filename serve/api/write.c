@@ -46,7 +46,7 @@ write_new(const Target *target)
     self->writer = (FieldWriter){
         .manager = manager != NULL && *manager != '\0' ? manager : self->agent,
         .time = self->time,
-        .subresource = target->subresource,
+        .subresource = self->target->subresource,
         .has_status = write_has_status(target->row),
     };
     return self;

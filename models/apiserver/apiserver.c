@@ -73,14 +73,18 @@ api_server_import(ApiServer *self, Object *object)
 {
     ApiStore *store = &self->store;
     ObjectKey *key = (ObjectKey *)object->key;
+    uint64_t revision = store->revision, version = object->resource_version;
 
     store->is_importing = object_uid_is_set(object->uid);
     if (store->is_importing)
         objects_avoid_uid(store->objects, object->uid);
     else
         object->uid = objects_uid(store->objects, key, ++key->incarnation);
+    if (store->is_importing && version > 0)
+        store->revision = version - 1; /* it keeps the version that it came with */
     object_unref(
         api_store_commit(store, WATCH_ADDED, object, sim_now(store->sim), key->n_requests++));
+    store->revision = MAX(store->revision, revision);
     store->is_importing = FALSE;
 }
 

@@ -120,7 +120,8 @@ void api_server_request(
  * @response: (out): its object is borrowed until the next write; its message is interned
  */
 void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response);
-/* Stores an imported object as it is, with uid and status, and without admission. Takes @object. */
+/* Stores an imported object as it is, with uid, version and status, and without admission. Takes
+ * @object. */
 void api_server_import(ApiServer *self, Object *object);
 /* For observers: whether the write that they see is the import of an object with a uid, which is
  * older than the run. */

@@ -62,6 +62,8 @@ add_ignored(Loader *self, const json_t *manifest, const char *kind)
     const YamlPosition *at = &self->reader.at;
     g_autofree char *path = manifest_path(manifest);
 
+    if (self->scenario.plain != NULL)
+        json_array_append(self->scenario.plain, (json_t *)manifest);
     loader_tell_kind_effect(self, kind, path);
     g_ptr_array_add(self->scenario.ignored,
                     g_strdup_printf("%s (%s:%u)", path, at->file, at->line));

@@ -299,6 +299,8 @@ struct Scenario {
     gboolean has_usage;     /* volumes fill, so kubelets ask how full they are */
     gboolean has_snapshots; /* snapshot objects exist, so the snapshot controllers run */
     GPtrArray *warnings;    /* of char *: where the run differs from the cluster of the manifests */
+    json_t
+        *plain; /* manifests of kinds that no model has, Events too; NULL unless keeps_document */
     json_t *document;   /* the Scenario with --set and included items; NULL unless keeps_document */
     GPtrArray *ignored; /* of char *: "Service/web (scenario.yaml:12)": ignored objects */
 };

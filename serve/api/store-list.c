@@ -248,6 +248,10 @@ collect(StoreKind *kind)
 
     g_array_set_clear_func(array, placed_clear);
     if (kind->keeper == KEPT_AS_EVENT) {
+        json_t *old;
+        gsize k;
+        json_array_foreach(self->old_events, k, old)
+            add_placed(array, json_incref(old));
         for (unsigned i = 0; i < api_server_n_events(self->api); i++)
             if (api_server_event(self->api, i)->count > 0) {
                 json_t *event = snapshot_event(self->run, i);

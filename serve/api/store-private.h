@@ -16,6 +16,7 @@ struct ServeStore {
     json_t *definitions; /* CustomResourceDefinitions, for discovery */
     ServedApis apis;
     unsigned generation;
+    json_t *old_events; /* (owned): of before the run */
     uint64_t plain_version;
     uint64_t n_plain;                    /* uids given */
     GHashTable *managers;                /* uid -> json_t: managedFields */

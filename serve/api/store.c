@@ -303,7 +303,7 @@ store_put(StoreKind *kind, json_t *object)
     g_autofree char *place = place_of(kind, object);
     json_auto_t *old = json_incref(g_tree_lookup(kind->plain, place));
 
-    if (old == NULL)
+    if (old == NULL && json_path_get(object, "metadata.uid") == NULL)
         complete_new(self, json_object_get(object, "metadata"));
     self->plain_version++;
     store_set_version(object, self->plain_version);
@@ -513,6 +513,62 @@ serve_store_run(const ServeStore *self)
     return self->run;
 }
 
+/* Returns: the resource of a manifest; NULL: none is known */
+static const ApiResource *
+find_row(const json_t *manifest)
+{
+    const char *kind = json_path_string(manifest, "kind"),
+               *version = json_path_string(manifest, "apiVersion");
+    const char *slash = version == NULL ? NULL : strchr(version, '/');
+    g_autofree char *group =
+        slash == NULL ? g_strdup("") : g_strndup(version, (gsize)(slash - version));
+    const ApiResource *row;
+
+    for (unsigned i = 0; kind != NULL && version != NULL && (row = api_resource(i)) != NULL; i++)
+        if (strcmp(row->kind, kind) == 0 && strcmp(row->group, group) == 0)
+            return row;
+    return NULL;
+}
+
+/* Takes an object that the scenario has from its start; it keeps its version. */
+static void
+take_manifest(ServeStore *self, StoreKind *kind, const json_t *manifest)
+{
+    json_t *object = json_deep_copy(manifest), *metadata = json_object_get(object, "metadata");
+    const char *text = json_path_string(metadata, "resourceVersion");
+    uint64_t version = text == NULL ? 0 : g_ascii_strtoull(text, NULL, 10);
+
+    if (kind->namespaced && json_path_string(metadata, "namespace") == NULL)
+        json_object_set_new(metadata, "namespace", json_string("default"));
+    if (kind->keeper == KEPT_AS_EVENT) {
+        json_array_append_new(self->old_events, object);
+    } else if (kind->keeper == KEPT_PLAIN) {
+        object = store_put(kind, object);
+        self->plain_version = MAX(self->plain_version, version);
+        if (version > 0)
+            store_set_version(object, version);
+    } else {
+        json_decref(object);
+    }
+}
+
+/* What the scenario has beside the models' objects. */
+static void
+take_plain(ServeStore *self)
+{
+    json_t *manifest;
+    gsize i;
+
+    json_array_foreach(run_scenario(self->run)->plain, i, manifest) {
+        const ApiResource *row = find_row(manifest), *served;
+        StoreKind *kind =
+            row == NULL ? NULL
+                        : serve_store_kind(self, row->group, row->version, row->resource, &served);
+        if (kind != NULL && json_path_string(manifest, "metadata.name") != NULL)
+            take_manifest(self, kind, manifest);
+    }
+}
+
 ServeStore *
 serve_store_new(Run *run)
 {
@@ -526,11 +582,13 @@ serve_store_new(Run *run)
         .rows = g_ptr_array_new_with_free_func(g_free),
         .texts = g_ptr_array_new_with_free_func(g_free),
         .definitions = json_array(),
+        .old_events = json_array(),
         .plain_version = 1,
         .managers =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref),
     };
     self->apis = (ServedApis){.serves = is_served, .data = self, .custom = self->definitions};
+    take_plain(self);
     api_server_observe(self->api, see_write, self);
     api_server_observe_events(self->api, see_event, self);
     return self;
@@ -546,5 +604,6 @@ serve_store_free(ServeStore *self)
     g_ptr_array_unref(self->rows);
     g_ptr_array_unref(self->texts);
     json_decref(self->definitions);
+    json_decref(self->old_events);
     g_free(self);
 }

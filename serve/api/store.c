@@ -415,6 +415,21 @@ kind_new(ServeStore *self, const ApiResource *row)
     return kind;
 }
 
+/* What a cluster has only if somebody has installed or enabled it: the snapshot controller's kinds,
+ * others' kinds, kinds behind a gate. */
+static gboolean
+is_installed(const ServeStore *self, const ApiResource *row, ObjectKind kind)
+{
+    const Scenario *scenario = run_scenario(self->run);
+
+    if (g_str_has_suffix(row->group, "snapshot.storage.k8s.io"))
+        return scenario->has_snapshots;
+    if (kind == KIND_REFERENCE_GRANT || kind == KIND_LOCAL_VOLUME)
+        return objects_n_keys(run_objects(self->run), kind) > 0;
+    return kind != KIND_ATTRIBUTES_CLASS ||
+           release_has_gate(cluster_release(run_cluster(self->run)), "VolumeAttributesClass");
+}
+
 /* Whether the run's release serves it. Kinds that no model has are served always. */
 static gboolean
 is_served(const ApiResource *row, const void *data)
@@ -426,7 +441,7 @@ is_served(const ApiResource *row, const void *data)
     ObjectKind kind;
 
     return !kind_find(api_version, row->kind, &kind) ||
-           kind_is_served(kind, api_version, self->minor);
+           (kind_is_served(kind, api_version, self->minor) && is_installed(self, row, kind));
 }
 
 static const char *
@@ -504,7 +519,10 @@ serve_store_apis(const ServeStore *self)
 unsigned
 serve_store_generation(const ServeStore *self)
 {
-    return self->generation;
+    const Objects *objects = run_objects(self->run);
+
+    return 4 * self->generation + 2 * (objects_n_keys(objects, KIND_REFERENCE_GRANT) > 0) +
+           (objects_n_keys(objects, KIND_LOCAL_VOLUME) > 0);
 }
 
 Run *

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "commands.h"
+#include "serve.h"
 
 #ifdef WITH_SERVE
 
@@ -15,6 +16,7 @@
 
 #include "cli/common/out-folder.h"
 #include "run/results/results.h"
+#include "run/teach/lesson.h"
 #include "run/why/findings.h"
 #include "serve/api/http.h"
 
@@ -27,7 +29,7 @@ typedef struct {
     char *listen, *speed_text, *at, *record, *out, *token_file, *tls_cert, *tls_key, *kubeconfig,
         *seed;
     char **set;
-    gboolean no_stories;
+    gboolean no_stories, is_task;
     /* Read from it. */
     char *host, *token, *data_dir;
     guint16 port;
@@ -360,6 +362,18 @@ clear(ServeCommand *self)
     g_free(self->data_dir);
 }
 
+/* The rest of the scenario's time passes, so that the task can be judged. */
+static void
+finish_task(ServeCommand *self)
+{
+    SimTime end = self->scenario->until_idle ? 0 : self->scenario->until;
+
+    g_clear_pointer(&self->clock, serve_clock_free);
+    if (sim_now(run_sim(self->run)) < end)
+        run_advance(self->run, end);
+    run_finish(self->run);
+}
+
 static ExitCode
 serve(ServeCommand *self, const char *file)
 {
@@ -376,10 +390,32 @@ serve(ServeCommand *self, const char *file)
     g_source_remove(source);
     close(self->signals);
     serve_session_cancel(self->session);
+    if (self->is_task) {
+        finish_task(self);
+        return EXIT_DONE;
+    }
     if (!serve_session_finish(self->session, &error))
         return cli_fail("serve: --record: %s", error->message);
     code = write_results(self);
     return code != EXIT_DONE ? code : self->is_terminated ? EXIT_TERMINATED : EXIT_INTERRUPTED;
+}
+
+ExitCode
+serve_task(const ServeTask *task, GString *report, gboolean *is_solved)
+{
+    ServeCommand self = {.listen = g_strdup(task->listen),
+                         .speed_text = g_strdup(task->speed),
+                         .set = g_strdupv((char **)task->set),
+                         .is_task = TRUE};
+    ExitCode code = read_arguments(&self) ? serve(&self, task->file) : EXIT_BAD_INPUT;
+
+    if (code == EXIT_DONE)
+        *is_solved = lesson_judge(self.run, report);
+    clear(&self);
+    g_free(self.listen);
+    g_free(self.speed_text);
+    g_strfreev(self.set);
+    return code;
 }
 
 int
@@ -428,6 +464,15 @@ cmd_serve(int argc, char **argv)
 }
 
 #else
+
+ExitCode
+serve_task(const ServeTask *task, GString *report, gboolean *is_solved)
+{
+    (void)task;
+    (void)report;
+    *is_solved = FALSE;
+    return (ExitCode)cmd_serve(0, NULL);
+}
 
 int
 cmd_serve(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "cli/common/language.h"
 #include "commands.h"
 #include "run/teach/lesson.h"
+#include "serve.h"
 
 /* kvolsim teach: lists the lessons, gives one, checks the solution of a task. The learner's results
  * are kept in a file. If it cannot be read or written, they are not kept; lessons work all the
@@ -277,20 +278,12 @@ give_lesson(Teacher *self, const char *word)
 
 /* ---- Tasks ---- */
 
+/* Tells, and remembers, whether the task is solved. */
 static ExitCode
-check_solution(Teacher *self, const char *word, const char *solution)
+tell_result(Teacher *self, const char *file, const GString *report, gboolean is_solved)
 {
-    const char *file = find_lesson(self, word);
-    g_autofree char *name = file != NULL ? name_of(file) : NULL;
-    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
-    g_autoptr(GString) report = g_string_new(NULL);
-    g_autoptr(GError) error = NULL;
+    g_autofree char *name = name_of(file);
 
-    if (lesson == NULL)
-        return EXIT_BAD_INPUT;
-    gboolean is_solved = lesson_check(lesson, self->data_dir, solution, report, &error);
-    if (error != NULL)
-        return cli_bad_input("teach: %s", error->message);
     fputs(report->str, stdout);
     if (is_solved) {
         puts(self->is_zh ? "任务已完成。" : "Solved.");
@@ -300,6 +293,48 @@ check_solution(Teacher *self, const char *word, const char *solution)
         puts(self->is_zh ? "还没有完成。" : "Not yet.");
     }
     return is_solved ? EXIT_DONE : EXIT_NOT_MET;
+}
+
+static ExitCode
+check_solution(Teacher *self, const char *word, const char *solution)
+{
+    const char *file = find_lesson(self, word);
+    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
+    g_autoptr(GString) report = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+
+    if (lesson == NULL)
+        return EXIT_BAD_INPUT;
+    gboolean is_solved = lesson_check(lesson, self->data_dir, solution, report, &error);
+    if (error != NULL)
+        return cli_bad_input("teach: %s", error->message);
+    return tell_result(self, file, report, is_solved);
+}
+
+/* The task is done on a served cluster, with kubectl. */
+static ExitCode
+serve_lesson(Teacher *self, const char *word, const char *listen, const char *speed)
+{
+    const char *file = find_lesson(self, word);
+    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
+    g_autoptr(GString) report = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+    gboolean is_solved = FALSE;
+
+    if (lesson == NULL)
+        return EXIT_BAD_INPUT;
+    g_autoptr(GPtrArray) set = lesson_settings(lesson, &error);
+    if (set == NULL)
+        return cli_bad_input("teach: %s", error->message);
+    g_ptr_array_add(set, NULL);
+    printf("%s\n\n", lesson_title(lesson));
+    print_text(lesson_narrative(lesson));
+    printf("%s %s\n\n", self->is_zh ? "任务：" : "Task:", lesson_task(lesson)->text);
+    ExitCode code = serve_task(&(ServeTask){file, (char *const *)set->pdata, listen, speed}, report,
+                               &is_solved);
+    if (code != EXIT_DONE)
+        return code;
+    return tell_result(self, file, report, is_solved);
 }
 
 static ExitCode
@@ -340,12 +375,16 @@ teach(Teacher *self, int argc, char **argv, gboolean check, gboolean solution)
 int
 cmd_teach(int argc, char **argv)
 {
-    gboolean check = FALSE, solution = FALSE;
-    g_autofree char *language = NULL;
+    gboolean check = FALSE, solution = FALSE, serve = FALSE;
+    g_autofree char *language = NULL, *listen = NULL, *speed = NULL;
     Translation translate;
     const GOptionEntry entries[] = {
         CLI_OPTION("check", NONE, &check, "Check a solution of the lesson's task", NULL),
         CLI_OPTION("solution", NONE, &solution, "Print a solution of the lesson's task", NULL),
+        CLI_OPTION("serve", NONE, &serve,
+                   "Do the lesson's task with kubectl on a served cluster; Ctrl-C ends it", NULL),
+        CLI_OPTION("listen", STRING, &listen, "With --serve: address and port", "ADDRESS:PORT"),
+        CLI_OPTION("speed", STRING, &speed, "With --serve: virtual by real time (default: 1)", "N"),
         CLI_OPTION("lang", STRING, &language, "en or zh (default: from $LANG)", "LANG"),
         G_OPTION_ENTRY_NULL,
     };
@@ -364,7 +403,10 @@ cmd_teach(int argc, char **argv)
     self.data_dir = cli_data_dir();
     self.files = g_ptr_array_new_with_free_func(g_free);
     state_open(&self);
-    ExitCode code = teach(&self, argc, argv, check, solution);
+    ExitCode code = serve && !check && !solution && argc == 2 && find_lessons(&self)
+                        ? serve_lesson(&self, argv[1], listen, speed)
+                    : serve ? cli_bad_input("teach: give one lesson (see kvolsim teach --help)")
+                            : teach(&self, argc, argv, check, solution);
     g_key_file_unref(self.state);
     g_free(self.state_file);
     g_ptr_array_unref(self.files);

@@ -421,13 +421,37 @@ read_solution(const Lesson *self, const char *file, GPtrArray *set, GError **err
 }
 
 gboolean
+lesson_judge(const Run *run, GString *report)
+{
+    gboolean is_solved = TRUE;
+    unsigned n;
+
+    const ExpectResult *results = run_expects(run, &n);
+    for (unsigned i = 0; i < n; i++) {
+        char at[SIM_TIME_BUFFER];
+
+        is_solved &= results[i].is_met;
+        g_string_append_printf(report, "%-7s  at %s %s: found %" G_GINT64_FORMAT "\n",
+                               results[i].is_met ? "met" : "NOT MET",
+                               sim_time_format(results[i].at, at), results[i].expect->text,
+                               results[i].count);
+    }
+    return is_solved;
+}
+
+GPtrArray *
+lesson_settings(const Lesson *self, GError **error)
+{
+    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
+
+    return read_solution(self, NULL, set, error) ? g_steal_pointer(&set) : NULL;
+}
+
+gboolean
 lesson_check(
     const Lesson *self, const char *data_dir, const char *solution, GString *report, GError **error)
 {
     g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
-    unsigned n;
-    gboolean is_solved = TRUE;
-
     if (!read_solution(self, solution, set, error))
         return FALSE;
     g_ptr_array_add(set, NULL);
@@ -440,15 +464,5 @@ lesson_check(
     if (run == NULL)
         return FALSE;
     run_execute(run);
-    const ExpectResult *results = run_expects(run, &n);
-    for (unsigned i = 0; i < n; i++) {
-        char at[SIM_TIME_BUFFER];
-
-        is_solved &= results[i].is_met;
-        g_string_append_printf(report, "%-7s  at %s %s: found %" G_GINT64_FORMAT "\n",
-                               results[i].is_met ? "met" : "NOT MET",
-                               sim_time_format(results[i].at, at), results[i].expect->text,
-                               results[i].count);
-    }
-    return is_solved;
+    return lesson_judge(run, report);
 }

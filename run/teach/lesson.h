@@ -79,3 +79,8 @@ gboolean lesson_check(const Lesson *self,
                       const char *solution,
                       GString *report,
                       GError **error);
+/* Returns: (owned): the settings (char *) with which the lesson's scenario has the task's
+ * expectations; %NULL with @error */
+GPtrArray *lesson_settings(const Lesson *self, GError **error);
+/* @run: of such a scenario, at its end. @report: as above. Returns: whether the task is solved */
+gboolean lesson_judge(const Run *run, GString *report);

@@ -31,7 +31,7 @@ begin()
 {
     : >served
     port=
-    "$kvolsim" serve "$@" --listen 127.0.0.1:0 >served 2>errors &
+    "$kvolsim" ${command:-serve} "$@" --listen 127.0.0.1:0 >served 2>errors &
     pid=$!
     for _ in $(seq 100); do
         port=$(sed -n 's|.*--server http://127.0.0.1:\([0-9]*\) .*|\1|p' served)
@@ -85,6 +85,21 @@ end KILL
 "$kvolsim" run killed.yaml >out 2>faults
 [ $? -le 3 ] && [ "$(grep -c '^  - ' killed.yaml)" -eq "$(grep -c '^  - ' record-0.yaml)" ]
 result $? "a server that is killed leaves a whole record" faults
+
+# ---- A lesson's task ----
+command="teach --serve"
+XDG_STATE_HOME=$scratch/state
+export XDG_STATE_HOME
+taint='{"spec": {"taints": [{"key": "node.kubernetes.io/out-of-service", "value": "x", "effect": "NoExecute"}]}}'
+begin 8 --speed 0 && curl -s -X PUT "http://127.0.0.1:$port/kvolsim/v1/clock" -d '{"until": "180s"}' >out &&
+    curl -s -X PATCH -H 'Content-Type: application/merge-patch+json' "http://127.0.0.1:$port/api/v1/nodes/node-0" -d "$taint" >>out
+end INT
+[ $status -eq 0 ] && grep -q '^Solved' served
+result $? "a lesson's task is solved on the served cluster" out served
+begin 8 --speed 0
+end INT
+[ $status -eq 3 ] && grep -q '^NOT MET' served && grep -q '^Not yet' served
+result $? "... and not without doing it" served
 
 refused 'others than this machine' serve small.yaml --listen 0.0.0.0:0
 refused 'no speed' serve small.yaml --speed fast

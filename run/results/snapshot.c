@@ -163,11 +163,13 @@ static json_t *
 container_status(const Pod *pod, json_t *container, json_t *known, json_t *started_at)
 {
     /* the kubelet's report stays even while the node, and so the pod, is not ready */
+    const char *image = json_string_value(json_object_get(container, "image"));
     gboolean is_ready = pod->phase == POD_RUNNING && pod->containers_ready.status == CONDITION_TRUE;
-    json_t *status = known != NULL
-                         ? json_copy(known)
-                         : json_pack("{s:O, s:O*}", "name", json_object_get(container, "name"),
-                                     "image", json_object_get(container, "image"));
+    json_t *status =
+        known != NULL
+            ? json_copy(known)
+            : json_pack("{s:O, s:s, s:s, s:{}}", "name", json_object_get(container, "name"),
+                        "image", image != NULL ? image : "", "imageID", "", "lastState");
     json_auto_t *state = container_state(pod, started_at);
     const char *word = json_object_iter_key(json_object_iter(state));
 
@@ -175,8 +177,10 @@ container_status(const Pod *pod, json_t *container, json_t *known, json_t *start
     json_object_set_new(
         status, "restartCount",
         json_integer(json_integer_value(json_object_get(known, "restartCount")) + pod->restarts));
-    if (json_object_get(json_object_get(known, "state"), word) == NULL)
+    if (json_object_get(json_object_get(known, "state"), word) == NULL) {
         json_object_set(status, "state", state);
+        json_object_set_new(status, "started", json_boolean(strcmp(word, "running") == 0));
+    }
     return status;
 }
 

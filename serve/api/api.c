@@ -213,18 +213,12 @@ refuse_subresource(const Target *self)
     return TRUE;
 }
 
-static gboolean
-is_true(const char *text)
-{
-    return g_strcmp0(text, "true") == 0 || g_strcmp0(text, "1") == 0;
-}
-
 static void
 answer_collection(const Target *self)
 {
     const char *method = self->exchange->request.method;
 
-    if (strcmp(method, "GET") == 0 && is_true(exchange_query(self->exchange, "watch")))
+    if (strcmp(method, "GET") == 0 && exchange_flag(self->exchange, "watch"))
         watch_begin(self);
     else if (strcmp(method, "GET") == 0)
         read_list(self);
@@ -243,7 +237,7 @@ answer_object(const Target *self)
 {
     const char *method = self->exchange->request.method;
 
-    if (strcmp(method, "GET") == 0 && is_true(exchange_query(self->exchange, "watch")))
+    if (strcmp(method, "GET") == 0 && exchange_flag(self->exchange, "watch"))
         watch_begin(self);
     else if (strcmp(method, "GET") == 0)
         read_object(self);

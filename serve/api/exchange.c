@@ -19,6 +19,15 @@ exchange_query(const Exchange *self, const char *name)
     return g_hash_table_lookup(self->request.query, name);
 }
 
+gboolean
+exchange_flag(const Exchange *self, const char *name)
+{
+    static const char *const words[] = {"1", "t", "T", "true", "True", "TRUE", NULL};
+    const char *text = exchange_query(self, name);
+
+    return text != NULL && g_strv_contains(words, text);
+}
+
 void
 exchange_header(Exchange *self, const char *name, const char *value)
 {

@@ -52,6 +52,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Exchange, exchange_unref)
 
 /* Returns: (borrowed): a query parameter; %NULL: not given */
 const char *exchange_query(const Exchange *self, const char *name);
+/* Whether a query parameter is true, in any word of Go's strconv.ParseBool(). */
+gboolean exchange_flag(const Exchange *self, const char *name);
 /* Adds a header to the answer. */
 void exchange_header(Exchange *self, const char *name, const char *value);
 /* Adds a warning, which kubectl prints: Warning: 299 - "text" */

@@ -286,7 +286,7 @@ find_start(Watch *self)
 {
     const Exchange *exchange = self->target->exchange;
     const char *text = exchange_query(exchange, "resourceVersion");
-    gboolean sends_initial = g_strcmp0(exchange_query(exchange, "sendInitialEvents"), "true") == 0;
+    gboolean sends_initial = exchange_flag(exchange, "sendInitialEvents");
     char *end = NULL;
     uint64_t version = text == NULL ? 0 : g_ascii_strtoull(text, &end, 10);
 
@@ -337,9 +337,7 @@ watch_begin(const Target *target)
     self->labels = g_strdup(selection.labels);
     self->fields = g_strdup(selection.fields);
     self->selection = (Selection){self->labels, self->fields};
-    self->wants_bookmarks =
-        g_strcmp0(exchange_query(target->exchange, "allowWatchBookmarks"), "true") == 0 ||
-        g_strcmp0(exchange_query(target->exchange, "allowWatchBookmarks"), "1") == 0;
+    self->wants_bookmarks = exchange_flag(target->exchange, "allowWatchBookmarks");
     if (!table_include_parse(exchange_query(target->exchange, "includeObject"), &self->include))
         self->include = TABLE_METADATA;
     target->api->n_watches++;

@@ -342,7 +342,7 @@ static json_t *
 apply_body(Write *self, const json_t *live)
 {
     const Target *target = self->target;
-    gboolean force = g_strcmp0(exchange_query(target->exchange, "force"), "true") == 0;
+    gboolean force = exchange_flag(target->exchange, "force");
     g_autoptr(GPtrArray) conflicts = NULL;
     g_autoptr(GError) error = NULL;
     json_t *after = NULL;

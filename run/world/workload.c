@@ -329,7 +329,12 @@ create_next(Performer *self)
     self->sending = copy_object(self, self->templates->pdata[self->item++], self->copy);
     world_adopt_source(self->run, self->sending);
     if (object_kind(self->sending) == KIND_NODE) {
+        const ObjectKey *key = self->sending->key;
         world_join_node(self->run, g_steal_pointer(&self->sending), NULL);
+        const ApiResponse joined = {.code = API_OK,
+                                    .object = api_server_get(cluster_api(self->run->cluster), key)};
+        if (self->hand.answered != NULL)
+            self->hand.answered(self->hand.data, key, &joined);
         perform_next(self);
         return;
     }

@@ -264,6 +264,29 @@ read_new(Write *self)
     return refusal != NULL ? refusal : complete_name(self, metadata);
 }
 
+/* A bare Node is a machine like those of the scenario's first group: its kubelet tells what it has.
+ */
+static void
+complete_node(const Write *self)
+{
+    const Scenario *scenario = run_scenario(self->target->api->options.run);
+    const ScenarioNodes none = {0};
+
+    if (strcmp(self->target->row->kind, "Node") != 0 ||
+        json_object_get(self->body, "status") != NULL)
+        return;
+    json_auto_t *node = scenario_node_manifest(scenario->n_nodes > 0 ? &scenario->nodes[0] : &none,
+                                               self->target->name, NULL);
+    json_t *labels = json_object_get(json_object_get(self->body, "metadata"), "labels");
+    json_object_set(self->body, "status", json_object_get(node, "status"));
+    if (labels == NULL)
+        json_object_set(json_object_get(self->body, "metadata"), "labels",
+                        json_object_get(json_object_get(node, "metadata"), "labels"));
+    else
+        json_object_update_missing(labels,
+                                   json_object_get(json_object_get(node, "metadata"), "labels"));
+}
+
 void
 write_create(const Target *target)
 {
@@ -279,6 +302,7 @@ write_create(const Target *target)
         write_refuse(self, refusal);
         return;
     }
+    complete_node(self);
     defaults_set(self->body, target->type);
     create(self, managed_fields_update(NULL, self->body, self->target->type, &self->writer));
 }

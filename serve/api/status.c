@@ -164,6 +164,44 @@ add_fault(json_t *status, const char *fault)
     status_add_cause(status, reason, message, path);
 }
 
+/* Whether a fault begins here: "spec.accessModes: Required value". */
+static gboolean
+is_fault(const char *text)
+{
+    const char *end = strstr(text, ": ");
+
+    for (const char *at = text; end != NULL && at < end; at++)
+        if (*at == ' ')
+            return FALSE;
+    for (gsize i = 0; end != NULL && i < G_N_ELEMENTS(fault_types); i++)
+        if (g_str_has_prefix(end + strlen(": "), fault_types[i].words))
+            return TRUE;
+    return FALSE;
+}
+
+/* Splits "a: Required value, b: Forbidden: too late, or too early"; several faults are in brackets.
+ * Returns: (owned) */
+static GPtrArray *
+split_faults(const char *words)
+{
+    gsize length = strlen(words);
+    gboolean is_list = length > 1 && words[0] == '[' && words[length - 1] == ']';
+    g_autofree char *rest = is_list ? g_strndup(words + 1, length - 2) : g_strdup(words);
+    GPtrArray *faults = g_ptr_array_new_with_free_func(g_free);
+    const char *begin = rest;
+
+    for (const char *at = rest; is_list && (at = strstr(at, ", ")) != NULL;) {
+        const char *end = at;
+        at += strlen(", ");
+        if (!is_fault(at))
+            continue;
+        g_ptr_array_add(faults, g_strndup(begin, (gsize)(end - begin)));
+        begin = at;
+    }
+    g_ptr_array_add(faults, g_strdup(begin));
+    return faults;
+}
+
 json_t *
 status_invalid(const StatusSubject *subject, const GPtrArray *faults)
 {
@@ -211,15 +249,17 @@ known_refusal(const StatusSubject *subject, ApiCode code, const char *message)
 json_t *
 status_of_refusal(const StatusSubject *subject, ApiCode code, const char *message)
 {
+    static const char is_invalid[] = " is invalid: ";
     json_t *status = known_refusal(subject, code, message);
-    g_autoptr(GPtrArray) faults = g_ptr_array_new();
 
     if (status != NULL)
         return status;
     if (message == NULL || *message == '\0')
         message = code == API_UNREACHABLE ? "the server is down" : "refused by the API server";
-    if (code == API_INVALID && strstr(message, " is invalid: ") == NULL) {
-        g_ptr_array_add(faults, (char *)message);
+    if (code == API_INVALID) {
+        const char *words = strstr(message, is_invalid);
+        g_autoptr(GPtrArray) faults =
+            split_faults(words != NULL ? words + strlen(is_invalid) : message);
         return status_invalid(subject, faults);
     }
     status = status_of(status_format(code == API_EXISTS ? 409 : code, "%s", message), subject);

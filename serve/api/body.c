@@ -96,6 +96,14 @@ read_protobuf(const ExchangeRequest *request, char **fault)
     return json;
 }
 
+/* `curl -d` names this type unless it is told another: kvolsim's own paths take it. */
+static gboolean
+is_plain_curl(const ExchangeRequest *request)
+{
+    return strcmp(request->content_type, "application/x-www-form-urlencoded") == 0 &&
+           g_str_has_prefix(request->path, "/kvolsim/");
+}
+
 json_t *
 body_read(const Exchange *exchange, json_t **refusal)
 {
@@ -113,7 +121,8 @@ body_read(const Exchange *exchange, json_t **refusal)
     else if (strcmp(type, "application/yaml") == 0 ||
              strcmp(type, "application/apply-patch+yaml") == 0)
         json = read_yaml(request->body, request->length, &fault);
-    else if (*type == '\0' || g_str_has_suffix(type, "json") || strcmp(type, "*/*") == 0)
+    else if (*type == '\0' || g_str_has_suffix(type, "json") || strcmp(type, "*/*") == 0 ||
+             is_plain_curl(request))
         json = read_json(request, &fault);
     else
         *refusal = refuse_type(type);

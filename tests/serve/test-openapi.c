@@ -225,7 +225,7 @@ parts_of_documents(void **state)
         "\"kind\":\"Thing\","
         "\"verbs\":[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"create\","
         "\"update\",\"watch\"],"
-        "\"shortNames\":[\"th\"]},{\"name\":\"things/"
+        "\"shortNames\":[\"th\"],\"storageVersionHash\":\"MkkTy7bNlnM=\"},{\"name\":\"things/"
         "status\",\"singularName\":\"\",\"namespaced\":true,"
         "\"kind\":\"Thing\",\"verbs\":[\"get\",\"patch\",\"update\"]}]}");
     free(text);

@@ -459,11 +459,39 @@ discovery_group(const ServedApis *served, const char *group)
     return document;
 }
 
+/* The name that etcd has the kind under: of the preferred version; Events are those of the legacy
+ * group (discovery.StorageVersionHash() in k8s.io/apiserver). Returns: (owned); NULL: it is never
+ * stored */
+static char *
+storage_hash(const ApiResource *resource)
+{
+    gboolean is_event = strcmp(resource->kind, "Event") == 0;
+    const char *version = resource->version;
+    guint8 digest[32];
+    gsize length = sizeof digest;
+
+    if (strstr(resource->verbs, "create") == NULL || strstr(resource->verbs, "list") == NULL)
+        return NULL;
+    for (unsigned i = 0; i < G_N_ELEMENTS(resources); i++)
+        if (strcmp(resources[i].group, resource->group) == 0 &&
+            strcmp(resources[i].resource, resource->resource) == 0) {
+            version = resources[i].version;
+            break;
+        }
+    g_autofree char *name =
+        g_strdup_printf("%s/%s/%s", is_event ? "" : resource->group, version, resource->kind);
+    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_checksum_update(checksum, (const guchar *)name, -1);
+    g_checksum_get_digest(checksum, digest, &length);
+    return g_base64_encode(digest, 8);
+}
+
 /* Adds an APIResource, and one for each of its subresources. */
 static void
 add_resource(json_t *list, const ApiResource *resource)
 {
     g_autofree char *singular = g_ascii_strdown(resource->kind, -1);
+    g_autofree char *hash = storage_hash(resource);
     g_auto(GStrv) names =
         g_strsplit(resource->subresources != NULL ? resource->subresources : "", " ", -1);
     json_t *described = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", resource->resource,
@@ -474,6 +502,8 @@ add_resource(json_t *list, const ApiResource *resource)
         json_object_set_new(described, "shortNames", word_list(resource->short_names));
     if (resource->categories != NULL)
         json_object_set_new(described, "categories", word_list(resource->categories));
+    if (hash != NULL)
+        json_object_set_new(described, "storageVersionHash", json_string(hash));
     json_array_append_new(list, described);
     for (char **name = names; *name != NULL; name++) {
         const Subresource *row = subresource_find(*name);

@@ -128,11 +128,16 @@ json_t *
 snapshot_lease(const Run *run, const char *node)
 {
     SimTime renewed_at = cluster_last_renewal(run_cluster(run), node);
+    const ObjectKey *key = objects_find_key(run_objects(run), KIND_NODE, NULL, node);
+    const Object *object = key == NULL ? NULL : api_server_get(cluster_api(run_cluster(run)), key);
     json_t *lease =
         json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:i}}", "apiVersion", "coordination.k8s.io/v1",
                   "kind", "Lease", "metadata", "name", node, "namespace", "kube-node-lease", "spec",
                   "holderIdentity", node, "leaseDurationSeconds", 40);
 
+    /* a lease is as old as its node: one that the scenario has from its start, as the run */
+    set_time(run, json_object_get(lease, "metadata"), "creationTimestamp",
+             object == NULL || object->created_at == TIME_UNSET ? 0 : object->created_at, FALSE);
     set_time(run, json_object_get(lease, "spec"), "renewTime", renewed_at, TRUE);
     set_uid(json_object_get(lease, "metadata"));
     return lease;

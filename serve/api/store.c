@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "complete.h"
 #include "models/api/fields.h"
 #include "run/results/snapshot.h"
 
@@ -132,6 +133,7 @@ print_object(const ServeStore *self, const Object *object)
     const char *uid = json_string_value(json_object_get(metadata, "uid"));
     json_t *fields = uid == NULL ? NULL : g_hash_table_lookup(self->managers, uid);
 
+    complete_object(self->run, object, json);
     if (fields != NULL)
         json_object_set(metadata, "managedFields", fields);
     return json;

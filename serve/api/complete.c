@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "complete.h"
+
+#include <string.h>
+
+#include "models/api/fields.h"
+
+static void
+set_missing(json_t *object, const char *name, json_t *value /* taken */)
+{
+    if (json_is_object(object) && json_object_get(object, name) == NULL)
+        json_object_set_new(object, name, value);
+    else
+        json_decref(value);
+}
+
+/* ---- Addresses: 10.0.0.0/9 are nodes, 10.128.0.0/9 are pods ---- */
+
+#define ADDRESS_BUFFER 16
+
+static const char *
+address_of(const ObjectKey *key, char buffer[static ADDRESS_BUFFER])
+{
+    uint32_t number = key->slot + 1, first = key->kind == KIND_POD ? 128 : 0;
+
+    g_snprintf(buffer, ADDRESS_BUFFER, "10.%u.%u.%u", first + ((number >> 16) & 127),
+               (number >> 8) & 255, number & 255);
+    return buffer;
+}
+
+static void
+set_addresses(json_t *status, const char *one, const char *many, const char *address)
+{
+    set_missing(status, one, json_string(address));
+    set_missing(status, many, json_pack("[{s:s}]", "ip", address));
+}
+
+/* ---- Nodes ---- */
+
+/* pkg/kubelet/nodestatus/setters.go */
+static const struct {
+    const char *type, *reason, *message;
+} pressures[] = {
+    {"MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
+    {"DiskPressure",   "KubeletHasNoDiskPressure",   "kubelet has no disk pressure"           },
+    {"PIDPressure",    "KubeletHasSufficientPID",    "kubelet has sufficient PID available"   },
+};
+
+static gboolean
+has_condition(const json_t *conditions, const char *type)
+{
+    json_t *condition;
+    gsize i;
+
+    json_array_foreach((json_t *)conditions, i, condition)
+        if (g_strcmp0(json_path_string(condition, "type"), type) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* A node reports no pressure before its Ready condition. */
+static void
+complete_conditions(json_t *conditions, const char *created)
+{
+    json_t *condition;
+    gsize k;
+
+    json_array_foreach(conditions, k, condition) {
+        if (json_is_null(json_object_get(condition, "lastHeartbeatTime")))
+            json_object_set_new(condition, "lastHeartbeatTime", json_string(created));
+        if (json_is_null(json_object_get(condition, "lastTransitionTime")))
+            json_object_set_new(condition, "lastTransitionTime", json_string(created));
+    }
+    for (gsize i = 0, at = 0; i < G_N_ELEMENTS(pressures); i++)
+        if (!has_condition(conditions, pressures[i].type))
+            json_array_insert_new(
+                conditions, at++,
+                json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", pressures[i].type, "status",
+                          "False", "reason", pressures[i].reason, "message", pressures[i].message,
+                          "lastHeartbeatTime", created, "lastTransitionTime", created));
+}
+
+/* Made of the node's name. */
+static void
+set_identities(json_t *info, const char *name)
+{
+    uint64_t high = sim_hash_string(name), low = sim_hash_combine(high, 1);
+    char uid[OBJECT_UID_BUFFER];
+    g_autofree char *machine =
+        g_strdup_printf("%016" G_GINT64_MODIFIER "x%016" G_GINT64_MODIFIER "x", high, low);
+
+    json_object_set_new(info, "machineID", json_string(machine));
+    object_uid_format((ObjectUid){high, low}, uid);
+    json_object_set_new(info, "systemUUID", json_string(uid));
+    object_uid_format((ObjectUid){low, high}, uid);
+    json_object_set_new(info, "bootID", json_string(uid));
+}
+
+static void
+complete_node(const Object *node, json_t *json)
+{
+    json_t *metadata = json_object_get(json, "metadata"), *status = json_object_get(json, "status");
+    const char *created = json_path_string(metadata, "creationTimestamp");
+    const char *version = json_path_string(status, "nodeInfo.kubeletVersion");
+    char address[ADDRESS_BUFFER];
+
+    set_missing(metadata, "annotations", json_object());
+    set_missing(json_object_get(metadata, "annotations"), "node.alpha.kubernetes.io/ttl",
+                json_string("0"));
+    set_missing(status, "addresses",
+                json_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "InternalIP", "address",
+                          address_of(node->key, address), "type", "Hostname", "address",
+                          node->key->name));
+    set_missing(status, "daemonEndpoints",
+                json_pack("{s:{s:i}}", "kubeletEndpoint", "Port", 10250));
+    complete_conditions(json_object_get(status, "conditions"), created);
+    json_t *info =
+        json_pack("{s:s, s:s, s:s, s:s, s:s}", "architecture", "amd64", "operatingSystem", "linux",
+                  "containerRuntimeVersion", "containerd://1.7.24", "kernelVersion",
+                  "6.1.0-28-amd64", "osImage", "Debian GNU/Linux 12 (bookworm)");
+    if (version != NULL)
+        json_object_set_new(info, "kubeProxyVersion", json_string(version));
+    set_identities(info, node->key->name);
+    if (json_is_object(json_object_get(status, "nodeInfo")))
+        json_object_update_missing(json_object_get(status, "nodeInfo"), info);
+    json_decref(info);
+}
+
+/* ---- Pods ---- */
+
+/* Whether each container has equal requests and limits of cpu and memory, or none has any:
+ * GetPodQOS() in pkg/apis/core/helper/qos. */
+static const char *
+quality_of(const json_t *spec)
+{
+    static const char *const names[] = {"cpu", "memory"};
+    gboolean has_any = FALSE, is_guaranteed = TRUE;
+    json_t *container;
+    gsize i;
+
+    json_array_foreach(json_object_get(spec, "containers"), i, container) {
+        const json_t *requests = json_path_get(container, "resources.requests");
+        const json_t *limits = json_path_get(container, "resources.limits");
+
+        for (gsize k = 0; k < G_N_ELEMENTS(names); k++) {
+            const json_t *request = json_object_get(requests, names[k]);
+            const json_t *limit = json_object_get(limits, names[k]);
+
+            has_any |= request != NULL || limit != NULL;
+            is_guaranteed &= limit != NULL && (request == NULL || json_equal(request, limit));
+        }
+    }
+    return !has_any ? "BestEffort" : is_guaranteed ? "Guaranteed" : "Burstable";
+}
+
+/* What admission sets (Priority, ServiceAccount), and the controllers that make pods. */
+static void
+complete_pod_spec(const Run *run, const Object *object, json_t *json)
+{
+    json_t *metadata = json_object_get(json, "metadata"), *spec = json_object_get(json, "spec");
+    const OwnerReference *owner = object->owners == NULL ? NULL : &object->owners->items[0];
+
+    set_missing(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
+    set_missing(spec, "priority", json_integer(0));
+    set_missing(spec, "serviceAccountName", json_string("default"));
+    set_missing(spec, "serviceAccount", json_incref(json_object_get(spec, "serviceAccountName")));
+    set_missing(spec, "enableServiceLinks", json_true());
+    if (owner == NULL || owner->key->kind != KIND_STATEFUL_SET)
+        return;
+    const Object *set = api_server_get(cluster_api(run_cluster(run)), owner->key);
+    g_autofree char *prefix = g_strdup_printf("%s-", owner->key->name);
+    set_missing(metadata, "generateName", json_string(prefix));
+    const char *service = set == NULL ? NULL : json_path_string(set->manifest, "spec.serviceName");
+    if (service != NULL)
+        set_missing(spec, "subdomain", json_string(service));
+}
+
+static const json_t *
+find_container(const json_t *spec, const char *name)
+{
+    json_t *container;
+    gsize i;
+
+    json_array_foreach(json_object_get(spec, "containers"), i, container)
+        if (g_strcmp0(json_path_string(container, "name"), name) == 0)
+            return container;
+    return NULL;
+}
+
+/* The mounts as the status tells them, since 1.31. Returns: (owned): NULL: none */
+static json_t *
+mounts_of(const json_t *container)
+{
+    json_t *mounts = json_array(), *mount;
+    gsize i;
+
+    json_array_foreach(json_object_get(container, "volumeMounts"), i, mount) {
+        json_t *told = json_pack("{s:O*, s:O*}", "mountPath", json_object_get(mount, "mountPath"),
+                                 "name", json_object_get(mount, "name"));
+        if (json_is_true(json_object_get(mount, "readOnly"))) {
+            json_object_set_new(told, "readOnly", json_true());
+            json_object_set_new(told, "recursiveReadOnly", json_string("Disabled"));
+        }
+        json_array_append_new(mounts, told);
+    }
+    if (json_array_size(mounts) > 0)
+        return mounts;
+    json_decref(mounts);
+    return NULL;
+}
+
+/* A container's id is made of its pod's, its name and its restarts. Returns: (owned) */
+static json_t *
+container_id(const json_t *status, const char *uid)
+{
+    uint64_t hash = sim_hash_combine(sim_hash_string(uid != NULL ? uid : ""),
+                                     sim_hash_string(json_path_string(status, "name")));
+    GString *id = g_string_new("containerd://");
+
+    hash = sim_hash_combine(hash,
+                            (uint64_t)json_integer_value(json_object_get(status, "restartCount")));
+    for (uint64_t part = 0; part < 4; part++)
+        g_string_append_printf(id, "%016" G_GINT64_MODIFIER "x", sim_hash_combine(hash, part));
+    json_t *value = json_string(id->str);
+    g_string_free(id, TRUE);
+    return value;
+}
+
+/* Returns: whether the container has run */
+static gboolean
+complete_container(const Run *run, const json_t *pod, json_t *status)
+{
+    const json_t *state = json_object_get(status, "state");
+    const json_t *container =
+        find_container(json_object_get(pod, "spec"), json_path_string(status, "name"));
+    gboolean is_running = json_object_get(state, "running") != NULL;
+    gboolean has_run = is_running || json_object_get(state, "terminated") != NULL;
+    json_t *image = json_object_get(status, "image");
+
+    set_missing(status, "lastState", json_object());
+    set_missing(status, "started", json_boolean(is_running));
+    set_missing(status, "imageID", json_string(""));
+    if (!has_run)
+        return FALSE;
+    if (*json_string_value(json_object_get(status, "imageID")) == '\0')
+        json_object_set(status, "imageID", image);
+    set_missing(status, "containerID", container_id(status, json_path_string(pod, "metadata.uid")));
+    json_t *mounts = run_scenario(run)->minor_version >= 31 ? mounts_of(container) : NULL;
+    if (mounts != NULL)
+        set_missing(status, "volumeMounts", mounts);
+    return TRUE;
+}
+
+static void
+complete_pod_status(const Run *run, const Object *object, json_t *json)
+{
+    json_t *status = json_object_get(json, "status"), *container;
+    const json_t *spec = json_object_get(json, "spec");
+    const char *node_name = json_path_string(spec, "nodeName");
+    const ObjectKey *node =
+        node_name == NULL ? NULL : objects_find_key(run_objects(run), KIND_NODE, NULL, node_name);
+    char address[ADDRESS_BUFFER];
+    gboolean has_run = FALSE;
+    gsize i;
+
+    set_missing(status, "qosClass", json_string(quality_of(spec)));
+    json_array_foreach(json_object_get(status, "containerStatuses"), i, container)
+        has_run |= complete_container(run, json, container);
+    if (node == NULL || json_object_get(status, "startTime") == NULL)
+        return;
+    set_addresses(status, "hostIP", "hostIPs", address_of(node, address));
+    if (has_run)
+        set_addresses(
+            status, "podIP", "podIPs",
+            address_of(json_is_true(json_object_get(spec, "hostNetwork")) ? node : object->key,
+                       address));
+}
+
+/* ---- Workloads ---- */
+
+/* A template has no time, and Kubernetes' types tell it so. */
+static void
+complete_template(json_t *spec)
+{
+    json_t *template = json_object_get(spec, "template");
+
+    if (!json_is_object(template))
+        return;
+    set_missing(template, "metadata", json_object());
+    set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
+}
+
+static void
+complete_stateful_set(json_t *json)
+{
+    json_t *template;
+    gsize i;
+
+    json_array_foreach((json_t *)json_path_get(json, "spec.volumeClaimTemplates"), i, template) {
+        set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
+        set_missing(template, "status", json_pack("{s:s}", "phase", "Pending"));
+    }
+    set_missing(json_object_get(json, "status"), "collisionCount", json_integer(0));
+}
+
+/* pkg/controller/disruption tells no message, and the generation that it saw. */
+static void
+complete_budget(const Object *object, json_t *json)
+{
+    json_t *status = json_object_get(json, "status"), *condition;
+    json_t *generation = json_object_get(status, "observedGeneration");
+    gsize i;
+
+    if (json_path_get(object->manifest, "spec.unhealthyPodEvictionPolicy") == NULL)
+        json_object_del(json_object_get(json, "spec"), "unhealthyPodEvictionPolicy");
+    json_array_foreach(json_object_get(status, "conditions"), i, condition) {
+        set_missing(condition, "message", json_string(""));
+        if (generation != NULL)
+            set_missing(condition, "observedGeneration", json_incref(generation));
+    }
+}
+
+void
+complete_object(const Run *run, const Object *object, json_t *json)
+{
+    json_t *spec = json_object_get(json, "spec");
+    ObjectKind kind = object_kind(object);
+
+    if (object->created_at < 0 && object->created_at != TIME_UNSET) /* of a dump */
+        return;
+    complete_template(spec);
+    if (kind == KIND_NODE) {
+        complete_node(object, json);
+    } else if (kind == KIND_POD) {
+        complete_pod_spec(run, object, json);
+        complete_pod_status(run, object, json);
+    } else if (kind == KIND_STATEFUL_SET) {
+        complete_stateful_set(json);
+    } else if (kind == KIND_CRON_JOB) {
+        complete_template(json_object_get(json_object_get(spec, "jobTemplate"), "spec"));
+    } else if (kind == KIND_DISRUPTION_BUDGET) {
+        complete_budget(object, json);
+    }
+}

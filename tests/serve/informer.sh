@@ -19,7 +19,7 @@ END
 "$kvolsim" serve small.yaml --listen 127.0.0.1:0 --speed 60 --at 1m >served 2>&1 &
 pid=$!
 port=
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     port=$(sed -n 's|.*--server http://127.0.0.1:\([0-9]*\) .*|\1|p' served)
     [ -z "$port" ] || break
     sleep 0.1

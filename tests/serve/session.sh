@@ -33,7 +33,7 @@ begin()
     port=
     "$kvolsim" ${command:-serve} "$@" --listen 127.0.0.1:0 >served 2>errors &
     pid=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         port=$(sed -n 's|.*--server http://127.0.0.1:\([0-9]*\) .*|\1|p' served)
         [ -z "$port" ] || return 0
         kill -0 $pid 2>/dev/null || break
@@ -54,7 +54,7 @@ end()
 # is_over: waits until the clock stands at the scenario's end.
 is_over()
 {
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         if curl -s "http://127.0.0.1:$port/kvolsim/v1/clock" | grep -q '"isOver":true'; then
             return 0
         fi

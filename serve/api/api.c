@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "complete.h"
 #include "run/kubectl/print.h"
 #include "run/results/snapshot.h"
 #include "table.h"
@@ -104,6 +105,8 @@ target_answer(const Target *self, unsigned code, json_t *object)
     json_auto_t *taken = object;
     TableInclude include;
 
+    if (self->kind->keeper == KEPT_BY_RUN) /* a dry run's object has none */
+        complete_templates(object);
     if (g_strcmp0(json_string_value(json_object_get(object, "kind")), "Status") == 0) {
         exchange_answer_json(self->exchange, code, json_incref(taken));
     } else if (self->form == FORM_TABLE && self->subresource == NULL &&

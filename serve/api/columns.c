@@ -139,6 +139,116 @@ cell_scaled(Cell *cell)
 }
 
 static void
+add_word(Cell *cell, const char *word)
+{
+    g_string_append_printf(cell->text, "%s%s", cell->text->len > 0 ? "," : "", word);
+}
+
+/* Addresses of load balancers. */
+static void
+cell_balancers(Cell *cell)
+{
+    json_t *one;
+    gsize i;
+
+    json_array_foreach(cell->value, i, one) {
+        const char *address = value_text(one, "ip");
+        add_word(cell, *address != '\0' ? address : value_text(one, "hostname"));
+    }
+}
+
+/* "cpu: <unknown>/80%": there are no metrics, so nothing is known of the present.
+ * formatHPAMetrics() */
+static void
+cell_targets(Cell *cell)
+{
+    int64_t plain = value_integer(cell->object, "spec.targetCPUUtilizationPercentage", 80);
+    json_t *metric;
+    gsize i;
+
+    json_array_foreach(cell->value, i, metric) {
+        const char *name = value_text(metric, "resource.name");
+        int64_t share = value_integer(metric, "resource.target.averageUtilization", 0);
+        g_string_append_printf(cell->text, "%s%s%s<unknown>/", i > 0 ? ", " : "", name,
+                               *name != '\0' ? ": " : "");
+        if (share > 0)
+            g_string_append_printf(cell->text, "%" G_GINT64_FORMAT "%%", share);
+        else
+            g_string_append(cell->text, value_text(metric, "resource.target.averageValue"));
+    }
+    if (json_array_size(cell->value) == 0)
+        g_string_append_printf(cell->text, "cpu: <unknown>/%" G_GINT64_FORMAT "%%", plain);
+}
+
+/* At most three of the words are told. formatEndpoints(), formatDiscoveryEndpoints() */
+#define WORDS_TOLD 3
+
+static void
+add_some(Cell *cell, unsigned *n, const char *word)
+{
+    if ((*n)++ < WORDS_TOLD)
+        add_word(cell, word);
+}
+
+static void
+add_more(Cell *cell, unsigned n)
+{
+    if (n > WORDS_TOLD)
+        g_string_append_printf(cell->text, " + %u more...", n - WORDS_TOLD);
+}
+
+/* "10.0.0.1:80,10.0.0.2:80" */
+static void
+cell_subsets(Cell *cell)
+{
+    json_t *subset, *address, *port;
+    unsigned n = 0;
+    gsize i, k, m;
+
+    json_array_foreach(cell->value, i, subset) {
+        json_array_foreach(json_object_get(subset, "addresses"), k, address) {
+            json_array_foreach(json_object_get(subset, "ports"), m, port) {
+                g_autofree char *word =
+                    g_strdup_printf("%s:%" G_GINT64_FORMAT, value_text(address, "ip"),
+                                    value_integer(port, "port", 0));
+                add_some(cell, &n, word);
+            }
+            if (json_array_size(json_object_get(subset, "ports")) == 0)
+                add_some(cell, &n, value_text(address, "ip"));
+        }
+    }
+    add_more(cell, n);
+}
+
+static void
+cell_slice_ports(Cell *cell)
+{
+    unsigned n = 0;
+    json_t *port;
+    gsize i;
+
+    json_array_foreach(cell->value, i, port) {
+        g_autofree char *word =
+            g_strdup_printf("%" G_GINT64_FORMAT, value_integer(port, "port", 0));
+        add_some(cell, &n, value_at(port, "port") == NULL ? "*" : word);
+    }
+    add_more(cell, n);
+}
+
+static void
+cell_slice_addresses(Cell *cell)
+{
+    json_t *endpoint, *address;
+    unsigned n = 0;
+    gsize i, k;
+
+    json_array_foreach(cell->value, i, endpoint)
+        json_array_foreach(json_object_get(endpoint, "addresses"), k, address)
+            add_some(cell, &n, json_string_value(address));
+    add_more(cell, n);
+}
+
+static void
 cell_selector(Cell *cell)
 {
     append_label_selector(cell->text, cell->value);
@@ -174,10 +284,10 @@ static const KindColumn bindings[] = {
 };
 static const KindColumn ingresses[] = {
     NAME,
-    {"Class",   cell_value,         "spec.ingressClassName", "<none>", 0},
-    {"Hosts",   cell_hosts,         "spec.rules",            "*",      0},
-    {"Address", cell_value,         "",                      "",       0},
-    {"Ports",   cell_ingress_ports, "",                      "",       0},
+    {"Class",   cell_value,         "spec.ingressClassName",       "<none>", 0},
+    {"Hosts",   cell_hosts,         "spec.rules",                  "*",      0},
+    {"Address", cell_balancers,     "status.loadBalancer.ingress", "",       0},
+    {"Ports",   cell_ingress_ports, "",                            "",       0},
     AGE,
     END
 };
@@ -190,11 +300,11 @@ static const KindColumn ingress_classes[] = {
 };
 static const KindColumn autoscalers[] = {
     NAME,
-    {"Reference", cell_scaled, "spec.scaleTargetRef",    "",          0},
-    {"Targets",   cell_value,  "",                       "<unknown>", 0},
-    {"MinPods",   cell_value,  "spec.minReplicas",       "<unset>",   0},
-    {"MaxPods",   cell_value,  "spec.maxReplicas",       "0",         0},
-    {"Replicas",  cell_value,  "status.currentReplicas", "0",         0},
+    {"Reference", cell_scaled,  "spec.scaleTargetRef",    "",          0},
+    {"Targets",   cell_targets, "spec.metrics",           "<unknown>", 0},
+    {"MinPods",   cell_value,   "spec.minReplicas",       "<unset>",   0},
+    {"MaxPods",   cell_value,   "spec.maxReplicas",       "0",         0},
+    {"Replicas",  cell_value,   "status.currentReplicas", "0",         0},
     AGE,
     END
 };
@@ -203,14 +313,14 @@ static const KindColumn policies[] = {
      AGE, END
 };
 static const KindColumn endpoints[] = {
-    NAME, {"Endpoints", cell_value, "", "<none>", 0},
+    NAME, {"Endpoints", cell_subsets, "subsets", "<none>", 0},
      AGE, END
 };
 static const KindColumn slices[] = {
     NAME,
-    {"AddressType", cell_value, "addressType", "",        0},
-    {"Ports",       cell_value, "",            "<unset>", 0},
-    {"Endpoints",   cell_value, "",            "<unset>", 0},
+    {"AddressType", cell_value,           "addressType", "",        0},
+    {"Ports",       cell_slice_ports,     "ports",       "<unset>", 0},
+    {"Endpoints",   cell_slice_addresses, "endpoints",   "<unset>", 0},
     AGE,
     END
 };

@@ -290,17 +290,38 @@ complete_template(json_t *spec)
     set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
 }
 
-static void
-complete_stateful_set(json_t *json)
+void
+complete_templates(json_t *json)
 {
-    json_t *template;
+    json_t *spec = json_object_get(json, "spec"), *template;
     gsize i;
 
-    json_array_foreach((json_t *)json_path_get(json, "spec.volumeClaimTemplates"), i, template) {
+    complete_template(spec);
+    complete_template(json_object_get(json_object_get(spec, "jobTemplate"), "spec"));
+    json_array_foreach(json_object_get(spec, "volumeClaimTemplates"), i, template) {
         set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
         set_missing(template, "status", json_pack("{s:s}", "phase", "Pending"));
     }
-    set_missing(json_object_get(json, "status"), "collisionCount", json_integer(0));
+}
+
+/* An address of 10.96.0.0/12, of the service's name; "None" stays. */
+static void
+complete_service(const Object *service, json_t *json)
+{
+    json_t *spec = json_object_get(json, "spec");
+    uint64_t hash = sim_hash_string(service->key->text);
+    g_autofree char *address =
+        g_strdup_printf("10.%u.%u.%u", 96 + (unsigned)(hash >> 16 & 15),
+                        (unsigned)(hash >> 8 & 255), 1 + (unsigned)((hash & 255) % 254));
+
+    if (g_strcmp0(json_path_string(spec, "type"), "ExternalName") == 0)
+        return;
+    set_missing(spec, "clusterIP", json_string(address));
+    set_missing(spec, "clusterIPs", json_pack("[O]", json_object_get(spec, "clusterIP")));
+    set_missing(spec, "ipFamilies", json_pack("[s]", "IPv4"));
+    set_missing(spec, "ipFamilyPolicy", json_string("SingleStack"));
+    set_missing(json, "status", json_object());
+    set_missing(json_object_get(json, "status"), "loadBalancer", json_object());
 }
 
 /* pkg/controller/disruption tells no message, and the generation that it saw. */
@@ -323,21 +344,20 @@ complete_budget(const Object *object, json_t *json)
 void
 complete_object(const Run *run, const Object *object, json_t *json)
 {
-    json_t *spec = json_object_get(json, "spec");
     ObjectKind kind = object_kind(object);
 
     if (object->created_at < 0 && object->created_at != TIME_UNSET) /* of a dump */
         return;
-    complete_template(spec);
+    complete_templates(json);
     if (kind == KIND_NODE) {
         complete_node(object, json);
     } else if (kind == KIND_POD) {
         complete_pod_spec(run, object, json);
         complete_pod_status(run, object, json);
     } else if (kind == KIND_STATEFUL_SET) {
-        complete_stateful_set(json);
-    } else if (kind == KIND_CRON_JOB) {
-        complete_template(json_object_get(json_object_get(spec, "jobTemplate"), "spec"));
+        set_missing(json_object_get(json, "status"), "collisionCount", json_integer(0));
+    } else if (kind == KIND_SERVICE) {
+        complete_service(object, json);
     } else if (kind == KIND_DISRUPTION_BUDGET) {
         complete_budget(object, json);
     }

@@ -8,3 +8,5 @@
  * write. Nothing that is there changes, and objects of a dump stay as they came.
  * @json: as snapshot_object() prints @object */
 void complete_object(const Run *run, const Object *object, json_t *json);
+/* Only the null times of templates, which also a dry run tells. */
+void complete_templates(json_t *json);

@@ -275,12 +275,12 @@ log_plain(StoreKind *kind, json_t *old, json_t *object, gboolean is_gone)
     read_definitions(kind);
 }
 
-static void
-complete_new(ServeStore *self, json_t *metadata)
+void
+serve_store_complete_new(const ServeStore *self, json_t *metadata)
 {
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *now = serve_store_now(self);
-    uint64_t high = sim_hash_combine(sim_hash_string("serve/uid"), ++self->n_plain);
+    uint64_t high = sim_hash_combine(sim_hash_string("serve/uid"), self->n_plain + 1);
     ObjectUid made = {(high & ~UINT64_C(0xf000)) | UINT64_C(0x4000),
                       (sim_hash_combine(high, 1) >> 2) | UINT64_C(2) << 62};
 
@@ -305,8 +305,10 @@ store_put(StoreKind *kind, json_t *object)
     g_autofree char *place = place_of(kind, object);
     json_auto_t *old = json_incref(g_tree_lookup(kind->plain, place));
 
-    if (old == NULL && json_path_get(object, "metadata.uid") == NULL)
-        complete_new(self, json_object_get(object, "metadata"));
+    if (old == NULL && json_path_get(object, "metadata.uid") == NULL) {
+        serve_store_complete_new(self, json_object_get(object, "metadata"));
+        self->n_plain++;
+    }
     self->plain_version++;
     store_set_version(object, self->plain_version);
     g_tree_replace(kind->plain, g_steal_pointer(&place), object);

@@ -104,6 +104,8 @@ gboolean store_find_change(const StoreKind *kind, uint64_t version, uint64_t *nu
 void store_listen(StoreKind *kind, const StoreListener *listener);
 void store_unlisten(StoreKind *kind, const void *data);
 
+/* Gives the metadata of a new object a uid and a time. */
+void serve_store_complete_new(const ServeStore *self, json_t *metadata);
 /* Stores a plain object. @object: (taken): gets a resource version, and a uid and a time if it is
  * new. Returns: (borrowed): what is stored */
 json_t *store_put(StoreKind *kind, json_t *object);

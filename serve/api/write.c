@@ -228,6 +228,8 @@ create(Write *self, json_t *object)
     }
     self->is_new = TRUE;
     object = take_managers(self, object);
+    if (self->is_dry)
+        serve_store_complete_new(target->api->store, json_object_get(object, "metadata"));
     if (target->kind->keeper == KEPT_PLAIN) {
         create_plain(self, object);
     } else if (self->is_dry) {

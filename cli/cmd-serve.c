@@ -29,7 +29,7 @@ typedef struct {
     char *listen, *speed_text, *at, *record, *out, *token_file, *tls_cert, *tls_key, *kubeconfig,
         *seed;
     char **set;
-    gboolean no_stories, is_task;
+    gboolean no_stories, no_attribution, is_task;
     /* Read from it. */
     char *host, *token, *data_dir;
     guint16 port;
@@ -287,7 +287,8 @@ begin_run(ServeCommand *self)
                                 .report_every = SERVE_REPORT_EVERY,
                                 .seed = self->scenario->seed,
                                 .measured = TRUE,
-                                .open_end = TRUE};
+                                .open_end = TRUE,
+                                .untraced = self->no_attribution};
     g_autoptr(GError) error = NULL;
     SimTime at = 0;
 
@@ -447,6 +448,8 @@ cmd_serve(int argc, char **argv)
                    "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"),
         CLI_OPTION("no-stories", NONE, &self.no_stories,
                    "Do not keep what explain and sequence tell: less memory", NULL),
+        CLI_OPTION("no-attribution", NONE, &self.no_attribution,
+                   "Do not record causes, nor tell where the time went: less memory", NULL),
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;

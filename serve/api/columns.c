@@ -254,6 +254,35 @@ cell_selector(Cell *cell)
     append_label_selector(cell->text, cell->value);
 }
 
+/* Of the only condition, Healthy. */
+static void
+cell_health(Cell *cell)
+{
+    json_t *condition = json_array_get(cell->value, 0);
+
+    g_string_append(cell->text,
+                    strcmp(value_text(condition, "status"), "True") == 0 ? "Healthy" : "Unhealthy");
+}
+
+static void
+cell_health_message(Cell *cell)
+{
+    g_string_append(cell->text, value_text(json_array_get(cell->value, 0), "message"));
+}
+
+static void
+cell_health_error(Cell *cell)
+{
+    g_string_append(cell->text, value_text(json_array_get(cell->value, 0), "error"));
+}
+
+static const KindColumn components[] = {
+    NAME,
+    {"Status",  cell_health,         "conditions", "Unknown", 0},
+    {"Message", cell_health_message, "conditions", "",        0},
+    {"Error",   cell_health_error,   "conditions", "",        0},
+    END
+};
 static const KindColumn config_maps[] = {
     NAME, {"Data", cell_config_data, "", "0", 0},
      AGE, END
@@ -333,6 +362,7 @@ static const struct {
     const char *kind;
     const KindColumn *columns;
 } rows[] = {
+    {"ComponentStatus",          components     },
     {"ConfigMap",                config_maps    },
     {"Secret",                   secrets        },
     {"ServiceAccount",           accounts       },

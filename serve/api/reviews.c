@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "table.h"
 
 /* Kinds that are only asked for: may I, who am I. Whoever reaches a served cluster may do all. */
 
@@ -68,6 +69,23 @@ components(void)
                      "metadata", "items", items);
 }
 
+static void
+answer_components(const Target *target)
+{
+    json_t *list = components(), *item;
+    gsize i;
+
+    if (target->form != FORM_TABLE) {
+        exchange_answer_json(target->exchange, 200, list);
+        return;
+    }
+    json_t *table = table_new(target->row, target->form_version, TRUE);
+    json_array_foreach(json_object_get(list, "items"), i, item)
+        table_add(table, target->row, item, TABLE_METADATA, 0);
+    json_decref(list);
+    exchange_answer_json(target->exchange, 200, table);
+}
+
 gboolean
 review_answer(const Target *target)
 {
@@ -75,7 +93,8 @@ review_answer(const Target *target)
     json_t *refusal = NULL;
 
     if (strcmp(resource, "componentstatuses") == 0 && target->name == NULL) {
-        exchange_answer_json(target->exchange, 200, components());
+        exchange_warn(target->exchange, "v1 ComponentStatus is deprecated in v1.19+");
+        answer_components(target);
         return TRUE;
     }
     for (gsize i = 0; i < G_N_ELEMENTS(reviews); i++) {

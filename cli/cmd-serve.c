@@ -351,9 +351,6 @@ clear(ServeCommand *self)
         serve_session_cancel(self->session);
     g_clear_pointer(&self->clock, serve_clock_free);
     http_server_free(self->server);
-    /* libsoup closes its connections in the main loop */
-    for (unsigned i = 0; i < 100000 && g_main_context_iteration(NULL, FALSE); i++)
-        continue;
     serve_api_free(self->api);
     why_calls_free(self->calls);
     narrator_free(self->narrator);

@@ -375,6 +375,11 @@ on_sweep(void *data)
     g_hash_table_iter_init(&iter, self->connections);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const Connection *connection = value;
+        if (g_socket_is_closed(connection->socket)) { /* libsoup 3.2 may keep it for ever */
+            g_object_weak_unref(G_OBJECT(connection->socket), on_socket_gone, data);
+            g_hash_table_iter_remove(&iter);
+            continue;
+        }
         gint64 limit_s = connection->state == CONNECTION_WAITS ? HTTP_IDLE_S : HTTP_BODY_S;
         if (connection->state != CONNECTION_BUSY &&
             now - connection->since > limit_s * G_USEC_PER_SEC)
@@ -541,13 +546,15 @@ listen_at(HttpServer *self, const HttpServerOptions *options, GError **error)
                                    options->tls_certificate != NULL ? SOUP_SERVER_LISTEN_HTTPS : 0,
                                    error))
         return FALSE;
-    GSList *uris = soup_server_get_uris(self->soup);
-    int port = g_uri_get_port(uris->data);
-    g_slist_free_full(uris, (GDestroyNotify)g_uri_unref);
+    /* soup_server_get_uris() knows it, too, and leaks it */
+    g_autoptr(GSocketAddress) local = g_socket_get_local_address(socket, error);
+    if (local == NULL)
+        return FALSE;
+    unsigned port = g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(local));
     gboolean is_v6 = g_inet_address_get_family(address) == G_SOCKET_FAMILY_IPV6;
     self->host = g_strdup(options->host);
     self->is_loopback = g_inet_address_get_is_loopback(address);
-    self->address = g_strdup_printf(is_v6 ? "[%s]:%d" : "%s:%d", options->host, port);
+    self->address = g_strdup_printf(is_v6 ? "[%s]:%u" : "%s:%u", options->host, port);
     return TRUE;
 }
 

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The session of docs/serve.md: each command line of it works, and the session's record runs.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+# libsoup 3.2 does not free the sockets that it accepts; suppressions need whole stacks.
+ASAN_OPTIONS=fast_unwind_on_malloc=0
+LSAN_OPTIONS=suppressions=$KVOLSIM_SRCDIR/tests/serve/libsoup.supp:print_suppressions=0
+export ASAN_OPTIONS LSAN_OPTIONS
 "$kvolsim" serve --help >/dev/null 2>&1 || skip_all "kvolsim was built without serve"
 HOME=$scratch # no configuration of a real cluster
 KUBECONFIG=/dev/null

@@ -3,6 +3,10 @@
 # `kvolsim serve`: without a client its results are those of `run`; a session at any speed gives the same results again as the scenario
 # that it recorded, even if the server is killed in the middle.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+# libsoup 3.2 does not free the sockets that it accepts; suppressions need whole stacks.
+ASAN_OPTIONS=fast_unwind_on_malloc=0
+LSAN_OPTIONS=suppressions=$KVOLSIM_SRCDIR/tests/serve/libsoup.supp:print_suppressions=0
+export ASAN_OPTIONS LSAN_OPTIONS
 cd "$scratch" || exit 1
 "$kvolsim" serve --help >/dev/null 2>&1 || skip_all "kvolsim was built without serve"
 

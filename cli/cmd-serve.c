@@ -369,7 +369,6 @@ finish_task(ServeCommand *self)
 {
     SimTime end = self->scenario->until_idle ? 0 : self->scenario->until;
 
-    g_clear_pointer(&self->clock, serve_clock_free);
     if (sim_now(run_sim(self->run)) < end)
         run_advance(self->run, end);
     run_finish(self->run);

@@ -43,3 +43,9 @@ sim_token_bucket_reserve(SimTokenBucket *self, SimTime now)
     self->updated = now;
     return self->credit >= 0 ? now : sim_time_add(now, -self->credit);
 }
+
+double
+sim_token_bucket_tokens(const SimTokenBucket *self, SimTime now)
+{
+    return is_unlimited(self) ? 0 : (double)credit_at(self, now) / (double)self->interval;
+}

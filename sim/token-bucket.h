@@ -17,3 +17,5 @@ typedef struct {
 void sim_token_bucket_init(SimTokenBucket *self, double qps, unsigned burst);
 /* Takes one token at @now (which never goes back). Returns: when it is granted: now, or later */
 SimTime sim_token_bucket_reserve(SimTokenBucket *self, SimTime now);
+/* Returns: the tokens left at @now; below 0: so many callers wait for theirs; 0 without a limit */
+double sim_token_bucket_tokens(const SimTokenBucket *self, SimTime now);

@@ -508,3 +508,15 @@ api_client_api(const ApiClient *self)
 {
     return self->api;
 }
+
+ApiClientBucket
+api_client_bucket(const ApiClient *self)
+{
+    const SimTokenBucket *bucket = &self->bucket;
+
+    if (bucket->interval == 0)
+        return (ApiClientBucket){0};
+    return (ApiClientBucket){.qps = (double)SIM_SECOND / (double)bucket->interval,
+                             .burst = (double)bucket->burst / (double)bucket->interval,
+                             .tokens = sim_token_bucket_tokens(bucket, sim_now(self->sim))};
+}

@@ -45,3 +45,10 @@ SimTime api_client_reserve(ApiClient *self);
 uint64_t api_client_hash(const ApiClient *self);
 Sim *api_client_sim(const ApiClient *self);
 ApiServer *api_client_api(const ApiClient *self);
+
+/* The token bucket of a client. */
+typedef struct {
+    double qps, burst; /* qps 0: no limit */
+    double tokens;     /* left now; below 0: so many requests wait for theirs */
+} ApiClientBucket;
+ApiClientBucket api_client_bucket(const ApiClient *self);

@@ -95,6 +95,8 @@ void instance_kill(Instance *self); /* the same, without telling any listener */
 void instance_start_again(Instance *self);
 void instance_exit(Instance *self);
 gboolean instance_elects(const Instance *self);
+/* Whether it, or its component that elects, holds the Lease. */
+gboolean instance_leads(const Instance *self);
 /* Adds one more replica of a sidecar, with the same options. It waits for a pod. */
 Instance *cluster_add_replica(Cluster *self, const Instance *of);
 /* Lease renewals stop now; the last one happened up to a renewal period ago. */

@@ -710,8 +710,8 @@ cluster_restart(Cluster *self, const char *process, const char *instance)
     return found != NULL;
 }
 
-static gboolean
-leads(const Instance *self)
+gboolean
+instance_leads(const Instance *self)
 {
     const LeaderElector *elector = self->elector;
 
@@ -726,7 +726,7 @@ cluster_leader(const Cluster *self, const char *process, const char *instance)
     for (unsigned i = 0; i < self->instances->len; i++) {
         const Instance *candidate = self->instances->pdata[i];
         if (g_str_equal(candidate->class->name, process) &&
-            g_strcmp0(candidate->instance, instance) == 0 && leads(candidate))
+            g_strcmp0(candidate->instance, instance) == 0 && instance_leads(candidate))
             return candidate->name;
     }
     return NULL;

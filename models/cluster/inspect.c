@@ -63,3 +63,29 @@ cluster_inspect(const Cluster *self, DoingSeen seen, void *data)
             inspect_component(instance->models->pdata[k], seen, data);
     }
 }
+
+void
+cluster_inspect_processes(const Cluster *self, ProcessSeen seen, void *data)
+{
+    for (unsigned i = 0; i < self->instances->len; i++) {
+        const Instance *instance = self->instances->pdata[i];
+        ProcessState state =
+            instance->process != NULL ? process_state(instance->process) : PROCESS_RUNS;
+        const ProcessView view = {
+            .name = instance->class->name,
+            .instance = instance->instance,
+            .node = instance->node,
+            .replica = instance->replica,
+            .scope = instance->class->scope,
+            .is_running = instance->process != NULL,
+            .is_hung = state == PROCESS_STOPPED,
+            .is_cut_off = state == PROCESS_CUT,
+            .is_off = instance->is_off,
+            .elects = instance_elects(instance),
+            .leads = instance_leads(instance),
+            .components = instance->models,
+        };
+
+        seen(data, &view);
+    }
+}

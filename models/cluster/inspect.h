@@ -25,3 +25,19 @@ typedef struct {
 typedef void (*DoingSeen)(void *data, const Doing *doing);
 /* Visits components in the order of their start; of each, first its plans, then its queues. */
 void cluster_inspect(const Cluster *self, DoingSeen seen, void *data);
+
+/* A process of a cluster. */
+typedef struct {
+    const char *name;     /* "external-provisioner" */
+    const char *instance; /* driver or node; NULL: one for the cluster */
+    const char *node;     /* of a sidecar that runs beside the node plugin; NULL: none */
+    unsigned replica;
+    ProcessScope scope;
+    gboolean is_running, is_hung, is_cut_off, is_off; /* is_off: its machine has no power */
+    gboolean elects, leads;
+    const GPtrArray *components; /* (borrowed): of Component; empty unless it runs */
+} ProcessView;
+
+typedef void (*ProcessSeen)(void *data, const ProcessView *process);
+/* Visits the processes in the order of their start. */
+void cluster_inspect_processes(const Cluster *self, ProcessSeen seen, void *data);

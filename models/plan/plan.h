@@ -282,6 +282,8 @@ WorkQueue *workers_queue(Workers *self);
 /* Shorthand for work_queue_add(workers_queue()). */
 void workers_add(Workers *self, const ObjectKey *key);
 const char *workers_name(const Workers *self);
+/* Returns: how many there are. @n_busy: (out): and how many have a key */
+unsigned workers_count(const Workers *self, unsigned *n_busy);
 /* For tests that start syncs themselves: hands out no key from now on. */
 void workers_hold(Workers *self);
 

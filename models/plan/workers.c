@@ -150,3 +150,10 @@ workers_name(const Workers *self)
 {
     return self->options.name;
 }
+
+unsigned
+workers_count(const Workers *self, unsigned *n_busy)
+{
+    *n_busy = self->n_busy;
+    return self->options.n_workers;
+}

@@ -394,14 +394,27 @@ NarratorSight
 narrator_seen(const Narrator *self, unsigned i)
 {
     const Entry *entry = &g_array_index(self->entries, Entry, i);
+    gboolean is_change = entry->kind == ENTRY_CHANGE;
 
     return (NarratorSight){.at = entry->at,
                            .key = entry->key,
                            .who = entry->who,
+                           .where = entry->where,
                            .rule = entry->rule,
                            .what = entry->what,
+                           .message = entry->message,
+                           .verb = entry->verb,
+                           .since = entry->kind == ENTRY_CALL         ? entry->started_at
+                                    : is_change && entry->who != NULL ? entry->sent_at
+                                                                      : entry->at,
                            .is_step = entry->kind == ENTRY_STEP,
                            .is_answer = entry->kind == ENTRY_CALL,
+                           .is_call = entry->is_call,
+                           .is_warning = entry->is_warning,
+                           .is_failure = entry->kind == ENTRY_CALL && entry->code != CSI_OK,
+                           .is_new = is_change && entry->change == CHANGE_CREATED,
+                           .is_gone = is_change && entry->change == CHANGE_GONE,
+                           .is_small = !narrator_is_told(entry, NARRATOR_OPERATOR),
                            .is_decision = entry->kind == ENTRY_STEP &&
                                           narrator_is_told(entry, NARRATOR_OPERATOR)};
 }

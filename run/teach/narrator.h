@@ -36,11 +36,19 @@ typedef struct {
     SimTime at;
     const ObjectKey *key; /* the object concerned; NULL: none */
     const char *who;      /* component or driver; NULL: from outside */
+    const char *where;    /* its node; NULL: none */
     const char *rule;     /* NULL: none */
     const char *what;     /* of steps: a verb, a method, the reason of an Event; of answers:
-                             "CreateVolume: OK (1s)" */
+                             "CreateVolume: OK (1s)"; of changes: the fields; "": others */
+    const char *message;  /* of an Event; NULL: none */
+    const char *verb;     /* of changes: the writer's request; NULL: unknown */
+    SimTime since;        /* of answers: the call's begin; of changes: the request's; else at */
     gboolean is_step, is_answer;
-    gboolean is_decision; /* of steps: visible outside of the component */
+    gboolean is_call, is_warning; /* of steps */
+    gboolean is_failure;          /* of answers */
+    gboolean is_new, is_gone;     /* of changes: the object */
+    gboolean is_small;            /* nobody is told but developers */
+    gboolean is_decision;         /* of steps: visible outside of the component */
 } NarratorSight;
 unsigned narrator_n_seen(const Narrator *self);
 NarratorSight narrator_seen(const Narrator *self, unsigned i);

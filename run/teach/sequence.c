@@ -93,9 +93,9 @@ add_message(Drawing *self,
 /* Finds the news that made a component act: its last watch, if no request or call of its own came
  * since. Returns: FALSE if it acted on something else */
 static gboolean
-find_news(const Drawing *self, SimCauseId cause, SimTime at, ChainLink *news)
+find_news(const Narrator *self, SimCauseId cause, SimTime at, ChainLink *news)
 {
-    const Run *run = self->narrator->run;
+    const Run *run = self->run;
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
 
     if (run_options(run)->untraced)
@@ -112,6 +112,22 @@ find_news(const Drawing *self, SimCauseId cause, SimTime at, ChainLink *news)
             return FALSE;
     }
     return FALSE;
+}
+
+gboolean
+sequence_find_news(const Narrator *narrator, unsigned entry, SequenceNews *news)
+{
+    const Entry *of = &g_array_index(narrator->entries, Entry, entry);
+    gboolean is_change = of->kind == ENTRY_CHANGE;
+    ChainLink link = {0};
+
+    if (of->kind == ENTRY_CALL || of->who == NULL ||
+        !find_news(narrator, is_change ? of->sent_cause : of->cause,
+                   is_change ? of->sent_at : of->at, &link) ||
+        link.detail == 0)
+        return FALSE;
+    *news = (SequenceNews){link.from, link.to, (ObjectKind)(link.detail - 1)};
+    return TRUE;
 }
 
 /* Returns: the change behind the news; NULL if its object is outside of the family */
@@ -138,7 +154,7 @@ add_news(Drawing *self, SimCauseId cause, SimTime at, unsigned lane)
 {
     ChainLink news = {0};
 
-    if (!find_news(self, cause, at, &news) || news.detail == 0)
+    if (!find_news(self->narrator, cause, at, &news) || news.detail == 0)
         return;
     const Entry *change = find_change(self, &news);
     g_autofree char *once =
@@ -463,4 +479,16 @@ sequence_mermaid(const Sequence *self, const char *header)
         g_string_append_c(out, '\n');
     }
     return g_string_free(out, FALSE);
+}
+
+const char *
+sequence_kind_name(MessageKind kind)
+{
+    static const char *const names[] = {
+        [MESSAGE_WRITE] = "write",     [MESSAGE_WATCH] = "watch", [MESSAGE_CALL] = "call",
+        [MESSAGE_ANSWER] = "answer",   [MESSAGE_ERROR] = "error", [MESSAGE_WARNING] = "warning",
+        [MESSAGE_SILENCE] = "silence", [MESSAGE_MORE] = "more",
+    };
+
+    return names[kind];
 }

@@ -45,3 +45,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sequence, sequence_free)
 char *sequence_table(const Sequence *self, const char *header);
 /* A sequenceDiagram of Mermaid. (owned) */
 char *sequence_mermaid(const Sequence *self, const char *header);
+
+/* News from a watch that made a component act. */
+typedef struct {
+    SimTime sent_at, arrived_at;
+    ObjectKind kind; /* of the object that had changed */
+} SequenceNews;
+/* @entry: a number below narrator_n_seen(). Returns: FALSE: its component acted on something else
+ */
+gboolean sequence_find_news(const Narrator *narrator, unsigned entry, SequenceNews *news);
+/* Returns: (static): a word for the kind: "call" */
+const char *sequence_kind_name(MessageKind kind);

@@ -3,6 +3,8 @@
 
 #include "api.h"
 #include "models/api/schema/schema.h"
+#include "run/teach/sequence.h"
+#include "stage.h"
 #include "status.h"
 #include "store.h"
 
@@ -12,6 +14,7 @@
 struct ServeApi {
     ServeApiOptions options;
     ServeStore *store;
+    ServeStage *stage;
     GHashTable *documents; /* path -> GBytes: OpenAPI and discovery, of ... */
     unsigned generation;   /* ... this generation of the store */
     unsigned n_watches;
@@ -100,3 +103,14 @@ gboolean documents_answer(ServeApi *self, Exchange *exchange);
 
 /* own.c: /kvolsim/v1/. Returns: FALSE: the path is none of them */
 gboolean own_answer(ServeApi *self, Exchange *exchange);
+/* Returns: (owned): the clock's state */
+json_t *own_clock_json(const ServeApi *self);
+
+/* own-stage.c: what the page asks for. */
+void own_get_stage(ServeApi *self, Exchange *exchange);
+void own_get_components(ServeApi *self, Exchange *exchange);
+void own_get_story(ServeApi *self, Exchange *exchange);
+void own_get_describe(ServeApi *self, Exchange *exchange);
+void own_get_summary(ServeApi *self, Exchange *exchange);
+/* Returns: (owned): its lanes and messages */
+json_t *own_sequence_json(const Sequence *sequence);

@@ -3,6 +3,7 @@
 
 #include "api-private.h"
 #include "complete.h"
+#include "page.h"
 #include "run/kubectl/print.h"
 #include "run/results/snapshot.h"
 #include "table.h"
@@ -323,7 +324,7 @@ serve_api_handle(ServeApi *self, Exchange *exchange)
     const char *path = exchange->request.path;
     g_auto(GStrv) parts = g_strsplit(path + (*path == '/'), "/", 12);
 
-    if (documents_answer(self, exchange) || own_answer(self, exchange))
+    if (page_answer(exchange) || documents_answer(self, exchange) || own_answer(self, exchange))
         return;
     if (parts[0] != NULL && (strcmp(parts[0], "api") == 0 || strcmp(parts[0], "apis") == 0))
         answer_resource(self, exchange, parts);
@@ -344,6 +345,7 @@ serve_api_new(const ServeApiOptions *options)
 
     self->options = *options;
     self->store = serve_store_new(options->run);
+    self->stage = serve_stage_new(options->run, options->narrator);
     self->documents =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
     return self;
@@ -355,6 +357,7 @@ serve_api_free(ServeApi *self)
     if (self == NULL)
         return;
     g_hash_table_unref(self->documents);
+    serve_stage_free(self->stage);
     serve_store_free(self->store);
     g_free(self);
 }

@@ -4,6 +4,7 @@
 #include <libsoup/soup.h>
 #include <string.h>
 
+#include "page.h"
 #include "status.h"
 
 #define SWEEP_S 5
@@ -93,7 +94,8 @@ soup_answer(Exchange *exchange, unsigned code, const char *content_type, GBytes 
         return;
     soup_server_message_set_status(self->message, code, NULL);
     set_headers(self, content_type);
-    soup_message_body_append_bytes(soup_server_message_get_response_body(self->message), body);
+    if (g_bytes_get_size(body) > 0)
+        soup_message_body_append_bytes(soup_server_message_get_response_body(self->message), body);
     soup_message_body_complete(soup_server_message_get_response_body(self->message));
     go_on(self);
 }
@@ -309,6 +311,14 @@ is_number(const char *text)
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
+/* The page asks for the token itself: its files tell nothing of the run. */
+static gboolean
+is_page(SoupServerMessage *message)
+{
+    return strcmp(soup_server_message_get_method(message), "GET") == 0 &&
+           page_has(g_uri_get_path(soup_server_message_get_uri(message)));
+}
+
 /* Refuses what is not to be answered. */
 static void
 admit(const HttpServer *self, SoupServerMessage *message)
@@ -334,7 +344,7 @@ admit(const HttpServer *self, SoupServerMessage *message)
         refuse(message, 403, "requests of other sites are not served");
     else if (g_strcmp0(site, "cross-site") == 0 || g_strcmp0(site, "same-site") == 0)
         refuse(message, 403, "requests of other sites are not served");
-    else if (self->has_token &&
+    else if (self->has_token && !is_page(message) &&
              !token_is_good(self, soup_message_headers_get_one(headers, "Authorization")))
         refuse(message, 401, "Unauthorized");
 }

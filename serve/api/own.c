@@ -18,8 +18,8 @@ refuse(Exchange *exchange, unsigned code, const char *text)
 
 /* ---- The clock ---- */
 
-static json_t *
-clock_json(const ServeApi *self)
+json_t *
+own_clock_json(const ServeApi *self)
 {
     const ServeClock *clock = self->options.clock;
     const Sim *sim = run_sim(self->options.run);
@@ -44,7 +44,7 @@ static void
 on_reached(void *data, gboolean is_met)
 {
     ClockWait *self = data;
-    json_t *clock = clock_json(self->api);
+    json_t *clock = own_clock_json(self->api);
 
     json_object_set_new(clock, "isMet", json_boolean(is_met));
     exchange_answer_json(self->exchange, 200, clock);
@@ -128,7 +128,7 @@ put_clock(ServeApi *self, Exchange *exchange, const json_t *body)
         serve_clock_go_on(clock);
     }
     if (!is_goal) {
-        exchange_answer_json(exchange, 200, clock_json(self));
+        exchange_answer_json(exchange, 200, own_clock_json(self));
         return;
     }
     ClockWait *wait = g_new0(ClockWait, 1);
@@ -218,6 +218,10 @@ get_sequence(ServeApi *self, Exchange *exchange)
     sequence = object == NULL ? NULL : sequence_new(self->options.narrator, &options);
     if (sequence == NULL) {
         refuse(exchange, 404, "the run has no such object (?object=pod/NAME, pvc/NAME)");
+        return;
+    }
+    if (g_strcmp0(exchange_query(exchange, "format"), "json") == 0) {
+        exchange_answer_json(exchange, 200, own_sequence_json(sequence));
         return;
     }
     g_autofree char *text = sequence_mermaid(sequence, "");
@@ -335,7 +339,7 @@ post_action(ServeApi *self, Exchange *exchange, const char *list, const json_t *
         refuse(exchange, 400, error->message);
         return;
     }
-    exchange_answer_json(exchange, 201, clock_json(self));
+    exchange_answer_json(exchange, 201, own_clock_json(self));
 }
 
 /* ---- Ways ---- */
@@ -345,15 +349,21 @@ static const struct {
     void (*get)(ServeApi *self, Exchange *exchange);
     const char *list; /* POST: an item of it; NULL: none */
 } ways[] = {
-    {"why",          get_why,          NULL      },
-    {"explain",      get_explain,      NULL      },
-    {"sequence",     get_sequence,     NULL      },
-    {"attribution",  get_attribution,  NULL      },
-    {"metrics",      get_metrics,      NULL      },
-    {"not-modelled", get_not_modelled, NULL      },
-    {"save",         get_save,         NULL      },
-    {"faults",       get_faults,       "faults"  },
-    {"actions",      NULL,             "workload"},
+    {"stage",        own_get_stage,      NULL      },
+    {"components",   own_get_components, NULL      },
+    {"story",        own_get_story,      NULL      },
+    {"describe",     own_get_describe,   NULL      },
+    {"summary",      own_get_summary,    NULL      },
+    {"why",          get_why,            NULL      },
+    {"explain",      get_explain,        NULL      },
+    {"sequence",     get_sequence,       NULL      },
+    {"attribution",  get_attribution,    NULL      },
+    {"metrics",      get_metrics,        NULL      },
+    {"not-modelled", get_not_modelled,   NULL      },
+    {"save",         get_save,           NULL      },
+    {"faults",       get_faults,         "faults"  },
+    {"actions",      NULL,               "workload"},
+    {"read",         NULL,               "read"    }, /* gives the body back as JSON */
 };
 
 static void
@@ -382,7 +392,7 @@ answer_way(ServeApi *self, Exchange *exchange, const char *name)
         return;
     }
     if (strcmp(method, "GET") == 0 && is_clock) {
-        exchange_answer_json(exchange, 200, clock_json(self));
+        exchange_answer_json(exchange, 200, own_clock_json(self));
         return;
     }
     if (strcmp(method, "GET") == 0 && ways[i].get != NULL) {
@@ -399,6 +409,8 @@ answer_way(ServeApi *self, Exchange *exchange, const char *name)
         exchange_answer_json(exchange, 400, refusal);
     else if (is_clock)
         put_clock(self, exchange, body);
+    else if (strcmp(ways[i].list, "read") == 0)
+        exchange_answer_json(exchange, 200, json_incref(body));
     else
         post_action(self, exchange, ways[i].list, body);
 }

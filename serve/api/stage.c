@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "stage.h"
+
+#include "models/api/workload.h"
+#include "models/cluster/inspect.h"
+#include "models/csi/flex-call.h"
+#include "models/plan/plan.h"
+#include "run/teach/sequence.h"
+
+/* The most calls in flight of a driver that are listed. */
+#define CALLS_MAX 40
+
+/* An object and the number of its latest change. */
+typedef struct {
+    const ObjectKey *key;
+    uint64_t number;
+} Mark;
+
+struct ServeStage {
+    Run *run; /* (borrowed) */
+    const Narrator *narrator;
+    GQueue marks;     /* of Mark (owned), by number */
+    GHashTable *find; /* key -> its link in @marks */
+    uint64_t n_changes;
+};
+
+/* ---- Objects ---- */
+
+/* What is drawn of an object of each kind. */
+static void
+add_pod(json_t *row, const Object *object)
+{
+    const Pod *pod = POD_CONST(object);
+    json_t *claims = json_array();
+
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++)
+        json_array_append_new(claims, json_string(pod->volumes->items[i].claim_name));
+    json_object_set_new(row, "phase", json_string(pod_phase_name((PodPhase)pod->phase)));
+    json_object_set_new(row, "isReady", json_boolean(pod_is_ready(pod)));
+    json_object_set_new(row, "claims", claims);
+    if (pod->node_name != NULL)
+        json_object_set_new(row, "node", json_string(pod->node_name));
+}
+
+static void
+add_claim(json_t *row, const Object *object)
+{
+    const Claim *claim = CLAIM_CONST(object);
+    const char *node = object_annotation(object, ANNOTATION_SELECTED_NODE);
+
+    json_object_set_new(row, "phase", json_string(claim_phase_name((ClaimPhase)claim->phase)));
+    json_object_set_new(row, "volume", json_string(claim_volume_name(claim)));
+    json_object_set_new(row, "class", json_string(claim_class(claim)));
+    if (node != NULL)
+        json_object_set_new(row, "selectedNode", json_string(node));
+}
+
+static void
+add_volume(json_t *row, const Object *object)
+{
+    const Volume *volume = VOLUME_CONST(object);
+    const ObjectKey *claim = volume->claim_ref.claim;
+
+    json_object_set_new(row, "phase", json_string(volume_phase_name((VolumePhase)volume->phase)));
+    json_object_set_new(row, "claim", json_string(claim != NULL ? claim->text : ""));
+    json_object_set_new(row, "class", json_string(volume_class(volume)));
+}
+
+static void
+add_attachment(json_t *row, const Object *object)
+{
+    const Attachment *attachment = (const Attachment *)object;
+
+    json_object_set_new(row, "node", json_string(attachment->node_name));
+    json_object_set_new(
+        row, "volume", json_string(attachment->volume_name != NULL ? attachment->volume_name : ""));
+    json_object_set_new(row, "isAttached", json_boolean(attachment->attached));
+    json_object_set_new(row, "hasError",
+                        json_boolean(attachment->attach_error.message != NULL ||
+                                     attachment->detach_error.message != NULL));
+}
+
+static void
+add_node(json_t *row, const Object *object)
+{
+    const Node *node = (const Node *)object;
+    const char *zone = object_label(object, "topology.kubernetes.io/zone");
+
+    json_object_set_new(row, "isReady", json_boolean(node->ready.status == CONDITION_TRUE));
+    json_object_set_new(row, "isCordoned", json_boolean(node->unschedulable));
+    json_object_set_new(row, "zone", json_string(zone != NULL ? zone : ""));
+}
+
+static void
+add_replicas(json_t *row, int32_t wanted, int32_t ready)
+{
+    json_object_set_new(row, "replicas", json_integer(wanted));
+    json_object_set_new(row, "ready", json_integer(ready));
+}
+
+static void
+add_stateful_set(json_t *row, const Object *object)
+{
+    const StatefulSet *set = (const StatefulSet *)object;
+
+    add_replicas(row, set->replicas, set->ready_replicas);
+}
+
+static void
+add_deployment(json_t *row, const Object *object)
+{
+    const Deployment *deployment = (const Deployment *)object;
+
+    add_replicas(row, deployment->replicas, deployment->ready_replicas);
+}
+
+static const struct {
+    const char *word; /* as in "pod/web-0" */
+    void (*add)(json_t *row, const Object *object);
+} drawn[N_KINDS] = {
+    [KIND_POD] = {"pod",         add_pod         },
+    [KIND_CLAIM] = {"pvc",         add_claim       },
+    [KIND_VOLUME] = {"pv",          add_volume      },
+    [KIND_ATTACHMENT] = {"va",          add_attachment  },
+    [KIND_NODE] = {"node",        add_node        },
+    [KIND_STATEFUL_SET] = {"statefulset", add_stateful_set},
+    [KIND_DEPLOYMENT] = {"deployment",  add_deployment  },
+};
+
+/* Returns: (owned) */
+static json_t *
+row_of(const ServeStage *self, const ObjectKey *key)
+{
+    const Object *object = api_server_get(cluster_api(run_cluster(self->run)), key);
+    json_t *row = json_pack("{s:s, s:s, s:s}", "kind", drawn[key->kind].word, "namespace",
+                            key->namespace, "name", key->name);
+
+    if (object == NULL) {
+        json_object_set_new(row, "isGone", json_true());
+        return row;
+    }
+    if (object_is_deleted(object))
+        json_object_set_new(row, "isDeleting", json_true());
+    json_object_set_new(row, "created", json_integer(object->created_at));
+    drawn[key->kind].add(row, object);
+    return row;
+}
+
+static void
+mark(ServeStage *self, const ObjectKey *key)
+{
+    GList *link = g_hash_table_lookup(self->find, key);
+
+    if (drawn[key->kind].add == NULL)
+        return;
+    if (link == NULL) {
+        Mark *fresh = g_new0(Mark, 1);
+        fresh->key = key;
+        link = g_list_alloc();
+        link->data = fresh;
+        g_hash_table_insert(self->find, (void *)key, link);
+    } else {
+        g_queue_unlink(&self->marks, link);
+    }
+    ((Mark *)link->data)->number = ++self->n_changes;
+    g_queue_push_tail_link(&self->marks, link);
+}
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    mark(data, after != NULL ? after->key : before->key);
+}
+
+json_t *
+serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next)
+{
+    json_t *list = json_array();
+    const GList *link = self->marks.tail;
+
+    while (link != NULL && ((const Mark *)link->data)->number > since)
+        link = link->prev;
+    for (link = link != NULL ? link->next : self->marks.head; link != NULL; link = link->next) {
+        json_t *row = row_of(self, ((const Mark *)link->data)->key);
+        if (since == 0 && json_object_get(row, "isGone") != NULL)
+            json_decref(row);
+        else
+            json_array_append_new(list, row);
+    }
+    *next = self->n_changes;
+    return list;
+}
+
+/* ---- Processes ---- */
+
+static void
+count_delayed(void *data, const ObjectKey *key, SimTime at, unsigned failures)
+{
+    (void)key;
+    (void)at;
+    (void)failures;
+    ++*(unsigned *)data;
+}
+
+static json_t *
+queue_json(const Workers *workers)
+{
+    const WorkQueue *queue = workers_queue((Workers *)workers);
+    unsigned n_busy, n = workers_count(workers, &n_busy), length = work_queue_length(queue),
+                     listed = 0;
+
+    work_queue_list(queue, count_delayed, &listed);
+    return json_pack("{s:s, s:i, s:i, s:i, s:i}", "name", workers_name(workers), "length",
+                     (int)length, "delayed", (int)(listed - MIN(listed, length)), "workers", (int)n,
+                     "busy", (int)n_busy);
+}
+
+static json_t *
+component_json(const Component *component)
+{
+    ApiClientBucket bucket = api_client_bucket(component->client);
+    json_t *queues = json_array(), *json;
+
+    for (const GList *link = component->workers.head; link != NULL; link = link->next)
+        json_array_append_new(queues, queue_json(link->data));
+    json = json_pack("{s:s, s:i, s:o}", "name", component->class->name, "plans",
+                     (int)component->plans.length, "queues", queues);
+    if (bucket.qps > 0)
+        json_object_set_new(json, "client",
+                            json_pack("{s:f, s:f, s:f}", "qps", bucket.qps, "burst", bucket.burst,
+                                      "tokens", bucket.tokens));
+    return json;
+}
+
+static const char *
+state_of(const ProcessView *process)
+{
+    return process->is_off        ? "off"
+           : !process->is_running ? "down"
+           : process->is_hung     ? "hung"
+           : process->is_cut_off  ? "cut-off"
+                                  : "running";
+}
+
+static void
+process_seen(void *data, const ProcessView *process)
+{
+    gboolean is_agent = process->scope == PER_NODE || process->node != NULL;
+    const char *state = state_of(process);
+
+    if (is_agent && g_str_equal(state, "running"))
+        return;
+    json_t *components = json_array();
+    for (unsigned i = 0; !is_agent && i < process->components->len; i++)
+        json_array_append_new(components, component_json(process->components->pdata[i]));
+    json_t *json = json_pack("{s:s, s:s, s:i, s:o}", "name", process->name, "state", state,
+                             "replica", (int)process->replica, "components", components);
+    const char *node = process->scope == PER_NODE ? process->instance : process->node;
+    if (process->scope == PER_DRIVER)
+        json_object_set_new(json, "driver", json_string(process->instance));
+    if (node != NULL)
+        json_object_set_new(json, "node", json_string(node));
+    if (process->elects)
+        json_object_set_new(json, "leads", json_boolean(process->leads));
+    json_array_append_new(data, json);
+}
+
+json_t *
+serve_stage_processes(const ServeStage *self)
+{
+    json_t *list = json_array();
+    const ApiServer *api = cluster_api(run_cluster(self->run));
+
+    json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:[]}", "name", "kube-apiserver",
+                                          "state", api_server_is_down(api) ? "down" : "running",
+                                          "replica", 0, "components"));
+    cluster_inspect_processes(run_cluster(self->run), process_seen, list);
+    return list;
+}
+
+/* ---- Drivers ---- */
+
+static json_t *
+call_json(const CsiCallRecord *record)
+{
+    const CsiRequest *request = record->request;
+    json_t *json = json_pack("{s:I, s:s, s:I}", "id", (json_int_t)record->id, "method",
+                             csi_call_name(record->driver, request->method), "since",
+                             (json_int_t)record->started_at);
+    const char *about = request->name != NULL ? request->name : request->volume_id;
+    const char *node = request->served_by != NULL ? request->served_by : request->node_id;
+
+    if (about != NULL)
+        json_object_set_new(json, "about", json_string(about));
+    if (node != NULL)
+        json_object_set_new(json, "node", json_string(node));
+    return json;
+}
+
+json_t *
+serve_stage_drivers(const ServeStage *self)
+{
+    const Cluster *cluster = run_cluster(self->run);
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < cluster_n_drivers(cluster); i++) {
+        const CsiDriver *driver = cluster_driver(cluster, i);
+        json_t *calls = json_array();
+        const CsiCallRecord *record;
+        unsigned place = 0;
+        while (json_array_size(calls) < CALLS_MAX &&
+               (record = csi_driver_next_call(driver, &place)) != NULL)
+            json_array_append_new(calls, call_json(record));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:i, s:i, s:o}", "name", csi_driver_name(driver),
+                                        "inFlight", (int)csi_driver_in_flight(driver), "volumes",
+                                        (int)run_driver_volumes(self->run, i), "calls", calls));
+    }
+    return list;
+}
+
+/* ---- The story ---- */
+
+static void
+set_text(json_t *json, const char *name, const char *text)
+{
+    if (text != NULL && *text != '\0')
+        json_object_set_new(json, name, json_string(text));
+}
+
+static json_t *
+entry_json(const ServeStage *self, unsigned number, const NarratorSight *sight)
+{
+    const char *kind = sight->is_answer  ? "answer"
+                       : !sight->is_step ? "change"
+                       : sight->is_call  ? "call"
+                                         : "step";
+    json_t *json = json_pack("{s:i, s:s, s:I}", "number", (int)number, "kind", kind, "at",
+                             (json_int_t)sight->at);
+    SequenceNews news;
+
+    if (sight->since != sight->at)
+        json_object_set_new(json, "since", json_integer(sight->since));
+    set_text(json, "who", sight->who);
+    set_text(json, "where", sight->where);
+    set_text(json, "rule", sight->rule);
+    set_text(json, "what", sight->what);
+    set_text(json, "message", sight->message);
+    set_text(json, "verb", sight->is_new ? "create" : sight->is_gone ? "gone" : sight->verb);
+    if (sight->key != NULL) {
+        const char *word = drawn[sight->key->kind].word;
+        json_object_set_new(json, "object",
+                            json_sprintf("%s/%s",
+                                         word != NULL ? word : kind_class(sight->key->kind)->kind,
+                                         sight->key->name));
+        set_text(json, "namespace", sight->key->namespace);
+    }
+    if (sight->is_failure || sight->is_warning)
+        json_object_set_new(json, "isTrouble", json_true());
+    if ((sight->is_call || !sight->is_step) && sequence_find_news(self->narrator, number, &news))
+        json_object_set_new(json, "news",
+                            json_pack("{s:I, s:I, s:s}", "sent", (json_int_t)news.sent_at,
+                                      "arrived", (json_int_t)news.arrived_at, "kind",
+                                      kind_class(news.kind)->kind));
+    return json;
+}
+
+json_t *
+serve_stage_story(const ServeStage *self, unsigned since, unsigned limit, unsigned *next)
+{
+    json_t *list = json_array();
+    unsigned n = self->narrator != NULL ? narrator_n_seen(self->narrator) : 0, first = n;
+
+    for (unsigned told = 0; first > since && told < limit; first--)
+        told += !narrator_seen(self->narrator, first - 1).is_small;
+    for (unsigned i = first; i < n; i++) {
+        NarratorSight sight = narrator_seen(self->narrator, i);
+        if (!sight.is_small)
+            json_array_append_new(list, entry_json(self, i, &sight));
+    }
+    *next = n;
+    return list;
+}
+
+/* ---- The whole ---- */
+
+ServeStage *
+serve_stage_new(Run *run, const Narrator *narrator)
+{
+    ServeStage *self = g_new0(ServeStage, 1);
+    Objects *objects = run_objects(run);
+    ApiServer *api = cluster_api(run_cluster(run));
+
+    *self = (ServeStage){.run = run, .narrator = narrator, .find = g_hash_table_new(NULL, NULL)};
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
+            const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
+            if (api_server_get(api, key) != NULL)
+                mark(self, key);
+        }
+    api_server_observe(api, see_write, self);
+    return self;
+}
+
+void
+serve_stage_free(ServeStage *self)
+{
+    if (self == NULL)
+        return;
+    g_queue_clear_full(&self->marks, g_free);
+    g_hash_table_unref(self->find);
+    g_free(self);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// All that is known about what is selected: why it waits, its YAML, description, story and messages; and what can be done to it.
+
+import {h, setText, tabList} from './dom.js';
+import {handsFor} from './hands.js';
+import {ask, own, pathOf} from './link.js';
+import {sequencePicture} from './sequence.js';
+import {duration, stateWord, t} from './words.js';
+import {keyOf, wordOf, world} from './world.js';
+
+const title = h('h2', {tabindex: -1});
+const deeds = h('div', {class: 'row hands'});
+const empty = h('p', {class: 'quiet'}, t("Choose a box, a node, a pod or a volume to see what it is and why."));
+const body = h('div', {hidden: true}, title, deeds);
+let selection = null, seen = '', tabs = null, report = null;
+
+const textPanel = () => h('pre', {class: 'text'});
+
+async function showText(panel, question) {
+  const of = selection;
+  let text;
+  try {
+    text = await question();
+  } catch (error) {
+    text = error.message;
+  }
+  if (of === selection)
+    setText(panel, text);
+}
+
+const asked = () => ({object: wordOf(selection.row), namespace: selection.row.namespace});
+
+async function showSequence(panel) {
+  const of = selection;
+  try {
+    const sequence = await own('sequence', {...asked(), format: 'json'});
+    if (of === selection)
+      panel.replaceChildren(sequencePicture(sequence, t("Messages about {object}", {object: wordOf(selection.row)})));
+  } catch (error) {
+    setText(panel, error.message);
+  }
+}
+
+const panels = [
+  {id: 'why', title: t("Why"), panel: textPanel(), show: (panel) => showText(panel, () => own('why', {...asked(), format: 'text'}))},
+  {id: 'yaml', title: t("YAML"), panel: textPanel(), show: (panel) => showText(panel, () => ask(pathOf(selection.row), {accept: 'application/yaml'}))},
+  {id: 'describe', title: t("Describe"), panel: textPanel(), show: (panel) => showText(panel, () => own('describe', asked()))},
+  {id: 'explain', title: t("Story"), panel: textPanel(), show: (panel) => showText(panel, () => own('explain', asked()))},
+  {id: 'sequence', title: t("Messages"), panel: h('div'), show: showSequence},
+];
+
+function factsOf({component, process}) {
+  const lines = [`${process.name}: ${stateWord(process.state)}`];
+  for (const queue of component?.queues ?? [])
+    lines.push(t("queue {name}: {length} keys, {delayed} later; {busy} of {workers} workers busy", queue));
+  if (component?.client)
+    lines.push(t("client: {qps} requests a second, {tokens} of {burst} tokens left",
+                 {qps: component.client.qps, tokens: component.client.tokens.toFixed(1), burst: component.client.burst}));
+  return lines.join('\n');
+}
+
+function callsOf(name) {
+  const driver = world.drivers.find((one) => one.name === name);
+  return driver ? driver.calls.map((call) => `${call.method} ${call.about ?? ''} ${call.node ?? ''} · ${t("since")} ${duration(call.since)}`).join('\n') : '';
+}
+
+const facts = textPanel();
+
+export function detailsPanel(onReport) {
+  report = onReport;
+  tabs = tabList(t("About the selection"), panels.map((panel) => Object.assign(panel, {shown: () => panel.show(panel.panel)})));
+  body.append(facts, tabs, ...panels.map((panel) => panel.panel));
+  return h('div', {class: 'panel'}, empty, body);
+}
+
+export function showDetails(what) {
+  selection = what;
+  seen = '';
+  empty.hidden = true;
+  body.hidden = false;
+  const isObject = what.type === 'object' && world.objects.has(keyOf(what.row));
+  setText(title, what.type === 'object' ? wordOf(what.row) : what.type === 'driver' ? what.name : what.item.title);
+  tabs.hidden = !isObject;
+  facts.hidden = isObject;
+  panels.forEach((panel) => { panel.panel.hidden = true; });
+  deeds.replaceChildren(...handsFor(what, report));
+  if (isObject)
+    tabs.select(tabs.current ?? 'why');
+  updateDetails();
+}
+
+// The object may have changed since.
+export function updateDetails() {
+  if (!selection)
+    return;
+  if (selection.type === 'process') {
+    const fresh = world.processes.find((one) => one.name === selection.item.process.name && one.driver === selection.item.process.driver);
+    if (fresh)
+      setText(facts, factsOf({process: fresh, component: fresh.components.find((one) => one.name === selection.item.component?.name)}));
+    return;
+  }
+  if (selection.type === 'driver') {
+    setText(facts, callsOf(selection.name));
+    return;
+  }
+  const row = world.objects.get(keyOf(selection.row));
+  const now = JSON.stringify(row ?? null);
+  if (!row && !facts.textContent)
+    setText(facts, t("It is gone."));
+  if (now === seen || !row)
+    return;
+  if (seen)
+    panels.find((panel) => panel.id === tabs.current)?.shown();
+  seen = now;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the reader can do to the cluster. Each deed is an action of the session, which can be saved as a scenario.
+
+import {h} from './dom.js';
+import * as link from './link.js';
+import {t} from './words.js';
+import {world} from './world.js';
+
+const {ask, own, pathOf} = link;
+
+const button = (label, id, click) => h('button', {type: 'button', id, click}, label);
+
+// An action begins with the next instant: a clock that stands still goes just so far.
+async function act(list, item) {
+  await link.act(list, item);
+  if (world.clock.speed === 0)
+    await link.setClock({for: '1ms'});
+}
+
+// Does it, and says how it went. report(text)
+function doing(report, deed, done) {
+  return async () => {
+    try {
+      await deed();
+      report(done ?? t("Done."));
+    } catch (error) {
+      report(error.message);
+    }
+  };
+}
+
+function scaleForm(row, report) {
+  const number = h('input', {type: 'number', min: 0, max: 10000, value: row.replicas, id: 'replicas', 'aria-label': t("Replicas")});
+  const scale = () => ask(pathOf(row, 'scale'), {method: 'PATCH', type: 'application/merge-patch+json',
+                                                body: {spec: {replicas: Number(number.value)}}});
+  return [number, button(t("Scale"), 'scale', doing(report, scale))];
+}
+
+function nodeButtons(row, report) {
+  const fault = (label, what, more) => button(label, what, doing(report, () => act('faults', {node: row.name, do: what, ...more})));
+  return [button(t("Drain"), 'drain', doing(report, () => act('actions', {drain: {node: row.name}}))),
+          button(row.isCordoned ? t("Uncordon") : t("Cordon"), 'cordon', doing(report, () =>
+            act('actions', {[row.isCordoned ? 'uncordon' : 'cordon']: {node: row.name}}))),
+          fault(t("Cut the power for 10 minutes"), 'power-off', {restartAfter: '10m'}),
+          fault(t("Cut the power for good"), 'power-off'),
+          fault(t("Cut the network for 10 minutes"), 'cut-network', {for: '10m'})];
+}
+
+// Buttons for what is selected.
+export function handsFor(selection, report) {
+  if (selection.type === 'driver')
+    return [button(t("Slow down 10 times for 5 minutes"), 'slow', doing(report, () => act('faults', {driver: selection.name, do: 'slow', factor: 10, for: '5m'}))),
+            button(t("Hang for 5 minutes"), 'hang', doing(report, () => act('faults', {driver: selection.name, do: 'hang', for: '5m'}))),
+            button(t("Restart"), 'restart', doing(report, () => act('faults', {driver: selection.name, do: 'restart'})))];
+  if (selection.type === 'process') {
+    const {process} = selection.item;
+    const whom = {component: process.name, ...(process.driver && {driver: process.driver})};
+    if (process.name === 'kube-apiserver')
+      return [button(t("Outage of 1 minute"), 'outage', doing(report, () => act('faults', {...whom, do: 'outage', for: '1m'})))];
+    return [button(t("Crash it"), 'crash', doing(report, () => act('faults', {...whom, do: 'crash', restartAfter: '10s'}))),
+            button(t("Hang for 1 minute"), 'hang', doing(report, () => act('faults', {...whom, do: 'hang', for: '1m'})))];
+  }
+  const {row} = selection;
+  if (row.isGone)
+    return [];
+  const own = row.kind === 'node' ? nodeButtons(row, report) : row.replicas !== undefined ? scaleForm(row, report) : [];
+  return [...own, button(t("Delete"), 'delete', doing(report, () => ask(pathOf(row), {method: 'DELETE'})))];
+}
+
+// ---- Manifests ----
+
+async function applyOne(text) {
+  const object = await own('read', null, {method: 'POST', type: 'application/yaml', body: text});
+  const {kind, apiVersion, metadata} = object;
+  if (!kind || !apiVersion || !metadata?.name)
+    throw new Error(t("A manifest needs apiVersion, kind and metadata.name."));
+  const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const resource = (await ask(root)).resources.find((one) => one.kind === kind && !one.name.includes('/'));
+  if (!resource)
+    throw new Error(t("{apiVersion} has no kind {kind}.", {apiVersion, kind}));
+  const space = resource.namespaced ? `/namespaces/${encodeURIComponent(metadata.namespace ?? 'default')}` : '';
+  await ask(`${root}${space}/${resource.name}/${encodeURIComponent(metadata.name)}?fieldManager=page&force=true`,
+            {method: 'PATCH', type: 'application/apply-patch+yaml', body: object});
+}
+
+async function saveSession() {
+  const text = await own('save');
+  const link = h('a', {download: 'session.yaml', href: URL.createObjectURL(new Blob([text], {type: 'application/yaml'}))});
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+export function handsPanel(report) {
+  const text = h('textarea', {id: 'manifest', rows: 14, spellcheck: 'false', 'aria-label': t("Manifests, as YAML")});
+  text.value = 'apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n' +
+               '  resources: {requests: {storage: 1Gi}}\n';
+  const apply = async () => {
+    for (const part of text.value.split(/^---.*$/m).filter((one) => one.trim()))
+      await applyOne(part);
+  };
+  return h('div', {class: 'panel'},
+           h('p', null, t("Choose a node, a component, a driver or an object to do something to it. What you do becomes a part of the session's scenario.")),
+           text, h('div', {class: 'row'}, button(t("Apply"), 'apply', doing(report, apply)),
+                   button(t("Save the session as a scenario"), 'save', doing(report, saveSession))));
+}

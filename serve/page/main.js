@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Puts the page together, and asks the server again and again for what has changed.
+
+import {chooseLanguage} from './words.js';
+
+const POLL_MS = 150; // between two answers
+const SLOW_MS = 1500; // ... for what costs more
+
+async function begin() {
+  await chooseLanguage(); // the modules below make elements with texts as they load
+  const [{h, setText, tabList}, {own, setToken}, {language, store, t}, {apply, findObject, forgetAll, onChange, rowsOf, world},
+         {addEntry, arrowsOn, clearArrows}, {boxOf, stageBoxes, updateStage}, {nodeBox, nodesSection, updateNodes},
+         {clockBar, updateClock, updateFaults}, {detailsPanel, showDetails, updateDetails}, {handsPanel}, {storyPanel, updateStory},
+         {numbersPanel, updateNumbers}] = await Promise.all(
+    ['dom', 'link', 'words', 'world', 'arrows', 'stage', 'nodes', 'clock', 'details', 'hands', 'story', 'numbers'].map((name) => import(`./${name}.js`)));
+
+  const said = h('p', {class: 'said', role: 'status', 'aria-live': 'polite'});
+  const report = (text) => setText(said, text);
+  const select = (what) => {
+    side.select('details');
+    showDetails(what);
+  };
+
+  // ---- Find an object by its name ----
+  const names = h('datalist', {id: 'names'});
+  const find = h('input', {id: 'find', type: 'search', list: 'names', 'aria-label': t("Find an object"), placeholder: 'pod/web-0'});
+  find.addEventListener('input', () => {
+    const words = find.value.toLowerCase();
+    const rows = [...world.objects.values()].filter((row) => `${row.kind}/${row.name}`.toLowerCase().includes(words)).slice(0, 20);
+    names.replaceChildren(...rows.map((row) => h('option', {value: `${row.kind}/${row.name}`})));
+  });
+  find.addEventListener('change', () => {
+    const row = [...world.objects.values()].find((one) => `${one.kind}/${one.name}` === find.value);
+    if (row)
+      select({type: 'object', row});
+    else
+      report(t("There is no such object."));
+  });
+
+  const tongue = h('button', {type: 'button', id: 'language', lang: language() === 'zh' ? 'en' : 'zh-CN', click: () => {
+    store('kvolsim-language', language() === 'zh' ? 'en' : 'zh');
+    location.reload();
+  }}, language() === 'zh' ? 'English' : '中文');
+
+  const panels = [
+    {id: 'details', title: t("Selected"), panel: detailsPanel(report)},
+    {id: 'story', title: t("Story"), panel: storyPanel(select), shown: updateStory},
+    {id: 'hands', title: t("Do"), panel: handsPanel(report)},
+    {id: 'numbers', title: t("Figures"), panel: numbersPanel(), shown: () => updateNumbers().catch(() => {})},
+  ];
+  const side = tabList(t("More"), panels);
+  const stage = h('main', {class: 'stage'}, ...stageBoxes(select), nodesSection(select));
+  document.body.append(
+    h('header', {class: 'top'}, h('h1', null, 'kvolsim'), find, names, tongue, said), clockBar(report), stage,
+    h('aside', {class: 'side', 'aria-label': t("More")}, side, ...panels.map((panel) => panel.panel)));
+  side.select('details');
+  arrowsOn(stage, (who, where) => (where && nodeBox(where)) || boxOf(who));
+
+  // ---- The server's answers ----
+  onChange(({story}) => {
+    story.forEach(addEntry);
+    updateStage();
+    updateNodes();
+    updateDetails();
+    updateStory();
+  });
+
+  async function poll() {
+    try {
+      apply(await own('stage', {since: world.next, story: world.storyNext}));
+      if (document.body.dataset.lost)
+        report('');
+      delete document.body.dataset.lost;
+    } catch (error) {
+      if (error.code === 401)
+        setToken(prompt(t("The token of this server")) ?? '');
+      else {
+        document.body.dataset.lost = 'yes';
+        report(t("The server does not answer: {reason}", {reason: error.message}));
+        forgetAll(); // another run may answer next
+        clearArrows();
+      }
+    }
+    setTimeout(poll, document.hidden || document.body.dataset.lost ? SLOW_MS : POLL_MS);
+  }
+
+  function tick() {
+    updateClock();
+    requestAnimationFrame(tick);
+  }
+
+  async function slow() {
+    try {
+      await updateFaults();
+      await updateNumbers();
+    } catch { /* poll() tells */ }
+    setTimeout(slow, SLOW_MS);
+  }
+
+  await poll();
+  document.body.dataset.ready = 'yes';
+  tick();
+  slow();
+  const wanted = new URLSearchParams(location.hash.slice(1)).get('object');
+  if (wanted) {
+    const row = rowsOf(wanted.split('/')[0]).find((one) => one.name === wanted.split('/')[1]);
+    select({type: 'object', row: row ?? findObject(wanted)});
+  }
+}
+
+begin();

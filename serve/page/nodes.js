@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Nodes with their pods and volumes: a card each; many nodes are squares on a canvas, whose colour tells how their pods are.
+
+import {h, keep, setAttribute, setText} from './dom.js';
+import {makeChip, updateChip} from './stage.js';
+import {stateWord, t} from './words.js';
+import {keyOf, nodeState, nodeTroubles, podState, rowsOf, world} from './world.js';
+
+const CARDS_MAX = 150;
+const COMPACT_FROM = 150; // pods
+const CELL = 14;
+
+const inOrder = new Intl.Collator('en', {numeric: true});
+const cards = h('div', {class: 'cards'});
+const canvas = h('canvas', {class: 'crowd', role: 'img'});
+const heading = h('h2');
+const pointed = h('p', {class: 'quiet'});
+const nodeElements = new Map();
+let select = null, squares = [], drawn = -1;
+
+// The element where a node is; all nodes' if they are drawn together.
+export const nodeBox = (name) => nodeElements.get(name) ?? (canvas.hidden ? undefined : canvas);
+
+function squareAt(event) {
+  const columns = Math.max(1, Math.floor(canvas.clientWidth / CELL));
+  return squares[Math.floor(event.offsetY / CELL) * columns + Math.floor(event.offsetX / CELL)];
+}
+
+export function nodesSection(onSelect) {
+  select = onSelect;
+  canvas.addEventListener('click', (event) => {
+    const node = squareAt(event)?.node;
+    if (node)
+      select({type: 'object', row: node});
+  });
+  canvas.addEventListener('pointermove', (event) => {
+    const square = squareAt(event);
+    setText(pointed, square ? `${square.node.name}: ${stateWord(square.state)}, ${t("{ready} of {all} pods ready", square)}` : '');
+  });
+  return h('section', {class: 'nodes', 'aria-label': t("Nodes")}, heading, cards, canvas, pointed);
+}
+
+function byNode(kind) {
+  const map = new Map();
+  for (const row of rowsOf(kind))
+    if (row.node)
+      map.set(row.node, [...(map.get(row.node) ?? []), row]);
+  return map;
+}
+
+// ---- Cards ----
+
+function makeCard(node) {
+  const element = h('div', {class: 'card'},
+                    h('button', {type: 'button', class: 'name', click: () => select({type: 'object', row: world.objects.get(keyOf(node)) ?? node})}),
+                    h('div', {class: 'chips'}), h('div', {class: 'chips'}));
+  nodeElements.set(node.name, element);
+  return element;
+}
+
+function updateCard(element, node, state, pods, attachments) {
+  const [name, podChips, volumeChips] = element.children;
+  setText(name, node.name + (state === 'ready' ? '' : ` · ${stateWord(state)}`));
+  setAttribute(element, 'data-state', state);
+  keep(podChips, pods, keyOf, makeChip, (chip, row) => updateChip(chip, row));
+  keep(volumeChips, attachments, keyOf, makeChip, (chip, row) => {
+    updateChip(chip, row, '⛁');
+    const words = row.isAttached ? t("attached") : row.hasError ? t("failed") : t("attaching");
+    setAttribute(chip, 'data-state', row.isDeleting ? 'deleting' : row.isAttached ? 'ready' : row.hasError ? 'failed' : 'starting');
+    setAttribute(chip, 'title', `${row.volume}: ${words}`);
+    setAttribute(chip, 'aria-label', `${t("volume")} ${row.volume}: ${words}`);
+  });
+}
+
+// ---- The crowd ----
+
+function paint(nodes, pods, troubles) {
+  const style = getComputedStyle(document.documentElement), ratio = devicePixelRatio || 1;
+  const columns = Math.max(1, Math.floor(canvas.clientWidth / CELL)), height = Math.ceil(nodes.length / columns) * CELL;
+  const context = canvas.getContext('2d');
+  canvas.style.height = `${height}px`;
+  canvas.width = canvas.clientWidth * ratio;
+  canvas.height = height * ratio;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  squares = nodes.map((node) => {
+    const mine = pods.get(node.name) ?? [];
+    return {node, state: nodeState(node, troubles), all: mine.length, ready: mine.filter((pod) => podState(pod) === 'ready').length};
+  });
+  const colours = Object.fromEntries(['ready', 'starting', 'failed', 'empty'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  squares.forEach((square, i) => {
+    const isBad = square.state !== 'ready' && square.state !== 'cordoned';
+    context.fillStyle = isBad ? colours.failed : square.all === 0 ? colours.empty : square.ready === square.all ? colours.ready : colours.starting;
+    context.fillRect((i % columns) * CELL, Math.floor(i / columns) * CELL, CELL - 2, CELL - 2);
+  });
+}
+
+export function updateNodes() {
+  const nodes = rowsOf('node').sort((a, b) => inOrder.compare(a.name, b.name)), troubles = nodeTroubles();
+  const isCrowd = nodes.length > CARDS_MAX, podCount = rowsOf('pod').length;
+  setText(heading, t("Nodes ({n}) with {pods} pods", {n: nodes.length, pods: podCount}));
+  cards.hidden = isCrowd;
+  canvas.hidden = !isCrowd;
+  cards.classList.toggle('compact', podCount > COMPACT_FROM);
+  if (isCrowd) {
+    nodeElements.clear();
+    const mark = world.version * 100000 + troubles.size;
+    if (mark !== drawn)
+      paint(nodes, byNode('pod'), troubles);
+    drawn = mark;
+    setAttribute(canvas, 'aria-label', t("{n} nodes, {bad} in trouble. Find one by its name above.",
+                                         {n: nodes.length, bad: squares.filter((square) => square.state !== 'ready').length}));
+    return;
+  }
+  const pods = byNode('pod'), attachments = byNode('va');
+  keep(cards, nodes, keyOf, makeCard, (element, node) =>
+    updateCard(element, node, nodeState(node, troubles), pods.get(node.name) ?? [], attachments.get(node.name) ?? []));
+}

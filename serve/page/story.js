@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The story as it goes on: the latest entries, newest first.
+
+import {h, setText} from './dom.js';
+import {duration, t} from './words.js';
+import {findObject, world} from './world.js';
+
+const SHOWN = 150;
+const list = h('ol', {class: 'story'});
+const filter = h('input', {type: 'search', 'aria-label': t("Show only entries with this text")});
+let select = null, newest = -1;
+
+export function storyPanel(onSelect) {
+  select = onSelect;
+  filter.placeholder = t("Filter");
+  filter.addEventListener('input', () => {
+    newest = -1;
+    updateStory();
+  });
+  return h('div', {class: 'panel'}, filter, list);
+}
+
+export function entryText(entry) {
+  const who = [entry.who ?? t("somebody"), entry.where].filter(Boolean).join(' ');
+  return [who, entry.verb ?? '', entry.object ?? '', entry.what ?? '', entry.message ?? ''].filter(Boolean).join(' · ');
+}
+
+function makeEntry(entry) {
+  const text = h('span', null, entryText(entry));
+  const body = entry.object
+    ? h('button', {type: 'button', class: 'plain', click: () => select({type: 'object', row: findObject(entry.object, entry.namespace)})}, text)
+    : text;
+  return h('li', {'data-kind': entry.isTrouble ? 'trouble' : entry.kind}, h('time', null, duration(entry.at)), ' ', body,
+           entry.rule && h('span', {class: 'rule'}, ` ${entry.rule}`));
+}
+
+export function updateStory() {
+  const last = world.story.at(-1)?.number ?? -1;
+  if (last === newest || list.offsetParent === null)
+    return;
+  newest = last;
+  const words = filter.value.toLowerCase();
+  const entries = world.story.filter((entry) => !words || entryText(entry).toLowerCase().includes(words)).slice(-SHOWN).reverse();
+  list.replaceChildren(...entries.map(makeEntry));
+  if (!entries.length)
+    setText(list, t("Nothing has happened yet."));
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the page knows of the run: the latest answer of /kvolsim/v1/stage laid over all earlier ones; and the time that is shown.
+
+const STORY_MAX = 2000;
+
+export const world = {
+  clock: null,
+  objects: new Map(), // "pod/default/web-0" -> row
+  processes: [],
+  drivers: [],
+  story: [], // the latest entries
+  next: 0, storyNext: 0,
+  version: 0, // grows as objects change
+  active: new Set(), // components that have done something
+};
+
+const listeners = [];
+export const onChange = (listener) => listeners.push(listener);
+const tell = (what) => listeners.forEach((listener) => listener(what));
+
+export const keyOf = (row) => `${row.kind}/${row.namespace}/${row.name}`;
+export const wordOf = (row) => `${row.kind}/${row.name}`;
+
+// "pod/web-0" of an entry, in its namespace.
+export function findObject(word, namespace = '') {
+  const [kind, name] = word.split('/');
+  return world.objects.get(`${kind}/${namespace}/${name}`) ?? {kind, namespace, name, isGone: true};
+}
+
+export function rowsOf(kind) {
+  return [...world.objects.values()].filter((row) => row.kind === kind);
+}
+
+// ---- Time: what is shown follows the server by one answer, so that all that happened until then is known. ----
+
+const shown = {from: 0, to: 0, began: 0, lasts: 1};
+
+function setShown(ns, real) {
+  const was = shownTime();
+  shown.from = ns < was || world.version <= 1 ? ns : was;
+  shown.to = ns;
+  shown.lasts = Math.min(Math.max(real - shown.began, 50), 1000);
+  shown.began = real;
+}
+
+export function shownTime() {
+  const part = Math.min((performance.now() - shown.began) / shown.lasts, 1);
+  return shown.from + (shown.to - shown.from) * part;
+}
+
+// ns of virtual time in a ms of real time, as shown
+export const shownPace = () => (shown.to - shown.from) / shown.lasts;
+
+export function forgetAll() {
+  world.objects.clear();
+  world.story.length = 0;
+  world.next = world.storyNext = 0;
+  world.active.clear();
+}
+
+// @stage: an answer of /kvolsim/v1/stage
+export function apply(stage) {
+  for (const row of stage.objects) {
+    if (row.isGone)
+      world.objects.delete(keyOf(row));
+    else
+      world.objects.set(keyOf(row), row);
+  }
+  if (stage.objects.length)
+    world.version++;
+  for (const entry of stage.story)
+    if (entry.who)
+      world.active.add(entry.who);
+  world.story.push(...stage.story);
+  if (world.story.length > STORY_MAX)
+    world.story.splice(0, world.story.length - STORY_MAX);
+  Object.assign(world, {clock: stage.clock, next: stage.next, storyNext: stage.storyNext, processes: stage.processes, drivers: stage.drivers});
+  setShown(stage.clock.ns, performance.now());
+  tell({objects: stage.objects, story: stage.story});
+}
+
+// ---- Words for states ----
+
+// Returns: the state of a pod, as the stage shows it.
+export function podState(pod) {
+  if (pod.isDeleting)
+    return 'deleting';
+  if (pod.phase === 'Succeeded')
+    return 'done';
+  if (pod.phase === 'Failed' || pod.phase === 'Unknown')
+    return 'failed';
+  if (pod.isReady)
+    return 'ready';
+  return pod.node ? 'starting' : 'waiting';
+}
+
+export function nodeState(node, troubles) {
+  return troubles.get(node.name) ?? (node.isReady ? node.isCordoned ? 'cordoned' : 'ready' : 'not-ready');
+}
+
+// Nodes whose agents do not run, hang or are cut off: name -> state.
+export function nodeTroubles() {
+  const troubles = new Map();
+  for (const process of world.processes)
+    if (process.node && process.name === 'kubelet')
+      troubles.set(process.node, process.state);
+  return troubles;
+}

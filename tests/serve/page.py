@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of `kvolsim serve` in a real Chromium, for page.sh: what it shows, what its buttons do, and that no text becomes markup.
+   page.py PORT [SCREENSHOT.png WIDTH HEIGHT light|dark]"""
+import json
+import sys
+import urllib.error
+import urllib.request
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+base = "http://127.0.0.1:" + sys.argv[1]
+
+
+def ask(path, method="GET", body=None, kind="application/json", accept="application/json"):
+    request = urllib.request.Request(base + path, method=method, data=None if body is None else json.dumps(body).encode(),
+                                     headers={"Content-Type": kind, "Accept": accept})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return answer.headers, answer.read().decode()
+
+
+def own(path, **more):
+    return json.loads(ask("/kvolsim/v1/" + path, **more)[1])
+
+
+def begin(width, height, scheme):
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    browser.get(base + "/")
+    WebDriverWait(browser, 60).until(lambda one: one.find_elements(By.CSS_SELECTOR, "body[data-ready]"))
+    return browser
+
+
+if len(sys.argv) > 2:
+    page = begin(int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
+    WebDriverWait(page, 60).until(lambda one: one.find_elements(By.CSS_SELECTOR, ".card, .crowd"))
+    page.save_screenshot(sys.argv[2])
+    page.quit()
+    sys.exit()
+
+n_cases = n_failed = 0
+
+
+def case(name, is_good, why=""):
+    global n_cases, n_failed
+    n_cases += 1
+    n_failed += not is_good
+    print("ok" if is_good else "not ok", n_cases, "-", name)
+    if not is_good:
+        print("#", str(why)[:500].replace("\n", "\n# "))
+
+
+def until(what, name):
+    try:
+        WebDriverWait(browser, 30).until(lambda _: what())
+        case(name, True)
+    except Exception as error:  # the case says which
+        case(name, False, repr(error) + " page says: " + browser.find_element(By.CSS_SELECTOR, ".said").text)
+
+
+def click(selector):
+    browser.execute_script("arguments[0].click()", browser.find_element(By.CSS_SELECTOR, selector))
+
+
+def shows(selector, text):
+    return any(text in (one.get_attribute("textContent") or "") for one in browser.find_elements(By.CSS_SELECTOR, selector))
+
+
+def clock():
+    return own("clock")
+
+
+def chip(name):
+    return f".chip[aria-label^='{name}:']"
+
+
+# The page itself.
+headers, text = ask("/", accept="text/html")
+policy = headers["Content-Security-Policy"] or ""
+case("the policy allows scripts of this server only", "default-src 'self'" in policy and "unsafe" not in policy, policy)
+etag = headers["ETag"]
+try:
+    urllib.request.urlopen(urllib.request.Request(base + "/", headers={"Accept": "text/html", "If-None-Match": etag}))
+    case("a page that is known is not sent again", False)
+except urllib.error.HTTPError as error:
+    case("a page that is known is not sent again", error.code == 304, error.code)
+
+# Texts that would be markup, in labels and annotations, where they may stand.
+HOSTILE = ["<script>window.hurt=1</script>", "<img src=x onerror=window.hurt=1>", "\"><svg onload=window.hurt=1>", "javascript:window.hurt=1",
+           "</pre><script>window.hurt=1</script>", "<iframe srcdoc='<script>parent.hurt=1</script>'>", "'onmouseover='window.hurt=1",
+           "{{constructor.constructor('window.hurt=1')()}}", "${window.hurt=1}", "<style>*{display:none}</style>", "<a href=javascript:window.hurt=1>a</a>",
+           "<math><mtext></form><form><mglyph><style></math><img src onerror=window.hurt=1>", "<body onload=window.hurt=1>", "<!--><img src=x onerror=window.hurt=1>-->",
+           "<details open ontoggle=window.hurt=1>", "&lt;script&gt;window.hurt=1&lt;/script&gt;", "\u202e<script>window.hurt=1</script>",
+           "<template><script>window.hurt=1</script></template>", "<input autofocus onfocus=window.hurt=1>", "<object data=javascript:window.hurt=1>"]
+claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+         "metadata": {"name": "hostile", "annotations": {f"example.com/h{i}": word for i, word in enumerate(HOSTILE)}},
+         "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "nothere", "resources": {"requests": {"storage": "1Gi"}}}}
+ask("/api/v1/namespaces/default/persistentvolumeclaims", "POST", claim)
+
+browser = begin(1280, 900, "light")
+until(lambda: shows(".box strong", "kube-apiserver"), "the API server has a box")
+until(lambda: len(browser.find_elements(By.CSS_SELECTOR, ".card")) == 3, "each node has a card")
+until(lambda: browser.find_elements(By.CSS_SELECTOR, chip("pvc hostile")), "an unbound claim stands without a place")
+
+# The clock.
+before = clock()["ns"]
+click("#step-10")
+until(lambda: clock()["ns"] >= before + 10e9, "+10s lets ten seconds pass")
+until(lambda: browser.find_elements(By.CSS_SELECTOR, ".card " + chip("pod first-1")), "pods appear on nodes")
+events = clock()["events"]
+click("#step-event")
+until(lambda: clock()["events"] > events, "a step fires an event")
+click("#play")
+until(lambda: clock()["speed"] == 1, "play: time passes")
+click("#play")
+until(lambda: clock()["speed"] == 0, "pause: it stands still")
+goal = browser.find_element(By.ID, "goal")
+goal.send_keys("pod/first-0 Ready", Keys.ENTER)
+until(lambda: browser.find_elements(By.CSS_SELECTOR, ".card " + chip("pod first-0") + "[data-state=ready]"), "a jump to a condition")
+
+# A click.
+click(".card " + chip("pod first-0"))
+until(lambda: shows("#panel-why", "first-0"), "a click says why")
+click("#tab-yaml")
+until(lambda: shows("#panel-yaml", "kind: Pod") and shows("#panel-yaml", "name: first-0"), "... the YAML")
+click("#tab-describe")
+until(lambda: shows("#panel-describe", "Name: ") and shows("#panel-describe", "first-0"), "... the description")
+told = ask("/kvolsim/v1/explain?object=pod/first-0")[1]
+click("#tab-explain")
+until(lambda: browser.find_element(By.ID, "panel-explain").get_attribute("textContent") == told, "... the story, as explain tells it")
+click("#tab-sequence")
+until(lambda: browser.find_elements(By.CSS_SELECTOR, "#panel-sequence svg line.call"), "... and the messages as a picture")
+click("#tab-story")
+until(lambda: browser.find_elements(By.CSS_SELECTOR, ".story li"), "the story goes on")
+click("#tab-numbers")
+until(lambda: shows("#panel-numbers table", "pod-start"), "figures of stages")
+
+# Hands.
+until(lambda: (click(chip("pvc hostile")), click("#tab-yaml"), shows("#panel-yaml", "onerror"))[-1], "hostile texts are shown")
+case("... as texts", browser.execute_script("return window.hurt === undefined && !document.querySelector('#panel-yaml *')"))
+click("#tab-describe")
+until(lambda: shows("#panel-describe", "onerror"), "... and described")
+case("... as texts, too", browser.execute_script("return window.hurt === undefined && !document.querySelector('#panel-describe *')"))
+click("#delete")
+until(lambda: not browser.find_elements(By.CSS_SELECTOR, chip("pvc hostile")), "delete removes an object")
+click("#tab-hands")
+click("#apply")
+until(lambda: "data" in [item["metadata"]["name"] for item in json.loads(ask("/api/v1/persistentvolumeclaims")[1])["items"]], "apply makes an object")
+browser.execute_script("[...document.querySelectorAll('.box')].find(one => one.dataset.title === 'kube-scheduler').click()")
+click("#crash")
+until(lambda: any(fault["do"] == "crash" for fault in own("faults")["faults"]), "crash kills a component")
+until(lambda: browser.find_elements(By.CSS_SELECTOR, ".box[data-title=kube-scheduler][data-state=down]"), "... and the stage shows it")
+click(".box.driver")
+click("#slow")
+until(lambda: any(fault["do"] == "slow" for fault in own("faults")["faults"]), "a driver is slowed down")
+click(".card .name")
+click("#power-off")
+until(lambda: any(fault["do"] == "power-off" for fault in own("faults")["faults"]), "the power is cut")
+until(lambda: browser.find_elements(By.CSS_SELECTOR, ".card[data-state=off]"), "... and the node's card shows it")
+until(lambda: len(browser.find_elements(By.CSS_SELECTOR, ".bands span")) == 3, "the line of time has the faults")
+case("the session has what was done", all(word in ask("/kvolsim/v1/save")[1] for word in ("power-off", "slow", "crash", "hostile")))
+
+# Chinese; the whole by keyboard; no complaints of the browser.
+case("every button has a name", browser.execute_script(
+    "return [...document.querySelectorAll('button, input, select, textarea')].every(one => one.textContent.trim() || one.ariaLabel || one.labels?.length)"))
+click("#language")
+until(lambda: shows("#play", "播放"), "the page is in Chinese")
+problems = [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+case("the browser's console has no complaint", not problems, problems)
+browser.quit()
+print(f"1..{n_cases}")
+sys.exit(n_failed > 0)

@@ -315,8 +315,12 @@ is_number(const char *text)
 static gboolean
 is_page(SoupServerMessage *message)
 {
+    const char *accept =
+        soup_message_headers_get_list(soup_server_message_get_request_headers(message), "Accept");
+
     return strcmp(soup_server_message_get_method(message), "GET") == 0 &&
-           page_has(g_uri_get_path(soup_server_message_get_uri(message)));
+           page_has(g_uri_get_path(soup_server_message_get_uri(message)),
+                    accept != NULL ? accept : "");
 }
 
 /* Refuses what is not to be answered. */

@@ -5,9 +5,9 @@
 #include "run/results/snapshot.h"
 #include "run/teach/sequence.h"
 
-/* /kvolsim/v1/: what the page asks for beside the questions of own.c. */
+/* /kvolsim/v1/: questions of the page, beside those of own.c. */
 
-/* Story entries in one answer: who comes late misses the oldest. */
+/* Story entries in one answer: a late client misses the oldest. */
 #define STORY_MAX 400
 
 static uint64_t
@@ -40,21 +40,23 @@ own_get_story(ServeApi *self, Exchange *exchange)
                          json_pack("{s:i, s:o}", "next", (int)next, "entries", entries));
 }
 
-/* All that has changed, in one answer: it is of one instant. */
+/* All changes in one answer: it is of one instant. */
 void
 own_get_stage(ServeApi *self, Exchange *exchange)
 {
     uint64_t next;
+    gboolean is_whole;
     unsigned story_next, story = (unsigned)MIN(number_of(exchange, "story"), G_MAXINT);
-    json_t *objects = serve_stage_objects(self->stage, number_of(exchange, "since"), &next);
+    json_t *objects =
+        serve_stage_objects(self->stage, number_of(exchange, "since"), &next, &is_whole);
     json_t *entries = serve_stage_story(self->stage, story, STORY_MAX, &story_next);
 
-    exchange_answer_json(exchange, 200,
-                         json_pack("{s:o, s:I, s:o, s:i, s:o, s:o, s:o}", "clock",
-                                   own_clock_json(self), "next", (json_int_t)next, "objects",
-                                   objects, "storyNext", (int)story_next, "story", entries,
-                                   "processes", serve_stage_processes(self->stage), "drivers",
-                                   serve_stage_drivers(self->stage)));
+    exchange_answer_json(
+        exchange, 200,
+        json_pack("{s:o, s:b, s:I, s:o, s:i, s:o, s:o, s:o}", "clock", own_clock_json(self),
+                  "isWhole", is_whole, "next", (json_int_t)next, "objects", objects, "storyNext",
+                  (int)story_next, "story", entries, "processes",
+                  serve_stage_processes(self->stage), "drivers", serve_stage_drivers(self->stage)));
 }
 
 /* ?object=pod/web-0&namespace=shop, as kubectl describes it. */

@@ -34,19 +34,11 @@ resource_of(const char *path)
 }
 
 gboolean
-page_has(const char *path)
+page_has(const char *path, const char *accept)
 {
     g_autofree char *resource = resource_of(path);
 
-    return resource != NULL;
-}
-
-/* A script that asks for / wants the list of paths that an API server has there. */
-static gboolean
-is_for_page(const Exchange *exchange)
-{
-    return strcmp(exchange->request.path, "/") != 0 ||
-           strstr(exchange->request.accept, "text/html") != NULL;
+    return resource != NULL && (strcmp(path, "/") != 0 || strstr(accept, "text/html") != NULL);
 }
 
 static void
@@ -66,7 +58,7 @@ page_answer(Exchange *exchange)
     g_autofree char *resource = resource_of(exchange->request.path);
     const char *type = "application/octet-stream";
 
-    if (resource == NULL || !is_for_page(exchange))
+    if (!page_has(exchange->request.path, exchange->request.accept))
         return FALSE;
     if (strcmp(exchange->request.method, "GET") != 0) {
         exchange_answer_json(exchange, 405, status_method_not_allowed());

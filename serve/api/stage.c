@@ -9,19 +9,25 @@
 
 /* The most calls in flight of a driver that are listed. */
 #define CALLS_MAX 40
+/* Objects that are gone are told to a page that knew them; of more than this the oldest are
+ * forgotten, and a page from before them gets all objects anew. */
+#define GONE_MAX 4096
 
 /* An object and the number of its latest change. */
 typedef struct {
     const ObjectKey *key;
     uint64_t number;
+    GList *gone; /* its link in the queue of objects that are gone; NULL: it is there */
 } Mark;
 
 struct ServeStage {
     Run *run; /* (borrowed) */
     const Narrator *narrator;
     GQueue marks;     /* of Mark (owned), by number */
+    GQueue gone;      /* links in @marks: objects that are gone, by number */
     GHashTable *find; /* key -> its link in @marks */
     uint64_t n_changes;
+    uint64_t forgotten; /* the number of the latest mark that was forgotten */
 };
 
 /* ---- Objects ---- */
@@ -147,7 +153,19 @@ row_of(const ServeStage *self, const ObjectKey *key)
 }
 
 static void
-mark(ServeStage *self, const ObjectKey *key)
+forget_oldest(ServeStage *self)
+{
+    GList *link = g_queue_pop_head(&self->gone);
+    Mark *mark = link->data;
+
+    self->forgotten = mark->number;
+    g_hash_table_remove(self->find, mark->key);
+    g_queue_delete_link(&self->marks, link);
+    g_free(mark);
+}
+
+static void
+note_change(ServeStage *self, const ObjectKey *key, gboolean is_gone)
 {
     GList *link = g_hash_table_lookup(self->find, key);
 
@@ -162,27 +180,40 @@ mark(ServeStage *self, const ObjectKey *key)
     } else {
         g_queue_unlink(&self->marks, link);
     }
-    ((Mark *)link->data)->number = ++self->n_changes;
+    Mark *mark = link->data;
+    mark->number = ++self->n_changes;
     g_queue_push_tail_link(&self->marks, link);
+    if (mark->gone != NULL)
+        g_queue_delete_link(&self->gone, mark->gone);
+    mark->gone = NULL;
+    if (!is_gone)
+        return;
+    g_queue_push_tail(&self->gone, link);
+    mark->gone = self->gone.tail;
+    if (self->gone.length > GONE_MAX)
+        forget_oldest(self);
 }
 
 static void
 see_write(void *data, const Object *before, const Object *after)
 {
-    mark(data, after != NULL ? after->key : before->key);
+    note_change(data, after != NULL ? after->key : before->key, after == NULL);
 }
 
 json_t *
-serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next)
+serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next, gboolean *is_whole)
 {
     json_t *list = json_array();
     const GList *link = self->marks.tail;
 
+    *is_whole = since == 0 || since < self->forgotten || since > self->n_changes;
+    if (*is_whole)
+        since = 0;
     while (link != NULL && ((const Mark *)link->data)->number > since)
         link = link->prev;
     for (link = link != NULL ? link->next : self->marks.head; link != NULL; link = link->next) {
         json_t *row = row_of(self, ((const Mark *)link->data)->key);
-        if (since == 0 && json_object_get(row, "isGone") != NULL)
+        if (*is_whole && json_object_get(row, "isGone") != NULL)
             json_decref(row);
         else
             json_array_append_new(list, row);
@@ -396,7 +427,7 @@ serve_stage_new(Run *run, const Narrator *narrator)
         for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
             const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
             if (api_server_get(api, key) != NULL)
-                mark(self, key);
+                note_change(self, key, FALSE);
         }
     api_server_observe(api, see_write, self);
     return self;
@@ -408,6 +439,7 @@ serve_stage_free(ServeStage *self)
     if (self == NULL)
         return;
     g_queue_clear_full(&self->marks, g_free);
+    g_queue_clear(&self->gone);
     g_hash_table_unref(self->find);
     g_free(self);
 }

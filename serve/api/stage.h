@@ -5,19 +5,25 @@
 
 #include "run/teach/narrator.h"
 
-/* What the page draws of a served run: its objects in a few words each, its processes with their
- * queues, the calls in flight, and the story's latest entries. The page asks again and again, and
- * is told only what has changed. */
+/* A served run as the page draws it: its objects in a few words each, its processes with their
+ * queues, the calls in flight, and the story's latest entries. The page asks again and again; an
+ * answer has only the changes since the one before. */
 typedef struct ServeStage ServeStage;
 
-/* @run: (borrowed), as the next. @narrator: NULL: nobody tells the run. Returns: (owned) */
+/* @run: (borrowed), as the next. @narrator: NULL: the run has no story. Returns: (owned) */
 ServeStage *serve_stage_new(Run *run, const Narrator *narrator);
 /* Before run_free(). */
 void serve_stage_free(ServeStage *self);
 
-/* Returns: (owned): the objects that have changed after the change number @since (0: all there
- * are). @next: (out): the number of the latest change */
-json_t *serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next);
+/**
+ * serve_stage_objects:
+ * @since: the number of the latest change that the page knows; 0: none
+ * @next: (out): the number of the latest change
+ * @is_whole: (out): the answer has all objects, and the page forgets those that it knew
+ * Returns: (owned): the objects that have changed after @since
+ */
+json_t *
+serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next, gboolean *is_whole);
 /* Returns: (owned): the processes but for the nodes' agents; and these as far as they are in
  * trouble */
 json_t *serve_stage_processes(const ServeStage *self);

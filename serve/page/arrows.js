@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages between the boxes of the stage, each an arrow for as long as it takes, but long enough to be seen.
+// Messages between the boxes of the stage. An arrow is shown for as long as its message takes, and for SHORTEST at least.
 
 import {shownPace, shownTime} from './world.js';
 
@@ -28,7 +28,7 @@ function add(kind, from, to, since, at, text) {
   pending.push({kind, from, to, since, at, text});
 }
 
-// What an entry of the story says about messages.
+// Draws the messages of an entry of the story.
 export function addEntry(entry) {
   const since = entry.since ?? entry.at;
   const self = [entry.who ?? 'you', entry.where];

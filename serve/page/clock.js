@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The clock: play, pause, speed, steps, a jump to a time or a condition; and the line of time with what was broken when.
+// The clock: play, pause, speed, steps, a jump to a time or a condition; and the line of time with the faults.
 
 import {h, keep, setAttribute, setText} from './dom.js';
 import {setClock, own} from './link.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All that is known about what is selected: why it waits, its YAML, description, story and messages; and what can be done to it.
+// The selection: its cause of waiting, YAML, description, story and messages; and buttons to act on it.
 
 import {h, setText, tabList} from './dom.js';
 import {handsFor} from './hands.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Elements. Text gets into the page here alone, as text nodes: nothing that an object's name, label or message says is ever markup.
+// Elements. Text gets into the page here alone, as text nodes: an object's name, label or message is never markup.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -25,7 +25,7 @@ export function svg(tag, props, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
-// Changes the page only if something is different: what is selected or read aloud stays so.
+// Changes the page only if the text is another: a selection stays, and nothing is read aloud again.
 export function setText(element, text) {
   if (element.textContent !== text)
     element.textContent = text;
@@ -38,7 +38,7 @@ export function setAttribute(element, name, value) {
     element.setAttribute(name, value);
 }
 
-// Makes the children of an element those of @items, each by a key: elements that stay are kept, in order.
+// Gives an element one child for each of @items, in order. An item's key finds its element again.
 export function keep(parent, items, keyOf, make, update) {
   const known = parent.kept ?? (parent.kept = new Map());
   const wanted = new Set();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the reader can do to the cluster. Each deed is an action of the session, which can be saved as a scenario.
+// The reader acts on the cluster. Each act becomes a part of the session, which can be saved as a scenario.
 
 import {h} from './dom.js';
 import * as link from './link.js';
@@ -17,7 +17,7 @@ async function act(list, item) {
     await link.setClock({for: '1ms'});
 }
 
-// Does it, and says how it went. report(text)
+// Returns a listener that does @deed and reports its outcome.
 function doing(report, deed, done) {
   return async () => {
     try {
@@ -46,7 +46,7 @@ function nodeButtons(row, report) {
           fault(t("Cut the network for 10 minutes"), 'cut-network', {for: '10m'})];
 }
 
-// Buttons for what is selected.
+// Returns the buttons for a selection.
 export function handsFor(selection, report) {
   if (selection.type === 'driver')
     return [button(t("Slow down 10 times for 5 minutes"), 'slow', doing(report, () => act('faults', {driver: selection.name, do: 'slow', factor: 10, for: '5m'}))),

@@ -15,7 +15,7 @@ export function setToken(value) {
   } catch { /* it holds until the page is left */ }
 }
 
-// The server's words on what went wrong; code 0: it was not reached.
+// The server's message about a failure; code 0: it was not reached.
 export class LinkError extends Error {
   constructor(code, message) {
     super(message);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Puts the page together, and asks the server again and again for what has changed.
+// Puts the page together, and asks the server for changes again and again.
 
 import {chooseLanguage} from './words.js';
 
 const POLL_MS = 150; // between two answers
-const SLOW_MS = 1500; // ... for what costs more
+const SLOW_MS = 1500; // ... of questions that cost more
 
 async function begin() {
   await chooseLanguage(); // the modules below make elements with texts as they load
@@ -65,6 +65,20 @@ async function begin() {
     updateStory();
   });
 
+  // Returns the token that the reader types.
+  function askForToken() {
+    const input = h('input', {id: 'token', type: 'password', autocomplete: 'off', required: true});
+    const dialog = h('dialog', {'aria-labelledby': 'token-label'},
+                     h('form', {method: 'dialog', class: 'row'}, h('label', {for: 'token', id: 'token-label'}, t("The token of this server")), input,
+                       h('button', null, t("Go"))));
+    document.body.append(dialog);
+    dialog.showModal();
+    return new Promise((resolve) => dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(input.value.trim());
+    }));
+  }
+
   async function poll() {
     try {
       apply(await own('stage', {since: world.next, story: world.storyNext}));
@@ -72,9 +86,11 @@ async function begin() {
         report('');
       delete document.body.dataset.lost;
     } catch (error) {
-      if (error.code === 401)
-        setToken(prompt(t("The token of this server")) ?? '');
-      else {
+      if (error.code === 401) {
+        report(error.message);
+        setToken(await askForToken());
+        report('');
+      } else {
         document.body.dataset.lost = 'yes';
         report(t("The server does not answer: {reason}", {reason: error.message}));
         forgetAll(); // another run may answer next

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The boxes of the stage: the API server, components with their queues, drivers with the calls under way, and what has no place yet.
+// The boxes of the stage: the API server, components with their queues, drivers with the calls under way, and objects without a place.
 
 import {h, keep, setAttribute, setText} from './dom.js';
 import {duration, stateWord, t} from './words.js';
@@ -18,7 +18,7 @@ const idle = h('p', {class: 'quiet'});
 const waitingNote = h('p', {class: 'quiet'});
 let select = null;
 
-// @onSelect: told of what is chosen
+// onSelect(selection) is told of a click.
 export function stageBoxes(onSelect) {
   select = onSelect;
   boxes.set('you', h('div', {class: 'box you'}, t("You and other clients")));
@@ -91,7 +91,7 @@ function itemsOf(process) {
   const active = process.components.filter((component) => world.active.has(component.name) || component.plans > 0);
   if (active.length)
     return active.map((component) => ({process, component, title: component.name}));
-  return process.scope === 'idle' ? [] : [{process, title: process.name}];
+  return [{process, title: process.name}];
 }
 
 const keyOfItem = (item) => `${item.process.name} ${item.process.driver ?? ''} ${item.process.replica} ${item.title}`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the page knows of the run: the latest answer of /kvolsim/v1/stage laid over all earlier ones; and the time that is shown.
+// The page's copy of the run: the latest answer of /kvolsim/v1/stage laid over all earlier ones; and the time that is shown.
 
 const STORY_MAX = 2000;
 
@@ -31,7 +31,7 @@ export function rowsOf(kind) {
   return [...world.objects.values()].filter((row) => row.kind === kind);
 }
 
-// ---- Time: what is shown follows the server by one answer, so that all that happened until then is known. ----
+// ---- Time: the page shows the time of one answer ago, so it knows all that happened until then. ----
 
 const shown = {from: 0, to: 0, began: 0, lasts: 1};
 
@@ -60,6 +60,8 @@ export function forgetAll() {
 
 // @stage: an answer of /kvolsim/v1/stage
 export function apply(stage) {
+  if (stage.isWhole)
+    world.objects.clear();
   for (const row of stage.objects) {
     if (row.isGone)
       world.objects.delete(keyOf(row));

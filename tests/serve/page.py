@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page of `kvolsim serve` in a real Chromium, for page.sh: what it shows, what its buttons do, and that no text becomes markup.
-   page.py PORT [SCREENSHOT.png WIDTH HEIGHT light|dark]"""
+"""The page of `kvolsim serve` in a real Chromium, for page.sh: its content, its buttons, and hostile texts, none of which becomes markup.
+   page.py PORT [SCREENSHOT.png WIDTH HEIGHT light|dark]
+   page.py PORT token WORD: a server with --token-file"""
 import json
+import os
 import sys
 import urllib.error
 import urllib.request
@@ -36,18 +38,21 @@ def begin(width, height, scheme):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     browser.get(base + "/")
-    WebDriverWait(browser, 60).until(lambda one: one.find_elements(By.CSS_SELECTOR, "body[data-ready]"))
     return browser
 
 
-if len(sys.argv) > 2:
+def wait_until_ready():
+    WebDriverWait(browser, 60).until(lambda one: one.find_elements(By.CSS_SELECTOR, "body[data-ready]"))
+
+
+if len(sys.argv) > 4:
     page = begin(int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
     WebDriverWait(page, 60).until(lambda one: one.find_elements(By.CSS_SELECTOR, ".card, .crowd"))
     page.save_screenshot(sys.argv[2])
     page.quit()
     sys.exit()
 
-n_cases = n_failed = 0
+n_cases, n_failed = int(os.environ.get("FIRST_CASE", "0")), 0
 
 
 def case(name, is_good, why=""):
@@ -83,6 +88,24 @@ def chip(name):
     return f".chip[aria-label^='{name}:']"
 
 
+if len(sys.argv) > 2:
+    browser = begin(1280, 900, "light")
+    for word in ("wrong", sys.argv[3]):
+        until(lambda: browser.find_elements(By.ID, "token"), "the page asks for the token" + (" again" if word != "wrong" else ""))
+        field = browser.find_element(By.ID, "token")
+        field.send_keys(word, Keys.ENTER)
+        WebDriverWait(browser, 30).until(lambda _: not browser.find_elements(By.ID, "token") or browser.find_element(By.ID, "token") != field)
+    until(lambda: browser.find_elements(By.CSS_SELECTOR, ".card"), "... and with it shows the cluster")
+    for path, accept in (("/", "application/json"), ("/kvolsim/v1/stage", "text/html"), ("/page/../api", "text/html"), ("/page/%2e%2e/api/v1/pods", "text/html")):
+        try:
+            ask(path, accept=accept)
+            case(f"{path} as {accept} needs the token", False)
+        except urllib.error.HTTPError as error:
+            case(f"{path} as {accept} needs the token", error.code == 401, error.code)
+    browser.quit()
+    print(f"1..{n_cases}")
+    sys.exit(n_failed > 0)
+
 # The page itself.
 headers, text = ask("/", accept="text/html")
 policy = headers["Content-Security-Policy"] or ""
@@ -107,6 +130,7 @@ claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 ask("/api/v1/namespaces/default/persistentvolumeclaims", "POST", claim)
 
 browser = begin(1280, 900, "light")
+wait_until_ready()
 until(lambda: shows(".box strong", "kube-apiserver"), "the API server has a box")
 until(lambda: len(browser.find_elements(By.CSS_SELECTOR, ".card")) == 3, "each node has a card")
 until(lambda: browser.find_elements(By.CSS_SELECTOR, chip("pvc hostile")), "an unbound claim stands without a place")

@@ -25,17 +25,32 @@ spec:
 ---
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: gp3, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: ebs.csi.aws.com}
 END
-"$kvolsim" serve small.yaml --speed 0 --listen 127.0.0.1:0 >served 2>errors &
-pid=$!
-port=
-for _ in $(seq 100); do
-    port=$(sed -n 's|.*--server http://127.0.0.1:\([0-9]*\) .*|\1|p' served)
-    [ -z "$port" ] || break
-    sleep 0.1
-done
-/usr/bin/python3 "$KVOLSIM_SRCDIR/tests/serve/page.py" "$port"
-status=$?
-kill -INT $pid
-wait $pid
+# run_page SERVE-OPTIONS -- PAGE-ARGUMENTS: 0 if all cases of page.py passed. Cases are counted in one sequence.
+n=0 status=0
+run_page()
+{
+    options=
+    while [ "$1" != -- ]; do options="$options $1"; shift; done
+    shift
+    # shellcheck disable=SC2086
+    "$kvolsim" serve small.yaml --speed 0 --listen 127.0.0.1:0 $options >served 2>>errors &
+    pid=$!
+    port=
+    for _ in $(seq 100); do
+        port=$(sed -n 's|.*--server http://127.0.0.1:\([0-9]*\) .*|\1|p' served)
+        [ -z "$port" ] || break
+        sleep 0.1
+    done
+    FIRST_CASE=$n /usr/bin/python3 "$KVOLSIM_SRCDIR/tests/serve/page.py" "$port" "$@" >printed || status=1
+    grep -v '^1\.\.' printed
+    n=$((n + $(grep -c '^\(not \)\?ok' printed)))
+    kill -INT $pid
+    wait $pid
+}
+
+run_page --
+echo sesame >token
+run_page --token-file token -- token sesame
+echo "1..$n"
 [ -s errors ] && sed 's/^/# /' errors
 exit $status

@@ -6,6 +6,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/progress.h"
 #include "commands.h"
+#include "run/files/list.h"
 #include "run/import/import.h"
 
 typedef struct {
@@ -35,7 +36,7 @@ go_on(void *data, const char *doing)
 static GPtrArray *
 list_folder(const char *folder)
 {
-    return cli_list_files(folder, "", NULL);
+    return list_files(folder, "", NULL);
 }
 
 static gboolean

@@ -6,6 +6,7 @@
 
 #include "cli/common/gnuplot.h"
 #include "commands.h"
+#include "run/files/list.h"
 #include "run/scenario/driver-calls.h"
 
 #define TIMING "timing-" /* durations of Kubernetes itself, not of a back end */
@@ -31,7 +32,7 @@ summary_of(const char *text)
 static ExitCode
 list(const char *folder)
 {
-    g_autoptr(GPtrArray) names = cli_list_files(folder, ".yaml", NULL);
+    g_autoptr(GPtrArray) names = list_files(folder, ".yaml", NULL);
 
     for (unsigned i = 0; names != NULL && i < names->len; i++) {
         const char *name = names->pdata[i];

@@ -7,6 +7,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/language.h"
 #include "commands.h"
+#include "run/teach/course.h"
 #include "run/teach/lesson.h"
 #include "serve.h"
 
@@ -20,7 +21,7 @@
 typedef struct {
     char *data_dir; /* (owned) */
     gboolean is_zh;
-    GPtrArray *files; /* of char *: one for each lesson, in order */
+    Course *course;
     char *state_file;
     GKeyFile *state; /* a group for each lesson: right, questions, solved */
 } Teacher;
@@ -48,59 +49,22 @@ state_save(const Teacher *self)
         cli_error("teach: progress is not remembered: %s", error->message);
 }
 
-/* "01-static-binding". (owned) */
-static char *
-name_of(const char *file)
-{
-    char *name = g_path_get_basename(file);
-
-    name[strlen(name) - strlen(".yaml")] = '\0';
-    return name;
-}
-
 /* ---- Lessons ---- */
 
-/* Returns: FALSE with the fault printed */
+/* Returns: %FALSE with the fault printed: there is no such lesson */
 static gboolean
-find_lessons(Teacher *self)
+find_lesson(const Teacher *self, const char *word, unsigned *i)
 {
-    g_autofree char *folder = g_build_filename(self->data_dir, "scenarios", "lessons", NULL);
-    g_autoptr(GError) error = NULL;
-    g_autoptr(GPtrArray) names = cli_list_files(folder, ".yaml", &error);
-
-    if (names == NULL) {
-        cli_error("teach: %s", error->message);
-        return FALSE;
-    }
-    for (unsigned i = 0; i < names->len; i++)
-        g_ptr_array_add(self->files,
-                        g_strdup_printf("%s/%s.yaml", folder, (char *)names->pdata[i]));
-    return TRUE;
-}
-
-/* @word: "3", "03", "03-zones" or "zones". Returns: (borrowed): the file; NULL with the fault
- * printed */
-static const char *
-find_lesson(const Teacher *self, const char *word)
-{
-    guint64 number = 0;
-
-    if (g_ascii_string_to_unsigned(word, 10, 1, 99, &number, NULL) && number <= self->files->len)
-        return self->files->pdata[number - 1];
-    for (unsigned i = 0; i < self->files->len; i++) {
-        g_autofree char *name = name_of(self->files->pdata[i]);
-
-        if (strcmp(name, word) == 0 ||
-            (strchr(name, '-') != NULL && strcmp(strchr(name, '-') + 1, word) == 0))
-            return self->files->pdata[i];
-    }
+    if (course_find(self->course, word, i))
+        return TRUE;
     cli_error("teach: there is no lesson \"%s\" (kvolsim teach lists them)", word);
-    return NULL;
+    return FALSE;
 }
 
 static Lesson *
-open_lesson(const Teacher *self, const char *file)
+open_lesson(const Teacher *self, unsigned i)
 {
+    g_autofree char *file = course_file(self->course, i);
     g_autoptr(GError) error = NULL;
     Lesson *lesson = lesson_load(file, self->is_zh ? "zh" : "en", &error);
 
@@ -112,9 +76,9 @@ open_lesson(const Teacher *self, const char *file)
 static ExitCode
 list_lessons(const Teacher *self)
 {
-    for (unsigned i = 0; i < self->files->len; i++) {
-        g_autofree char *name = name_of(self->files->pdata[i]);
-        g_autoptr(Lesson) lesson = open_lesson(self, self->files->pdata[i]);
+    for (unsigned i = 0; i < course_n_lessons(self->course); i++) {
+        const char *name = course_name(self->course, i);
+        g_autoptr(Lesson) lesson = open_lesson(self, i);
 
         if (lesson == NULL)
             return EXIT_ERROR;
@@ -254,16 +218,16 @@ ask_all(const Teacher *self, const Lesson *lesson)
 static ExitCode
 give_lesson(Teacher *self, const char *word)
 {
-    const char *file = find_lesson(self, word);
-    g_autofree char *name = file != NULL ? name_of(file) : NULL;
-    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
+    unsigned i;
+    g_autoptr(Lesson) lesson = find_lesson(self, word, &i) ? open_lesson(self, i) : NULL;
     int n_right;
 
     if (lesson == NULL)
         return EXIT_BAD_INPUT;
     printf("%s\n\n", lesson_title(lesson));
     print_text(lesson_narrative(lesson));
-    printf("%s kvolsim step %s\n", self->is_zh ? "自己看：" : "Look around:", file);
+    printf("%s kvolsim step %s\n", self->is_zh ? "自己看：" : "Look around:", lesson_file(lesson));
+    const char *name = course_name(self->course, i);
     n_right = ask_all(self, lesson);
     if (n_right < 0)
         return EXIT_ERROR;
@@ -280,10 +244,8 @@ give_lesson(Teacher *self, const char *word)
 
 /* Tells, and remembers, whether the task is solved. */
 static ExitCode
-tell_result(Teacher *self, const char *file, const GString *report, gboolean is_solved)
+tell_result(Teacher *self, const char *name, const GString *report, gboolean is_solved)
 {
-    g_autofree char *name = name_of(file);
-
     fputs(report->str, stdout);
     if (is_solved) {
         puts(self->is_zh ? "任务已完成。" : "Solved.");
@@ -296,59 +258,60 @@ tell_result(Teacher *self, const char *file, const GString *report, gboolean is_
 }
 
 static ExitCode
-check_solution(Teacher *self, const char *word, const char *solution)
+check_solution(Teacher *self, const char *word, const char *file)
 {
-    const char *file = find_lesson(self, word);
-    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
+    g_autofree char *text = NULL;
+    unsigned i;
+    g_autoptr(Lesson) lesson = find_lesson(self, word, &i) ? open_lesson(self, i) : NULL;
     g_autoptr(GString) report = g_string_new(NULL);
     g_autoptr(GError) error = NULL;
 
     if (lesson == NULL)
         return EXIT_BAD_INPUT;
-    gboolean is_solved = lesson_check(lesson, self->data_dir, solution, report, &error);
+    gboolean is_solved =
+        g_file_get_contents(file, &text, NULL, &error) &&
+        lesson_check(lesson, self->data_dir, &(LessonSolution){.file = file, .text = text}, report,
+                     &error);
     if (error != NULL)
         return cli_bad_input("teach: %s", error->message);
-    return tell_result(self, file, report, is_solved);
+    return tell_result(self, course_name(self->course, i), report, is_solved);
 }
 
 /* The task is done on a served cluster, with kubectl. */
 static ExitCode
 serve_lesson(Teacher *self, const char *word, const char *listen, const char *speed)
 {
-    const char *file = find_lesson(self, word);
-    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
+    unsigned i;
+    g_autoptr(Lesson) lesson = find_lesson(self, word, &i) ? open_lesson(self, i) : NULL;
     g_autoptr(GString) report = g_string_new(NULL);
     g_autoptr(GError) error = NULL;
     gboolean is_solved = FALSE;
 
     if (lesson == NULL)
         return EXIT_BAD_INPUT;
-    g_autoptr(GPtrArray) set = lesson_settings(lesson, &error);
-    if (set == NULL)
-        return cli_bad_input("teach: %s", error->message);
+    g_autoptr(GPtrArray) set = lesson_settings(lesson);
     g_ptr_array_add(set, NULL);
     printf("%s\n\n", lesson_title(lesson));
     print_text(lesson_narrative(lesson));
     printf("%s %s\n\n", self->is_zh ? "任务：" : "Task:", lesson_task(lesson)->text);
-    ExitCode code = serve_task(&(ServeTask){file, (char *const *)set->pdata, listen, speed}, report,
-                               &is_solved);
+    ExitCode code =
+        serve_task(&(ServeTask){lesson_file(lesson), (char *const *)set->pdata, listen, speed},
+                   report, &is_solved);
     if (code != EXIT_DONE)
         return code;
-    return tell_result(self, file, report, is_solved);
+    return tell_result(self, course_name(self->course, i), report, is_solved);
 }
 
 static ExitCode
 show_solution(Teacher *self, const char *word)
 {
-    const char *file = find_lesson(self, word);
+    unsigned i;
     g_autofree char *text = NULL;
     g_autoptr(GError) error = NULL;
 
-    if (file == NULL)
+    if (!find_lesson(self, word, &i))
         return EXIT_BAD_INPUT;
-    g_autofree char *name = g_path_get_basename(file);
-    g_autofree char *path =
-        g_build_filename(self->data_dir, "scenarios", "lessons", "solutions", name, NULL);
+    g_autofree char *path = course_solution(self->course, i);
     if (!g_file_get_contents(path, &text, NULL, &error))
         return cli_fail("teach: %s", error->message);
     fputs(text, stdout);
@@ -358,8 +321,6 @@ show_solution(Teacher *self, const char *word)
 static ExitCode
 teach(Teacher *self, int argc, char **argv, gboolean check, gboolean solution)
 {
-    if (!find_lessons(self))
-        return EXIT_ERROR;
     if (check && argc == 3)
         return check_solution(self, argv[1], argv[2]);
     if (solution && argc == 2)
@@ -377,6 +338,7 @@ cmd_teach(int argc, char **argv)
 {
     gboolean check = FALSE, solution = FALSE, serve = FALSE;
     g_autofree char *language = NULL, *listen = NULL, *speed = NULL;
+    g_autoptr(GError) error = NULL;
     Translation translate;
     const GOptionEntry entries[] = {
         CLI_OPTION("check", NONE, &check, "Check a solution of the lesson's task", NULL),
@@ -401,15 +363,17 @@ cmd_teach(int argc, char **argv)
         return EXIT_BAD_INPUT;
     self.is_zh = translate != NULL; /* lessons have their own texts */
     self.data_dir = cli_data_dir();
-    self.files = g_ptr_array_new_with_free_func(g_free);
+    self.course = course_open(self.data_dir, &error);
+    if (self.course == NULL)
+        return cli_fail("teach: %s", error->message);
     state_open(&self);
-    ExitCode code = serve && !check && !solution && argc == 2 && find_lessons(&self)
+    ExitCode code = serve && !check && !solution && argc == 2
                         ? serve_lesson(&self, argv[1], listen, speed)
                     : serve ? cli_bad_input("teach: give one lesson (see kvolsim teach --help)")
                             : teach(&self, argc, argv, check, solution);
     g_key_file_unref(self.state);
     g_free(self.state_file);
-    g_ptr_array_unref(self.files);
+    course_free(self.course);
     g_free(self.data_dir);
     return code;
 }

@@ -300,28 +300,6 @@ cli_load_scenario(const char *file, char *const *set)
     return scenario;
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-GPtrArray *
-cli_list_files(const char *folder, const char *suffix, GError **error)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GDir) files = g_dir_open(folder, 0, error);
-    const char *name;
-
-    if (files == NULL)
-        return NULL;
-    while ((name = g_dir_read_name(files)) != NULL)
-        if (g_str_has_suffix(name, suffix))
-            g_ptr_array_add(names, g_strndup(name, strlen(name) - strlen(suffix)));
-    g_ptr_array_sort(names, compare_names);
-    return g_steal_pointer(&names);
-}
-
 gboolean
 cli_read_origin(const char *path, Origin *origin)
 {

@@ -91,10 +91,6 @@ char *cli_locale_dir(void);
  * Returns: (owned): a signalfd that does not block, to read them from; -1: none */
 int cli_open_signals(int another);
 
-/* The files in @folder that end in @suffix. Returns: (owned): their names (char *) without it,
- * sorted; %NULL with @error */
-GPtrArray *cli_list_files(const char *folder, const char *suffix, GError **error);
-
 /* The run that a result file is of: "# kvolsim VERSION scenario NAME hash HASH seed N replication
  * N" is its first line. */
 typedef struct {

@@ -61,6 +61,19 @@ read_text(Loader *self, const char *file, GBytes *bytes)
     return documents;
 }
 
+static gboolean
+may_read(const Loader *self, const char *path, GError **error)
+{
+    g_autofree char *file = g_canonicalize_filename(path, NULL);
+    g_autofree char *folder = g_canonicalize_filename(self->options->data_dir, NULL);
+
+    if (!self->options->is_confined ||
+        (g_str_has_prefix(file, folder) && file[strlen(folder)] == G_DIR_SEPARATOR))
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM, "%s: no file can be named here", path);
+    return FALSE;
+}
+
 /* The text of a file, which may be a pipe: it is read once. Returns: (borrowed) */
 static GBytes *
 get_text(Loader *self, const char *path, GError **error)
@@ -69,7 +82,8 @@ get_text(Loader *self, const char *path, GError **error)
     char *text;
     gsize length;
 
-    if (bytes == NULL && packed_get_contents(path, &text, &length, error)) {
+    if (bytes == NULL && may_read(self, path, error) &&
+        packed_get_contents(path, &text, &length, error)) {
         bytes = g_bytes_new_take(text, length);
         g_hash_table_insert(self->texts, g_strdup(path), bytes);
     }

@@ -314,6 +314,8 @@ typedef struct {
     gboolean by_hand;    /* names in actions are not checked: a user steps through the run and may
                             create the objects */
     gboolean keeps_document; /* for scenario_flatten() */
+    GHashTable *texts; /* (borrowed): path -> GBytes: files that are here instead of there; NULL */
+    gboolean is_confined; /* other files are read below data_dir only: a stranger named them */
 } ScenarioOptions;
 
 /**

@@ -38,20 +38,16 @@ report_yaml(
                            hint != NULL ? hint : "");
 }
 
-/* Returns: (owned): of json_t; NULL with @error */
+/* @file: faults name it. Returns: (owned): of json_t; NULL with @error */
 static GPtrArray *
-read_documents(const char *file, GError **error)
+read_documents(const char *file, const char *text, gsize length, GError **error)
 {
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GString) faults = g_string_new(NULL);
     Reading reading = {faults};
     const YamlReport report = {report_yaml, &reading};
-    g_autofree char *text = NULL;
-    gsize length;
 
-    if (!g_file_get_contents(file, &text, &length, error))
-        return NULL;
     if (!yaml_read(positions, file, text, length, &report, documents)) {
         g_set_error_literal(error, LESSON_ERROR, 0, faults->str);
         return NULL;
@@ -147,14 +143,17 @@ Lesson *
 lesson_load(const char *file, const char *language, GError **error)
 {
     g_autoptr(Lesson) self = g_new0(Lesson, 1);
+    g_autofree char *text = NULL;
     json_t *question;
-    gsize i;
+    gsize i, length;
 
     self->file = g_strdup(file);
     self->language = language;
     self->questions = g_array_new(FALSE, FALSE, sizeof(LessonQuestion));
     g_array_set_clear_func(self->questions, question_clear);
-    self->documents = read_documents(file, error);
+    if (!g_file_get_contents(file, &text, &length, error))
+        return NULL;
+    self->documents = read_documents(file, text, length, error);
     if (self->documents == NULL)
         return NULL;
     self->spec = value_at(find_document(self->documents, "Lesson"), "spec");
@@ -247,11 +246,11 @@ lesson_is_right(const LessonQuestion *question, const char *given)
 
 /* Returns: (owned): NULL with @error, which lists the faults */
 static Scenario *
-load(const Lesson *self, const ScenarioOptions *options, GError **error)
+load(const char *file, const ScenarioOptions *options, GError **error)
 {
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(GString) text = g_string_new(NULL);
-    Scenario *scenario = scenario_load(self->file, options, &faults);
+    Scenario *scenario = scenario_load(file, options, &faults);
 
     for (unsigned i = 0; i < faults->len; i++) {
         g_autofree char *line = file_fault_text(faults->pdata[i]);
@@ -325,7 +324,7 @@ lesson_see(const Lesson *self,
            GError **error)
 {
     const ScenarioOptions options = {.data_dir = data_dir};
-    g_autoptr(Scenario) scenario = load(self, &options, error);
+    g_autoptr(Scenario) scenario = load(self->file, &options, error);
 
     if (scenario == NULL)
         return NULL;
@@ -400,13 +399,14 @@ add_changes(const Lesson *self, json_t *solution, GPtrArray *set, GError **error
 
 /* Reads a solution. Returns: FALSE with @error if it changes more than it may */
 static gboolean
-read_solution(const Lesson *self, const char *file, GPtrArray *set, GError **error)
+read_solution(const Lesson *self, const LessonSolution *solution, GPtrArray *set, GError **error)
 {
-    g_autoptr(GPtrArray) documents = file != NULL ? read_documents(file, error) : NULL;
+    g_autoptr(GPtrArray) documents =
+        read_documents(solution->file, solution->text, strlen(solution->text), error);
 
-    if (file != NULL && documents == NULL)
+    if (documents == NULL)
         return FALSE;
-    for (unsigned i = 0; documents != NULL && i < documents->len; i++) {
+    for (unsigned i = 0; i < documents->len; i++) {
         const char *kind = value_text(documents->pdata[i], "kind");
 
         if (strcmp(kind, "Solution") == 0) {
@@ -416,7 +416,6 @@ read_solution(const Lesson *self, const char *file, GPtrArray *set, GError **err
             return refuse(self, *kind != '\0' ? kind : "what has no kind", error);
         }
     }
-    add_set(set, "spec.expect", value_at(self->spec, "task.expect"));
     return TRUE;
 }
 
@@ -440,24 +439,39 @@ lesson_judge(const Run *run, GString *report)
 }
 
 GPtrArray *
-lesson_settings(const Lesson *self, GError **error)
+lesson_settings(const Lesson *self)
 {
-    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
+    GPtrArray *set = g_ptr_array_new_with_free_func(g_free);
 
-    return read_solution(self, NULL, set, error) ? g_steal_pointer(&set) : NULL;
+    add_set(set, "spec.expect", value_at(self->spec, "task.expect"));
+    return set;
 }
 
 gboolean
-lesson_check(
-    const Lesson *self, const char *data_dir, const char *solution, GString *report, GError **error)
+lesson_check(const Lesson *self,
+             const char *data_dir,
+             const LessonSolution *solution,
+             GString *report,
+             GError **error)
 {
-    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
-    if (!read_solution(self, solution, set, error))
+    g_autoptr(GPtrArray) set = lesson_settings(self);
+    g_autoptr(GHashTable) texts =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_bytes_unref);
+    const char *text = solution->text;
+    gboolean is_overlay = text != NULL && !solution->is_session;
+
+    if (is_overlay && !read_solution(self, solution, set, error))
         return FALSE;
     g_ptr_array_add(set, NULL);
-    const ScenarioOptions options = {
-        .data_dir = data_dir, .set = (const char *const *)set->pdata, .overlay = solution};
-    g_autoptr(Scenario) scenario = load(self, &options, error);
+    if (text != NULL)
+        g_hash_table_insert(texts, (char *)solution->file, g_bytes_new(text, strlen(text)));
+    const ScenarioOptions options = {.data_dir = data_dir,
+                                     .set = (const char *const *)set->pdata,
+                                     .overlay = is_overlay ? solution->file : NULL,
+                                     .texts = texts,
+                                     .is_confined = solution->is_foreign};
+    g_autoptr(Scenario) scenario =
+        load(solution->is_session ? solution->file : self->file, &options, error);
     if (scenario == NULL)
         return FALSE;
     g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = scenario->seed}, error);

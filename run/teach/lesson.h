@@ -66,21 +66,29 @@ char *lesson_see(const Lesson *self,
                  GString *told,
                  GError **error);
 
+/* What a learner gives in. */
+typedef struct {
+    const char *file; /* faults name it */
+    const char *text; /* NULL: there is none: the lesson as it is */
+    gboolean
+        is_session; /* a scenario that a served lesson has become; else as docs/lessons.md says */
+    gboolean is_foreign; /* it may name no file */
+} LessonSolution;
+
 /**
  * lesson_check:
  * Runs the lesson with a solution and judges the task.
- * @solution: a file; %NULL: the lesson as it is
  * @report: expectations and findings, a line each
  * Returns: whether the task is solved; %FALSE with a %LESSON_ERROR if the solution is invalid
  * or changes more than it may
  */
 gboolean lesson_check(const Lesson *self,
                       const char *data_dir,
-                      const char *solution,
+                      const LessonSolution *solution,
                       GString *report,
                       GError **error);
 /* Returns: (owned): the settings (char *) with which the lesson's scenario has the task's
- * expectations; %NULL with @error */
-GPtrArray *lesson_settings(const Lesson *self, GError **error);
+ * expectations */
+GPtrArray *lesson_settings(const Lesson *self);
 /* @run: of such a scenario, at its end. @report: as above. Returns: whether the task is solved */
 gboolean lesson_judge(const Run *run, GString *report);

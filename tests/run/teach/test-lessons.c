@@ -5,51 +5,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
+#include "run/teach/course.h"
 #include "run/teach/lesson.h"
+#include <cmocka.h>
 
 /* Lessons: the run gives each stated answer, each reference solution solves its task, and the
  * lesson as it is does not. */
 
 #define LESSONS_MIN 16
 
-static int
-compare_names(const void *a, const void *b)
+/* Returns: (owned) */
+static Course *
+open_course(void)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+    g_autoptr(GError) error = NULL;
+    Course *course = course_open(g_getenv("KVOLSIM_SRCDIR"), &error);
 
-static char *
-lessons_folder(void)
-{
-    return g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", "lessons", NULL);
-}
-
-/* Returns: (owned): of char *: "01-static-binding.yaml" */
-static GPtrArray *
-lesson_names(void)
-{
-    g_autofree char *folder = lessons_folder();
-    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
-    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    const char *name;
-
-    assert_non_null(dir);
-    while ((name = g_dir_read_name(dir)) != NULL)
-        if (g_str_has_suffix(name, ".yaml"))
-            g_ptr_array_add(names, g_strdup(name));
-    g_ptr_array_sort(names, compare_names);
-    assert_true(names->len >= LESSONS_MIN);
-    return names;
+    if (course == NULL)
+        fail_msg("%s", error->message);
+    assert_true(course_n_lessons(course) >= LESSONS_MIN);
+    return course;
 }
 
 static Lesson *
-load(const char *name, const char *language)
+load(const Course *course, unsigned i, const char *language)
 {
-    g_autofree char *folder = lessons_folder();
-    g_autofree char *file = g_build_filename(folder, name, NULL);
+    g_autofree char *file = course_file(course, i);
     g_autoptr(GError) error = NULL;
     Lesson *lesson = lesson_load(file, language, &error);
 
@@ -89,15 +70,16 @@ one_choice_is_right(const LessonQuestion *question)
 static void
 stated_answers_are_what_the_runs_give(void **state)
 {
-    g_autoptr(GPtrArray) names = lesson_names();
+    g_autoptr(Course) course = open_course();
 
     (void)state;
-    for (unsigned i = 0; i < names->len; i++) {
-        g_autoptr(Lesson) lesson = load(names->pdata[i], "en");
+    for (unsigned i = 0; i < course_n_lessons(course); i++) {
+        g_autoptr(Lesson) lesson = load(course, i, "en");
 
         assert_true(lesson_n_questions(lesson) >= 3);
         for (unsigned k = 0; k < lesson_n_questions(lesson); k++) {
-            answer_is_what_the_run_gives(names->pdata[i], lesson, lesson_question(lesson, k));
+            answer_is_what_the_run_gives(course_name(course, i), lesson,
+                                         lesson_question(lesson, k));
             one_choice_is_right(lesson_question(lesson, k));
         }
     }
@@ -107,22 +89,24 @@ static void
 reference_solutions_solve_the_tasks_and_nothing_does_not(void **state)
 {
     const char *data_dir = g_getenv("KVOLSIM_SRCDIR");
-    g_autoptr(GPtrArray) names = lesson_names();
-    g_autofree char *folder = lessons_folder();
+    g_autoptr(Course) course = open_course();
 
     (void)state;
-    for (unsigned i = 0; i < names->len; i++) {
-        g_autoptr(Lesson) lesson = load(names->pdata[i], "en");
-        g_autofree char *solution = g_build_filename(folder, "solutions", names->pdata[i], NULL);
+    for (unsigned i = 0; i < course_n_lessons(course); i++) {
+        g_autoptr(Lesson) lesson = load(course, i, "en");
+        g_autofree char *file = course_solution(course, i), *text = NULL;
         g_autoptr(GString) report = g_string_new(NULL);
         g_autoptr(GError) error = NULL;
 
-        gboolean is_solved = lesson_check(lesson, data_dir, solution, report, &error);
+        assert_true(g_file_get_contents(file, &text, NULL, NULL));
+        gboolean is_solved = lesson_check(
+            lesson, data_dir, &(LessonSolution){.file = file, .text = text}, report, &error);
         if (!is_solved)
-            fail_msg("%s: %s\n%s", solution, error != NULL ? error->message : "", report->str);
-        gboolean is_solved_untouched = lesson_check(lesson, data_dir, NULL, report, &error);
+            fail_msg("%s: %s\n%s", file, error != NULL ? error->message : "", report->str);
+        gboolean is_solved_untouched =
+            lesson_check(lesson, data_dir, &(LessonSolution){0}, report, &error);
         if (is_solved_untouched || error != NULL)
-            fail_msg("%s is solved as it is", (const char *)names->pdata[i]);
+            fail_msg("%s is solved as it is", course_name(course, i));
     }
 }
 
@@ -146,12 +130,12 @@ assert_languages(const char *english, const char *chinese)
 static void
 all_texts_are_there_in_both_languages(void **state)
 {
-    g_autoptr(GPtrArray) names = lesson_names();
+    g_autoptr(Course) course = open_course();
 
     (void)state;
-    for (unsigned i = 0; i < names->len; i++) {
-        g_autoptr(Lesson) english = load(names->pdata[i], "en");
-        g_autoptr(Lesson) chinese = load(names->pdata[i], "zh");
+    for (unsigned i = 0; i < course_n_lessons(course); i++) {
+        g_autoptr(Lesson) english = load(course, i, "en");
+        g_autoptr(Lesson) chinese = load(course, i, "zh");
 
         assert_languages(lesson_title(english), lesson_title(chinese));
         assert_languages(lesson_narrative(english), lesson_narrative(chinese));
@@ -182,22 +166,63 @@ what_a_task_does_not_allow_is_refused(void **state)
         {"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a}\nspec: {capacity: {storage: "
          "many}}\n",                                                    "many"      },
     };
-    g_autoptr(Lesson) lesson = load("01-static-binding.yaml", "en");
-    g_autofree char *folder = g_dir_make_tmp("kvolsim-lesson-XXXXXX", NULL);
-    g_autofree char *file = g_build_filename(folder, "solution.yaml", NULL);
+    g_autoptr(Course) course = open_course();
+    g_autoptr(Lesson) lesson = load(course, 0, "en");
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GString) report = g_string_new(NULL);
         g_autoptr(GError) error = NULL;
 
-        assert_true(g_file_set_contents(file, cases[i].text, -1, NULL));
-        assert_false(lesson_check(lesson, g_getenv("KVOLSIM_SRCDIR"), file, report, &error));
+        assert_false(lesson_check(lesson, g_getenv("KVOLSIM_SRCDIR"),
+                                  &(LessonSolution){.file = "solution.yaml", .text = cases[i].text},
+                                  report, &error));
         assert_non_null(error);
         assert_non_null(strstr(error->message, cases[i].word));
     }
-    g_unlink(file);
-    g_rmdir(folder);
+}
+
+/* A stranger's solution reads nothing but lessons; a learner's own may name files. */
+static void
+a_foreign_solution_reaches_no_file(void **state)
+{
+    static const char *const names[] = {"/etc/hostname", "../../../../../etc/hostname",
+                                        "../../../etc/hostname"};
+    g_autoptr(Course) course = open_course();
+    unsigned i;
+
+    (void)state;
+    assert_true(course_find(course, "expansion", &i));
+    g_autoptr(Lesson) lesson = load(course, i, "en");
+    for (gsize k = 0; k < G_N_ELEMENTS(names); k++) {
+        g_autofree char *text =
+            g_strdup_printf("apiVersion: kvolsim.io/v1\nkind: Solution\nworkload:\n"
+                            "- {at: 60s, create: {manifest: %s}}\n",
+                            names[k]);
+        g_autoptr(GString) report = g_string_new(NULL);
+        g_autoptr(GError) error = NULL;
+
+        assert_false(lesson_check(
+            lesson, g_getenv("KVOLSIM_SRCDIR"),
+            &(LessonSolution){.file = "solution.yaml", .text = text, .is_foreign = TRUE}, report,
+            &error));
+        assert_non_null(strstr(error->message, "no file can be named here"));
+    }
+}
+
+static void
+lessons_are_found_by_number_and_name(void **state)
+{
+    static const char *const words[] = {"9", "09", "09-expansion", "expansion"};
+    g_autoptr(Course) course = open_course();
+    unsigned i;
+
+    (void)state;
+    for (gsize k = 0; k < G_N_ELEMENTS(words); k++)
+        assert_true(course_find(course, words[k], &i) && i == 8);
+    assert_false(course_find(course, "0", &i));
+    assert_false(course_find(course, "99", &i));
+    assert_false(course_find(course, "../solutions/09-expansion", &i));
 }
 
 static void
@@ -235,6 +260,8 @@ main(void)
         cmocka_unit_test(reference_solutions_solve_the_tasks_and_nothing_does_not),
         cmocka_unit_test(all_texts_are_there_in_both_languages),
         cmocka_unit_test(what_a_task_does_not_allow_is_refused),
+        cmocka_unit_test(a_foreign_solution_reaches_no_file),
+        cmocka_unit_test(lessons_are_found_by_number_and_name),
         cmocka_unit_test(times_are_right_within_bounds),
     };
 

@@ -82,6 +82,8 @@ get_text(Loader *self, const char *path, GError **error)
     char *text;
     gsize length;
 
+    if (bytes == NULL && self->options->texts != NULL)
+        bytes = g_hash_table_lookup(self->options->texts, path);
     if (bytes == NULL && may_read(self, path, error) &&
         packed_get_contents(path, &text, &length, error)) {
         bytes = g_bytes_new_take(text, length);

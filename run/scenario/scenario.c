@@ -555,17 +555,6 @@ load_once(const char *file,
     return self;
 }
 
-static void
-add_texts(GHashTable *texts, GHashTable *given)
-{
-    GHashTableIter iter;
-    void *path, *text;
-
-    g_hash_table_iter_init(&iter, given);
-    while (g_hash_table_iter_next(&iter, &path, &text))
-        g_hash_table_insert(texts, g_strdup(path), g_bytes_ref(text));
-}
-
 /* Reads JSON without positions first. If a position is needed, for a fault, a warning or an ignored
  * object, the files are read again with positions. */
 static Loader *
@@ -574,8 +563,6 @@ load(const char *file, const ScenarioOptions *options, gboolean is_check, GPtrAr
     g_autoptr(GHashTable) texts =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
 
-    if (options->texts != NULL)
-        add_texts(texts, options->texts);
     *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
     Loader *self = load_once(file, options, is_check, FALSE, texts, *faults);
     if (self->lacks_places &&

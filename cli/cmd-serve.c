@@ -27,22 +27,19 @@
 typedef struct {
     /* As given. */
     char *listen, *speed_text, *at, *record, *out, *token_file, *tls_cert, *tls_key, *kubeconfig,
-        *seed;
-    char **set;
+        *seed, *versus;
+    char **set, **versus_set;
     gboolean no_stories, no_attribution, is_task;
     /* Read from it. */
     char *host, *token, *data_dir;
     guint16 port;
     double speed;
-    ScenarioOptions options;
-    Scenario *scenario;
+    SimTime begins_at;
+    ScenarioOptions options, versus_options;
+    GPtrArray *all_sets; /* of char ** (owned) */
+    char *versus_title;
     /* While it serves. */
-    Run *run;
-    ServeClock *clock;
-    ServeSession *session;
-    Narrator *narrator;
-    WhyCalls *calls;
-    ServeApi *api;
+    ServeEngines *engines;
     HttpServer *server;
     GMainLoop *loop;
     int signals;
@@ -115,26 +112,32 @@ read_arguments(ServeCommand *self)
     return read_listen(self) && read_token(self);
 }
 
-static gboolean
-load(ServeCommand *self, const char *file)
+/* Makes the changes of both scenarios, of one of them, and of the seed into one list for an engine.
+ * Returns: (borrowed): ends with NULL */
+static const char *const *
+join_sets(ServeCommand *self, char **more, const char *seed)
+{
+    GPtrArray *set = g_ptr_array_new();
+
+    for (char **each = self->set; each != NULL && *each != NULL; each++)
+        g_ptr_array_add(set, g_strdup(*each));
+    for (char **each = more; each != NULL && *each != NULL; each++)
+        g_ptr_array_add(set, g_strdup(*each));
+    if (seed != NULL)
+        g_ptr_array_add(set, g_strdup_printf("spec.seed=%s", seed));
+    g_ptr_array_add(set, NULL);
+    g_ptr_array_add(self->all_sets, set->pdata);
+    return (const char *const *)g_ptr_array_free(set, FALSE);
+}
+
+static Scenario *
+load(const char *file, const ScenarioOptions *options)
 {
     g_autoptr(GPtrArray) faults = NULL;
-    g_autoptr(GPtrArray) set = g_ptr_array_new();
-    g_autofree char *seed = self->seed != NULL ? g_strdup_printf("spec.seed=%s", self->seed) : NULL;
+    Scenario *scenario = scenario_load(file, options, &faults);
 
-    for (unsigned i = 0; self->set != NULL && self->set[i] != NULL; i++)
-        g_ptr_array_add(set, g_strdup(self->set[i]));
-    if (seed != NULL)
-        g_ptr_array_add(set, g_strdup(seed));
-    g_ptr_array_add(set, NULL);
-    g_strfreev(self->set);
-    self->set = (char **)g_ptr_array_free(g_steal_pointer(&set), FALSE);
-    self->data_dir = cli_data_dir();
-    self->options = (ScenarioOptions){
-        .data_dir = self->data_dir, .set = (const char *const *)self->set, .keeps_document = TRUE};
-    self->scenario = scenario_load(file, &self->options, &faults);
     cli_print_faults(faults);
-    return self->scenario != NULL;
+    return scenario;
 }
 
 /* ---- Words for the user ---- */
@@ -238,12 +241,13 @@ take_identity(ServeCommand *self)
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(Scenario) recorded =
         self->record == NULL ? NULL : scenario_load(self->record, &options, &faults);
+    Scenario *scenario = serve_engines_present(self->engines)->scenario;
 
     if (recorded == NULL)
         return;
-    memcpy(self->scenario->hash, recorded->hash, sizeof recorded->hash);
-    swap(&self->scenario->warnings, &recorded->warnings);
-    swap(&self->scenario->ignored, &recorded->ignored);
+    memcpy(scenario->hash, recorded->hash, sizeof recorded->hash);
+    swap(&scenario->warnings, &recorded->warnings);
+    swap(&scenario->ignored, &recorded->ignored);
 }
 
 static ExitCode
@@ -257,54 +261,59 @@ write_results(ServeCommand *self)
     if (out == NULL)
         return EXIT_ERROR;
     take_identity(self);
-    run_finish(self->run);
-    g_autoptr(Stages) stages = stages_new(self->run);
-    g_autoptr(Results) results = results_new(self->scenario, run_options(self->run)->seed);
-    results_add(results, self->run, stages);
-    results_set_findings(results, why_findings(&(WhyView){.run = self->run, .calls = self->calls}));
+    const ServeEngine *engine = serve_engines_present(self->engines);
+    Run *run = engine->run;
+    run_finish(run);
+    g_autoptr(Stages) stages = stages_new(run);
+    g_autoptr(Results) results = results_new(engine->scenario, run_options(run)->seed);
+    results_add(results, run, stages);
+    results_set_findings(results, why_findings(&(WhyView){.run = run, .calls = engine->calls}));
     g_autofree char *folder = out_folder_of_replication(out, 0, 1);
-    if (folder == NULL || !results_write_run(self->run, stages, folder, &error) ||
+    if (folder == NULL || !results_write_run(run, stages, folder, &error) ||
         !results_write_summary(results, out_folder_partial(out), &error))
         return folder == NULL ? EXIT_ERROR : cli_fail("%s", error->message);
     return out_folder_finish(out);
 }
 
-static gboolean
-go_on(void *data, SimTime now, uint64_t n_events)
+/* Returns: (owned): %NULL: the input is bad, and the user knows */
+static ServeEngine *
+make_engine(const ServeCommand *self,
+            const char *file,
+            const ScenarioOptions *load_options,
+            const char *title)
 {
-    const ServeCommand *self = data;
+    const ServeEngineOptions options = {.load = load_options,
+                                        .address = http_server_address(self->server),
+                                        .title = title,
+                                        .no_stories = self->no_stories,
+                                        .no_attribution = self->no_attribution};
+    g_autoptr(GError) error = NULL;
+    Scenario *scenario = load(file, load_options);
 
-    (void)now;
-    (void)n_events;
-    return self->clock == NULL || serve_clock_goes(self->clock);
+    if (scenario == NULL)
+        return NULL;
+    ServeEngine *engine = serve_engine_new(&options, file, scenario, self->begins_at, &error);
+    if (engine == NULL)
+        cli_error("%s: %s", file, error->message);
+    return engine;
 }
 
+/* Makes the engine of the other variant, which has the same seed. Returns: %FALSE: the input is bad
+ */
 static gboolean
-begin_run(ServeCommand *self)
+make_variant(ServeCommand *self, const char *file, uint64_t seed, ServeEngine **variant)
 {
-    const RunOptions options = {.progress = go_on,
-                                .progress_data = self,
-                                .report_every = SERVE_REPORT_EVERY,
-                                .seed = self->scenario->seed,
-                                .measured = TRUE,
-                                .open_end = TRUE,
-                                .untraced = self->no_attribution};
-    g_autoptr(GError) error = NULL;
-    SimTime at = 0;
+    g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, seed);
 
-    if (!cli_parse_time("--at", self->at, &at))
-        return FALSE;
-    self->run = run_new(self->scenario, &options, &error);
-    if (self->run == NULL) {
-        cli_error("%s: %s", self->scenario->file, error->message);
-        return FALSE;
-    }
-    if (!self->no_stories)
-        self->narrator = narrator_new(self->run);
-    self->calls = why_calls_new(self->run);
-    if (self->at != NULL)
-        run_advance(self->run, at);
-    return TRUE;
+    if (self->versus == NULL && self->versus_set == NULL)
+        return TRUE;
+    self->versus_options = self->options;
+    self->versus_options.set = join_sets(self, self->versus_set, text);
+    if (self->versus_set != NULL)
+        self->versus_title = g_strjoinv(", ", self->versus_set);
+    *variant = make_engine(self, self->versus != NULL ? self->versus : file, &self->versus_options,
+                           self->versus_title);
+    return *variant != NULL;
 }
 
 static ExitCode
@@ -316,62 +325,56 @@ begin(ServeCommand *self, const char *file)
                                     .tls_certificate = self->tls_cert,
                                     .tls_key = self->tls_key};
     g_autoptr(GError) error = NULL;
+    g_autoptr(ServeEngine) present = NULL;
+    ServeEngine *variant = NULL;
 
-    if (!load(self, file))
+    self->data_dir = cli_data_dir();
+    self->options = (ScenarioOptions){.data_dir = self->data_dir,
+                                      .set = join_sets(self, NULL, self->seed),
+                                      .keeps_document = TRUE};
+    if (!cli_parse_time("--at", self->at, &self->begins_at))
         return EXIT_BAD_INPUT;
     raise_limit();
     self->server = http_server_new(&http, &error);
     if (self->server == NULL)
         return cli_fail("serve: %s", error->message);
-    if (!begin_run(self))
+    present = make_engine(self, file, &self->options, NULL);
+    if (present == NULL || !make_variant(self, file, present->scenario->seed, &variant))
         return EXIT_BAD_INPUT;
-    self->clock = serve_clock_new(self->run, self->speed);
-    self->session = serve_session_new(&(ServeSessionOptions){.run = self->run,
-                                                             .clock = self->clock,
-                                                             .scenario = file,
-                                                             .options = self->options,
-                                                             .record = self->record},
-                                      &error);
-    if (self->session == NULL)
+    ServeClock *clock = present->clock;
+    self->engines = serve_engines_new(g_steal_pointer(&present), variant, self->record, &error);
+    if (self->engines == NULL)
         return cli_fail("serve: --record: %s", error->message);
-    self->api = serve_api_new(&(ServeApiOptions){.run = self->run,
-                                                 .clock = self->clock,
-                                                 .session = self->session,
-                                                 .narrator = self->narrator,
-                                                 .calls = self->calls,
-                                                 .address = http_server_address(self->server)});
-    http_server_serve(self->server, self->api);
+    serve_clock_set_speed(clock, self->speed);
+    http_server_serve(self->server, self->engines);
     return write_kubeconfig(self) ? EXIT_DONE : EXIT_ERROR;
 }
 
 static void
 clear(ServeCommand *self)
 {
-    if (self->session != NULL)
-        serve_session_cancel(self->session);
-    g_clear_pointer(&self->clock, serve_clock_free);
+    if (self->engines != NULL)
+        serve_engines_cancel(self->engines);
     http_server_free(self->server);
-    serve_api_free(self->api);
-    why_calls_free(self->calls);
-    narrator_free(self->narrator);
-    run_free(self->run);
-    serve_session_free(self->session);
-    scenario_free(self->scenario);
+    serve_engines_free(self->engines);
     g_clear_pointer(&self->loop, g_main_loop_unref);
+    g_clear_pointer(&self->all_sets, g_ptr_array_unref);
     g_free(self->host);
     g_free(self->token);
+    g_free(self->versus_title);
     g_free(self->data_dir);
 }
 
 /* The rest of the scenario's time passes, so that the task can be judged. */
 static void
-finish_task(ServeCommand *self)
+finish_task(const ServeCommand *self)
 {
-    SimTime end = self->scenario->until_idle ? 0 : self->scenario->until;
+    const ServeEngine *engine = serve_engines_present(self->engines);
+    SimTime end = engine->scenario->until_idle ? 0 : engine->scenario->until;
 
-    if (sim_now(run_sim(self->run)) < end)
-        run_advance(self->run, end);
-    run_finish(self->run);
+    if (sim_now(run_sim(engine->run)) < end)
+        run_advance(engine->run, end);
+    run_finish(engine->run);
 }
 
 static ExitCode
@@ -389,12 +392,12 @@ serve(ServeCommand *self, const char *file)
     g_main_loop_run(self->loop);
     g_source_remove(source);
     close(self->signals);
-    serve_session_cancel(self->session);
+    serve_engines_cancel(self->engines);
     if (self->is_task) {
         finish_task(self);
         return EXIT_DONE;
     }
-    if (!serve_session_finish(self->session, &error))
+    if (!serve_session_finish(serve_engines_present(self->engines)->session, &error))
         return cli_fail("serve: --record: %s", error->message);
     code = write_results(self);
     return code != EXIT_DONE ? code : self->is_terminated ? EXIT_TERMINATED : EXIT_INTERRUPTED;
@@ -406,11 +409,12 @@ serve_task(const ServeTask *task, GString *report, gboolean *is_solved)
     ServeCommand self = {.listen = g_strdup(task->listen),
                          .speed_text = g_strdup(task->speed),
                          .set = g_strdupv((char **)task->set),
+                         .all_sets = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev),
                          .is_task = TRUE};
     ExitCode code = read_arguments(&self) ? serve(&self, task->file) : EXIT_BAD_INPUT;
 
     if (code == EXIT_DONE)
-        *is_solved = lesson_judge(self.run, report);
+        *is_solved = lesson_judge(serve_engines_present(self.engines)->run, report);
     clear(&self);
     g_free(self.listen);
     g_free(self.speed_text);
@@ -421,7 +425,7 @@ serve_task(const ServeTask *task, GString *report, gboolean *is_solved)
 int
 cmd_serve(int argc, char **argv)
 {
-    ServeCommand self = {0};
+    ServeCommand self = {.all_sets = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev)};
     const GOptionEntry entries[] = {
         CLI_OPTION("listen", STRING, &self.listen,
                    "Address and port; port 0: a free one (default: " DEFAULT_LISTEN ")",
@@ -442,6 +446,11 @@ cmd_serve(int argc, char **argv)
         CLI_OPTION("seed", STRING, &self.seed, "Use this seed instead of the scenario's", "N"),
         CLI_OPTION("set", STRING_ARRAY, &self.set,
                    "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"),
+        CLI_OPTION("versus", FILENAME, &self.versus,
+                   "Serve this scenario with the same seed beside the first, below /versus/",
+                   "SCENARIO"),
+        CLI_OPTION("versus-set", STRING_ARRAY, &self.versus_set,
+                   "... or the first one with a changed value", "PATH=VALUE"),
         CLI_OPTION("no-stories", NONE, &self.no_stories,
                    "Do not keep what explain and sequence tell: less memory", NULL),
         CLI_OPTION("no-attribution", NONE, &self.no_attribution,

@@ -551,6 +551,36 @@ for_each_workload(const Run *run,
     past_clear(&past);
 }
 
+typedef struct {
+    OutageSeen see;
+    void *data;
+} OutageVisit;
+
+static void
+tell_outages(void *data, const char *name, Walk walk)
+{
+    const OutageVisit *visit = data;
+    SimTime begin = first_complete(walk), since = TIME_UNSET;
+
+    while (begin != TIME_UNSET && walk_on(&walk)) {
+        gboolean is_missing = walk.at >= begin && walk.desired > 0 && missing_pods(&walk) > 0;
+        if (is_missing && since == TIME_UNSET)
+            since = walk.at;
+        if (!is_missing && since != TIME_UNSET && walk.at > since)
+            visit->see(visit->data, name, since, walk.at);
+        if (!is_missing)
+            since = TIME_UNSET;
+    }
+    if (since != TIME_UNSET && walk.end > since)
+        visit->see(visit->data, name, since, walk.end);
+}
+
+void
+availability_outages(const Run *run, OutageSeen see, void *data)
+{
+    for_each_workload(run, tell_outages, &(OutageVisit){see, data});
+}
+
 static void
 add_row(void *data, const char *name, Walk walk)
 {

@@ -75,6 +75,11 @@ json_t *availability_json(const Availability *self);
 /* The table of `kvolsim run`: workloads that were not always available, ten at most. */
 void availability_append_table(const Availability *self, GString *text);
 
+/* Calls @see for each time in which pods of a workload were missing, @until of the last one: now.
+ */
+typedef void (*OutageSeen)(void *data, const char *workload, SimTime since, SimTime until);
+void availability_outages(const Run *run, OutageSeen see, void *data);
+
 /* availability.csv: a row for each workload. */
 void availability_csv(const Run *run, const Stages *stages, ResultFile *file);
 /* availability-over-time.csv: desired and Ready pods of each workload, at each change. */

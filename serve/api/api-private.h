@@ -18,7 +18,8 @@ struct ServeApi {
     GHashTable *documents; /* path -> GBytes: OpenAPI and discovery, of ... */
     unsigned generation;   /* ... this generation of the store */
     unsigned n_watches;
-    uint64_t n_names; /* names made of generateName */
+    gboolean is_retired; /* another run has taken the place of this one */
+    uint64_t n_names;    /* names made of generateName */
 };
 
 /* The forms of an answer. */
@@ -105,6 +106,8 @@ gboolean documents_answer(ServeApi *self, Exchange *exchange);
 gboolean own_answer(ServeApi *self, Exchange *exchange);
 /* Returns: (owned): the clock's state */
 json_t *own_clock_json(const ServeApi *self);
+/* Returns: (owned): the faults that have begun */
+json_t *own_faults_json(const ServeApi *self);
 
 /* own-stage.c: what the page asks for. */
 void own_get_stage(ServeApi *self, Exchange *exchange);
@@ -112,5 +115,7 @@ void own_get_components(ServeApi *self, Exchange *exchange);
 void own_get_story(ServeApi *self, Exchange *exchange);
 void own_get_describe(ServeApi *self, Exchange *exchange);
 void own_get_summary(ServeApi *self, Exchange *exchange);
+/* own-marks.c */
+void own_get_marks(ServeApi *self, Exchange *exchange);
 /* Returns: (owned): its lanes and messages */
 json_t *own_sequence_json(const Sequence *sequence);

@@ -318,18 +318,42 @@ answer_resource(ServeApi *self, Exchange *exchange, char **parts)
         answer_object(&target);
 }
 
+/* Whether a request would change the past, or wait for it to change. */
+static gboolean
+changes_past(const Exchange *exchange)
+{
+    const char *method = exchange->request.method, *path = exchange->request.path;
+
+    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+        return exchange_flag(exchange, "watch");
+    return strcmp(path, "/kvolsim/v1/clock") != 0 && strcmp(path, "/kvolsim/v1/read") != 0;
+}
+
 void
 serve_api_handle(ServeApi *self, Exchange *exchange)
 {
     const char *path = exchange->request.path;
     g_auto(GStrv) parts = g_strsplit(path + (*path == '/'), "/", 12);
 
+    if (self->options.is_past && changes_past(exchange)) {
+        exchange_answer_json(exchange, 403,
+                             status_format(403, "the past cannot be changed; POST "
+                                                "/kvolsim/v1/branch makes it the present"));
+        return;
+    }
     if (page_answer(exchange) || documents_answer(self, exchange) || own_answer(self, exchange))
         return;
     if (parts[0] != NULL && (strcmp(parts[0], "api") == 0 || strcmp(parts[0], "apis") == 0))
         answer_resource(self, exchange, parts);
     else
         exchange_answer_text(exchange, 404, "404 page not found\n");
+}
+
+void
+serve_api_retire(ServeApi *self)
+{
+    self->is_retired = TRUE;
+    serve_store_wake(self->store);
 }
 
 unsigned

@@ -17,6 +17,7 @@ typedef struct {
     const Narrator *narrator; /* (borrowed); NULL: nobody tells the run */
     const WhyCalls *calls;    /* (borrowed): what drivers refuse */
     const char *address;      /* "127.0.0.1:8001": where the server is */
+    gboolean is_past;         /* it is looked at: only its clock can be changed */
 } ServeApiOptions;
 
 /* Returns: (owned) */
@@ -26,6 +27,8 @@ void serve_api_free(ServeApi *self);
 
 /* Answers a request, now or later. */
 void serve_api_handle(ServeApi *self, Exchange *exchange);
+/* Another run takes the place of this one: its watches end, and their clients list anew. */
+void serve_api_retire(ServeApi *self);
 /* Returns: how many watches there are */
 unsigned serve_api_n_watches(const ServeApi *self);
 

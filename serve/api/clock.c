@@ -23,10 +23,12 @@ struct ServeClock {
     SimTime slice;     /* virtual time that takes about SLICE_US at full speed */
     gint64 real_base;  /* us: at this real time it was ... */
     SimTime base;      /* ... this virtual time */
+    SimTime end;       /* time never goes past it */
+    ServeClock *leader, *follower; /* (borrowed): NULL: none */
     ClockGoal goal;
     ClockReached reached; /* NULL: no goal */
     void *reached_data;
-    unsigned n_writes;
+    unsigned n_writes, n_told; /* n_told: entries of the story that were looked at */
 };
 
 static void arm(ServeClock *self, unsigned delay_ms);
@@ -45,11 +47,18 @@ next_of(const ServeClock *self)
 
 /* ---- Time passes ---- */
 
+/* Returns: where time stops, at the scenario's end or its own */
+static SimTime
+end_of(const ServeClock *self)
+{
+    return self->goes_on ? self->end : MIN(self->end, run_ends_at(self->run));
+}
+
 /* Returns: how far time may go now */
 static SimTime
-limit_of(ServeClock *self)
+limit_of(const ServeClock *self)
 {
-    SimTime end = self->goes_on ? SIM_TIME_MAX : run_ends_at(self->run);
+    SimTime end = end_of(self);
 
     return self->reached != NULL ? MIN(end, self->goal.until) : end;
 }
@@ -62,11 +71,11 @@ waits_for_idle(const ServeClock *self)
     return !self->goes_on && run_scenario(self->run)->until_idle;
 }
 
-/* Lets time pass up to @to, but not past the scenario's end. */
+/* Lets time pass up to @to, but not past the end. */
 static void
 pass(ServeClock *self, SimTime to)
 {
-    SimTime end = self->goes_on ? SIM_TIME_MAX : run_ends_at(self->run);
+    SimTime end = end_of(self);
 
     to = MAX(MIN(to, end), now_of(self));
     if (waits_for_idle(self))
@@ -75,7 +84,7 @@ pass(ServeClock *self, SimTime to)
         run_advance(self->run, to);
     if (waits_for_idle(self) && end < RUN_NO_END && next_of(self) >= RUN_NO_END)
         self->is_over = TRUE;
-    if (!self->goes_on && now_of(self) >= run_ends_at(self->run))
+    if (now_of(self) >= end_of(self))
         self->is_over = TRUE;
 }
 
@@ -102,6 +111,20 @@ pass_slice(ServeClock *self, SimTime to)
     self->slice_ends = G_MAXINT64;
 }
 
+/* Event by event, as long as somebody waits for an answer: time stops right behind it. */
+static void
+pass_until_answered(ServeClock *self)
+{
+    gint64 begun = g_get_monotonic_time();
+
+    while (self->n_holds > 0 && !self->is_over && g_get_monotonic_time() - begun < SLICE_US) {
+        SimTime next = next_of(self);
+        if (next > limit_of(self) || next >= RUN_NO_END)
+            break;
+        pass(self, next);
+    }
+}
+
 static void
 set_base(ServeClock *self)
 {
@@ -121,14 +144,35 @@ due(ServeClock *self)
 
 /* ---- Goals ---- */
 
+/* Whether the story has a decision that was not looked at yet. */
 static gboolean
-goal_is_met(const ServeClock *self)
+has_decided(ServeClock *self)
+{
+    const Narrator *narrator = self->goal.one_decision;
+
+    while (self->n_told < narrator_n_seen(narrator))
+        if (narrator_seen(narrator, self->n_told++).is_decision)
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+goal_is_met(ServeClock *self)
 {
     const ClockGoal *goal = &self->goal;
 
     if (goal->condition != NULL)
         return condition_is_met(goal->condition, self->run);
-    return goal->one_write && self->n_writes > 0;
+    return (goal->one_write && self->n_writes > 0) ||
+           (goal->one_decision != NULL && has_decided(self));
+}
+
+/* Whether the goal has nothing but a time. */
+static gboolean
+is_plain(const ClockGoal *goal)
+{
+    return goal->condition == NULL && !goal->one_event && !goal->one_write &&
+           goal->one_decision == NULL;
 }
 
 static void
@@ -148,7 +192,7 @@ seek(ServeClock *self)
     const ClockGoal *goal = &self->goal;
     gint64 begun = g_get_monotonic_time();
 
-    if (goal->condition == NULL && !goal->one_event && !goal->one_write) {
+    if (is_plain(goal)) {
         pass_slice(self, limit_of(self));
         if (now_of(self) >= goal->until || self->is_over || next_of(self) >= RUN_NO_END)
             reach(self, now_of(self) >= goal->until);
@@ -163,7 +207,7 @@ seek(ServeClock *self)
         if (self->is_over || next > limit_of(self) || next >= RUN_NO_END) {
             if (goal->until < RUN_NO_END)
                 pass(self, goal->until);
-            reach(self, goal->condition == NULL && !goal->one_write);
+            reach(self, is_plain(goal) || goal->one_event);
             return;
         }
         pass(self, next);
@@ -183,6 +227,7 @@ serve_clock_seek(ServeClock *self, const ClockGoal *goal, ClockReached reached, 
     self->reached = reached;
     self->reached_data = data;
     self->n_writes = 0;
+    self->n_told = goal->one_decision != NULL ? narrator_n_seen(goal->one_decision) : 0;
     serve_clock_go_on(self);
     arm(self, 0);
 }
@@ -193,6 +238,12 @@ serve_clock_seek(ServeClock *self, const ClockGoal *goal, ClockReached reached, 
 static int
 tick(ServeClock *self)
 {
+    if (self->leader != NULL) {
+        SimTime to = now_of(self->leader);
+        self->goes_on = self->leader->goes_on;
+        pass_slice(self, to);
+        return now_of(self) < to && !self->is_over && next_of(self) <= to ? 0 : -1;
+    }
     if (self->reached != NULL) {
         seek(self);
         return 0;
@@ -202,12 +253,14 @@ tick(ServeClock *self)
     if (self->speed >= SPEED_MAX && self->goes_on && self->n_holds == 0 &&
         next_of(self) >= RUN_NO_END)
         return -1; /* nothing is to come: time would fly for nothing */
-    if (self->speed >= SPEED_MAX || (self->n_holds > 0 && self->speed <= 0)) {
+    if (self->speed >= SPEED_MAX) {
         pass_slice(self, limit_of(self));
         return 0;
     }
-    if (self->speed <= 0)
-        return -1;
+    if (self->speed <= 0) {
+        pass_until_answered(self);
+        return self->n_holds > 0 && !self->is_over ? 0 : -1;
+    }
     SimTime to = due(self);
     pass_slice(self, to);
     if (next_of(self) <= to) {
@@ -228,6 +281,8 @@ on_tick(void *data)
 
     self->source = 0;
     sleep = tick(self);
+    if (self->follower != NULL)
+        arm(self->follower, 0);
     if (sleep >= 0)
         arm(self, (unsigned)sleep);
     return G_SOURCE_REMOVE;
@@ -243,6 +298,32 @@ arm(ServeClock *self, unsigned delay_ms)
 }
 
 /* ---- For others ---- */
+
+void
+serve_clock_set_end(ServeClock *self, SimTime end)
+{
+    self->end = end;
+}
+
+void
+serve_clock_follow(ServeClock *self, ServeClock *leader)
+{
+    self->leader = leader;
+    leader->follower = self;
+    arm(self, 0);
+}
+
+void
+serve_clock_stop(ServeClock *self)
+{
+    if (self->reached != NULL)
+        reach(self, FALSE);
+    if (self->follower != NULL)
+        self->follower->leader = NULL;
+    self->follower = NULL;
+    self->speed = 0;
+    self->end = now_of(self);
+}
 
 void
 serve_clock_next_instant(ServeClock *self)
@@ -336,7 +417,8 @@ serve_clock_new(Run *run, double speed)
 {
     ServeClock *self = g_new0(ServeClock, 1);
 
-    *self = (ServeClock){.run = run, .speed = speed, .slice = SIM_MS, .slice_ends = G_MAXINT64};
+    *self = (ServeClock){
+        .run = run, .speed = speed, .slice = SIM_MS, .slice_ends = G_MAXINT64, .end = SIM_TIME_MAX};
     api_server_observe(cluster_api(run_cluster(run)), see_write, self);
     set_base(self);
     arm(self, 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "run/teach/condition.h"
+#include "run/teach/narrator.h"
 
 /* The clock of a served run: lets virtual time pass in the main loop, at a speed, in slices of a
  * few milliseconds, so that requests are answered in between. */
@@ -29,6 +30,14 @@ void serve_clock_go_on(ServeClock *self);
 void serve_clock_hold(ServeClock *self);
 void serve_clock_release(ServeClock *self);
 
+/* Time never goes past @end, whatever is asked for. */
+void serve_clock_set_end(ServeClock *self, SimTime end);
+/* From now on the clock goes to wherever @leader is, and nowhere else. @leader outlives it, and has
+ * one follower. */
+void serve_clock_follow(ServeClock *self, ServeClock *leader);
+/* Time stands still for ever; a goal that was set is given up: it is reached now. */
+void serve_clock_stop(ServeClock *self);
+
 /* Moves the clock up to the present, and on to the next instant at which nothing else happens. An
  * action then comes at the same place in a replay, in which it is scheduled from the start. */
 void serve_clock_next_instant(ServeClock *self);
@@ -38,6 +47,7 @@ typedef struct {
     SimTime until;              /* SIM_TIME_MAX: no limit */
     const Condition *condition; /* (borrowed) until the answer; NULL: none */
     gboolean one_event, one_write;
+    const Narrator *one_decision; /* up to the next decision that it tells of; NULL: no matter */
 } ClockGoal;
 /* Told when a goal is reached; @is_met: its condition is, or it has none. */
 typedef void (*ClockReached)(void *data, gboolean is_met);

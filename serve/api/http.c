@@ -26,7 +26,7 @@ typedef struct {
 
 struct HttpServer {
     SoupServer *soup;
-    ServeApi *api; /* NULL: not yet */
+    ServeEngines *engines; /* NULL: not yet */
     char *host, *address;
     guint8 digest[32]; /* of the token */
     gboolean has_token, has_tls, is_loopback;
@@ -514,13 +514,13 @@ on_request(
     (void)soup;
     (void)path;
     connection_set(connection_of(self, message), CONNECTION_BUSY);
-    if (exchange == NULL || self->api == NULL) {
+    if (exchange == NULL || self->engines == NULL) {
         exchange_unref((Exchange *)exchange);
         refuse(message, exchange == NULL ? 400 : 503, "this request cannot be answered");
         return;
     }
     g_signal_connect(message, "finished", G_CALLBACK(on_finished), exchange);
-    serve_api_handle(self->api, &exchange->base);
+    serve_engines_handle(self->engines, &exchange->base);
     if (!exchange->base.is_over && !exchange->is_streaming) {
         exchange->is_paused = TRUE;
         soup_server_message_pause(message);
@@ -618,9 +618,9 @@ http_server_new(const HttpServerOptions *options, GError **error)
 }
 
 void
-http_server_serve(HttpServer *self, ServeApi *api)
+http_server_serve(HttpServer *self, ServeEngines *engines)
 {
-    self->api = api;
+    self->engines = engines;
 }
 
 static void

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "api.h"
+#include "engines.h"
 
-/* The server: HTTP/1.1 on a socket, for one ServeApi, in the default main context. It keeps others
- * out: requests from pages of other sites, names that only point here (DNS rebinding), callers
- * without the token; and it has limits for everything that a stranger can make grow. */
+/* The server: HTTP/1.1 on a socket, for the runs of a server, in the default main context. It keeps
+ * others out: requests from pages of other sites, names that only point here (DNS rebinding),
+ * callers without the token; and it has limits for everything that a stranger can make grow. */
 typedef struct HttpServer HttpServer;
 
 #define HTTP_CONNECTIONS_MAX 10500
@@ -28,8 +28,8 @@ gboolean http_host_is_loopback(const char *host);
  * is none
  */
 HttpServer *http_server_new(const HttpServerOptions *options, GError **error);
-/* @api: (borrowed): outlives the server */
-void http_server_serve(HttpServer *self, ServeApi *api);
+/* @engines: (borrowed): outlive the server */
+void http_server_serve(HttpServer *self, ServeEngines *engines);
 /* Ends all exchanges. */
 void http_server_free(HttpServer *self);
 /* Returns: "127.0.0.1:8001": where it listens */

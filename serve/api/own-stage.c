@@ -53,10 +53,11 @@ own_get_stage(ServeApi *self, Exchange *exchange)
 
     exchange_answer_json(
         exchange, 200,
-        json_pack("{s:o, s:b, s:I, s:o, s:i, s:o, s:o, s:o}", "clock", own_clock_json(self),
-                  "isWhole", is_whole, "next", (json_int_t)next, "objects", objects, "storyNext",
-                  (int)story_next, "story", entries, "processes",
-                  serve_stage_processes(self->stage), "drivers", serve_stage_drivers(self->stage)));
+        json_pack("{s:o, s:I, s:b, s:I, s:o, s:i, s:o, s:o, s:o}", "clock", own_clock_json(self),
+                  "run", (json_int_t)serve_stage_id(self->stage), "isWhole", is_whole, "next",
+                  (json_int_t)next, "objects", objects, "storyNext", (int)story_next, "story",
+                  entries, "processes", serve_stage_processes(self->stage), "drivers",
+                  serve_stage_drivers(self->stage)));
 }
 
 /* ?object=pod/web-0&namespace=shop, as kubectl describes it. */

@@ -83,8 +83,11 @@ read_goal(
     goal->until = time;
     goal->one_event = g_strcmp0(step, "event") == 0;
     goal->one_write = g_strcmp0(step, "write") == 0;
-    if (step != NULL && !goal->one_event && !goal->one_write) {
-        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "step: \"event\" or \"write\"");
+    if (g_strcmp0(step, "decision") == 0)
+        goal->one_decision = self->options.narrator;
+    if (step != NULL && !goal->one_event && !goal->one_write && goal->one_decision == NULL) {
+        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID,
+                    "step: \"event\", \"write\", or, where stories are told, \"decision\"");
         return FALSE;
     }
     if (condition != NULL)
@@ -313,8 +316,8 @@ fault_json(const RunFault *fault)
     return json;
 }
 
-static void
-get_faults(ServeApi *self, Exchange *exchange)
+json_t *
+own_faults_json(const ServeApi *self)
 {
     const GArray *faults = run_faults(self->options.run);
     SimTime now = sim_now(run_sim(self->options.run));
@@ -327,7 +330,13 @@ get_faults(ServeApi *self, Exchange *exchange)
         json_object_set_new(json, "isOver", json_boolean(fault->until <= now));
         json_array_append_new(list, json);
     }
-    exchange_answer_json(exchange, 200, json_pack("{s:o}", "faults", list));
+    return list;
+}
+
+static void
+get_faults(ServeApi *self, Exchange *exchange)
+{
+    exchange_answer_json(exchange, 200, json_pack("{s:o}", "faults", own_faults_json(self)));
 }
 
 static void
@@ -354,6 +363,7 @@ static const struct {
     {"story",        own_get_story,      NULL      },
     {"describe",     own_get_describe,   NULL      },
     {"summary",      own_get_summary,    NULL      },
+    {"marks",        own_get_marks,      NULL      },
     {"why",          get_why,            NULL      },
     {"explain",      get_explain,        NULL      },
     {"sequence",     get_sequence,       NULL      },

@@ -27,6 +27,7 @@ typedef struct {
 
 struct ServeSession {
     ServeSessionOptions options;
+    const Scenario *base; /* (borrowed): without any act */
     GPtrArray *acts;      /* of Act (owned) */
     GPtrArray *scenarios; /* of Scenario (owned): of actions that were read as text */
     json_t *faults;       /* items */
@@ -118,7 +119,7 @@ static char *
 text_with(const ServeSession *self, unsigned n)
 {
     g_autofree char *until = until_text(self);
-    g_autofree char *head = scenario_flatten(run_scenario(self->options.run), until, self->faults);
+    g_autofree char *head = scenario_flatten(self->base, until, self->faults);
     GString *text = g_string_new(head);
 
     for (unsigned i = 0; i < n; i++)
@@ -130,6 +131,85 @@ char *
 serve_session_text(const ServeSession *self)
 {
     return text_with(self, self->acts->len);
+}
+
+static SimTime
+item_at(const json_t *item)
+{
+    SimTime at = 0;
+
+    sim_time_parse(json_string_value(json_object_get(item, "at")), &at, NULL);
+    return at;
+}
+
+/* Returns: (owned): the scenario's own end, as in its file */
+static char *
+own_end(const Scenario *scenario)
+{
+    const char *until = json_path_string(scenario->document, "spec.until"), /* default: idle */
+        *idle_for = json_path_string(scenario->document, "spec.idleFor");
+
+    return g_strdup_printf("%s%s%s", until != NULL ? until : "idle",
+                           idle_for != NULL ? "\n  idleFor: " : "",
+                           idle_for != NULL ? idle_for : "");
+}
+
+char *
+serve_session_text_until(const ServeSession *self, SimTime at)
+{
+    json_auto_t *faults = json_array();
+    g_autofree char *end = own_end(self->base);
+    json_t *item;
+    gsize k;
+
+    json_array_foreach(self->faults, k, item)
+        if (item_at(item) <= at)
+            json_array_append(faults, item);
+    g_autofree char *head = scenario_flatten(self->base, end, faults);
+    GString *text = g_string_new(head);
+    for (unsigned i = 0; i < self->acts->len; i++) {
+        const Act *act = self->acts->pdata[i];
+        if (item_at(act->item) <= at)
+            append_item(act, text);
+    }
+    return g_string_free(text, FALSE);
+}
+
+void
+serve_session_inherit(ServeSession *self, const ServeSession *from, SimTime at)
+{
+    json_t *item;
+    gsize k;
+
+    self->base = from->base;
+    json_array_foreach(from->faults, k, item)
+        if (item_at(item) <= at)
+            json_array_append(self->faults, item);
+    for (unsigned i = 0; i < from->acts->len; i++) {
+        const Act *old = from->acts->pdata[i];
+        if (item_at(old->item) > at)
+            continue;
+        Act *act = g_new0(Act, 1);
+        *act = (Act){.session = self, .item = json_incref(old->item), .is_answered = TRUE};
+        g_ptr_array_add(self->acts, act);
+        self->has_acted = TRUE;
+    }
+}
+
+const Scenario *
+serve_session_base(const ServeSession *self)
+{
+    return self->base;
+}
+
+json_t *
+serve_session_items(const ServeSession *self)
+{
+    json_t *list = json_copy(self->faults);
+
+    for (unsigned i = 0; i < self->acts->len; i++)
+        json_array_append(list, ((const Act *)self->acts->pdata[i])->item);
+    return list;
 }
 
 static unsigned
@@ -447,6 +527,7 @@ serve_session_new(const ServeSessionOptions *options, GError **error)
 
     *self =
         (ServeSession){.options = *options,
+                       .base = run_scenario(options->run),
                        .acts = g_ptr_array_new_with_free_func(act_free),
                        .scenarios = g_ptr_array_new_with_free_func((GDestroyNotify)scenario_free),
                        .faults = json_array(),
@@ -487,6 +568,13 @@ gboolean
 serve_session_has_acted(const ServeSession *self)
 {
     return self->has_acted;
+}
+
+gboolean
+serve_session_record(ServeSession *self, const char *path, GError **error)
+{
+    self->options.record = path;
+    return write_record(self, count_answered(self), error);
 }
 
 gboolean

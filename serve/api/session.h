@@ -72,8 +72,19 @@ void serve_session_evict(ServeSession *self,
 gboolean
 serve_session_act(ServeSession *self, const char *list, const json_t *item, GError **error);
 
-/* Returns: (owned): the session so far as a scenario file */
+/* Writes the session into a file from now on. Returns: %FALSE with @error */
+gboolean serve_session_record(ServeSession *self, const char *path, GError **error);
+/* Returns: (owned): the session so far as a scenario file, which ends now */
 char *serve_session_text(const ServeSession *self);
+/* Returns: (owned): the same with the acts up to @at alone, and with the scenario's own end */
+char *serve_session_text_until(const ServeSession *self, SimTime at);
+/* Returns: (borrowed): the scenario of the session, without its acts */
+const Scenario *serve_session_base(const ServeSession *self);
+/* Takes over the acts of another session up to @at, which the run's scenario has already. Its base,
+ * the scenario without any act, is borrowed from @from. */
+void serve_session_inherit(ServeSession *self, const ServeSession *from, SimTime at);
+/* Returns: (owned): the acts and faults so far, as items of a scenario with the member "at" */
+json_t *serve_session_items(const ServeSession *self);
 /* Whether somebody has acted. */
 gboolean serve_session_has_acted(const ServeSession *self);
 /* Writes the present as the end into the record. Returns: %FALSE with @error */

@@ -26,6 +26,7 @@ struct ServeStage {
     GQueue marks;     /* of Mark (owned), by number */
     GQueue gone;      /* links in @marks: objects that are gone, by number */
     GHashTable *find; /* key -> its link in @marks */
+    uint64_t id;      /* of this run: another one on the same server has another */
     uint64_t n_changes;
     uint64_t forgotten; /* the number of the latest mark that was forgotten */
 };
@@ -198,6 +199,12 @@ static void
 see_write(void *data, const Object *before, const Object *after)
 {
     note_change(data, after != NULL ? after->key : before->key, after == NULL);
+}
+
+uint64_t
+serve_stage_id(const ServeStage *self)
+{
+    return self->id;
 }
 
 json_t *
@@ -422,7 +429,10 @@ serve_stage_new(Run *run, const Narrator *narrator)
     Objects *objects = run_objects(run);
     ApiServer *api = cluster_api(run_cluster(run));
 
-    *self = (ServeStage){.run = run, .narrator = narrator, .find = g_hash_table_new(NULL, NULL)};
+    *self = (ServeStage){.run = run,
+                         .id = (uint64_t)g_get_real_time(),
+                         .narrator = narrator,
+                         .find = g_hash_table_new(NULL, NULL)};
     for (unsigned kind = 0; kind < N_KINDS; kind++)
         for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
             const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);

@@ -15,6 +15,8 @@ ServeStage *serve_stage_new(Run *run, const Narrator *narrator);
 /* Before run_free(). */
 void serve_stage_free(ServeStage *self);
 
+/* Returns: a number that no other run has: numbers of changes are good for this run alone */
+uint64_t serve_stage_id(const ServeStage *self);
 /**
  * serve_stage_objects:
  * @since: the number of the latest change that the page knows; 0: none

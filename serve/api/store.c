@@ -104,6 +104,22 @@ store_unlisten(StoreKind *kind, const void *data)
             g_array_remove_index_fast(kind->listeners, i);
 }
 
+void
+serve_store_wake(const ServeStore *self)
+{
+    GHashTableIter iter;
+    void *value;
+
+    g_hash_table_iter_init(&iter, self->kinds);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const StoreKind *kind = value;
+        for (unsigned i = 0; i < kind->listeners->len; i++) {
+            const StoreListener *listener = &g_array_index(kind->listeners, StoreListener, i);
+            listener->changed(listener->data);
+        }
+    }
+}
+
 /* ---- JSON ---- */
 
 char *

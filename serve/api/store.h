@@ -103,6 +103,8 @@ void store_change_old(StoreKind *kind, StoreChange *change);
 gboolean store_find_change(const StoreKind *kind, uint64_t version, uint64_t *number);
 void store_listen(StoreKind *kind, const StoreListener *listener);
 void store_unlisten(StoreKind *kind, const void *data);
+/* Tells all listeners of all kinds, as if something had changed. */
+void serve_store_wake(const ServeStore *self);
 
 /* Gives the metadata of a new object a uid and a time. */
 void serve_store_complete_new(const ServeStore *self, json_t *metadata);

@@ -198,9 +198,14 @@ watch_pull(void *data, gboolean *is_over)
     StoreKind *kind = self->target->kind;
     GString *text = g_string_new(NULL);
 
+    if (self->target->api->is_retired && !self->is_over) {
+        append_gone(text);
+        self->is_over = TRUE;
+    }
     append_initial(self, text);
-    for (unsigned i = 0;
-         self->initial == NULL && i < EVENTS_PER_PULL && self->next < kind->n_changes; i++) {
+    for (unsigned i = 0; self->initial == NULL && !self->is_over && i < EVENTS_PER_PULL &&
+                         self->next < kind->n_changes;
+         i++) {
         StoreChange *change = store_change(kind, self->next);
         if (change == NULL) {
             append_gone(text);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engines.h"
+
+#include <string.h>
+
+#include "api-private.h"
+
+#define LANES_MAX 2
+
+/* One scenario: as it is now, and as it was. */
+typedef struct {
+    ServeEngine *present; /* (owned) */
+    ServeEngine *past;    /* (owned): NULL: nobody looks at it */
+    ServeEngine *next;    /* (owned): takes the place of the present once it is there; NULL: none */
+} Lane;
+
+struct ServeEngines {
+    Lane lanes[LANES_MAX];
+    unsigned n_lanes;
+    GPtrArray *retired; /* of ServeEngine (owned): later sessions borrow from them, and clients may
+                           still have watches there */
+    const char *record;
+};
+
+/* A request that waits until an engine of each lane is at some instant. */
+typedef struct {
+    ServeEngines *self;
+    Exchange *exchange; /* (owned) */
+    unsigned n_left;
+    gboolean is_branch;
+} Move;
+
+static void
+refuse(Exchange *exchange, unsigned code, const char *text)
+{
+    exchange_answer_json(exchange, code, status_format(code, "%s", text));
+}
+
+/* ---- The past ---- */
+
+static void
+forget(ServeEngine **engine)
+{
+    ServeEngine *old = g_steal_pointer(engine); /* those that wait for it see that it is gone */
+
+    if (old != NULL)
+        serve_engine_retire(old);
+    serve_engine_free(old);
+}
+
+static SimTime
+now_of(const ServeEngine *engine)
+{
+    return sim_now(run_sim(engine->run));
+}
+
+/* Makes the past anew, unless it is there and before @at: the run up to now, from its start. */
+static gboolean
+look_back(Lane *lane, SimTime at, GError **error)
+{
+    ServeEngineOptions options = lane->present->options;
+
+    if (lane->past != NULL && now_of(lane->past) <= at)
+        return TRUE;
+    forget(&lane->past);
+    g_autofree char *text = serve_session_text(lane->present->session);
+    options.is_past = TRUE;
+    lane->past = serve_engine_new_from_text(&options, text, error);
+    if (lane->past == NULL)
+        return FALSE;
+    serve_clock_set_end(lane->past->clock, now_of(lane->present));
+    return TRUE;
+}
+
+/* ---- A branch: the past becomes the present ---- */
+
+static gboolean
+make_next(Lane *lane, SimTime at, GError **error)
+{
+    g_autofree char *text = serve_session_text_until(lane->present->session, at);
+
+    lane->next = serve_engine_new_from_text(&lane->present->options, text, error);
+    if (lane->next == NULL)
+        return FALSE;
+    serve_session_inherit(lane->next->session, lane->present->session, at);
+    return TRUE;
+}
+
+static void
+take_next(ServeEngines *self)
+{
+    for (unsigned i = 0; i < self->n_lanes; i++) {
+        Lane *lane = &self->lanes[i];
+        serve_engine_retire(lane->present);
+        g_ptr_array_add(self->retired, lane->present);
+        lane->present = g_steal_pointer(&lane->next);
+        forget(&lane->past);
+    }
+    if (self->n_lanes > 1)
+        serve_clock_follow(self->lanes[1].present->clock, self->lanes[0].present->clock);
+    if (self->record != NULL) /* an error comes again at the end of the session */
+        serve_session_record(self->lanes[0].present->session, self->record, NULL);
+}
+
+/* ---- Moves ---- */
+
+static void
+move_done(Move *move)
+{
+    const Lane *lane = &move->self->lanes[0];
+
+    if (move->is_branch && lane->next != NULL) {
+        take_next(move->self);
+        exchange_answer_json(move->exchange, 200, own_clock_json(lane->present->api));
+    } else if (!move->is_branch && lane->past != NULL)
+        exchange_answer_json(move->exchange, 200, own_clock_json(lane->past->api));
+    else
+        refuse(move->exchange, 409, "somebody else has moved the clock meanwhile");
+    exchange_unref(move->exchange);
+    g_free(move);
+}
+
+static void
+on_reached(void *data, gboolean is_met)
+{
+    Move *move = data;
+
+    (void)is_met;
+    if (--move->n_left == 0)
+        move_done(move);
+}
+
+/* Reads {"at": "42s"}. Returns: %FALSE: it is refused */
+static gboolean
+read_at(const ServeEngines *self, Exchange *exchange, SimTime *at)
+{
+    json_t *refusal = NULL;
+    json_auto_t *body = body_read(exchange, &refusal);
+    g_autoptr(GError) error = NULL;
+
+    if (body == NULL) {
+        exchange_answer_json(exchange, 400, refusal);
+        return FALSE;
+    }
+    const char *text = json_string_value(json_object_get(body, "at"));
+    if (text == NULL || !sim_time_parse(text, at, &error) || *at < 0 ||
+        *at > now_of(self->lanes[0].present)) {
+        refuse(exchange, 400,
+               error != NULL ? error->message : "at: an instant of the past, such as \"42s\"");
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* Forgets what was made for a move that cannot be. */
+static void
+give_up(ServeEngines *self, Exchange *exchange, const GError *error)
+{
+    for (unsigned i = 0; i < self->n_lanes; i++) {
+        forget(&self->lanes[i].past);
+        forget(&self->lanes[i].next);
+    }
+    refuse(exchange, 500, error->message);
+}
+
+/* Waits for an engine of each lane to be at @at. */
+static void
+move_to(ServeEngines *self, Exchange *exchange, SimTime at, gboolean is_branch)
+{
+    const ClockGoal goal = {.until = at};
+    Move *move = g_new0(Move, 1);
+
+    *move = (Move){self, exchange_ref(exchange), self->n_lanes, is_branch};
+    for (unsigned i = 0; i < self->n_lanes; i++) {
+        const Lane *lane = &self->lanes[i];
+        serve_clock_seek((is_branch ? lane->next : lane->past)->clock, &goal, on_reached, move);
+    }
+}
+
+static void
+put_past(ServeEngines *self, Exchange *exchange)
+{
+    g_autoptr(GError) error = NULL;
+    SimTime at;
+
+    if (!read_at(self, exchange, &at))
+        return;
+    for (unsigned i = 0; i < self->n_lanes; i++)
+        if (!look_back(&self->lanes[i], at, &error)) {
+            give_up(self, exchange, error);
+            return;
+        }
+    for (unsigned i = 0; i < self->n_lanes; i++)
+        serve_clock_set_speed(self->lanes[i].past->clock, 0);
+    move_to(self, exchange, at, FALSE);
+}
+
+static void
+post_branch(ServeEngines *self, Exchange *exchange)
+{
+    g_autoptr(GError) error = NULL;
+    SimTime at;
+
+    if (self->lanes[0].next != NULL) {
+        refuse(exchange, 409, "a branch is being made already");
+        return;
+    }
+    if (!read_at(self, exchange, &at))
+        return;
+    for (unsigned i = 0; i < self->n_lanes; i++)
+        if (!make_next(&self->lanes[i], at, &error)) {
+            give_up(self, exchange, error);
+            return;
+        }
+    move_to(self, exchange, at, TRUE);
+}
+
+static void
+delete_past(ServeEngines *self, Exchange *exchange)
+{
+    for (unsigned i = 0; i < self->n_lanes; i++)
+        forget(&self->lanes[i].past);
+    exchange_answer_json(exchange, 200, own_clock_json(self->lanes[0].present->api));
+}
+
+/* ---- Which runs there are ---- */
+
+static void
+get_runs(ServeEngines *self, Exchange *exchange)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < self->n_lanes; i++) {
+        const Lane *lane = &self->lanes[i];
+        const char *title = lane->present->options.title;
+        json_t *run = json_pack("{s:s, s:s, s:b}", "path", i == 0 ? "" : "/versus", "name",
+                                lane->present->scenario->name, "hasPast", lane->past != NULL);
+        if (title != NULL)
+            json_object_set_new(run, "title", json_string(title));
+        json_array_append_new(list, run);
+    }
+    exchange_answer_json(exchange, 200, json_pack("{s:o}", "runs", list));
+}
+
+static const struct {
+    const char *path, *method;
+    void (*answer)(ServeEngines *self, Exchange *exchange);
+} ways[] = {
+    {"/kvolsim/v1/past",   "PUT",    put_past   },
+    {"/kvolsim/v1/past",   "DELETE", delete_past},
+    {"/kvolsim/v1/branch", "POST",   post_branch},
+    {"/kvolsim/v1/runs",   "GET",    get_runs   },
+};
+
+/* Returns: whether the request is about the runs, and is answered */
+static gboolean
+answer_way(ServeEngines *self, Exchange *exchange)
+{
+    gboolean is_known = FALSE;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(ways); i++) {
+        if (strcmp(exchange->request.path, ways[i].path) != 0)
+            continue;
+        is_known = TRUE;
+        if (strcmp(exchange->request.method, ways[i].method) != 0)
+            continue;
+        ways[i].answer(self, exchange);
+        return TRUE;
+    }
+    if (is_known)
+        exchange_answer_json(exchange, 405, status_method_not_allowed());
+    return is_known;
+}
+
+/* Takes "/past" from the front of a path. Returns: whether it was there */
+static gboolean
+take_prefix(Exchange *exchange, const char *prefix)
+{
+    char *path = (char *)exchange->request.path;
+    gsize length = strlen(prefix);
+
+    if (strncmp(path, prefix, length) != 0 || path[length] != '/')
+        return FALSE;
+    memmove(path, path + length, strlen(path + length) + 1);
+    return TRUE;
+}
+
+void
+serve_engines_handle(ServeEngines *self, Exchange *exchange)
+{
+    if (answer_way(self, exchange))
+        return;
+    unsigned i = take_prefix(exchange, "/versus") ? 1 : 0;
+    gboolean is_past = take_prefix(exchange, "/past");
+    const Lane *lane = &self->lanes[i];
+    const ServeEngine *engine = is_past ? lane->past : lane->present;
+
+    if (engine == NULL)
+        refuse(exchange, 404,
+               is_past ? "nobody looks at the past: PUT /kvolsim/v1/past {\"at\": \"42s\"}"
+                       : "there is no variant (--versus, --versus-set)");
+    else
+        serve_api_handle(engine->api, exchange);
+}
+
+/* ---- The whole ---- */
+
+ServeEngines *
+serve_engines_new(ServeEngine *present, ServeEngine *variant, const char *record, GError **error)
+{
+    ServeEngines *self = g_new0(ServeEngines, 1);
+
+    *self = (ServeEngines){
+        .lanes = {{.present = present}, {.present = variant}},
+        .n_lanes = variant != NULL ? 2 : 1,
+        .retired = g_ptr_array_new_with_free_func((GDestroyNotify)serve_engine_free),
+        .record = record,
+    };
+    if (variant != NULL)
+        serve_clock_follow(variant->clock, present->clock);
+    if (record != NULL && !serve_session_record(present->session, record, error))
+        g_clear_pointer(&self, serve_engines_free);
+    return self;
+}
+
+void
+serve_engines_cancel(ServeEngines *self)
+{
+    for (unsigned i = 0; i < self->n_lanes; i++) {
+        forget(&self->lanes[i].next);
+        forget(&self->lanes[i].past);
+    }
+    for (unsigned i = 0; i < self->n_lanes; i++)
+        serve_session_cancel(self->lanes[i].present->session);
+}
+
+void
+serve_engines_free(ServeEngines *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = self->n_lanes; i-- > 0;) {
+        serve_engine_free(self->lanes[i].next);
+        serve_engine_free(self->lanes[i].past);
+        serve_engine_free(self->lanes[i].present);
+    }
+    g_ptr_array_unref(self->retired);
+    g_free(self);
+}
+
+ServeEngine *
+serve_engines_present(const ServeEngines *self)
+{
+    return self->lanes[0].present;
+}

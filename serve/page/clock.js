@@ -1,53 +1,120 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The clock: play, pause, speed, steps, a jump to a time or a condition; and the line of time with the faults.
+// The clock: play, pause, speed, steps, jumps to a time or a condition, back into the past, and on from there.
 
-import {h, keep, setAttribute, setText} from './dom.js';
-import {setClock, own} from './link.js';
-import {duration, instant, t} from './words.js';
+import {h, setAttribute, setText} from './dom.js';
+import {isRecorded, own, setClock} from './link.js';
+import {timeLine, updateLine} from './marks.js';
+import {instant, t} from './words.js';
 import {shownTime, world} from './world.js';
 
 const SPEEDS = ['0.1', '0.5', '1', '2', '5', '10', '60', '600', 'max'];
+const S = 1e9;
 
 const time = h('output', {class: 'time', 'aria-label': t("Virtual time")});
 const play = h('button', {type: 'button', id: 'play', class: 'primary'});
 const speed = h('select', {id: 'speed', 'aria-label': t("Speed")});
 const goal = h('input', {id: 'goal', type: 'text', size: 16, spellcheck: 'false'});
-const bands = h('div', {class: 'bands'});
-const hand = h('div', {class: 'hand'});
-const line = h('div', {class: 'line', role: 'img'}, bands, hand);
-let wanted = '1', faults = [], report = null;
+const pastBar = h('div', {class: 'row past', hidden: true});
+let wanted = '1', report = null, show = null;
 
 const isPlaying = () => world.clock && world.clock.speed !== 0;
+const speedValue = (word) => word === 'max' ? 'max' : Number(word);
+const timeText = (ns) => `${Math.max(0, Math.round(ns))}ns`;
 
-async function put(body) {
+async function trying(deed) {
   try {
-    const clock = await setClock(body);
-    if (clock.isMet === false && body.condition)
-      report(t("\"{condition}\" did not come true", {condition: body.condition}));
-    world.clock = clock;
-    updateClock();
+    await deed();
   } catch (error) {
     report(error.message);
   }
 }
 
-const speedValue = (word) => word === 'max' ? 'max' : Number(word);
-const jump = (ns) => put({speed: 0, until: `${Math.round(ns)}ns`});
+const put = (body) => trying(async () => {
+  const clock = await setClock(body);
+  if (clock.isMet === false && body.condition)
+    report(t("\"{condition}\" did not come true", {condition: body.condition}));
+  world.clock = clock;
+  updateClock();
+});
 
-// "42s", "+5m" or "pod/web-0 Ready"
+// ---- The past ----
+
+async function toPresent() {
+  await own('past', null, {method: 'DELETE', of: ''});
+  await show(null);
+}
+
+// Puts the run as it was at @ns on the stage.
+async function toPast(ns) {
+  const present = world.present ?? await setClock({speed: 0});
+  report(t("The run up to {time} is made again.", {time: instant(ns)}));
+  const clock = await own('past', null, {method: 'PUT', body: {at: timeText(ns)}, of: ''});
+  await show(present);
+  world.clock = clock;
+  report('');
+}
+
+// Makes the past that is shown the present: whatever came later is given up.
+async function branch() {
+  await own('branch', null, {method: 'POST', body: {at: timeText(world.clock.ns)}, of: ''});
+  await show(null);
+  report(t("The run goes on from here."));
+}
+
+// Moves to any time: into the past, or forward.
+export function goTo(ns) {
+  return trying(async () => {
+    const present = world.present ?? world.clock;
+    if (isRecorded() || ns >= present.ns) {
+      if (world.present)
+        await toPresent();
+      if (isRecorded() || ns > present.ns)
+        await put({speed: 0, until: timeText(ns)});
+    } else
+      await toPast(ns);
+  });
+}
+
+// ---- Steps ----
+
+// The latest instant before the present one at which the story has something of a kind.
+function previous(isWanted) {
+  const now = world.clock.ns;
+  return world.story.findLast((entry) => entry.at < now && isWanted(entry))?.at ?? 0;
+}
+
+const isWrite = (entry) => entry.kind === 'change';
+const isDecision = (entry) => entry.kind === 'step' || entry.kind === 'call';
+
+function stepForward(kind) {
+  put({speed: 0, step: kind, ...(kind !== 'event' && {for: '1h'})});
+}
+
+// "42s", "+5m", "-10s" or "pod/web-0 Ready"
 function go(event) {
   event.preventDefault();
   const text = goal.value.trim();
+  const match = /^([-+]?)((?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d))+)$/.exec(text);
   if (text.includes('/'))
     put({speed: 0, condition: text});
-  else if (text.startsWith('+'))
-    put({speed: 0, for: text.slice(1)});
-  else if (text)
-    put({speed: 0, until: text});
+  else if (!match)
+    report(t("A time is written as 42s, +5m or -10s, a condition as pod/web-0 Ready."));
+  else
+    goTo({'+': world.clock.ns, '-': world.clock.ns, '': 0}[match[1]] + (match[1] === '-' ? -1 : 1) * nanoseconds(match[2]));
 }
 
-export function clockBar(onReport) {
+function nanoseconds(text) {
+  const units = {ns: 1, us: 1e3, ms: 1e6, s: S, m: 60 * S, h: 3600 * S, d: 86400 * S};
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d)/g)].reduce((sum, [, number, unit]) => sum + number * units[unit], 0);
+}
+
+// ---- The bar ----
+
+// onReport(text): a word for the reader; onShow(present): the run on the stage changes, to the past of a present with this clock
+// (null: to the present).
+export function clockBar(onReport, onShow) {
   report = onReport;
+  show = onShow;
   for (const word of SPEEDS)
     speed.append(h('option', {value: word}, word === 'max' ? t("as fast as it goes") : `× ${word}`));
   speed.value = wanted;
@@ -58,22 +125,25 @@ export function clockBar(onReport) {
   });
   play.addEventListener('click', () => put({speed: isPlaying() ? 0 : speedValue(wanted)}));
   goal.placeholder = '42s  +5m  pod/web-0 Ready';
-  line.addEventListener('click', (event) => {
-    const ns = event.offsetX / line.clientWidth * end();
-    if (ns > world.clock.ns)
-      jump(ns);
-    else
-      report(t("Time goes forward only."));
-  });
-  const step = (label, id, body) => h('button', {type: 'button', id, click: () => put({speed: 0, ...body})}, label);
+  const button = (label, id, click, name) => h('button', {type: 'button', id, click, 'aria-label': name, title: name}, label);
+  pastBar.append(h('strong', null, t("This is the past.")), button(t("Back to the present"), 'to-present', () => trying(toPresent)),
+                 button(t("Go on from here"), 'branch', () => trying(branch), t("Go on from here: what came later is given up")));
   return h('section', {class: 'clock', 'aria-label': t("Clock")},
-           h('div', {class: 'row'}, play, speed, step(t("Next event"), 'step-event', {step: 'event'}),
-             step(t("Next write"), 'step-write', {step: 'write', for: '1h'}), step('+10s', 'step-10', {for: '10s'}),
+           h('div', {class: 'row'},
+             h('div', {class: 'row group', role: 'group', 'aria-label': t("Back")},
+               button('⇤', 'to-start', () => goTo(0), t("To the start")),
+               button('−10s', 'back-10', () => goTo(world.clock.ns - 10 * S), t("Ten seconds back")),
+               button(`◂ ${t("write")}`, 'back-write', () => goTo(previous(isWrite)), t("Back to the write before")),
+               button(`◂ ${t("decision")}`, 'back-decision', () => goTo(previous(isDecision)), t("Back to the decision before"))),
+             play, speed,
+             h('div', {class: 'row group', role: 'group', 'aria-label': t("Forward")},
+               button(`${t("event")} ▸`, 'step-event', () => stepForward('event'), t("Next event")),
+               button(`${t("write")} ▸`, 'step-write', () => stepForward('write'), t("Next write")),
+               button(`${t("decision")} ▸`, 'step-decision', () => stepForward('decision'), t("Next decision")),
+               button('+10s', 'step-10', () => put({speed: 0, for: '10s'}), t("Ten seconds on"))),
              h('form', {class: 'row', submit: go}, h('label', {for: 'goal'}, t("Go to")), goal, h('button', {id: 'go'}, t("Go"))), time),
-           line);
+           ...timeLine(goTo), pastBar);
 }
-
-const end = () => Math.max(world.clock?.ns ?? 0, 60e9) * 1.1;
 
 export function updateClock() {
   const clock = world.clock;
@@ -86,16 +156,7 @@ export function updateClock() {
   }
   setText(play, isPlaying() ? t("Pause") : t("Play"));
   setText(time, instant(shownTime()));
-  hand.style.left = `${clock.ns / end() * 100}%`;
-  setAttribute(line, 'aria-label', t("{time} have passed; {n} faults so far", {time: duration(clock.ns, 1), n: faults.length}));
-  keep(bands, faults, (fault) => fault.number, () => h('span'), (element, fault) => {
-    const until = Math.min(fault.until ?? clock.ns, clock.ns);
-    element.style.left = `${fault.since / end() * 100}%`;
-    element.style.width = `max(3px, ${(until - fault.since) / end() * 100}%)`;
-    setAttribute(element, 'title', `${fault.do} ${fault.victims.join(', ')}: ${duration(fault.since, 1)}`);
-  });
-}
-
-export async function updateFaults() {
-  faults = (await own('faults')).faults;
+  pastBar.hidden = !world.present;
+  setAttribute(document.body, 'data-past', world.present ? 'yes' : null);
+  updateLine();
 }

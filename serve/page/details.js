@@ -89,6 +89,12 @@ export function showDetails(what) {
   updateDetails();
 }
 
+// Another run is on the stage: it may have other answers.
+export function showAgain() {
+  if (selection)
+    showDetails(selection);
+}
+
 // The object may have changed since.
 export function updateDetails() {
   if (!selection)

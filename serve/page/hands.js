@@ -6,7 +6,7 @@ import * as link from './link.js';
 import {t} from './words.js';
 import {world} from './world.js';
 
-const {ask, own, pathOf} = link;
+const {ask, isRecorded, own, pathOf} = link;
 
 const button = (label, id, click) => h('button', {type: 'button', id, click}, label);
 
@@ -48,6 +48,10 @@ function nodeButtons(row, report) {
 
 // Returns the buttons for a selection.
 export function handsFor(selection, report) {
+  if (isRecorded())
+    return [];
+  if (world.present)
+    return [h('p', {class: 'quiet'}, t("The past can be looked at only."))];
   if (selection.type === 'driver')
     return [button(t("Slow down 10 times for 5 minutes"), 'slow', doing(report, () => act('faults', {driver: selection.name, do: 'slow', factor: 10, for: '5m'}))),
             button(t("Hang for 5 minutes"), 'hang', doing(report, () => act('faults', {driver: selection.name, do: 'hang', for: '5m'}))),

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Requests to the server that the page came from.
+// Requests to the server that the page came from, or to a recorded run.
 
 const OWN = '/kvolsim/v1/';
 let token = null;
+let base = ''; // '', '/past', '/versus', '/versus/past': the run that is asked
+let recorded = null; // answers in place of a server; null: there is one
+
+export const setBase = (path) => { base = path; };
+export const isRecorded = () => recorded !== null;
+export const useRecording = (answer) => { recorded = answer; };
 
 try {
   token = sessionStorage.getItem('kvolsim-token');
@@ -31,8 +37,10 @@ async function answerOf(response) {
   return body;
 }
 
-// Returns the answer: JSON as an object, all else as text.
-export async function ask(path, {method = 'GET', body, type = 'application/json', accept} = {}) {
+// Returns the answer: JSON as an object, all else as text. @of: another run than the one on the stage
+export async function ask(path, {method = 'GET', body, type = 'application/json', accept, of = base} = {}) {
+  if (recorded)
+    return recorded(path, {method, body});
   const headers = {};
   if (body !== undefined)
     headers['Content-Type'] = type;
@@ -42,7 +50,7 @@ export async function ask(path, {method = 'GET', body, type = 'application/json'
     headers.Authorization = `Bearer ${token}`;
   let response;
   try {
-    response = await fetch(path, {method, headers, body: typeof body === 'object' ? JSON.stringify(body) : body});
+    response = await fetch(of + path, {method, headers, body: typeof body === 'object' ? JSON.stringify(body) : body});
   } catch (error) {
     throw new LinkError(0, String(error));
   }

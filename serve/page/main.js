@@ -8,11 +8,11 @@ const SLOW_MS = 1500; // ... of questions that cost more
 
 async function begin() {
   await chooseLanguage(); // the modules below make elements with texts as they load
-  const [{h, setText, tabList}, {own, setToken}, {language, store, t}, {apply, findObject, forgetAll, onChange, rowsOf, world},
+  const [{h, setText, tabList}, {own, setBase, setToken}, {language, store, t}, {apply, findObject, forgetAll, onChange, rowsOf, world},
          {addEntry, arrowsOn, clearArrows}, {boxOf, stageBoxes, updateStage}, {nodeBox, nodesSection, updateNodes},
-         {clockBar, updateClock, updateFaults}, {detailsPanel, showDetails, updateDetails}, {handsPanel}, {storyPanel, updateStory},
+         {clockBar, updateClock}, {updateMarks}, {detailsPanel, showAgain, showDetails, updateDetails}, {handsPanel}, {storyPanel, updateStory},
          {numbersPanel, updateNumbers}] = await Promise.all(
-    ['dom', 'link', 'words', 'world', 'arrows', 'stage', 'nodes', 'clock', 'details', 'hands', 'story', 'numbers'].map((name) => import(`./${name}.js`)));
+    ['dom', 'link', 'words', 'world', 'arrows', 'stage', 'nodes', 'clock', 'marks', 'details', 'hands', 'story', 'numbers'].map((name) => import(`./${name}.js`)));
 
   const said = h('p', {class: 'said', role: 'status', 'aria-live': 'polite'});
   const report = (text) => setText(said, text);
@@ -51,10 +51,23 @@ async function begin() {
   const side = tabList(t("More"), panels);
   const stage = h('main', {class: 'stage'}, ...stageBoxes(select), nodesSection(select));
   document.body.append(
-    h('header', {class: 'top'}, h('h1', null, 'kvolsim'), find, names, tongue, said), clockBar(report), stage,
+    h('header', {class: 'top'}, h('h1', null, 'kvolsim'), find, names, tongue, said), clockBar(report, show), stage,
     h('aside', {class: 'side', 'aria-label': t("More")}, side, ...panels.map((panel) => panel.panel)));
   side.select('details');
   arrowsOn(stage, (who, where) => (where && nodeBox(where)) || boxOf(who));
+
+  // ---- Which run is on the stage ----
+
+  // @present: the clock of the present, whose past is shown; null: the present is
+  async function show(present) {
+    world.present = present;
+    setBase(present ? '/past' : '');
+    forgetAll();
+    clearArrows();
+    await ask();
+    showAgain();
+    await updateMarks();
+  }
 
   // ---- The server's answers ----
   onChange(({story}) => {
@@ -79,9 +92,17 @@ async function begin() {
     }));
   }
 
+  // Asks for changes. An answer that another one has overtaken is of no use, nor one of a run that has left the stage.
+  async function ask() {
+    const {next, present, storyNext} = world;
+    const stage = await own('stage', {since: next, story: storyNext});
+    if (present === world.present && next === world.next && storyNext === world.storyNext && !apply(stage))
+      apply(await own('stage', {since: 0, story: 0}));
+  }
+
   async function poll() {
     try {
-      apply(await own('stage', {since: world.next, story: world.storyNext}));
+      await ask();
       if (document.body.dataset.lost)
         report('');
       delete document.body.dataset.lost;
@@ -90,7 +111,9 @@ async function begin() {
         report(error.message);
         setToken(await askForToken());
         report('');
-      } else {
+      } else if (error.code === 404 && world.present)
+        await show(null); // somebody else has left the past
+      else {
         document.body.dataset.lost = 'yes';
         report(t("The server does not answer: {reason}", {reason: error.message}));
         forgetAll(); // another run may answer next
@@ -107,7 +130,7 @@ async function begin() {
 
   async function slow() {
     try {
-      await updateFaults();
+      await updateMarks();
       await updateNumbers();
     } catch { /* poll() tells */ }
     setTimeout(slow, SLOW_MS);

@@ -56,7 +56,9 @@ function wordsOf(now) {
     words.push(t("at work on {plans}", now));
   if (now.delayed)
     words.push(t("{delayed} later", now));
-  if (now.client && now.client.tokens < now.client.burst)
+  if (now.client && now.client.tokens < 0)
+    words.push(t("{n} requests wait for a token", {n: Math.ceil(-now.client.tokens)}));
+  else if (now.client && now.client.tokens < now.client.burst)
     words.push(t("tokens {tokens} of {burst}", {tokens: Math.floor(now.client.tokens), burst: Math.round(now.client.burst)}));
   return words.join(' · ');
 }

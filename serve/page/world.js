@@ -4,6 +4,8 @@
 const STORY_MAX = 2000;
 
 export const world = {
+  run: null, // the number of the run that the server has
+  present: null, // the clock of the present, while the past is on the stage; else null
   clock: null,
   objects: new Map(), // "pod/default/web-0" -> row
   processes: [],
@@ -12,6 +14,7 @@ export const world = {
   next: 0, storyNext: 0,
   version: 0, // grows as objects change
   active: new Set(), // components that have done something
+  isFresh: true, // another run comes: its time does not go on from what is shown
 };
 
 const listeners = [];
@@ -37,7 +40,8 @@ const shown = {from: 0, to: 0, began: 0, lasts: 1};
 
 function setShown(ns, real) {
   const was = shownTime();
-  shown.from = ns < was || world.version <= 1 ? ns : was;
+  shown.from = ns < was || world.isFresh ? ns : was;
+  world.isFresh = false;
   shown.to = ns;
   shown.lasts = Math.min(Math.max(real - shown.began, 50), 1000);
   shown.began = real;
@@ -51,15 +55,24 @@ export function shownTime() {
 // ns of virtual time in a ms of real time, as shown
 export const shownPace = () => (shown.to - shown.from) / shown.lasts;
 
+// Before another run is on the stage.
 export function forgetAll() {
   world.objects.clear();
+  world.version++;
+  world.run = null;
+  world.isFresh = true;
   world.story.length = 0;
   world.next = world.storyNext = 0;
   world.active.clear();
 }
 
-// @stage: an answer of /kvolsim/v1/stage
+// @stage: an answer of /kvolsim/v1/stage. Returns false if it is of another run than the one before: ask for all of it.
 export function apply(stage) {
+  if (world.run !== null && stage.run !== world.run) {
+    forgetAll();
+    return false;
+  }
+  world.run = stage.run;
   if (stage.isWhole)
     world.objects.clear();
   for (const row of stage.objects) {
@@ -79,6 +92,7 @@ export function apply(stage) {
   Object.assign(world, {clock: stage.clock, next: stage.next, storyNext: stage.storyNext, processes: stage.processes, drivers: stage.drivers});
   setShown(stage.clock.ns, performance.now());
   tell({objects: stage.objects, story: stage.story});
+  return true;
 }
 
 // ---- Words for states ----

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The line of time: a slider over faults, outages and actions, and the same as a list.
+
+import {h, keep, setAttribute, setText} from './dom.js';
+import {own} from './link.js';
+import {duration, instant, t} from './words.js';
+import {world} from './world.js';
+
+const SHORTEST_END = 60e9; // ns
+const STEPS = 1000;
+
+let marks = {faults: [], actions: [], outages: []};
+let go = null, isHeld = false;
+const bands = h('div', {class: 'bands', 'aria-hidden': 'true'});
+const hand = h('div', {class: 'hand', 'aria-hidden': 'true'});
+const slider = h('input', {type: 'range', id: 'line', min: 0, max: STEPS, step: 1, value: 0});
+const list = h('ol', {class: 'marks'});
+const summary = h('summary');
+
+// The end of the line, in ns: that of the scenario, or somewhat after the latest mark and the present.
+function end() {
+  const now = (world.present ?? world.clock)?.ns ?? 0;
+  return marks.end ? Math.max(marks.end, now) : Math.max(now, SHORTEST_END) * 1.1;
+}
+
+// onGo(ns) is told of the time that the reader chooses.
+export function timeLine(onGo) {
+  go = onGo;
+  slider.setAttribute('aria-label', t("Time line"));
+  slider.addEventListener('input', () => {
+    isHeld = true;
+    slider.setAttribute('aria-valuetext', instant(slider.value / STEPS * end()));
+  });
+  slider.addEventListener('change', () => {
+    isHeld = false;
+    go(Math.round(slider.value / STEPS * end()));
+  });
+  return [h('div', {class: 'line'}, bands, hand, slider), h('details', {class: 'quiet'}, summary, list)];
+}
+
+function faultText(fault) {
+  return `${fault.do} ${fault.victims.join(', ')}`;
+}
+
+function all() {
+  const now = (world.present ?? world.clock).ns;
+  return [
+    ...marks.faults.map((one) => ({kind: 'fault', since: one.since, until: Math.min(one.until ?? now, now), text: t("fault: {what}", {what: faultText(one)})})),
+    ...marks.outages.map((one) => ({kind: 'outage', since: one.since, until: one.until, text: t("outage: {what}", {what: one.workload})})),
+    ...marks.actions.map((one) => ({kind: one.isByHand ? 'hand-action' : 'action', since: one.at, until: one.at,
+                                    text: t("action: {what}", {what: `${one.do} ${one.about}`})})),
+  ].map((mark, number) => ({...mark, key: `${mark.kind} ${mark.since} ${number}`}));
+}
+
+export function updateLine() {
+  const last = end();
+  hand.style.left = `${world.clock.ns / last * 100}%`;
+  if (isHeld || document.activeElement === slider && slider.matches(':active'))
+    return;
+  const value = String(Math.round(world.clock.ns / last * STEPS));
+  if (slider.value !== value)
+    slider.value = value;
+  setAttribute(slider, 'aria-valuetext', instant(world.clock.ns));
+}
+
+export async function updateMarks() {
+  marks = await own('marks', null, world.present ? {of: ''} : {});
+  const last = end(), rows = all();
+  keep(bands, rows, (mark) => mark.key, (mark) => h('span', {class: mark.kind}), (element, mark) => {
+    element.style.left = `${mark.since / last * 100}%`;
+    element.style.width = `max(3px, ${(mark.until - mark.since) / last * 100}%)`;
+    setAttribute(element, 'title', `${duration(mark.since, 1)} ${mark.text}`);
+  });
+  rows.sort((a, b) => a.since - b.since);
+  setText(summary, t("{faults} faults, {outages} outages, {actions} actions", {
+    faults: marks.faults.length, outages: marks.outages.length, actions: marks.actions.length}));
+  keep(list, rows.slice(0, 200), (mark) => mark.key, () => h('li', null, h('button', {type: 'button', class: 'plain'})), (element, mark) => {
+    const button = element.firstChild;
+    button.onclick = () => go(mark.since);
+    setText(button, `${instant(mark.since)} ${mark.text}${mark.until > mark.since ? ` (${duration(mark.until - mark.since, 1)})` : ''}`);
+  });
+}

@@ -38,9 +38,8 @@ struct Run {
 /* Builds all objects and processes of t = 0. FALSE with @self->error */
 gboolean world_build(Run *self);
 /* Copies the options, with all strings interned in the run's own table. Free the result with
- * world_options_clear(). */
+ * csi_modelled_options_clear(). */
 CsiModelledOptions world_driver_options(Run *self, const CsiModelledOptions *options);
-void world_options_clear(CsiModelledOptions *options);
 /* Returns: (borrowed): the object as the API server has it; NULL: none. @name: NULL: none */
 const Object *world_find(const Run *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (owned): of the Node number @i of a group */

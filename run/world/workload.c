@@ -509,7 +509,7 @@ set_driver(Performer *self)
 
     if (driver != NULL)
         csi_modelled_driver_set(driver, &options);
-    world_options_clear(&options);
+    csi_modelled_options_clear(&options);
 }
 
 static void

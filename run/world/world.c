@@ -66,33 +66,6 @@ world_find(const Run *self, ObjectKind kind, const char *namespace, const char *
 /* ---- Drivers ---- */
 
 static StringMap *
-map_in_run(Run *self, const StringMap *map)
-{
-    if (map == NULL)
-        return NULL;
-
-    g_autofree StringPair *pairs = g_new(StringPair, map->n_pairs);
-    for (unsigned i = 0; i < map->n_pairs; i++)
-        pairs[i] = (StringPair){strings_intern(run_strings(self), map->pairs[i].key),
-                                strings_intern(run_strings(self), map->pairs[i].value)};
-    return string_map_new(pairs, map->n_pairs);
-}
-
-static StringList *
-list_in_run(Run *self, const StringList *list)
-{
-    StringList *result = NULL;
-
-    for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
-        StringList *longer =
-            string_list_with(result, strings_intern(run_strings(self), list->items[i]));
-        string_list_unref(result);
-        result = longer;
-    }
-    return result;
-}
-
-static StringMap *
 map_from_json(Run *self, const json_t *object)
 {
     g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
@@ -110,40 +83,10 @@ map_from_json(Run *self, const json_t *object)
 CsiModelledOptions
 world_driver_options(Run *self, const CsiModelledOptions *options)
 {
-    CsiModelledOptions result = *options;
-    CsiModelledError *errors = g_memdup2(options->errors, options->n_errors * sizeof *errors);
-    CsiModelledPool *pools = g_memdup2(options->pools, options->n_pools * sizeof *pools);
+    CsiModelledOptions result = csi_modelled_options_copy(run_strings(self), options);
 
-    for (unsigned i = 0; i < options->n_errors; i++) {
-        errors[i].message = strings_intern(run_strings(self), errors[i].message);
-        errors[i].zone = strings_intern(run_strings(self), errors[i].zone);
-        errors[i].node = strings_intern(run_strings(self), errors[i].node);
-    }
-    for (unsigned i = 0; i < options->n_pools; i++)
-        pools[i].segments = map_in_run(self, pools[i].segments);
-    result.errors = errors;
-    result.pools = pools;
-    result.name = strings_intern(run_strings(self), options->name);
-    result.vendor_version = strings_intern(run_strings(self), options->vendor_version);
-    result.volume_keys = list_in_run(self, options->volume_keys);
-    result.mutable_keys = list_in_run(self, options->mutable_keys);
-    result.volume_context = map_in_run(self, options->volume_context);
-    result.publish_context = map_in_run(self, options->publish_context);
     result.waits = (CsiWaits){.latency = WAIT_DRIVER, .throttled = WAIT_DRIVER_THROTTLE};
     return result;
-}
-
-void
-world_options_clear(CsiModelledOptions *options)
-{
-    for (unsigned i = 0; i < options->n_pools; i++)
-        string_map_unref((StringMap *)options->pools[i].segments);
-    g_free((void *)options->pools);
-    g_free((void *)options->errors);
-    string_list_unref((StringList *)options->volume_keys);
-    string_list_unref((StringList *)options->mutable_keys);
-    string_map_unref((StringMap *)options->volume_context);
-    string_map_unref((StringMap *)options->publish_context);
 }
 
 typedef struct {
@@ -228,7 +171,7 @@ new_modelled_driver(Run *self, const ScenarioDriver *driver)
     CsiModelledDriver *model =
         csi_modelled_driver_new(self->sim, run_strings(self), &options, &error);
 
-    world_options_clear(&options);
+    csi_modelled_options_clear(&options);
     if (model == NULL) {
         g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "driver %s: %s", driver->name,
                     error->message);

@@ -147,6 +147,10 @@ typedef struct {
 /* Options of most drivers: create, attach, stage, publish, expand online, stats, topology; no
  * latency, no limits. */
 void csi_modelled_options_init(CsiModelledOptions *options);
+/* The same options for a driver whose strings are in another table. Distributions and limits are
+ * borrowed from @options. Returns: (owned): csi_modelled_options_clear() */
+CsiModelledOptions csi_modelled_options_copy(Strings *strings, const CsiModelledOptions *options);
+void csi_modelled_options_clear(CsiModelledOptions *copy);
 
 /**
  * csi_modelled_driver_new:

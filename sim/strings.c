@@ -47,6 +47,12 @@ strings_free(Strings *self)
     g_free(self);
 }
 
+size_t
+strings_size(const Strings *self)
+{
+    return self->blocks->len * (size_t)BLOCK_SIZE;
+}
+
 static char *
 string_at(const Strings *self, StringAt at)
 {

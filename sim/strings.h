@@ -13,6 +13,8 @@ typedef struct Strings Strings;
 
 Strings *strings_new(void);
 void strings_free(Strings *self);
+/* Returns: the bytes that the strings take */
+size_t strings_size(const Strings *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Strings, strings_free)
 
 /* Returns: (borrowed): the one copy of @text, valid as long as @self; NULL for NULL */

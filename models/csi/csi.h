@@ -193,8 +193,8 @@ typedef struct {
     unsigned n_requisite;
     const StringMap *const *preferred;
     unsigned n_preferred;
+    const char *source_id; /* of the snapshot or volume to copy */
     CsiSourceKind source_kind;
-    const char *source_id;    /* of the snapshot or volume to copy */
     const char *staging_path; /* Stage, Unstage, NodePublish, Stats, NodeExpand */
     /* NodePublish, NodeUnpublish; volume_path of Stats and NodeExpand */
     const char *target_path;
@@ -278,8 +278,8 @@ typedef struct {
     unsigned n_accessible_topology;
     const StringMap *volume_context;
     const StringMap *publish_context;
-    CsiSourceKind source_kind; /* CreateVolume: as asked */
-    const char *source_id;
+    const char *source_id; /* CreateVolume: as asked */
+    CsiSourceKind source_kind;
     gboolean node_expansion_required; /* ControllerExpand */
     gboolean confirmed;               /* ValidateVolumeCapabilities */
 

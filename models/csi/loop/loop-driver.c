@@ -148,6 +148,8 @@ work(void *data, void *user_data)
     Check check = do_call(self, data);
 
     g_async_queue_push(self->ended, data);
+    if (self->options.ended != NULL)
+        self->options.ended(self->options.ended_data);
     check_do(self, &check);
 }
 

@@ -19,6 +19,10 @@ typedef struct {
      * unpublished meanwhile */
     void (*published)(void *data, const char *volume_id, const char *path, gboolean is_block);
     void *published_data;
+    /* A worker calls it after it handed over the end of a call: it is time for
+     * loop_driver_collect(). May be NULL */
+    void (*ended)(void *data);
+    void *ended_data;
 } LoopDriverOptions;
 
 /* @backend: (borrowed), outlives the driver. Returns: (owned), to be freed as a CsiDriver */

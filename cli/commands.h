@@ -16,6 +16,7 @@ int cmd_export(int argc, char **argv);
 int cmd_fit(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_csi(int argc, char **argv);
 int cmd_loop(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_plot(int argc, char **argv);

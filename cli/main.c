@@ -41,6 +41,7 @@ static const Command commands[] = {
     {"why",        cmd_why,        "FILE OBJECT",      "Tell why a pod or claim is stuck, and what would help"        },
     {"step",       cmd_step,       "FILE",             "Step through a run at a prompt, and change things by hand"    },
     {"serve",      cmd_serve,      "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"       },
+    {"csi",        cmd_csi,        "",                 "Serve the fake driver on a CSI socket"                        },
     {"teach",      cmd_teach,      "[LESSON]",         "Take a lesson, with questions and tasks that are checked"     },
     {"loop",       cmd_loop,       "list|clean",
      "List what the loop driver left on this machine, or remove it"                                                   },

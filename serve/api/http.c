@@ -602,7 +602,10 @@ http_server_new(const HttpServerOptions *options, GError **error)
         g_autoptr(GTlsCertificate) certificate =
             g_tls_certificate_new_from_files(options->tls_certificate, options->tls_key, error);
         is_good = certificate != NULL;
-        if (is_good)
+        if (!is_good)
+            g_prefix_error(error, "--tls-cert %s, --tls-key %s: ", options->tls_certificate,
+                           options->tls_key);
+        else
             soup_server_set_tls_certificate(self->soup, certificate);
     }
     soup_server_add_early_handler(self->soup, NULL, on_early, self, NULL);

@@ -95,23 +95,33 @@ append_item(const Act *act, GString *text)
 }
 
 /* Appends the acts that are answered, in their order; an earlier one without an answer holds up the
- * later ones. A full disk is told at the end of the session. */
+ * later ones. If the disk is full, the record stays as it was, and the next act tries again; what
+ * is missing at the end of the session is an error then. */
 static void
 write_answered(ServeSession *self)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     g_autofree char *until = until_text(self);
+    unsigned n = self->n_written;
 
     if (self->file < 0)
         return;
-    for (; self->n_written < self->acts->len; self->n_written++) {
-        const Act *act = self->acts->pdata[self->n_written];
+    for (; n < self->acts->len; n++) {
+        const Act *act = self->acts->pdata[n];
         if (!act->is_answered)
             break;
         append_item(act, text);
     }
-    if (text->len > 0 && write_at(self, text->str, -1))
-        write_at(self, until, self->until_at);
+    off_t end = lseek(self->file, 0, SEEK_END);
+    if (text->len == 0 || end < 0)
+        return;
+    if (!write_at(self, text->str, -1)) {
+        if (ftruncate(self->file, end) < 0)
+            g_debug("the record keeps part of an act: %s", g_strerror(errno));
+        return;
+    }
+    write_at(self, until, self->until_at);
+    self->n_written = n;
 }
 
 /* Returns: (owned): the session with its first @n acts */
@@ -232,6 +242,11 @@ write_record(ServeSession *self, unsigned n, GError **error)
         return TRUE;
     g_autofree char *text = text_with(self, n);
     const char *until = strstr(text, "\n  until: ");
+    if (g_file_test(path, G_FILE_TEST_EXISTS) && !g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
+                    "%s is no regular file; a record replaces what is there", path);
+        return FALSE;
+    }
     if (!g_file_set_contents(path, text, -1, error))
         return FALSE;
     if (self->file >= 0)

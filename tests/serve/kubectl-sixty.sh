@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The real kubectl on a served cluster: workloads are applied, changed, scaled, rolled out, drained, patched and deleted, with the
 # exit codes and the output of a real cluster (kubectl-sixty.txt).
-. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
-"$kvolsim" serve --help >/dev/null 2>&1 || skip_all "kvolsim was built without serve"
+. "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
 kubectl version --client 2>/dev/null | grep -q 'v1\.32\.' || skip_all "kubectl 1.32 is not here"
-cd "$scratch" || exit 1
 cp "$KVOLSIM_SRCDIR"/scenarios/manifests/*.yaml .
 cat >cluster.yaml <<'END_OF_SCENARIO'
 apiVersion: kvolsim.io/v1
@@ -18,15 +16,8 @@ spec:
 ---
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: ebs.csi.aws.com, volumeBindingMode: WaitForFirstConsumer}
 END_OF_SCENARIO
-"$kvolsim" serve cluster.yaml --listen 127.0.0.1:0 --speed 60 >served 2>errors &
-pid=$!
-address=
-for _ in $(seq 100); do
-    address=$(sed -n 's|.*--server \(http://127.0.0.1:[0-9]*\) .*|\1|p' served)
-    [ -z "$address" ] || break
-    sleep 0.1
-done
-python3 "$KVOLSIM_SRCDIR/tests/serve/kubectl-sixty.py" "$address" "${SCRIPT:-$KVOLSIM_SRCDIR/tests/serve/kubectl-sixty.txt}" "$scratch"
-status=$?
-kill $pid
-exit $status
+begin served serve cluster.yaml --speed 60
+python3 "$KVOLSIM_SRCDIR/tests/serve/kubectl-sixty.py" "http://127.0.0.1:$port" "${SCRIPT:-$KVOLSIM_SRCDIR/tests/serve/kubectl-sixty.txt}" "$scratch"
+code=$?
+end TERM
+exit $code

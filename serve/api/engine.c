@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine.h"
 
-#include <glib/gstdio.h>
-#include <unistd.h>
+#include <string.h>
 
 static gboolean
 go_on(void *data, SimTime now, uint64_t n_events)
@@ -64,49 +63,46 @@ serve_engine_new(const ServeEngineOptions *options,
     return g_steal_pointer(&self);
 }
 
-/* Returns: (owned): a file with @text; %NULL with @error */
-static char *
-write_temporary(const char *text, GError **error)
+/* Loads a file without the options' --set. @texts: (borrowed) (nullable): has its text */
+static ServeEngine *
+engine_load(const ServeEngineOptions *options, const char *file, GHashTable *texts, GError **error)
 {
-    g_autofree char *path = NULL;
-    int file = g_file_open_tmp("kvolsim-XXXXXX.yaml", &path, error);
+    ScenarioOptions load = *options->load;
+    ServeEngineOptions plain = *options;
+    g_autoptr(GPtrArray) faults = NULL;
 
-    if (file < 0)
-        return NULL;
-    close(file);
-    if (!g_file_set_contents(path, text, -1, error)) {
-        g_unlink(path);
+    load.set = NULL;
+    load.texts = texts;
+    plain.load = &load;
+    Scenario *scenario = scenario_load(file, &load, &faults);
+    if (scenario == NULL) {
+        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "%s",
+                    ((const FileFault *)faults->pdata[0])->message);
         return NULL;
     }
-    return g_steal_pointer(&path);
+    ServeEngine *self = serve_engine_new(&plain, file, scenario, 0, error);
+    if (self == NULL)
+        return NULL;
+    self->options.load = options->load;
+    self->texts = texts != NULL ? g_hash_table_ref(texts) : NULL;
+    return self;
 }
 
 ServeEngine *
 serve_engine_new_from_text(const ServeEngineOptions *options, const char *text, GError **error)
 {
-    ScenarioOptions load = *options->load;
-    ServeEngineOptions plain = *options;
-    g_autofree char *path = write_temporary(text, error);
-    g_autoptr(GPtrArray) faults = NULL;
-    ServeEngine *self = NULL;
+    static const char name[] = "session.yaml";
+    g_autoptr(GHashTable) texts =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_bytes_unref);
 
-    if (path == NULL)
-        return NULL;
-    load.set = NULL; /* the text has the changed values */
-    plain.load = &load;
-    Scenario *scenario = scenario_load(path, &load, &faults);
-    if (scenario != NULL)
-        self = serve_engine_new(&plain, path, scenario, 0, error);
-    else
-        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "%s",
-                    ((const FileFault *)faults->pdata[0])->message);
-    if (self == NULL) {
-        g_unlink(path);
-        return NULL;
-    }
-    self->options.load = options->load;
-    self->is_temporary = TRUE;
-    return self;
+    g_hash_table_insert(texts, (char *)name, g_bytes_new(text, strlen(text)));
+    return engine_load(options, name, texts, error);
+}
+
+ServeEngine *
+serve_engine_new_from_file(const ServeEngineOptions *options, const char *file, GError **error)
+{
+    return engine_load(options, file, NULL, error);
 }
 
 void
@@ -131,8 +127,7 @@ serve_engine_free(ServeEngine *self)
     run_free(self->run);
     serve_session_free(self->session);
     scenario_free(self->scenario);
-    if (self->is_temporary)
-        g_unlink(self->file);
+    g_clear_pointer(&self->texts, g_hash_table_unref);
     g_free(self->file);
     g_free(self);
 }

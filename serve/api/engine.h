@@ -15,8 +15,8 @@ typedef struct {
 
 typedef struct {
     ServeEngineOptions options;
-    char *file;            /* (owned): of the scenario */
-    gboolean is_temporary; /* the file goes with the engine */
+    char *file;        /* (owned): of the scenario */
+    GHashTable *texts; /* (owned): the file's text, which is nowhere else; NULL: it is a file */
     Scenario *scenario;
     Run *run;
     ServeClock *clock;
@@ -41,6 +41,9 @@ ServeEngine *serve_engine_new(const ServeEngineOptions *options,
 /* @text: of a scenario that serve_session_text() made, loaded without --set. The rest as above. */
 ServeEngine *
 serve_engine_new_from_text(const ServeEngineOptions *options, const char *text, GError **error);
+/* The same for a file. */
+ServeEngine *
+serve_engine_new_from_file(const ServeEngineOptions *options, const char *file, GError **error);
 /* Answers all that wait for an answer and ends its watches: clients list anew. */
 void serve_engine_retire(ServeEngine *self);
 /* After all exchanges with it are over. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "lessons.h"
 
 #define LANES_MAX 2
 
@@ -20,6 +21,8 @@ struct ServeEngines {
     GPtrArray *retired; /* of ServeEngine (owned): later sessions borrow from them, and clients may
                            still have watches there */
     const char *record;
+    char *origin;      /* the scenario from which the present began ... */
+    char *next_origin; /* ... and the next one will */
 };
 
 /* A request that waits until an engine of each lane is at some instant. */
@@ -96,6 +99,10 @@ take_next(ServeEngines *self)
         lane->present = g_steal_pointer(&lane->next);
         forget(&lane->past);
     }
+    if (self->next_origin != NULL) {
+        g_free(self->origin);
+        self->origin = g_steal_pointer(&self->next_origin);
+    }
     if (self->n_lanes > 1)
         serve_clock_follow(self->lanes[1].present->clock, self->lanes[0].present->clock);
     if (self->record != NULL) /* an error comes again at the end of the session */
@@ -160,6 +167,7 @@ give_up(ServeEngines *self, Exchange *exchange, const GError *error)
         forget(&self->lanes[i].past);
         forget(&self->lanes[i].next);
     }
+    g_clear_pointer(&self->next_origin, g_free);
     refuse(exchange, 500, error->message);
 }
 
@@ -212,6 +220,27 @@ post_branch(ServeEngines *self, Exchange *exchange)
             give_up(self, exchange, error);
             return;
         }
+    move_to(self, exchange, at, TRUE);
+}
+
+void
+serve_engines_open(ServeEngines *self, Exchange *exchange, const char *file, SimTime at)
+{
+    Lane *lane = &self->lanes[0];
+    g_autoptr(GError) error = NULL;
+
+    if (self->record != NULL || self->n_lanes > 1 || lane->next != NULL) {
+        refuse(exchange, 409,
+               "this server has --record or a variant, or opens something else: "
+               "start one without these");
+        return;
+    }
+    lane->next = serve_engine_new_from_file(&lane->present->options, file, &error);
+    if (lane->next == NULL) {
+        give_up(self, exchange, error);
+        return;
+    }
+    self->next_origin = g_strdup(file);
     move_to(self, exchange, at, TRUE);
 }
 
@@ -288,7 +317,7 @@ take_prefix(Exchange *exchange, const char *prefix)
 void
 serve_engines_handle(ServeEngines *self, Exchange *exchange)
 {
-    if (answer_way(self, exchange))
+    if (answer_way(self, exchange) || lessons_answer(self, exchange))
         return;
     unsigned i = take_prefix(exchange, "/versus") ? 1 : 0;
     gboolean is_past = take_prefix(exchange, "/past");
@@ -315,6 +344,7 @@ serve_engines_new(ServeEngine *present, ServeEngine *variant, const char *record
         .n_lanes = variant != NULL ? 2 : 1,
         .retired = g_ptr_array_new_with_free_func((GDestroyNotify)serve_engine_free),
         .record = record,
+        .origin = g_strdup(present->file),
     };
     if (variant != NULL)
         serve_clock_follow(variant->clock, present->clock);
@@ -345,7 +375,15 @@ serve_engines_free(ServeEngines *self)
         serve_engine_free(self->lanes[i].present);
     }
     g_ptr_array_unref(self->retired);
+    g_free(self->origin);
+    g_free(self->next_origin);
     g_free(self);
+}
+
+const char *
+serve_engines_origin(const ServeEngines *self)
+{
+    return self->origin;
 }
 
 ServeEngine *

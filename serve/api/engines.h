@@ -25,5 +25,9 @@ void serve_engines_cancel(ServeEngines *self);
 void serve_engines_free(ServeEngines *self);
 /* Returns: (borrowed): until somebody takes up the past */
 ServeEngine *serve_engines_present(const ServeEngines *self);
+/* Returns: (borrowed): the scenario from which the present began */
+const char *serve_engines_origin(const ServeEngines *self);
+/* Makes another scenario, as it is at @at, the present, and answers with its clock. */
+void serve_engines_open(ServeEngines *self, Exchange *exchange, const char *file, SimTime at);
 /* Answers a request, now or later. */
 void serve_engines_handle(ServeEngines *self, Exchange *exchange);

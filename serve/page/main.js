@@ -8,11 +8,11 @@ const SLOW_MS = 1500; // ... of questions that cost more
 
 async function begin() {
   await chooseLanguage(); // the modules below make elements with texts as they load
-  const [{h, setText, tabList}, {own, setBase, setToken}, {language, store, t}, {apply, findObject, forgetAll, onChange, rowsOf, world},
+  const [{h, setText, tabList}, {isRecorded, own, setBase, setToken}, {language, store, t}, {apply, findObject, forgetAll, onChange, rowsOf, world},
          {addEntry, arrowsOn, clearArrows}, {boxOf, stageBoxes, updateStage}, {nodeBox, nodesSection, updateNodes},
          {clockBar, updateClock}, {updateMarks}, {detailsPanel, showAgain, showDetails, updateDetails}, {handsPanel}, {storyPanel, updateStory},
-         {numbersPanel, updateNumbers}] = await Promise.all(
-    ['dom', 'link', 'words', 'world', 'arrows', 'stage', 'nodes', 'clock', 'marks', 'details', 'hands', 'story', 'numbers'].map((name) => import(`./${name}.js`)));
+         {numbersPanel, updateNumbers}, {lessonsPanel, openLesson, updateLessons}] = await Promise.all(
+    ['dom', 'link', 'words', 'world', 'arrows', 'stage', 'nodes', 'clock', 'marks', 'details', 'hands', 'story', 'numbers', 'lessons'].map((name) => import(`./${name}.js`)));
 
   const said = h('p', {class: 'said', role: 'status', 'aria-live': 'polite'});
   const report = (text) => setText(said, text);
@@ -47,6 +47,7 @@ async function begin() {
     {id: 'story', title: t("Story"), panel: storyPanel(select), shown: updateStory},
     {id: 'hands', title: t("Do"), panel: handsPanel(report)},
     {id: 'numbers', title: t("Figures"), panel: numbersPanel(), shown: () => updateNumbers().catch(() => {})},
+    ...isRecorded() ? [] : [{id: 'lessons', title: t("Lessons"), panel: lessonsPanel(report, show), shown: () => updateLessons().catch(() => {})}],
   ];
   const side = tabList(t("More"), panels);
   const stage = h('main', {class: 'stage'}, ...stageBoxes(select), nodesSection(select));
@@ -140,11 +141,21 @@ async function begin() {
   document.body.dataset.ready = 'yes';
   tick();
   slow();
-  const wanted = new URLSearchParams(location.hash.slice(1)).get('object');
-  if (wanted) {
-    const row = rowsOf(wanted.split('/')[0]).find((one) => one.name === wanted.split('/')[1]);
-    select({type: 'object', row: row ?? findObject(wanted)});
+
+  // "#object=pod/web-0" selects an object; "#lesson=8&at=42s" opens a lesson at a time.
+  async function follow() {
+    const wanted = new URLSearchParams(location.hash.slice(1));
+    if (wanted.has('lesson') && !isRecorded()) {
+      side.select('lessons');
+      await openLesson(wanted.get('lesson'), wanted.get('at'));
+    }
+    if (wanted.has('object')) {
+      const [kind, name] = wanted.get('object').split('/');
+      select({type: 'object', row: rowsOf(kind).find((one) => one.name === name) ?? findObject(wanted.get('object'))});
+    }
   }
+  addEventListener('hashchange', follow);
+  await follow();
 }
 
 begin();

@@ -4,7 +4,7 @@
 let catalogue = {};
 let current = 'en';
 
-function stored(name) {
+export function stored(name) {
   try {
     return localStorage.getItem(name);
   } catch {

@@ -182,23 +182,29 @@ what_a_task_does_not_allow_is_refused(void **state)
     }
 }
 
-/* A stranger's solution reads nothing but lessons; a learner's own may name files. */
+/* A stranger's solution reads nothing but lessons, and is no larger than these; a learner's own may
+ * name files. */
 static void
-a_foreign_solution_reaches_no_file(void **state)
+a_foreign_solution_reaches_no_file_and_is_small(void **state)
 {
-    static const char *const names[] = {"/etc/hostname", "../../../../../etc/hostname",
-                                        "../../../etc/hostname"};
+    static const struct {
+        const char *item, *word;
+    } cases[] = {
+        {"{at: 60s, create: {manifest: /etc/hostname}}",               "no file can be named here"},
+        {"{at: 60s, create: {manifest: ../../../../../etc/hostname}}", "no file can be named here"},
+        {"{at: 60s, create: {manifest: [../../../etc/hostname]}}",     "no file can be named here"},
+        {"{at: 60s, create: {count: 1001, manifest: {apiVersion: v1, kind: Pod, metadata: {name: "
+         "a}, spec: {containers: [{name: a}]}}}}",            "at most 1000"             },
+    };
     g_autoptr(Course) course = open_course();
     unsigned i;
 
     (void)state;
     assert_true(course_find(course, "expansion", &i));
     g_autoptr(Lesson) lesson = load(course, i, "en");
-    for (gsize k = 0; k < G_N_ELEMENTS(names); k++) {
-        g_autofree char *text =
-            g_strdup_printf("apiVersion: kvolsim.io/v1\nkind: Solution\nworkload:\n"
-                            "- {at: 60s, create: {manifest: %s}}\n",
-                            names[k]);
+    for (gsize k = 0; k < G_N_ELEMENTS(cases); k++) {
+        g_autofree char *text = g_strdup_printf(
+            "apiVersion: kvolsim.io/v1\nkind: Solution\nworkload:\n- %s\n", cases[k].item);
         g_autoptr(GString) report = g_string_new(NULL);
         g_autoptr(GError) error = NULL;
 
@@ -206,7 +212,7 @@ a_foreign_solution_reaches_no_file(void **state)
             lesson, g_getenv("KVOLSIM_SRCDIR"),
             &(LessonSolution){.file = "solution.yaml", .text = text, .is_foreign = TRUE}, report,
             &error));
-        assert_non_null(strstr(error->message, "no file can be named here"));
+        assert_non_null(strstr(error->message, cases[k].word));
     }
 }
 
@@ -260,7 +266,7 @@ main(void)
         cmocka_unit_test(reference_solutions_solve_the_tasks_and_nothing_does_not),
         cmocka_unit_test(all_texts_are_there_in_both_languages),
         cmocka_unit_test(what_a_task_does_not_allow_is_refused),
-        cmocka_unit_test(a_foreign_solution_reaches_no_file),
+        cmocka_unit_test(a_foreign_solution_reaches_no_file_and_is_small),
         cmocka_unit_test(lessons_are_found_by_number_and_name),
         cmocka_unit_test(times_are_right_within_bounds),
     };

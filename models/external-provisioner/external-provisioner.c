@@ -200,6 +200,14 @@ remember_place(ExternalProvisioner *self, const PlanChange *change)
     g_hash_table_replace(self->places, (void *)change->key, place);
 }
 
+/* A volume that the API server refused: its own workers go on trying. */
+static void
+remember_unsaved(ExternalProvisioner *self, const ObjectKey *key, const Volume *volume)
+{
+    g_hash_table_replace(self->unsaved, (void *)key, object_ref(&volume->meta));
+    workers_add(self->unsaved_workers, key);
+}
+
 static void
 apply_change(void *data, const PlanChange *change)
 {
@@ -264,9 +272,7 @@ apply_change(void *data, const PlanChange *change)
         g_hash_table_replace(self->overwritten, (void *)change->key, object_ref(change->object));
         return;
     case CHANGE_UNSAVED:
-        g_hash_table_replace(self->unsaved, (void *)change->key,
-                             object_ref(&attempt->volume->meta));
-        workers_add(self->unsaved_workers, change->key);
+        remember_unsaved(self, change->key, attempt->volume);
         return;
     case CHANGE_SAVED:
         g_hash_table_remove(self->unsaved, change->key);

@@ -9,6 +9,14 @@
 
 #define MANAGED "Managed"
 
+/* A field that the volume has, be it empty. */
+static void
+copy_field(json_t *attributes, const char *attribute, const json_t *source, const char *field)
+{
+    if (json_is_string(json_object_get(source, field)))
+        json_object_set(attributes, attribute, json_object_get(source, field));
+}
+
 /* MIG-40 */
 static gboolean
 disk_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
@@ -18,8 +26,9 @@ disk_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **erro
     (void)csi;
     if (kind != NULL && g_ascii_strcasecmp(kind, MANAGED) != 0)
         return migration_fail(error, "kind(%s) is not supported in csi migration", kind);
-    migration_set(attributes, "cachingmode", migration_text(origin->source, "cachingMode"));
-    migration_set(attributes, "fstype", migration_text(origin->source, "fsType"));
+    if (origin->volume != NULL || *migration_text(origin->source, "cachingMode") != '\0')
+        copy_field(attributes, "cachingmode", origin->source, "cachingMode");
+    copy_field(attributes, "fstype", origin->source, "fsType");
     json_object_set_new(attributes, "kind", json_string(MANAGED));
     return TRUE;
 }

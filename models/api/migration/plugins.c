@@ -29,17 +29,19 @@ partition_to_csi(const json_t *source, json_t *attributes, const char *none)
     json_object_set_new(attributes, "partition", json_string(text));
 }
 
+/* @none: the text for the whole disk, beside a missing one. Only the lower 32 bits of a number
+ * count. */
 static gboolean
-partition_from_csi(const json_t *csi, json_t *source, GError **error)
+partition_from_csi(const json_t *csi, json_t *source, const char *none, GError **error)
 {
-    const char *text = migration_text(json_object_get(csi, "volumeAttributes"), "partition");
+    const char *text = json_string_value(json_path_get(csi, "volumeAttributes.partition"));
     gint64 partition = 0;
 
-    if (*text != '\0' &&
-        !g_ascii_string_to_signed(text, 10, G_MININT32, G_MAXINT32, &partition, NULL))
+    if (text != NULL && strcmp(text, none) != 0 &&
+        !g_ascii_string_to_signed(text, 10, G_MININT64, G_MAXINT64, &partition, NULL))
         return migration_fail(error, "failed to convert partition %s to integer", text);
-    if (partition != 0)
-        json_object_set_new(source, "partition", json_integer(partition));
+    if ((gint32)partition != 0)
+        json_object_set_new(source, "partition", json_integer((gint32)partition));
     return TRUE;
 }
 
@@ -72,18 +74,18 @@ one_region(char **zones, char *(*region_of_zone)(const char *zone, GError **erro
 static char *
 ebs_handle(const Origin *origin, GError **error)
 {
-    static const char scheme[] = "aws://";
     const char *id = migration_text(origin->source, "volumeID");
 
-    if (!g_str_has_prefix(id, scheme))
+    if (!g_str_has_prefix(id, "aws://"))
         return g_strdup(id);
-    const char *path = strchr(id + strlen(scheme), '/');
-    g_autofree char *name = g_strdup(path == NULL ? "" : path);
+    g_autoptr(GUri) uri = g_uri_parse(id, G_URI_FLAGS_NONE, NULL);
+    g_autofree char *name = g_strdup(uri == NULL ? "" : g_uri_get_path(uri));
     char *start = name + strspn(name, "/");
     while (*start != '\0' && start[strlen(start) - 1] == '/')
         start[strlen(start) - 1] = '\0';
     if (!g_str_has_prefix(start, "vol-") || strchr(start, '/') != NULL) {
-        migration_fail(error, "Invalid format for AWS volume (%s)", id);
+        migration_fail(error, "failed to translate Kubernetes ID to EBS Volume ID Invalid %s (%s)",
+                       uri == NULL ? "disk name" : "format for AWS volume", id);
         return NULL;
     }
     return g_strdup(start);
@@ -102,7 +104,7 @@ static gboolean
 ebs_from_csi(json_t *volume, const json_t *csi, json_t *source, GError **error)
 {
     (void)volume;
-    return partition_from_csi(csi, source, error);
+    return partition_from_csi(csi, source, "0", error);
 }
 
 /* MIG-12 */
@@ -218,16 +220,15 @@ pd_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
 static gboolean
 pd_from_csi(json_t *volume, const json_t *csi, json_t *source, GError **error)
 {
-    const char *handle = migration_text(csi, "volumeHandle");
-    g_auto(GStrv) parts = g_strsplit(handle, "/", -1);
+    g_auto(GStrv) parts = g_strsplit(migration_text(csi, "volumeHandle"), "/", -1);
 
     (void)volume;
     if (g_strv_length(parts) < HANDLE_PARTS)
         return migration_fail(error,
-                              "failed to get id components.Got: %s, wanted %d components or more.",
-                              handle, HANDLE_PARTS);
+                              "failed to get id components.Got: %u, wanted %d components or more. ",
+                              g_strv_length(parts), HANDLE_PARTS);
     json_object_set_new(source, "pdName", json_string(parts[HANDLE_DISK]));
-    return partition_from_csi(csi, source, error);
+    return partition_from_csi(csi, source, "", error);
 }
 
 static gboolean

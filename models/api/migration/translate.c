@@ -142,9 +142,11 @@ translate_parameter(ClassTranslation *self, const char *given, const char *value
 
     if ((self->plugin->flags & PLUGIN_ZONE_PARAMETERS) != 0 &&
         (is_list || strcmp(key, "zone") == 0)) {
-        g_auto(GStrv) zones = g_strsplit(value, is_list ? "," : "\n", -1);
+        char *one[] = {(char *)value, NULL};
+        g_auto(GStrv) many = g_strsplit(value, ",", -1);
         json_decref(self->topologies);
-        self->topologies = topology_of_zones(self->plugin->class_key, zones);
+        self->topologies =
+            topology_of_zones(self->plugin->class_key, is_list && *value != '\0' ? many : one);
     } else if (self->plugin->parameter == NULL ||
                !self->plugin->parameter(self->parameters, key, given, value)) {
         json_object_set_new(self->parameters, given, json_string(value));

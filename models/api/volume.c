@@ -313,11 +313,15 @@ volume_in_process_source(const Volume *self)
 const char *
 volume_backend_id(const Volume *self)
 {
-    const VolumeSource *source = self->source;
+    return volume_source_backend_id(self->source, self->meta.key->name);
+}
 
-    if (source == NULL || source->handle == NULL) /* FlexVolume is told this name (FLX-13) */
-        return self->meta.key->name;
-    return source->backend_id != NULL ? source->backend_id : source->handle;
+const char *
+volume_source_backend_id(const VolumeSource *self, const char *name)
+{
+    if (self == NULL || self->handle == NULL) /* FlexVolume is told this name (FLX-13) */
+        return name;
+    return self->backend_id != NULL ? self->backend_id : self->handle;
 }
 
 static json_t *

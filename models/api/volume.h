@@ -120,6 +120,8 @@ uint32_t volume_access_modes(const Volume *self);
 const VolumeSource *volume_in_process_source(const Volume *self);
 /* What the driver calls the volume, whether it is called as a CSI driver or in process. */
 const char *volume_backend_id(const Volume *self);
+/* The same of a source (nullable), of a volume of this name. */
+const char *volume_source_backend_id(const VolumeSource *self, const char *name);
 
 const char *volume_class(const Volume *self);
 /* Whether the volume's claimRef is for this claim: same name and namespace, uid empty or equal

@@ -200,6 +200,7 @@ typedef struct {
     const char *target_path;
     gboolean readonly;
     gboolean has_secrets;
+    gboolean is_in_process; /* the call stands for work of Kubernetes itself (INT-3) */
     const StringMap *publish_context;
     const StringMap *volume_context;
     unsigned max_entries;       /* List*: 0: all */

@@ -236,6 +236,7 @@ add_call(const void *self, Plan *plan, Run *run)
         end(self, plan, run, CSI_OK, NULL);
         return;
     }
+    request.is_in_process = TRUE;
     request.method = is_flex ? flex_call_method(run->calls[run->at]) : methods[run->work.operation];
     if (run->work.request.n_capabilities > 0)
         request.capabilities = &run->capability;

@@ -140,6 +140,16 @@ volume_source_unique_name(Strings *strings, const VolumeSource *source, const ch
 }
 
 const char *
+volume_inline_handle(Strings *strings, ObjectUid pod, const char *name)
+{
+    char uid[OBJECT_UID_BUFFER];
+    g_autofree char *text = g_strconcat(object_uid_format(pod, uid), name, NULL);
+    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+
+    return strings_internf(strings, "csi-%s", sum);
+}
+
+const char *
 volume_unique_name_parse(const char *name, char **driver)
 {
     const char *rest = name + strlen(CSI_PREFIX);

@@ -45,6 +45,8 @@ const char *volume_unique_name(Strings *strings, const VolumePlugin *plugin, con
 /* The same of a source, of a volume of this name. */
 const char *
 volume_source_unique_name(Strings *strings, const VolumeSource *source, const char *name);
+/* The handle of a CSI volume that stands in a pod under this name (CSP-10). Interned */
+const char *volume_inline_handle(Strings *strings, ObjectUid pod, const char *name);
 /* @driver: (out) (owned). Returns: the handle in the unique name of a CSI volume; NULL: it is none
  */
 const char *volume_unique_name_parse(const char *name, char **driver);

@@ -191,6 +191,19 @@ last_on_node(
     return never;
 }
 
+/* The pod's @i-th volume: those of claims, then those that stand in it. NULL: not bound yet */
+static const ObjectKey *
+volume_of_pod(const Run *run, const PodRecord *record, unsigned i)
+{
+    const PodVolumes *volumes = record->volumes;
+
+    if (i >= volumes->n_items)
+        return record->inline_volumes[i - volumes->n_items];
+    const ObjectKey *claim = objects_find_key(run_objects(run), KIND_CLAIM, record->pod->namespace,
+                                              volumes->items[i].claim_name);
+    return claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
+}
+
 /* Returns: when the last volume of a pod reached a point of the pod's start, but not before the
  * point before (TIME_UNSET: before the run); TIME_UNSET if one never did, or all did so before the
  * run. @optional: skip volumes whose driver has no such step.
@@ -208,12 +221,8 @@ volumes_reached(Walk *walk,
     SimTime limit = times->ready != TIME_UNSET ? times->ready : SIM_TIME_MAX;
     SimTime reached = before;
 
-    for (unsigned i = 0; i < record->volumes->n_items; i++) {
-        const PodVolume *volume = &record->volumes->items[i];
-        const ObjectKey *claim = objects_find_key(run_objects(run), KIND_CLAIM,
-                                                  record->pod->namespace, volume->claim_name);
-        const ObjectKey *target =
-            claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
+    for (unsigned i = 0; i < record->volumes->n_items + record->volumes->n_inline; i++) {
+        const ObjectKey *target = volume_of_pod(run, record, i);
         const Milestone milestone =
             target == NULL ? never : last_on_node(walk, target, times->node, kind, limit);
         if (milestone.at == TIME_UNSET && !optional && !is_past(&milestone))

@@ -5,6 +5,7 @@
 
 #include "models/api/snapshot.h"
 #include "sim/pointer-map.h"
+#include "volume-names.h"
 
 /* The log grows by blocks of this size, so that it is never copied. */
 #define BLOCK_LENGTH 1024
@@ -38,7 +39,7 @@ struct Milestones {
     GArray *pods;          /* of PodRecord */
     GArray *last_pods;     /* of uint32_t, by slot: the last record of the pod, index + 1 */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot: its volume */
-    PointerMap by_name; /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
+    VolumeNames *names;
     PointerMap by_uid;  /* interned uid -> ObjectKey of the VolumeSnapshot */
     GPtrArray *drivers; /* of DriverWatch (owned) */
     SimTime last_change;
@@ -47,8 +48,7 @@ struct Milestones {
 /* A driver with its observer. */
 typedef struct {
     Milestones *milestones;
-    const char *driver;   /* interned */
-    PointerMap by_handle; /* interned volume id -> ObjectKey of the volume */
+    const DriverVolumes *volumes;
 } DriverWatch;
 
 const char *
@@ -271,23 +271,6 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
             MILESTONE_CLAIM_GONE);
 }
 
-#define CSI_PREFIX "kubernetes.io/csi/"
-
-/* The names of the volume in calls and in lists of a node's status. */
-static void
-remember_names(Milestones *self, ObjectKey *volume, const VolumeSource *source)
-{
-    const char *name = strings_internf(objects_strings(self->objects), CSI_PREFIX "%s^%s",
-                                       source->driver, source->handle);
-
-    pointer_map_set(&self->by_name, name, volume);
-    for (unsigned i = 0; i < self->drivers->len; i++) {
-        DriverWatch *watch = self->drivers->pdata[i];
-        if (strings_same(watch->driver, source->driver) && source->handle != NULL)
-            pointer_map_set(&watch->by_handle, source->handle, volume);
-    }
-}
-
 static void
 see_volume(Milestones *self, const Volume *before, const Volume *after)
 {
@@ -295,8 +278,7 @@ see_volume(Milestones *self, const Volume *before, const Volume *after)
         ObjectKey *key = (ObjectKey *)after->meta.key;
         if (before == NULL) {
             add(self, MILESTONE_VOLUME_CREATED, key, NULL);
-            if (after->source != NULL && after->source->driver != NULL)
-                remember_names(self, key, after->source);
+            volume_names_add(self->names, after);
         }
         if (after->phase == VOLUME_BOUND && (before == NULL || before->phase != VOLUME_BOUND))
             add(self, MILESTONE_VOLUME_BOUND, key, NULL);
@@ -319,6 +301,7 @@ add_pod(Milestones *self, const Pod *pod)
     uint32_t *last = &g_array_index(self->last_pods, uint32_t, key->slot);
     PodRecord record = {.pod = key,
                         .volumes = pod_volumes_ref(pod->volumes),
+                        .inline_volumes = volume_names_add_pod(self->names, pod),
                         .labels = string_map_ref(pod->meta.labels),
                         .incarnation = (uint16_t)key->incarnation,
                         .previous = *last};
@@ -367,9 +350,9 @@ see_attachment(Milestones *self, const Attachment *before, const Attachment *aft
 {
     const Attachment *any = after != NULL ? after : before;
 
-    if (any->volume_name == NULL)
+    const ObjectKey *volume = volume_names_of_attachment(self->names, any);
+    if (volume == NULL)
         return;
-    const ObjectKey *volume = objects_key(self->objects, KIND_VOLUME, NULL, any->volume_name);
     if (before == NULL)
         add(self, MILESTONE_VOLUME_ATTACH_REQUESTED, volume, any->node_name);
     if (after != NULL && after->attached && (before == NULL || !before->attached))
@@ -402,7 +385,7 @@ see_list(Milestones *self,
     for (unsigned i = 0; has != NULL && i < has->n_items; i++) {
         if (list_has(has_not, has->items[i]))
             continue;
-        const ObjectKey *volume = pointer_map_get(&self->by_name, has->items[i]);
+        const ObjectKey *volume = volume_names_of_unique_name(self->names, has->items[i]);
         if (volume != NULL)
             add(self, kind, volume, node);
     }
@@ -543,7 +526,7 @@ object_of_call(const DriverWatch *watch, const CsiRequest *request)
         return objects_key(watch->milestones->objects, KIND_VOLUME, NULL, request->name);
     if (request->method == CSI_CREATE_SNAPSHOT)
         return snapshot_of_call(watch->milestones, request->name);
-    return pointer_map_get(&watch->by_handle, request->volume_id);
+    return volume_names_of_id(watch->volumes, request->volume_id);
 }
 
 /* Returns: NULL: the call is no milestone */
@@ -559,6 +542,24 @@ node_of_call(const CsiRequest *request)
     return request->served_by != NULL ? request->served_by : request->node_id;
 }
 
+/* What a VolumeAttachment tells elsewhere, for a call of the controller itself. @attach, @detach:
+ * the milestone of each of both methods */
+static void
+add_in_process(const DriverWatch *watch,
+               const ObjectKey *object,
+               const CsiCallRecord *record,
+               MilestoneKind attach,
+               MilestoneKind detach)
+{
+    const CsiRequest *request = record->request;
+    Milestones *self = watch->milestones;
+
+    if (request->is_in_process && (request->method == CSI_CONTROLLER_PUBLISH_VOLUME ||
+                                   request->method == CSI_CONTROLLER_UNPUBLISH_VOLUME))
+        add(self, request->method == CSI_CONTROLLER_PUBLISH_VOLUME ? attach : detach, object,
+            request->node_id);
+}
+
 static void
 call_started(void *data, const CsiCallRecord *record)
 {
@@ -566,9 +567,12 @@ call_started(void *data, const CsiCallRecord *record)
     const CsiRequest *request = record->request;
     const ObjectKey *object = milestone_object(watch, request);
 
-    if (object != NULL)
-        add_with_code(watch->milestones, call_milestones[request->method].started, object,
-                      node_of_call(request), record->started_at, record->cause, CSI_OK);
+    if (object == NULL)
+        return;
+    add_in_process(watch, object, record, MILESTONE_VOLUME_ATTACH_REQUESTED,
+                   MILESTONE_VOLUME_DETACH_REQUESTED);
+    add_with_code(watch->milestones, call_milestones[request->method].started, object,
+                  node_of_call(request), record->started_at, record->cause, CSI_OK);
 }
 
 static void
@@ -579,9 +583,12 @@ call_answered(void *data, const CsiCallRecord *record)
     const ObjectKey *object = milestone_object(watch, request);
     Sim *sim = watch->milestones->sim;
 
-    if (object != NULL)
-        add_with_code(watch->milestones, call_milestones[request->method].ended, object,
-                      node_of_call(request), sim_now(sim), sim_cause(sim), record->answer);
+    if (object == NULL)
+        return;
+    add_with_code(watch->milestones, call_milestones[request->method].ended, object,
+                  node_of_call(request), sim_now(sim), sim_cause(sim), record->answer);
+    if (record->answer == CSI_OK)
+        add_in_process(watch, object, record, MILESTONE_VOLUME_ATTACHED, MILESTONE_VOLUME_DETACHED);
 }
 
 void
@@ -591,18 +598,9 @@ milestones_watch_driver(Milestones *self, CsiDriver *driver)
     CsiObserver observer = {.started = call_started, .answered = call_answered, .data = watch};
 
     watch->milestones = self;
-    watch->driver = csi_driver_name(driver);
+    watch->volumes = volume_names_add_driver(self->names, csi_driver_name(driver));
     g_ptr_array_add(self->drivers, watch);
     csi_driver_add_observer(driver, &observer);
-}
-
-static void
-driver_watch_free(void *data)
-{
-    DriverWatch *watch = data;
-
-    pointer_map_clear(&watch->by_handle, NULL);
-    g_free(watch);
 }
 
 Milestones *
@@ -618,7 +616,8 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
     self->last_pods = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     self->volume_of = g_ptr_array_new();
-    self->drivers = g_ptr_array_new_with_free_func(driver_watch_free);
+    self->names = volume_names_new(cluster, objects);
+    self->drivers = g_ptr_array_new_with_free_func(g_free);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->last[i] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     api_server_observe(cluster_api(cluster), see_write, self);
@@ -633,6 +632,7 @@ milestones_free(Milestones *self)
         return;
     for (unsigned i = 0; i < self->pods->len; i++) {
         pod_volumes_unref(g_array_index(self->pods, PodRecord, i).volumes);
+        g_free(g_array_index(self->pods, PodRecord, i).inline_volumes);
         string_map_unref(g_array_index(self->pods, PodRecord, i).labels);
     }
     for (unsigned i = 0; i < N_KINDS; i++)
@@ -643,7 +643,7 @@ milestones_free(Milestones *self)
     g_array_unref(self->pods);
     g_array_unref(self->last_pods);
     g_ptr_array_unref(self->volume_of);
-    pointer_map_clear(&self->by_name, NULL);
+    volume_names_free(self->names);
     pointer_map_clear(&self->by_uid, NULL);
     g_ptr_array_unref(self->drivers);
     g_free(self);

@@ -29,7 +29,8 @@
     X(VOLUME_DELETE_ENDED, "delete-ended")                                                         \
     X(VOLUME_DELETED, "deleted")                                                                   \
     X(VOLUME_GONE, "gone")                                                                         \
-    X(VOLUME_ATTACH_REQUESTED, "attach-requested") /* its VolumeAttachment was created */          \
+    X(VOLUME_ATTACH_REQUESTED, "attach-requested") /* its VolumeAttachment was created, or the     \
+                                                      controller attaches by itself */             \
     X(VOLUME_ATTACH_STARTED, "attach-started")     /* ControllerPublishVolume */                   \
     X(VOLUME_ATTACH_ENDED, "attach-ended")                                                         \
     X(VOLUME_ATTACHED, "attached")          /* status.attached */                                  \
@@ -100,6 +101,8 @@ typedef struct {
 typedef struct {
     const ObjectKey *pod;
     PodVolumes *volumes;
+    /* (owned): the volumes that stand in the pod, as if they were PersistentVolumes; NULL: none */
+    const ObjectKey **inline_volumes;
     StringMap *labels; /* at its creation */
     uint16_t incarnation;
     uint32_t previous; /* the record of the pod of this name before it: index + 1; 0: none */

@@ -87,10 +87,7 @@ CsiCapability csi_spec_capability(Strings *strings,
                                   CsiNodeCapabilities can,
                                   int64_t fs_group);
 
-/* CSP-10: the handle of an inline volume, of the pod's uid and the volume's name in it. Interned.
- */
-const char *csi_spec_inline_handle(Strings *strings, ObjectUid pod, const char *name);
-/* Returns: (owned): a stand-in for the PersistentVolume that the inline volume does not have: its
+/* Returns: (owned): a stand-in for the PersistentVolume that an inline volume does not have: its
  * name is that of the volume in the pod */
 Object *csi_spec_inline_volume(const Component *component,
                                const Object *pod,

@@ -413,16 +413,6 @@ csi_spec_mounts_with_label(const Volume *volume, const Release *release)
 
 /* ---- Inline volumes: CSP-10 ---- */
 
-const char *
-csi_spec_inline_handle(Strings *strings, ObjectUid pod, const char *name)
-{
-    char uid[OBJECT_UID_BUFFER];
-    g_autofree char *text = g_strconcat(object_uid_format(pod, uid), name, NULL);
-    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-
-    return strings_internf(strings, "csi-%s", sum);
-}
-
 Object *
 csi_spec_inline_volume(const Component *component,
                        const Object *pod,
@@ -434,7 +424,7 @@ csi_spec_inline_volume(const Component *component,
     VolumeSource source = *inline_volume->source;
     const SecretReference *secret = volume_source_secret(&source, SECRET_NODE_PUBLISH);
 
-    source.handle = csi_spec_inline_handle(component->strings, pod->uid, inline_volume->name);
+    source.handle = volume_inline_handle(component->strings, pod->uid, inline_volume->name);
     source.attributes = string_map_ref(source.attributes);
     if (secret != NULL)
         secrets[SECRET_NODE_PUBLISH] = (SecretReference){pod->key->namespace, secret->name};

@@ -188,9 +188,9 @@ progress_breaks_off(void **state)
 static void
 stages_add_up(void **state)
 {
-    static const char *const names[] = {"quickstart",   "immediate",      "attach-limit",
-                                        "file-storage", "static-binding", "burst-100",
-                                        "image-pulls"};
+    static const char *const names[] = {
+        "quickstart", "immediate",   "attach-limit", "file-storage", "static-binding",
+        "burst-100",  "image-pulls", "flexvolume",   "inline-disks", "in-tree-disks"};
     static const Stage parts[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE,
                                   STAGE_PUBLISH,  STAGE_PULL,   STAGE_START};
     unsigned n_started = 0;
@@ -216,6 +216,41 @@ stages_add_up(void **state)
         }
     }
     assert_true(n_started > 200);
+}
+
+/* Volumes that stand in pods and those that Kubernetes itself attaches pass the stages of a start,
+ * too.
+ * @attach: the driver's latency, which the longest attach has; 0: nothing is attached */
+static void
+volumes_of_all_kinds_have_stages(void **state)
+{
+    static const struct {
+        const char *scenario;
+        SimTime attach;
+    } rows[] = {
+        {"inline-disks",         3 * SIM_SECOND},
+        {"inline-volumes",       0             },
+        {"flexvolume",           2 * SIM_SECOND},
+        {"in-tree-disks",        4 * SIM_SECOND},
+        {"in-tree-provisioning", 4 * SIM_SECOND},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(Scenario) scenario = load(rows[i].scenario, NULL);
+        g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+        g_autoptr(Stages) stages = stages_new(run);
+        const GArray *pods = stages_pods(stages);
+        SimTime attach = 0;
+        for (unsigned k = 0; k < pods->len; k++) {
+            const PodTimes *pod = &g_array_index(pods, PodTimes, k);
+            if (pod->ready == TIME_UNSET)
+                continue;
+            assert_true(pod_times_stage(pod, STAGE_PUBLISH) > 0);
+            attach = MAX(attach, pod_times_stage(pod, STAGE_ATTACH));
+        }
+        assert_true(attach >= rows[i].attach && (attach > 0) == (rows[i].attach > 0));
+    }
 }
 
 static SimSample *
@@ -327,6 +362,7 @@ main(void)
         cmocka_unit_test(the_same_seed_tells_the_same_story),
         cmocka_unit_test(another_seed_tells_another_story),
         cmocka_unit_test(sleeping_tickers_tell_the_same_story),
+        cmocka_unit_test(volumes_of_all_kinds_have_stages),
         cmocka_unit_test(a_run_may_end_anywhere),
         cmocka_unit_test(spans_outlive_components),
         cmocka_unit_test(progress_breaks_off),

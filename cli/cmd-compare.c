@@ -8,10 +8,10 @@
 #include "run/teach/releases.h"
 
 static ExitCode
-compare(const char *one, const char *other, gboolean is_json)
+compare(char **folders, gboolean is_json)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(Comparison) comparison = comparison_new(one, other, &error);
+    g_autoptr(Comparison) comparison = comparison_new((const char *const *)folders, &error);
 
     if (comparison == NULL)
         return cli_bad_input("compare: %s", error->message);
@@ -82,9 +82,9 @@ cmd_compare(int argc, char **argv)
     };
 
     if (!cli_parse(
-            &argc, &argv, entries, "RUN RUN | --releases=A,B SCENARIO",
-            "Show two runs side by side: A and B are --out folders of kvolsim run. Or run a "
-            "scenario "
+            &argc, &argv, entries, "RUN RUN… | --releases=A,B SCENARIO",
+            "Show runs side by side: --out folders of kvolsim run; the first, A, is the base. "
+            "Or run a scenario "
             "under two releases of Kubernetes, and tell what changed and by which rows of "
             "docs/rules/releases.md.",
             "Objects are paired by name. With the same seed both draw the same random numbers, so "
@@ -95,7 +95,7 @@ cmd_compare(int argc, char **argv)
         return cli_has_one("compare", argc, "scenario")
                    ? (int)compare_releases(argv[1], releases, set, is_json)
                    : EXIT_BAD_INPUT;
-    if (argc != 3)
-        return cli_bad_usage("compare", "give the folders of two runs");
-    return compare(argv[1], argv[2], is_json);
+    if (argc < 3 || argc > COMPARISON_MAX + 1)
+        return cli_bad_usage("compare", "give the folders of two runs or more, 26 at most");
+    return compare(argv + 1, is_json);
 }

@@ -45,8 +45,14 @@ typedef struct {
 } RunFiles;
 
 struct Comparison {
-    RunFiles runs[2];
+    RunFiles *runs; /* the first is the base */
+    unsigned n_runs;
 };
+
+/* Two runs of a comparison: its base, and another one. */
+typedef struct {
+    const RunFiles *runs[2];
+} Two;
 
 static void
 thing_free(void *data)
@@ -164,12 +170,15 @@ run_files_clear(RunFiles *self)
 }
 
 Comparison *
-comparison_new(const char *one, const char *other, GError **error)
+comparison_new(const char *const *folders, GError **error)
 {
     g_autoptr(Comparison) self = g_new0(Comparison, 1);
 
-    if (!read_run(&self->runs[0], one, error) || !read_run(&self->runs[1], other, error))
-        return NULL;
+    self->n_runs = g_strv_length((char **)folders);
+    self->runs = g_new0(RunFiles, self->n_runs);
+    for (unsigned i = 0; i < self->n_runs; i++)
+        if (!read_run(&self->runs[i], folders[i], error))
+            return NULL;
     return g_steal_pointer(&self);
 }
 
@@ -178,9 +187,18 @@ comparison_free(Comparison *self)
 {
     if (self == NULL)
         return;
-    run_files_clear(&self->runs[0]);
-    run_files_clear(&self->runs[1]);
+    for (unsigned i = 0; i < self->n_runs; i++)
+        run_files_clear(&self->runs[i]);
+    g_free(self->runs);
     g_free(self);
+}
+
+static Two
+two_of(const Comparison *self, unsigned other)
+{
+    return (Two){
+        {&self->runs[0], &self->runs[other]}
+    };
 }
 
 /* ---- Pairs ---- */
@@ -221,14 +239,14 @@ count_seen(const RunFiles *run, unsigned span)
 }
 
 static StagePairs
-pair_stage(const Comparison *self, unsigned span)
+pair_stage(const Two *self, unsigned span)
 {
     StagePairs result = {.pairs = g_array_new(FALSE, FALSE, sizeof(Pair)), .half_width = UNSEEN};
     double sum = 0, squares = 0;
 
-    for (unsigned i = 0; i < self->runs[0].things->len; i++) {
-        const Thing *thing = self->runs[0].things->pdata[i];
-        const Thing *twin = g_hash_table_lookup(self->runs[1].by_name, thing->name);
+    for (unsigned i = 0; i < self->runs[0]->things->len; i++) {
+        const Thing *thing = self->runs[0]->things->pdata[i];
+        const Thing *twin = g_hash_table_lookup(self->runs[1]->by_name, thing->name);
         if (twin == NULL || isnan(thing->values[span]) || isnan(twin->values[span]))
             continue;
         Pair pair = {thing->name, thing->values[span], twin->values[span]};
@@ -238,8 +256,8 @@ pair_stage(const Comparison *self, unsigned span)
         sum += pair.other - pair.one;
     }
     unsigned n = result.pairs->len;
-    result.only_one = count_seen(&self->runs[0], span) - n;
-    result.only_other = count_seen(&self->runs[1], span) - n;
+    result.only_one = count_seen(self->runs[0], span) - n;
+    result.only_other = count_seen(self->runs[1], span) - n;
     if (n == 0)
         return result;
     result.one /= n;
@@ -309,13 +327,13 @@ compare_causes(const void *a, const void *b)
 /* Returns: (owned): the causes (CauseChange) of a stage, the largest change first; empty if a run
  * has no attribution */
 static GArray *
-cause_changes(const Comparison *self, const char *stage)
+cause_changes(const Two *self, const char *stage)
 {
     GArray *causes = g_array_new(FALSE, FALSE, sizeof(CauseChange));
 
     g_array_set_clear_func(causes, cause_change_clear);
     for (unsigned i = 0; i < 2; i++) {
-        const json_t *summary = self->runs[i].summary;
+        const json_t *summary = self->runs[i]->summary;
         const json_t *list = json_object_get(
             json_object_get(json_object_get(summary, "attribution"), stage), "causes");
         double count = (double)summary_int(
@@ -418,7 +436,7 @@ append_extremes(GString *text, const GArray *pairs)
 }
 
 static void
-append_causes(GString *text, const Comparison *self)
+append_causes(GString *text, const Two *self)
 {
     char one[SHORT_TIME_BUFFER], other[SHORT_TIME_BUFFER], change[SHORT_TIME_BUFFER];
     g_autoptr(GArray) causes = cause_changes(self, stage_name(STAGE_POD_START));
@@ -451,15 +469,15 @@ workload_named(const json_t *summary, const char *name)
 /* Workloads of both runs that were not always available in both: their shares, and the change of
  * the time in which pods were missing. */
 static json_t *
-availability_changes(const Comparison *self)
+availability_changes(const Two *self)
 {
     json_t *changes = json_array();
-    const json_t *list = json_object_get(self->runs[0].summary, "availability"), *row;
+    const json_t *list = json_object_get(self->runs[0]->summary, "availability"), *row;
     size_t i;
 
     json_array_foreach(list, i, row) {
         const char *name = json_string_value(json_object_get(row, "workload"));
-        const json_t *other = workload_named(self->runs[1].summary, name);
+        const json_t *other = workload_named(self->runs[1]->summary, name);
         double a = json_number_value(json_object_get(row, "notReadyPodSeconds"));
         double b = json_number_value(json_object_get(other, "notReadyPodSeconds"));
         if (other == NULL || (a == 0 && b == 0))
@@ -473,7 +491,7 @@ availability_changes(const Comparison *self)
 }
 
 static void
-append_availability(GString *text, const Comparison *self)
+append_availability(GString *text, const Two *self)
 {
     json_auto_t *changes = availability_changes(self);
     char change[SHORT_TIME_BUFFER];
@@ -494,13 +512,11 @@ append_availability(GString *text, const Comparison *self)
     }
 }
 
-char *
-comparison_table(const Comparison *self)
+static void
+append_two(GString *text, const Two *self)
 {
-    GString *text = g_string_new(NULL);
-
-    append_run(text, 'A', &self->runs[0]);
-    append_run(text, 'B', &self->runs[1]);
+    append_run(text, 'A', self->runs[0]);
+    append_run(text, 'B', self->runs[1]);
     g_string_append_printf(text, "\n%-10s %8s %10s %10s %11s %11s\n", "STAGE", "PAIRS", "A MEAN",
                            "B MEAN", "CHANGE", "+- (95 %)");
     for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++) {
@@ -517,6 +533,168 @@ comparison_table(const Comparison *self)
         append_extremes(text, pairs.pairs);
         g_array_unref(pairs.pairs);
     }
+}
+
+/* ---- More than two, for people ---- */
+
+/* @base: what @value changed from; UNSEEN: there is nothing to compare with */
+static void
+append_cell(GString *text, double value, double base)
+{
+    char time[SHORT_TIME_BUFFER], change[SHORT_TIME_BUFFER];
+
+    g_string_append_printf(text, " %10s %11s", isnan(value) ? "-" : time_text(value, time),
+                           isnan(value) || isnan(base) ? "" : change_text(value - base, change));
+}
+
+/* The base has no change. */
+static void
+append_base_cell(GString *text, double value)
+{
+    char time[SHORT_TIME_BUFFER];
+
+    g_string_append_printf(text, " %10s", isnan(value) ? "-" : time_text(value, time));
+}
+
+/* The mean over all objects of the run that passed the stage; UNSEEN: none did */
+static double
+mean_of(const RunFiles *run, unsigned span)
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < run->things->len; i++) {
+        double value = ((const Thing *)run->things->pdata[i])->values[span];
+        sum += isnan(value) ? 0 : value;
+    }
+    return sum / count_seen(run, span);
+}
+
+/* The mean of each run over its own objects, and the change of those that the base has, too. */
+static void
+append_stage_of_all(GString *text, const Comparison *self, unsigned span)
+{
+    gboolean is_seen = FALSE;
+
+    for (unsigned i = 0; i < self->n_runs; i++)
+        is_seen |= count_seen(&self->runs[i], span) > 0;
+    if (!is_seen)
+        return;
+    g_string_append_printf(text, "%-10s", stage_name(spans[span].stage));
+    append_base_cell(text, mean_of(&self->runs[0], span));
+    for (unsigned i = 1; i < self->n_runs; i++) {
+        const Two two = two_of(self, i);
+        double mean = mean_of(&self->runs[i], span);
+        StagePairs pairs = pair_stage(&two, span);
+
+        append_cell(text, mean, pairs.pairs->len == 0 ? UNSEEN : mean - pairs.change);
+        g_array_unref(pairs.pairs);
+    }
+    g_string_append_c(text, '\n');
+}
+
+static void
+append_heads(GString *text, const char *first, int width, unsigned n_runs)
+{
+    g_string_append_printf(text, "\n%-*s %10c", width, first, 'A');
+    for (unsigned i = 1; i < n_runs; i++)
+        g_string_append_printf(text, " %10c %11s", 'A' + (char)i, "CHANGE");
+    g_string_append_c(text, '\n');
+}
+
+static void
+append_cause_of_all(GString *text, const GPtrArray *lists, const char *name)
+{
+    double base = find_cause(lists->pdata[0], name)->seconds[0];
+
+    g_string_append_printf(text, "%-48s", name);
+    append_base_cell(text, base);
+    for (unsigned i = 0; i < lists->len; i++)
+        append_cell(text, find_cause(lists->pdata[i], name)->seconds[1], base);
+    g_string_append_c(text, '\n');
+}
+
+/* Those causes of a mean pod's wait that changed most: the first of each run, then the second of
+ * each, and so on. */
+static void
+append_causes_of_all(GString *text, const Comparison *self)
+{
+    g_autoptr(GPtrArray) lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    g_autoptr(GHashTable) shown = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    gboolean has_causes = FALSE;
+
+    for (unsigned i = 1; i < self->n_runs; i++) {
+        const Two two = two_of(self, i);
+        g_ptr_array_add(lists, cause_changes(&two, stage_name(STAGE_POD_START)));
+    }
+    for (unsigned i = 0; i < lists->len; i++)
+        has_causes |= ((const GArray *)lists->pdata[i])->len > 0;
+    if (has_causes)
+        append_heads(text, "WHAT THE MEAN POD WAITED FOR", 48, self->n_runs);
+    for (unsigned rank = 0; rank < CAUSES_SHOWN; rank++)
+        for (unsigned i = 0; i < lists->len && g_hash_table_size(shown) < CAUSES_SHOWN; i++) {
+            const GArray *causes = lists->pdata[i];
+
+            if (rank >= causes->len)
+                continue;
+            char *name = g_strdup(g_array_index(causes, CauseChange, rank).name);
+            if (g_hash_table_add(shown, name))
+                append_cause_of_all(text, lists, name);
+        }
+}
+
+/* The shares of time of those workloads that were not always available in every run. */
+static void
+append_availability_of_all(GString *text, const Comparison *self)
+{
+    const json_t *list = json_object_get(self->runs[0].summary, "availability"), *row;
+    gboolean is_first = TRUE;
+    size_t i;
+
+    json_array_foreach(list, i, row) {
+        g_autoptr(GString) shares = g_string_new(NULL);
+        const char *name = json_string_value(json_object_get(row, "workload"));
+        gboolean is_always = TRUE;
+
+        for (unsigned run = 0; run < self->n_runs; run++) {
+            const json_t *share =
+                json_object_get(workload_named(self->runs[run].summary, name), "availability");
+            is_always = is_always && (share == NULL || json_number_value(share) == 1);
+            if (share == NULL)
+                g_string_append_printf(shares, " %12s", "-");
+            else
+                g_string_append_printf(shares, " %10.4f %%", json_number_value(share) * 100);
+        }
+        if (is_always)
+            continue;
+        if (is_first) {
+            g_string_append_printf(text, "\n%-30s", "WORKLOAD: AVAILABLE");
+            for (unsigned run = 0; run < self->n_runs; run++)
+                g_string_append_printf(text, " %12c", 'A' + (char)run);
+            g_string_append_c(text, '\n');
+        }
+        is_first = FALSE;
+        g_string_append_printf(text, "%-30s%s\n", name, shares->str);
+    }
+}
+
+char *
+comparison_table(const Comparison *self)
+{
+    GString *text = g_string_new(NULL);
+
+    if (self->n_runs == 2) {
+        const Two two = two_of(self, 1);
+        append_two(text, &two);
+        return g_string_free(text, FALSE);
+    }
+    for (unsigned i = 0; i < self->n_runs; i++)
+        append_run(text, 'A' + (char)i, &self->runs[i]);
+    append_heads(text, "MEAN", 10, self->n_runs);
+    for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++)
+        append_stage_of_all(text, self, i);
+    g_string_append(text, "A change is the mean over the objects that A has, too.\n");
+    append_availability_of_all(text, self);
+    append_causes_of_all(text, self);
     return g_string_free(text, FALSE);
 }
 
@@ -545,8 +723,8 @@ json_pairs(const StagePairs *pairs)
     return stage;
 }
 
-json_t *
-comparison_json(const Comparison *self)
+static json_t *
+two_json(const Two *self)
 {
     json_t *stages = json_object(), *causes = json_array();
     g_autoptr(GArray) changes = cause_changes(self, stage_name(STAGE_POD_START));
@@ -562,7 +740,23 @@ comparison_json(const Comparison *self)
         json_array_append_new(causes, json_pack("{s:s, s:f, s:f}", "cause", cause->name, "a",
                                                 cause->seconds[0], "b", cause->seconds[1]));
     }
-    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "a", self->runs[0].folder, "b",
-                     self->runs[1].folder, "stages", stages, "availability",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "a", self->runs[0]->folder, "b",
+                     self->runs[1]->folder, "stages", stages, "availability",
                      availability_changes(self), "podStartCauses", causes);
+}
+
+json_t *
+comparison_json(const Comparison *self)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 1; i < self->n_runs; i++) {
+        const Two two = two_of(self, i);
+        json_array_append_new(list, two_json(&two));
+    }
+    if (self->n_runs > 2)
+        return json_pack("{s:s, s:o}", "base", self->runs[0].folder, "compared", list);
+    json_t *only = json_incref(json_array_get(list, 0));
+    json_decref(list);
+    return only;
 }

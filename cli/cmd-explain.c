@@ -36,7 +36,7 @@ typedef struct {
     const LookOptions *look;
     NarratorLevel level;
     Translation translate;
-    gboolean rules, csi;
+    gboolean rules, csi, is_json;
 } ExplainOptions;
 
 /* One rule and its sentence per line, for authors of the rule books and for translators. */
@@ -44,6 +44,7 @@ static void
 print_rules(const Narrator *narrator, const ExplainOptions *options)
 {
     g_autoptr(GPtrArray) rules = narrator_rules(narrator);
+    json_auto_t *list = json_array();
 
     for (unsigned i = 0; i < rules->len; i++) {
         const char *words = rule_book_words(rules->pdata[i]);
@@ -52,8 +53,14 @@ print_rules(const Narrator *narrator, const ExplainOptions *options)
             const char *translated = options->translate(words);
             words = translated != words ? translated : NULL;
         }
-        printf("%s\t%s\n", (const char *)rules->pdata[i], words != NULL ? words : "");
+        if (options->is_json)
+            json_array_append_new(
+                list, json_pack("{s:s, s:s?}", "rule", rules->pdata[i], "because", words));
+        else
+            printf("%s\t%s\n", (const char *)rules->pdata[i], words != NULL ? words : "");
     }
+    if (options->is_json)
+        cli_print_json(list);
 }
 
 /* $COLUMNS, or the width of the terminal; 0: lines may have any length, as in a file. */
@@ -114,12 +121,27 @@ print_wrapped(const char *text, unsigned columns)
     }
 }
 
+/* Returns: FALSE if the run has no such object */
+static gboolean
+print_story(const Narrator *narrator, const NarratorOptions *telling, gboolean is_json)
+{
+    g_autoptr(GString) out = g_string_new(NULL);
+    json_auto_t *story = is_json ? narrator_json(narrator, telling) : NULL;
+
+    if (is_json ? story == NULL : !narrator_tell(narrator, telling, out))
+        return FALSE;
+    if (is_json)
+        cli_print_json(story);
+    else
+        print_wrapped(out->str, screen_columns());
+    return TRUE;
+}
+
 static ExitCode
 explain(const ExplainOptions *options, const char *file, const char *object)
 {
     g_autoptr(Look) look = look_open(options->look, file);
     g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
-    g_autoptr(GString) out = g_string_new(NULL);
 
     if (look == NULL || !look_advance(look, "--at", options->look->at))
         return EXIT_BAD_INPUT;
@@ -136,10 +158,9 @@ explain(const ExplainOptions *options, const char *file, const char *object)
         telling.until = sim_now(run_sim(look->run));
         run_advance(look->run, sim_time_add(telling.until, FUTURE));
     }
-    if (!narrator_tell(narrator, &telling, out))
+    if (!print_story(narrator, &telling, options->is_json))
         return cli_bad_input("explain: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)",
                              object);
-    print_wrapped(out->str, screen_columns());
     return EXIT_DONE;
 }
 
@@ -208,18 +229,12 @@ try_code(const char *file, CsiMethod method, const char *binding_mode, CsiCode c
     return text;
 }
 
-/* Prints codes with the same consequences together. */
-static gboolean
-explain_method(const char *file, unsigned row)
+/* Codes with the same consequences are printed together. */
+static void
+print_method(unsigned row, char *texts[CSI_N_CODES])
 {
-    char *texts[CSI_N_CODES] = {NULL};
-    gboolean is_sound = TRUE;
-
-    for (unsigned code = CSI_OK + 1; code < CSI_N_CODES && is_sound; code++)
-        is_sound = (texts[code] = try_code(file, methods[row].method, methods[row].binding_mode,
-                                           (CsiCode)code)) != NULL;
     printf("%s%s\n", csi_method_name(methods[row].method), methods[row].note);
-    for (unsigned code = CSI_OK + 1; code < CSI_N_CODES && is_sound; code++) {
+    for (unsigned code = CSI_OK + 1; code < CSI_N_CODES; code++) {
         g_autoptr(GString) codes = g_string_new(csi_code_name((CsiCode)code));
 
         if (texts[code] == NULL)
@@ -231,6 +246,32 @@ explain_method(const char *file, unsigned row)
             }
         printf("  %s\n    %s\n", codes->str, texts[code]);
     }
+}
+
+static void
+add_method(unsigned row, char *const texts[CSI_N_CODES], json_t *list)
+{
+    for (unsigned code = CSI_OK + 1; code < CSI_N_CODES; code++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "method",
+                                              csi_method_name(methods[row].method), "bindingMode",
+                                              methods[row].binding_mode, "code",
+                                              csi_code_name((CsiCode)code), "then", texts[code]));
+}
+
+/* @list: gets the consequences; NULL: they are printed */
+static gboolean
+explain_method(const char *file, unsigned row, json_t *list)
+{
+    char *texts[CSI_N_CODES] = {NULL};
+    gboolean is_sound = TRUE;
+
+    for (unsigned code = CSI_OK + 1; code < CSI_N_CODES && is_sound; code++)
+        is_sound = (texts[code] = try_code(file, methods[row].method, methods[row].binding_mode,
+                                           (CsiCode)code)) != NULL;
+    if (is_sound && list != NULL)
+        add_method(row, texts, list);
+    else if (is_sound)
+        print_method(row, texts);
     for (unsigned code = 0; code < CSI_N_CODES; code++)
         g_free(texts[code]);
     return is_sound;
@@ -239,14 +280,17 @@ explain_method(const char *file, unsigned row)
 /* For authors of drivers: the consequences of each error of each method, found by running
  * scenarios/csi-errors.yaml. */
 static ExitCode
-explain_csi(void)
+explain_csi(gboolean is_json)
 {
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *file = g_build_filename(data_dir, "scenarios", "csi-errors.yaml", NULL);
+    json_auto_t *list = is_json ? json_array() : NULL;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(methods); i++)
-        if (!explain_method(file, i))
+        if (!explain_method(file, i, list))
             return EXIT_ERROR;
+    if (is_json)
+        cli_print_json(list);
     return EXIT_DONE;
 }
 
@@ -254,7 +298,7 @@ int
 cmd_explain(int argc, char **argv)
 {
     g_auto(LookOptions) look = {0};
-    g_autofree char *level = NULL, *language = NULL;
+    g_autofree char *level = NULL, *language = NULL, *format = NULL;
     ExplainOptions options = {.look = &look};
     const GOptionEntry more[] = {
         CLI_OPTION("level", STRING, &level, "beginner, operator (default) or developer", "LEVEL"),
@@ -263,6 +307,7 @@ cmd_explain(int argc, char **argv)
                    "Without a scenario: list the consequences of each error of each CSI method",
                    NULL),
         CLI_OPTION("rules", NONE, &options.rules, "List only the rules that were applied", NULL),
+        CLI_FORMAT_OPTION(&format),
         G_OPTION_ENTRY_NULL,
     };
     g_autofree GOptionEntry *entries = look_entries(&look, more);
@@ -271,10 +316,11 @@ cmd_explain(int argc, char **argv)
             &argc, &argv, entries, "SCENARIO [OBJECT]",
             "Tell a run as a story: what each component did, by which rule, with what outcome.",
             "OBJECT: kind/name; the story of this object and of its parts only.\n"
-            "With --at the story ends at that time, with the waits that are open then."))
+            "With --at the story ends at that time, with the waits that are open then.") ||
+        !cli_parse_format("explain", format, &options.is_json))
         return EXIT_BAD_INPUT;
     if (options.csi && argc == 1)
-        return explain_csi();
+        return explain_csi(options.is_json);
     if (options.csi || (argc != 2 && argc != 3))
         return cli_bad_usage("explain", "give one scenario file, and an object if you like");
     if (!parse_level(level, &options.level) || !language_choose(language, &options.translate))

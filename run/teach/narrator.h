@@ -30,6 +30,9 @@ typedef struct {
 
 /* Appends the story so far. Returns: %FALSE if the run has no @options->object */
 gboolean narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out);
+/* The same for programs: {entries[], untilNs, next}; docs/results.md. Each entry has its own rule.
+ * Returns: (owned): %NULL if the run has no @options->object */
+json_t *narrator_json(const Narrator *self, const NarratorOptions *options);
 /* An entry, for stepping through a run: a step of a component, an answer of a driver, or a change
  * of an object. */
 typedef struct {

@@ -13,6 +13,7 @@ typedef struct {
     const Narrator *narrator;
     GString *out;
     GHashTable *told;  /* "rule object" told so far */
+    json_t *list;      /* the entries, for programs; NULL: for people */
     const Entry *last; /* the entry before; NULL: none */
 } Telling;
 
@@ -276,13 +277,10 @@ tell_step(Telling *self, const Entry *entry)
     g_string_append_c(self->out, '\n');
 }
 
+/* "is created, phase: Pending" */
 static void
-tell_change(Telling *self, const Entry *entry)
+append_change(Telling *self, const Entry *entry)
 {
-    g_autofree char *key = key_text(self, entry->key);
-
-    tell_time(self, entry->at);
-    g_string_append_printf(self->out, "%s ", key);
     if (entry->change == CHANGE_CREATED)
         g_string_append(self->out, words(self, N_("is created")));
     else if (entry->change == CHANGE_GONE)
@@ -292,6 +290,16 @@ tell_change(Telling *self, const Entry *entry)
     if (*entry->what != '\0')
         g_string_append_printf(self->out, "%s%s", entry->change == CHANGE_FIELDS ? "" : ", ",
                                entry->what);
+}
+
+static void
+tell_change(Telling *self, const Entry *entry)
+{
+    g_autofree char *key = key_text(self, entry->key);
+
+    tell_time(self, entry->at);
+    g_string_append_printf(self->out, "%s ", key);
+    append_change(self, entry);
     if (entry->who != NULL) {
         g_string_append(self->out, " (");
         g_string_append(self->out, words(self, N_("by")));
@@ -362,29 +370,107 @@ concerns(const Entry *entry, GHashTable *family)
             g_hash_table_contains(family, entry->subject));
 }
 
-gboolean
-narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out)
+/* Hands the entries of the story to @tell. Returns: whether the run has the object; @next: the
+ * first entry after the end of the story, NULL: none */
+static gboolean
+walk_story(Telling *self, void (*tell)(Telling *self, const Entry *entry), const Entry **next)
 {
+    const NarratorOptions *options = self->options;
+    const GArray *entries = self->narrator->entries;
     const ObjectKey *key =
-        options->object != NULL ? narrator_find_object(self, options->object) : NULL;
-    g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(GHashTable) family = key != NULL ? narrator_family(self, key) : NULL;
-    Telling telling = {.options = options, .narrator = self, .out = out, .told = told};
-    const Entry *next = NULL;
+        options->object != NULL ? narrator_find_object(self->narrator, options->object) : NULL;
+    g_autoptr(GHashTable) family = key != NULL ? narrator_family(self->narrator, key) : NULL;
 
+    *next = NULL;
     if (options->object != NULL && key == NULL)
         return FALSE;
-    for (unsigned i = options->first; i < self->entries->len && next == NULL; i++) {
-        const Entry *entry = &g_array_index(self->entries, Entry, i);
+    for (unsigned i = options->first; i < entries->len && *next == NULL; i++) {
+        const Entry *entry = &g_array_index(entries, Entry, i);
 
         if (!concerns(entry, family) || !narrator_is_told(entry, options->level))
             continue;
         if (entry->at > options->until)
-            next = entry;
+            *next = entry;
         else
-            tell_entry(&telling, entry);
+            tell(self, entry);
     }
+    return TRUE;
+}
+
+gboolean
+narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out)
+{
+    g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    Telling telling = {.options = options, .narrator = self, .out = out, .told = told};
+    const Entry *next;
+
+    if (!walk_story(&telling, tell_entry, &next))
+        return FALSE;
     if (options->until != SIM_TIME_MAX)
         tell_now(&telling, next);
     return TRUE;
+}
+
+/* ---- For programs ---- */
+
+/* Returns: (owned): the longest wait from @from to the entry; null if it is too short to be told */
+static json_t *
+wait_json(const Telling *self, SimTime from, const Entry *entry)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    if (entry->at - from < silence_told(self->options->level))
+        return json_null();
+    narrator_append_wait(self->narrator, entry->cause, from, entry->at, self->options->translate,
+                         text);
+    return json_pack("{s:I, s:s}", "ns", (json_int_t)(entry->at - from), "text", text->str);
+}
+
+static json_t *
+entry_json(Telling *self, const Entry *entry, SimTime from)
+{
+    static const char *const kinds[] = {"step", "answer", "change"};
+    g_autofree char *object = narrator_key_text(entry->key, FALSE);
+    g_autofree char *subject = narrator_key_text(entry->subject, FALSE);
+    const char *sentence = entry->rule != NULL ? rule_book_words(entry->rule) : NULL;
+
+    g_string_truncate(self->out, 0);
+    if (entry->kind == ENTRY_STEP)
+        append_action(self, entry);
+    else if (entry->kind == ENTRY_CHANGE)
+        append_change(self, entry);
+    else
+        g_string_append(self->out, entry->what);
+    return json_pack("{s:I, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:s, s:o}", "atNs",
+                     (json_int_t)entry->at, "kind", kinds[entry->kind], "by", entry->who, "node",
+                     entry->where, "object", object, "namespace",
+                     entry->key != NULL && *entry->key->namespace != '\0' ? entry->key->namespace
+                                                                          : NULL,
+                     "subject", subject, "rule", entry->rule, "because",
+                     sentence != NULL ? words(self, sentence) : NULL, "text", self->out->str,
+                     "wait", wait_json(self, from, entry));
+}
+
+static void
+add_entry(Telling *self, const Entry *entry)
+{
+    json_array_append_new(self->list,
+                          entry_json(self, entry, self->last != NULL ? self->last->at : entry->at));
+    self->last = entry;
+}
+
+json_t *
+narrator_json(const Narrator *self, const NarratorOptions *options)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    json_auto_t *list = json_array();
+    Telling telling = {.options = options, .narrator = self, .out = text, .list = list};
+    const Entry *next;
+
+    if (!walk_story(&telling, add_entry, &next))
+        return NULL;
+    const SimTime since = telling.last != NULL ? telling.last->at : 0;
+    return json_pack("{s:O, s:o, s:o}", "entries", list, "untilNs",
+                     options->until == SIM_TIME_MAX ? json_null() : json_integer(options->until),
+                     "next", next == NULL ? json_null() : entry_json(&telling, next, since));
 }

@@ -113,12 +113,12 @@ cmd_diff(int argc, char **argv)
     g_autofree GOptionEntry *entries = look_entries(&options, more);
 
     if (!cli_parse(
-            &argc, &argv, entries, "SCENARIO",
+            &argc, &argv, entries + 1 /* no --at */, "SCENARIO",
             "Show how objects differ between two instants of a run.",
             "New objects are marked +, deleted objects -, changed objects ~ with their fields.") ||
         !cli_parse_format("diff", format, &is_json))
         return EXIT_BAD_INPUT;
-    if (argc != 2 || options.at != NULL)
+    if (argc != 2)
         return cli_bad_usage("diff", "give one scenario file, --from and --to");
     return compare(&options, argv[1], from, to, is_json);
 }

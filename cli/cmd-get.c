@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/look.h"
 #include "commands.h"
@@ -131,13 +132,18 @@ run_command(int argc,
 {
     g_auto(LookOptions) look_options = {0};
     g_auto(KubectlOptions) options = {0};
-    g_autofree GOptionEntry *more = kubectl_option_entries(&options);
+    g_autofree char *format = NULL;
+    const GOptionEntry own[] = {CLI_FORMAT_OPTION(&format), G_OPTION_ENTRY_NULL};
+    g_autofree GOptionEntry *kubectl = kubectl_option_entries(&options);
+    g_autofree GOptionEntry *more = cli_join_entries(own, kubectl);
     g_autofree GOptionEntry *entries = look_entries(&look_options, more);
     g_autofree char *name = g_strdup(argv[0]);
+    gboolean is_json;
 
     if (!cli_parse(&argc, &argv, entries, arguments, summary,
                    "Columns, words and options are kubectl's own. Times are virtual: 0s is "
-                   "spec.start of the scenario."))
+                   "spec.start of the scenario.") ||
+        !cli_parse_format(name, format, &is_json))
         return EXIT_BAD_INPUT;
     if (argc < n_min + 1)
         return cli_bad_input("%s: %s (see kvolsim %s --help)", name,
@@ -146,8 +152,13 @@ run_command(int argc,
                              name);
     if (options.watch && command != kubectl_get)
         return cli_bad_input("%s: -w is of get only (get events -w)", name);
-    if (options.output != NULL && command != kubectl_get)
-        return cli_bad_input("%s: -o is of get only (get events -o json)", name);
+    if (options.output != NULL && format != NULL)
+        return cli_bad_input("%s: give -o or --format", name);
+    if (is_json)
+        options.output = g_strdup("json");
+    if (command == kubectl_describe && options.output != NULL &&
+        strcmp(options.output, "json") != 0)
+        return cli_bad_input("describe: -o: \"%s\" is not json", options.output);
     kubectl_options_finish(&options);
     return look_and_show(&look_options, &options, command, argv + 1, argc - 1);
 }

@@ -297,6 +297,8 @@ cmd_step(int argc, char **argv)
     };
     g_autofree GOptionEntry *entries = look_entries(&options, more);
 
+    entries[0].description = "Let time pass to here first (default: the start of the run)";
+
     if (!cli_parse(
             &argc, &argv, entries, "SCENARIO",
             "Step through a run: event by event, write by write, up to a time, a condition or "

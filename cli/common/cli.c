@@ -186,6 +186,18 @@ spell_out(const GOptionEntry *entries, char *word)
     return word;
 }
 
+GOptionEntry *
+cli_join_entries(const GOptionEntry *one, const GOptionEntry *other)
+{
+    GArray *all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+
+    for (; one->long_name != NULL; one++)
+        g_array_append_vals(all, one, 1);
+    for (; other != NULL && other->long_name != NULL; other++)
+        g_array_append_vals(all, other, 1);
+    return (GOptionEntry *)g_array_free(all, FALSE);
+}
+
 gboolean
 cli_parse(int *argc,
           char ***argv,

@@ -37,6 +37,8 @@ gboolean cli_parse(int *argc,
                    const char *arguments,
                    const char *summary,
                    const char *description);
+/* Returns: (owned): free with g_free(): the rows of @one, then those of @other (%NULL: none) */
+GOptionEntry *cli_join_entries(const GOptionEntry *one, const GOptionEntry *other);
 /* Frees the texts and lists of texts that cli_parse() stored for @entries. */
 void cli_free_values(const GOptionEntry *entries);
 

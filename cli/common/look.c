@@ -12,12 +12,8 @@ look_entries(LookOptions *options, const GOptionEntry *more)
                    "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"),
         G_OPTION_ENTRY_NULL,
     };
-    GArray *all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
 
-    g_array_append_vals(all, entries, G_N_ELEMENTS(entries) - 1);
-    for (; more != NULL && more->long_name != NULL; more++)
-        g_array_append_vals(all, more, 1);
-    return (GOptionEntry *)g_array_free(all, FALSE);
+    return cli_join_entries(entries, more);
 }
 
 void

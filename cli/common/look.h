@@ -13,7 +13,7 @@ typedef struct {
     unsigned replication;
 } LookOptions;
 
-/* For cli_parse(): --at, --seed and --set, then @more. (owned: g_free()) */
+/* For cli_parse(): --at first, --seed and --set, then @more. (owned: g_free()) */
 GOptionEntry *look_entries(LookOptions *options, const GOptionEntry *more);
 void look_options_clear(LookOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(LookOptions, look_options_clear)

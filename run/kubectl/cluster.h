@@ -47,7 +47,10 @@ label_selector_text_matches(const char *selector, json_t *labels, gboolean *matc
 /* @selector: "status.phase=Running,metadata.name!=a" */
 gboolean field_selector_text_matches(const char *selector, json_t *object);
 
-/* `kubectl events`. Returns: its exit code */
-int events_run(const KubectlRequest *self);
+/* Whether -o names a known format, or is not given; if not, the error is told. */
+gboolean check_output(const KubectlRequest *self);
+/* Prints @items in the format of -o, which is no table. @is_list: print a List even of a single
+ * item. Returns: the exit code of kubectl */
+int print_objects(const KubectlRequest *self, json_t *items, gboolean is_list);
 /* Appends the age of an Event: "2m (x3 over 5m)". */
 void append_event_interval(GString *out, json_t *event, ValueTime now);

@@ -321,21 +321,30 @@ event_is_earlier(const void *a, const void *b, const void *data)
     return value_time((json_t *)a, "lastTimestamp") < value_time((json_t *)b, "lastTimestamp");
 }
 
-static void
-put_events(Description *self, json_t *object, GString *out)
+/* Returns: (owned): the Events on @object, in order */
+static GPtrArray *
+events_of(const Description *self, json_t *object)
 {
-    g_autoptr(GPtrArray) events = g_ptr_array_new();
+    GPtrArray *events = g_ptr_array_new();
 
     add_events(self, object, value_text(object, "metadata.uid"), events);
     /* In Events of kubelets, a node's uid is its name. */
     if (strcmp(value_text(object, "kind"), "Node") == 0)
         add_events(self, object, value_text(object, "metadata.name"), events);
+    go_sort(events, event_is_earlier, NULL);
+    return events;
+}
+
+static void
+put_events(Description *self, json_t *object, GString *out)
+{
+    g_autoptr(GPtrArray) events = events_of(self, object);
+
     if (events->len == 0) {
         put(self, 0, "Events:\t<none>\n");
         return;
     }
     tab_writer_flush(self->writer, out);
-    go_sort(events, event_is_earlier, NULL);
     put(self, 0, "Events:\n");
     put(self, 1, "Type\tReason\tAge\tFrom\tMessage\n");
     put(self, 1, "----\t------\t----\t----\t-------\n");
@@ -368,14 +377,33 @@ describe_object(const KubectlRequest *request, const KubectlKind *kind, json_t *
     tab_writer_flush(writer, request->out);
 }
 
+/* For programs, which kubectl has nothing for: the object and its Events. */
+static void
+describe_as_json(const KubectlRequest *request, json_t *object)
+{
+    const Description self = {.request = request};
+    g_autoptr(GPtrArray) events = events_of(&self, object);
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < events->len; i++)
+        json_array_append(list, events->pdata[i]);
+    json_auto_t *description = json_pack("{s:O, s:o}", "object", object, "events", list);
+    print_json(request->out, description, 4);
+}
+
 /* Describes an object after two empty lines, unless it is the first. @start: the length of the
  * output before the first */
 static void
 describe_next(const KubectlRequest *self, const KubectlKind *kind, json_t *object, gsize start)
 {
+    const gboolean is_json = self->options->output != NULL;
+
     if (self->out->len > start)
-        g_string_append(self->out, "\n\n");
-    describe_object(self, kind, object);
+        g_string_append(self->out, is_json ? ",\n" : "\n\n");
+    if (is_json)
+        describe_as_json(self, object);
+    else
+        describe_object(self, kind, object);
 }
 
 /* Describes the objects whose names begin with @prefix. Returns: whether there are any */
@@ -447,5 +475,9 @@ kubectl_describe(const KubectlRequest *self, char **args)
     }
     if (is_sound && self->out->len == start)
         tell_nothing_found(self, all_namespaced);
+    if (self->options->output != NULL) {
+        g_string_insert_c(self->out, (gssize)start, '[');
+        g_string_append(self->out, "]\n");
+    }
     return is_sound ? 0 : 1;
 }

@@ -111,6 +111,17 @@ append_line(const KubectlRequest *self, json_t *event, GString *out)
     print_escaped(out, line->str, (gssize)line->len);
 }
 
+/* A List, even of no Events: programs read it. */
+static int
+print_list(const KubectlRequest *self, const GPtrArray *events)
+{
+    json_auto_t *items = json_array();
+
+    for (unsigned i = 0; i < events->len; i++)
+        json_array_append(items, events->pdata[i]);
+    return print_objects(self, items, TRUE);
+}
+
 int
 kubectl_events(const KubectlRequest *self, char **args)
 {
@@ -120,7 +131,7 @@ kubectl_events(const KubectlRequest *self, char **args)
     g_autoptr(TabWriter) writer = tab_writer_new_table();
 
     (void)args;
-    if (!read_filters(self, &kind, &name))
+    if (!check_output(self) || !read_filters(self, &kind, &name))
         return 1;
     g_autoptr(GPtrArray) events = request_objects(self, kubectl_kind_find("event"));
     if (events == NULL)
@@ -129,6 +140,9 @@ kubectl_events(const KubectlRequest *self, char **args)
         if (is_about(events->pdata[i], kind, name) &&
             has_type(self->options, value_text(events->pdata[i], "type")))
             g_ptr_array_add(shown, events->pdata[i]);
+    go_sort(shown, is_earlier, NULL);
+    if (self->options->output != NULL && strcmp(self->options->output, "wide") != 0)
+        return print_list(self, shown);
     if (shown->len == 0) {
         const char *namespace = request_namespace(self);
 
@@ -138,7 +152,6 @@ kubectl_events(const KubectlRequest *self, char **args)
             g_string_append_printf(self->errors, "No events found in %s namespace.\n", namespace);
         return 0;
     }
-    go_sort(shown, is_earlier, NULL);
     if (!self->options->no_headers)
         g_string_append_printf(tab_writer_text(writer),
                                "%sLAST SEEN\tTYPE\tREASON\tOBJECT\tMESSAGE\n",

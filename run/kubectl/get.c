@@ -396,8 +396,7 @@ print_json_path(const KubectlRequest *self, json_t *object, const char *template
     return 1;
 }
 
-/* Output other than a table. @is_list: print a List even of a single item */
-static int
+int
 print_objects(const KubectlRequest *self, json_t *items, gboolean is_list)
 {
     const char *output = self->options->output;
@@ -460,7 +459,7 @@ get_objects(const KubectlRequest *self, GPtrArray *targets)
     return not_found->len > 0 ? 1 : status;
 }
 
-static gboolean
+gboolean
 check_output(const KubectlRequest *self)
 {
     const char *output = self->options->output;

@@ -30,9 +30,10 @@ summary_of(const char *text)
 }
 
 static ExitCode
-list(const char *folder)
+list(const char *folder, gboolean is_json)
 {
     g_autoptr(GPtrArray) names = list_files(folder, ".yaml", NULL);
+    json_auto_t *rows = json_array();
 
     for (unsigned i = 0; names != NULL && i < names->len; i++) {
         const char *name = names->pdata[i];
@@ -41,8 +42,13 @@ list(const char *folder)
         if (g_str_has_prefix(name, TIMING) || !g_file_get_contents(file, &text, NULL, NULL))
             continue;
         g_autofree char *summary = summary_of(text);
-        printf("%-26s %s\n", name, summary);
+        if (is_json)
+            json_array_append_new(rows, json_pack("{s:s, s:s}", "name", name, "summary", summary));
+        else
+            printf("%-26s %s\n", name, summary);
     }
+    if (is_json)
+        cli_print_json(rows);
     return EXIT_DONE;
 }
 
@@ -109,11 +115,12 @@ comment_of(char **lines, const char *key)
     return g_string_free(comment, FALSE);
 }
 
+static const double quantiles[] = {0.5, 0.9, 0.99};
+
 static void
 print_latency(char **lines, CsiLatency kind, const SimDist *dist)
 {
     g_autofree char *comment = comment_of(lines, csi_latency_name(kind));
-    static const double quantiles[] = {0.5, 0.9, 0.99};
 
     printf("%-26s", csi_latency_name(kind));
     for (unsigned i = 0; i < G_N_ELEMENTS(quantiles); i++)
@@ -147,6 +154,58 @@ print_rest(char **lines, const ScenarioDriver *driver)
         if (is_shown)
             printf("%s\n", lines[i]);
     }
+}
+
+static void
+print_profile(char **lines, const ScenarioDriver *driver)
+{
+    for (unsigned i = 0; lines[i] != NULL && lines[i][0] == '#'; i++)
+        printf("%s\n", lines[i] + MIN(strlen(lines[i]), 2));
+    printf("\n%-26s %11s %11s %11s  WHERE FROM, HOW FAR TO TRUST IT\n", "LATENCY (ms)", "P50",
+           "P90", "P99");
+    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++)
+        if (driver->model.latency[kind] != NULL)
+            print_latency(lines, kind, driver->model.latency[kind]);
+    print_rest(lines, driver);
+    printf("\nSources are named in models/profiles/README.md.\n");
+}
+
+/* Quantiles in seconds, with the comment on their source. (owned) */
+static json_t *
+latency_as_json(char **lines, CsiLatency kind, const SimDist *dist)
+{
+    g_autofree char *comment = comment_of(lines, csi_latency_name(kind));
+    double seconds[G_N_ELEMENTS(quantiles)];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(quantiles); i++)
+        seconds[i] = (double)sim_dist_quantile(dist, quantiles[i]) / (double)SIM_SECOND;
+    return json_pack("{s:f, s:f, s:f, s:s}", "p50", seconds[0], "p90", seconds[1], "p99",
+                     seconds[2], "source", comment);
+}
+
+/* @text: of the file, which is sound: all of its fields are in "content". (owned) */
+static json_t *
+profile_as_json(const char *name, const char *text, char **lines, const ScenarioDriver *driver)
+{
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    g_autofree char *summary = summary_of(text);
+    json_t *latency = json_object(), *topology = json_array();
+
+    yaml_read(positions, name, text, strlen(text), &(YamlReport){0}, documents);
+    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++)
+        if (driver->model.latency[kind] != NULL)
+            json_object_set_new(latency, csi_latency_name(kind),
+                                latency_as_json(lines, kind, driver->model.latency[kind]));
+    for (unsigned i = 0; i < driver->n_topology; i++)
+        json_array_append_new(topology, json_string(driver->topology[i].key));
+    return json_pack(
+        "{s:s, s:s, s:o, s:b, s:o, s:o, s:O}", "name", name, "summary", summary, "latency", latency,
+        "attachRequired",
+        (driver->model.controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) != 0,
+        "topology", topology, "volumesPerNode",
+        driver->model.attach_limit > 0 ? json_integer(driver->model.attach_limit) : json_null(),
+        "content", documents->pdata[0]);
 }
 
 static char *
@@ -240,8 +299,7 @@ show_calls(const Scenario *scenario, gboolean is_json)
             g_free(rows[use].fault);
     }
     if (is_json) {
-        json_dumpf(drivers, stdout, JSON_INDENT(2));
-        putchar('\n');
+        cli_print_json(drivers);
     }
 }
 
@@ -279,15 +337,12 @@ show(const char *data_dir, const char *folder, const char *name, const ShowOptio
         return EXIT_DONE;
     }
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (unsigned i = 0; lines[i] != NULL && lines[i][0] == '#'; i++)
-        printf("%s\n", lines[i] + MIN(strlen(lines[i]), 2));
-    printf("\n%-26s %11s %11s %11s  WHERE FROM, HOW FAR TO TRUST IT\n", "LATENCY (ms)", "P50",
-           "P90", "P99");
-    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++)
-        if (scenario->drivers[0].model.latency[kind] != NULL)
-            print_latency(lines, kind, scenario->drivers[0].model.latency[kind]);
-    print_rest(lines, &scenario->drivers[0]);
-    printf("\nSources are named in models/profiles/README.md.\n");
+    if (options->is_json) {
+        json_auto_t *json = profile_as_json(name, text, lines, &scenario->drivers[0]);
+        cli_print_json(json);
+        return EXIT_DONE;
+    }
+    print_profile(lines, &scenario->drivers[0]);
     return draw(&scenario->drivers[0], options->out);
 }
 
@@ -313,12 +368,12 @@ cmd_profiles(int argc, char **argv)
             "NAME is one of the list, or a YAML file of your own; with --calls also a scenario.") ||
         !cli_parse_format("profiles", format, &options.is_json))
         return EXIT_BAD_INPUT;
-    if (format != NULL && !options.calls)
-        return cli_bad_usage("profiles", "--format needs --calls");
+    if (options.is_json && out != NULL)
+        return cli_bad_usage("profiles", "--format json draws no picture for --out");
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *folder = g_build_filename(data_dir, "models", "profiles", NULL);
     if (argc == 1)
-        return list(folder);
+        return list(folder, options.is_json);
     options.out = out;
     if (argc == 3 && strcmp(argv[1], "show") == 0)
         return show(data_dir, folder, argv[2], &options);

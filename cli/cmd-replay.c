@@ -179,6 +179,8 @@ arguments_are_good(ReplayCommand *self, int argc)
         cli_error("replay: --tolerance: must be a ratio from 1 to 1000");
     else if (self->has_plot && self->out == NULL)
         cli_error("replay: --plot: needs --out, the folder of the pictures");
+    else if (self->has_plot && self->is_json)
+        cli_error("replay: --plot: not with --format json");
     else if (self->fit_out != NULL &&
              (self->fit_out[0] == '\0' || strchr(self->fit_out, '/') != NULL))
         cli_error("replay: --fit-out: must be the name of a file in the folder");

@@ -16,7 +16,8 @@
 
 typedef struct {
     /* As given. */
-    char *state_dir, *profile, *out, *replay, *seed, *noise;
+    char *state_dir, *profile, *out, *replay, *seed, *noise, *format;
+    gboolean is_json;
     char **set;
     int repeat, replications, workers, samples_min, lag_max_ms;
     double median, ks;
@@ -210,10 +211,24 @@ typedef struct Tally {
 } Tally;
 
 static Tally
-print_rows(const GArray *rows, gboolean are_stages)
+count_rows(const GArray *rows)
 {
     Tally tally = {0};
 
+    for (unsigned i = 0; i < rows->len; i++) {
+        const ValidationRow *row = &g_array_index(rows, ValidationRow, i);
+        if (row->is_stage)
+            continue;
+        tally.judged += row->is_judged ? 1 : 0;
+        tally.near += row->is_judged && !row->is_good && row->is_near ? 1 : 0;
+        tally.apart += row->is_judged && !row->is_good && !row->is_near ? 1 : 0;
+    }
+    return tally;
+}
+
+static void
+print_rows(const GArray *rows, gboolean are_stages)
+{
     printf("\n%-26s %5s %6s %9s %9s %6s %9s %9s %6s %6s\n",
            are_stages ? "STAGE (ms)" : "OPERATION (ms)", "REAL", "MODEL", "P50 REAL", "P50 MODEL",
            "RATIO", "P90 REAL", "P90 MODEL", "KS", "P");
@@ -227,11 +242,7 @@ print_rows(const GArray *rows, gboolean are_stages)
         if (row->is_judged && !row->is_good && row->noise.ratio > 0)
             printf(" (noise: x%.2f, KS %.3f)", row->noise.ratio, row->noise.ks);
         putchar('\n');
-        tally.judged += row->is_judged ? 1 : 0;
-        tally.near += row->is_judged && !row->is_good && row->is_near ? 1 : 0;
-        tally.apart += row->is_judged && !row->is_good && !row->is_near ? 1 : 0;
     }
-    return tally;
 }
 
 /* A run of which too little was measured agrees with nothing, and differs from nothing. */
@@ -254,30 +265,111 @@ print_verdict(const Validate *self, const Tally *tally)
                tally->near, tally->near == 1 ? "is" : "are");
 }
 
+/* What is to say of the machine and of the data in its volumes. */
+typedef struct {
+    SimTime lag;      /* of events, p99 */
+    gboolean in_time; /* within --lag */
+    unsigned n_checked, n_written;
+    char *data_fault; /* (owned); NULL: none */
+} Conditions;
+
 static gboolean
-print_machine(Validate *self)
+are_sound(const Validate *self, const Conditions *conditions)
+{
+    return conditions->in_time && self->fault == NULL && conditions->data_fault == NULL;
+}
+
+static void
+print_machine(Validate *self, const Conditions *conditions)
 {
     char p50[SIM_TIME_BUFFER], p99[SIM_TIME_BUFFER], max[SIM_TIME_BUFFER], late[SIM_TIME_BUFFER];
-    unsigned n_checked, n_written;
-    g_autofree char *fault = validation_data_result(self->data, &n_checked, &n_written);
-    SimTime lag = sim_sample_quantile(&self->lags, 0.99);
-    gboolean in_time = lag <= self->lag_max_ms * SIM_MS;
 
     printf("\nPace: %u events late by %s (median), %s (p99), %s (most): %s the %d ms allowed for "
            "p99; ends of calls by %s at most; "
            "up to %u calls at once.\n",
            sim_sample_count(&self->lags),
-           sim_time_format(sim_sample_quantile(&self->lags, 0.5), p50), sim_time_format(lag, p99),
-           sim_time_format(sim_sample_max(&self->lags), max), in_time ? "within" : "BEYOND",
-           self->lag_max_ms, sim_time_format(self->end_lag_max, late), self->peak);
+           sim_time_format(sim_sample_quantile(&self->lags, 0.5), p50),
+           sim_time_format(conditions->lag, p99), sim_time_format(sim_sample_max(&self->lags), max),
+           conditions->in_time ? "within" : "BEYOND", self->lag_max_ms,
+           sim_time_format(self->end_lag_max, late), self->peak);
     printf("Machine: mounts and loop devices compared %u times with the state of the run: %s\n",
            self->n_looks, self->fault == NULL ? "no difference" : self->fault);
-    printf("Data: written %u times, read back %u times: %s\n", n_written, n_checked,
-           fault == NULL ? "as it was written" : fault);
-    return in_time && self->fault == NULL && fault == NULL;
+    printf("Data: written %u times, read back %u times: %s\n", conditions->n_written,
+           conditions->n_checked,
+           conditions->data_fault == NULL ? "as it was written" : conditions->data_fault);
 }
 
-/* The pictures come last: they need the files in their place. */
+static double
+to_seconds(SimTime time)
+{
+    return (double)time / (double)SIM_SECOND;
+}
+
+/* (owned); @stages: of stages, else of operations */
+static json_t *
+rows_json(const GArray *rows, gboolean stages)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < rows->len; i++) {
+        const ValidationRow *row = &g_array_index(rows, ValidationRow, i);
+        if (row->is_stage != stages)
+            continue;
+        json_array_append_new(
+            list, json_pack("{s:s, s:{s:i, s:f, s:f}, s:{s:i, s:f, s:f}, s:f, s:f, s:s}", "name",
+                            row->name, "real", "count", (int)row->n[SIDE_REAL], "p50",
+                            row->p50[SIDE_REAL], "p90", row->p90[SIDE_REAL], "model", "count",
+                            (int)row->n[SIDE_MODEL], "p50", row->p50[SIDE_MODEL], "p90",
+                            row->p90[SIDE_MODEL], "ks", row->ks, "ksP", row->ks_p, "verdict",
+                            word_for(row)));
+    }
+    return list;
+}
+
+static void
+print_all_json(Validate *self,
+               Results *results,
+               const GArray *rows,
+               const Conditions *conditions,
+               const Tally *tally)
+{
+    json_auto_t *json = json_pack(
+        "{s:s, s:o, s:o, s:{s:i, s:f, s:f, s:f, s:b, s:f, s:i}, s:{s:i, s:s?}, "
+        "s:{s:i, s:i, s:s?}, s:o}",
+        "verdict",
+        tally->judged == 0 ? "none"
+        : tally->apart > 0 ? "differ"
+                           : "agree",
+        "operations", rows_json(rows, FALSE), "stages", rows_json(rows, TRUE), "pace", "events",
+        (int)sim_sample_count(&self->lags), "lateP50",
+        to_seconds(sim_sample_quantile(&self->lags, 0.5)), "lateP99", to_seconds(conditions->lag),
+        "lateMax", to_seconds(sim_sample_max(&self->lags)), "inTime", conditions->in_time,
+        "callsLateMax", to_seconds(self->end_lag_max), "callsAtOnce", (int)self->peak, "machine",
+        "looks", (int)self->n_looks, "fault", self->fault, "data", "written",
+        (int)conditions->n_written, "readBack", (int)conditions->n_checked, "fault",
+        conditions->data_fault, "summary", results_summary(results));
+
+    cli_print_json(json);
+}
+
+static void
+print_all(Validate *self,
+          Results *results,
+          const GArray *rows,
+          const Conditions *conditions,
+          const Tally *tally)
+{
+    g_autofree char *table = results_table(results);
+
+    printf("With real loop devices (never the same twice):\n%s", table);
+    print_rows(rows, FALSE);
+    print_rows(rows, TRUE);
+    print_machine(self, conditions);
+    print_verdict(self, tally);
+}
+
+/* The picture comes last: it needs the files in their place. None with --format json, as its name
+ * would be printed. */
 static ExitCode
 write_quantiles(const Validate *self, Results *results, Validation *validation)
 {
@@ -286,7 +378,7 @@ write_quantiles(const Validate *self, Results *results, Validation *validation)
     if (!cli_write_file(out_folder_partial(self->folder), "qq.dat", text))
         return EXIT_ERROR;
     ExitCode code = finish_folder(self, results);
-    return code != EXIT_DONE
+    return code != EXIT_DONE || self->is_json
                ? code
                : gnuplot_draw_results(self->out, "qq", "qq.dat", gnuplot_format("png"), "");
 }
@@ -301,13 +393,15 @@ report(Validate *self, Results *results, Validation *validation)
         {self->calibrations[0], self->calibrations[1]}
     };
     g_autoptr(GArray) rows = validation_rows(validation, &tolerance);
-    g_autofree char *table = results_table(results);
+    const Tally tally = count_rows(rows);
+    Conditions conditions = {.lag = sim_sample_quantile(&self->lags, 0.99)};
 
-    printf("With real loop devices (never the same twice):\n%s", table);
-    const Tally tally = print_rows(rows, FALSE);
-    print_rows(rows, TRUE);
-    gboolean machine = print_machine(self);
-    print_verdict(self, &tally);
+    conditions.data_fault =
+        validation_data_result(self->data, &conditions.n_checked, &conditions.n_written);
+    conditions.in_time = conditions.lag <= self->lag_max_ms * SIM_MS;
+    (self->is_json ? print_all_json : print_all)(self, results, rows, &conditions, &tally);
+    gboolean machine = are_sound(self, &conditions);
+    g_free(conditions.data_fault);
     ExitCode code = self->folder == NULL ? EXIT_DONE : write_quantiles(self, results, validation);
     if (code != EXIT_DONE)
         return code;
@@ -338,7 +432,8 @@ close_backend(Validate *self, ExitCode code)
     unsigned left = loop_backend_n_volumes(self->backend);
 
     if (code == EXIT_DONE && left > 0)
-        printf("Left by the scenario, and removed: %u volumes\n", left);
+        fprintf(self->is_json ? stderr : stdout, "Left by the scenario, and removed: %u volumes\n",
+                left);
     return !loop_folder_close(self->backend) && code == EXIT_DONE ? EXIT_ERROR : code;
 }
 
@@ -394,8 +489,13 @@ replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
     const char *difference = call_log_difference(self->replaying);
     if (difference != NULL)
         return cli_bad_input("validate: the journal is of another run: %s", difference);
-    g_autofree char *table = results_table(results);
-    fputs(table, stdout);
+    if (self->is_json) {
+        json_auto_t *summary = results_summary(results);
+        cli_print_json(summary);
+    } else {
+        g_autofree char *table = results_table(results);
+        fputs(table, stdout);
+    }
     ExitCode code = self->folder == NULL ? EXIT_DONE : write_run(self, run, stages, NULL);
     return code == EXIT_DONE ? finish_folder(self, results) : code;
 }
@@ -552,6 +652,7 @@ cmd_validate(int argc, char **argv)
                    "Write results, journal and picture into this folder", "DIR"),
         CLI_OPTION("seed", STRING, &self.seed, "Use this seed instead of the scenario's", "N"),
         CLI_OPTION("set", STRING_ARRAY, &self.set, "Change a value of the scenario", "PATH=VALUE"),
+        CLI_FORMAT_OPTION(&self.format),
         LOOP_FOLDER_OPTION(&self.state_dir),
         G_OPTION_ENTRY_NULL,
     };
@@ -563,7 +664,8 @@ cmd_validate(int argc, char **argv)
                   "Needs root. It touches the state folder only, and leaves nothing there.\n"
                   "Exit status: 0 done, 1 I/O error, 2 bad input, 3 real and model differ, or an "
                   "slo or expect was not "
-                  "met,\n4 not permitted on this machine, 130 interrupted.")) {
+                  "met,\n4 not permitted on this machine, 130 interrupted.") &&
+        cli_parse_format("validate", self.format, &self.is_json)) {
         self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(LOOP_FOLDER_DEFAULT);
         code = go(&self, argc, argv);
     }

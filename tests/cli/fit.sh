@@ -139,5 +139,4 @@ if command -v jq >/dev/null; then
 else
     case_skip "the calls of a profile" "no jq"
 fi
-refused 'format needs --calls' profiles show nfs --format json
 cases_end

@@ -118,8 +118,6 @@ for command in check run sweep tune whatif why step events explain diff validate
     result $? "$command of a file that is not there"
 done
 refused 'kvolsim run small.yaml --out RUN, then kvolsim plot RUN' plot small.yaml
-refused '-o is of get only' describe -o json nodes small.yaml
-refused '-o is of get only' events -o json small.yaml
 
 # ---- Completion ----
 for shell in bash zsh fish; do

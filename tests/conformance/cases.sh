@@ -5,14 +5,16 @@
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 [ -n "${KVOLSIM_CONFORMANCE:-}" ] || skip_all "KVOLSIM_CONFORMANCE is not set: no recorded cases"
 runner=$KVOLSIM_BUILDDIR/tests/conformance/conformance
-# Left out: volumes of in-tree plugins that stand in pods, and the made-up translation of the provisioner's tests.
+# Left out of "CSI migration": createVolumeSpec for claims that the case does not have (the real test's fake client has them;
+# 05 checks nothing), and the provisioner's test, whose translator is made up: it adds "translated" to all it sees, or fails.
+# What they are about is modelled: ADC-30 to ADC-34 and MIG-50; MIG-70 to MIG-72.
 for file in "$KVOLSIM_CONFORMANCE"/*.json; do
-    case ${file##*/} in
-    attachdetach.json | external_provisioner.json | scheduler_nodevolumelimits.json) continue ;;
-    esac
-    "$runner" --also "CSI migration" "$file" >"$scratch/migration" || { cat "$scratch/migration"; exit 1; }
+    case ${file##*/} in external_provisioner.json) continue ;; esac
+    "$runner" --also "CSI migration" --except ad-VolumeSpec-04 --except ad-VolumeSpec-05 "$file" >"$scratch/migration" ||
+        { cat "$scratch/migration"; exit 1; }
 done
-# Left out: a plugin that recycles without a pod, and a policy that the API server refuses.
+# Left out: recycling by the mock plugin, without a pod (real plugins of this kind, NFS and hostPath, use one: PVC-77), and the
+# policy "Unknown", which the API server refuses, so that no cluster can have such a volume.
 "$runner" --also "in-tree volume plugin" --except pvctrl-RecycleSync-6-2 --except pvctrl-RecycleSync-6-10 \
     "$KVOLSIM_CONFORMANCE/pv_controller.json" "$KVOLSIM_CONFORMANCE/volume_operations.json" >"$scratch/in-tree" ||
     { cat "$scratch/in-tree"; exit 1; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/api/migration/migration.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/attach-detach-controller/controller.h"
 #include "tests/conformance/compare.h"
@@ -652,6 +653,33 @@ run_multi_attach_error(Case *self)
     world_end(&world);
 }
 
+/* CreateVolumeSpec() of volumes that stand in pods (ADC-72). Claims and volumes are not in the
+ * cases. */
+static void
+run_volume_spec(Case *self)
+{
+    const json_t *volume = json_array_get(case_get(self, "initial.pod.spec.volumes"), 0);
+    const InTreePlugin *plugin = in_tree_plugin_of_source(volume);
+    json_t *found = NULL;
+
+    if (json_object_get(volume, "persistentVolumeClaim") != NULL) {
+        case_fail(self, "the claim is not in the case");
+        return;
+    }
+    if (plugin != NULL && in_tree_plugin_is_migrated(plugin, &(Release){.minor = 32})) {
+        found = in_tree_plugin_inline_to_csi(
+            plugin, volume, case_text(self, case_get(self, "initial.pod"), "metadata.namespace"),
+            NULL);
+        json_object_set_new(json_object_get(found, "spec"), "volumeMode",
+                            json_string("Filesystem"));
+    }
+    case_expect_json(self, "volume", case_get(self, "expected.volume"),
+                     found == NULL ? volume : NULL);
+    case_expect_json(self, "persistent volume", case_get(self, "expected.persistent_volume"),
+                     found);
+    json_decref(found);
+}
+
 static const Act attach_detach_acts[] = {
     {"ADController",           story_attach_starts   },
     {"ADPopulator",            story_attach_starts   },
@@ -659,6 +687,7 @@ static const Act attach_detach_acts[] = {
     {"ActualStateOfWorld",     run_actual_state      },
     {"DesiredStateOfWorld",    run_desired_state     },
     {"NodeStatusUpdater",      story_attach_starts   },
+    {"createVolumeSpec",       run_volume_spec       },
     {"reportMultiAttachError", run_multi_attach_error},
     {NULL,                     NULL                  },
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/migration/migration.h"
 #include "models/attach-detach-controller/controller.h"
 #include "models/volume/plugins.h"
 #include "tests/attach-detach-controller/attach-world.h"
@@ -17,6 +18,7 @@ typedef struct {
     const char *node; /* interned; of a dangling attachment */
     gboolean was_attached;
     AttachState state_at_start;
+    gboolean has_in_tree_name;  /* ... and whether the volume was known by its in-tree name */
     unsigned n_before, n_after; /* new pods of a restart */
     unsigned n_attach, n_detach;
     gboolean is_desired[4]; /* after each step */
@@ -67,10 +69,22 @@ give_attachment(void *story, char **words, int argument)
     ((Story *)story)->was_attached = strcmp(words[2], "true") == 0;
 }
 
+static void
+give_migrated(void *story, char **words, int argument)
+{
+    (void)argument;
+    ((Story *)story)->node = "node-1";
+    ((Story *)story)->was_attached = strcmp(words[1], "true") == 0;
+}
+
 /* clang-format off */
 static const Phrase given[] = {
     {"attachment: \\w+ for (\\S+), status attached (true|false)",  give_attachment, 0},
+    {"attachment: \\w+ attached (true|false)",                     give_migrated,   0},
     {"node: \\S+ known to the desired state",                      story_nothing,   0},
+    {"node: no volumesAttached entry",                             story_nothing,   0},
+    {"nodes: 5 nodes with status.volumesAttached and some volumesInUse", story_nothing, 0},
+    {"pods: 5 running pods on mynode sharing one disk",            story_nothing,   0},
     {"pod: none|volume: .*|note: .*|nodes: \\[.*\\]",              story_nothing,   0},
     {"pod: running pod on \\S+ with one attachable volume",        story_nothing,   0},
     {"nodes: 5 nodes, each with a stale attached volume in its status", story_nothing, 0},
@@ -83,6 +97,29 @@ static const Phrase given[] = {
 /* clang-format on */
 
 /* ---- A restart ---- */
+
+#define IN_TREE_NAME "kubernetes.io/gce-pd/disk"
+
+/* MIG-50: what a PersistentVolume of gcePersistentDisk is for all components. */
+static void
+create_migrated(StorageWorld *world)
+{
+    Volume *volume = storage_world_volume(world, "v", 1, "fast");
+    VolumeSource origin = {.refs = REF_COUNT_ONE,
+                           .plugin = word(world, "gcePersistentDisk"),
+                           .handle = word(world, "disk"),
+                           .in_tree = in_tree_plugin_find("kubernetes.io/gce-pd")};
+    VolumeSource source = {.refs = REF_COUNT_ONE,
+                           .plugin = word(world, "csi"),
+                           .driver = word(world, DRIVER),
+                           .handle = word(world, "vol-1"),
+                           .in_tree = origin.in_tree};
+
+    source.origin = volume_source_new(&origin);
+    volume_source_unref(volume->source);
+    volume->source = volume_source_new(&source);
+    storage_world_create(world, volume);
+}
 
 static void
 dangle(void *story, char **words, int argument)
@@ -99,12 +136,17 @@ dangle(void *story, char **words, int argument)
                                           word(&self->world, "vol-1"), self->node);
     g_autofree char *name = g_strconcat("va/", va->name, NULL);
     create_node(&self->world, self->node, NULL, NULL);
-    create_bound(&self->world, ACCESS_RWO);
+    if (case_get(self->self, "given.node") != NULL)
+        create_migrated(&self->world);
+    else
+        create_bound(&self->world, ACCESS_RWO);
     import_attachment(&self->world, name, self->node, self->was_attached);
     storage_world_start(&self->world);
     go_on(&self->world, SIM_SECOND);
     const AttachPair *pair = pair_of(&self->world, "vol-1", self->node);
     self->state_at_start = pair == NULL ? ADC_DETACHED : pair->state;
+    self->has_in_tree_name = g_hash_table_contains(controller_of(&self->world)->volumes_by_name,
+                                                   word(&self->world, IN_TREE_NAME));
     /* The real tests' informers tell of the Node after that. */
     kubelet_uses(&self->world, self->node, UNIQUE("another"));
     go_on(&self->world, SIM_MINUTE);
@@ -134,6 +176,30 @@ start_anew(void *story, char **words, int argument)
         g_autofree char *pod = g_strdup_printf("running-%u", i);
         pod_with_claim(&self->world, pod, "shared", "mynode");
     }
+}
+
+/* Every other node says that it uses its volume. */
+static void
+populate_actual(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    start_anew(story, words, argument);
+    for (unsigned i = 0; i < 5; i += 2) {
+        g_autofree char *node = g_strdup_printf("node-%u", i);
+        g_autofree char *stale = g_strdup_printf("kubernetes.io/csi/" DRIVER "^stale-%u", i);
+        kubelet_uses(&self->world, node, stale);
+    }
+}
+
+static void
+populate_desired(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    storage_world_start(&self->world);
+    go_on(&self->world, SIM_MS); /* before the reconciler's first pass */
 }
 
 /* New pods, each with a volume of its own, each on another node. */
@@ -248,6 +314,8 @@ update_statuses(void *story, char **words, int argument)
 /* clang-format off */
 static const Phrase steps[] = {
     {"start the controller",                             dangle,          0},
+    {"populate the actual state from nodes",             populate_actual, 0},
+    {"populate the desired state from pods",             populate_desired, 0},
     {"populate actual state",                            start_anew,      0},
     {"add first group of pods",                          add_pods,        FALSE},
     {"populate desired state",                           start,           0},
@@ -332,6 +400,54 @@ then_detached(void *story, char **words, int argument)
     story_expect_count(self->self, "detaches", self->n_detach, "1");
 }
 
+/* What a node lists is attached, and in use if the node says so. */
+static void
+then_nodes_are_believed(void *story, char **words, int asks_use)
+{
+    Story *self = story;
+
+    (void)words;
+    for (unsigned i = 0; i < 5; i++) {
+        g_autofree char *node = g_strdup_printf("node-%u", i);
+        g_autofree char *handle = g_strdup_printf("stale-%u", i);
+        const AttachPair *pair = pair_of(&self->world, handle, node);
+        if (pair == NULL || pair->state != ADC_ATTACHED)
+            case_fail(self->self, "%s is not attached to %s", handle, node);
+        else if (asks_use && adc_is_in_use(pair) != (i % 2 == 0))
+            case_fail(self->self, "%s: in use, or not, against the node's word", handle);
+    }
+}
+
+static void
+then_shared_is_desired(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (!is_desired(&self->world, "shared", "mynode"))
+        case_fail(self->self, "the pods' volume is not desired");
+}
+
+static void
+then_uncertain(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (self->state_at_start != ADC_UNCERTAIN)
+        case_fail(self->self, "state %d at the start", (int)self->state_at_start);
+}
+
+static void
+then_no_in_tree_name(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (self->has_in_tree_name)
+        case_fail(self->self, "%s is known", IN_TREE_NAME);
+}
+
 /* clang-format off */
 static const Phrase then[] = {
     {"(\\d+) attached volumes \\(one shared plus one per new pod\\)",              now_attached,  0},
@@ -341,6 +457,11 @@ static const Phrase then[] = {
     {"volume desired(?: again)?",                                                 then_desired,  TRUE},
     {"volume not desired",                                                        then_desired,  FALSE},
     {"(\\S+) volumesAttached = \\[(.*)\\]",                                       then_listed,   0},
+    {"every status.volumesAttached entry is Attached in the actual state",         then_nodes_are_believed, FALSE},
+    {"mounted-by-node of each entry equals its presence in status.volumesInUse",   then_nodes_are_believed, TRUE},
+    {"every pod volume exists in the desired state",                              then_shared_is_desired, 0},
+    {"state of the CSI unique name is Uncertain",                                 then_uncertain, 0},
+    {"the in-tree unique name is unknown \\(Detached\\)",                         then_no_in_tree_name, 0},
     {"nothing left to report",                                                    then_all_told, 0},
     {NULL,                                                                        NULL,          0},
 };

@@ -9,7 +9,7 @@ const TRIES = 2; // before the answer is told
 const PROGRESS = 'kvolsim-lessons';
 
 const choice = h('select', {id: 'lesson', 'aria-label': t("Lesson")});
-const story = h('div');
+const story = h('div', {class: 'lesson'});
 let report = null, show = null, lesson = null;
 
 const post = (path, body) => own(`lesson/${path}`, null, {method: 'POST', body: {lesson: String(lesson.number), lang: language(), ...body}, of: ''});

@@ -471,8 +471,23 @@ notices(const json_t *summary)
     return g_string_free(text, FALSE);
 }
 
+/* Returns: (owned): a link to the page that `serve --export RUN/page` wrote; "": there is none */
 static char *
-make_page(const json_t *summary, const char *objects, const char *events, const char *figures_text)
+page_link(const char *run)
+{
+    g_autofree char *path = g_build_filename(run, "page", "index.html", NULL);
+
+    return g_strdup(g_file_test(path, G_FILE_TEST_EXISTS)
+                        ? "<p><a href=\"page/index.html\">Watch the run, step by step</a></p>\n"
+                        : "");
+}
+
+static char *
+make_page(const char *run,
+          const json_t *summary,
+          const char *objects,
+          const char *events,
+          const char *figures_text)
 {
     const char *scenario = json_string_value(json_object_get(summary, "scenario"));
     const char *version = json_string_value(json_object_get(summary, "version"));
@@ -493,6 +508,7 @@ make_page(const json_t *summary, const char *objects, const char *events, const 
         {"hash",       hash_text               },
         {"seconds",    seconds_text            },
         {"bottleneck", bottleneck_line(summary)},
+        {"page",       page_link(run)          },
         {"notices",    notices(summary)        },
         {"end",        end_text                },
         {"kinds",      objects_text            },
@@ -537,7 +553,7 @@ report(const char *run)
     g_autofree char *pictures = all_figures(run, folder);
     if (pictures == NULL)
         return EXIT_ERROR;
-    g_autofree char *page = make_page(result_folder_index(folder), objects, events, pictures);
+    g_autofree char *page = make_page(run, result_folder_index(folder), objects, events, pictures);
     if (!g_file_set_contents(page_path, page, -1, &error))
         return cli_fail("report: %s", error->message);
     printf("%s\n", page_path);
@@ -554,7 +570,9 @@ cmd_report(int argc, char **argv)
     if (!cli_parse(
             &argc, &argv, entries, "RUN",
             "Make one HTML page of a run, report.html in its folder, and print the file's name.",
-            "RUN is the --out folder of kvolsim run. The page needs no other file and no network."))
+            "RUN is the --out folder of kvolsim run. The page needs no other file and no "
+            "network.\nIt links RUN/page, if kvolsim serve SCENARIO --export RUN/page has written "
+            "it."))
         return EXIT_BAD_INPUT;
     if (argc != 2)
         return cli_bad_usage("report", "give the folder of a run");

@@ -18,6 +18,7 @@
 #include "run/results/results.h"
 #include "run/teach/lesson.h"
 #include "run/why/findings.h"
+#include "serve/api/export.h"
 #include "serve/api/http.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:8001"
@@ -27,7 +28,7 @@
 typedef struct {
     /* As given. */
     char *listen, *speed_text, *at, *record, *out, *token_file, *tls_cert, *tls_key, *kubeconfig,
-        *seed, *versus;
+        *seed, *versus, *export;
     char **set, **versus_set;
     gboolean no_stories, no_attribution, is_task;
     /* Read from it. */
@@ -282,11 +283,12 @@ make_engine(const ServeCommand *self,
             const ScenarioOptions *load_options,
             const char *title)
 {
-    const ServeEngineOptions options = {.load = load_options,
-                                        .address = http_server_address(self->server),
-                                        .title = title,
-                                        .no_stories = self->no_stories,
-                                        .no_attribution = self->no_attribution};
+    const ServeEngineOptions options = {
+        .load = load_options,
+        .address = self->server != NULL ? http_server_address(self->server) : "",
+        .title = title,
+        .no_stories = self->no_stories,
+        .no_attribution = self->no_attribution};
     g_autoptr(GError) error = NULL;
     Scenario *scenario = load(file, load_options);
 
@@ -377,6 +379,29 @@ finish_task(const ServeCommand *self)
     run_finish(engine->run);
 }
 
+/* Runs the scenario to its end, and writes the page of the recorded run. */
+static ExitCode export(ServeCommand *self, const char *file)
+{
+    g_autoptr(OutFolder) out = out_folder_new(self->export);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ServeEngine) engine = NULL;
+
+    if (out == NULL)
+        return EXIT_ERROR;
+    self->data_dir = cli_data_dir();
+    self->options =
+        (ScenarioOptions){.data_dir = self->data_dir, .set = join_sets(self, NULL, self->seed)};
+    engine = make_engine(self, file, &self->options, NULL);
+    if (engine == NULL)
+        return EXIT_BAD_INPUT;
+    if (!serve_export(engine, out_folder_partial(out), &error))
+        return cli_fail("serve: --export: %s", error->message);
+    ExitCode code = out_folder_finish(out);
+    if (code == EXIT_DONE)
+        printf("%s/index.html\n", self->export);
+    return code;
+}
+
 static ExitCode
 serve(ServeCommand *self, const char *file)
 {
@@ -436,6 +461,9 @@ cmd_serve(int argc, char **argv)
         CLI_OPTION("record", FILENAME, &self.record,
                    "Write what clients do as a scenario, which repeats it", "FILE"),
         CLI_OPTION("out", FILENAME, &self.out, "Write results into this folder at the end", "DIR"),
+        CLI_OPTION("export", FILENAME, &self.export,
+                   "Serve nothing: run the scenario, and write the page of the run as files",
+                   "DIR"),
         CLI_OPTION("kubeconfig", FILENAME, &self.kubeconfig, "Write a kubeconfig for this server",
                    "FILE"),
         CLI_OPTION("token-file", FILENAME, &self.token_file,
@@ -468,7 +496,7 @@ cmd_serve(int argc, char **argv)
             "faults and more (docs/serve.md).\nExit status: 130 after Ctrl-C, 143 after "
             "SIGTERM, 1 I/O error, 2 bad input.") &&
         cli_has_one("serve", argc, "scenario") && read_arguments(&self))
-        code = serve(&self, argv[1]);
+        code = self.export != NULL ? export(&self, argv[1]) : serve(&self, argv[1]);
     clear(&self);
     cli_free_values(entries);
     return code;

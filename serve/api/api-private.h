@@ -115,6 +115,8 @@ void own_get_components(ServeApi *self, Exchange *exchange);
 void own_get_story(ServeApi *self, Exchange *exchange);
 void own_get_describe(ServeApi *self, Exchange *exchange);
 void own_get_summary(ServeApi *self, Exchange *exchange);
+/* own-figures.c */
+void own_get_figures(ServeApi *self, Exchange *exchange);
 /* own-marks.c */
 void own_get_marks(ServeApi *self, Exchange *exchange);
 /* Returns: (owned): its lanes and messages */

@@ -363,6 +363,7 @@ static const struct {
     {"story",        own_get_story,      NULL      },
     {"describe",     own_get_describe,   NULL      },
     {"summary",      own_get_summary,    NULL      },
+    {"figures",      own_get_figures,    NULL      },
     {"marks",        own_get_marks,      NULL      },
     {"why",          get_why,            NULL      },
     {"explain",      get_explain,        NULL      },

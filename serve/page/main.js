@@ -8,6 +8,7 @@ const SLOW_MS = 1500; // ... of questions that cost more
 
 async function begin() {
   await chooseLanguage(); // the modules below make elements with texts as they load
+  await (await import('./recorded.js')).openRecording();
   const [{h, setText, tabList}, {isRecorded, own, setBase, setToken}, {language, store, t}, {apply, findObject, forgetAll, onChange, rowsOf, world},
          {addEntry, arrowsOn, clearArrows}, {boxOf, stageBoxes, updateStage}, {nodeBox, nodesSection, updateNodes},
          {clockBar, updateClock}, {updateMarks}, {detailsPanel, showAgain, showDetails, updateDetails}, {handsPanel}, {storyPanel, updateStory},
@@ -45,7 +46,7 @@ async function begin() {
   const panels = [
     {id: 'details', title: t("Selected"), panel: detailsPanel(report)},
     {id: 'story', title: t("Story"), panel: storyPanel(select), shown: updateStory},
-    {id: 'hands', title: t("Do"), panel: handsPanel(report)},
+    ...(isRecorded() ? [] : [{id: 'hands', title: t("Do"), panel: handsPanel(report)}]),
     {id: 'numbers', title: t("Figures"), panel: numbersPanel(), shown: () => updateNumbers().catch(() => {})},
     ...isRecorded() ? [] : [{id: 'lessons', title: t("Lessons"), panel: lessonsPanel(report, show), shown: () => updateLessons().catch(() => {})}],
   ];
@@ -71,8 +72,11 @@ async function begin() {
   }
 
   // ---- The server's answers ----
-  onChange(({story}) => {
-    story.forEach(addEntry);
+  onChange(({story, isWhole}) => {
+    if (isWhole)
+      clearArrows();
+    else
+      story.forEach(addEntry);
     updateStage();
     updateNodes();
     updateDetails();

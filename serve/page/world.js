@@ -83,6 +83,7 @@ export function apply(stage) {
   }
   if (stage.objects.length)
     world.version++;
+  stage.active?.forEach((who) => world.active.add(who));
   for (const entry of stage.story)
     if (entry.who)
       world.active.add(entry.who);
@@ -91,7 +92,7 @@ export function apply(stage) {
     world.story.splice(0, world.story.length - STORY_MAX);
   Object.assign(world, {clock: stage.clock, next: stage.next, storyNext: stage.storyNext, processes: stage.processes, drivers: stage.drivers});
   setShown(stage.clock.ns, performance.now());
-  tell({objects: stage.objects, story: stage.story});
+  tell({objects: stage.objects, story: stage.story, isWhole: stage.isWhole});
   return true;
 }
 

@@ -49,4 +49,10 @@ result $? "sequence: uids are cut, and long names have two lines" "$scratch/word
 "$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"
 grep -q '<tr class="warning"><td>FailedScheduling</td>' "$scratch/run/report.html" && grep -q '<h2>Events</h2>' "$scratch/run/report.html"
 result $? "report: Events, warnings first"
+"$kvolsim" serve "$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml" --export "$scratch/run/page" >"$scratch/out" 2>"$scratch/err"
+if [ $? -ne 4 ]; then
+    "$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"
+    grep -q '<a href="page/index.html">' "$scratch/run/report.html"
+    result $? "report: a link to the exported page"
+fi
 cases_end

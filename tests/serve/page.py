@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The page of `kvolsim serve` in a real Chromium, for page.sh: its content, its buttons, and hostile texts, none of which becomes markup.
    page.py PORT [SCREENSHOT.png WIDTH HEIGHT light|dark]
-   page.py PORT token WORD: a server with --token-file"""
+   page.py PORT token WORD: a server with --token-file
+   page.py file:///FOLDER/index.html PORT: the page that --export made of the scenario that is served at 0 s"""
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-base = "http://127.0.0.1:" + sys.argv[1]
+base = sys.argv[1] if sys.argv[1].startswith("file:") else "http://127.0.0.1:" + sys.argv[1]
 
 
 def ask(path, method="GET", body=None, kind="application/json", accept="application/json"):
@@ -37,7 +38,7 @@ def begin(width, height, scheme):
     browser = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-    browser.get(base + "/")
+    browser.get(base if base.startswith("file:") else base + "/")
     return browser
 
 
@@ -87,6 +88,45 @@ def clock():
 def chip(name):
     return f".chip[aria-label^='{name}:']"
 
+
+if sys.argv[1].startswith("file:"):
+    live = "http://127.0.0.1:" + sys.argv[2]
+    browser = begin(1280, 900, "light")
+    wait_until_ready()
+    base = live
+    ask("/kvolsim/v1/clock", "PUT", {"until": "9s"})
+    until(lambda: len(browser.find_elements(By.CSS_SELECTOR, ".card")) == 3, "an exported page opens from disk")
+    for text in ("5s", "2s", "9s", "0s"):
+        field = browser.find_element(By.ID, "goal")
+        field.clear()
+        field.send_keys(text, Keys.ENTER)
+        ask("/kvolsim/v1/past", "PUT", {"at": text})
+        pods = {f"pod {one['name']}" for one in json.loads(ask("/past/kvolsim/v1/stage")[1])["objects"] if one["kind"] == "pod"}
+        until(lambda: {one.get_attribute("aria-label").split(":")[0] for one in browser.find_elements(By.CSS_SELECTOR, ".chip[data-kind=pod]")} == pods,
+              f"its pods at {text} are those of the server")
+        if not pods:
+            continue
+        click(chip("pod first-0"))
+        click("#tab-yaml")
+        yaml = ask("/past/api/v1/namespaces/default/pods/first-0", accept="application/yaml")[1]
+        until(lambda: browser.find_element(By.ID, "panel-yaml").get_attribute("textContent") == yaml, "... and the YAML of one, byte for byte")
+        for tab, words in (("describe", "Name: "), ("explain", "first-0"), ("why", "first-0")):
+            click("#tab-" + tab)
+            until(lambda: shows("#panel-" + tab, words), "... its " + tab)
+        click("#tab-sequence")
+        until(lambda: browser.find_elements(By.CSS_SELECTOR, "#panel-sequence svg line.call"), "... and its messages")
+        click("#tab-numbers")
+        until(lambda: browser.find_elements(By.CSS_SELECTOR, ".figures h4"), "figures go with the time")
+        click("#tab-details")
+    click("#play")
+    until(lambda: browser.find_element(By.CSS_SELECTOR, ".time").text > "0:00:00.500", "it plays")
+    click("#to-start")
+    until(lambda: browser.find_element(By.CSS_SELECTOR, ".time").text < "0:00:00.500", "... and goes back to its start")
+    problems = [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    case("the browser's console has no complaint about the exported page", not problems, problems)
+    browser.quit()
+    print(f"1..{n_cases}")
+    sys.exit(n_failed > 0)
 
 if len(sys.argv) > 2:
     browser = begin(1280, 900, "light")
@@ -195,7 +235,7 @@ until(lambda: browser.find_elements(By.CSS_SELECTOR, "#panel-sequence svg line.c
 click("#tab-story")
 until(lambda: browser.find_elements(By.CSS_SELECTOR, ".story li"), "the story goes on")
 click("#tab-numbers")
-until(lambda: shows("#panel-numbers table", "pod-start"), "figures of stages")
+until(lambda: shows("#panel-numbers figcaption", "pod-start"), "figures of stages")
 
 # Hands.
 until(lambda: (click(chip("pvc hostile")), click("#tab-yaml"), shows("#panel-yaml", "onerror"))[-1], "hostile texts are shown")

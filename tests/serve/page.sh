@@ -26,7 +26,7 @@ spec:
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: gp3, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: ebs.csi.aws.com}
 END
 # run_page SERVE-OPTIONS -- PAGE-ARGUMENTS: 0 if all cases of page.py passed. Cases are counted in one sequence.
-n=0 status=0
+n=0 status=0 page=
 run_page()
 {
     options=
@@ -36,12 +36,12 @@ run_page()
     "$kvolsim" serve small.yaml --speed 0 --listen 127.0.0.1:0 $options >served 2>>errors &
     pid=$!
     port=
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         port=$(sed -n 's|.*--server http://127.0.0.1:\([0-9]*\) .*|\1|p' served)
         [ -z "$port" ] || break
         sleep 0.1
     done
-    FIRST_CASE=$n /usr/bin/python3 "$KVOLSIM_SRCDIR/tests/serve/page.py" "$port" "$@" >printed || status=1
+    FIRST_CASE=$n /usr/bin/python3 "$KVOLSIM_SRCDIR/tests/serve/page.py" ${page:+"$page"} "$port" "$@" >printed || status=1
     grep -v '^1\.\.' printed
     n=$((n + $(grep -c '^\(not \)\?ok' printed)))
     kill -INT $pid
@@ -50,6 +50,10 @@ run_page()
 
 run_page --
 echo sesame >token
+"$kvolsim" serve small.yaml --export exported >printed || status=1
+page=file://$scratch/exported/index.html
+run_page --
+page=
 run_page --token-file token -- token sesame
 echo "1..$n"
 [ -s errors ] && sed 's/^/# /' errors

@@ -10,7 +10,7 @@ for name in burst-100 node-power-off-out-of-service api-server-outage snapshot-a
     "$kvolsim" serve "$KVOLSIM_SRCDIR/scenarios/$name.yaml" --speed 0 --listen 127.0.0.1:0 >served 2>>errors &
     pid=$!
     port=
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         port=$(sed -n 's|.*--server http://127.0.0.1:\([0-9]*\) .*|\1|p' served)
         [ -z "$port" ] || break
         sleep 0.1

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -67,7 +68,7 @@ def case(name, is_good, why=""):
 
 def until(what, name):
     try:
-        WebDriverWait(browser, 30).until(lambda _: what())
+        WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException]).until(lambda _: what())
         case(name, True)
     except Exception as error:  # the case says which
         case(name, False, repr(error) + " page says: " + browser.find_element(By.CSS_SELECTOR, ".said").text)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "in-process.h"
 #include "operation-executor.h"
 #include "pod-worker.h"
 
@@ -66,38 +67,68 @@ tell_pods(
             plan_event(plan, mount->worker->pod, type, reason, "%s", text);
 }
 
-/* A kubelet no longer attaches CSI volumes. It attaches FlexVolumes, iSCSI and FC by a program or a
- * call on this node. */
+static void
+fail_attach(Plan *plan, const char *reason)
+{
+    const PendingOperation *operation = plan_operation(plan);
+    const NodeVolume *volume = operation->volume;
+    const char *text = plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s",
+                                    object_name(volume->pv), reason);
+
+    tell_pods(plan, volume, "Warning", "FailedAttachVolume", text);
+    plan_fail(plan, "%s", text);
+}
+
+static void
+decide_attached(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
+{
+    const PendingOperation *operation = plan_operation(plan);
+    const NodeVolume *volume = operation->volume;
+
+    (void)self;
+    plan_because(plan, "KVM-69");
+    if (result->end != CSI_PLUGIN_DONE) {
+        fail_attach(plan, result->error);
+        return;
+    }
+    tell_pods(plan, volume, "Normal", "SuccessfulAttachVolume",
+              plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ",
+                           object_name(volume->pv)));
+    kubelet_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
+}
+
+/* A kubelet no longer attaches CSI volumes. In-tree plugins and FlexVolume drivers it asks itself;
+ * iSCSI and FC need nothing here (INT-11). */
 void
 attach_operation_attach(const void *self, Plan *plan)
 {
-    const PendingOperation *operation = plan_operation(plan);
-    const char *name = object_name(operation->volume->pv);
-
-    (void)self;
-    if (operation_is_csi(operation)) {
-        const char *text = plan_internf(plan,
-                                        "AttachVolume.Attach failed for volume \"%s\" : attaching "
-                                        "volumes from the kubelet is not supported",
-                                        name);
+    if (operation_is_csi(plan_operation(plan))) {
         plan_because(plan, "KVM-70");
-        tell_pods(plan, operation->volume, "Warning", "FailedAttachVolume", text);
-        plan_fail(plan, "%s", text);
+        fail_attach(plan, "attaching volumes from the kubelet is not supported");
         return;
     }
     plan_because(plan, "KVM-69");
-    plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-    tell_pods(plan, operation->volume, "Normal", "SuccessfulAttachVolume",
-              plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", name));
-    kubelet_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
+    in_process_plan(self, plan, FLEX_ATTACH, decide_attached);
+}
+
+static void
+decide_detached(const Kubelet *self, Plan *plan, const CsiPluginResult *result)
+{
+    const PendingOperation *operation = plan_operation(plan);
+
+    (void)self;
+    plan_because(plan, "KVM-69");
+    if (result->end == CSI_PLUGIN_DONE)
+        kubelet_add_change(plan, CHANGE_DETACHED, operation, MOUNT_NONE);
+    else
+        plan_fail(plan, "DetachVolume.Detach failed for volume \"%s\" : %s",
+                  operation->volume->name, result->error);
 }
 
 /* No check whether that is safe: nothing is mounted any more (KVM-37). */
 void
 attach_operation_detach(const void *self, Plan *plan)
 {
-    (void)self;
     plan_because(plan, "KVM-69");
-    plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-    kubelet_add_change(plan, CHANGE_DETACHED, plan_operation(plan), MOUNT_NONE);
+    in_process_plan(self, plan, FLEX_DETACH, decide_detached);
 }

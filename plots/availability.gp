@@ -2,6 +2,8 @@
 # Availability: a band for each workload over the whole run. Green: all pods that it wants are Ready; orange: some are missing, with
 # their number where there is room; red: none is Ready.
 #
+# Up to three workloads do not fill the picture: below stands how many of the pods that each wants are Ready.
+#
 # Reads availability-over-time.csv of a run: workload; from, until: seconds; desired, ready: numbers of pods between these times.
 
 is_text = GPVAL_TERM eq "dumb"
@@ -31,11 +33,14 @@ last = 1
 add(k) = k == 0 ? 0 : (wanted[k] = wanted[k] + $4 * ($3 - $2), lacked[k] = lacked[k] + ($5 < $4 ? ($4 - $5) * ($3 - $2) : 0), 0)
 stats input using (last = $3 > last ? $3 : last, add(int(place(strcol(1))))) nooutput
 
+has_lines = !is_text && n > 0 && n <= 3
+most = 1
+stats input using (most = $4 > most ? $4 : most, 0) nooutput
 set title run_title . ": availability" noenhanced
 set xlabel "seconds of virtual time"
 set xrange [0 : last]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
-set yrange [(n > 6 ? n : 6) + 0.6 : 0.4]
+set yrange [(n > 6 || has_lines ? n : 6) + 0.6 : 0.4]
 if (!is_text) { set border 1 lc rgb "#555555"; set grid xtics lc rgb "#dddddd" lw 1 }
 set xtics nomirror
 set ytics scale 0 noenhanced
@@ -52,7 +57,9 @@ y(i) = place(strcol(1)) > 0 ? place(strcol(1)) : NaN
 only(s) = state(0) == s ? y(0) : NaN
 # A band is at least as wide as can be seen, and so is an outage within it.
 least = last / 400.
-right(i) = $3 - $2 < least && state(0) > 0 ? $2 + least : $3
+# Bands of one colour that meet overlap a little, or a seam would show.
+seam = last / 4000.
+right(i) = $3 - $2 < least && state(0) > 0 ? $2 + least : $3 + seam > last ? $3 : $3 + seam
 text(i) = state(0) == 1 && ($3 - $2) > last / 25. ? sprintf("-%d", $4 - $5) : ""
 if (n_rows == 0) {
     set title run_title . ": no workload wants pods"
@@ -61,8 +68,34 @@ if (n_rows == 0) {
     plot input using 2:(only(1)):(right(0) - $2):(0) with vectors nohead title "some pods missing", \
          input using 2:(only(2)):(right(0) - $2):(0) with vectors nohead title "none Ready"
 } else {
-    plot input using 2:(only(0)):2:3:(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#009E73" title "all pods Ready", \
+    if (has_lines) {
+        set multiplot
+        set tmargin at screen 0.94
+        set bmargin at screen 0.94 - 0.13 * n - 0.02
+        set key at screen 0.5, 0.94 - 0.13 * n - 0.13 center center horizontal maxrows 1
+    }
+    plot input using 2:(only(0)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#009E73" title "all pods Ready", \
          input using 2:(only(1)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#E69F00" title "some missing", \
          input using 2:(only(2)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#D55E00" title "none Ready", \
-         input using (($2 + $3) / 2.):(y(0)):(text(0)) with labels notitle
+         input using (($2 + $3) / 2.):(y(0)):(text(0)) with labels tc rgb "#1a1a1a" notitle
+    if (has_lines) {
+        # A step is its level from one time to the next; the grey one is what the workload wants.
+        array colour[3] = ["#0072B2", "#CC79A7", "#000000"]
+        level(k, value) = place(strcol(1)) == k ? value : NaN
+        unset title
+        set tmargin at screen 0.94 - 0.13 * n - 0.19
+        set bmargin at screen 0.15
+        set border 3
+        set yrange [0 : 1.08 * most]
+        set ytics scale 1 autofreq nomirror
+        if (most < 9) { set ytics 1 }
+        set ylabel "pods"
+        set grid ytics lc rgb "#dddddd" lw 1
+        set key at screen 0.5, 0.04 center center horizontal maxrows 2
+        plot for [k = 1:n] input using 2:(level(k, $4)):($3 - $2):(0) with vectors nohead lw 5 lc rgb "#bbbbbb" \
+                 title (k == 1 ? "wanted" : ""), \
+             for [k = 1:n] input using 2:(level(k, $5)):($3 - $2):(0) with vectors nohead lw 2 dt k lc rgb colour[k] \
+                 title "Ready of " . item(k) noenhanced
+        unset multiplot
+    }
 } }

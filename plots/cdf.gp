@@ -13,7 +13,6 @@ set title run_title . ": how long pods took to start"
 set xlabel "seconds (logarithmic)"
 set ylabel "share of the pods that took no longer, %"
 set logscale x
-set yrange [0:100]
 set key below reverse Left height 1
 n = 0
 stats input index 5 using (n = n + (strcol(1) ne "NaN"), 0) nooutput
@@ -29,6 +28,7 @@ do for [decade = -3:6] { do for [digit in "1 2 5"] {
     if (place >= lower && place <= upper && (few || digit == 1)) { tics = tics . sprintf("'%g' %g,", place, place) }
 } }
 set xrange [lower : upper]
+set yrange [0:100] # after the statistics: they leave out what is beyond it, seconds of one column, too
 if (tics ne "") { eval("set xtics (" . tics[1 : strlen(tics) - 1] . ")") }
 # The stages' colours are the same in all pictures; Okabe's and Ito's, which colour-blind people tell apart, too. Dashes differ as well.
 array names[6] = ["schedule", "attach", "stage", "publish", "start", "pod-start"]

@@ -13,12 +13,13 @@ set title run_title . ": Immediate against WaitForFirstConsumer"
 set xlabel "seconds from the pod's creation (logarithmic)"
 set ylabel "share of the pods of the mode that took no longer, %"
 set logscale x
-set yrange [0:100]
 set key below reverse Left height 1
 array seen[4]
 n = 0
 do for [i = 1:4] { m = 0; stats input index i - 1 using (m = m + (strcol(1) ne "NaN"), 0) nooutput; seen[i] = m; n = n + m }
 if (n == 0) { set title run_title . ": no pod with claims got a node" }
+if (n > 0 && seen[1] == 0) { set title run_title . ": pods with WaitForFirstConsumer claims; none have Immediate ones" }
+if (n > 0 && seen[3] == 0) { set title run_title . ": pods with Immediate claims; none have WaitForFirstConsumer ones" }
 # 1, 2, 5, 10, ... where there is room for them.
 lower = 0.1
 upper = 10
@@ -30,6 +31,7 @@ do for [decade = -3:6] { do for [digit in "1 2 5"] {
     if (place >= lower && place <= upper && (few || digit == 1)) { tics = tics . sprintf("'%g' %g,", place, place) }
 } }
 set xrange [lower : upper]
+set yrange [0:100] # after the statistics: they leave out what is beyond it, seconds of one column, too
 if (tics ne "") { eval("set xtics (" . tics[1 : strlen(tics) - 1] . ")") }
 array names[4] = ["Immediate: until it had a node", "Immediate: until it was ready", \
                   "WaitForFirstConsumer: until it had a node", "WaitForFirstConsumer: until it was ready"]

@@ -16,13 +16,16 @@ set ylabel "pods that are not ready"
 set yrange [0:*]
 set key below reverse Left height 1
 last = 1
+most = 0
 array sums[5] = [0, 0, 0, 0, 0]
 stats input using (last = $2 + $3 + $4 + $5 + $8 > 0 ? $1 : last, sums[1] = sums[1] + $2, sums[2] = sums[2] + $3, \
-                   sums[3] = sums[3] + $4, sums[4] = sums[4] + $5, sums[5] = sums[5] + $8, 0) nooutput
+                   most = $2 + $3 + $4 + $5 + $8 > most ? $2 + $3 + $4 + $5 + $8 : most, sums[3] = sums[3] + $4, sums[4] = sums[4] + $5, sums[5] = sums[5] + $8, 0) nooutput
 set xrange [0 : last * 1.02]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 # The stages' colours are the same in all pictures; Okabe's and Ito's, which colour-blind people tell apart, too.
 schedule = "#56B4E9"; attach = "#E69F00"; stage = "#009E73"; start = "#0072B2"; lost = "#D55E00"
+if (most < 9) { set ytics 1 } # no parts of pods
+if (most == 0) { set title run_title . ": pods that are not ready: none"; set yrange [0:1] }
 named(i, text) = sums[i] > 0 ? text : ""
 if (is_text) {
     plot input using 1:($2 + $3 + $4 + $5 + $8) with lines title "not ready"

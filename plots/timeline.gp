@@ -122,9 +122,11 @@ if (is_text) {
     set title title_text noenhanced font ',15' offset 0, -0.3
     if (names ne '') {
         eval 'set ytics scale 0 noenhanced (' . names[1 : strlen(names) - 1] . ')'
+    } else { if (n_pods == 0) {
+        unset ytics
     } else {
         set ylabel 'pods, in the order of their creation' . (drawn_each > 1 ? sprintf(' (one in %d is drawn)', drawn_each) : '')
-    }
+    } }
     set grid xtics front lt 1 lw 0.5 lc rgb '#B0000000'
     set rmargin 3
     set bmargin 6.5

@@ -18,6 +18,27 @@ awk -F, '/^stop,/ { for (i = 2; i <= NF; i++) sum += $i; printf "%.3g s\n", sum 
 grep -qxF -f "$scratch/stop" "$scratch/words"
 result $? "waits: above a bar stands the stage's time" "$scratch/words" "$scratch/stop"
 
+"$kvolsim" plot "$scratch/run" availability --format svg >"$scratch/out" 2>"$scratch/err" && words "$scratch/run/availability.svg" >"$scratch/words"
+grep -qx 'Ready of StatefulSet/web' "$scratch/words" && grep -qx 'wanted' "$scratch/words"
+result $? "availability: few workloads have their pods below the bands, wanted and Ready" "$scratch/words"
+grep -A 1 'fill="rgb(26,26,26)"' "$scratch/run/availability.svg" | grep -q -- '>-3<' && grep -qF '[fill="rgb(26,26,26)"] text' "$KVOLSIM_SRCDIR/cli/report/report.css"
+result $? "availability: numbers upon bands stay dark on a dark page" "$scratch/words"
+
+# Starts of more than 100 s: gnuplot's statistics of one column leave out what is beyond yrange
+"$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/node-power-off.yaml" --out "$scratch/off" >"$scratch/out" 2>"$scratch/err"
+for picture in cdf modes; do
+    "$kvolsim" plot "$scratch/off" $picture --format svg >"$scratch/out" 2>"$scratch/err" && words "$scratch/off/$picture.svg" >"$scratch/words"
+    grep -qxE '[125]00' "$scratch/words"
+    result $? "$picture: the longest start, of 364 s, is in the picture" "$scratch/words"
+done
+grep -q 'none have Immediate ones' "$scratch/words"
+result $? "modes: the title tells that there is one mode only" "$scratch/words"
+for picture in pending in-flight; do
+    "$kvolsim" plot "$scratch/off" $picture --format svg >"$scratch/out" 2>"$scratch/err" && words "$scratch/off/$picture.svg" >"$scratch/words"
+    grep -qx 3 "$scratch/words" && ! grep -qx '[0-9]*\.5' "$scratch/words"
+    result $? "$picture: no ticks at parts of pods and calls" "$scratch/words"
+done
+
 cat >"$scratch/small.yaml" <<END
 apiVersion: kvolsim.io/v1
 kind: Sweep

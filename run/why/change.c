@@ -17,6 +17,15 @@ handle_of(const Question *self, const Claim *claim, const char **driver)
     return *driver == NULL ? NULL : volume->source->handle;
 }
 
+/* Since when a condition of the claim has been there. */
+static SimTime
+changed_at(const Claim *claim, const char *type)
+{
+    const ClaimCondition *condition = claim_conditions_find(claim->conditions, type);
+
+    return condition == NULL ? TIME_UNSET : condition->changed_at;
+}
+
 static gboolean
 ask_resizer(Question *self, const Claim *claim, CsiMethod method, const char *working)
 {
@@ -52,14 +61,16 @@ ask_class_change(Question *self, const Claim *claim)
         const WhyCall *call = why_calls_find(
             self->calls, driver == NULL ? NULL : cluster_find_driver(self->cluster, driver),
             CSI_CONTROLLER_MODIFY_VOLUME, handle, NULL);
-        why_link(self, &claim->meta, TIME_UNSET, "cannot have the VolumeAttributesClass %s%s%s",
-                 claim->modify_target, call != NULL && call->message != NULL ? ": " : "",
+        why_link(self, &claim->meta, changed_at(claim, "ModifyingVolume"),
+                 "cannot have the VolumeAttributesClass %s%s%s", claim->modify_target,
+                 call != NULL && call->message != NULL ? ": " : "",
                  call != NULL && call->message != NULL ? call->message : "");
         return why_because(self, "attributes-class-infeasible");
     }
     if (g_strcmp0(wanted, claim->current_attributes_class) == 0)
         return FALSE;
-    why_link(self, &claim->meta, TIME_UNSET, "is to get the VolumeAttributesClass %s", wanted);
+    why_link(self, &claim->meta, changed_at(claim, "ModifyingVolume"),
+             "is to get the VolumeAttributesClass %s", wanted);
     if (status == NULL && why_doing(self, &external_resizer_class, driver, claim->meta.key) == NULL)
         return why_because(self, "no-resizer");
     return ask_resizer(self, claim, CSI_CONTROLLER_MODIFY_VOLUME, "modifying");
@@ -73,25 +84,30 @@ ask_expansion(Question *self, const Claim *claim)
 
     quantity_format(claim->request_bytes, wanted);
     if (status != NULL && g_str_has_suffix(status, "Infeasible")) {
-        why_link(self, &claim->meta, TIME_UNSET, "cannot have %s", wanted);
+        why_link(self, &claim->meta, changed_at(claim, "ControllerResizeError"), "cannot have %s",
+                 wanted);
         return why_because(self, "expansion-infeasible");
     }
     if (g_strcmp0(status, "NodeResizePending") == 0 ||
         claim_condition_is_true(claim, "FileSystemResizePending")) {
         const GPtrArray *pods = why_pods_of_claim(self, claim);
-        why_link(self, &claim->meta, TIME_UNSET, "grows to %s on its node", wanted);
+        why_link(self, &claim->meta, changed_at(claim, "FileSystemResizePending"),
+                 "grows to %s on its node", wanted);
         for (unsigned i = 0; i < pods->len; i++) {
             const Pod *pod = pods->pdata[i];
             const char *driver, *handle = handle_of(self, claim, &driver);
-            if (pod->node_name != NULL &&
-                why_ask_call(self, driver, CSI_NODE_EXPAND_VOLUME, handle, pod->node_name))
+            const Node *node = (const Node *)why_get(self, KIND_NODE, NULL, pod->node_name);
+            if (node != NULL &&
+                ((why_is_silent(node) && why_ask_node(self, node)) ||
+                 why_ask_process(self, "kubelet", pod->node_name) ||
+                 why_ask_call(self, driver, CSI_NODE_EXPAND_VOLUME, handle, pod->node_name)))
                 return TRUE;
         }
         return why_because(self, pods->len > 0 ? "expanding" : "unmounted");
     }
     if (claim->capacity_bytes == 0 || claim->request_bytes <= claim->capacity_bytes)
         return FALSE;
-    why_link(self, &claim->meta, TIME_UNSET, "is to grow to %s", wanted);
+    why_link(self, &claim->meta, changed_at(claim, "Resizing"), "is to grow to %s", wanted);
     return why_ask_process(self, "kube-controller-manager", NULL) ||
            ask_resizer(self, claim, CSI_CONTROLLER_EXPAND_VOLUME, "expanding");
 }

@@ -129,6 +129,15 @@ facts_of(Question *self, const Claim *claim)
     return facts;
 }
 
+gboolean
+why_awaits_pod(Question *self, const Claim *claim)
+{
+    const uint32_t facts = facts_of(self, claim);
+    const int then = rules_find(&why_claim_rules, facts, NULL)->then;
+
+    return (facts & CLAIM_AWAITS_POD) != 0 && (then == ASK_POD || then == SAY_NO_VOLUME);
+}
+
 /* ---- Volumes that are there, and do not fit ---- */
 
 /* Returns: the first reason why @volume is not for the claim; NULL: it is */
@@ -494,7 +503,7 @@ ask_claim(Question *self, const Claim *claim, const Pod *pod)
         why_link(self, &claim->meta, TIME_UNSET, "is Lost: its volume %s is gone", named);
         return why_because(self, "claim-lost");
     case ASK_DELETION:
-        why_link(self, &claim->meta, claim->meta.deleted_at, "is being deleted");
+        why_link(self, &claim->meta, why_deleted_since(&claim->meta), "is being deleted");
         return pod != NULL ? why_because(self, "claim-deleting")
                            : why_ask_deletion(self, &claim->meta);
     case SAY_VOLUME_MISSING:

@@ -36,7 +36,7 @@ held_by_pods(Question *self, const Object *object)
         return why_ask_process(self, "kube-controller-manager", NULL);
     if (object_is_deleted(&pod->meta))
         return why_ask_pod(self, pod);
-    why_link(self, &pod->meta, TIME_UNSET, "uses the claim %s", object_name(object));
+    why_link(self, &pod->meta, why_placed_at(pod), "uses the claim %s", object_name(object));
     return why_because(self, "claim-in-use");
 }
 
@@ -76,15 +76,9 @@ held_by_provisioner(Question *self, const Object *object)
 {
     const Volume *volume = VOLUME_CONST(object);
     const char *driver = volume->source == NULL ? NULL : volume->source->driver;
-    const GPtrArray *attachments = why_attachments_of(self, object_name(object));
 
-    if (driver == NULL || volume->phase == VOLUME_BOUND)
-        return FALSE;
-    for (unsigned i = 0; i < attachments->len; i++) {
-        if (why_ask_attachment(self, attachments->pdata[i]))
-            return TRUE;
-    }
-    return why_ask_deleter(self, volume);
+    return driver != NULL && volume->phase != VOLUME_BOUND &&
+           (why_ask_attachments(self, volume) || why_ask_deleter(self, volume));
 }
 
 /* SNAP-31 */
@@ -165,6 +159,25 @@ unknown_finalizer(const Object *object)
     return NULL;
 }
 
+SimTime
+why_deleted_since(const Object *object)
+{
+    return object->deleted_at == TIME_UNSET
+               ? TIME_UNSET
+               : object->deleted_at - MAX(object->deletion_grace_s, 0) * SIM_SECOND;
+}
+
+gboolean
+why_ask_finalizer(Question *self, const Object *object)
+{
+    const char *finalizer = unknown_finalizer(object);
+
+    if (finalizer == NULL || !object_is_deleted(object))
+        return FALSE;
+    why_link(self, object, why_deleted_since(object), "is held by the finalizer %s", finalizer);
+    return why_because(self, "finalizer");
+}
+
 static gboolean
 ask_stopping(Question *self, const Pod *pod)
 {
@@ -203,8 +216,6 @@ ask_content(Question *self, const Object *namespace)
 gboolean
 why_ask_deletion(Question *self, const Object *object)
 {
-    const char *finalizer = unknown_finalizer(object);
-
     if (!object_is_deleted(object))
         return FALSE;
     for (unsigned i = 0; i < G_N_ELEMENTS(holders); i++) {
@@ -212,10 +223,8 @@ why_ask_deletion(Question *self, const Object *object)
             object_has_finalizer(object, holders[i].finalizer) && holders[i].ask(self, object))
             return TRUE;
     }
-    if (finalizer != NULL) {
-        why_link(self, object, object->deleted_at, "is held by the finalizer %s", finalizer);
-        return why_because(self, "finalizer");
-    }
+    if (why_ask_finalizer(self, object))
+        return TRUE;
     if (object->key->kind == KIND_NAMESPACE && ask_content(self, object))
         return TRUE;
     if (object->key->kind == KIND_POD)

@@ -77,7 +77,8 @@ why_ask_holder(Question *self, const Volume *volume, const Node *node)
     if (user != NULL && object_is_deleted(&user->meta))
         return why_ask_pod(self, user);
     if (user != NULL && !pod_is_terminal(user)) {
-        why_link(self, &user->meta, TIME_UNSET, "uses the volume %s on %s", name, node_name);
+        why_link(self, &user->meta, why_placed_at(user), "uses the volume %s on %s", name,
+                 node_name);
         return why_because(self, "multi-attach");
     }
     if (is_in_use && why_is_silent(node)) {
@@ -99,6 +100,16 @@ why_ask_holder(Question *self, const Volume *volume, const Node *node)
            why_because(self, "unmounting");
 }
 
+/* EA-23.1: the attacher has removed its finalizer. */
+static gboolean
+is_detached(const Object *attachment)
+{
+    for (unsigned i = 0; attachment->finalizers != NULL && i < attachment->finalizers->n_items; i++)
+        if (g_str_has_prefix(attachment->finalizers->items[i], "external-attacher/"))
+            return FALSE;
+    return TRUE;
+}
+
 /* The volume is on another node, and does not leave it. */
 static gboolean
 ask_attachment_once(Question *self, const Object *object)
@@ -115,6 +126,8 @@ ask_attachment_once(Question *self, const Object *object)
     why_link(
         self, &attachment->meta, leaves ? attachment->meta.deleted_at : attachment->meta.created_at,
         leaves ? N_("is not detached from %s yet") : N_("is not attached to %s yet"), node_name);
+    if (leaves && is_detached(&attachment->meta) && why_ask_finalizer(self, &attachment->meta))
+        return TRUE;
     if (!leaves && !why_is_registered(self, attachment->attacher, node_name))
         return why_ask_driver(self, attachment->attacher, NULL, node_name);
     return why_ask_driver(self, attachment->attacher, &external_attacher_process, NULL) ||
@@ -143,7 +156,7 @@ ask_attach(Question *self, const Pod *pod, const Volume *volume)
     if ((here != NULL && here->attached) || !needs_attachment(self, driver))
         return FALSE;
     if (object_is_deleted(&volume->meta)) {
-        why_link(self, &volume->meta, volume->meta.deleted_at,
+        why_link(self, &volume->meta, why_deleted_since(&volume->meta),
                  "is being deleted, so nobody attaches it");
         return why_because(self, "volume-deleting");
     }

@@ -14,8 +14,9 @@ enum {
     POD_RUNS = 1 << 5,
     POD_GATED = 1 << 6,
     POD_OTHER_SCHEDULER = 1 << 7,
-    POD_ON_NODE = 1 << 8,
-    POD_FACTS_END = 1 << 9,
+    POD_NAMED_NODE = 1 << 8, /* it names its node, and a claim of it waits for the scheduler */
+    POD_ON_NODE = 1 << 9,
+    POD_FACTS_END = 1 << 10,
 };
 
 typedef enum {
@@ -27,6 +28,7 @@ typedef enum {
     SAY_NOT_READY,
     SAY_GATED,
     SAY_OTHER_SCHEDULER,
+    SAY_NAMED_NODE,
     ASK_MOUNTS,
     ASK_SCHEDULER,
 } PodThen;
@@ -40,6 +42,7 @@ static const Rule pod_rows[] = {
     {"KVM-86", WHY_FIRST(POD_RUNS),            SAY_NOT_READY      },
     {"SCH-43", WHY_FIRST(POD_GATED),           SAY_GATED          },
     {"SCH-40", WHY_FIRST(POD_OTHER_SCHEDULER), SAY_OTHER_SCHEDULER},
+    {"PVC-25", WHY_FIRST(POD_NAMED_NODE),      SAY_NAMED_NODE     },
     {"ADC-10", WHY_FIRST(POD_ON_NODE),         ASK_MOUNTS         },
     {"SCH-51", WHY_NONE(POD_FACTS_END),        ASK_SCHEDULER      },
 };
@@ -52,8 +55,20 @@ why_is_silent(const Node *node)
     return node->ready.status == CONDITION_FALSE || node->ready.status == CONDITION_UNKNOWN;
 }
 
+/* Returns: (borrowed): a claim of the pod that gets its volume once a node is chosen; NULL: none */
+static const Claim *
+claim_without_node(Question *self, const Pod *pod)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Claim *claim = why_claim_of(self, pod, &pod->volumes->items[i]);
+        if (claim != NULL && claim->phase == CLAIM_PENDING && why_awaits_pod(self, claim))
+            return claim;
+    }
+    return NULL;
+}
+
 static uint32_t
-facts_of(const Question *self, const Pod *pod)
+facts_of(Question *self, const Pod *pod)
 {
     const Object *node = why_get(self, KIND_NODE, NULL, pod->node_name);
     uint32_t facts = 0;
@@ -69,13 +84,13 @@ facts_of(const Question *self, const Pod *pod)
                      strcmp(pod->spec->scheduler_name, "default-scheduler") != 0
                  ? POD_OTHER_SCHEDULER
                  : 0;
+    facts |= pod->node_name != NULL && claim_without_node(self, pod) != NULL ? POD_NAMED_NODE : 0;
     facts |= pod->node_name != NULL ? POD_ON_NODE : 0;
     return facts;
 }
 
-/* Since when the pod has been on its node: a pod that names its node is not scheduled. */
-static SimTime
-placed_at(const Pod *pod)
+SimTime
+why_placed_at(const Pod *pod)
 {
     return pod->scheduled.changed_at != TIME_UNSET ? pod->scheduled.changed_at
                                                    : pod->meta.created_at;
@@ -89,7 +104,7 @@ ask_over(Question *self, const Pod *pod)
 
     if (length > 0 && message[length - 1] == '.')
         message[length - 1] = '\0';
-    why_link(self, &pod->meta, TIME_UNSET, "is %s%s%s%s%s", pod_phase_name(pod->phase),
+    why_link(self, &pod->meta, pod->ready.changed_at, "is %s%s%s%s%s", pod_phase_name(pod->phase),
              pod->reason != NULL ? ": " : "", pod->reason != NULL ? pod->reason : "",
              *message != '\0' ? ": " : "", message);
     if (object_is_deleted(&pod->meta))
@@ -207,17 +222,17 @@ ask_pod_once(Question *self, const Object *object)
     case SAY_OVER:
         return ask_over(self, pod);
     case SAY_NODE_MISSING:
-        why_link(self, &pod->meta, TIME_UNSET, "is on %s, which is no node any more",
+        why_link(self, &pod->meta, why_placed_at(pod), "is on %s, which is no node any more",
                  pod->node_name);
         return why_because(self, "node-missing");
     case ASK_NODE:
-        why_link(self, &pod->meta, placed_at(pod),
+        why_link(self, &pod->meta, why_placed_at(pod),
                  object_is_deleted(&pod->meta) ? N_("is on %s, and cannot be stopped")
                                                : N_("is on %s"),
                  pod->node_name);
         return why_ask_node(self, (const Node *)why_get(self, KIND_NODE, NULL, pod->node_name));
     case ASK_DELETION:
-        why_link(self, &pod->meta, pod->meta.deleted_at, "is being stopped");
+        why_link(self, &pod->meta, why_deleted_since(&pod->meta), "is being stopped");
         return why_ask_deletion(self, &pod->meta);
     case ASK_USE:
         return ask_use(self, pod);
@@ -238,8 +253,13 @@ ask_pod_once(Question *self, const Object *object)
         why_link(self, &pod->meta, pod->meta.created_at, "waits for the scheduler %s",
                  pod->spec->scheduler_name);
         return why_because(self, "scheduler-other");
+    case SAY_NAMED_NODE:
+        why_link(self, &pod->meta, why_placed_at(pod),
+                 "is on %s without the scheduler's doing, so no node is chosen for its claim %s",
+                 pod->node_name, object_name(&claim_without_node(self, pod)->meta));
+        return why_because(self, "node-named");
     case ASK_MOUNTS:
-        why_link(self, &pod->meta, placed_at(pod), "is Pending on %s", pod->node_name);
+        why_link(self, &pod->meta, why_placed_at(pod), "is Pending on %s", pod->node_name);
         return why_ask_claims(self, pod) || why_ask_mounts(self, pod) ||
                why_ask_process(self, "kubelet", pod->node_name) || ask_images(self, pod) ||
                why_because(self, "starting");

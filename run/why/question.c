@@ -225,21 +225,6 @@ why_once(Question *self, const Object *object, WhyAsk *ask)
     return waits;
 }
 
-static char *
-fill_command(const char *command, const WhyLink *fault)
-{
-    g_autoptr(GString) text = g_string_new(command);
-    const char *slash = fault == NULL ? NULL : strchr(fault->object, '/');
-
-    if (fault == NULL || slash == NULL)
-        return NULL;
-    g_string_replace(text, "{kind}/{name}", fault->object, 0);
-    g_string_replace(text, "{name}", slash + 1, 0);
-    g_string_replace(text, "{namespace}", fault->namespace == NULL ? "default" : fault->namespace,
-                     0);
-    return g_string_free(g_steal_pointer(&text), FALSE);
-}
-
 gboolean
 why_until(Question *self, const char *id, SimTime ends_at)
 {
@@ -250,8 +235,7 @@ why_until(Question *self, const char *id, SimTime ends_at)
     self->why->mood = cause->mood;
     self->why->ends_at = ends_at;
     g_free(self->why->command);
-    self->why->command =
-        cause->command == NULL ? NULL : fill_command(cause->command, why_fault(self->why));
+    self->why->command = why_command(cause->command, self->why);
     return TRUE;
 }
 
@@ -499,11 +483,17 @@ why_lease(Question *self, const char *process, const char *instance)
     return NULL;
 }
 
+static char *
+name_of_process(const char *process, const char *instance)
+{
+    return g_strdup_printf("process/%s%s%s", process, instance != NULL ? "/" : "",
+                           instance != NULL ? instance : "");
+}
+
 gboolean
 why_ask_lease(Question *self, const char *process, const char *instance)
 {
-    g_autofree char *name = g_strdup_printf("process/%s%s%s", process, instance != NULL ? "/" : "",
-                                            instance != NULL ? instance : "");
+    g_autofree char *name = name_of_process(process, instance);
     const Lease *lease = why_lease(self, process, instance);
     SimTime ends_at = SIM_TIME_MAX;
 
@@ -523,8 +513,7 @@ gboolean
 why_ask_process(Question *self, const char *process, const char *instance)
 {
     const RunFault *fault = why_fault_of(self, FAULT_OF_PROCESS, process, instance);
-    g_autofree char *name = g_strdup_printf("process/%s%s%s", process, instance != NULL ? "/" : "",
-                                            instance != NULL ? instance : "");
+    g_autofree char *name = name_of_process(process, instance);
 
     if (ask_api(self))
         return TRUE;
@@ -582,9 +571,7 @@ link_busy(Question *self, const ModelClass *class, const char *instance, SimTime
         if (doing->kind == DOING_PLAN && doing->step != NULL)
             step = doing->step;
     }
-    g_autofree char *name =
-        g_strdup_printf("process/%s%s%s", who->class->process->name, instance != NULL ? "/" : "",
-                        instance != NULL ? instance : "");
+    g_autofree char *name = name_of_process(who->class->process->name, instance);
     const char *flag = workers_flag(who->class->process->name);
     why_link_named(self, name, since,
                    "has %u objects in its queue, and works on %u others%s%s%s%s%s", n_queued,
@@ -617,8 +604,7 @@ why_ask_work(Question *self,
         return why_until(self, "backing-off", doing->at);
     SimTime token_at = api_client_next_token(doing->component->client);
     if (doing->kind == DOING_PLAN && token_at > self->now) {
-        g_autofree char *name =
-            g_strconcat("process/", doing->component->class->process->name, NULL);
+        g_autofree char *name = name_of_process(doing->component->class->process->name, instance);
         char in[SIM_TIME_BUFFER];
         why_link_named(self, name, doing->at,
                        "has used up the requests a second of %s (--kube-api-qps): the next one may "

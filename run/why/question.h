@@ -111,6 +111,8 @@ gboolean why_once(Question *self, const Object *object, WhyAsk *ask);
  */
 gboolean why_ask_object(Question *self, const Object *object);
 gboolean why_ask_pod(Question *self, const Pod *pod);
+/* Since when the pod has been on its node: a pod that names its node is not scheduled. */
+SimTime why_placed_at(const Pod *pod);
 gboolean why_ask_unscheduled(Question *self, const Pod *pod);
 /* The claims of a pod; with @node, also their volumes on it */
 gboolean why_ask_claims(Question *self, const Pod *pod);
@@ -120,6 +122,8 @@ gboolean why_is_silent(const Node *node);
 gboolean why_ask_node(Question *self, const Node *node);
 /* @pod: (nullable): the question is about it */
 gboolean why_ask_claim(Question *self, const Claim *claim, const Pod *pod);
+/* Whether its class waits for a pod, and no node is chosen yet. */
+gboolean why_awaits_pod(Question *self, const Claim *claim);
 /* No PersistentVolume fits an unbound claim (at @node, if it is not NULL). Returns: FALSE: one does
  */
 gboolean why_ask_no_volume(Question *self, const Claim *claim, const Node *node);
@@ -129,6 +133,8 @@ gboolean why_ask_deleter(Question *self, const Volume *volume);
 /* ... which is a directory of local-path-provisioner */
 gboolean why_ask_directory(Question *self, const Volume *volume);
 gboolean why_ask_volume(Question *self, const Volume *volume);
+/* The nodes that still have a volume which is to go. */
+gboolean why_ask_attachments(Question *self, const Volume *volume);
 /* What keeps the volume on @node (nullable): a pod, a mount, a silent kubelet. */
 gboolean why_ask_holder(Question *self, const Volume *volume, const Node *node);
 /* local.c: a claim's volume by anything but a CSI driver's external-provisioner */
@@ -156,6 +162,10 @@ gboolean why_ask_budget(Question *self, const DisruptionBudget *budget);
 gboolean why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *template);
 /* An object that is being deleted: who holds it. */
 gboolean why_ask_deletion(Question *self, const Object *object);
+/* When the deletion was asked for: deletionTimestamp is later by the grace period. */
+SimTime why_deleted_since(const Object *object);
+/* A finalizer that no component of Kubernetes removes. */
+gboolean why_ask_finalizer(Question *self, const Object *object);
 /* "web-3" does not exist: its StatefulSet waits for web-2, or a quota refuses the claim. Returns:
  * FALSE: nobody would make it */
 gboolean why_ask_missing_pod(Question *self, const char *namespace, const char *name);
@@ -167,12 +177,17 @@ why_ask_driver(Question *self, const char *driver, const ProcessClass *sidecar, 
 /* ---- causes.c ---- */
 typedef struct {
     const char *id, *unblock;
-    const char *command; /* {name}, {namespace}: of the object at fault; NULL: none */
+    const char *command; /* for why_command(); NULL: none */
     WhyMood mood;
 } Cause;
 const Cause *why_cause_find(const char *id);
 unsigned why_n_causes(void);
 const Cause *why_cause_at(unsigned i);
+
+/* Fills a row's command in: {kind}, {name}, {namespace} are of the object at fault, {waiter} is the
+ * object that waits for it, {find} tells where a process is. Returns: (owned): NULL: there is none
+ */
+char *why_command(const char *command, const Why *why);
 
 /* The tables, for the tests' walk; ends with NULL. */
 extern const RuleTable why_pod_rules, why_claim_rules;

@@ -220,7 +220,7 @@ ask_rwop(Question *self, const Pod *pod, const NodeAnswer *answer)
                 continue;
             if (object_is_deleted(&other->meta) && why_ask_pod(self, other))
                 return TRUE;
-            why_link(self, &other->meta, TIME_UNSET, "has the ReadWriteOncePod claim %s",
+            why_link(self, &other->meta, why_placed_at(other), "has the ReadWriteOncePod claim %s",
                      object_name(&claim->meta));
             return FALSE;
         }
@@ -303,7 +303,7 @@ ask_neighbours(Question *self, const Pod *pod, const NodeAnswer *answer)
             continue;
         if (object_is_deleted(&other->meta) && why_ask_pod(self, other))
             return TRUE;
-        why_link(self, &other->meta, TIME_UNSET, "is on %s, and %s may not be near it",
+        why_link(self, &other->meta, why_placed_at(other), "is on %s, and %s may not be near it",
                  other->node_name, object_name(&pod->meta));
         return FALSE;
     }
@@ -345,7 +345,7 @@ ask_company(Question *self, const Pod *pod, const NodeAnswer *answer)
         }
         if (are_together(self, company, answer->node, term->topology_key))
             continue;
-        why_link(self, &company->meta, TIME_UNSET,
+        why_link(self, &company->meta, why_placed_at(company),
                  "is on %s: %s asks to be near it, and can be on no other node of that %s",
                  company->node_name, object_name(&pod->meta), term->topology_key);
         return FALSE;

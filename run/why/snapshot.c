@@ -89,7 +89,7 @@ ask_content_once(Question *self, const Object *object)
                                             object_uid_format(content->snapshot.uid, uid));
 
     if (object_is_deleted(&content->meta)) {
-        why_link(self, &content->meta, content->meta.deleted_at, "is being deleted");
+        why_link(self, &content->meta, why_deleted_since(&content->meta), "is being deleted");
         return why_ask_deletion(self, &content->meta);
     }
     if (content->readiness == SNAPSHOT_READY)
@@ -200,7 +200,7 @@ ask_snapshot_once(Question *self, const Object *object)
     const SnapshotContent *content = content_of(self, snapshot, KIND_SNAPSHOT_CONTENT);
 
     if (object_is_deleted(&snapshot->meta)) {
-        why_link(self, &snapshot->meta, snapshot->meta.deleted_at, "is being deleted");
+        why_link(self, &snapshot->meta, why_deleted_since(&snapshot->meta), "is being deleted");
         return why_ask_deletion(self, &snapshot->meta);
     }
     if (snapshot->readiness == SNAPSHOT_READY)
@@ -262,7 +262,7 @@ why_ask_group(Question *self, const GroupSnapshot *group)
     const char *class = base->class_name;
 
     if (object_is_deleted(&base->meta)) {
-        why_link(self, &base->meta, base->meta.deleted_at, "is being deleted");
+        why_link(self, &base->meta, why_deleted_since(&base->meta), "is being deleted");
         return why_because(self, "snapshot-deleting");
     }
     if (base->readiness == SNAPSHOT_READY)

@@ -178,6 +178,9 @@ ask_queue(Question *self, const Pod *pod, const Diagnosis *diagnosis)
 {
     const Doing *doing = why_doing(self, &scheduler_class, NULL, pod->meta.key);
 
+    if (doing != NULL && doing->kind == DOING_PLAN &&
+        api_client_next_token(doing->component->client) > self->now)
+        return why_ask_work(self, &scheduler_class, NULL, pod->meta.key, "scheduling");
     switch (diagnosis->place) {
     case PLACE_UNSCHEDULABLE:
         why_link_named(self, "process/kube-scheduler", TIME_UNSET,

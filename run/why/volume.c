@@ -23,6 +23,18 @@ ask_provisioner_of_node(Question *self, const Volume *volume)
     return FALSE;
 }
 
+/* PROV-34 */
+gboolean
+why_ask_attachments(Question *self, const Volume *volume)
+{
+    const GPtrArray *attachments = why_attachments_of(self, object_name(&volume->meta));
+
+    for (unsigned i = 0; i < attachments->len; i++)
+        if (why_ask_attachment(self, attachments->pdata[i]))
+            return TRUE;
+    return FALSE;
+}
+
 gboolean
 why_ask_deleter(Question *self, const Volume *volume)
 {
@@ -45,7 +57,7 @@ why_ask_volume(Question *self, const Volume *volume)
                        : cluster_backend(self->cluster, volume_in_process_source(volume), NULL);
 
     if (object_is_deleted(&volume->meta)) {
-        why_link(self, &volume->meta, volume->meta.deleted_at, "is being deleted");
+        why_link(self, &volume->meta, why_deleted_since(&volume->meta), "is being deleted");
         return why_ask_deletion(self, &volume->meta);
     }
     switch ((VolumePhase)volume->phase) {
@@ -54,7 +66,8 @@ why_ask_volume(Question *self, const Volume *volume)
                  volume->claim_ref.claim == NULL ? "" : volume->claim_ref.claim->text);
         if (volume->reclaim_policy == RECLAIM_RETAIN)
             return why_because(self, "volume-released");
-        return why_ask_process(self, "kube-controller-manager", NULL) ||
+        return why_ask_attachments(self, volume) ||
+               why_ask_process(self, "kube-controller-manager", NULL) ||
                why_ask_directory(self, volume) || why_ask_deleter(self, volume) ||
                why_because(self, "terminating");
     case VOLUME_FAILED:

@@ -89,6 +89,7 @@ static const struct {
     {KIND_REPLICA_SET,       why_ask_workload, FALSE},
     {KIND_DAEMON_SET,        why_ask_workload, TRUE },
     {KIND_JOB,               why_ask_workload, TRUE },
+    {KIND_CRON_JOB,          why_ask_workload, FALSE},
     {KIND_DISRUPTION_BUDGET, ask_budget,       FALSE},
     {KIND_STORAGE_CLASS,     why_ask_other,    FALSE},
     {KIND_ATTRIBUTES_CLASS,  why_ask_other,    FALSE},
@@ -112,7 +113,7 @@ why_ask_object(Question *self, const Object *object)
     if (!object_is_deleted(object))
         return FALSE;
     if (self->why->chain->len == n_links)
-        why_link(self, object, object->deleted_at, "is being deleted");
+        why_link(self, object, why_deleted_since(object), "is being deleted");
     return why_ask_deletion(self, object);
 }
 
@@ -406,7 +407,7 @@ why_ask(const WhyView *view, const char *namespace, const char *object)
         g_autofree char *lower = g_ascii_strdown(kind_class(found)->kind, -1);
         g_autofree char *name = g_strdup_printf("%s/%s", lower, slash + 1);
         why = ask_subject(&self, subject, name);
-    } else if (found == N_KINDS) {
+    } else if (found == N_KINDS || found == KIND_LEASE) {
         why = ask_subject(&self, NULL, object);
     } else if (found == KIND_POD) {
         begin(&self);
@@ -528,6 +529,19 @@ words(const WhyView *view, const char *english)
     return view->translate == NULL ? english : view->translate(english);
 }
 
+SimTime
+why_since(const Why *self, gboolean *at_least)
+{
+    *at_least = FALSE;
+    for (unsigned i = self->chain->len; i-- > 0;) {
+        const WhyLink *link = self->chain->pdata[i];
+        if (link->since != TIME_UNSET)
+            return link->since;
+        *at_least = TRUE;
+    }
+    return TIME_UNSET;
+}
+
 double
 why_share(const Why *self, SimTime now)
 {
@@ -569,6 +583,23 @@ append_chain(const WhyView *view, const Why *self, SimTime now, GString *out)
     }
 }
 
+static void
+append_since(const WhyView *view, const Why *self, SimTime now, GString *out)
+{
+    char time[SIM_TIME_BUFFER], at[SIM_TIME_BUFFER];
+    gboolean at_least;
+    const SimTime since = why_since(self, &at_least);
+
+    if (since == TIME_UNSET || since > now || strcmp(self->cause, "none") == 0)
+        return;
+    sim_time_format((now - since) / SIM_MS * SIM_MS, time);
+    sim_time_format(since / SIM_MS * SIM_MS, at);
+    g_string_append_printf(
+        out,
+        words(view, at_least ? N_("since: %s or earlier (%s ago)\n") : N_("since: %s (%s ago)\n")),
+        at, time);
+}
+
 void
 why_tell(const WhyView *view, const Why *self, GString *out)
 {
@@ -582,6 +613,7 @@ why_tell(const WhyView *view, const Why *self, GString *out)
     if (fault != NULL && strcmp(self->cause, "none") != 0)
         g_string_append_printf(out, ": %s %s", fault->object, fault->text);
     g_string_append_c(out, '\n');
+    append_since(view, self, now, out);
     if (self->mood != WHY_WRONG && share >= 0)
         g_string_append_printf(out, words(view, N_("share: %.0f%% of the wait of %s\n")),
                                share * 100, ((const WhyLink *)self->chain->pdata[0])->object);
@@ -648,6 +680,8 @@ why_to_json(const WhyView *view, const Why *self)
     const WhyLink *fault = why_fault(self);
     const double share = why_share(self, sim_now(run_sim(view->run)));
     json_t *chain = json_array();
+    gboolean at_least;
+    const SimTime since = why_since(self, &at_least);
 
     for (unsigned i = 0; i < self->chain->len; i++) {
         const WhyLink *link = self->chain->pdata[i];
@@ -655,8 +689,9 @@ why_to_json(const WhyView *view, const Why *self)
                                                "namespace", link->namespace, "text", link->text,
                                                "sinceNs", time_to_json(link->since, TIME_UNSET)));
     }
-    return json_pack("{s:o, s:s, s:s?, s:s, s:o, s:o, s:o, s:s, s:s?}", "chain", chain, "cause",
-                     self->cause, "fault", fault == NULL ? NULL : fault->object, "mood",
+    return json_pack("{s:o, s:s, s:o, s:s?, s:s, s:o, s:o, s:o, s:s, s:s?}", "chain", chain,
+                     "cause", self->cause, "sinceNs", time_to_json(since, TIME_UNSET), "fault",
+                     fault == NULL ? NULL : fault->object, "mood",
                      strcmp(self->cause, "none") == 0 ? "well" : moods[self->mood], "share",
                      share < 0 ? json_null() : json_real(share), "endsNs",
                      time_to_json(self->ends_at, SIM_TIME_MAX), "waiting",

@@ -112,8 +112,10 @@ ask_deployment(Question *self, const Object *workload)
              "has %d pods, %d of %d replicas ready, %d of its last revision",
              deployment->status_replicas, deployment->ready_replicas, deployment->replicas,
              deployment->updated_replicas);
-    if (deployment->paused && deployment->updated_replicas < deployment->replicas)
+    if (deployment->paused && deployment->updated_replicas < deployment->replicas) {
+        why_link(self, &deployment->meta, deployment->progressing.changed_at, "is paused");
         return why_because(self, "paused");
+    }
     for (unsigned i = 0; i < sets->len; i++) {
         const ReplicaSet *set = sets->pdata[i];
         if (why_owner(self, &set->meta, KIND_DEPLOYMENT) == &deployment->meta &&
@@ -148,9 +150,37 @@ ask_job(Question *self, const Object *workload)
         return FALSE;
     why_link(self, &job->meta, job->started_at, "has %d of %d completions", job->succeeded,
              MAX(job->completions, 1));
-    if (job->suspend)
+    if (job->suspend) {
+        why_link(self, &job->meta, job->suspended.changed_at, "is suspended");
         return why_because(self, "job-suspended");
+    }
     return ask_pods(self, &job->meta) || why_because(self, "starting-workload");
+}
+
+/* CRJ-5: what it makes, it makes at its time. */
+static gboolean
+ask_cron_job(Question *self, const Object *workload)
+{
+    const CronJob *cron = CRON_JOB_CONST(workload);
+    const GPtrArray *jobs = why_list(self, KIND_JOB);
+
+    for (unsigned i = 0; i < jobs->len; i++) {
+        const Object *job = jobs->pdata[i];
+        if (why_owner(self, job, KIND_CRON_JOB) != workload || job_is_finished(JOB_CONST(job)))
+            continue;
+        const unsigned n_links = self->why->chain->len;
+        why_link(self, workload, cron->scheduled_at, "has made %s", object_name(job));
+        if (why_ask_object(self, job))
+            return TRUE;
+        g_ptr_array_set_size(self->why->chain, (int)n_links);
+    }
+    if (cron->suspend) {
+        why_link(self, workload,
+                 cron->scheduled_at == TIME_UNSET ? workload->created_at : cron->scheduled_at,
+                 "makes no Jobs: spec.suspend is true");
+        return why_because(self, "job-suspended");
+    }
+    return why_ask_process(self, "kube-controller-manager", NULL);
 }
 
 gboolean
@@ -165,10 +195,11 @@ why_ask_workload(Question *self, const Object *workload)
         {KIND_REPLICA_SET,  ask_replica_set },
         {KIND_DAEMON_SET,   ask_daemon_set  },
         {KIND_JOB,          ask_job         },
+        {KIND_CRON_JOB,     ask_cron_job    },
     };
 
     if (object_is_deleted(workload)) {
-        why_link(self, workload, workload->deleted_at, "is being deleted");
+        why_link(self, workload, why_deleted_since(workload), "is being deleted");
         return why_ask_deletion(self, workload);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
@@ -188,7 +219,10 @@ ask_budget_once(Question *self, const Object *object)
     why_link(self, &budget->meta, budget->allowed.changed_at,
              "allows no disruption: %d pods are healthy, and %d must be", budget->current_healthy,
              budget->desired_healthy);
-    for (unsigned i = 0; budget->current_healthy < budget->desired_healthy && i < pods->len; i++) {
+    /* a pod more that is healthy would make the difference */
+    const gboolean helps = budget->current_healthy < budget->desired_healthy ||
+                           budget->desired_healthy < budget->expected_pods;
+    for (unsigned i = 0; helps && i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
         if (pod->meta.key->namespace == budget->meta.key->namespace && !pod_is_ready(pod) &&
             label_selector_matches(budget->selector, pod->meta.labels) && why_ask_pod(self, pod))

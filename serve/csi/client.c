@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outside the model: a socket */
+#include "client.h"
+
+#include <grpc/byte_buffer.h>
+#include <grpc/byte_buffer_reader.h>
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
+#include <grpc/support/log.h>
+#include <grpc/support/time.h>
+#include <string.h>
+
+struct CsiClient {
+    grpc_channel *channel;
+    grpc_completion_queue *queue;
+    void *methods[CSI_N_METHODS]; /* gRPC's handles */
+    unsigned n_calls;
+    gboolean is_closing;
+};
+
+typedef struct {
+    grpc_call *call;
+    CsiClientReply reply;
+    void *data;
+    grpc_metadata_array initial, trailing;
+    grpc_byte_buffer *answer;
+    grpc_status_code status;
+    grpc_slice details;
+} Call;
+
+CsiClient *
+csi_client_new(const char *endpoint)
+{
+    const char *path = g_str_has_prefix(endpoint, "unix://") ? endpoint + strlen("unix://")
+                       : g_str_has_prefix(endpoint, "unix:") ? endpoint + strlen("unix:")
+                                                             : endpoint;
+    g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+    g_autofree char *target = g_strconcat("unix:", absolute, NULL);
+    grpc_arg args[] = {
+        {GRPC_ARG_INTEGER, (char *)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, {.integer = -1}},
+        {GRPC_ARG_INTEGER, (char *)GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL,  {.integer = 1} },
+    };
+    const grpc_channel_args channel = {G_N_ELEMENTS(args), args};
+    CsiClient *self = g_new0(CsiClient, 1);
+
+    gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+    grpc_init();
+    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
+    self->channel = grpc_channel_create(target, credentials, &channel);
+    grpc_channel_credentials_release(credentials);
+    self->queue = grpc_completion_queue_create_for_next(NULL);
+    for (unsigned i = 0; i < CSI_N_METHODS; i++)
+        self->methods[i] = grpc_channel_register_call(
+            self->channel, csi_method_full_name((CsiMethod)i), NULL, NULL);
+    return self;
+}
+
+static void
+call_free(Call *self)
+{
+    if (self->answer != NULL)
+        grpc_byte_buffer_destroy(self->answer);
+    grpc_metadata_array_destroy(&self->initial);
+    grpc_metadata_array_destroy(&self->trailing);
+    grpc_slice_unref(self->details);
+    grpc_call_unref(self->call);
+    g_free(self);
+}
+
+void
+csi_client_free(CsiClient *self)
+{
+    if (self == NULL)
+        return;
+    self->is_closing = TRUE;
+    grpc_channel_destroy(self->channel); /* cancels its calls */
+    while (self->n_calls > 0)
+        csi_client_wait(self, g_get_monotonic_time() + G_USEC_PER_SEC);
+    grpc_completion_queue_shutdown(self->queue);
+    while (grpc_completion_queue_next(self->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL).type !=
+           GRPC_QUEUE_SHUTDOWN)
+        continue;
+    grpc_completion_queue_destroy(self->queue);
+    grpc_shutdown();
+    g_free(self);
+}
+
+void
+csi_client_call(CsiClient *self,
+                CsiMethod method,
+                const ProtobufCMessage *message,
+                int64_t timeout_ns,
+                CsiClientReply reply,
+                void *data)
+{
+    Call *call = g_new0(Call, 1);
+    gpr_timespec deadline = timeout_ns == 0
+                                ? gpr_inf_future(GPR_CLOCK_REALTIME)
+                                : gpr_time_add(gpr_now(GPR_CLOCK_REALTIME),
+                                               gpr_time_from_nanos(timeout_ns, GPR_TIMESPAN));
+    grpc_slice slice = grpc_slice_malloc(protobuf_c_message_get_packed_size(message));
+    protobuf_c_message_pack(message, GRPC_SLICE_START_PTR(slice));
+    grpc_byte_buffer *payload = grpc_raw_byte_buffer_create(&slice, 1);
+    grpc_op ops[] = {
+        {.op = GRPC_OP_SEND_INITIAL_METADATA,                                                  .flags = GRPC_INITIAL_METADATA_WAIT_FOR_READY},
+        {.op = GRPC_OP_SEND_MESSAGE,                                                           .data.send_message = {payload}               },
+        {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT                                                },
+        {.op = GRPC_OP_RECV_INITIAL_METADATA,                                      .data.recv_initial_metadata = {&call->initial}                                             },
+        {.op = GRPC_OP_RECV_MESSAGE,                                                .data.recv_message = {&call->answer}},
+        {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
+         .data.recv_status_on_client = {&call->trailing, &call->status, &call->details, NULL}                                             },
+    };
+
+    call->reply = reply;
+    call->data = data;
+    call->details = grpc_empty_slice();
+    grpc_metadata_array_init(&call->initial);
+    grpc_metadata_array_init(&call->trailing);
+    call->call =
+        grpc_channel_create_registered_call(self->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
+                                            self->queue, self->methods[method], deadline, NULL);
+    self->n_calls++;
+    grpc_call_error error = grpc_call_start_batch(call->call, ops, G_N_ELEMENTS(ops), call, NULL);
+    g_assert(error == GRPC_CALL_OK); /* the batch is right */
+    grpc_byte_buffer_destroy(payload);
+    grpc_slice_unref(slice);
+}
+
+static void
+give_reply(CsiClient *self, Call *call)
+{
+    grpc_byte_buffer_reader reader;
+    grpc_slice bytes = grpc_empty_slice();
+    char *text = grpc_slice_to_c_string(call->details);
+
+    self->n_calls--;
+    if (call->answer != NULL && grpc_byte_buffer_reader_init(&reader, call->answer)) {
+        bytes = grpc_byte_buffer_reader_readall(&reader);
+        grpc_byte_buffer_reader_destroy(&reader);
+    }
+    if (!self->is_closing)
+        call->reply(call->data,
+                    (unsigned)call->status < CSI_N_CODES ? (CsiCode)call->status : CSI_UNKNOWN,
+                    text, GRPC_SLICE_START_PTR(bytes), GRPC_SLICE_LENGTH(bytes));
+    grpc_slice_unref(bytes);
+    gpr_free(text);
+    call_free(call);
+}
+
+gboolean
+csi_client_wait(CsiClient *self, int64_t until_us)
+{
+    int64_t left_us = MAX(until_us - g_get_monotonic_time(), 0);
+    gpr_timespec until =
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_micros(left_us, GPR_TIMESPAN));
+    gboolean any = FALSE;
+
+    for (;;) {
+        grpc_event event = grpc_completion_queue_next(self->queue, until, NULL);
+        if (event.type != GRPC_OP_COMPLETE)
+            return any;
+        any = TRUE;
+        give_reply(self, event.tag);
+        until = gpr_time_0(GPR_CLOCK_MONOTONIC);
+    }
+}

@@ -24,7 +24,7 @@
 typedef struct {
     /* As given. */
     char *endpoint, *node, *profile, *scenario, *backend, *state_dir, *seed, *metrics, *name,
-        *services, *mount, *mount_root, *log_format;
+        *services, *mount, *mount_root, *log_format, *journal;
     char **topology, **set;
     double speed;
     /* Read from it. */
@@ -161,6 +161,7 @@ load(CsiCommand *self)
     options->has_scenario_nodes = self->scenario != NULL;
     options->topology = self->topology;
     options->speed = self->speed;
+    options->journal = self->journal;
     options->state_folder = self->is_loop ? NULL : self->state_dir;
     options->mounts.folder =
         self->state_dir == NULL ? NULL : g_build_filename(self->state_dir, "volumes", NULL);
@@ -377,6 +378,8 @@ cmd_csi(int argc, char **argv)
                    "ADDRESS:PORT"),
         CLI_OPTION("log-format", STRING, &self.log_format,
                    "text (default), json, none, or mock: as csi-test's mock driver", "FORMAT"),
+        CLI_OPTION("journal", FILENAME, &self.journal,
+                   "Write each call into this file, for kvolsim fit", "FILE"),
         CLI_OPTION("speed", DOUBLE, &self.speed, "Virtual by real time, for tests (default: 1)",
                    "N"),
         CLI_OPTION("seed", STRING, &self.seed, "The seed of latencies and errors", "N"),

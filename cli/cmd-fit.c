@@ -7,6 +7,7 @@
 #include "run/measure/calibration.h"
 #include "run/measure/fit.h"
 #include "run/measure/histograms.h"
+#include "run/world/call-log.h"
 
 /* Whether all calls are in one bucket; @low, @high: its bounds. */
 static gboolean
@@ -91,11 +92,34 @@ fit_metrics(const char *file, const char *driver)
     return EXIT_DONE;
 }
 
+/* Returns: (owned): of CalibrationSample: the calls of a journal */
+static GArray *
+read_journal(const char *file, GError **error)
+{
+    json_auto_t *head = NULL;
+    g_autoptr(CallLog) log = call_log_read(file, &head, error);
+    GArray *samples = log == NULL ? NULL : g_array_new(FALSE, TRUE, sizeof(CalibrationSample));
+
+    for (unsigned i = 0; samples != NULL && i < call_log_n(log); i++) {
+        const CallRow *row = call_log_at(log, i);
+        const CalibrationSample sample = {.kind = row->kind,
+                                          .workers = 1,
+                                          .in_flight = 1,
+                                          .began = (double)row->started_at / SIM_SECOND,
+                                          .seconds = (double)row->work_ns / SIM_SECOND,
+                                          .code = row->code};
+        if (row->ended_at >= 0)
+            g_array_append_val(samples, sample);
+    }
+    return samples;
+}
+
 static ExitCode
-fit_csv(const char *file)
+fit_calls(const char *file)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(GArray) samples = calibration_read(file, &error);
+    g_autoptr(GArray) samples = g_str_has_suffix(file, ".jsonl") ? read_journal(file, &error)
+                                                                 : calibration_read(file, &error);
 
     if (samples == NULL)
         return cli_bad_input("fit: %s", error->message);
@@ -116,15 +140,18 @@ cmd_fit(int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
 
-    if (!cli_parse(&argc, &argv, entries, "FILE",
-                   "Fit a latency profile to measurements of a cluster, and print it as YAML.",
-                   "FILE is a scrape in Prometheus' text format or the JSON of its query API, with "
-                   "the buckets of\n"
-                   "csi_sidecar_operations_seconds, csi_operations_seconds or "
-                   "storage_operation_duration_seconds; or a .csv with\n"
-                   "columns method and seconds."))
+    if (!cli_parse(
+            &argc, &argv, entries, "FILE",
+            "Fit a latency profile to measurements of a cluster, and print it as YAML.",
+            "FILE is a scrape in Prometheus' text format or the JSON of its query API, with "
+            "the buckets of\n"
+            "csi_sidecar_operations_seconds, csi_operations_seconds or "
+            "storage_operation_duration_seconds; a .csv with\n"
+            "columns method and seconds; or a .jsonl, the journal of kvolsim csi or validate."))
         return EXIT_BAD_INPUT;
     if (!cli_has_one("fit", argc, "file"))
         return EXIT_BAD_INPUT;
-    return g_str_has_suffix(argv[1], ".csv") ? fit_csv(argv[1]) : fit_metrics(argv[1], driver);
+    return g_str_has_suffix(argv[1], ".csv") || g_str_has_suffix(argv[1], ".jsonl")
+               ? fit_calls(argv[1])
+               : fit_metrics(argv[1], driver);
 }

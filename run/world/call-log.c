@@ -14,6 +14,7 @@ struct CallLog {
     GHashTable *done;   /* facts: attached here, mounted there, deleted; see note_done() */
     SimTime (*work)(void *data);
     void *work_data;
+    FILE *stream; /* NULL: all rows are kept */
 };
 
 /* ---- Answers as JSON ---- */
@@ -120,6 +121,29 @@ answer_json(const CsiResponse *response)
     return object;
 }
 
+/* ---- Lines ---- */
+
+static gboolean
+write_line(FILE *file, json_t *line)
+{
+    gboolean good = json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
+
+    json_decref(line);
+    return good;
+}
+
+static gboolean
+write_row(FILE *file, const CallRow *row)
+{
+    return write_line(file,
+                      json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:O*}", "call",
+                                csi_method_name(row->method), "kind", csi_latency_name(row->kind),
+                                "subject", row->subject, "node", row->node, "path", row->path,
+                                "startedAt", (json_int_t)row->started_at, "endedAt",
+                                (json_int_t)row->ended_at, "workNs", (json_int_t)row->work_ns,
+                                "code", csi_code_name(row->code), "answer", row->answer));
+}
+
 /* ---- Keeping ---- */
 
 CallLog *
@@ -147,6 +171,8 @@ call_log_free(CallLog *self)
     g_hash_table_unref(self->by_id);
     g_hash_table_unref(self->staged);
     g_hash_table_unref(self->done);
+    if (self->stream != NULL)
+        fclose(self->stream);
     g_free(self);
 }
 
@@ -240,6 +266,16 @@ note_done(CallLog *self, const CallRow *row)
     return FALSE;
 }
 
+/* The row is written, and forgotten with all others once no call is under way. */
+static void
+write_ended(CallLog *self, CallRow *row)
+{
+    write_row(self->stream, row);
+    g_clear_pointer(&row->answer, json_decref);
+    if (g_hash_table_size(self->by_id) == 0)
+        g_array_set_size(self->rows, 0);
+}
+
 static void
 call_ended(void *data, const CsiCallRecord *record)
 {
@@ -259,6 +295,8 @@ call_ended(void *data, const CsiCallRecord *record)
     if (row->method == CSI_NODE_STAGE_VOLUME && row->code == CSI_OK)
         g_hash_table_add(self->staged, (void *)row->subject);
     g_hash_table_remove(self->by_id, &record->id);
+    if (self->stream != NULL)
+        write_ended(self, row);
 }
 
 void
@@ -285,31 +323,14 @@ call_log_at(const CallLog *self, unsigned i)
 
 /* ---- Files ---- */
 
-static gboolean
-write_line(FILE *file, json_t *line)
-{
-    gboolean good = json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
-
-    json_decref(line);
-    return good;
-}
-
 gboolean
 call_log_write(const CallLog *self, const char *path, json_t *head, GError **error)
 {
     FILE *file = fopen(path, "we");
     gboolean good = file != NULL && write_line(file, json_incref(head));
 
-    for (unsigned i = 0; good && i < self->rows->len; i++) {
-        const CallRow *row = call_log_at(self, i);
-        good = write_line(
-            file, json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:O*}", "call",
-                            csi_method_name(row->method), "kind", csi_latency_name(row->kind),
-                            "subject", row->subject, "node", row->node, "path", row->path,
-                            "startedAt", (json_int_t)row->started_at, "endedAt",
-                            (json_int_t)row->ended_at, "workNs", (json_int_t)row->work_ns, "code",
-                            csi_code_name(row->code), "answer", row->answer));
-    }
+    for (unsigned i = 0; good && i < self->rows->len; i++)
+        good = write_row(file, call_log_at(self, i));
     int code = errno;
     if (file != NULL && fclose(file) != 0) {
         code = errno;
@@ -319,6 +340,18 @@ call_log_write(const CallLog *self, const char *path, json_t *head, GError **err
         g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path,
                     g_strerror(code));
     return good;
+}
+
+gboolean
+call_log_stream(CallLog *self, const char *path, json_t *head, GError **error)
+{
+    self->stream = fopen(path, "we");
+    if (self->stream != NULL && setvbuf(self->stream, NULL, _IOLBF, BUFSIZ) == 0 &&
+        write_line(self->stream, json_incref(head)))
+        return TRUE;
+    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "%s: %s", path,
+                g_strerror(errno));
+    return FALSE;
 }
 
 static gboolean

@@ -38,6 +38,9 @@ const CallRow *call_log_at(const CallLog *self, unsigned i);
 
 /* @head: the first line, with what is needed to repeat the run. */
 gboolean call_log_write(const CallLog *self, const char *file, json_t *head, GError **error);
+/* From now on each call is written to @file when it ends, and then forgotten: for a driver without
+ * an end. @head: as above */
+gboolean call_log_stream(CallLog *self, const char *file, json_t *head, GError **error);
 /* @head: (out) (owned). Returns: (owned): %NULL with %SIM_ERROR_INVALID, or a file error */
 CallLog *call_log_read(const char *file, json_t **head, GError **error);
 

@@ -5,6 +5,7 @@
 #include "models/csi/loop/loop-driver.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "plugin.h"
+#include "run/world/call-log.h"
 #include "store.h"
 
 /* Within the plugin: plugin.c lets time pass; memory.c keeps what the back end remembers;
@@ -39,6 +40,7 @@ struct CsiPlugin {
     int64_t start;           /* the monotonic clock at virtual time 0 */
     int64_t epoch;           /* ns since 1970 at virtual time 0 */
     const char *node;        /* interned; NULL: none */
+    CallLog *journal;        /* NULL: none */
     CsiStore *store;         /* NULL: the memory ends with the process */
     GHashTable *changed;     /* set of "KIND NAME-OR-ID" (owned): to be written */
     GPtrArray *answers;      /* of CsiPluginCall (owned): to be given at the end of the turn */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: virtual time follows the clock, and memory is kept in a file */
 #include "plugin-private.h"
+#include "run/results/results.h"
 
 #include <string.h>
 #include <time.h>
@@ -292,6 +293,26 @@ open_driver(CsiPlugin *self, GError **error)
     return self->model == NULL ? NULL : csi_modelled_driver_base(self->model);
 }
 
+static SimTime
+devices_work(void *data)
+{
+    return loop_driver_work(((CsiPlugin *)data)->loop);
+}
+
+static gboolean
+open_journal(CsiPlugin *self, GError **error)
+{
+    json_auto_t *head =
+        json_pack("{s:s,s:s,s:I}", "kvolsim", results_version(), "driver",
+                  csi_driver_name(self->driver), "seed", (json_int_t)self->options.seed);
+
+    if (self->options.journal == NULL)
+        return TRUE;
+    self->journal = call_log_new();
+    call_log_watch(self->journal, self->driver, self->loop != NULL ? devices_work : NULL, self);
+    return call_log_stream(self->journal, self->options.journal, head, error);
+}
+
 CsiPlugin *
 csi_plugin_new(const CsiPluginOptions *options, GError **error)
 {
@@ -309,7 +330,7 @@ csi_plugin_new(const CsiPluginOptions *options, GError **error)
     self->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->driver = open_driver(self, error);
     if (self->driver == NULL || !csi_plugin_add_nodes(self, error) ||
-        !csi_plugin_remember(self, error))
+        !csi_plugin_remember(self, error) || !open_journal(self, error))
         return NULL;
     csi_plugin_schedule_faults(self);
     return g_steal_pointer(&self);
@@ -322,6 +343,7 @@ csi_plugin_free(CsiPlugin *self)
         return;
     csi_driver_free(self->driver);
     sim_free(self->sim);
+    call_log_free(self->journal);
     csi_store_close(self->store);
     sim_metrics_free(self->metrics);
     g_ptr_array_unref(self->answers);

@@ -25,7 +25,8 @@ typedef struct {
     const char *state_folder; /* of the file; NULL: the memory ends with the process */
     LoopBackend *backend;     /* (borrowed): real devices; NULL: the modelled back end */
     CsiMounts mounts;
-    CsiCallsLog *log; /* (borrowed); NULL: none */
+    const char *journal; /* a file for all calls, as of kvolsim validate; NULL: none */
+    CsiCallsLog *log;    /* (borrowed); NULL: none */
     /* The answer to the call of this @data: once, from csi_plugin_turn(). @message: NULL unless OK
      */
     void (*answer)(void *data, CsiCode code, const char *text, const ProtobufCMessage *message);

@@ -6,6 +6,7 @@
 Prints TAP. A test is a function with a docstring, which says what it proves.
 """
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -535,11 +536,26 @@ def logs_and_metrics():
         assert "hush" not in lines and "password" not in lines
         assert 'grpc_status_code="OK",job="kvolsim",method_name="/csi.v1.Controller/CreateVolume",le="+Inf"} 1' in scrape, scrape
         if form == "mock":
-            import json
             calls = [json.loads(line.split("gRPCCall: ", 1)[1]) for line in lines.splitlines() if line.startswith("gRPCCall: ")]
             assert [c["Method"] for c in calls] == ["/csi.v1.Controller/CreateVolume", "/csi.v1.Controller/DeleteVolume"]
             assert calls[0]["Error"] == "" and calls[0]["FullError"] is None and calls[0]["Request"]["name"] == "one"
             assert calls[1]["FullError"]["code"] == 3 and calls[1]["Error"].startswith("rpc error: code = InvalidArgument desc = ")
+
+
+def journal_of_calls():
+    """the journal has each call with its duration, and kvolsim fit makes a profile of it"""
+    journal = os.path.join(SCRATCH, "calls.jsonl")
+    with driver("--journal", journal, "--set", "spec.drivers[0].latency={CreateVolume: {uniform: {min: 40ms, max: 60ms}}}") as d:
+        for i in range(30):
+            create(d, f"v-{i}")
+        d.DeleteVolume(volume_id=create(d, "v-0").volume_id)
+    with open(journal) as file:
+        head, *rows = [json.loads(line) for line in file]
+    assert head["driver"] == "everything.kvolsim.io"
+    made = [r for r in rows if r["call"] == "CreateVolume"]
+    assert len(made) == 31 and all(r["code"] == "OK" and r["endedAt"] - r["startedAt"] >= 40e6 for r in made[:30]), made
+    fitted = subprocess.run([PROGRAM, "fit", journal], capture_output=True, text=True)
+    assert fitted.returncode == 0 and "CreateVolume:" in fitted.stdout and "DeleteVolume:" in fitted.stdout, fitted
 
 
 def faults_by_the_clock():
@@ -555,7 +571,7 @@ def faults_by_the_clock():
 def main():
     tests = [every_method_works, repeats_are_fine, every_error, pages, paths_lead_nowhere_else, latency_limits_errors,
              deadlines_and_cancellations, many_at_once, memory_survives, killed_at_random_instants, two_processes,
-             hostile_callers, socket_and_signals, logs_and_metrics, faults_by_the_clock]
+             hostile_callers, socket_and_signals, logs_and_metrics, journal_of_calls, faults_by_the_clock]
     if len(sys.argv) > 4:
         tests = [t for t in tests if t.__name__ in sys.argv[4:]]
     print(f"1..{len(tests)}")

@@ -274,7 +274,6 @@ serve_plugin(CsiCommand *self, CsiPlugin *plugin)
     csi_calls_log_note(self->log, "%s listens on %s",
                        self->name != NULL ? self->name : self->options.driver->name,
                        self->endpoint);
-    csi_calls_log_flush(self->log);
     csi_server_run(self->server, plugin);
     if (metrics != NULL)
         g_socket_service_stop(metrics);

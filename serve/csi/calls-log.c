@@ -139,6 +139,7 @@ csi_calls_log_note(CsiCallsLog *self, const char *format, ...)
         print_json(self, "", json_pack("{s:s,s:s}", "time", now, "note", text));
     else
         fprintf(self->to, "%s %s\n", now, text);
+    fflush(self->to);
 }
 
 void

@@ -34,6 +34,6 @@ typedef struct {
 } CsiLoggedCall;
 
 void csi_calls_log_add(CsiCallsLog *self, const CsiLoggedCall *call);
-/* An event of the driver itself. */
+/* An event of the driver itself: written at once. */
 void csi_calls_log_note(CsiCallsLog *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void csi_calls_log_flush(CsiCallsLog *self);

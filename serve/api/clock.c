@@ -238,7 +238,7 @@ serve_clock_seek(ServeClock *self, const ClockGoal *goal, ClockReached reached, 
 static int
 tick(ServeClock *self)
 {
-    if (self->leader != NULL) {
+    if (self->leader != NULL && self->reached == NULL) {
         SimTime to = now_of(self->leader);
         self->goes_on = self->leader->goes_on;
         pass_slice(self, to);
@@ -308,8 +308,10 @@ serve_clock_set_end(ServeClock *self, SimTime end)
 void
 serve_clock_follow(ServeClock *self, ServeClock *leader)
 {
-    self->leader = leader;
+    if (leader->follower != NULL)
+        leader->follower->leader = NULL;
     leader->follower = self;
+    self->leader = leader;
     arm(self, 0);
 }
 
@@ -430,6 +432,10 @@ serve_clock_free(ServeClock *self)
 {
     if (self == NULL)
         return;
+    if (self->leader != NULL)
+        self->leader->follower = NULL;
+    if (self->follower != NULL)
+        self->follower->leader = NULL;
     if (self->source != 0)
         g_source_remove(self->source);
     g_free(self);

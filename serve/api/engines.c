@@ -114,8 +114,10 @@ take_next(ServeEngines *self)
 static void
 move_done(Move *move)
 {
-    const Lane *lane = &move->self->lanes[0];
+    Lane *lane = &move->self->lanes[0], *other = &move->self->lanes[1];
 
+    if (!move->is_branch && lane->past != NULL && other->past != NULL)
+        serve_clock_follow(other->past->clock, lane->past->clock);
     if (move->is_branch && lane->next != NULL) {
         take_next(move->self);
         exchange_answer_json(move->exchange, 200, own_clock_json(lane->present->api));

@@ -15,27 +15,27 @@ const play = h('button', {type: 'button', id: 'play', class: 'primary'});
 const speed = h('select', {id: 'speed', 'aria-label': t("Speed")});
 const goal = h('input', {id: 'goal', type: 'text', size: 16, spellcheck: 'false'});
 const pastBar = h('div', {class: 'row past', hidden: true});
-let wanted = '1', report = null, show = null;
+let wanted = '1', report = null, show = null, moves = Promise.resolve();
 
 const isPlaying = () => world.clock && world.clock.speed !== 0;
 const speedValue = (word) => word === 'max' ? 'max' : Number(word);
 const timeText = (ns) => `${Math.max(0, Math.round(ns))}ns`;
 
-async function trying(deed) {
-  try {
-    await deed();
-  } catch (error) {
-    report(error.message);
-  }
+// One after the other: a click waits until the move before it has arrived.
+function trying(deed) {
+  moves = moves.then(deed).catch((error) => report(error.message));
+  return moves;
 }
 
-const put = (body) => trying(async () => {
+async function move(body) {
   const clock = await setClock(body);
   if (clock.isMet === false && body.condition)
     report(t("\"{condition}\" did not come true", {condition: body.condition}));
   world.clock = clock;
   updateClock();
-});
+}
+
+const put = (body) => trying(() => move(body));
 
 // ---- The past ----
 
@@ -61,15 +61,16 @@ async function branch() {
   report(t("The run goes on from here."));
 }
 
-// Moves to any time: into the past, or forward.
-export function goTo(ns) {
+// Moves to any time, into the past or forward. @time: ns; or a function that gives them once the moves before are done
+export function goTo(time) {
   return trying(async () => {
+    const ns = typeof time === 'function' ? time() : time;
     const present = world.present ?? world.clock;
     if (isRecorded() || ns >= present.ns) {
       if (world.present)
         await toPresent();
       if (isRecorded() || ns > present.ns)
-        await put({speed: 0, until: timeText(ns)});
+        await move({speed: 0, until: timeText(ns)});
     } else
       await toPast(ns);
   });
@@ -132,9 +133,9 @@ export function clockBar(onReport, onShow) {
            h('div', {class: 'row'},
              h('div', {class: 'row group', role: 'group', 'aria-label': t("Back")},
                button('⇤', 'to-start', () => goTo(0), t("To the start")),
-               button('−10s', 'back-10', () => goTo(world.clock.ns - 10 * S), t("Ten seconds back")),
-               button(`◂ ${t("write")}`, 'back-write', () => goTo(previous(isWrite)), t("Back to the write before")),
-               button(`◂ ${t("decision")}`, 'back-decision', () => goTo(previous(isDecision)), t("Back to the decision before"))),
+               button('−10s', 'back-10', () => goTo(() => world.clock.ns - 10 * S), t("Ten seconds back")),
+               button(`◂ ${t("write")}`, 'back-write', () => goTo(() => previous(isWrite)), t("Back to the write before")),
+               button(`◂ ${t("decision")}`, 'back-decision', () => goTo(() => previous(isDecision)), t("Back to the decision before"))),
              play, speed,
              h('div', {class: 'row group', role: 'group', 'aria-label': t("Forward")},
                button(`${t("event")} ▸`, 'step-event', () => stepForward('event'), t("Next event")),

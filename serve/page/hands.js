@@ -10,9 +10,15 @@ const {ask, isRecorded, own, pathOf} = link;
 
 const button = (label, id, click) => h('button', {type: 'button', id, click}, label);
 
+// Does it to all runs: they race under the same faults.
+async function toAll(deed) {
+  for (const path of world.paths)
+    await deed(path);
+}
+
 // An action begins with the next instant: a clock that stands still goes just so far.
 async function act(list, item) {
-  await link.act(list, item);
+  await toAll((of) => link.act(list, item, of));
   if (world.clock.speed === 0)
     await link.setClock({for: '1ms'});
 }
@@ -31,8 +37,8 @@ function doing(report, deed, done) {
 
 function scaleForm(row, report) {
   const number = h('input', {type: 'number', min: 0, max: 10000, value: row.replicas, id: 'replicas', 'aria-label': t("Replicas")});
-  const scale = () => ask(pathOf(row, 'scale'), {method: 'PATCH', type: 'application/merge-patch+json',
-                                                body: {spec: {replicas: Number(number.value)}}});
+  const scale = () => toAll((of) => ask(pathOf(row, 'scale'), {method: 'PATCH', type: 'application/merge-patch+json', of,
+                                                               body: {spec: {replicas: Number(number.value)}}}));
   return [number, button(t("Scale"), 'scale', doing(report, scale))];
 }
 
@@ -68,7 +74,7 @@ export function handsFor(selection, report) {
   if (row.isGone)
     return [];
   const own = row.kind === 'node' ? nodeButtons(row, report) : row.replicas !== undefined ? scaleForm(row, report) : [];
-  return [...own, button(t("Delete"), 'delete', doing(report, () => ask(pathOf(row), {method: 'DELETE'})))];
+  return [...own, button(t("Delete"), 'delete', doing(report, () => toAll((of) => ask(pathOf(row), {method: 'DELETE', of}))))];
 }
 
 // ---- Manifests ----
@@ -83,8 +89,8 @@ async function applyOne(text) {
   if (!resource)
     throw new Error(t("{apiVersion} has no kind {kind}.", {apiVersion, kind}));
   const space = resource.namespaced ? `/namespaces/${encodeURIComponent(metadata.namespace ?? 'default')}` : '';
-  await ask(`${root}${space}/${resource.name}/${encodeURIComponent(metadata.name)}?fieldManager=page&force=true`,
-            {method: 'PATCH', type: 'application/apply-patch+yaml', body: object});
+  await toAll((of) => ask(`${root}${space}/${resource.name}/${encodeURIComponent(metadata.name)}?fieldManager=page&force=true`,
+                          {method: 'PATCH', type: 'application/apply-patch+yaml', body: object, of}));
 }
 
 async function saveSession() {

@@ -63,8 +63,9 @@ export function own(path, query, options) {
   return ask(`${OWN}${path}${parameters.size ? `?${parameters}` : ''}`, options);
 }
 
-export const setClock = (body) => own('clock', null, {method: 'PUT', body});
-export const act = (list, item) => own(list, null, {method: 'POST', body: item});
+// A variant goes wherever the first run's clock is.
+export const setClock = (body) => own('clock', null, {method: 'PUT', body, of: base.replace(/^\/versus/, '')});
+export const act = (list, item, of) => own(list, null, {method: 'POST', body: item, of});
 
 // The resources of the kinds on the stage, by the word of an object: "pod/web-0".
 const RESOURCES = {

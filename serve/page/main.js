@@ -60,10 +60,24 @@ async function begin() {
 
   // ---- Which run is on the stage ----
 
+  // With a variant the reader chooses one of two.
+  const chosen = h('select', {id: 'run', 'aria-label': t("Run on the stage"), hidden: true, change: () => {
+    world.path = chosen.value;
+    show(world.present).catch((error) => report(error.message));
+  }});
+  const {runs} = await own('runs', null, {of: ''}).catch(() => ({runs: []}));
+  if (runs.length > 1) {
+    world.paths = runs.map((run) => run.path);
+    chosen.append(...runs.map((run, i) => h('option', {value: run.path}, `${String.fromCharCode(65 + i)} · ${run.title ?? run.name}`)));
+    chosen.hidden = false;
+    document.body.dataset.race = 'yes';
+  }
+  find.after(chosen);
+
   // @present: the clock of the present, whose past is shown; null: the present is
   async function show(present) {
     world.present = present;
-    setBase(present ? '/past' : '');
+    setBase(`${world.path}${present ? '/past' : ''}`);
     forgetAll();
     clearArrows();
     await ask();

@@ -4,6 +4,8 @@
 const STORY_MAX = 2000;
 
 export const world = {
+  paths: [''], // of all runs
+  path: '', // of the run on the stage
   run: null, // the number of the run that the server has
   present: null, // the clock of the present, while the past is on the stage; else null
   clock: null,

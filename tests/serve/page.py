@@ -3,6 +3,7 @@
 """The page of `kvolsim serve` in a real Chromium, for page.sh: its content, its buttons, and hostile texts, none of which becomes markup.
    page.py PORT [SCREENSHOT.png WIDTH HEIGHT light|dark]
    page.py PORT token WORD: a server with --token-file
+   page.py PORT versus: a server with a variant beside the run
    page.py file:///FOLDER/index.html PORT: the page that --export made of the scenario that is served at 0 s"""
 import json
 import os
@@ -29,6 +30,10 @@ def ask(path, method="GET", body=None, kind="application/json", accept="applicat
 
 def own(path, **more):
     return json.loads(ask("/kvolsim/v1/" + path, **more)[1])
+
+
+def own_of(run, path):
+    return json.loads(ask(f"{run}/kvolsim/v1/{path}")[1])
 
 
 def begin(width, height, scheme):
@@ -68,7 +73,7 @@ def case(name, is_good, why=""):
 
 def until(what, name):
     try:
-        WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException]).until(lambda _: what())
+        WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException, urllib.error.HTTPError]).until(lambda _: what())
         case(name, True)
     except Exception as error:  # the case says which
         case(name, False, repr(error) + " page says: " + browser.find_element(By.CSS_SELECTOR, ".said").text)
@@ -125,6 +130,36 @@ if sys.argv[1].startswith("file:"):
     until(lambda: browser.find_element(By.CSS_SELECTOR, ".time").text < "0:00:00.500", "... and goes back to its start")
     problems = [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
     case("the browser's console has no complaint about the exported page", not problems, problems)
+    browser.quit()
+    print(f"1..{n_cases}")
+    sys.exit(n_failed > 0)
+
+if len(sys.argv) > 2 and sys.argv[2] == "versus":
+    browser = begin(1280, 900, "light")
+    wait_until_ready()
+    click("#step-10")
+    until(lambda: clock()["ns"] == 10e9 and own_of("/versus", "clock")["ns"] == 10e9, "both runs go on together")
+    click("#tab-numbers")
+    until(lambda: len(browser.find_elements(By.CSS_SELECTOR, ".distribution .run-0")) > 3 and len(browser.find_elements(By.CSS_SELECTOR, ".distribution .run-1")) > 3,
+          "their distributions are in one picture")
+    figures = [own_of(path, "figures") for path in ("", "/versus")]
+    until(lambda: all(shows("figure li", f"{letter}: {one['stages']['pod-start']['count']} ") for letter, one in zip("AB", figures)), "... with their numbers")
+    until(lambda: shows(".columns > div:nth-child(1)", "external-provisioner: ") and shows(".columns > div:nth-child(2)", "external-provisioner: "),
+          "requests by client stand side by side")
+    run = browser.find_element(By.ID, "run")
+    run.send_keys(Keys.ARROW_DOWN)
+    until(lambda: len(browser.find_elements(By.CSS_SELECTOR, ".card")) == 2, "the variant has the stage")
+    click(".card .name")
+    click("#power-off")
+    until(lambda: all(one["faults"] for one in (own("faults"), own_of("/versus", "faults"))), "a fault is done to both")
+    click("#back-10")
+    until(lambda: own_of("/past", "clock")["ns"] == own_of("/versus/past", "clock")["ns"] < 1e9, "both go back")
+    click("#step-10")
+    until(lambda: own_of("/past", "clock")["ns"] == own_of("/versus/past", "clock")["ns"] >= 10e9, "... and forward from there")
+    click("#branch")
+    until(lambda: not browser.find_elements(By.CSS_SELECTOR, "body[data-past]") and clock()["ns"] == own_of("/versus", "clock")["ns"], "... and both become the present")
+    click("#step-10")
+    until(lambda: 20e9 <= clock()["ns"] == own_of("/versus", "clock")["ns"], "... and still go together")
     browser.quit()
     print(f"1..{n_cases}")
     sys.exit(n_failed > 0)

@@ -55,6 +55,7 @@ page=file://$scratch/exported/index.html
 run_page --
 page=
 run_page --token-file token -- token sesame
+run_page "--versus-set spec.nodes[0].count=2" -- versus
 echo "1..$n"
 [ -s errors ] && sed 's/^/# /' errors
 exit $status

@@ -63,7 +63,7 @@ load_profile(const CsiCommand *self)
     json_auto_t *quoted = json_string(path);
     g_autofree char *value = json_dumps(quoted, JSON_ENCODE_ANY);
     g_autofree char *text = g_strdup_printf(
-        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: csi}\nspec:\n  until: 1s\n"
+        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: csi}\nspec:\n  until: 87600h\n"
         "  nodes: [{count: 1, name: \"node-%%d\", zones: [zone-a]}]\n"
         "  drivers: [{name: \"%s\", profile: %s}]\n",
         self->name != NULL ? self->name : "csi.kvolsim.io", value != NULL ? value : "\"\"");

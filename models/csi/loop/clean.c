@@ -62,7 +62,7 @@ add_remain(GPtrArray *remains, LoopDeed deed, const char *what, char *state)
 GPtrArray *
 loop_remains_list(const char *state_dir, GError **error)
 {
-    g_autoptr(GPtrArray) entries = loop_ledger_read(state_dir, error);
+    g_autoptr(GPtrArray) entries = loop_ledger_read(state_dir, NULL, error);
 
     if (entries == NULL)
         return NULL;
@@ -75,7 +75,10 @@ loop_remains_list(const char *state_dir, GError **error)
                                     : g_build_filename(state_dir, entry->what, NULL);
         if (entry->deed == LOOP_NUMBER && g_file_test(full, G_FILE_TEST_EXISTS))
             add_remain(remains, entry->deed, entry->what, g_strdup("device made"));
-        char *state = state_of(full, entry->deed, mounts);
+        char *state = !loop_ledger_has_path(entry->deed) ||
+                              loop_ledger_check_path(state_dir, entry->what, NULL)
+                          ? state_of(full, entry->deed, mounts)
+                          : g_strdup("a link on the way leads elsewhere");
         if (state != NULL)
             add_remain(remains, entry->deed, full, state);
     }
@@ -196,7 +199,8 @@ loop_remains_clean(const char *state_dir,
                    void *data,
                    GError **error)
 {
-    g_autoptr(GPtrArray) entries = loop_ledger_read(state_dir, error);
+    g_autoptr(GPtrArray) entries = loop_ledger_read(state_dir, NULL, error);
+    unsigned n_strange;
     Cleaning cleaning = {.wait_us = wait_us, .report = report, .data = data, .is_clean = TRUE};
 
     if (entries == NULL || !loop_device_permitted(error))
@@ -206,9 +210,15 @@ loop_remains_clean(const char *state_dir,
         return FALSE;
     cleaning.ledger = ledger;
     g_clear_pointer(&entries, g_ptr_array_unref);
-    entries = loop_ledger_read(state_dir, error); /* again: it is locked now, and does not change */
+    entries = loop_ledger_read(state_dir, &n_strange,
+                               error); /* again: it is locked now, and does not change */
     if (entries == NULL)
         return FALSE;
+    if (n_strange > 0) {
+        g_autofree char *text = g_strdup_printf(
+            "%s: lines of the ledger that we did not write, left alone: %u", state_dir, n_strange);
+        complain(&cleaning, text);
+    }
     take_back(&cleaning, entries, LOOP_FREEZE);
     take_back(&cleaning, entries, LOOP_MOUNT);
     take_back(&cleaning, entries, LOOP_BINDING);

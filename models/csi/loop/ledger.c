@@ -197,7 +197,89 @@ loop_ledger_path(const LoopLedger *self, const char *path)
     return g_build_filename(self->folder, path, NULL);
 }
 
+/* ---- The way to a path ---- */
+
+static gboolean
+is_well_formed(const char *path)
+{
+    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+
+    for (char **part = parts; *part != NULL; part++)
+        if (**part == '\0' || strcmp(*part, ".") == 0 || strcmp(*part, "..") == 0)
+            return FALSE;
+    return *path != '\0';
+}
+
+/* Returns: the folder @name in @above, which is closed; -1 with errno */
+static int
+step_down(int above, const char *name, dev_t device)
+{
+    int folder = openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int code = errno;
+    struct stat status;
+
+    close(above);
+    if (folder == -1) {
+        errno = code;
+        return -1;
+    }
+    if (fstat(folder, &status) == 0 && status.st_dev == device && status.st_uid == geteuid() &&
+        (status.st_mode & 022) == 0)
+        return folder;
+    close(folder);
+    errno = EXDEV;
+    return -1;
+}
+
+/* Returns: the folder above @path, reached without links; -1 with errno: ENOENT: it is not there;
+ * ENOTDIR, ELOOP, EXDEV, EINVAL: the way leads elsewhere */
+static int
+open_parent(const char *folder, const char *path)
+{
+    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+    int at = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+
+    if (at == -1)
+        return -1;
+    if (!is_well_formed(path) || fstat(at, &status) != 0) {
+        close(at);
+        errno = EINVAL;
+        return -1;
+    }
+    for (char **part = parts; at != -1 && part[1] != NULL; part++)
+        at = step_down(at, *part, status.st_dev);
+    return at;
+}
+
+static gboolean
+refuse_way(GError **error, const char *folder, const char *path)
+{
+    if (errno != ENOTDIR && errno != ELOOP && errno != EXDEV && errno != EINVAL)
+        return loop_refuse_errno(error, errno, "%s/%s", folder, path);
+    return loop_refuse(error, CSI_PERMISSION_DENIED,
+                       "%s/%s: a folder on the way is a link, a mount, or one to which others may "
+                       "write: left alone",
+                       folder, path);
+}
+
+gboolean
+loop_ledger_check_path(const char *folder, const char *path, GError **error)
+{
+    int parent = open_parent(folder, path);
+
+    if (parent != -1)
+        close(parent);
+    return parent != -1 || errno == ENOENT || refuse_way(error, folder, path);
+}
+
 /* ---- Lines ---- */
+
+gboolean
+loop_ledger_has_path(LoopDeed deed)
+{
+    return deed != LOOP_ASKED && deed != LOOP_NUMBER;
+}
 
 static gboolean
 write_line(LoopLedger *self, char sign, LoopDeed deed, const char *what, GError **error)
@@ -216,7 +298,8 @@ write_line(LoopLedger *self, char sign, LoopDeed deed, const char *what, GError 
 gboolean
 loop_ledger_do(LoopLedger *self, LoopDeed deed, const char *what, GError **error)
 {
-    return write_line(self, '+', deed, what, error);
+    return (!loop_ledger_has_path(deed) || loop_ledger_check_path(self->folder, what, error)) &&
+           write_line(self, '+', deed, what, error);
 }
 
 void
@@ -246,7 +329,19 @@ parse_deed(const char *name, size_t length, LoopDeed *deed)
     return FALSE;
 }
 
-/* "+ file volumes/a.img". The last line may be incomplete: then its deed was not begun. */
+/* What write_line() may have written: a forged ledger must not make us remove /etc. */
+static gboolean
+may_stand(const LoopEntry *entry)
+{
+    static const char *const digits[] = {
+        [LOOP_ASKED] = "0123456789-,", [LOOP_NUMBER] = "0123456789"};
+
+    return loop_ledger_has_path(entry->deed)
+               ? is_well_formed(entry->what)
+               : strspn(entry->what, digits[entry->deed]) == strlen(entry->what);
+}
+
+/* "+ file volumes/a.img" */
 static LoopEntry *
 parse_line(const char *line)
 {
@@ -259,18 +354,11 @@ parse_line(const char *line)
     LoopEntry *entry = g_new(LoopEntry, 1);
     entry->deed = deed;
     entry->what = g_strcompress(space + 1);
-    return entry;
-}
-
-/* Paths lead only downwards: a forged ledger must not make us remove /etc. */
-static gboolean
-leads_down(const LoopEntry *entry)
-{
-    g_auto(GStrv) parts = g_strsplit(entry->what, "/", -1);
-
-    return entry->deed == LOOP_ASKED || entry->deed == LOOP_NUMBER ||
-           (entry->what[0] != '/' && entry->what[0] != '\0' &&
-            !g_strv_contains((const char *const *)parts, ".."));
+    g_autofree char *again = g_strescape(entry->what, NULL);
+    if (strcmp(again, space + 1) == 0 && may_stand(entry))
+        return entry;
+    entry_free(entry);
+    return NULL;
 }
 
 /* The newest such deed that was not taken back; a deed may be done again after that. */
@@ -284,7 +372,7 @@ add_entry(GPtrArray *entries, GHashTable *last, char sign, LoopEntry *entry)
         entry_free(entries->pdata[at - 1]);
         entries->pdata[at - 1] = NULL;
     }
-    if (sign == '-' || !leads_down(entry)) {
+    if (sign == '-') {
         entry_free(entry);
         return;
     }
@@ -305,8 +393,9 @@ is_ours(const char *folder, GError **error)
 }
 
 GPtrArray *
-loop_ledger_read(const char *folder, GError **error)
+loop_ledger_read(const char *folder, unsigned *n_strange, GError **error)
 {
+    unsigned n = 0;
     g_autofree char *path = g_build_filename(folder, LEDGER, NULL);
     g_autofree char *text = NULL;
     g_autoptr(GPtrArray) entries = g_ptr_array_new();
@@ -317,11 +406,16 @@ loop_ledger_read(const char *folder, GError **error)
     if (!g_file_get_contents(path, &text, NULL, NULL))
         text = g_strdup("");
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    /* The last line may be incomplete: then its deed was not begun. */
     for (unsigned i = 0; lines[i] != NULL && lines[i + 1] != NULL; i++) {
         LoopEntry *entry = parse_line(lines[i]);
         if (entry != NULL)
             add_entry(entries, last, lines[i][0], entry);
+        else
+            n++;
     }
+    if (n_strange != NULL)
+        *n_strange = n;
 
     GPtrArray *standing = g_ptr_array_new_with_free_func(entry_free);
     for (unsigned i = 0; i < entries->len; i++)
@@ -371,14 +465,21 @@ loop_ledger_make_folder(LoopLedger *self, const char *path, GError **error)
 gboolean
 loop_ledger_remove(LoopLedger *self, LoopDeed deed, const char *path, GError **error)
 {
-    g_autofree char *full = loop_ledger_path(self, path);
+    g_autofree char *full = loop_ledger_path(self, path), *name = g_path_get_basename(path);
     g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&self->folders);
-    int result = deed == LOOP_FOLDER ? rmdir(full) : unlink(full);
+    int parent = open_parent(self->folder, path);
 
     (void)locker; /* until the end */
-    if (result != 0 && errno != ENOENT && !(deed == LOOP_FOLDER && errno == ENOTEMPTY))
-        return loop_refuse_errno(error, errno, "%s", full);
-    if (result == 0 || errno == ENOENT)
+    if (parent == -1 && errno != ENOENT)
+        return refuse_way(error, self->folder, path);
+    int code = parent == -1 ? ENOENT : 0;
+    if (parent != -1 && unlinkat(parent, name, deed == LOOP_FOLDER ? AT_REMOVEDIR : 0) != 0)
+        code = errno;
+    if (parent != -1)
+        close(parent);
+    if (code != 0 && code != ENOENT && !(deed == LOOP_FOLDER && code == ENOTEMPTY))
+        return loop_refuse_errno(error, code, "%s", full);
+    if (code == 0 || code == ENOENT)
         loop_ledger_undo(self, deed, path);
     return TRUE;
 }

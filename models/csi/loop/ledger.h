@@ -31,6 +31,8 @@ typedef enum {
 } LoopDeed;
 
 const char *loop_deed_name(LoopDeed deed);
+/* Whether it is about a path below the state folder. */
+gboolean loop_ledger_has_path(LoopDeed deed);
 
 /**
  * loop_ledger_open:
@@ -48,7 +50,12 @@ void loop_ledger_retire(LoopLedger *self);
 const char *loop_ledger_folder(const LoopLedger *self); /* without links and a slash at the end */
 /* Returns: (owned): @path below the folder */
 char *loop_ledger_path(const LoopLedger *self, const char *path);
-/* Call it before the deed. Returns: %FALSE if it could not be noted: then do not do it */
+/* Whether the folders above @path, which is below @folder, are folders on its file system to which
+ * nobody but us may write; a link leads elsewhere. Those that are not there do no harm. Returns:
+ * %FALSE with PERMISSION_DENIED, or INTERNAL */
+gboolean loop_ledger_check_path(const char *folder, const char *path, GError **error);
+/* Call it before the deed. Returns: %FALSE if it could not be noted, or if its path fails
+ * loop_ledger_check_path(): then do not do it */
 gboolean loop_ledger_do(LoopLedger *self, LoopDeed deed, const char *what, GError **error);
 /* Call it after the deed was taken back, or if it did not happen. */
 void loop_ledger_undo(LoopLedger *self, LoopDeed deed, const char *what);
@@ -58,9 +65,10 @@ typedef struct {
     char *what;
 } LoopEntry;
 
-/* Reads the ledger of @folder, in order, without a lock. Returns: (owned): of LoopEntry (owned);
+/* Reads the ledger of @folder, in order, without a lock. @n_strange: (out) (optional): how many
+ * lines no ledger of ours has; nothing is done about them. Returns: (owned): of LoopEntry (owned);
  * %NULL: PERMISSION_DENIED: the folder is not ours; NOT_FOUND: there is none */
-GPtrArray *loop_ledger_read(const char *folder, GError **error);
+GPtrArray *loop_ledger_read(const char *folder, unsigned *n_strange, GError **error);
 /* Whether a process works in @folder. */
 gboolean loop_ledger_is_taken(const char *folder);
 

@@ -137,7 +137,7 @@ is_wanted_file(LoopBackend *self, const char *path)
 static gboolean
 recover(LoopBackend *self, GError **error)
 {
-    g_autoptr(GPtrArray) entries = loop_ledger_read(self->state_dir, error);
+    g_autoptr(GPtrArray) entries = loop_ledger_read(self->state_dir, NULL, error);
 
     if (entries == NULL)
         return FALSE;

@@ -410,6 +410,9 @@ loop_unmount(LoopLedger *ledger, const char *target, gint64 wait_us, GError **er
     g_autoptr(GError) why = NULL;
     int code;
 
+    if (!loop_ledger_check_path(loop_ledger_folder(ledger), target, error))
+        return FALSE;
+
     while ((code = unmount_once(ledger, full, &why)) == EBUSY && g_get_monotonic_time() < until) {
         g_clear_error(&why);
         g_usleep(PAUSE_US);
@@ -454,6 +457,8 @@ loop_thaw(LoopLedger *ledger, const char *mount_point)
 {
     g_autofree char *full = loop_ledger_path(ledger, mount_point);
 
+    if (!loop_ledger_check_path(loop_ledger_folder(ledger), mount_point, NULL))
+        return;
     freezing(full, FITHAW); /* EINVAL: it is not frozen */
     loop_ledger_undo(ledger, LOOP_FREEZE, mount_point);
 }

@@ -48,7 +48,7 @@ GArray *
 machine_numbers(LoopBackend *backend)
 {
     g_autoptr(GPtrArray) entries =
-        loop_ledger_read(loop_ledger_folder(loop_backend_ledger(backend)), NULL);
+        loop_ledger_read(loop_ledger_folder(loop_backend_ledger(backend)), NULL, NULL);
     GArray *numbers = g_array_new(FALSE, FALSE, sizeof(int));
 
     for (unsigned i = 0; entries != NULL && i < entries->len; i++) {

@@ -582,7 +582,7 @@ folders_of_many_threads(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++)
         g_thread_join(threads[i]);
 
-    g_autoptr(GPtrArray) entries = loop_ledger_read(folder, NULL);
+    g_autoptr(GPtrArray) entries = loop_ledger_read(folder, NULL, NULL);
     g_autofree char *shared = g_build_filename(folder, SHARED, NULL);
     g_autoptr(GDir) listing = g_dir_open(shared, 0, NULL);
     unsigned n_there = 0;

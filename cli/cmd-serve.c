@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cli/common/language.h"
 #include "cli/common/out-folder.h"
 #include "run/results/results.h"
 #include "run/teach/lesson.h"
@@ -286,6 +287,7 @@ make_engine(const ServeCommand *self,
     const ServeEngineOptions options = {
         .load = load_options,
         .address = self->server != NULL ? http_server_address(self->server) : "",
+        .language = language_for,
         .title = title,
         .no_stories = self->no_stories,
         .no_attribution = self->no_attribution};

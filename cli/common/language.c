@@ -79,3 +79,17 @@ language_choose(const char *name, Translation *translation)
         cli_error("--lang: \"%s\" is none of en, zh", name);
     return name == NULL;
 }
+
+Translation
+language_for(const char *name)
+{
+    Translation translation = NULL;
+
+    for (unsigned i = 0; name != NULL && i < G_N_ELEMENTS(languages); i++)
+        if (strcmp(languages[i].name, name) == 0 && languages[i].locale != NULL &&
+            has_messages(languages[i].locale))
+            translation = translate;
+    if (translation == NULL)
+        setlocale(LC_MESSAGES, "C");
+    return translation;
+}

@@ -13,3 +13,6 @@ typedef const char *(*Translation)(const char *english);
  * Returns: %FALSE: there is no such language, and that was printed
  */
 gboolean language_choose(const char *name, Translation *translation);
+/* The same for a text on its own, for servers whose readers have their own languages. @name: NULL:
+ * English. Returns: %NULL: the text stays English; also if the catalogue is missing */
+Translation language_for(const char *name);

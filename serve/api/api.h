@@ -10,6 +10,11 @@
  * hands it exchanges. */
 typedef struct ServeApi ServeApi;
 
+/* Returns: a function that translates texts into a language, "zh"; %NULL: they stay English. It
+ * holds until the next call. @name: NULL: English */
+typedef const char *(*Translate)(const char *english);
+typedef Translate (*ServeLanguage)(const char *name);
+
 typedef struct {
     Run *run; /* (borrowed), as the next two */
     ServeClock *clock;
@@ -17,6 +22,7 @@ typedef struct {
     const Narrator *narrator; /* (borrowed); NULL: nobody tells the run */
     const WhyCalls *calls;    /* (borrowed): what drivers refuse */
     const char *address;      /* "127.0.0.1:8001": where the server is */
+    ServeLanguage language;   /* NULL: all texts are English */
     gboolean is_past;         /* it is looked at: only its clock can be changed */
 } ServeApiOptions;
 

@@ -59,6 +59,7 @@ serve_engine_new(const ServeEngineOptions *options,
                                                  .narrator = self->narrator,
                                                  .calls = self->calls,
                                                  .address = options->address,
+                                                 .language = options->language,
                                                  .is_past = options->is_past});
     return g_steal_pointer(&self);
 }

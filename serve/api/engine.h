@@ -8,6 +8,7 @@
 typedef struct {
     const ScenarioOptions *load; /* (borrowed): with which scenarios are loaded */
     const char *address;         /* (borrowed): "127.0.0.1:8001": where the server is */
+    ServeLanguage language;      /* NULL: all texts are English */
     const char *title;           /* (borrowed): of a variant; NULL: none */
     gboolean no_stories, no_attribution;
     gboolean is_past; /* it is looked at only */

@@ -147,11 +147,22 @@ wants_text(const Exchange *exchange)
     return g_strcmp0(exchange_query(exchange, "format"), "text") == 0;
 }
 
+/* ?lang=zh: of why and explain. */
+static Translate
+translation(const ServeApi *self, const Exchange *exchange)
+{
+    return self->options.language == NULL
+               ? NULL
+               : self->options.language(exchange_query(exchange, "lang"));
+}
+
 static void
 get_why(ServeApi *self, Exchange *exchange)
 {
     const char *object = exchange_query(exchange, "object");
-    const WhyView view = {.run = self->options.run, .calls = self->options.calls};
+    const WhyView view = {.run = self->options.run,
+                          .calls = self->options.calls,
+                          .translate = translation(self, exchange)};
     g_autoptr(GString) text = g_string_new(NULL);
 
     if (object == NULL) {
@@ -195,7 +206,9 @@ static void
 get_explain(ServeApi *self, Exchange *exchange)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    NarratorOptions options = {.object = exchange_query(exchange, "object"), .until = SIM_TIME_MAX};
+    NarratorOptions options = {.object = exchange_query(exchange, "object"),
+                               .until = SIM_TIME_MAX,
+                               .translate = translation(self, exchange)};
 
     if (self->options.narrator == NULL)
         refuse(exchange, 501, "this server was started without stories (--no-stories)");

@@ -5,13 +5,14 @@ import {shownPace, shownTime} from './world.js';
 
 const SHORTEST = 450; // ms of real time
 const ARROWS_MAX = 60;
-const LABELS_MAX = 6;
+const LABELS_MAX = 8;
+const LANES = 7; // arrows between the same boxes lie beside each other
 
 const canvas = document.createElement('canvas');
 canvas.className = 'arrows';
 canvas.setAttribute('aria-hidden', 'true');
 const pending = [], flying = [], callers = new Map();
-let placeOf = null;
+let placeOf = null, launched = 0;
 
 // @find(who, where) returns the element of a component, a driver or a node.
 export function arrowsOn(stage, find) {
@@ -60,20 +61,47 @@ function launch() {
     }
     pending.splice(i, 1);
     if (flying.length < ARROWS_MAX)
-      flying.push({...arrow, began: real, lasts: Math.max(SHORTEST, Math.min(pace > 0 ? (arrow.at - arrow.since) / pace : 0, 5000))});
+      flying.push({...arrow, text: shortened(arrow.text), lane: launched++ % LANES, began: real, lasts: Math.max(SHORTEST, Math.min(pace > 0 ? (arrow.at - arrow.since) / pace : 0, 5000))});
   }
+}
+
+// "create pv/pvc-29d3..." without the rest of the uid
+function shortened(text) {
+  const short = text.replace(/([0-9a-f]{4})[0-9a-f]{4}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1…');
+  return short.length > 40 ? `${short.slice(0, 38)}…` : short;
 }
 
 function centre(element, origin) {
   const box = element.getBoundingClientRect();
-  return {x: box.left + box.width / 2 - origin.left, y: box.top + Math.min(box.height / 2, 24) - origin.top};
+  return {x: box.left + box.width / 2 - origin.left, y: box.top + Math.min(box.height / 2, 24) - origin.top, width: box.width};
 }
 
-function drawOne(context, arrow, part, style, origin, isLabelled) {
+// The ends of an arrow, moved aside into its lane: boxes that stand above each other have lanes over their whole width.
+function endsOf(arrow, from, to, origin) {
+  const a = centre(from, origin), b = centre(to, origin);
+  const part = (arrow.lane + 1) / (LANES + 1) - 0.5, isSteep = Math.abs(a.x - b.x) < 60;
+  const dx = isSteep ? part * Math.min(a.width, b.width) * 0.9 : part * 24, dy = isSteep ? 0 : part * 24;
+  return [{x: a.x + dx, y: a.y + dy}, {x: b.x + dx, y: b.y + dy}];
+}
+
+// Places a label near a point where no other one is. Returns undefined if there is no room.
+function placeLabel(width, head, taken) {
+  const x = Math.min(Math.max(head.x - width / 2, 2), Math.max(2, canvas.clientWidth - width - 2));
+  for (const dy of [-24, 10, -42, 28, -60, 46]) {
+    const box = {x: x - 3, y: head.y + dy, width: width + 6};
+    if (box.y > 0 && !taken.some((other) => box.x < other.x + other.width && other.x < box.x + box.width && Math.abs(box.y - other.y) < 17)) {
+      taken.push(box);
+      return box;
+    }
+  }
+  return undefined;
+}
+
+function drawOne(context, arrow, part, style, origin, taken) {
   const from = placeOf(...arrow.from), to = placeOf(...arrow.to);
   if (!from || !to || from === to)
     return;
-  const a = centre(from, origin), b = centre(to, origin);
+  const [a, b] = endsOf(arrow, from, to, origin);
   const head = {x: a.x + (b.x - a.x) * part, y: a.y + (b.y - a.y) * part};
   const angle = Math.atan2(b.y - a.y, b.x - a.x);
   context.strokeStyle = context.fillStyle = style.getPropertyValue(`--${arrow.kind}`).trim();
@@ -88,15 +116,13 @@ function drawOne(context, arrow, part, style, origin, isLabelled) {
   for (const turn of [2.6, -2.6])
     context.lineTo(head.x + 10 * Math.cos(angle + turn), head.y + 10 * Math.sin(angle + turn));
   context.fill();
-  if (!isLabelled)
+  const box = taken.length < LABELS_MAX && placeLabel(context.measureText(arrow.text).width, head, taken);
+  if (!box)
     return;
-  const text = arrow.text.length > 40 ? `${arrow.text.slice(0, 38)}…` : arrow.text;
-  const width = context.measureText(text).width;
-  const x = Math.min(Math.max(head.x - width / 2, 2), canvas.clientWidth - width - 2);
   context.fillStyle = style.getPropertyValue('--card').trim();
-  context.fillRect(x - 3, head.y - 24, width + 6, 16);
+  context.fillRect(box.x, box.y, box.width, 16);
   context.fillStyle = style.getPropertyValue('--text').trim();
-  context.fillText(text, x, head.y - 12);
+  context.fillText(arrow.text, box.x + 3, box.y + 12);
 }
 
 function draw() {
@@ -117,6 +143,7 @@ function draw() {
   context.clearRect(0, 0, origin.width, origin.height);
   context.lineWidth = 1.6;
   context.font = '12px system-ui, sans-serif';
-  flying.forEach((arrow, i) => drawOne(context, arrow, (real - arrow.began) / arrow.lasts, style, origin, i < LABELS_MAX));
+  const taken = [];
+  flying.forEach((arrow) => drawOne(context, arrow, (real - arrow.began) / arrow.lasts, style, origin, taken));
   canvas.isEmpty = flying.length === 0;
 }

@@ -5,14 +5,14 @@ import {h, setText, tabList} from './dom.js';
 import {handsFor} from './hands.js';
 import {ask, own, pathOf} from './link.js';
 import {sequencePicture} from './sequence.js';
-import {duration, stateWord, t} from './words.js';
+import {duration, language, stateWord, t} from './words.js';
 import {keyOf, wordOf, world} from './world.js';
 
 const title = h('h2', {tabindex: -1});
 const deeds = h('div', {class: 'row hands'});
 const empty = h('p', {class: 'quiet'}, t("Choose a box, a node, a pod or a volume to see what it is and why."));
 const body = h('div', {hidden: true}, title, deeds);
-let selection = null, seen = '', tabs = null, report = null;
+let selection = null, seen = '', tabs = null, report = null, chosenFrom = null;
 
 const textPanel = () => h('pre', {class: 'text'});
 
@@ -28,7 +28,7 @@ async function showText(panel, question) {
     setText(panel, text);
 }
 
-const asked = () => ({object: wordOf(selection.row), namespace: selection.row.namespace});
+const asked = () => ({object: wordOf(selection.row), namespace: selection.row.namespace, lang: language() === 'en' ? undefined : language()});
 
 async function showSequence(panel) {
   const of = selection;
@@ -68,12 +68,17 @@ const facts = textPanel();
 
 export function detailsPanel(onReport) {
   report = onReport;
+  body.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && chosenFrom?.isConnected)
+      chosenFrom.focus();
+  });
   tabs = tabList(t("About the selection"), panels.map((panel) => Object.assign(panel, {shown: () => panel.show(panel.panel)})));
   body.append(facts, tabs, ...panels.map((panel) => panel.panel));
   return h('div', {class: 'panel'}, empty, body);
 }
 
-export function showDetails(what) {
+// @isChosen: by the reader, who reads on here. Escape goes back.
+export function showDetails(what, isChosen = false) {
   selection = what;
   seen = '';
   empty.hidden = true;
@@ -87,6 +92,10 @@ export function showDetails(what) {
   if (isObject)
     tabs.select(tabs.current ?? 'why');
   updateDetails();
+  if (isChosen) {
+    chosenFrom = document.activeElement;
+    title.focus();
+  }
 }
 
 // Another run is on the stage: it may have other answers.

@@ -19,7 +19,7 @@ async function begin() {
   const report = (text) => setText(said, text);
   const select = (what) => {
     side.select('details');
-    showDetails(what);
+    showDetails(what, true);
   };
 
   // ---- Find an object by its name ----
@@ -53,6 +53,10 @@ async function begin() {
   const side = tabList(t("More"), panels);
   const stage = h('main', {class: 'stage'}, ...stageBoxes(select), nodesSection(select));
   document.body.append(
+    h('a', {href: '#side', class: 'skip', click: (event) => {
+      event.preventDefault();
+      side.querySelector('[aria-selected=true]').focus();
+    }}, t("To the details")),
     h('header', {class: 'top'}, h('h1', null, 'kvolsim'), find, names, tongue, said), clockBar(report, show), stage,
     h('aside', {class: 'side', 'aria-label': t("More")}, side, ...panels.map((panel) => panel.panel)));
   side.select('details');

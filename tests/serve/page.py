@@ -300,11 +300,38 @@ until(lambda: browser.find_elements(By.CSS_SELECTOR, ".card[data-state=off]"), "
 until(lambda: len(browser.find_elements(By.CSS_SELECTOR, ".bands .fault")) == 3, "the line of time has the faults")
 case("the session has what was done", all(word in ask("/kvolsim/v1/save")[1] for word in ("power-off", "slow", "crash", "hostile")))
 
-# Chinese; the whole by keyboard; no complaints of the browser.
+# By keyboard alone: from the top to an object, its texts and back.
+def focused():
+    return browser.switch_to.active_element
+
+
+browser.execute_script("document.querySelector('a, button, input, select, textarea').focus()")
+case("the first stop leads to the details", focused().get_attribute("class") == "skip", focused().get_attribute("outerHTML"))
+focused().send_keys(Keys.ENTER)
+case("... which have the focus then", focused().get_attribute("role") == "tab", focused().get_attribute("outerHTML"))
+focused().send_keys(Keys.ARROW_RIGHT)
+case("... and arrows go from tab to tab", focused().get_attribute("id") == "tab-story", focused().get_attribute("id"))
+for stop in range(80):  # backwards to the stage
+    focused().send_keys(Keys.SHIFT, Keys.TAB)
+    if focused().get_attribute("data-kind") == "pod":
+        break
+name = focused().get_attribute("aria-label")
+focused().send_keys(Keys.ENTER)
+until(lambda: focused().tag_name == "h2" and focused().text in name.replace(" ", "/", 1), "Enter on a pod goes to its details")
+focused().send_keys(Keys.TAB)
+case("... whose buttons come next", focused().tag_name == "button", focused().get_attribute("outerHTML"))
+focused().send_keys(Keys.ESCAPE)
+case("... and Escape goes back to the pod", focused().get_attribute("aria-label") == name, focused().get_attribute("outerHTML"))
+
+# Chinese; no complaints of the browser.
 case("every button has a name", browser.execute_script(
     "return [...document.querySelectorAll('button, input, select, textarea')].every(one => one.textContent.trim() || one.ariaLabel || one.labels?.length)"))
 click("#language")
 until(lambda: shows("#play", "播放"), "the page is in Chinese")
+until(lambda: browser.find_elements(By.CSS_SELECTOR, ".card " + chip("pod first-1")), "... and shows the same objects")
+click(".card " + chip("pod first-1"))
+click("#tab-explain")
+until(lambda: shows("#panel-explain", "已创建"), "... and tells stories in Chinese")
 problems = [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
 case("the browser's console has no complaint", not problems, problems)
 browser.quit()

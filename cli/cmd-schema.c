@@ -4,9 +4,11 @@
 
 #include "cli/common/cli.h"
 #include "commands.h"
+#include "run/files/list.h"
 #include "run/study/sweep.h"
 
-/* Each kind of files, and its descriptions. */
+/* Each kind of files that users write, and its descriptions. The schemas of result files are in
+ * schemas/. */
 static const struct {
     const char *name;
     json_t *(*schema)(void);  /* (owned) */
@@ -16,29 +18,37 @@ static const struct {
     {"sweep",    sweep_schema,    sweep_reference   },
 };
 
-int
-cmd_schema(int argc, char **argv)
-{
-    gboolean is_reference = FALSE;
-    const GOptionEntry entries[] = {
-        CLI_OPTION("reference", NONE, &is_reference,
-                   "Print the fields as tables in Markdown instead", NULL),
-        G_OPTION_ENTRY_NULL,
-    };
+#define SUFFIX ".schema.json"
 
-    if (!cli_parse(
-            &argc, &argv, entries, "[scenario|sweep]",
-            "Print the JSON Schema of scenario or sweep files, so that editors can complete and "
-            "check them.",
-            NULL))
-        return EXIT_BAD_INPUT;
-    unsigned kind = 0;
-    while (argc == 2 && kind < G_N_ELEMENTS(kinds) && strcmp(argv[1], kinds[kind].name) != 0)
-        kind++;
-    if (argc > 2 || kind == G_N_ELEMENTS(kinds))
-        return cli_bad_input("schema: %s (scenario or sweep)",
-                             argc > 2 ? "more than one kind given"
-                                      : "there is no such kind of file");
+static ExitCode
+tell_kinds(const char *folder)
+{
+    g_autoptr(GPtrArray) files = list_files(folder, SUFFIX, NULL);
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (unsigned i = 0; files != NULL && i < files->len; i++)
+        g_string_append_printf(names, ", %s", (const char *)files->pdata[i]);
+    return cli_bad_input("schema: there is no such kind of file (scenario, sweep%s)", names->str);
+}
+
+/* @name: of a result file, such as summary.json */
+static ExitCode
+print_of_result(const char *name)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    g_autofree char *folder = g_build_filename(data_dir, "schemas", NULL);
+    g_autofree char *path = g_strconcat(folder, G_DIR_SEPARATOR_S, name, SUFFIX, NULL);
+    g_autofree char *text = NULL;
+
+    if (strchr(name, G_DIR_SEPARATOR) != NULL || !g_file_get_contents(path, &text, NULL, NULL))
+        return tell_kinds(folder);
+    fputs(text, stdout);
+    return EXIT_DONE;
+}
+
+static ExitCode
+print_kind(unsigned kind, gboolean is_reference)
+{
     if (is_reference) {
         g_autofree char *reference = kinds[kind].reference();
         fputs(reference, stdout);
@@ -47,4 +57,28 @@ cmd_schema(int argc, char **argv)
     json_auto_t *schema = kinds[kind].schema();
     cli_print_json(schema);
     return EXIT_DONE;
+}
+
+int
+cmd_schema(int argc, char **argv)
+{
+    gboolean is_reference = FALSE;
+    const GOptionEntry entries[] = {
+        CLI_OPTION("reference", NONE, &is_reference,
+                   "Print the fields of scenarios or sweeps as tables in Markdown instead", NULL),
+        G_OPTION_ENTRY_NULL,
+    };
+
+    if (!cli_parse(&argc, &argv, entries, "[scenario|sweep|RESULT]",
+                   "Print the JSON Schema of scenario or sweep files, so that editors can complete "
+                   "and check them,\nor of a result file, such as summary.json.",
+                   NULL))
+        return EXIT_BAD_INPUT;
+    if (argc > 2)
+        return cli_bad_usage("schema", "more than one kind given");
+    for (unsigned kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
+        if (argc == 1 || strcmp(argv[1], kinds[kind].name) == 0)
+            return print_kind(kind, is_reference);
+    return is_reference ? cli_bad_usage("schema", "--reference is of scenario or sweep")
+                        : print_of_result(argv[1]);
 }

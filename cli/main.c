@@ -45,7 +45,7 @@ static const Command commands[] = {
     {"teach",      cmd_teach,      "[LESSON]",         "Take a lesson, with questions and tasks that are checked"     },
     {"loop",       cmd_loop,       "list|clean",
      "List what the loop driver left on this machine, or remove it"                                                   },
-    {"schema",     cmd_schema,     "[KIND]",           "Print the JSON Schema of scenario or sweep files"             },
+    {"schema",     cmd_schema,     "[KIND]",           "Print the JSON Schema of scenario, sweep or result files"     },
     {"completion", cmd_completion, "bash|zsh|fish",
      "Print the completion of commands and options for a shell"                                                       },
     {"version",    cmd_version,    "",                 "Print the version"                                            },

@@ -104,20 +104,25 @@ schema_json_struct(const SchemaType *type)
                      required, "additionalProperties", 0);
 }
 
+/* Strict validators take no list of types but of one and null, so these are alternatives. */
 json_t *
-schema_json_document(const SchemaType *type, const char *title)
+schema_json_document(const SchemaType *type, const char *kind)
 {
     json_t *schema = type->schema(type);
     json_t *definitions = json_pack(
-        "{s:{s:[s,s], s:s, s:s}, s:{s:[s,s], s:s}, s:{s:[{s:s}, {s:s, s:i, s:i}], s:s}}",
-        "duration", "type", "string", "integer", "pattern", "^([0-9.]+(ns|us|ms|s|m|h))+$|^0$",
-        "description", "as Go writes it: 1h2m3.5s", "quantity", "type", "string", "number",
-        "description", "as Kubernetes writes it: 10Gi, 500m", "distribution", "anyOf", "$ref",
-        "#/$defs/duration", "type", "object", "minProperties", 1, "maxProperties", 1, "description",
-        "a duration, or {kind: arguments}");
+        "{s:{s:[{s:s, s:s}, {s:s}], s:s}, s:{s:[{s:s}, {s:s}], s:s}, "
+        "s:{s:[{s:s}, {s:s, s:i, s:i}], s:s}}",
+        "duration", "anyOf", "type", "string", "pattern", "^([0-9.]+(ns|us|ms|s|m|h))+$|^0$",
+        "type", "integer", "description", "as Go writes it: 1h2m3.5s", "quantity", "anyOf", "type",
+        "string", "type", "number", "description", "as Kubernetes writes it: 10Gi, 500m",
+        "distribution", "anyOf", "$ref", "#/$defs/duration", "type", "object", "minProperties", 1,
+        "maxProperties", 1, "description", "a duration, or {kind: arguments}");
+    g_autofree char *id = g_strdup_printf("https://kvolsim.io/v1/schemas/%s.schema.json", kind);
+    g_autofree char *title = g_strconcat("kvolsim ", kind, NULL);
 
     json_object_set_new(schema, "$schema",
                         json_string("https://json-schema.org/draft/2020-12/schema"));
+    json_object_set_new(schema, "$id", json_string(id));
     json_object_set_new(schema, "title", json_string(title));
     json_object_set_new(schema, "$defs", definitions);
     return schema;

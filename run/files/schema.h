@@ -196,7 +196,7 @@ json_t *schema_json_integer(const SchemaType *type);
         .words = (of_words), .size = sizeof(int)                                                   \
     }
 
-/* The JSON Schema of a whole document. (owned) */
-json_t *schema_json_document(const SchemaType *type, const char *title);
+/* The JSON Schema of a whole document. @kind: a word for its id and title. (owned) */
+json_t *schema_json_document(const SchemaType *type, const char *kind);
 /* Appends the fields in Markdown: a section for each table. */
 void schema_reference(const SchemaType *type, const char *title, unsigned level, GString *text);

@@ -611,7 +611,7 @@ scenario_free(Scenario *self)
 json_t *
 scenario_schema(void)
 {
-    return schema_json_document(&scenario_file_type, "kvolsim scenario");
+    return schema_json_document(&scenario_file_type, "scenario");
 }
 
 char *

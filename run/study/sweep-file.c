@@ -201,7 +201,7 @@ sweep_reference(void)
 json_t *
 sweep_schema(void)
 {
-    return schema_json_document(&sweep_type, "kvolsim sweep");
+    return schema_json_document(&sweep_type, "sweep");
 }
 
 /* ---- What single fields cannot tell ---- */

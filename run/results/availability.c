@@ -163,7 +163,9 @@ typedef struct {
     const ReadinessChange *change; /* the one that holds now */
     GPtrArray *volumes;            /* of GArray (owned) of Milestone; NULL: not looked up yet */
     int16_t state;
-    gboolean was_ready, is_alone; /* without a controller */
+    gboolean is_alone;  /* without a controller */
+    gboolean is_ever;   /* Ready at some time */
+    gboolean is_wanted; /* alone: from the first Ready, or, without one, from the creation */
     uint32_t workload;
 } PodLife;
 
@@ -236,15 +238,16 @@ set_state(Past *self, PodLife *life, SimTime at, int16_t state)
 {
     Step step = {.at = at, .number = self->steps->len, .workload = life->workload};
 
-    if (life->is_alone && !life->was_ready && state != STATE_READY)
+    if (life->is_alone && !life->is_wanted &&
+        (life->is_ever ? state != STATE_READY : state == STATE_NONE || state >= STATE_GOING))
         return;
     if (life->is_alone && (state == STATE_NONE || state >= STATE_GOING)) {
         step.desired = life->state != STATE_NONE ? -1 : 0;
         state = STATE_NONE;
     }
-    if (life->is_alone && !life->was_ready)
+    if (life->is_alone && !life->is_wanted)
         step.desired = 1;
-    life->was_ready |= state == STATE_READY;
+    life->is_wanted = TRUE;
     if (state == life->state)
         return;
     step.from = life->state;
@@ -344,6 +347,9 @@ add_pods(Past *self)
         PodLife life = {.workload = workload};
         life.is_alone =
             g_array_index(self->log->workloads, ReadinessWorkload, workload).key == NULL;
+        for (uint32_t k = i + 1; k != 0; k = next[k - 1])
+            life.is_ever |=
+                (g_array_index(changes, ReadinessChange, k - 1).seen & POD_SEEN_READY) != 0;
         for (uint32_t k = i + 1; k != 0; k = next[k - 1]) {
             const ReadinessChange *now = &g_array_index(changes, ReadinessChange, k - 1);
             SimTime to = next[k - 1] == 0
@@ -389,6 +395,7 @@ typedef struct {
     unsigned n, i;
     SimTime at, end;
     int32_t desired, states[N_STATES];
+    gboolean is_alone; /* pods without a controller: each counts from its own time on */
 } Walk;
 
 /* Takes all steps of the next instant. Returns: FALSE: there are none */
@@ -438,9 +445,12 @@ charge(AvailabilityRow *row, const Walk *walk, SimTime length)
 }
 
 static Walk
-walk_new(const Past *self, unsigned first, unsigned n)
+walk_new(const Past *self, unsigned first, unsigned n, gboolean is_alone)
 {
-    return (Walk){.steps = &g_array_index(self->steps, Step, first), .n = n, .end = self->end};
+    return (Walk){.steps = &g_array_index(self->steps, Step, first),
+                  .n = n,
+                  .end = self->end,
+                  .is_alone = is_alone};
 }
 
 /* Returns: when all pods were Ready for the first time; TIME_UNSET: never */
@@ -456,10 +466,11 @@ first_complete(Walk walk)
 static void
 measure(AvailabilityRow *row, Walk walk)
 {
-    SimTime begin = first_complete(walk), outage = 0;
+    const SimTime complete = first_complete(walk), begin = walk.is_alone ? 0 : complete;
+    SimTime outage = 0;
 
     row->n_runs++;
-    row->n_started += begin != TIME_UNSET;
+    row->n_started += complete != TIME_UNSET;
     while (walk_on(&walk)) {
         SimTime length = walk_until(&walk) - walk.at;
         if (length == 0 || (begin != TIME_UNSET && walk.at < begin) || walk.desired == 0) {
@@ -544,9 +555,10 @@ for_each_workload(const Run *run,
         for (end = first;
              end < past.steps->len && g_array_index(past.steps, Step, end).workload == workload;)
             end++;
-        g_autofree char *name =
-            workload_name(&g_array_index(past.log->workloads, ReadinessWorkload, workload));
-        visit(data, name, walk_new(&past, first, end - first));
+        const ReadinessWorkload *of =
+            &g_array_index(past.log->workloads, ReadinessWorkload, workload);
+        g_autofree char *name = workload_name(of);
+        visit(data, name, walk_new(&past, first, end - first, of->key == NULL));
     }
     past_clear(&past);
 }
@@ -560,7 +572,7 @@ static void
 tell_outages(void *data, const char *name, Walk walk)
 {
     const OutageVisit *visit = data;
-    SimTime begin = first_complete(walk), since = TIME_UNSET;
+    SimTime begin = walk.is_alone ? 0 : first_complete(walk), since = TIME_UNSET;
 
     while (begin != TIME_UNSET && walk_on(&walk)) {
         gboolean is_missing = walk.at >= begin && walk.desired > 0 && missing_pods(&walk) > 0;

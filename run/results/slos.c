@@ -198,7 +198,7 @@ append_stage(GString *text, const SloResult *result)
     g_string_append_printf(text, "p%g of %s", slo->quantile * 100, slo->stage);
     if (has_group(slo))
         g_string_append_printf(
-            text, " (%s%s%s%s%s)", slo->name != NULL ? slo->name : "",
+            text, " (%s%s%s%s%s)", slo->name != NULL ? slo->name : "objects",
             slo->namespace != NULL ? " in " : "", slo->namespace != NULL ? slo->namespace : "",
             slo->labels != NULL ? " with " : "", slo->labels != NULL ? slo->labels : "");
     g_string_append_printf(text, " below %s: ", short_time(slo->below, buffer, sizeof buffer));

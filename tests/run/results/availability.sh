@@ -23,14 +23,14 @@ for line in open(folder + "/milestones.jsonl"):
         available.remove(pod)
         changes.append((m["t"], -1))
 changes.append((end, 0))
-if workload.startswith("Pod/"):  # each pod is wanted from its first Ready to its deletion
+if workload.startswith("Pod/"):  # each pod is wanted from its first Ready, or without one from its creation, to its deletion
     changes, wanted, lives = [], 0, {}
     for line in open(folder + "/milestones.jsonl"):
         m = json.loads(line, parse_float=Decimal, parse_int=Decimal)
         if m.get("kind") == "Pod" and pattern.fullmatch(m["name"]):
             lives.setdefault((m["name"], m["incarnation"]), []).append((m["milestone"], m["t"]))
     for life in lives.values():
-        since = None
+        since = None if any(what == "ready" for what, at in life) else life[0][1]
         for what, at in life + [("gone", end)]:
             if what in ("not-ready", "deleted", "stopped", "gone") and since is not None:
                 changes.append((since, -1))
@@ -76,4 +76,5 @@ counts node-power-off StatefulSet/web 3 'web-\d+'
 counts rolling-reboot StatefulSet/web 6 'web-\d+'
 counts drain-a-node StatefulSet/db 3 'db-\d+'
 counts six-minute-detach 'Pod/*' 0 '.*'
+counts wffc-vs-immediate 'Pod/*' 0 '.*' # eight of its pods never become Ready
 cases_end

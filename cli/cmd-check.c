@@ -4,6 +4,7 @@
 
 #include "cli/common/cli.h"
 #include "commands.h"
+#include "run/files/printable.h"
 #include "run/results/results.h"
 #include "run/study/sweep.h"
 
@@ -165,16 +166,17 @@ print_lines(json_t *findings)
     json_t *finding;
 
     json_array_foreach(findings, i, finding) {
-        g_autofree char *words = words_of(finding);
+        g_autofree char *raw = words_of(finding), *words = printable(raw, "");
+        g_autofree char *file = printable(text_of(finding, "file"), "");
         json_t *line = json_object_get(finding, "line");
         if (strcmp(text_of(finding, "level"), "error") != 0)
             printf("%s: %s\n", text_of(finding, "level"), words);
         else if (line == NULL)
-            printf("%s: %s\n", text_of(finding, "file"), words);
+            printf("%s: %s\n", file, words);
         else
-            printf("%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT ": %s\n",
-                   text_of(finding, "file"), json_integer_value(line),
-                   json_integer_value(json_object_get(finding, "column")), words);
+            printf("%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT ": %s\n", file,
+                   json_integer_value(line), json_integer_value(json_object_get(finding, "column")),
+                   words);
     }
 }
 

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "run/files/printable.h"
 #include "run/results/result-folder.h"
 
 /* ---- The process ---- */
@@ -129,9 +130,10 @@ G_GNUC_PRINTF(1, 0)
 static void
 print_error(const char *format, va_list args)
 {
-    fputs("kvolsim: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    g_autofree char *shown = printable(text, "\n\t");
+
+    fprintf(stderr, "kvolsim: %s\n", shown);
 }
 
 void

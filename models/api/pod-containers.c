@@ -200,6 +200,7 @@ container_parse(
     };
 
     fields_parse(parser, value, container_fields, container_ignored, &container);
+    api_parser_check_name(parser, value, "name", container.name, name_fault_dns_label);
     spec->mounts = container.mounts;
     spec->devices = container.devices;
     requests_add(sums, container_requests(parser, value, &container), is_init,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "file-fault.h"
 
+#include "printable.h"
+
 void
 file_fault_free(FileFault *fault)
 {
@@ -36,7 +38,7 @@ file_faults_add(GPtrArray *faults,
 char *
 file_fault_text(const FileFault *fault)
 {
-    GString *text = g_string_new(fault->file);
+    g_autoptr(GString) text = g_string_new(fault->file);
 
     if (fault->line != 0)
         g_string_append_printf(text, ":%u:%u", fault->line, MAX(fault->column, 1));
@@ -45,5 +47,5 @@ file_fault_text(const FileFault *fault)
     g_string_append_printf(text, ": %s", fault->message);
     if (fault->hint != NULL)
         g_string_append_printf(text, " (%s)", fault->hint);
-    return g_string_free(text, FALSE);
+    return printable(text->str, "");
 }

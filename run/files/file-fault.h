@@ -13,7 +13,7 @@ typedef struct {
 } FileFault;
 
 void file_fault_free(FileFault *fault);
-/* "file:line:column: path: message (hint)". (owned) */
+/* "file:line:column: path: message (hint)", with control characters escaped. (owned) */
 char *file_fault_text(const FileFault *fault);
 /* Adds a fault to @faults, an array of FileFault. @hint: nullable. All are copied. */
 void file_faults_add(GPtrArray *faults,

@@ -19,6 +19,14 @@ schema_json_string(const SchemaType *type)
 }
 
 json_t *
+schema_json_dns_label(const SchemaType *type)
+{
+    (void)type;
+    return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
+                     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength", 63);
+}
+
+json_t *
 schema_json_bool(const SchemaType *type)
 {
     (void)type;

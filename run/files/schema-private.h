@@ -15,6 +15,7 @@ gboolean schema_duration_value(SchemaReader *self,
 
 /* JSON Schema of the types: see SchemaType.schema. */
 json_t *schema_json_string(const SchemaType *type);
+json_t *schema_json_dns_label(const SchemaType *type);
 json_t *schema_json_bool(const SchemaType *type);
 json_t *schema_json_number(const SchemaType *type);
 json_t *schema_json_ref(const SchemaType *type);

@@ -28,6 +28,18 @@ read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 }
 
 static void
+read_dns_label(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    const char *text = json_string_value(value),
+               *fault = text != NULL && *text != '\0' ? name_fault_dns_label(text) : NULL;
+
+    if (fault == NULL)
+        read_text(self, type, value, target);
+    else
+        schema_fault(self, NULL, "is no name: %s", fault);
+}
+
+static void
 read_bool(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     if (json_is_boolean(value))
@@ -217,6 +229,8 @@ read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 
 const SchemaType schema_string =
     SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *, .min = 1);
+const SchemaType schema_dns_label = SCHEMA_TYPE(
+    "DNS label", "a DNS label", read_dns_label, schema_json_dns_label, char *, .min = 1);
 const SchemaType schema_text = SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *);
 const SchemaType schema_bool =
     SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, gboolean);

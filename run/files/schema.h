@@ -125,6 +125,7 @@ char *schema_scalar_text(const json_t *value);
 
 /* Each comment tells the type of the target. */
 extern const SchemaType schema_string;      /* const char *, interned, not empty */
+extern const SchemaType schema_dns_label;   /* the same, "quick-start": it can be a file's name */
 extern const SchemaType schema_text;        /* const char *, interned */
 extern const SchemaType schema_bool;        /* gboolean */
 extern const SchemaType schema_tristate;    /* int: 0 or 1; the default of -1 means: not given */

@@ -485,7 +485,7 @@ static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, SpecField
 
 #define METADATA_AT(member) (AT(ScenarioFields, metadata.member) - AT(ScenarioFields, metadata))
 static const SchemaField metadata_fields[] = {
-    {"name", &schema_string, METADATA_AT(name), SCHEMA_REQUIRED, NULL, "Name of the scenario"},
+    {"name", &schema_dns_label, METADATA_AT(name), SCHEMA_REQUIRED, NULL, "Name of the scenario"},
     {"labels", &schema_string_map, METADATA_AT(labels), 0, NULL, "Ignored"},
     {"annotations", &schema_string_map, METADATA_AT(annotations), 0, NULL, "Ignored"},
     END,

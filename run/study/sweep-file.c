@@ -174,7 +174,7 @@ static const SchemaField spec_fields[] = {
 static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);
 
 static const SchemaField metadata_fields[] = {
-    {"name", &schema_string, 0, SCHEMA_REQUIRED, NULL, "Name of the sweep"},
+    {"name", &schema_dns_label, 0, SCHEMA_REQUIRED, NULL, "Name of the sweep"},
     END,
 };
 static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields, ((SweepFields *)0)->name);

@@ -133,7 +133,7 @@ export function clockBar(onReport, onShow) {
            h('div', {class: 'row'},
              h('div', {class: 'row group', role: 'group', 'aria-label': t("Back")},
                button('⇤', 'to-start', () => goTo(0), t("To the start")),
-               button('−10s', 'back-10', () => goTo(() => world.clock.ns - 10 * S), t("Ten seconds back")),
+               button('−10s', 'back-10', () => goTo(() => world.clock.ns - 10 * S)),
                button(`◂ ${t("write")}`, 'back-write', () => goTo(() => previous(isWrite)), t("Back to the write before")),
                button(`◂ ${t("decision")}`, 'back-decision', () => goTo(() => previous(isDecision)), t("Back to the decision before"))),
              play, speed,
@@ -141,7 +141,7 @@ export function clockBar(onReport, onShow) {
                button(`${t("event")} ▸`, 'step-event', () => stepForward('event'), t("Next event")),
                button(`${t("write")} ▸`, 'step-write', () => stepForward('write'), t("Next write")),
                button(`${t("decision")} ▸`, 'step-decision', () => stepForward('decision'), t("Next decision")),
-               button('+10s', 'step-10', () => put({speed: 0, for: '10s'}), t("Ten seconds on"))),
+               button('+10s', 'step-10', () => put({speed: 0, for: '10s'}))),
              h('form', {class: 'row', submit: go}, h('label', {for: 'goal'}, t("Go to")), goal, h('button', {id: 'go'}, t("Go"))), time),
            ...timeLine(goTo), pastBar);
 }

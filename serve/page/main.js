@@ -53,12 +53,11 @@ async function begin() {
   const side = tabList(t("More"), panels);
   const stage = h('main', {class: 'stage'}, ...stageBoxes(select), nodesSection(select));
   document.body.append(
-    h('a', {href: '#side', class: 'skip', click: (event) => {
+    h('header', {class: 'top'}, h('a', {href: '#side', class: 'skip', click: (event) => {
       event.preventDefault();
       side.querySelector('[aria-selected=true]').focus();
-    }}, t("To the details")),
-    h('header', {class: 'top'}, h('h1', null, 'kvolsim'), find, names, tongue, said), clockBar(report, show), stage,
-    h('aside', {class: 'side', 'aria-label': t("More")}, side, ...panels.map((panel) => panel.panel)));
+    }}, t("To the details")), h('h1', null, 'kvolsim'), find, names, tongue, said), clockBar(report, show), stage,
+    h('aside', {class: 'side', id: 'side', 'aria-label': t("More")}, side, ...panels.map((panel) => panel.panel)));
   side.select('details');
   arrowsOn(stage, (who, where) => (where && nodeBox(where)) || boxOf(who));
 

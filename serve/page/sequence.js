@@ -27,5 +27,5 @@ export function sequencePicture(sequence, label) {
     const y = TOP + (i + 1) * ROW;
     picture.append(svg('text', {x: 0, y, class: 'at'}, duration(message.at)), ...arrow(message, y));
   });
-  return h('div', {class: 'scroll'}, picture);
+  return h('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': label}, picture);
 }

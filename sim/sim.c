@@ -33,7 +33,7 @@ sim_new(const SimOptions *options)
     Sim *self = g_new0(Sim, 1);
 
     self->options = *options;
-    self->trace = sim_trace_new();
+    self->trace = sim_trace_new(options->cold);
     self->memory = sim_memory_new();
     self->metrics = options->measured ? sim_metrics_new() : NULL;
     event_queue_init(&self->queue);
@@ -390,6 +390,12 @@ SimCauseId
 sim_cause(const Sim *self)
 {
     return claim_cause((Sim *)self); /* only makes the entry */
+}
+
+SimCold *
+sim_cold(const Sim *self)
+{
+    return self->options.cold;
 }
 
 const SimTrace *

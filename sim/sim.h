@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "cold.h"
 #include "memory.h"
 #include "metrics.h"
 #include "trace.h"
@@ -26,6 +27,7 @@ typedef struct {
     gboolean untraced; /* keep no log of causes */
     gboolean measured; /* keep metrics */
     SimTime start;     /* for sim_start() */
+    SimCold *cold;     /* (borrowed) (nullable): of logs; outlives the engine */
 } SimOptions;
 
 /* Returns: (owned): an engine at time 0 */
@@ -36,6 +38,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sim, sim_free)
 /* For structs that come and go with events. It is freed with the engine, after the data of pending
  * events. */
 SimMemory *sim_memory(const Sim *self);
+
+/* Memory of logs. Returns: (borrowed) (nullable) */
+SimCold *sim_cold(const Sim *self);
 
 /* NULL: nothing is measured. */
 SimMetrics *sim_metrics(const Sim *self);

@@ -17,6 +17,7 @@ typedef struct {
 /* An open-addressing table in the order of the hashes. A search begins at the home of the hash and
  * compares mostly hashes only. At most three quarters of the places are taken. */
 struct Strings {
+    SimCold *cold;     /* (borrowed) (nullable) */
     GPtrArray *blocks; /* of char * (owned): the strings, one after the other */
     size_t n_used;     /* bytes of the last block */
     StringPlace *table;
@@ -28,9 +29,16 @@ struct Strings {
 Strings *
 strings_new(void)
 {
+    return strings_new_cold(NULL);
+}
+
+Strings *
+strings_new_cold(SimCold *cold)
+{
     Strings *self = g_new0(Strings, 1);
 
-    self->blocks = g_ptr_array_new_with_free_func(g_free);
+    self->cold = cold;
+    self->blocks = g_ptr_array_new();
     self->n_used = BLOCK_SIZE;
     self->size = STRINGS_MIN;
     self->table = g_new0(StringPlace, self->size);
@@ -42,6 +50,8 @@ strings_free(Strings *self)
 {
     if (self == NULL)
         return;
+    for (unsigned i = 0; i < self->blocks->len; i++)
+        sim_cold_give(self->cold, self->blocks->pdata[i]);
     g_ptr_array_unref(self->blocks);
     g_free(self->table);
     g_free(self);
@@ -65,7 +75,7 @@ strings_take_room(Strings *self, size_t size)
 {
     if (size > BLOCK_SIZE - MIN(self->n_used, BLOCK_SIZE)) {
         g_assert(self->blocks->len < BLOCKS_MAX);
-        g_ptr_array_add(self->blocks, g_malloc(MAX(size, BLOCK_SIZE)));
+        g_ptr_array_add(self->blocks, sim_cold_take(self->cold, MAX(size, BLOCK_SIZE)));
         self->n_used = 0;
     }
     StringAt at = (self->blocks->len - 1) * BLOCK_SIZE + (StringAt)self->n_used;

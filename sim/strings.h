@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 
+#include "sim/cold.h"
 #include "sim/ref.h"
 
 /* The strings of one run, each kept once: equal strings have equal addresses, so objects compare
@@ -12,6 +13,8 @@
 typedef struct Strings Strings;
 
 Strings *strings_new(void);
+/* The same in memory for logs. @cold: (borrowed) (nullable): outlives it */
+Strings *strings_new_cold(SimCold *cold);
 void strings_free(Strings *self);
 /* Returns: the bytes that the strings take */
 size_t strings_size(const Strings *self);

@@ -9,6 +9,7 @@
 #define TRACE_CHUNK_LENGTH (1u << TRACE_CHUNK_BITS)
 
 struct SimTrace {
+    SimCold *cold;   /* (borrowed) (nullable) */
     SimCause *chunk; /* the chunk being filled */
     uint32_t length;
     GPtrArray *chunks;

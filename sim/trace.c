@@ -4,11 +4,12 @@
 G_STATIC_ASSERT(sizeof(SimCause) == 16);
 
 SimTrace *
-sim_trace_new(void)
+sim_trace_new(SimCold *cold)
 {
     SimTrace *self = g_new0(SimTrace, 1);
 
-    self->chunks = g_ptr_array_new_with_free_func(g_free);
+    self->cold = cold;
+    self->chunks = g_ptr_array_new();
     self->labels = g_ptr_array_new_with_free_func(g_free);
     self->numbers = g_hash_table_new(g_str_hash, g_str_equal);
     g_ptr_array_add(self->labels, g_strdup(""));
@@ -21,6 +22,8 @@ sim_trace_free(SimTrace *self)
 {
     if (self == NULL)
         return;
+    for (unsigned i = 0; i < self->chunks->len; i++)
+        sim_cold_give(self->cold, self->chunks->pdata[i]);
     g_ptr_array_unref(self->chunks);
     g_hash_table_unref(self->numbers);
     g_ptr_array_unref(self->labels);
@@ -34,7 +37,7 @@ sim_trace_grow(SimTrace *self)
     if (self->length == 0 && self->chunks->len > 0) /* the number of entries has wrapped */
         g_error("the log of causes is full: %" G_GUINT64_FORMAT " entries",
                 (guint64)self->chunks->len * TRACE_CHUNK_LENGTH);
-    self->chunk = g_new(SimCause, TRACE_CHUNK_LENGTH);
+    self->chunk = sim_cold_take(self->cold, TRACE_CHUNK_LENGTH * sizeof(SimCause));
     g_ptr_array_add(self->chunks, self->chunk);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "cold.h"
 #include "sim-time.h"
 
 /* Why time passed. The log of causes is a forest: each entry says when something happened, which
@@ -22,7 +23,8 @@ typedef struct {
 
 typedef struct SimTrace SimTrace;
 
-SimTrace *sim_trace_new(void);
+/* @cold: (borrowed) (nullable): of its entries. Returns: (owned) */
+SimTrace *sim_trace_new(SimCold *cold);
 void sim_trace_free(SimTrace *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimTrace, sim_trace_free)
 

@@ -53,6 +53,7 @@ static const KindClass *const kinds[N_KINDS] = {
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */
 #define KEYS_PER_BLOCK 256
 #define CACHE_LINE 64
+#define KEYS_SIZE (KEYS_PER_BLOCK * sizeof(ObjectKey))
 
 G_STATIC_ASSERT(sizeof(ObjectKey) == CACHE_LINE);
 
@@ -64,6 +65,7 @@ typedef struct {
 } KeyPlace;
 
 struct Objects {
+    SimCold *cold; /* (borrowed) (nullable): of strings and keys */
     Strings *strings;
     SimMemory *memory;
     uint64_t seed;
@@ -184,16 +186,23 @@ kind_find(const char *api_version, const char *kind, ObjectKind *found)
 Objects *
 objects_new(uint64_t seed)
 {
+    return objects_new_cold(seed, NULL);
+}
+
+Objects *
+objects_new_cold(uint64_t seed, SimCold *cold)
+{
     Objects *self = g_new0(Objects, 1);
 
-    self->strings = strings_new();
+    self->cold = cold;
+    self->strings = strings_new_cold(cold);
     self->memory = sim_memory_new();
     self->seed = seed;
     for (unsigned i = 0; i < N_KINDS; i++) {
         self->kind_hashes[i] = sim_hash_string(kinds[i]->kind);
         self->keys[i] = g_ptr_array_new();
     }
-    self->blocks = g_ptr_array_new_with_free_func(g_aligned_free);
+    self->blocks = g_ptr_array_new_with_free_func(cold == NULL ? g_aligned_free : NULL);
     self->table_size = 1024;
     self->table = g_new0(KeyPlace, self->table_size);
     self->no_namespace = strings_intern(self->strings, "");
@@ -326,8 +335,11 @@ make_key(Objects *self, ObjectKind kind, const char *namespace, const char *name
 
     if (self->n_keys % KEYS_PER_BLOCK == 0)
         g_ptr_array_add(self->blocks,
-                        g_aligned_alloc0(KEYS_PER_BLOCK, sizeof(ObjectKey), CACHE_LINE));
+                        self->cold != NULL
+                            ? sim_cold_take(self->cold, KEYS_SIZE)
+                            : g_aligned_alloc(KEYS_PER_BLOCK, sizeof(ObjectKey), CACHE_LINE));
     ObjectKey *key = key_numbered(self, self->n_keys++);
+    *key = (ObjectKey){0};
     key->kind = kind;
     key->namespace = namespace;
     key->name = name;

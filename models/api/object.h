@@ -76,6 +76,8 @@ object_place(const void *object, SimStream stream, uint64_t walk); /* the same o
 
 typedef struct Objects Objects; /* the strings and keys of one run */
 Objects *objects_new(uint64_t seed);
+/* The same with names and keys in memory for logs. @cold: (borrowed): outlives it */
+Objects *objects_new_cold(uint64_t seed, SimCold *cold);
 void objects_free(Objects *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Objects, objects_free)
 Strings *objects_strings(const Objects *self);

@@ -16,7 +16,7 @@ struct ApiServer {
     ApiFault fault;
     void *fault_data;
     GArray *request_observers; /* of ApiRequestObserver with its data */
-    GArray *events;            /* of ApiEvent */
+    SimLog *events;            /* of ApiEvent */
     GArray *event_observers;   /* of ApiEventObserver with its data */
 };
 

@@ -24,14 +24,14 @@ typedef struct {
 void
 api_server_init_events(ApiServer *self)
 {
-    self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
+    self->events = sim_log_new(sim_cold(self->store.sim), sizeof(ApiEvent));
     self->event_observers = g_array_new(FALSE, FALSE, sizeof(EventObserver));
 }
 
 void
 api_server_clear_events(ApiServer *self)
 {
-    g_array_unref(self->events);
+    sim_log_free(self->events);
     g_array_unref(self->event_observers);
 }
 
@@ -52,7 +52,7 @@ api_server_n_events(const ApiServer *self)
 const ApiEvent *
 api_server_event(const ApiServer *self, unsigned index)
 {
-    return &g_array_index(self->events, ApiEvent, index);
+    return &sim_log_index(self->events, ApiEvent, index);
 }
 
 static void
@@ -106,9 +106,9 @@ event_call_commit(Sim *sim, void *data)
     }
     if (write->index == API_NEW_EVENT) {
         write->index = self->events->len;
-        g_array_append_val(self->events, write->event);
+        *(ApiEvent *)sim_log_append(self->events) = write->event;
     } else {
-        ApiEvent *event = &g_array_index(self->events, ApiEvent, write->index);
+        ApiEvent *event = &sim_log_index(self->events, ApiEvent, write->index);
         write->event.written_at = event->written_at;
         *event = write->event;
     }

@@ -582,7 +582,7 @@ plot_client_rates(const Run *run, const Stages *stages, ResultFile *file)
             unsigned cell = ((unsigned)row->first + k) * n_columns + place;
             if (cell >= counts->len)
                 g_array_set_size(counts, ((unsigned)row->first + k + 2) * n_columns);
-            g_array_index(counts, uint32_t, cell) += g_array_index(row->counts, uint32_t, k);
+            g_array_index(counts, uint32_t, cell) += sim_log_index(row->counts, uint32_t, k);
         }
     }
     results_append_header(file->text, run, "# ", "");

@@ -141,7 +141,7 @@ lifecycle_new(const Narrator *narrator, const char *object, SimTime to)
     self->paths = g_ptr_array_new_with_free_func(path_free);
     self->until = MIN(to, sim_now(run_sim(narrator->run)));
     for (unsigned i = 0; i < narrator->entries->len; i++) {
-        const Entry *entry = &g_array_index(narrator->entries, Entry, i);
+        const Entry *entry = &sim_log_index(narrator->entries, Entry, i);
 
         if (entry->at > to)
             break;

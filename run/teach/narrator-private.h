@@ -56,8 +56,8 @@ typedef struct {
 
 struct Narrator {
     Run *run;
-    GArray *entries;      /* of Entry, by time */
-    GArray *relations;    /* of Relation */
+    SimLog *entries;      /* of Entry, by time */
+    SimLog *relations;    /* of Relation */
     GHashTable *thinking; /* plan -> the index of its step that may be decided again */
     GHashTable *writers;  /* key -> 1 + the index of the last write that was sent */
 };

@@ -15,7 +15,7 @@ add_entry(Narrator *self, Entry entry)
 {
     entry.at = sim_now(run_sim(self->run));
     entry.cause = sim_cause(run_sim(self->run));
-    g_array_append_val(self->entries, entry);
+    *(Entry *)sim_log_append(self->entries) = entry;
 }
 
 static void
@@ -24,7 +24,7 @@ relate(Narrator *self, const ObjectKey *a, const ObjectKey *b)
     const Relation relation = {.a = a, .b = b};
 
     if (a != NULL && b != NULL)
-        g_array_append_val(self->relations, relation);
+        *(Relation *)sim_log_append(self->relations) = relation;
 }
 
 static gboolean
@@ -42,7 +42,7 @@ forget_first_thought(Narrator *self, const Plan *plan, const PlanStepView *view)
 
     if (!g_hash_table_steal_extended(self->thinking, plan, NULL, &index) || !view->has_thought)
         return;
-    g_array_index(self->entries, Entry, GPOINTER_TO_UINT(index)).is_forgotten = TRUE;
+    sim_log_index(self->entries, Entry, GPOINTER_TO_UINT(index)).is_forgotten = TRUE;
 }
 
 static gboolean
@@ -229,7 +229,7 @@ find_writer(Narrator *self, Entry *change)
 
     if (index == 0)
         return;
-    Entry *step = &g_array_index(self->entries, Entry, index - 1);
+    Entry *step = &sim_log_index(self->entries, Entry, index - 1);
     if (step->done_at != TIME_UNSET && step->done_at != now &&
         (change->change != CHANGE_GONE || now - step->done_at > GOES_AFTER))
         return;
@@ -285,8 +285,8 @@ narrator_new(Run *run)
     const CsiObserver observer = {.answered = call_answered, .data = self};
 
     self->run = run;
-    self->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
-    self->relations = g_array_new(FALSE, FALSE, sizeof(Relation));
+    self->entries = sim_log_new(run_options(run)->cold, sizeof(Entry));
+    self->relations = sim_log_new(run_options(run)->cold, sizeof(Relation));
     self->thinking = g_hash_table_new(NULL, NULL);
     self->writers = g_hash_table_new(NULL, NULL);
     cluster_observe_plans(cluster, step_seen, self);
@@ -301,8 +301,8 @@ narrator_free(Narrator *self)
 {
     if (self == NULL)
         return;
-    g_array_unref(self->entries);
-    g_array_unref(self->relations);
+    sim_log_free(self->entries);
+    sim_log_free(self->relations);
     g_hash_table_unref(self->thinking);
     g_hash_table_unref(self->writers);
     g_free(self);
@@ -346,7 +346,7 @@ narrator_family(const Narrator *self, const ObjectKey *key)
     while (has_grown) {
         has_grown = FALSE;
         for (unsigned i = 0; i < self->relations->len; i++) {
-            const Relation *relation = &g_array_index(self->relations, Relation, i);
+            const Relation *relation = &sim_log_index(self->relations, Relation, i);
             gboolean has_a = g_hash_table_contains(family, relation->a),
                      has_b = g_hash_table_contains(family, relation->b);
             const ObjectKey *other = has_a ? relation->b : relation->a;
@@ -393,7 +393,7 @@ narrator_n_seen(const Narrator *self)
 NarratorSight
 narrator_seen(const Narrator *self, unsigned i)
 {
-    const Entry *entry = &g_array_index(self->entries, Entry, i);
+    const Entry *entry = &sim_log_index(self->entries, Entry, i);
     gboolean is_change = entry->kind == ENTRY_CHANGE;
 
     return (NarratorSight){.at = entry->at,
@@ -432,7 +432,7 @@ narrator_rules(const Narrator *self)
     g_autoptr(GHashTable) known = g_hash_table_new(g_str_hash, g_str_equal);
 
     for (unsigned i = 0; i < self->entries->len; i++) {
-        const Entry *entry = &g_array_index(self->entries, Entry, i);
+        const Entry *entry = &sim_log_index(self->entries, Entry, i);
 
         if (entry->rule != NULL && g_hash_table_add(known, (char *)entry->rule))
             g_ptr_array_add(rules, (char *)entry->rule);
@@ -449,7 +449,7 @@ narrator_next_step(
     g_autoptr(GHashTable) family = key != NULL ? narrator_family(self, key) : NULL;
 
     for (unsigned i = 0; family != NULL && i < self->entries->len; i++) {
-        const Entry *entry = &g_array_index(self->entries, Entry, i);
+        const Entry *entry = &sim_log_index(self->entries, Entry, i);
 
         if (entry->at <= after || entry->kind != ENTRY_STEP ||
             !narrator_is_told(entry, NARRATOR_OPERATOR) || entry->key == NULL ||
@@ -466,10 +466,10 @@ narrator_next_step(
 static const char *
 caller_of(const Narrator *self, unsigned call)
 {
-    const char *method = csi_method_name(g_array_index(self->entries, Entry, call).method);
+    const char *method = csi_method_name(sim_log_index(self->entries, Entry, call).method);
 
     for (unsigned i = call; i-- > 0;) {
-        const Entry *entry = &g_array_index(self->entries, Entry, i);
+        const Entry *entry = &sim_log_index(self->entries, Entry, i);
 
         if (entry->kind == ENTRY_STEP && strcmp(entry->what, method) == 0)
             return entry->who;
@@ -486,7 +486,7 @@ add_reasons(
     CsiMethod method;
 
     for (unsigned i = first; i < end; i++) {
-        const Entry *entry = &g_array_index(self->entries, Entry, i);
+        const Entry *entry = &sim_log_index(self->entries, Entry, i);
 
         if (entry->kind == ENTRY_STEP && entry->is_event &&
             !csi_method_parse(entry->what, &method) &&
@@ -504,12 +504,12 @@ narrator_retries(const Narrator *self, CsiMethod method, CsiCode code, NarratorR
 
     *retries = (NarratorRetries){.reasons = g_ptr_array_new()};
     for (unsigned i = 0; i < self->entries->len; i++) {
-        const Entry *entry = &g_array_index(self->entries, Entry, i);
+        const Entry *entry = &sim_log_index(self->entries, Entry, i);
 
         if (entry->kind != ENTRY_CALL || entry->method != method)
             continue;
         if (is_found) {
-            const Entry *before = &g_array_index(self->entries, Entry, failed);
+            const Entry *before = &sim_log_index(self->entries, Entry, failed);
 
             if (retries->n_delays < G_N_ELEMENTS(retries->delays))
                 retries->delays[retries->n_delays++] = entry->started_at - before->at;

@@ -117,7 +117,7 @@ find_news(const Narrator *self, SimCauseId cause, SimTime at, ChainLink *news)
 gboolean
 sequence_find_news(const Narrator *narrator, unsigned entry, SequenceNews *news)
 {
-    const Entry *of = &g_array_index(narrator->entries, Entry, entry);
+    const Entry *of = &sim_log_index(narrator->entries, Entry, entry);
     gboolean is_change = of->kind == ENTRY_CHANGE;
     ChainLink link = {0};
 
@@ -134,10 +134,10 @@ sequence_find_news(const Narrator *narrator, unsigned entry, SequenceNews *news)
 static const Entry *
 find_change(const Drawing *self, const ChainLink *news)
 {
-    const GArray *entries = self->narrator->entries;
+    const SimLog *entries = self->narrator->entries;
 
     for (unsigned i = 0; i < entries->len; i++) {
-        const Entry *entry = &g_array_index(entries, Entry, i);
+        const Entry *entry = &sim_log_index(entries, Entry, i);
 
         if (entry->at > news->from)
             break;
@@ -212,11 +212,11 @@ change_text(const Entry *entry)
 static const Entry *
 find_answer(const Drawing *self, unsigned step)
 {
-    const GArray *entries = self->narrator->entries;
-    const Entry *call = &g_array_index(entries, Entry, step);
+    const SimLog *entries = self->narrator->entries;
+    const Entry *call = &sim_log_index(entries, Entry, step);
 
     for (unsigned i = step + 1; i < entries->len; i++) {
-        const Entry *entry = &g_array_index(entries, Entry, i);
+        const Entry *entry = &sim_log_index(entries, Entry, i);
 
         if (entry->kind == ENTRY_CALL && entry->started_at == call->at &&
             strcmp(csi_method_name(entry->method), call->what) == 0)
@@ -238,7 +238,7 @@ driver_lane(Drawing *self, const Entry *answer)
 static void
 add_call(Drawing *self, unsigned step)
 {
-    const Entry *call = &g_array_index(self->narrator->entries, Entry, step);
+    const Entry *call = &sim_log_index(self->narrator->entries, Entry, step);
     const Entry *answer = find_answer(self, step);
     unsigned lane = lane_of_entry(self->sequence, call), driver = driver_lane(self, answer);
 
@@ -252,7 +252,7 @@ add_call(Drawing *self, unsigned step)
 static void
 add_entry(Drawing *self, unsigned index)
 {
-    const Entry *entry = &g_array_index(self->narrator->entries, Entry, index);
+    const Entry *entry = &sim_log_index(self->narrator->entries, Entry, index);
     Sequence *sequence = self->sequence;
     gboolean is_ours =
         (entry->key != NULL && g_hash_table_contains(self->family, entry->key)) ||
@@ -374,7 +374,7 @@ sequence_new(const Narrator *narrator, const SequenceOptions *options)
     lane_of(self, "user");
     lane_of(self, "API server");
     for (unsigned i = 0; i < narrator->entries->len; i++) {
-        const Entry *entry = &g_array_index(narrator->entries, Entry, i);
+        const Entry *entry = &sim_log_index(narrator->entries, Entry, i);
 
         if (entry->at >= options->from && entry->at <= options->to)
             add_entry(&drawing, i);

@@ -376,7 +376,7 @@ static gboolean
 walk_story(Telling *self, void (*tell)(Telling *self, const Entry *entry), const Entry **next)
 {
     const NarratorOptions *options = self->options;
-    const GArray *entries = self->narrator->entries;
+    const SimLog *entries = self->narrator->entries;
     const ObjectKey *key =
         options->object != NULL ? narrator_find_object(self->narrator, options->object) : NULL;
     g_autoptr(GHashTable) family = key != NULL ? narrator_family(self->narrator, key) : NULL;
@@ -385,7 +385,7 @@ walk_story(Telling *self, void (*tell)(Telling *self, const Entry *entry), const
     if (options->object != NULL && key == NULL)
         return FALSE;
     for (unsigned i = options->first; i < entries->len && *next == NULL; i++) {
-        const Entry *entry = &g_array_index(entries, Entry, i);
+        const Entry *entry = &sim_log_index(entries, Entry, i);
 
         if (!concerns(entry, family) || !narrator_is_told(entry, options->level))
             continue;

@@ -18,7 +18,7 @@ struct ApiLoad {
     GPtrArray *clients;    /* of Client (owned) */
     GHashTable *by_client; /* interned name -> Client */
     GPtrArray *rows;       /* of ApiLoadRow (owned) */
-    GArray *seconds;       /* of uint32_t: requests of all clients */
+    SimLog *seconds;       /* of uint32_t: requests of all clients */
 };
 
 const ApiVerbWords api_verb_words[N_API_VERBS] = {
@@ -40,7 +40,7 @@ row_free(void *data)
     ApiLoadRow *row = data;
 
     g_free((char *)row->resource);
-    g_array_unref(row->counts);
+    sim_log_free(row->counts);
     g_free(row);
 }
 
@@ -72,18 +72,18 @@ find_row(ApiLoad *self, const char *name, unsigned kind, ApiVerb verb)
     row->client = client->client;
     row->verb = api_verb_words[verb].verb;
     row->resource = g_strconcat(resource, *subresource == '\0' ? "" : "/", subresource, NULL);
-    row->counts = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    row->counts = sim_log_new(sim_cold(self->sim), sizeof(uint32_t));
     g_ptr_array_add(self->rows, row);
     *place = row;
     return row;
 }
 
 static void
-count_at(GArray *counts, int64_t place, uint32_t n)
+count_at(SimLog *counts, int64_t place, uint32_t n)
 {
-    if (place >= counts->len)
-        g_array_set_size(counts, (unsigned)place + 1);
-    g_array_index(counts, uint32_t, place) += n;
+    while (place >= counts->len)
+        *(uint32_t *)sim_log_append(counts) = 0;
+    sim_log_index(counts, uint32_t, (unsigned)place) += n;
 }
 
 static void
@@ -131,7 +131,7 @@ api_load_new(Cluster *cluster, Sim *sim)
     self->clients = g_ptr_array_new_with_free_func(g_free);
     self->by_client = g_hash_table_new(g_str_hash, g_str_equal);
     self->rows = g_ptr_array_new_with_free_func(row_free);
-    self->seconds = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    self->seconds = sim_log_new(sim_cold(sim), sizeof(uint32_t));
     api_server_observe_requests(cluster_api(cluster), request_answered, self);
     api_server_observe_events(cluster_api(cluster), event_written, self);
     return self;
@@ -145,7 +145,7 @@ api_load_free(ApiLoad *self)
     g_hash_table_unref(self->by_client);
     g_ptr_array_unref(self->clients);
     g_ptr_array_unref(self->rows);
-    g_array_unref(self->seconds);
+    sim_log_free(self->seconds);
     g_free(self);
 }
 
@@ -162,7 +162,7 @@ api_load_peak(const ApiLoad *self, uint64_t *total)
 
     *total = 0;
     for (unsigned i = 0; i < self->seconds->len; i++) {
-        uint32_t requests = g_array_index(self->seconds, uint32_t, i);
+        uint32_t requests = sim_log_index(self->seconds, uint32_t, i);
         peak = MAX(peak, requests);
         *total += requests;
     }
@@ -193,7 +193,7 @@ static ClientLoad
 client_load(const ApiLoad *self, const Client *client)
 {
     ClientLoad load = {.client = client->client};
-    g_autoptr(GArray) seconds = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    g_autoptr(SimLog) seconds = sim_log_new(NULL, sizeof(uint32_t));
 
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ApiLoadRow *row = self->rows->pdata[i];
@@ -205,11 +205,11 @@ client_load(const ApiLoad *self, const Client *client)
         if (load.largest == NULL || row->total > load.largest->total)
             load.largest = row;
         for (unsigned k = 0; k < row->counts->len; k++)
-            count_at(seconds, row->first + k, g_array_index(row->counts, uint32_t, k));
+            count_at(seconds, row->first + k, sim_log_index(row->counts, uint32_t, k));
     }
     for (unsigned i = 0; i < seconds->len; i++) {
-        load.peak = MAX(load.peak, g_array_index(seconds, uint32_t, i));
-        load.busy += g_array_index(seconds, uint32_t, i) > 0;
+        load.peak = MAX(load.peak, sim_log_index(seconds, uint32_t, i));
+        load.busy += sim_log_index(seconds, uint32_t, i) > 0;
     }
     return load;
 }
@@ -247,7 +247,7 @@ api_load_append_csv(const ApiLoad *self, ResultFile *file)
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ApiLoadRow *row = self->rows->pdata[i];
         for (unsigned k = 0; k < row->counts->len; k++) {
-            uint32_t requests = g_array_index(row->counts, uint32_t, k);
+            uint32_t requests = sim_log_index(row->counts, uint32_t, k);
             if (requests == 0)
                 continue;
             row_csv_integer(file, row->first + k);

@@ -20,7 +20,7 @@ typedef struct {
     const char *verb;     /* "PATCH" */
     const char *resource; /* "volumeattachments/status" */
     uint64_t total;
-    GArray *counts; /* of uint32_t, by second since the first request of the row */
+    SimLog *counts; /* of uint32_t, by second since the first request of the row */
     int64_t first;  /* the second of that request */
 } ApiLoadRow;
 

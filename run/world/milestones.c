@@ -9,6 +9,7 @@
 
 /* The log grows by blocks of this size, so that it is never copied. */
 #define BLOCK_LENGTH 1024
+#define CAUSES_SIZE (BLOCK_LENGTH * sizeof(SimCauseId))
 
 /* A packed milestone: a pod with a claim has some forty. */
 typedef struct {
@@ -26,6 +27,7 @@ typedef struct {
 } Block;
 
 struct Milestones {
+    SimCold *cold; /* (borrowed) (nullable): of the log */
     Sim *sim;
     const ApiServer *api;
     Objects *objects;
@@ -36,7 +38,7 @@ struct Milestones {
     const char *last_node;   /* the last name that was looked up, and its number */
     uint32_t last_number;
     GArray *last[N_KINDS]; /* of uint32_t, by slot: head of the object's chain, index + 1 */
-    GArray *pods;          /* of PodRecord */
+    SimLog *pods;          /* of PodRecord */
     GArray *last_pods;     /* of uint32_t, by slot: the last record of the pod, index + 1 */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot: its volume */
     VolumeNames *names;
@@ -88,28 +90,19 @@ block_of(const Milestones *self, unsigned i)
     return self->blocks->pdata[i / BLOCK_LENGTH];
 }
 
-static void
-block_free(void *data)
-{
-    Block *block = data;
-
-    g_free(block->causes);
-    g_free(block);
-}
-
 static Entry *
 log_append(Milestones *self, SimCauseId cause)
 {
     unsigned at = self->n_milestones % BLOCK_LENGTH;
 
     if (at == 0) {
-        Block *new_block = g_new(Block, 1);
+        Block *new_block = sim_cold_take(self->cold, sizeof(Block));
         new_block->causes = NULL;
         g_ptr_array_add(self->blocks, new_block);
     }
     Block *block = block_of(self, self->n_milestones++);
     if (cause != 0 && block->causes == NULL)
-        block->causes = g_new0(SimCauseId, BLOCK_LENGTH);
+        block->causes = memset(sim_cold_take(self->cold, CAUSES_SIZE), 0, CAUSES_SIZE);
     if (block->causes != NULL)
         block->causes[at] = cause;
     return &block->entries[at];
@@ -305,7 +298,7 @@ add_pod(Milestones *self, const Pod *pod)
                         .labels = string_map_ref(pod->meta.labels),
                         .incarnation = (uint16_t)key->incarnation,
                         .previous = *last};
-    g_array_append_val(self->pods, record);
+    *(PodRecord *)sim_log_append(self->pods) = record;
     *last = self->pods->len;
 }
 
@@ -611,9 +604,10 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->sim = sim;
     self->api = cluster_api(cluster);
     self->objects = objects;
-    self->blocks = g_ptr_array_new_with_free_func(block_free);
+    self->cold = sim_cold(sim);
+    self->blocks = g_ptr_array_new();
     self->nodes = g_ptr_array_new();
-    self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
+    self->pods = sim_log_new(self->cold, sizeof(PodRecord));
     self->last_pods = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     self->volume_of = g_ptr_array_new();
     self->names = volume_names_new(cluster, objects);
@@ -631,16 +625,20 @@ milestones_free(Milestones *self)
     if (self == NULL)
         return;
     for (unsigned i = 0; i < self->pods->len; i++) {
-        pod_volumes_unref(g_array_index(self->pods, PodRecord, i).volumes);
-        g_free(g_array_index(self->pods, PodRecord, i).inline_volumes);
-        string_map_unref(g_array_index(self->pods, PodRecord, i).labels);
+        pod_volumes_unref(sim_log_index(self->pods, PodRecord, i).volumes);
+        g_free(sim_log_index(self->pods, PodRecord, i).inline_volumes);
+        string_map_unref(sim_log_index(self->pods, PodRecord, i).labels);
     }
     for (unsigned i = 0; i < N_KINDS; i++)
         g_array_unref(self->last[i]);
+    for (unsigned i = 0; i < self->blocks->len; i++) {
+        sim_cold_give(self->cold, ((Block *)self->blocks->pdata[i])->causes);
+        sim_cold_give(self->cold, self->blocks->pdata[i]);
+    }
     g_ptr_array_unref(self->blocks);
     g_ptr_array_unref(self->nodes);
     pointer_map_clear(&self->node_numbers, NULL);
-    g_array_unref(self->pods);
+    sim_log_free(self->pods);
     g_array_unref(self->last_pods);
     g_ptr_array_unref(self->volume_of);
     volume_names_free(self->names);
@@ -715,7 +713,7 @@ milestones_n_pods(const Milestones *self)
 const PodRecord *
 milestones_pod(const Milestones *self, unsigned i)
 {
-    return &g_array_index(self->pods, PodRecord, i);
+    return &sim_log_index(self->pods, PodRecord, i);
 }
 
 const PodRecord *

@@ -26,6 +26,7 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
         .untraced = options->untraced,
         .measured = options->measured,
         .start = scenario->start,
+        .cold = options->cold,
     };
 
     self->scenario = scenario;
@@ -33,7 +34,8 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     if (self->options.report_every == 0)
         self->options.report_every = EVENTS_PER_REPORT;
     self->sim = sim_new(&sim_options);
-    self->objects = objects_new(sim_hash_combine(options->seed, options->replication));
+    self->objects =
+        objects_new_cold(sim_hash_combine(options->seed, options->replication), options->cold);
     self->drivers = g_ptr_array_new_with_free_func((GDestroyNotify)csi_driver_free);
     self->performers = g_ptr_array_new();
     self->autoscalers = g_ptr_array_new();

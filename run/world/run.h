@@ -24,6 +24,7 @@ typedef struct {
     gboolean
         open_end; /* somebody else ends the run, with run_finish(), whatever the scenario says */
     gboolean untraced; /* keep no log of causes: nobody will ask for causes of milestones */
+    SimCold *cold;     /* (borrowed) (nullable): memory of logs; outlives the run */
     /* Called now and then with the virtual time, also while the world is built; FALSE interrupts
      * the run. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);

@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+/* Where a run's memory lies, in a file without a name: /tmp may be memory itself. */
+static const char *
+cold_folder(void)
+{
+    const char *folder = g_getenv("TMPDIR");
+
+    return folder != NULL && *folder != '\0' ? folder : "/var/tmp";
+}
+
 static gboolean
 go_on(void *data, SimTime now, uint64_t n_events)
 {
@@ -22,7 +31,8 @@ begin_run(ServeEngine *self, SimTime at, GError **error)
                                 .seed = self->scenario->seed,
                                 .measured = TRUE,
                                 .open_end = TRUE,
-                                .untraced = self->options.no_attribution};
+                                .untraced = self->options.no_attribution,
+                                .cold = self->cold};
 
     self->run = run_new(self->scenario, &options, error);
     if (self->run == NULL)
@@ -45,6 +55,7 @@ serve_engine_new(const ServeEngineOptions *options,
     g_autoptr(ServeEngine) self = g_new0(ServeEngine, 1);
 
     *self = (ServeEngine){.options = *options, .file = g_strdup(file), .scenario = scenario};
+    self->cold = sim_cold_new(cold_folder());
     if (!begin_run(self, at, error))
         return NULL;
     self->clock = serve_clock_new(self->run, 0);
@@ -127,6 +138,7 @@ serve_engine_free(ServeEngine *self)
     narrator_free(self->narrator);
     run_free(self->run);
     serve_session_free(self->session);
+    sim_cold_free(self->cold);
     scenario_free(self->scenario);
     g_clear_pointer(&self->texts, g_hash_table_unref);
     g_free(self->file);

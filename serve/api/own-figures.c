@@ -52,7 +52,7 @@ add_requests(json_t *client, const ApiLoadRow *row, GArray *seconds)
         int64_t second = row->first + i;
         if (second >= seconds->len)
             g_array_set_size(seconds, (unsigned)second + 1);
-        g_array_index(seconds, uint32_t, second) += g_array_index(row->counts, uint32_t, i);
+        g_array_index(seconds, uint32_t, second) += sim_log_index(row->counts, uint32_t, i);
     }
 }
 

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast `kvolsim serve` answers: gets while 50,000 pods start on 5,000 nodes at full speed; lists in pages of 500; 100 changes that
    1,000 watchers hear of. Without the program's serve: nothing.
-   bench.py KVOLSIM [NODES PODS WATCHERS]"""
+   bench.py KVOLSIM [NODES PODS WATCHERS]
+   bench.py KVOLSIM --churn [HOURS]: its memory while a pod with a claim comes and goes every four virtual seconds, for as long as
+   twenty minutes at speed 60."""
 import http.client
 import json
 import re
@@ -14,7 +16,28 @@ import tempfile
 import time
 
 program = sys.argv[1]
-n_nodes, n_pods, n_watchers = (int(word) for word in (sys.argv[2:5] or (5000, 50000, 1000)))
+CHURN = """apiVersion: kvolsim.io/v1
+kind: Scenario
+metadata: {name: churn}
+spec:
+  until: 1000h
+  nodes: [{count: 3, name: "node-%d", zones: [zone-a]}]
+  drivers: [{name: ebs.csi.aws.com, profile: aws-ebs-gp3}]
+  workload:
+  - create:
+      count: 100000
+      keep: 20
+      interarrival: {constant: 4s}
+      manifest:
+      - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a},
+         spec: {storageClassName: gp3, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+      - {apiVersion: v1, kind: Pod, metadata: {name: a},
+         spec: {containers: [{name: c, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: a}}]}}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: gp3}, provisioner: ebs.csi.aws.com}
+"""
+churn_hours = int(sys.argv[3] if len(sys.argv) > 3 else 20) if "--churn" in sys.argv else 0
+n_nodes, n_pods, n_watchers = (int(word) for word in ([] if churn_hours else sys.argv[2:5]) or (5000, 50000, 1000))
 SCENARIO = f"""apiVersion: kvolsim.io/v1
 kind: Scenario
 metadata: {{name: serve-bench}}
@@ -35,10 +58,10 @@ def status(pid, name):
 
 
 with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-    file.write(SCENARIO)
+    file.write(CHURN if churn_hours else SCENARIO)
     file.flush()
-    server = subprocess.Popen([program, "serve", file.name, "--listen", "127.0.0.1:0", "--speed", "max", "--no-stories"],
-                              stdout=subprocess.PIPE, text=True)
+    options = ["--speed", "0"] if churn_hours else ["--speed", "max", "--no-stories"]
+    server = subprocess.Popen([program, "serve", file.name, "--listen", "127.0.0.1:0"] + options, stdout=subprocess.PIPE, text=True)
     line = server.stdout.readline()
     port = int(re.search(r"http://127.0.0.1:(\d+)", line).group(1))
 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
@@ -63,7 +86,21 @@ def gets(count):
     return times[count // 2], times[count * 99 // 100]
 
 
+def churn():
+    """Memory after the first hour, and what each pod that ever was has added since."""
+    first = 0
+    for hour in (1, churn_hours):
+        ask("/kvolsim/v1/clock", "PUT", json.dumps({"until": f"{hour}h"}))
+        first = first or status(server.pid, "VmRSS")
+    last = status(server.pid, "VmRSS")
+    print(f"serve_churn_first_hour {first} MiB\nserve_churn_hour_{churn_hours} {last} MiB")
+    print(f"serve_churn_of_a_pod {(last - first) * 1024 / ((churn_hours - 1) * 900):.2f} KiB")
+
+
 try:
+    if churn_hours:
+        churn()
+        sys.exit(0)
     median, p99 = gets(1000)
     busy = json.loads(ask("/kvolsim/v1/clock"))
     assert not busy["isOver"]

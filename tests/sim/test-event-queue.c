@@ -435,7 +435,7 @@ an_untraced_run_keeps_no_causes(void **state)
 static void
 a_trace_grows_by_chunks(void **state)
 {
-    g_autoptr(SimTrace) trace = sim_trace_new();
+    g_autoptr(SimTrace) trace = sim_trace_new(NULL);
     const SimCause *first = sim_trace_get(trace, 0);
 
     (void)state;

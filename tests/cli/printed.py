@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""printed.py FOLDER DOCUMENT...: do the commands print what the documents say?
+"""printed.py FOLDER DOCUMENT... [-- DOCUMENT...]: do the commands print what the documents say?
 
 A comment in a document names a command, and what it prints:
 
@@ -9,7 +9,8 @@ A comment in a document names a command, and what it prints:
 
 The lines must be there in this order, each within a line of the output or of its paragraphs joined; "..." stands for anything,
 and the width of blanks does not count. A line of a block that begins with "$" or is empty says nothing. Commands run in FOLDER, in
-the order of the document, each once. The output is TAP.
+the order of the document, each once. In the documents behind "--" every block of code with times or shares that are not those of a
+command or of YAML has such a comment. The output is TAP.
 """
 import os
 import re
@@ -53,6 +54,30 @@ def marks(document):
         yield number + 1, mark[1], [squeeze(text) for text in claimed if text.strip() and not text.strip().startswith("$")]
 
 
+OUTPUT = re.compile(r"\d ?(s|ms|%)( |$)")
+INPUT = re.compile(r"\s*(\$ |build/|kvolsim |kubectl |make |[-#{]|[\w.\[\]\"]+: )")
+
+
+def unmarked(document):
+    """The first line of output in a block without a comment, or None."""
+    with open(document, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    fenced = marked = is_comment = False
+    for number, line in enumerate(lines):
+        if line.startswith("```"):
+            fenced = not fenced
+        is_code = fenced or (line.startswith("    ") and not re.match(r" *([-*]|\d+\.) ", line))
+        if line.startswith("<!-- printed by: ") or is_comment:
+            marked = True
+            is_comment = not line.endswith("-->")
+        elif line.strip() and not is_code and not line.startswith("```"):
+            marked = False
+        if is_code and not marked and OUTPUT.search(line) and not INPUT.match(line) and \
+                (fenced or not lines[number - 1].startswith("- ")):
+            return f"{number + 1}: {line}"
+    return None
+
+
 def missing(claimed, output):
     """The first claimed line that does not follow the one before in the output, or None."""
     at = 0
@@ -66,7 +91,10 @@ def missing(claimed, output):
 
 
 def main():
-    folder, documents = sys.argv[1], sys.argv[2:]
+    folder, documents, looked = sys.argv[1], sys.argv[2:], []
+    if "--" in documents:
+        looked = documents[documents.index("--") + 1:]
+        documents = documents[:documents.index("--")]
     printed = {}
     n_cases = n_failed = 0
     for document in documents:
@@ -82,6 +110,11 @@ def main():
             if not is_right:
                 print(f"# not printed: {lost}")
                 print("".join(f"# {line}\n" for line in printed[command].split("\n")[:60]))
+    for document in looked:
+        line = unmarked(document)
+        n_cases += 1
+        n_failed += line is not None
+        print(f"{'' if line is None else 'not '}ok {n_cases} - {document}: every output has its command{f': {line}' if line else ''}")
     print(f"1..{n_cases}")
     sys.exit(n_failed != 0 or n_cases == 0)
 

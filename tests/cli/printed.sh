@@ -5,13 +5,17 @@
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the same output, and studies take long"
 command -v python3 >/dev/null 2>&1 || skip_all "no python3"
+cd "$KVOLSIM_SRCDIR" || exit 1
 ln -s "$KVOLSIM_SRCDIR/scenarios" "$scratch/scenarios"
 PATH=$KVOLSIM_BUILDDIR:$PATH
 export PATH
-set -- README.md docs/sweeps.md docs/results.md docs/scenario-format.md docs/lessons.md
+# docs/your-cluster.md has marks, too, and comes with the bundle
+set -- README.md
+for document in docs/*.md; do
+    [ "$document" = docs/your-cluster.md ] || set -- "$@" "$document"
+done
 if [ -n "${KVOLSIM_BUNDLES:-}" ]; then
     cp "$KVOLSIM_BUNDLES"/bundle-1/run1/dumps/*.json "$KVOLSIM_BUNDLES"/bundle-1/run1/*.xz "$scratch" || exit 1
     set -- "$@" docs/your-cluster.md
 fi
-cd "$KVOLSIM_SRCDIR" || exit 1
-python3 "$KVOLSIM_SRCDIR/tests/cli/printed.py" "$scratch" "$@"
+python3 "$KVOLSIM_SRCDIR/tests/cli/printed.py" "$scratch" "$@" -- README.md docs/*.md docs/rules/*.md

@@ -6,6 +6,9 @@
 #
 # Reads availability-over-time.csv of a run: workload; from, until: seconds; desired, ready: numbers of pods between these times.
 
+# A text in quotes, for eval: those in it are doubled, so that it remains a text.
+doubled(text) = strstrt(text, "'") == 0 ? text : text[1 : strstrt(text, "'")] . "'" . doubled(text[strstrt(text, "'") + 1 : *])
+quoted(text) = "'" . doubled(text) . "'"
 is_text = GPVAL_TERM eq "dumb"
 set datafile separator ","
 set datafile columnheaders
@@ -48,7 +51,7 @@ set key below reverse Left height 1
 set style fill solid 1 noborder
 set lmargin 24
 labels = ""
-do for [k = 1:n] { labels = labels . sprintf("%s'%s' %d", k > 1 ? ", " : "", item(k), k) }
+do for [k = 1:n] { labels = labels . sprintf("%s%s %d", k > 1 ? ", " : "", quoted(item(k)), k) }
 if (n > 0) { eval "set ytics (" . labels . ")" } else { unset ytics }
 
 # Okabe's and Ito's colours, which colour-blind people tell apart.

@@ -5,6 +5,9 @@
 # and measure, and what stands at the axes: along_label, by_label, measure_label. held: what is the same in all rows. scatter: the
 # points of a sample, where their values are, no fields; along_is_number, by_is_number: whether they are numbers.
 
+# A text in quotes, for eval: those in it are doubled, so that it remains a text.
+doubled(text) = strstrt(text, "'") == 0 ? text : text[1 : strstrt(text, "'")] . "'" . doubled(text[strstrt(text, "'") + 1 : *])
+quoted(text) = "'" . doubled(text) . "'"
 if (!exists('held')) { held = '' }
 if (!exists('scatter')) { scatter = 0; along_is_number = 0; by_is_number = 0 }
 is_text = GPVAL_TERM eq 'dumb'
@@ -25,7 +28,7 @@ item(list, n) = list[bar(list, n) + 1 : bar(list, n + 1) - 1]
 index_in(list, text) = sum [k = 1:bars(list) - 1] (item(list, k) eq text ? k : 0)
 n_x = bars(xs) - 1
 n_y = bars(ys) - 1
-tic_list(list, n) = n == 0 ? '' : tic_list(list, n - 1) . sprintf("%s'%s' %d", n > 1 ? ', ' : '', item(list, n), n)
+tic_list(list, n) = n == 0 ? '' : tic_list(list, n - 1) . sprintf("%s%s %d", n > 1 ? ', ' : '', quoted(item(list, n)), n)
 number(name) = strlen(strcol(name)) == 0 ? NaN : real(strcol(name))
 stats input using (number(measure)) nooutput
 least = STATS_records > 0 ? STATS_min : 0

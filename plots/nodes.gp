@@ -4,6 +4,9 @@
 # Reads node-volumes.csv of a run: blocks of seconds, row (a number), name of its node, attached, limit (-1: none), nodes: how many a
 # row stands for, of which it shows the fullest. Nodes without a limit are measured against the fullest one.
 
+# A text in quotes, for eval: those in it are doubled, so that it remains a text.
+doubled(text) = strstrt(text, "'") == 0 ? text : text[1 : strstrt(text, "'")] . "'" . doubled(text[strstrt(text, "'") + 1 : *])
+quoted(text) = "'" . doubled(text) . "'"
 is_text = GPVAL_TERM eq "dumb"
 set datafile separator ","
 set datafile columnheaders
@@ -18,7 +21,7 @@ n_rows = 0
 each = 1
 names = ""
 stats input using (most = $4 > most ? $4 : most, limited = limited + ($5 > 0), n_rows = $2 + 1 > n_rows ? $2 + 1 : n_rows, \
-    each = $6, names = $1 == 0 && $2 < 40 ? names . sprintf("'%s' %d,", strcol(3), $2) : names, 0) nooutput
+    each = $6, names = $1 == 0 && $2 < 40 ? names . sprintf("%s %d,", quoted(strcol(3)), $2) : names, 0) nooutput
 most = most < 1 ? 1 : most
 set cblabel (limited > 0 ? "volumes attached, % of the node's limit" : sprintf("volumes attached, %% of the most on any node (%d)", most))
 set ylabel (each > 1 ? sprintf("the fullest of each %d nodes", each) : "node")

@@ -17,6 +17,5 @@ set tics out nomirror
 set grid lt 1 lw 0.4 lc rgb '#D0D0D0'
 set key outside right top noenhanced
 array colour[8] = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#000000', '#999999']
-name(i) = word(system(sprintf("grep '^\"' '%s' | tr -d '\"' | tr '\n' ' '", input)), i + 1)
-plot for [i = 0:n - 1] input index i every ::1 using ($2 * 1e3):1 with lines lw 2 dt 1 + i / 8 \
-     lc rgb colour[1 + i % 8] title name(i)
+plot for [i = 0:n - 1] input index i using ($2 * 1e3):1 with lines lw 2 dt 1 + i / 8 \
+     lc rgb colour[1 + i % 8] title columnheader(1)

@@ -8,6 +8,9 @@
 # what = 'timeline': both timelines above each other; 'quantiles': for each stage recorded against simulated. tolerance: the ratio
 # that is no difference. kvolsim replay sets these, the terminal, the output, input, and run_title.
 
+# A text in quotes, for eval: those in it are doubled, so that it remains a text.
+doubled(text) = strstrt(text, "'") == 0 ? text : text[1 : strstrt(text, "'")] . "'" . doubled(text[strstrt(text, "'") + 1 : *])
+quoted(text) = "'" . doubled(text) . "'"
 set tics nomirror textcolor rgb 'black'
 set border 3 lw 0.75 lc rgb '#404040'
 
@@ -24,7 +27,7 @@ if (what eq 'timeline') {
     last = 0
     longest = 0
     later(a, b) = seen(b) && b > a ? b : a
-    name(row) = row == last ? '' : (last = row, sprintf("'%s' %d,", strcol(3), row))
+    name(row) = row == last ? '' : (last = row, sprintf("%s %d,", quoted(strcol(3)), row))
     look(i) = (n_rows = $2 > n_rows ? $2 : n_rows, names = n_rows > 45 ? '' : names . name($2), \
                longest = strlen(strcol(3)) > longest ? strlen(strcol(3)) : longest, \
                end = later(later(later(end, $7), $9), $4), 0)

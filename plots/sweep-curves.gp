@@ -6,6 +6,9 @@
 # at the axes: along_label, by_label, measure_label. held: what is the same in all rows. scatter: the points of a sample, no curves.
 # Values of along stand side by side if they are no numbers: along_is_number = 0.
 
+# A text in quotes, for eval: those in it are doubled, so that it remains a text.
+doubled(text) = strstrt(text, "'") == 0 ? text : text[1 : strstrt(text, "'")] . "'" . doubled(text[strstrt(text, "'") + 1 : *])
+quoted(text) = "'" . doubled(text) . "'"
 if (!exists('by')) { by = '' }
 if (!exists('along_label')) { along_label = along }
 if (!exists('by_label')) { by_label = by }
@@ -37,7 +40,7 @@ n_curves = by eq '' ? 1 : bars(curves) - 1
 at(i) = along_is_number ? real(strcol(along)) : index_in(places, strcol(along))
 if (!along_is_number) {
     labels = ''
-    do for [k = 1:n_places] { labels = labels . sprintf("%s'%s' %d", k > 1 ? ', ' : '', item(places, k), k) }
+    do for [k = 1:n_places] { labels = labels . sprintf("%s%s %d", k > 1 ? ', ' : '', quoted(item(places, k)), k) }
     eval 'set xtics noenhanced (' . labels . ')'
     set xrange [0.7 : n_places + 0.3]
 }

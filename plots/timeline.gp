@@ -8,6 +8,9 @@
 #
 #   gnuplot -e "set terminal pngcairo size 1200,800; set output 'timeline.png'; input = 'objects.csv'" timeline.gp
 
+# A text in quotes, for eval: those in it are doubled, so that it remains a text.
+doubled(text) = strstrt(text, "'") == 0 ? text : text[1 : strstrt(text, "'")] . "'" . doubled(text[strstrt(text, "'") + 1 : *])
+quoted(text) = "'" . doubled(text) . "'"
 is_text = GPVAL_TERM eq 'dumb'
 
 # ---- Title: what repeats the run ----
@@ -46,7 +49,7 @@ longest = NaN
 names = ''
 # Names of up to forty; more would not be legible.
 look(i) = (n_pods = n_pods + 1, n_late = n_late + !seen(at('ready')), \
-           names = n_pods > 40 ? '' : names . sprintf("'%s' %d,", label(0), n_pods), \
+           names = n_pods > 40 ? '' : names . sprintf("%s %d,", quoted(label(0)), n_pods), \
            start = smaller(start, at('created')), end = larger(end, later(reached(0), at('ready'))), \
            longest = larger(longest, later(reached(0), at('ready')) - at('created')), \
            gone = larger(gone, at('deleted')), 0)

@@ -5,6 +5,9 @@
 # seconds, its interval and how many more objects arrived. The first line, a comment, names the scenario and the measure's value now.
 # The rows are sorted; the first twelve that change anything are drawn.
 
+# A text in quotes, for eval: those in it are doubled, so that it remains a text.
+doubled(text) = strstrt(text, "'") == 0 ? text : text[1 : strstrt(text, "'")] . "'" . doubled(text[strstrt(text, "'") + 1 : *])
+quoted(text) = "'" . doubled(text) . "'"
 is_text = GPVAL_TERM eq 'dumb'
 most_rows = 12
 
@@ -25,7 +28,7 @@ is_drawn(i) = $0 < most_rows && (number(5) != 0 || number(10) != 0 || number(8) 
 n = 0
 labels = ''
 name_of(i) = strcol(1) . sprintf(' = %s', strcol(2)) . ($3 > 0 ? '' : ' ?')
-stats input using (is_drawn(0) ? (labels = labels . sprintf("%s'%s' %d", n > 0 ? ', ' : '', name_of(0), $0), n = n + 1) : 0, 0) nooutput
+stats input using (is_drawn(0) ? (labels = labels . sprintf("%s%s %d", n > 0 ? ', ' : '', quoted(name_of(0)), $0), n = n + 1) : 0, 0) nooutput
 
 set title run_title . ': what moves ' . measure . sprintf(' (now %.3g s)', now) noenhanced font ',15'
 set xlabel sprintf('change of %s, seconds: less is faster', measure) noenhanced

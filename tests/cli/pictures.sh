@@ -76,4 +76,12 @@ if [ $? -ne 4 ]; then
     grep -q '<a href="page/index.html">' "$scratch/run/report.html"
     result $? "report: a link to the exported page"
 fi
+# Names of a stranger's result files get into scripts that gnuplot evaluates.
+! grep -nE "(system|shell) *[(]|[\`]|[\"']<" "$KVOLSIM_SRCDIR"/plots/*.gp | grep -vE ':[0-9]+:#' >"$scratch/out"
+result $? "no plot has a shell"
+mkdir "$scratch/strange"
+head -n 6 "$scratch/off/objects.csv" | sed "s|^pod,[^,]*|pod,x'.system('touch $scratch/owned').'|" >"$scratch/strange/objects.csv"
+gnuplot -e "set terminal svg; set output '$scratch/strange.svg'; input = '$scratch/strange/objects.csv'; run_title = 'x'" "$KVOLSIM_SRCDIR/plots/timeline.gp" >"$scratch/out" 2>"$scratch/err"
+grep -q 'system(' "$scratch/strange.svg" && [ ! -e "$scratch/owned" ]
+result $? "timeline: a name is a text, whatever it looks like"
 cases_end

@@ -52,41 +52,59 @@ check_usable(const LoopCall *call, GError **error)
 
 /* ---- Options of mounts ---- */
 
-/* Options of mount(8) and of ext4 and xfs that only change how this device is read and written. Any
- * other might make libmount do more than a plain mount. */
-static gboolean
-is_allowed_flag(const char *flag)
-{
-    static const char *const allowed[] = {
-        "async",     "atime",      "barrier",     "commit",        "data",     "debug",
-        "delalloc",  "dev",        "diratime",    "dirsync",       "discard",  "errors",
-        "exec",      "inode64",    "iversion",    "lazytime",      "logbsize", "logbufs",
-        "nobarrier", "noatime",    "nodelalloc",  "nodev",         "noexec",   "nodiratime",
-        "nodiscard", "nolazytime", "norelatime",  "nostrictatime", "nosuid",   "relatime",
-        "ro",        "rw",         "strictatime", "suid",          "sync",     NULL};
-    g_auto(GStrv) parts = g_strsplit(flag, "=", 2);
+/* Options that only change how a file system of a type is read and written: mount(8), ext4(5),
+ * xfs(5). Any other might make libmount do more than a plain mount; dev and suid, which are there
+ * without being asked for, are no wish that a scenario should have. */
+static const struct {
+    const char *type; /* a beginning; "": any */
+    const char *const *flags;
+} allowed_flags[] = {
+    {"",
+     (const char *const[]){"async",    "atime",      "diratime",   "dirsync",       "exec",
+                           "iversion", "lazytime",   "noatime",    "nodev",         "nodiratime",
+                           "noexec",   "nolazytime", "norelatime", "nostrictatime", "nosuid",
+                           "relatime", "ro",         "rw",         "strictatime",   "sync",
+                           NULL}                                                                 },
+    {"ext", (const char *const[]){"barrier", "commit", "data", "delalloc", "discard", "errors",
+                                  "nobarrier", "nodelalloc", "nodiscard", NULL}       },
+    {"xfs", (const char *const[]){"discard", "inode64", "logbsize", "logbufs", "nodiscard", NULL}},
+};
 
-    return flag[0] != '\0' && strchr(flag, ',') == NULL && g_strv_contains(allowed, parts[0]);
+static gboolean
+is_allowed_flag(const char *type, const char *flag)
+{
+    g_auto(GStrv) parts = g_strsplit(flag, "=", 2);
+    const char *value = parts[0] != NULL && parts[1] != NULL ? parts[1] : "";
+
+    if (strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(value))
+        return FALSE;
+    for (gsize i = 0; parts[0] != NULL && i < G_N_ELEMENTS(allowed_flags); i++)
+        if (g_str_has_prefix(type, allowed_flags[i].type) &&
+            g_strv_contains(allowed_flags[i].flags, parts[0]))
+            return TRUE;
+    return FALSE;
 }
 
 /* (owned) NULL with @error */
 static char *
 mount_options(const LoopBackend *self, const CsiCapability *capability, GError **error)
 {
+    const char *type = loop_type_of(self, capability->fs_type);
     GString *text = g_string_new(is_read_only(capability) ? "ro" : "rw");
 
     for (unsigned i = 0; capability->mount_flags != NULL && i < capability->mount_flags->n_items;
          i++) {
         const char *flag = capability->mount_flags->items[i];
-        if (!is_allowed_flag(flag)) {
-            loop_refuse(error, CSI_INVALID_ARGUMENT, "mount option \"%s\" is not allowed", flag);
+        if (!is_allowed_flag(type, flag)) {
+            loop_refuse(error, CSI_INVALID_ARGUMENT, "mount option \"%s\" is not allowed for %s",
+                        flag, type);
             g_string_free(text, TRUE);
             return NULL;
         }
         g_string_append_printf(text, ",%s", flag);
     }
     /* A restored xfs volume has the same file system id as its source. */
-    if (strcmp(loop_type_of(self, capability->fs_type), "xfs") == 0)
+    if (strcmp(type, "xfs") == 0)
         g_string_append(text, ",nouuid");
     return g_string_free(text, FALSE);
 }

@@ -405,8 +405,12 @@ bad_requests(void **state)
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
     const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
     caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, id, CSI_OK);
-    static const char *const flags[] = {"bind", "x-mount.mkdir", "remount", "rw,bind",
-                                        "loop=/dev/loop0"};
+    static const char *const flags[] = {
+        "bind",  "x-mount.mkdir", "X-mount.subdir=..", "remount", "rw,bind", "loop=/dev/loop0",
+        "dev",   "suid",          "helper=ext4",       "user",    "",        "errors=ro,bind",
+        "debug", "uhelper=x",     "data=a b",          "inode64", "=",       "subtype=x",
+        "rw=a,", "context=\"a\"", "journal_dev=1",
+    };
     for (unsigned i = 0; i < G_N_ELEMENTS(flags); i++) {
         g_autoptr(StringList) list = string_list_new(&flags[i], 1);
         caller.capability.mount_flags = list;

@@ -5,7 +5,7 @@
 # to lane, time, text). Kinds: write, watch, call, answer, error, warning, silence, more. The first line, a comment, names the run.
 #
 #   gnuplot -e "set terminal pngcairo size 1400,900; set output 'sequence.png'; input = 'sequence.tsv'; run_title = '';
-#   lane_width = 170." sequence.gp
+#   lane_width = 170.; room = 0." sequence.gp
 
 set datafile separator "\t"
 stats input index 0 using (column(1)) nooutput
@@ -20,15 +20,15 @@ set lmargin at screen 0
 set rmargin at screen 1
 set tmargin at screen 1
 set bmargin at screen 0
-set xrange [-0.62 - 88. / lane_width : n_lanes - 0.4]
-set yrange [n_rows + 2.1 : -3.9]
-set label 1 run_title at graph 0.005, first -3.4 left noenhanced font ',12'
+# Beside the last lane there is room for texts that begin near it.
+right = n_lanes - 0.4 + room / lane_width
+set xrange [-0.62 - 88. / lane_width : right]
+set yrange [n_rows + 2.1 : -4.2]
+set label 1 run_title at graph 0.005, first -3.7 left noenhanced font ',12'
 set style textbox opaque fillcolor rgb 'white' noborder margins 1, 0.5
 
-# ---- Where a text stands: from its arrow's left end on, so that it covers few of the lanes, but within the picture ----
-width(text) = strlen(text) * 6.3 / lane_width
-clamp(x, text) = x + width(text) > n_lanes - 0.42 ? n_lanes - 0.42 - width(text) : x
-begin(i) = clamp((column(3) < column(4) ? column(3) : column(4)) + 0.05, strcol(6))
+# ---- Where a text stands: from its arrow's left end on, so that it covers few of the lanes ----
+begin(i) = (column(3) < column(4) ? column(3) : column(4)) + 0.05
 # A long name of a lane has two lines.
 break(s, i) = i < 2 ? 0 : s[i:i] eq '-' || s[i:i] eq ' ' ? i : break(s, i - 1)
 folded(s) = strlen(s) > 16 && break(s, strlen(s)) > 0 ? s[1:break(s, strlen(s))] . "\n" . s[break(s, strlen(s)) + 1:*] : s
@@ -44,17 +44,17 @@ set style arrow 4 head filled size 9. / lane_width / 1.6, 18 fixed lw 1.2 dt (6,
 set style arrow 5 head filled size 9. / lane_width / 1.6, 18 fixed lw 2.2 lc rgb '#D55E00'
 
 # What the colours mean.
-set label 11 'write' at graph 0.005, first -2.75 left tc rgb '#0072B2'
-set label 12 'watch' at graph 0.005, first -2.75 left offset 7, 0 tc rgb '#009E73'
-set label 13 'CSI call and answer' at graph 0.005, first -2.75 left offset 14, 0 tc rgb '#E69F00'
-set label 14 'error' at graph 0.005, first -2.75 left offset 32, 0 tc rgb '#D55E00'
+set label 11 'write' at graph 0.005, first -3.05 left tc rgb '#0072B2'
+set label 12 'watch' at graph 0.005, first -3.05 left offset 7, 0 tc rgb '#009E73'
+set label 13 'CSI call and answer' at graph 0.005, first -3.05 left offset 14, 0 tc rgb '#E69F00'
+set label 14 'error' at graph 0.005, first -3.05 left offset 32, 0 tc rgb '#D55E00'
 
 shaft(kind) = only(is(kind), column(3))
 plot \
-    input index 0 using 1:(-0.6):(0):(n_rows + 0.9) with vectors nohead lc rgb '#C8C8C8' lw 1, \
+    input index 0 using 1:(-0.85):(0):(n_rows + 1.15) with vectors nohead lc rgb '#C8C8C8' lw 1, \
     input index 1 using (only(is_note(0), (n_lanes - 1) / 2.)):(column(1) - 0.12):((n_lanes - 1) / 2. + 0.5):(0.33) with boxxyerror fs solid 1 noborder lc rgb '#F2F2F2', \
     input index 1 using (only(is_note(0), -0.45)):(column(1) - 0.12):6 with labels left noenhanced textcolor rgb '#606060', \
-    input index 0 using 1:(-1.35):(folded(strcol(2))) with labels center boxed noenhanced font ',10', \
+    input index 0 using 1:(-1.65):(folded(strcol(2))) with labels center boxed noenhanced font ',10', \
     input index 0 using 1:(n_rows + 1.05):(folded(strcol(2))) with labels center noenhanced textcolor rgb '#606060', \
     input index 1 using (shaft('write')):1:(column(4) - column(3)):(0) with vectors as 1, \
     input index 1 using (shaft('watch')):1:(column(4) - column(3)):(0) with vectors as 2, \

@@ -14,6 +14,7 @@
 #define MESSAGES_MAX 150
 #define LANE_WIDTH 128
 #define ROW_HEIGHT 27
+#define CHARACTER_WIDTH 7.2 /* of the pictures' font, about */
 
 typedef struct {
     const PlotStory *options;
@@ -27,7 +28,24 @@ typedef struct {
     /* (owned): a table for gnuplot, or Mermaid; "": nothing happened; NULL: no such object */
     char *text;
     unsigned width, height;
+    unsigned room; /* of the width: beside the last lane, for texts that begin near it */
 } Drawn;
+
+/* Returns: pixels that the longest text needs beside the lanes */
+static unsigned
+room_for_texts(const Sequence *sequence)
+{
+    const double width = LANE_WIDTH * (sequence->lanes->len - 0.42);
+    double room = 0;
+
+    for (unsigned i = 0; i < sequence->messages->len; i++) {
+        const Message *message = &g_array_index(sequence->messages, Message, i);
+        const double begin = LANE_WIDTH * (MIN(message->from, message->to) + 0.05);
+        if (message->kind != MESSAGE_SILENCE && message->kind != MESSAGE_MORE)
+            room = MAX(room, begin + CHARACTER_WIDTH * (double)strlen(message->text) - width);
+    }
+    return (unsigned)room;
+}
 
 static Drawn
 draw_sequence(const Story *story)
@@ -42,9 +60,11 @@ draw_sequence(const Story *story)
         return (Drawn){0};
     if (sequence->messages->len == 0)
         return (Drawn){.text = g_strdup("")};
+    const unsigned room = room_for_texts(sequence);
     return (Drawn){.text = story->is_mermaid ? sequence_mermaid(sequence, story->header)
                                              : sequence_table(sequence, story->header),
-                   .width = 105 + LANE_WIDTH * sequence->lanes->len,
+                   .width = 105 + LANE_WIDTH * sequence->lanes->len + room,
+                   .room = room,
                    .height = ROW_HEIGHT * (sequence->messages->len + 6)};
 }
 
@@ -163,7 +183,8 @@ draw_table(const PlotStory *self,
         g_strdup_printf("%s size %u,%u background rgb 'white' font 'sans,%s'",
                         strcmp(format, "svg") == 0 ? "svg" : "pngcairo", drawn->width,
                         drawn->height, strcmp(format, "svg") == 0 ? "11" : "9.5");
-    g_autofree char *settings = g_strdup_printf("lane_width = %d.", LANE_WIDTH);
+    g_autofree char *settings =
+        g_strdup_printf("lane_width = %d.; room = %u.", LANE_WIDTH, drawn->room);
 
     return gnuplot_draw_text(picture, drawn->text, title, terminal, settings, output);
 }

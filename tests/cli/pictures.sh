@@ -67,6 +67,20 @@ words "$scratch/new/folder/sequence-pod-app.svg" >"$scratch/words"
 grep -qE '^update pvc/data: volumeName: pvc-[0-9a-f]{4}\.\.\.$' "$scratch/words" && grep -qx 'persistent-volume-' "$scratch/words"
 result $? "sequence: uids are cut, and long names have two lines" "$scratch/words"
 
+"$kvolsim" plot "$KVOLSIM_SRCDIR/scenarios/six-minute-detach.yaml" sequence --object pod/slow-again --format svg --out "$scratch/new" >"$scratch/out" 2>"$scratch/err"
+cat >"$scratch/edge.awk" <<'END'
+/viewBox=/ && !width { match($0, /viewBox="0 0 [0-9]*/); width = substr($0, RSTART + 13, RLENGTH - 13) + 0 }
+/translate\(/ { match($0, /translate\([0-9.]*/); x = substr($0, RSTART + 10, RLENGTH - 10); is_left = $0 !~ /text-anchor="(middle|end)"/ }
+/<text>/ {
+    gsub(/<[^>]*>/, ""); gsub(/^[ \t]*/, ""); gsub(/&[a-z]*;/, "x")
+    if (is_left && x + 7.2 * length($0) > width) { print; bad = 1 }
+    n++
+}
+END { exit bad || n < 40 || !width }
+END
+awk -f "$scratch/edge.awk" "$scratch/new/sequence-pod-slow-again.svg" >"$scratch/words"
+result $? "sequence: no text goes beyond the picture" "$scratch/words"
+
 "$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"
 grep -q '<tr class="warning"><td>FailedScheduling</td>' "$scratch/run/report.html" && grep -q '<h2>Events</h2>' "$scratch/run/report.html"
 result $? "report: Events, warnings first"

@@ -114,7 +114,11 @@ static gboolean
 read_mount(CsiCommand *self)
 {
     static const char *const modes[] = {
-        [CSI_MOUNT_NONE] = "none", [CSI_MOUNT_TMPFS] = "tmpfs", [CSI_MOUNT_BIND] = "bind"};
+        [CSI_MOUNT_NONE] = "none",
+        [CSI_MOUNT_TMPFS] = "tmpfs",
+        [CSI_MOUNT_OFF] = "off",
+        [CSI_MOUNT_BIND] = "bind",
+    };
     const char *given = self->mount != NULL ? self->mount : "none";
 
     self->options.mounts.root = self->mount_root != NULL ? self->mount_root : "/";
@@ -126,7 +130,7 @@ read_mount(CsiCommand *self)
             return refuse("--mount bind needs --state-dir for the data");
         return TRUE;
     }
-    return refuse("--mount is none, tmpfs or bind");
+    return refuse("--mount is none, tmpfs, bind or off");
 }
 
 static gboolean
@@ -366,9 +370,11 @@ cmd_csi(int argc, char **argv)
                    "modelled (default), or loop: real devices, as root", "BACKEND"),
         CLI_OPTION("state-dir", FILENAME, &self.state_dir,
                    "Remember volumes in this folder; with real devices their folder", "DIR"),
-        CLI_OPTION("mount", STRING, &self.mount,
-                   "What a pod finds with the modelled back end: none (default), tmpfs, bind",
-                   "MODE"),
+        CLI_OPTION(
+            "mount", STRING, &self.mount,
+            "What a pod finds with the modelled back end: none (default), tmpfs, bind; off: paths "
+            "are only names",
+            "MODE"),
         CLI_OPTION("mount-root", FILENAME, &self.mount_root,
                    "Target paths lie below this folder (default: /)", "DIR"),
         CLI_OPTION("topology", STRING_ARRAY, &self.topology,

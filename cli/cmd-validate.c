@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
 #include <stdio.h>
 
 #include "cli/common/gnuplot.h"
@@ -9,23 +11,44 @@
 #include "models/csi/loop/loop-driver.h"
 #include "run/measure/validation.h"
 #include "run/results/results.h"
+#ifdef WITH_CSI
+#include "serve/csi/remote-driver.h"
+#endif
 
 #define LOOK_EVERY_US G_USEC_PER_SEC /* at the machine, while no call is under way */
 #define LOOK_TAKES_US 20000          /* and only if no event is due sooner */
 #define NAP_US (G_USEC_PER_SEC / 10) /* Ctrl-C waits no longer */
 
+typedef struct Validate Validate;
+
+/* What is real: loop devices, or drivers behind sockets. */
 typedef struct {
+    /* @data: a Validate; RunOptions.open_driver */
+    CsiDriver *(*open)(void *data,
+                       Sim *sim,
+                       Strings *strings,
+                       const ScenarioDriver *driver,
+                       const CsiWaits *waits);
+    gboolean (*collect)(const Validate *self);
+    void (*wait)(const Validate *self, gint64 until_us);
+    LoopPace (*pace)(const Validate *self);
+} RealSide;
+
+struct Validate {
     /* As given. */
     char *state_dir, *profile, *out, *replay, *seed, *noise, *format;
     gboolean is_json;
-    char **set;
+    char **set, **endpoints;
     int repeat, replications, workers, samples_min, lag_max_ms;
     double median, ks;
     OutFolder *folder; /* NULL: no --out */
     /* The present run. */
     Progress *progress;
-    LoopBackend *backend;
-    LoopDriver *driver;
+    const RealSide *real;
+    CsiDriver *driver;
+    LoopBackend *backend; /* of loop devices, with the next two; else NULL */
+    LoopDriver *devices;
+    struct RemoteDriver *remote; /* of sockets */
     CallLog *log;
     ValidationData *data;
     gint64 start_us, looked_us;
@@ -37,18 +60,18 @@ typedef struct {
     GArray *calibrations[2]; /* of CalibrationSample; NULL: none */
     const CallLog *journal;  /* being played back */
     CsiDriver *replaying;
-} Validate;
+};
 
 /* ---- The real run ---- */
 
 static SimTime
-real_work(void *data)
+work_of_devices(void *data)
 {
-    return loop_driver_work(((Validate *)data)->driver);
+    return loop_driver_work(((Validate *)data)->devices);
 }
 
 static CsiDriver *
-open_real(
+open_devices(
     void *data, Sim *sim, Strings *strings, const ScenarioDriver *driver, const CsiWaits *waits)
 {
     Validate *self = data;
@@ -58,16 +81,73 @@ open_real(
                                        .published = validation_data_visit,
                                        .published_data = self->data};
 
-    self->driver = loop_driver_new(sim, strings, self->backend, &options);
+    self->devices = loop_driver_new(sim, strings, self->backend, &options);
+    self->driver = loop_driver_base(self->devices);
     /* Watch now: the sidecars send their first calls while the world is built. */
-    call_log_watch(self->log, loop_driver_base(self->driver), real_work, self);
-    return loop_driver_base(self->driver);
+    call_log_watch(self->log, self->driver, work_of_devices, self);
+    return self->driver;
 }
+
+static gboolean
+collect_from_devices(const Validate *self)
+{
+    return loop_driver_collect(self->devices, self->start_us);
+}
+
+static void
+wait_for_devices(const Validate *self, gint64 until_us)
+{
+    loop_driver_wait(self->devices, until_us);
+}
+
+static LoopPace
+pace_of_devices(const Validate *self)
+{
+    return loop_driver_pace(self->devices);
+}
+
+static const RealSide devices = {open_devices, collect_from_devices, wait_for_devices,
+                                 pace_of_devices};
+
+#ifdef WITH_CSI
+static CsiDriver *
+open_sockets(
+    void *data, Sim *sim, Strings *strings, const ScenarioDriver *driver, const CsiWaits *waits)
+{
+    Validate *self = data;
+
+    self->remote = remote_driver_new(sim, strings, driver->name, waits, self->endpoints);
+    self->driver = remote_driver_base(self->remote);
+    call_log_watch(self->log, self->driver, NULL, NULL);
+    return self->driver;
+}
+
+static gboolean
+collect_from_sockets(const Validate *self)
+{
+    return remote_driver_collect(self->remote, self->start_us);
+}
+
+static void
+wait_for_sockets(const Validate *self, gint64 until_us)
+{
+    remote_driver_wait(self->remote, until_us);
+}
+
+static LoopPace
+pace_of_sockets(const Validate *self)
+{
+    return remote_driver_pace(self->remote);
+}
+
+static const RealSide sockets = {open_sockets, collect_from_sockets, wait_for_sockets,
+                                 pace_of_sockets};
+#endif
 
 static void
 look_at_machine(Validate *self, gint64 now, gint64 due)
 {
-    if (self->fault != NULL || csi_driver_in_flight(loop_driver_base(self->driver)) > 0 ||
+    if (self->backend == NULL || self->fault != NULL || csi_driver_in_flight(self->driver) > 0 ||
         now - self->looked_us < LOOK_EVERY_US || due - now < LOOK_TAKES_US)
         return;
     self->fault = validation_check_machine(self->log, self->backend);
@@ -86,7 +166,7 @@ pace(void *data, SimTime next)
         self->start_us = g_get_monotonic_time();
     gint64 due = self->start_us + (next + SIM_US - 1) / SIM_US;
     for (;;) {
-        if (loop_driver_collect(self->driver, self->start_us))
+        if (self->real->collect(self))
             return RUN_PACE_AGAIN;
         gint64 now = g_get_monotonic_time();
         if (now >= due) {
@@ -99,7 +179,7 @@ pace(void *data, SimTime next)
             progress_show(self->progress, "real run %u of %d: %s", self->round + 1, self->repeat,
                           sim_time_format(next / SIM_SECOND * SIM_SECOND, buffer));
         look_at_machine(self, now, due);
-        loop_driver_wait(self->driver, MIN(due, now + NAP_US));
+        self->real->wait(self, MIN(due, now + NAP_US));
     }
 }
 
@@ -140,13 +220,13 @@ static ExitCode
 finish_real(Validate *self, Run *run, Results *results, Validation *validation)
 {
     g_autoptr(Stages) stages = stages_new(run);
-    LoopPace calls = loop_driver_pace(self->driver);
+    LoopPace calls = self->real->pace(self);
 
     results_add(results, run, stages);
     validation_add(validation, SIDE_REAL, self->log, stages);
     self->peak = MAX(self->peak, calls.peak);
     self->end_lag_max = MAX(self->end_lag_max, calls.lag_max);
-    if (self->fault == NULL && csi_driver_in_flight(loop_driver_base(self->driver)) == 0)
+    if (self->backend != NULL && self->fault == NULL && csi_driver_in_flight(self->driver) == 0)
         self->fault = validation_check_machine(self->log, self->backend);
     return self->folder == NULL ? EXIT_DONE : write_run(self, run, stages, self->log);
 }
@@ -160,7 +240,7 @@ run_real(Validate *self,
 {
     const RunOptions options = {.seed = seed + self->round,
                                 .measured = self->folder != NULL,
-                                .open_driver = open_real,
+                                .open_driver = self->real->open,
                                 .pace = pace,
                                 .hook_data = self};
     g_autoptr(GError) error = NULL;
@@ -292,6 +372,8 @@ print_machine(Validate *self, const Conditions *conditions)
            sim_time_format(conditions->lag, p99), sim_time_format(sim_sample_max(&self->lags), max),
            conditions->in_time ? "within" : "BEYOND", self->lag_max_ms,
            sim_time_format(self->end_lag_max, late), self->peak);
+    if (self->backend == NULL)
+        return;
     printf("Machine: mounts and loop devices compared %u times with the state of the run: %s\n",
            self->n_looks, self->fault == NULL ? "no difference" : self->fault);
     printf("Data: written %u times, read back %u times: %s\n", conditions->n_written,
@@ -361,7 +443,8 @@ print_all(Validate *self,
 {
     g_autofree char *table = results_table(results);
 
-    printf("With real loop devices (never the same twice):\n%s", table);
+    printf("With %s (never the same twice):\n%s",
+           self->backend != NULL ? "real loop devices" : "the drivers behind the sockets", table);
     print_rows(rows, FALSE);
     print_rows(rows, TRUE);
     print_machine(self, conditions);
@@ -438,21 +521,42 @@ close_backend(Validate *self, ExitCode code)
 }
 
 static ExitCode
-validate(Validate *self, const Scenario *scenario, uint64_t seed)
+validate_devices(Validate *self, const Scenario *scenario, uint64_t seed)
 {
     g_autofree char *folder = g_canonicalize_filename(self->state_dir, NULL);
     const LoopOptions options = {.state_dir = folder,
                                  .attach_limit = scenario->drivers[0].model.attach_limit};
     g_autoptr(GError) error = NULL;
-    g_autoptr(ValidationData) data = validation_data_new();
 
-    g_autoptr(Progress) progress = self->progress = progress_new();
     self->backend = loop_folder_open(&options, &error);
     if (self->backend == NULL)
         return loop_folder_fail("validate", error);
-    self->data = data;
+    self->real = &devices;
+    return close_backend(self, run_all(self, scenario, seed));
+}
+
+static ExitCode
+validate_sockets(Validate *self, const Scenario *scenario, uint64_t seed)
+{
+#ifdef WITH_CSI
+    self->real = &sockets;
+    return run_all(self, scenario, seed);
+#else
+    (void)self, (void)scenario, (void)seed;
+    cli_error("validate: --endpoint: this program was built without csi");
+    return EXIT_NOT_PERMITTED;
+#endif
+}
+
+static ExitCode
+validate(Validate *self, const Scenario *scenario, uint64_t seed)
+{
+    g_autoptr(Progress) progress = self->progress = progress_new();
+    g_autoptr(ValidationData) data = self->data = validation_data_new();
+
     sim_sample_init(&self->lags);
-    ExitCode code = close_backend(self, run_all(self, scenario, seed));
+    ExitCode code = self->endpoints != NULL ? validate_sockets(self, scenario, seed)
+                                            : validate_devices(self, scenario, seed);
     sim_sample_clear(&self->lags);
     g_free(self->fault);
     return code;
@@ -645,6 +749,10 @@ cmd_validate(int argc, char **argv)
         CLI_OPTION("lag", INT, &self.lag_max_ms, "The largest delay of events, p99 (default: 100)",
                    "MS"),
         CLI_OPTION("workers", INT, &self.workers, "Calls at once; more wait (default: 64)", "N"),
+        CLI_OPTION("endpoint", FILENAME_ARRAY, &self.endpoints,
+                   "Call the driver on this socket, instead of loop devices; NODE=SOCKET: for the "
+                   "calls on a node. Can be repeated",
+                   "SOCKET"),
         CLI_OPTION("replay", FILENAME, &self.replay,
                    "Play back a journal.jsonl instead, without devices; the same bytes each time",
                    "FILE"),
@@ -658,13 +766,14 @@ cmd_validate(int argc, char **argv)
     };
     ExitCode code = EXIT_BAD_INPUT;
 
-    if (cli_parse(&argc, &argv, entries, "SCENARIO",
-                  "Run a scenario in real time with real loop devices, and compare each operation "
-                  "and stage with the model.",
-                  "Needs root. It touches the state folder only, and leaves nothing there.\n"
-                  "Exit status: 0 done, 1 I/O error, 2 bad input, 3 real and model differ, or an "
-                  "slo or expect was not "
-                  "met,\n4 not permitted on this machine, 130 interrupted.") &&
+    if (cli_parse(
+            &argc, &argv, entries, "SCENARIO",
+            "Run a scenario in real time with real loop devices or with a CSI driver on a "
+            "socket, and compare each operation and stage with the model.",
+            "Loop devices need root. It touches the state folder only, and leaves nothing there.\n"
+            "Exit status: 0 done, 1 I/O error, 2 bad input, 3 real and model differ, or an "
+            "slo or expect was not "
+            "met,\n4 not permitted on this machine, 130 interrupted.") &&
         cli_parse_format("validate", self.format, &self.is_json)) {
         self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(LOOP_FOLDER_DEFAULT);
         code = go(&self, argc, argv);

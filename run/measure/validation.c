@@ -96,6 +96,18 @@ judge(ValidationRow *row, unsigned number, const ValidationTolerance *tolerance)
     row->is_near = exp(fabs(log(ratio))) <= row->noise.ratio && row->ks <= row->noise.ks;
 }
 
+/* A latency without spread has no distribution function: instead, the part of the real samples that
+ * are not as long as it. */
+static double
+part_apart(const double *x, unsigned n, double constant, double tolerance)
+{
+    unsigned n_apart = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        n_apart += fabs(x[i] / constant - 1) > tolerance;
+    return (double)n_apart / n;
+}
+
 GArray *
 validation_rows(Validation *self, const ValidationTolerance *tolerance)
 {
@@ -112,7 +124,9 @@ validation_rows(Validation *self, const ValidationTolerance *tolerance)
             row.p50[side] = fit_quantile(x[side], row.n[side], 0.5);
             row.p90[side] = fit_quantile(x[side], row.n[side], 0.9);
         }
-        row.ks = fit_ks_two(x[0], row.n[0], x[1], row.n[1]);
+        row.ks = x[1][0] < x[1][row.n[1] - 1]
+                     ? fit_ks_two(x[0], row.n[0], x[1], row.n[1])
+                     : part_apart(x[0], row.n[0], x[1][0], tolerance->median);
         row.ks_p = fit_ks_probability(row.ks, (double)row.n[0] * row.n[1] / (row.n[0] + row.n[1]));
         judge(&row, i, tolerance);
         g_array_append_val(rows, row);

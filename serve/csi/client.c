@@ -11,10 +11,14 @@
 #include <grpc/support/time.h>
 #include <string.h>
 
-struct CsiClient {
+typedef struct {
     grpc_channel *channel;
-    grpc_completion_queue *queue;
     void *methods[CSI_N_METHODS]; /* gRPC's handles */
+} Connection;
+
+struct CsiClient {
+    grpc_completion_queue *queue;
+    GArray *connections; /* of Connection */
     unsigned n_calls;
     gboolean is_closing;
 };
@@ -30,7 +34,19 @@ typedef struct {
 } Call;
 
 CsiClient *
-csi_client_new(const char *endpoint)
+csi_client_new(void)
+{
+    CsiClient *self = g_new0(CsiClient, 1);
+
+    gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+    grpc_init();
+    self->queue = grpc_completion_queue_create_for_next(NULL);
+    self->connections = g_array_new(FALSE, FALSE, sizeof(Connection));
+    return self;
+}
+
+unsigned
+csi_client_connect(CsiClient *self, const char *endpoint)
 {
     const char *path = g_str_has_prefix(endpoint, "unix://") ? endpoint + strlen("unix://")
                        : g_str_has_prefix(endpoint, "unix:") ? endpoint + strlen("unix:")
@@ -42,18 +58,15 @@ csi_client_new(const char *endpoint)
         {GRPC_ARG_INTEGER, (char *)GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL,  {.integer = 1} },
     };
     const grpc_channel_args channel = {G_N_ELEMENTS(args), args};
-    CsiClient *self = g_new0(CsiClient, 1);
-
-    gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
-    grpc_init();
     grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
-    self->channel = grpc_channel_create(target, credentials, &channel);
+    Connection connection = {.channel = grpc_channel_create(target, credentials, &channel)};
+
     grpc_channel_credentials_release(credentials);
-    self->queue = grpc_completion_queue_create_for_next(NULL);
     for (unsigned i = 0; i < CSI_N_METHODS; i++)
-        self->methods[i] = grpc_channel_register_call(
-            self->channel, csi_method_full_name((CsiMethod)i), NULL, NULL);
-    return self;
+        connection.methods[i] = grpc_channel_register_call(
+            connection.channel, csi_method_full_name((CsiMethod)i), NULL, NULL);
+    g_array_append_val(self->connections, connection);
+    return self->connections->len - 1;
 }
 
 static void
@@ -74,7 +87,8 @@ csi_client_free(CsiClient *self)
     if (self == NULL)
         return;
     self->is_closing = TRUE;
-    grpc_channel_destroy(self->channel); /* cancels its calls */
+    for (unsigned i = 0; i < self->connections->len; i++) /* cancels its calls */
+        grpc_channel_destroy(g_array_index(self->connections, Connection, i).channel);
     while (self->n_calls > 0)
         csi_client_wait(self, g_get_monotonic_time() + G_USEC_PER_SEC);
     grpc_completion_queue_shutdown(self->queue);
@@ -83,17 +97,20 @@ csi_client_free(CsiClient *self)
         continue;
     grpc_completion_queue_destroy(self->queue);
     grpc_shutdown();
+    g_array_unref(self->connections);
     g_free(self);
 }
 
 void
 csi_client_call(CsiClient *self,
+                unsigned connection,
                 CsiMethod method,
                 const ProtobufCMessage *message,
                 int64_t timeout_ns,
                 CsiClientReply reply,
                 void *data)
 {
+    const Connection *to = &g_array_index(self->connections, Connection, connection);
     Call *call = g_new0(Call, 1);
     gpr_timespec deadline = timeout_ns == 0
                                 ? gpr_inf_future(GPR_CLOCK_REALTIME)
@@ -118,8 +135,8 @@ csi_client_call(CsiClient *self,
     grpc_metadata_array_init(&call->initial);
     grpc_metadata_array_init(&call->trailing);
     call->call =
-        grpc_channel_create_registered_call(self->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
-                                            self->queue, self->methods[method], deadline, NULL);
+        grpc_channel_create_registered_call(to->channel, NULL, GRPC_PROPAGATE_DEFAULTS, self->queue,
+                                            to->methods[method], deadline, NULL);
     self->n_calls++;
     grpc_call_error error = grpc_call_start_batch(call->call, ops, G_N_ELEMENTS(ops), call, NULL);
     g_assert(error == GRPC_CALL_OK); /* the batch is right */
@@ -151,9 +168,11 @@ give_reply(CsiClient *self, Call *call)
 gboolean
 csi_client_wait(CsiClient *self, int64_t until_us)
 {
-    int64_t left_us = MAX(until_us - g_get_monotonic_time(), 0);
-    gpr_timespec until =
-        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_micros(left_us, GPR_TIMESPAN));
+    int64_t left_us = until_us - g_get_monotonic_time();
+    /* Not now, but past: gRPC waits at least for a millisecond. */
+    gpr_timespec until = left_us <= 0 ? gpr_inf_past(GPR_CLOCK_MONOTONIC)
+                                      : gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                                     gpr_time_from_micros(left_us, GPR_TIMESPAN));
     gboolean any = FALSE;
 
     for (;;) {
@@ -162,6 +181,6 @@ csi_client_wait(CsiClient *self, int64_t until_us)
             return any;
         any = TRUE;
         give_reply(self, event.tag);
-        until = gpr_time_0(GPR_CLOCK_MONOTONIC);
+        until = gpr_inf_past(GPR_CLOCK_MONOTONIC);
     }
 }

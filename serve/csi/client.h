@@ -3,12 +3,13 @@
 
 #include "messages.h"
 
-/* A connection to a CSI driver on a socket: makes calls, any number at once. For one thread. */
+/* Connections to CSI drivers on sockets: makes calls, any number at once. For one thread. */
 typedef struct CsiClient CsiClient;
 
-/* @endpoint: "unix:///path", or a path. Returns: (owned). Nothing is sent yet: calls wait for a
- * driver to listen there */
-CsiClient *csi_client_new(const char *endpoint);
+CsiClient *csi_client_new(void);
+/* @endpoint: "unix:///path", or a path. Returns: the number of the connection, from 0. Nothing is
+ * sent yet: calls wait for a driver to listen there */
+unsigned csi_client_connect(CsiClient *self, const char *endpoint);
 /* Calls under way are cancelled: there will be no reply. %NULL is fine */
 void csi_client_free(CsiClient *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiClient, csi_client_free)
@@ -20,6 +21,7 @@ typedef void (*CsiClientReply)(
 /* @message: packed before this returns. @timeout_ns: 0: none. @reply: called once, from
  * csi_client_wait() */
 void csi_client_call(CsiClient *self,
+                     unsigned connection,
                      CsiMethod method,
                      const ProtobufCMessage *message,
                      int64_t timeout_ns,

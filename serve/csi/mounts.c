@@ -185,6 +185,9 @@ csi_mounts_publish(const CsiMounts *self,
                    GError **error)
 {
     const char *path = request->target_path, *base;
+
+    if (self->mode == CSI_MOUNT_OFF)
+        return TRUE;
     gboolean is_file =
         request->n_capabilities > 0 && request->capabilities[0].type == CSI_ACCESS_BLOCK;
     gboolean ok = TRUE;
@@ -213,6 +216,9 @@ csi_mounts_unpublish(const CsiMounts *self, const char *path, GError **error)
 {
     g_autoptr(GError) none = NULL;
     const char *base;
+
+    if (self->mode == CSI_MOUNT_OFF)
+        return TRUE;
     int parent = open_parent(self, path, &base, &none);
     gboolean ok = TRUE;
 

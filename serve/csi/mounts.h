@@ -9,6 +9,7 @@
 typedef enum {
     CSI_MOUNT_NONE,  /* a directory, or a file for a block volume */
     CSI_MOUNT_TMPFS, /* a file system in memory, which ends with the target */
+    CSI_MOUNT_OFF,   /* nothing: paths are only names */
     CSI_MOUNT_BIND,  /* a folder of the driver, which lives as long as the volume */
 } CsiMountMode;
 

@@ -41,7 +41,8 @@ begin(Bench *self, const char *latency)
         if (waitpid(self->pid, NULL, WNOHANG) != 0)
             exit(1);
     }
-    self->client = csi_client_new(self->endpoint);
+    self->client = csi_client_new();
+    csi_client_connect(self->client, self->endpoint);
     self->n_failed = 0;
     sim_sample_init(&self->times);
 }
@@ -92,7 +93,7 @@ send_call(Bench *self, unsigned number)
     csi_message_write_request(&message, &request);
     *sent = (Sent){self, g_get_monotonic_time()};
     self->n_under_way++;
-    csi_client_call(self->client, CSI_CREATE_VOLUME, message.message, 0, answered, sent);
+    csi_client_call(self->client, 0, CSI_CREATE_VOLUME, message.message, 0, answered, sent);
     csi_message_clear(&message);
 }
 

@@ -39,6 +39,8 @@ typedef struct {
                      const char *name,
                      const char *node_id,
                      const StringMap *segments);
+    /* csi_driver_n_volumes() */
+    unsigned (*n_volumes)(const CsiDriver *driver);
 } CsiDriverClass;
 
 struct CsiCall {

@@ -448,6 +448,12 @@ csi_driver_free(CsiDriver *self)
     g_free(self);
 }
 
+unsigned
+csi_driver_n_volumes(const CsiDriver *self)
+{
+    return self->class->n_volumes == NULL ? 0 : self->class->n_volumes(self);
+}
+
 gboolean
 csi_driver_foresee_node_info(CsiDriver *self, const char *node_name, CsiResponse *response)
 {

@@ -353,6 +353,8 @@ void csi_driver_add_node(CsiDriver *driver,
                          const char *node_id,
                          const StringMap *segments);
 const char *csi_driver_name(const CsiDriver *driver);
+/* volumes that exist in the back end, as far as it is known */
+unsigned csi_driver_n_volumes(const CsiDriver *driver);
 /* calls in the back end, with or without a caller */
 unsigned csi_driver_in_flight(const CsiDriver *driver);
 /* NULL is fine. Calls in flight vanish without a reply; the Sim still exists. */

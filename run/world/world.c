@@ -625,7 +625,5 @@ world_build(Run *self)
 unsigned
 run_driver_volumes(const Run *self, unsigned i)
 {
-    const CsiModelledDriver *driver = csi_modelled_driver_cast(self->drivers->pdata[i]);
-
-    return driver == NULL ? 0 : csi_modelled_driver_n_volumes(driver);
+    return csi_driver_n_volumes(self->drivers->pdata[i]);
 }

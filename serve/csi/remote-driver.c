@@ -19,6 +19,7 @@ struct RemoteDriver {
     CsiClient *client;
     GHashTable *connections; /* node name -> number of its connection + 1 */
     unsigned controller;     /* the number of its connection */
+    GHashTable *volumes;     /* set of ids (interned): made and not deleted */
     GQueue ended;            /* of RemoteCall: not scheduled yet */
     LoopPace pace;
     SimTime last_end;
@@ -30,9 +31,15 @@ static void
 call_ended(Sim *sim, void *data)
 {
     RemoteCall *call = data;
+    const CsiRequest *request = call->base.request;
+    GHashTable *volumes = ((RemoteDriver *)call->base.driver)->volumes;
     CsiResponse response = call->response;
 
     call->end = 0;
+    if (response.code == CSI_OK && request->method == CSI_CREATE_VOLUME)
+        g_hash_table_add(volumes, (void *)response.volume_id);
+    else if (response.code == CSI_OK && request->method == CSI_DELETE_VOLUME)
+        g_hash_table_remove(volumes, request->volume_id);
     if (response.creation_time > 0) /* the run has times of its own */
         response.creation_time = sim_now(sim);
     csi_call_finish(&call->base, &response);
@@ -148,12 +155,19 @@ static void
 free_driver(CsiDriver *driver)
 {
     g_hash_table_unref(((RemoteDriver *)driver)->connections);
+    g_hash_table_unref(((RemoteDriver *)driver)->volumes);
 }
 
 static void
 add_node(CsiDriver *driver, const char *name, const char *node_id, const StringMap *segments)
 {
     (void)driver, (void)name, (void)node_id, (void)segments; /* its plugin knows */
+}
+
+static unsigned
+n_volumes(const CsiDriver *driver)
+{
+    return g_hash_table_size(((const RemoteDriver *)driver)->volumes);
 }
 
 static const CsiDriverClass remote_driver_class = {
@@ -165,6 +179,7 @@ static const CsiDriverClass remote_driver_class = {
     .close = close_driver,
     .free = free_driver,
     .add_node = add_node,
+    .n_volumes = n_volumes,
 };
 
 RemoteDriver *
@@ -175,6 +190,7 @@ remote_driver_new(
 
     csi_driver_init(&self->base, &remote_driver_class, sim, strings, name, waits);
     self->client = csi_client_new();
+    self->volumes = g_hash_table_new(NULL, NULL);
     self->connections = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (; *endpoints != NULL; endpoints++) {
         const char *equals = strchr(*endpoints, '=');

@@ -273,6 +273,12 @@ add_node(CsiDriver *driver, const char *name, const char *node_id, const StringM
     loop_backend_add_node(((LoopDriver *)driver)->backend, name);
 }
 
+static unsigned
+n_volumes(const CsiDriver *driver)
+{
+    return loop_backend_n_volumes(((const LoopDriver *)driver)->backend);
+}
+
 static const CsiDriverClass loop_driver_class = {
     .name = "loop",
     .call_size = sizeof(LoopDriverCall),
@@ -282,6 +288,7 @@ static const CsiDriverClass loop_driver_class = {
     .close = close_driver,
     .free = free_driver,
     .add_node = add_node,
+    .n_volumes = n_volumes,
 };
 
 LoopDriver *

@@ -78,6 +78,12 @@ modelled_add_node(CsiDriver *base, const char *name, const char *node_id, const 
     csi_modelled_driver_add_node((CsiModelledDriver *)base, name, node_id, segments);
 }
 
+static unsigned
+modelled_n_volumes(const CsiDriver *base)
+{
+    return csi_modelled_driver_n_volumes((const CsiModelledDriver *)base);
+}
+
 static const CsiDriverClass modelled_class = {
     .name = "modelled",
     .call_size = sizeof(ModelledCall),
@@ -87,6 +93,7 @@ static const CsiDriverClass modelled_class = {
     .close = modelled_close,
     .free = modelled_free,
     .foresee_node_info = modelled_foresee_node_info,
+    .n_volumes = modelled_n_volumes,
     .adopt = modelled_adopt,
     .add_node = modelled_add_node,
 };

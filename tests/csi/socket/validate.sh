@@ -36,7 +36,7 @@ spec:
         spec:
           containers: [{name: app, image: "lab.example/pause:1", volumeMounts: [{name: data, mountPath: /data}]}]
           volumes: [{name: data, persistentVolumeClaim: {claimName: b}}]
-  expect: [{pods: {ready: true, count: 30}}]
+  expect: [{pods: {ready: true, count: 30}}, {driverVolumes: {count: 30}}]
 ---
 apiVersion: storage.k8s.io/v1
 kind: StorageClass

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -71,9 +72,9 @@ open_beneath(int folder, const char *path, int flags)
     return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
 }
 
-/* Returns: the folder of @path, open; -1 with @error. @base: (out): its last part, in @path */
+/* Returns: the folder of @path, open; -1 with @error. @name: (out) (owned): its last part */
 static int
-open_parent(const CsiMounts *self, const char *path, const char **base, GError **error)
+open_parent(const CsiMounts *self, const char *path, char **name, GError **error)
 {
     g_autofree char *root = g_canonicalize_filename(self->root, "/");
     size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -87,7 +88,7 @@ open_parent(const CsiMounts *self, const char *path, const char **base, GError *
     for (size_t n = strlen(below); n > 0 && below[n - 1] == '/'; n--)
         below[n - 1] = '\0';
     char *slash = strrchr(below, '/');
-    *base = path + length + 1 + (slash == NULL ? 0 : slash + 1 - below);
+    *name = g_strdup(slash == NULL ? below : slash + 1);
     if (slash != NULL)
         *slash = '\0';
     int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -112,9 +113,8 @@ is_mount_root(int fd)
 
 /* Makes the target unless it is there. Returns: it, open; -1 with @error */
 static int
-make_target(int parent, const char *base, gboolean is_file, const char *path, GError **error)
+make_target(int parent, const char *name, gboolean is_file, const char *path, GError **error)
 {
-    g_autofree char *name = g_strndup(base, strcspn(base, "/"));
     int number = 0, fd;
 
     if (is_file) {
@@ -146,24 +146,37 @@ volume_folder(const CsiMounts *self, const char *volume_id)
     return g_build_filename(self->folder, name, NULL);
 }
 
+/* A mount that is read-only from its first moment. */
 static gboolean
-bind_at(const char *source, const char *target, gboolean readonly)
+bind_at(const char *source, int target, gboolean readonly)
 {
-    if (mount(source, target, NULL, MS_BIND, NULL) != 0)
+    struct mount_attr attributes = {.attr_set = readonly ? MOUNT_ATTR_RDONLY : 0};
+    int tree = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+    if (tree < 0)
         return FALSE;
-    return !readonly || mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) == 0;
+    gboolean ok =
+        mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0 &&
+        move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
+    int number = errno;
+    close(tree);
+    errno = number;
+    return ok;
 }
 
-/* @target: a path to the open target. Returns: %FALSE with errno */
+/* @fd: the open target. Returns: %FALSE with errno */
 static gboolean
 mount_volume(const CsiMounts *self,
              const CsiRequest *request,
              int64_t capacity_bytes,
              const char *source,
-             const char *target)
+             int fd)
 {
+    char target[FD_PATH_BYTES];
+
     if (source != NULL)
-        return bind_at(source, target, request->readonly);
+        return bind_at(source, fd, request->readonly);
+    fd_path(fd, target);
     if (self->mode == CSI_MOUNT_TMPFS) {
         g_autofree char *options =
             capacity_bytes > 0 ? g_strdup_printf("mode=0777,size=%" G_GINT64_FORMAT, capacity_bytes)
@@ -172,9 +185,9 @@ mount_volume(const CsiMounts *self,
                      MS_NOSUID | MS_NODEV | (request->readonly ? MS_RDONLY : 0), options) == 0;
     }
     g_autofree char *folder = volume_folder(self, request->volume_id);
-    if (g_mkdir_with_parents(folder, 0777) != 0)
+    if (g_mkdir_with_parents(folder, 0777) != 0 || chmod(folder, 0777) != 0) /* for any pod */
         return FALSE;
-    return bind_at(folder, target, request->readonly);
+    return bind_at(folder, fd, request->readonly);
 }
 
 gboolean
@@ -184,29 +197,57 @@ csi_mounts_publish(const CsiMounts *self,
                    const char *source,
                    GError **error)
 {
-    const char *path = request->target_path, *base;
+    const char *path = request->target_path;
+    g_autofree char *name = NULL;
 
     if (self->mode == CSI_MOUNT_OFF)
         return TRUE;
     gboolean is_file =
         request->n_capabilities > 0 && request->capabilities[0].type == CSI_ACCESS_BLOCK;
     gboolean ok = TRUE;
-    int parent = open_parent(self, path, &base, error);
+    int parent = open_parent(self, path, &name, error);
 
     if (parent < 0)
         return FALSE;
-    int fd = make_target(parent, base, is_file, path, error);
+    int fd = make_target(parent, name, is_file, path, error);
     if (fd >= 0 && (source != NULL || (self->mode != CSI_MOUNT_NONE && !is_file)) &&
-        !is_mount_root(fd)) {
-        char target[FD_PATH_BYTES];
-        fd_path(fd, target);
-        ok = mount_volume(self, request, capacity_bytes, source, target) ||
+        !is_mount_root(fd))
+        ok = mount_volume(self, request, capacity_bytes, source, fd) ||
              refuse_errno(error, path, "mount", errno);
-    }
     if (fd >= 0)
         close(fd);
     close(parent);
     return fd >= 0 && ok;
+}
+
+gboolean
+csi_mounts_expand(const CsiMounts *self, const char *path, int64_t capacity_bytes, GError **error)
+{
+    g_autofree char *size = g_strdup_printf("size=%" G_GINT64_FORMAT, capacity_bytes);
+    g_autofree char *name = NULL;
+    char target[FD_PATH_BYTES];
+    struct statvfs status;
+
+    if (self->mode != CSI_MOUNT_TMPFS)
+        return TRUE;
+    int parent = open_parent(self, path, &name, error);
+    if (parent < 0)
+        return FALSE;
+    int fd = openat(parent, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    gboolean ok = fd < 0 || !is_mount_root(fd);
+    if (!ok) {
+        fd_path(fd, target);
+        ok = (fstatvfs(fd, &status) == 0 &&
+              mount(NULL, target, NULL,
+                    MS_REMOUNT | MS_NOSUID | MS_NODEV |
+                        ((status.f_flag & ST_RDONLY) != 0 ? MS_RDONLY : 0),
+                    size) == 0) ||
+             refuse_errno(error, path, "remount", errno);
+    }
+    if (fd >= 0)
+        close(fd);
+    close(parent);
+    return ok;
 }
 
 #define LAYERS_MAX 16 /* of mounts on one target */
@@ -215,11 +256,11 @@ gboolean
 csi_mounts_unpublish(const CsiMounts *self, const char *path, GError **error)
 {
     g_autoptr(GError) none = NULL;
-    const char *base;
+    g_autofree char *name = NULL;
 
     if (self->mode == CSI_MOUNT_OFF)
         return TRUE;
-    int parent = open_parent(self, path, &base, &none);
+    int parent = open_parent(self, path, &name, &none);
     gboolean ok = TRUE;
 
     if (parent < 0 && g_error_matches(none, csi_mounts_error_quark(), CSI_FAILED_PRECONDITION))
@@ -228,7 +269,6 @@ csi_mounts_unpublish(const CsiMounts *self, const char *path, GError **error)
         g_propagate_error(error, g_steal_pointer(&none));
         return FALSE;
     }
-    g_autofree char *name = g_strndup(base, strcspn(base, "/"));
     char folder[FD_PATH_BYTES];
     fd_path(parent, folder);
     g_autofree char *target = g_build_filename(folder, name, NULL);

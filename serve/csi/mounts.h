@@ -38,6 +38,9 @@ gboolean csi_mounts_publish(const CsiMounts *self,
                             int64_t capacity_bytes,
                             const char *source,
                             GError **error);
+/* The volume has grown: a file system in memory at @path does, too. */
+gboolean
+csi_mounts_expand(const CsiMounts *self, const char *path, int64_t capacity_bytes, GError **error);
 /* Unmounts and removes the target; it may be gone already. */
 gboolean csi_mounts_unpublish(const CsiMounts *self, const char *path, GError **error);
 /* The volume is deleted: so is its folder of BIND. */

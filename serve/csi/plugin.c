@@ -76,7 +76,7 @@ settle(CsiPluginCall *call, CsiCode code, const char *text)
 
 /* The work on this machine that comes after the back end's. A repeated call repeats it, too. */
 static gboolean
-finish_here(CsiPluginCall *call, GError **error)
+finish_here(CsiPluginCall *call, const CsiResponse *response, GError **error)
 {
     CsiPlugin *self = call->plugin;
     const CsiRequest *request = &call->message.request;
@@ -92,6 +92,8 @@ finish_here(CsiPluginCall *call, GError **error)
         else
             csi_modelled_driver_get_volume(self->model, request->volume_id, &volume);
         return csi_mounts_publish(mounts, request, volume.capacity_bytes, source, error);
+    case CSI_NODE_EXPAND_VOLUME:
+        return csi_mounts_expand(mounts, request->target_path, response->capacity_bytes, error);
     case CSI_NODE_UNPUBLISH_VOLUME:
         return csi_mounts_unpublish(mounts, request->target_path, error);
     case CSI_DELETE_VOLUME:
@@ -110,7 +112,7 @@ reply(void *data, const CsiResponse *response)
 
     if (response->code != CSI_OK) {
         settle(call, response->code, response->message);
-    } else if (!finish_here(call, &error)) {
+    } else if (!finish_here(call, response, &error)) {
         settle(call, (CsiCode)error->code, error->message);
     } else {
         CsiResponse told = *response;

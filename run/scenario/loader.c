@@ -49,7 +49,7 @@ read_text(Loader *self, const char *file, GBytes *bytes)
     GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     const YamlReport report = {report_yaml, self};
     gsize length;
-    const char *text = g_bytes_get_data(bytes, &length);
+    const char *data = g_bytes_get_data(bytes, &length), *text = data == NULL ? "" : data;
 
     g_ptr_array_add(self->files, g_strdup(file));
     loader_hash(self, text, length);

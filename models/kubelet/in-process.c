@@ -154,28 +154,30 @@ begin(const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, C
         return;
     }
     const char *flex_driver = volume_in_process_source(pv)->flex_driver;
-    in_process_begin(self, plan,
-                     &(InProcessWork){
-                         .driver = driver,
-                         .flex_driver = flex_driver,
-                         .flex_changes = flex_driver == NULL ? 0
-                                                             : cluster_flex_driver_changes(
-                                                                   self->base.cluster, flex_driver,
-                                                                   self->base.node_name),
-                         .operation = operation,
-                         .waits_for_attach = attaches,
-                         .known = self->flex_drivers,
-                         .note = CHANGE_FLEX_KNOWN,
-                         .request = {.served_by = self->base.node_name,
-                                     .node_id = self->base.node_name,
-                                     .volume_id = volume_backend_id(pv),
-                                     .required_bytes = bytes,
-                                     .staging_path = device_path(self, volume),
-                                     .target_path = mount_path(self, pending),
-                                     .capabilities = &capability,
-                                     .n_capabilities = 1},
-                         .then = finish,
-                         .after = (GCallback)then,
+    in_process_begin(
+        self, plan,
+        &(InProcessWork){
+            .driver = driver,
+            .flex_driver = flex_driver,
+            .flex_changes = flex_driver == NULL
+                                ? 0
+                                : cluster_flex_driver_changes(self->base.cluster, flex_driver,
+                                                              self->base.node_name),
+            .operation = operation,
+            .waits_for_attach = attaches,
+            .known = self->flex_drivers,
+            .note = CHANGE_FLEX_KNOWN,
+            .request = {.served_by = self->base.node_name,
+                        .node_id = self->base.node_name,
+                        .volume_id = volume_backend_id(pv),
+                        .required_bytes = bytes,
+                        .staging_path = volume->plugin->device_mountable ? device_path(self, volume)
+                                                                         : NULL, /* INT-22 */
+                        .target_path = mount_path(self, pending),
+                        .capabilities = &capability,
+                        .n_capabilities = 1},
+            .then = finish,
+            .after = (GCallback)then,
     });
 }
 

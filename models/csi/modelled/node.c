@@ -158,6 +158,8 @@ check_node_publish(const CsiModelledDriver *driver, ModelledCall *call)
         return check_second_publish(driver, call);
     if (!modelled_volume_is_there(call))
         return modelled_refuse_unknown_volume(call);
+    if (request->is_in_process && csi_is_empty(request->staging_path)) /* INT-22 */
+        return check_second_publish(driver, call);
     if (!needs_staging(driver)) {
         if (check_usable_here(driver, call) == VERDICT_REFUSE)
             return VERDICT_REFUSE;

@@ -16,6 +16,7 @@
 
 #include "cli/common/language.h"
 #include "cli/common/out-folder.h"
+#include "models/api/field.h"
 #include "run/results/results.h"
 #include "run/teach/lesson.h"
 #include "run/why/findings.h"
@@ -28,15 +29,15 @@
 
 typedef struct {
     /* As given. */
-    char *listen, *speed_text, *at, *record, *out, *token_file, *tls_cert, *tls_key, *kubeconfig,
-        *seed, *versus, *export;
+    char *listen, *speed_text, *start, *at, *record, *out, *token_file, *tls_cert, *tls_key,
+        *kubeconfig, *seed, *versus, *export;
     char **set, **versus_set;
     gboolean no_stories, no_attribution, is_task;
     /* Read from it. */
     char *host, *token, *data_dir;
     guint16 port;
     double speed;
-    SimTime begins_at;
+    SimTime begins_at, starts_at; /* starts_at: TIME_UNSET: the scenario's own */
     ScenarioOptions options, versus_options;
     GPtrArray *all_sets; /* of char ** (owned) */
     char *versus_title;
@@ -98,6 +99,27 @@ read_token(ServeCommand *self)
     return TRUE;
 }
 
+/* Clients count ages by their own clock. */
+static gboolean
+read_start(ServeCommand *self)
+{
+    self->starts_at = TIME_UNSET;
+    if (!cli_parse_time("--at", self->at, &self->begins_at))
+        return FALSE;
+    if (self->start == NULL)
+        return TRUE;
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_autofree char *now_text = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
+    if (!api_time_parse(strcmp(self->start, "now") == 0 ? now_text : self->start,
+                        &self->starts_at)) {
+        cli_error("serve: --start: \"%s\" is neither \"now\" nor a time, as "
+                  "2026-01-01T00:00:00Z",
+                  self->start);
+        return FALSE;
+    }
+    return TRUE;
+}
+
 static gboolean
 read_arguments(ServeCommand *self)
 {
@@ -111,7 +133,7 @@ read_arguments(ServeCommand *self)
         cli_error("serve: --tls-cert and --tls-key go together");
         return FALSE;
     }
-    return read_listen(self) && read_token(self);
+    return read_start(self) && read_listen(self) && read_token(self);
 }
 
 /* Makes the changes of both scenarios, of one of them, and of the seed into one list for an engine.
@@ -127,6 +149,11 @@ join_sets(ServeCommand *self, char **more, const char *seed)
         g_ptr_array_add(set, g_strdup(*each));
     if (seed != NULL)
         g_ptr_array_add(set, g_strdup_printf("spec.seed=%s", seed));
+    if (self->starts_at != TIME_UNSET) {
+        char text[API_TIME_BUFFER];
+        api_time_format(self->starts_at - self->begins_at, TRUE, text);
+        g_ptr_array_add(set, g_strdup_printf("spec.start=\"%s\"", text));
+    }
     g_ptr_array_add(set, NULL);
     g_ptr_array_add(self->all_sets, set->pdata);
     return (const char *const *)g_ptr_array_free(set, FALSE);
@@ -336,8 +363,6 @@ begin(ServeCommand *self, const char *file)
     self->options = (ScenarioOptions){.data_dir = self->data_dir,
                                       .set = join_sets(self, NULL, self->seed),
                                       .keeps_document = TRUE};
-    if (!cli_parse_time("--at", self->at, &self->begins_at))
-        return EXIT_BAD_INPUT;
     raise_limit();
     self->server = http_server_new(&http, &error);
     if (self->server == NULL)
@@ -459,6 +484,10 @@ cmd_serve(int argc, char **argv)
                    "ADDRESS:PORT"),
         CLI_OPTION("speed", STRING, &self.speed_text,
                    "Virtual by real time: 1 (default), 60, max; 0: time stands still", "N"),
+        CLI_OPTION("start", STRING, &self.start,
+                   "The cluster's clock as it is first served: now, or a time as "
+                   "2026-01-01T00:00:00Z",
+                   "TIME"),
         CLI_OPTION("at", STRING, &self.at, "Serve from this time of the run on", "TIME"),
         CLI_OPTION("record", FILENAME, &self.record,
                    "Write what clients do as a scenario, which repeats it", "FILE"),

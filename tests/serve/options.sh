@@ -45,6 +45,12 @@ fi
 refused 'token' serve small.yaml --token-file small.yaml
 refused 'nothere' serve small.yaml --token-file nothere
 
+# ---- The clock of the cluster ----
+begin served serve small.yaml --speed 0 --at 1m --start 2030-05-06T07:08:09Z >out 2>&1
+same "--start is the clock as it is first served" 2030-05-06T07:08:09Z "$(curl -s "http://127.0.0.1:$port/kvolsim/v1/clock" | sed 's/.*"time":"\([^"]*\)".*/\1/')"
+end INT
+refused 'neither "now"' serve small.yaml --start yesterday
+
 # ---- A port in use ----
 begin first serve small.yaml --speed 0
 first=$port

@@ -275,8 +275,7 @@ read_path(Target *self, const char *group, const char *version, char **parts)
         return FALSE;
     if (rest[1] != NULL && self->row->namespaced && !in_namespace)
         return FALSE;
-    self->api_version =
-        *group == '\0' ? g_strdup(version) : g_strdup_printf("%s/%s", group, version);
+    self->api_version = store_api_version(group, version);
     self->type = schema_find(self->api_version, self->row->kind);
     self->namespace = g_strdup(in_namespace ? parts[1] : "");
     self->name = g_strdup(rest[1]);

@@ -29,8 +29,6 @@ note_fault(ApiParser *parser, const json_t *where, const char *message, const ch
     g_ptr_array_add(parser->data, g_strdup(message));
 }
 
-/* Reads @object as the run will. Its strings and keys are of no run, because a write that is
- * refused must leave no trace in this one. Returns: (owned): a refusal; NULL: it is good */
 json_t *
 write_check_object(const Target *target, const json_t *object)
 {
@@ -53,7 +51,6 @@ write_check_object(const Target *target, const json_t *object)
     return faults->len > 0 ? status_invalid(&subject, faults) : NULL;
 }
 
-/* Returns: (owned): a refusal; NULL: the body is of the kind that the path names */
 json_t *
 write_check_kind(const Target *target, json_t *body)
 {
@@ -75,7 +72,6 @@ write_check_kind(const Target *target, json_t *body)
     return NULL;
 }
 
-/* Returns: (owned): the body's metadata; made if there is none; NULL with @refusal */
 json_t *
 write_metadata_of(json_t *body, json_t **refusal)
 {
@@ -91,7 +87,6 @@ write_metadata_of(json_t *body, json_t **refusal)
     return NULL;
 }
 
-/* Returns: (owned): a refusal */
 json_t *
 write_check_namespace(const Target *target, json_t *metadata)
 {
@@ -108,7 +103,6 @@ write_check_namespace(const Target *target, json_t *metadata)
     return NULL;
 }
 
-/* Returns: (owned): a refusal: the words of the decoder */
 json_t *
 write_undecodable(const Target *target, unsigned code, const char *fault)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "serve/api/apply/defaults.h"
 
 static void
 set_missing(json_t *object, const char *name, json_t *value /* taken */)
@@ -314,6 +315,7 @@ complete_service(const Object *service, json_t *json)
         g_strdup_printf("10.%u.%u.%u", 96 + (unsigned)(hash >> 16 & 15),
                         (unsigned)(hash >> 8 & 255), 1 + (unsigned)((hash & 255) % 254));
 
+    defaults_set(json, schema_find("v1", "Service")); /* a scenario's own has none */
     if (g_strcmp0(json_path_string(spec, "type"), "ExternalName") == 0)
         return;
     set_missing(spec, "clusterIP", json_string(address));
@@ -346,6 +348,8 @@ complete_object(const Run *run, const Object *object, json_t *json)
 {
     ObjectKind kind = object_kind(object);
 
+    if (kind == KIND_DISRUPTION_BUDGET)
+        complete_budget(object, json);
     if (object->created_at < 0 && object->created_at != TIME_UNSET) /* of a dump */
         return;
     complete_templates(json);
@@ -358,7 +362,5 @@ complete_object(const Run *run, const Object *object, json_t *json)
         set_missing(json_object_get(json, "status"), "collisionCount", json_integer(0));
     } else if (kind == KIND_SERVICE) {
         complete_service(object, json);
-    } else if (kind == KIND_DISRUPTION_BUDGET) {
-        complete_budget(object, json);
     }
 }

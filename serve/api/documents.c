@@ -97,7 +97,9 @@ get_document(ServeApi *self, const char *path, gboolean is_aggregated)
     if (document == NULL)
         return NULL;
     char *json = json_dumps(document, JSON_COMPACT);
-    text = g_bytes_new_with_free_func(json, strlen(json), free, json);
+    GString *line = g_string_new(json);
+    free(json);
+    text = g_string_free_to_bytes(g_string_append_c(line, '\n'));
     g_hash_table_insert(self->documents, g_steal_pointer(&key), text);
     return text;
 }

@@ -56,6 +56,16 @@ serve_store_has_namespace(ServeStore *self, const char *name)
     return g_hash_table_contains(used, name);
 }
 
+GHashTable *
+store_namespaces(const ServeStore *self)
+{
+    GHashTable *names = used_namespaces(self);
+
+    for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
+        g_hash_table_add(names, (char *)first_namespaces[i]);
+    return names;
+}
+
 /* Returns: (owned): a Namespace as old as the run */
 static json_t *
 first_namespace(const ServeStore *self, const char *name)
@@ -157,6 +167,22 @@ list_run(StoreKind *kind, const char *namespace, const char *after, StoreSee see
     }
 }
 
+/* Whether the run stores all objects of the kind. */
+static gboolean
+is_whole_in_run(const StoreKind *kind)
+{
+    return kind->keeper == KEPT_BY_RUN && kind->kind != KIND_NAMESPACE &&
+           kind->kind != KIND_LEASE && kind->kind != KIND_SERVICE;
+}
+
+/* Whether the Service that every cluster has is not one of the run. */
+static gboolean
+lacks_first_service(const StoreKind *kind)
+{
+    return kind->keeper == KEPT_BY_RUN && kind->kind == KIND_SERVICE &&
+           store_object(kind, "default", "kubernetes") == NULL;
+}
+
 static gboolean
 count_one(void *data, const char *place, json_t *object)
 {
@@ -171,7 +197,7 @@ store_count(StoreKind *kind, const char *namespace, const char *after)
 {
     unsigned begin, end, n = 0;
 
-    if (kind->keeper != KEPT_BY_RUN || kind->kind == KIND_NAMESPACE || kind->kind == KIND_LEASE) {
+    if (!is_whole_in_run(kind)) {
         store_list(kind, namespace, after, count_one, &n);
         return n;
     }
@@ -239,7 +265,7 @@ is_kubelet_lease(const StoreKind *kind, const char *namespace, const char *name)
     return node != NULL && api_server_get(kind->store->api, node) != NULL;
 }
 
-/* Events, namespaces and leases: few, or not all of them stored. */
+/* Events, namespaces, services and leases: few, or not all of them stored. */
 static GArray *
 collect(StoreKind *kind)
 {
@@ -260,12 +286,12 @@ collect(StoreKind *kind)
             }
     } else if (kind->kind == KIND_LEASE) {
         add_leases(self, array);
-    } else {
-        g_autoptr(GHashTable) names = used_namespaces(self);
+    } else if (lacks_first_service(kind)) {
+        add_placed(array, store_first_service(self));
+    } else if (kind->kind == KIND_NAMESPACE) {
+        g_autoptr(GHashTable) names = store_namespaces(self);
         GHashTableIter iter;
         void *name;
-        for (gsize i = 0; i < G_N_ELEMENTS(first_namespaces); i++)
-            g_hash_table_add(names, (char *)first_namespaces[i]);
         g_hash_table_iter_init(&iter, names);
         while (g_hash_table_iter_next(&iter, &name, NULL))
             if (!is_known_namespace(self, name))
@@ -315,7 +341,7 @@ store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee s
         g_tree_foreach(kind->plain, walk_plain, &walk);
         return;
     }
-    if (kind->keeper == KEPT_BY_RUN && kind->kind != KIND_NAMESPACE && kind->kind != KIND_LEASE) {
+    if (is_whole_in_run(kind)) {
         list_run(kind, namespace, after, see, data);
         return;
     }
@@ -366,6 +392,9 @@ store_get(StoreKind *kind, const char *namespace, const char *name)
         store_list(kind, namespace, NULL, see_wanted, &wanted);
     else if (kind->kind == KIND_NAMESPACE && serve_store_has_namespace(kind->store, name))
         return first_namespace(kind->store, name);
+    else if (lacks_first_service(kind) && strcmp(name, "kubernetes") == 0 &&
+             strcmp(namespace, "default") == 0)
+        return store_first_service(kind->store);
     else if (is_kubelet_lease(kind, namespace, name))
         return snapshot_lease(kind->store->run, name);
     return wanted.found;

@@ -16,12 +16,26 @@ struct ServeStore {
     json_t *definitions; /* CustomResourceDefinitions, for discovery */
     ServedApis apis;
     unsigned generation;
+    gboolean is_built;  /* it has its first objects */
     json_t *old_events; /* (owned): of before the run */
     uint64_t plain_version;
     uint64_t n_plain;                    /* uids given */
     GHashTable *managers;                /* uid -> json_t: managedFields */
     StoreKind *of_run[N_KINDS], *events; /* (borrowed): those that keep a log */
 };
+
+/* The namespaces that every cluster has, and those that objects of the run are in. Returns:
+ * (owned): set of names (borrowed) */
+GHashTable *store_namespaces(const ServeStore *self);
+
+/* first-objects.c: what the API server and controllers that are not modelled make in every
+ * cluster: the Service "kubernetes", the ServiceAccounts "default", the ConfigMaps
+ * "kube-root-ca.crt". */
+void store_add_first_objects(ServeStore *self);
+/* The namespace is new. */
+void store_add_first_objects_in(ServeStore *self, const char *namespace);
+/* Returns: (owned): the Service "kubernetes", which the run does not have */
+json_t *store_first_service(const ServeStore *self);
 
 void store_set_version(json_t *object, uint64_t version);
 /* Whether the place "namespace/name" is in the namespace; NULL: any. */

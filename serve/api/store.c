@@ -200,6 +200,8 @@ see_write(void *data, const Object *before, const Object *after)
 
     if (after == NULL && object_kind(before) == KIND_NAMESPACE)
         see_gone_namespace(self, object_name(before));
+    else if (before == NULL && object_kind(after) == KIND_NAMESPACE)
+        store_add_first_objects_in(self, object_name(after));
     if (kind == NULL)
         return;
     if (before == NULL || after == NULL)
@@ -411,13 +413,17 @@ compare_places(const void *a, const void *b, void *data)
     return strcmp(a, b);
 }
 
+char *
+store_api_version(const char *group, const char *version)
+{
+    return *group == '\0' ? g_strdup(version) : g_strdup_printf("%s/%s", group, version);
+}
+
 static StoreKind *
 kind_new(ServeStore *self, const ApiResource *row)
 {
     StoreKind *kind = g_new0(StoreKind, 1);
-    g_autofree char *api_version = *row->group == '\0'
-                                       ? g_strdup(row->version)
-                                       : g_strdup_printf("%s/%s", row->group, row->version);
+    g_autofree char *api_version = store_api_version(row->group, row->version);
 
     *kind = (StoreKind){.store = self,
                         .group = row->group,
@@ -455,9 +461,7 @@ static gboolean
 is_served(const ApiResource *row, const void *data)
 {
     const ServeStore *self = data;
-    g_autofree char *api_version = *row->group == '\0'
-                                       ? g_strdup(row->version)
-                                       : g_strdup_printf("%s/%s", row->group, row->version);
+    g_autofree char *api_version = store_api_version(row->group, row->version);
     ObjectKind kind;
 
     return !kind_find(api_version, row->kind, &kind) ||
@@ -627,6 +631,7 @@ serve_store_new(Run *run)
     };
     self->apis = (ServedApis){.serves = is_served, .data = self, .custom = self->definitions};
     take_plain(self);
+    store_add_first_objects(self);
     api_server_observe(self->api, see_write, self);
     api_server_observe_events(self->api, see_event, self);
     return self;

@@ -681,6 +681,7 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
      "Returned by ControllerPublishVolume"}, \
     {"lock", &lock_type, AT(DriverFields, lock), 0, "volume", \
      "Scope of locks: a second call in the same scope is ABORTED"}, \
+    {"lockWaits", &schema_bool, AT(DriverFields, lock_waits), 0, "false", "... or waits for the first one"}, \
     {"needsSecrets", &schema_bool, AT(DriverFields, needs_secrets), 0, "false", "Calls without secrets fail"}, \
     {"randomIds", &schema_bool, AT(DriverFields, random_ids), 0, "false", \
      "Random volume ids, in place of the volumes' names"}, \

@@ -357,6 +357,7 @@ set_fixed_options(Loader *self, const DriverFields *fields, CsiModelledOptions *
     options->volume_context = string_map_from_json(&self->reader, fields->volume_context);
     options->publish_context = string_map_from_json(&self->reader, fields->publish_context);
     options->lock = (CsiModelledLock)fields->lock;
+    options->lock_waits = fields->lock_waits;
     options->needs_secrets = fields->needs_secrets;
     options->random_ids = fields->random_ids;
     options->adopts_unknown_volumes = fields->adopts_unknown_volumes;

@@ -37,7 +37,7 @@ typedef struct {
     const json_t *volume_context, *publish_context;
     int lock; /* CsiModelledLock */
     SimTime ready_at;
-    gboolean needs_secrets, random_ids, adopts_unknown_volumes, checks_mounts,
+    gboolean lock_waits, needs_secrets, random_ids, adopts_unknown_volumes, checks_mounts,
         keeps_snapshot_sources, snapshots_take_room, aborts_with_caller;
     const json_t *sidecars;
     struct {

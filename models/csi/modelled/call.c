@@ -19,6 +19,55 @@ modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
     return VERDICT_REFUSE;
 }
 
+static void
+schedule(ModelledCall *call, SimTime at, const SimEventType *type, SimWait wait)
+{
+    call->event = sim_at_detail(driver_of(call)->base.sim, at, type, call, wait,
+                                CSI_WAIT_DETAIL(call->base.request->method));
+}
+
+static void
+wait_is_over(Sim *sim, void *data)
+{
+    ModelledCall *call = data;
+
+    (void)sim;
+    call->event = 0;
+    modelled_begin(call);
+}
+
+static const SimEventType wait_is_over_event = {.name = "csi/unlocked", .fire = wait_is_over};
+
+/* All that wait begin again, in their order: the first takes the lock, the others wait again. */
+static void
+unlock(CsiModelledDriver *self, ModelledCall *call)
+{
+    gboolean *lock = g_steal_pointer(&call->lock);
+
+    *lock = FALSE;
+    for (GList *link = self->waiting.head, *next; link != NULL; link = next) {
+        ModelledCall *waiting = link->data;
+        next = link->next;
+        if (waiting->awaited != lock)
+            continue;
+        waiting->awaited = NULL;
+        g_queue_delete_link(&self->waiting, link);
+        schedule(waiting, sim_now(self->base.sim), &wait_is_over_event, self->base.waits.throttled);
+    }
+}
+
+/* The lock is a member of what its holder keeps alive. */
+static Verdict
+wait_for_lock(CsiModelledDriver *self, ModelledCall *call, gboolean *lock)
+{
+    if (call->volume_node != NULL)
+        call->volume_node->n_calls--;
+    call->volume_node = NULL;
+    call->awaited = lock;
+    g_queue_push_tail(&self->waiting, call);
+    return VERDICT_REFUSE;
+}
+
 /* Gives back the call's place in queues, its servers, its lock and its uses. A second time is
  * fine. */
 static void
@@ -31,8 +80,10 @@ call_release(ModelledCall *call)
     if (G_UNLIKELY(self->sharing != NULL))
         modelled_share_no_more(self, call);
     if (call->lock != NULL)
-        *call->lock = FALSE;
-    call->lock = NULL;
+        unlock(self, call);
+    if (G_UNLIKELY(call->awaited != NULL))
+        g_queue_remove(&self->waiting, call);
+    call->awaited = NULL;
     if (call->uses_snapshot)
         call->snapshot->n_users--;
     call->uses_snapshot = FALSE;
@@ -112,13 +163,6 @@ modelled_end(Sim *sim, void *data)
 }
 
 static const SimEventType done_event = {.name = "csi/done", .fire = modelled_end};
-
-static void
-schedule(ModelledCall *call, SimTime at, const SimEventType *type, SimWait wait)
-{
-    call->event = sim_at_detail(driver_of(call)->base.sim, at, type, call, wait,
-                                CSI_WAIT_DETAIL(call->base.request->method));
-}
 
 void
 modelled_schedule_end(ModelledCall *call, SimTime at)
@@ -245,12 +289,14 @@ lock_of(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *me
 }
 
 static Verdict
-take_lock(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *method)
+take_lock(CsiModelledDriver *self, ModelledCall *call, const MethodClass *method)
 {
     gboolean *lock = lock_of(self, call, method);
 
     if (lock == NULL)
         return VERDICT_GO;
+    if (*lock && self->options.lock_waits)
+        return wait_for_lock(self, call, lock);
     if (*lock) {
         const CsiRequest *request = call->base.request;
         const char *what = request->name != NULL                ? request->name
@@ -322,6 +368,8 @@ modelled_begin(ModelledCall *call)
         limits_enter(self->limits, call);
         return;
     }
+    if (call->awaited != NULL)
+        return;
     SimTime delay = luck_latency(self, call, CSI_LATENCY_REFUSAL);
     schedule(call, sim_time_add(sim_now(self->base.sim), delay), &refused_event,
              self->base.waits.latency);

@@ -23,8 +23,9 @@ struct ModelledCall {
     gboolean is_served;    /* by a component */
     Subject *subject;
     uint64_t entity;
-    uint32_t n; /* how often this method was called for this subject before */
-    gboolean *lock;
+    uint32_t n;        /* how often this method was called for this subject before */
+    gboolean *lock;    /* NULL: none */
+    gboolean *awaited; /* the lock that it waits for; NULL: it does not */
     gboolean uses_snapshot;
     gboolean fails; /* an error is injected */
     CsiCode error_code;

@@ -130,6 +130,7 @@ typedef struct {
     SimTime per_file, per_label;
 
     CsiModelledLock lock;
+    gboolean lock_waits;    /* a second call waits for the first one, instead of being ABORTED */
     SimTime ready_at;       /* Probe answers "not ready" until then */
     gboolean needs_secrets; /* calls that can carry secrets must have them (CSI-46) */
     gboolean random_ids;    /* ids are drawn; otherwise a volume's id is its name */

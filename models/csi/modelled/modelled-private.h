@@ -30,6 +30,7 @@ struct CsiModelledDriver {
     GHashTable *groups;                     /* interned name or id -> Group */
     GPtrArray *all_groups;                  /* (owned) */
     GPtrArray *all_volumes, *all_snapshots; /* records, also of deleted ones */
+    GQueue waiting;                         /* of ModelledCall: for locks of others */
     GQueue volumes, snapshots;              /* existing ones, in the order of creation */
     uint64_t last_sequence;
     SumBytes used_bytes;

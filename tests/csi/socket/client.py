@@ -404,6 +404,20 @@ def deadlines_and_cancellations():
         eventually(lambda: len(d.ListVolumes().entries) == 2)
 
 
+def second_calls_wait():
+    """with lockWaits a second call about a volume is not ABORTED: it waits for the first one, also if that one's caller has gone"""
+    with driver("--set", "spec.drivers[0].latency={CreateVolume: 1s, DeleteVolume: 1s}", "--set", "spec.drivers[0].lockWaits=true") as d:
+        calls = [d.CreateVolume(future=True, name="one", volume_capabilities=[mount()]) for _ in range(20)]
+        assert len({call.result().volume.volume_id for call in calls}) == 1
+        v = calls[0].result().volume.volume_id
+        refused(Code.DEADLINE_EXCEEDED, d.DeleteVolume, volume_id=v, timeout=0.2)
+        waiting = [d.DeleteVolume(future=True, volume_id=v) for _ in range(5)]
+        waiting[1].cancel()
+        for i in (0, 2, 3, 4):
+            waiting[i].result()
+        assert not d.ListVolumes().entries
+
+
 def many_at_once():
     """a thousand volumes by forty callers at once: each is there once"""
     with driver("--set", "spec.drivers[0].latency={CreateVolume: {uniform: {min: 1ms, max: 30ms}}}") as d:
@@ -689,7 +703,7 @@ def faults_by_the_clock():
 
 def main():
     tests = [every_method_works, repeats_are_fine, every_error, pages, paths_lead_nowhere_else, latency_limits_errors,
-             deadlines_and_cancellations, many_at_once, memory_survives, killed_at_random_instants, two_processes,
+             deadlines_and_cancellations, second_calls_wait, many_at_once, memory_survives, killed_at_random_instants, two_processes,
              hostile_callers, thousands_of_connections, mounts, real_devices, socket_and_signals, logs_and_metrics, journal_of_calls, faults_by_the_clock]
     needs = {mounts: (os.geteuid() == 0, "needs root"),
              real_devices: (os.geteuid() == 0 and os.access("/dev/loop-control", os.W_OK), "needs root and /dev/loop-control")}

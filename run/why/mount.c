@@ -84,9 +84,10 @@ why_ask_holder(Question *self, const Volume *volume, const Node *node)
     if (is_in_use && why_is_silent(node)) {
         why_link(self, &node->meta, node->ready.changed_at,
                  "is not Ready and still reports the volume %s in use", name);
-        return why_until(
-            self, "six-minutes",
-            attach_detach_forced_at(self->cluster, unique_name(self, volume), node_name));
+        const SimTime forced_at =
+            attach_detach_forced_at(self->cluster, unique_name(self, volume), node_name);
+        return why_until(self, forced_at == SIM_TIME_MAX ? "node-not-ready" : "six-minutes",
+                         forced_at);
     }
     if (user != NULL || !is_in_use)
         return FALSE;

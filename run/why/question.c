@@ -526,8 +526,17 @@ why_ask_process(Question *self, const char *process, const char *instance)
                          fault->until);
     }
     if (!cluster_is_running(self->cluster, process, instance)) {
-        why_link_named(self, name, TIME_UNSET, "does not run");
-        return why_because(self, "process-down");
+        const RunFault *of_node = strcmp(process, "kubelet") == 0
+                                      ? why_fault_of(self, FAULT_OF_NODE, NULL, instance)
+                                      : NULL;
+        if (of_node == NULL) {
+            why_link_named(self, name, TIME_UNSET, "does not run");
+            return why_because(self, "process-down");
+        }
+        why_link_named(self, name, of_node->since,
+                       "does not run since the fault \"%s\" of its node",
+                       scenario_fault_name(of_node->action->fault));
+        return why_until(self, "process-down", of_node->until);
     }
     return why_ask_lease(self, process, instance);
 }

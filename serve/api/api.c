@@ -58,9 +58,9 @@ target_is(const Target *self, const char *subresource)
     return g_strcmp0(self->subresource, subresource) == 0;
 }
 
-/* An Event of the core group in the words of events.k8s.io/v1. */
+/* An Event of the core group in the words of events.k8s.io/v1, or back. */
 static void
-rename_event_fields(json_t *event)
+rename_event_fields(json_t *event, gboolean back)
 {
     static const char *const names[][2] = {
         {"involvedObject",     "regarding"               },
@@ -73,11 +73,11 @@ rename_event_fields(json_t *event)
     };
 
     for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
-        json_t *value = json_object_get(event, names[i][0]);
+        json_t *value = json_object_get(event, names[i][back]);
         if (value == NULL)
             continue;
-        json_object_set(event, names[i][1], value);
-        json_object_del(event, names[i][0]);
+        json_object_set(event, names[i][!back], value);
+        json_object_del(event, names[i][back]);
     }
 }
 
@@ -85,9 +85,18 @@ void
 target_set_version(const Target *self, json_t *object)
 {
     if (strcmp(self->row->group, "events.k8s.io") == 0)
-        rename_event_fields(object);
+        rename_event_fields(object, FALSE);
     json_object_set_new(object, "apiVersion", json_string(self->api_version));
     json_object_set_new(object, "kind", json_string(self->row->kind));
+}
+
+void
+target_use_core_event(const Target *self, json_t *object)
+{
+    if (strcmp(self->row->group, "events.k8s.io") != 0)
+        return;
+    rename_event_fields(object, TRUE);
+    json_object_set_new(object, "apiVersion", json_string("v1"));
 }
 
 static void

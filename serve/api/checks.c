@@ -15,6 +15,16 @@ write_has_status(const ApiResource *row)
     return g_strv_contains((const char *const *)words, "status");
 }
 
+json_t *
+write_check_keeper(const Target *target)
+{
+    if (target->kind->keeper != KEPT_AS_EVENT ||
+        store_plain(target->kind, target->namespace, target->name) != NULL)
+        return NULL;
+    return status_format(405, "this Event was written by a component of the simulated cluster, and "
+                              "stays as it is");
+}
+
 gboolean
 write_is_custom(const Target *target)
 {

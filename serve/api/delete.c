@@ -187,7 +187,7 @@ delete_plain(const Target *target, const json_t *live, const DeleteOptions *opti
 static void
 delete_object(const Target *target, json_t *live, const DeleteOptions *options)
 {
-    if (target->kind->keeper == KEPT_PLAIN || options->is_dry) {
+    if (target->kind->keeper != KEPT_BY_RUN || options->is_dry) {
         delete_plain(target, live, options);
         json_decref(live);
         return;
@@ -204,7 +204,7 @@ static json_t *
 check_deletable(const Target *target)
 {
     if (target->kind->keeper == KEPT_AS_EVENT)
-        return status_format(405, "Events of a simulated cluster are written by its components");
+        return write_check_keeper(target);
     if (target->kind->keeper == KEPT_BY_RUN &&
         store_object(target->kind, target->namespace, target->name) == NULL)
         return status_of(

@@ -265,6 +265,14 @@ is_kubelet_lease(const StoreKind *kind, const char *namespace, const char *name)
     return node != NULL && api_server_get(kind->store->api, node) != NULL;
 }
 
+static gboolean
+add_plain(void *key, void *value, void *data)
+{
+    (void)key;
+    add_placed(data, json_incref(value));
+    return FALSE;
+}
+
 /* Events, namespaces, services and leases: few, or not all of them stored. */
 static GArray *
 collect(StoreKind *kind)
@@ -274,10 +282,7 @@ collect(StoreKind *kind)
 
     g_array_set_clear_func(array, placed_clear);
     if (kind->keeper == KEPT_AS_EVENT) {
-        json_t *old;
-        gsize k;
-        json_array_foreach(self->old_events, k, old)
-            add_placed(array, json_incref(old));
+        g_tree_foreach(kind->plain, add_plain, array);
         for (unsigned i = 0; i < api_server_n_events(self->api); i++)
             if (api_server_event(self->api, i)->count > 0) {
                 json_t *event = snapshot_event(self->run, i);
@@ -383,11 +388,9 @@ store_get(StoreKind *kind, const char *namespace, const char *name)
 
     if (object != NULL)
         return store_print(kind, object);
-    if (kind->keeper == KEPT_PLAIN) {
-        g_autofree char *place =
-            *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
-        return json_incref(g_tree_lookup(kind->plain, place));
-    }
+    json_t *plain = store_plain(kind, namespace, name);
+    if (plain != NULL || kind->keeper == KEPT_PLAIN)
+        return json_incref(plain);
     if (kind->keeper == KEPT_AS_EVENT)
         store_list(kind, namespace, NULL, see_wanted, &wanted);
     else if (kind->kind == KIND_NAMESPACE && serve_store_has_namespace(kind->store, name))

@@ -16,8 +16,7 @@ struct ServeStore {
     json_t *definitions; /* CustomResourceDefinitions, for discovery */
     ServedApis apis;
     unsigned generation;
-    gboolean is_built;  /* it has its first objects */
-    json_t *old_events; /* (owned): of before the run */
+    gboolean is_built; /* it has its first objects */
     uint64_t plain_version;
     uint64_t n_plain;                    /* uids given */
     GHashTable *managers;                /* uid -> json_t: managedFields */

@@ -43,7 +43,7 @@ change_add(StoreKind *kind)
     StoreChange *change = change_at(kind, kind->n_changes++);
 
     change_clear(change);
-    if (kind->n_changes > JSON_KEPT && kind->keeper != KEPT_PLAIN)
+    if (kind->n_changes > JSON_KEPT && !change_at(kind, kind->n_changes - JSON_KEPT)->is_plain)
         change_clear_json(change_at(kind, kind->n_changes - JSON_KEPT));
     return change;
 }
@@ -283,7 +283,8 @@ log_plain(StoreKind *kind, json_t *old, json_t *object, gboolean is_gone)
 {
     if (kind->changes != NULL) {
         StoreChange *change = change_add(kind);
-        change->version = kind->store->plain_version;
+        change->version = store_version(kind);
+        change->is_plain = TRUE;
         change->is_new = old == NULL;
         change->is_gone = is_gone;
         change->old = json_incref(old);
@@ -317,6 +318,15 @@ place_of(const StoreKind *kind, const json_t *object)
 }
 
 json_t *
+store_plain(const StoreKind *kind, const char *namespace, const char *name)
+{
+    g_autofree char *place =
+        *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
+
+    return kind->plain == NULL ? NULL : g_tree_lookup(kind->plain, place);
+}
+
+json_t *
 store_put(StoreKind *kind, json_t *object)
 {
     ServeStore *self = kind->store;
@@ -328,7 +338,7 @@ store_put(StoreKind *kind, json_t *object)
         self->n_plain++;
     }
     self->plain_version++;
-    store_set_version(object, self->plain_version);
+    store_set_version(object, store_version(kind));
     g_tree_replace(kind->plain, g_steal_pointer(&place), object);
     log_plain(kind, old, object, FALSE);
     return object;
@@ -345,7 +355,7 @@ store_remove(StoreKind *kind, const char *namespace, const char *name)
         return;
     json_auto_t *last = json_deep_copy(old);
     kind->store->plain_version++;
-    store_set_version(last, kind->store->plain_version);
+    store_set_version(last, store_version(kind));
     json_incref(old);
     g_tree_remove(kind->plain, place);
     log_plain(kind, old, last, TRUE);
@@ -436,8 +446,9 @@ kind_new(ServeStore *self, const ApiResource *row)
         kind->keeper = KEPT_BY_RUN;
     } else {
         kind->keeper = KEPT_PLAIN;
-        kind->plain = g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
     }
+    if (kind->keeper != KEPT_BY_RUN)
+        kind->plain = g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
     return kind;
 }
 
@@ -582,9 +593,7 @@ take_manifest(ServeStore *self, StoreKind *kind, const json_t *manifest)
 
     if (kind->namespaced && json_path_string(metadata, "namespace") == NULL)
         json_object_set_new(metadata, "namespace", json_string("default"));
-    if (kind->keeper == KEPT_AS_EVENT) {
-        json_array_append_new(self->old_events, object);
-    } else if (kind->keeper == KEPT_PLAIN) {
+    if (kind->keeper != KEPT_BY_RUN) {
         object = store_put(kind, object);
         self->plain_version = MAX(self->plain_version, version);
         if (version > 0)
@@ -624,7 +633,6 @@ serve_store_new(Run *run)
         .rows = g_ptr_array_new_with_free_func(g_free),
         .texts = g_ptr_array_new_with_free_func(g_free),
         .definitions = json_array(),
-        .old_events = json_array(),
         .plain_version = 1,
         .managers =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref),
@@ -647,6 +655,5 @@ serve_store_free(ServeStore *self)
     g_ptr_array_unref(self->rows);
     g_ptr_array_unref(self->texts);
     json_decref(self->definitions);
-    json_decref(self->old_events);
     g_free(self);
 }

@@ -24,10 +24,11 @@ typedef struct {
     uint64_t version;             /* the resource version that it made */
     const Object *before, *after; /* (owned): of the run; NULL before: new; NULL after: gone */
     gboolean is_new, is_gone;
-    unsigned event; /* KEPT_AS_EVENT: its index */
-    json_t *json;   /* (owned): the object after it; its last state if it is gone. Of the run: made
-                       when asked for */
-    json_t *old;    /* the same before it; NULL: not there */
+    gboolean is_plain; /* its JSON is all there is */
+    unsigned event;    /* KEPT_AS_EVENT: its index */
+    json_t *json; /* (owned): the object after it; its last state if it is gone. Of the run: made
+                     when asked for */
+    json_t *old;  /* the same before it; NULL: not there */
     GBytes
         *line; /* (owned): kept here by a watch: its event without selectors; NULL: not made yet */
 } StoreChange;
@@ -44,9 +45,10 @@ typedef struct {
     const char *group, *resource;
     gboolean namespaced;
     Keeper keeper;
-    ObjectKind kind;      /* KEPT_BY_RUN */
-    GTree *plain;         /* KEPT_PLAIN: "namespace/name" -> json_t */
-    GPtrArray *sorted;    /* KEPT_BY_RUN: of ObjectKey, as etcd lists them; NULL: not sorted */
+    ObjectKind kind;   /* KEPT_BY_RUN */
+    GTree *plain;      /* "namespace/name" -> json_t; also Events of clients and of before the run;
+                          NULL: KEPT_BY_RUN */
+    GPtrArray *sorted; /* KEPT_BY_RUN: of ObjectKey, as etcd lists them; NULL: not sorted */
     StoreChange *changes; /* a ring of CHANGES_MAX; NULL: nobody has asked for the resource yet */
     uint64_t n_changes;   /* so far: the change @i is at i % CHANGES_MAX */
     uint64_t since;       /* the log began at this resource version */
@@ -110,6 +112,8 @@ void serve_store_wake(const ServeStore *self);
 
 /* Gives the metadata of a new object a uid and a time. */
 void serve_store_complete_new(const ServeStore *self, json_t *metadata);
+/* Returns: (borrowed) (nullable): a plain object, or an Event that is none of the run */
+json_t *store_plain(const StoreKind *kind, const char *namespace, const char *name);
 /* Stores a plain object. @object: (taken): gets a resource version, and a uid and a time if it is
  * new. Returns: (borrowed): what is stored */
 json_t *store_put(StoreKind *kind, json_t *object);

@@ -37,6 +37,8 @@ void write_answered(void *data, const ApiResponse *response);
 
 /* checks.c. Each of type json_t returns (owned): a refusal; NULL: all is well */
 gboolean write_has_status(const ApiResource *row);
+/* Events of the run stay; those of clients may change. */
+json_t *write_check_keeper(const Target *target);
 /* Whether it is a custom resource, with or without a schema. */
 gboolean write_is_custom(const Target *target);
 /* Reads @object as the run will. Its strings and keys are of no run, because a write that is

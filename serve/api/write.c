@@ -198,9 +198,11 @@ create_plain(Write *self, json_t *object /* taken */)
     if (write_is_custom(target))
         json_object_set_new(metadata, "generation", json_integer(1));
     json_t *stored = self->is_dry ? object : store_put(target->kind, object);
-    target_answer(target, 201, json_deep_copy(stored));
+    json_t *answer = json_deep_copy(stored);
     if (self->is_dry)
         json_decref(object);
+    target_set_version(target, answer);
+    target_answer(target, 201, answer);
     write_free(self);
 }
 
@@ -212,8 +214,6 @@ create(Write *self, json_t *object)
     StatusSubject subject = target_subject(target);
     json_t *fault = write_check_object(target, object);
 
-    if (fault == NULL && target->kind->keeper == KEPT_AS_EVENT)
-        fault = status_format(405, "Events of a simulated cluster are written by its components");
     if (fault == NULL && target->row->namespaced &&
         !serve_store_has_namespace(target->api->store, target->namespace))
         fault =
@@ -230,7 +230,8 @@ create(Write *self, json_t *object)
     object = take_managers(self, object);
     if (self->is_dry)
         serve_store_complete_new(target->api->store, json_object_get(object, "metadata"));
-    if (target->kind->keeper == KEPT_PLAIN) {
+    if (target->kind->keeper != KEPT_BY_RUN) {
+        target_use_core_event(target, object);
         create_plain(self, object);
     } else if (self->is_dry) {
         target_answer(target, 201, object);
@@ -600,6 +601,7 @@ change_plain(Write *self, const json_t *live, json_t *after /* taken */)
     if (write_is_custom(target))
         count_generation(live, after);
     json_t *answer = json_deep_copy(after);
+    target_use_core_event(target, after);
     if (self->is_dry || json_equal(live, after)) {
         json_decref(after);
     } else {
@@ -626,7 +628,7 @@ change(Write *self, const json_t *live, json_t *after)
         write_refuse(self, fault);
         return;
     }
-    if (target->kind->keeper == KEPT_PLAIN) {
+    if (target->kind->keeper != KEPT_BY_RUN) {
         change_plain(self, live, after);
         return;
     }
@@ -710,8 +712,14 @@ write_change(const Target *target)
     json_t *refusal = read_change(self);
     json_auto_t *live = store_get(target->kind, target->namespace, target->name);
 
-    if (refusal == NULL && target->kind->keeper == KEPT_AS_EVENT)
-        refusal = status_format(405, "Events of a simulated cluster are written by its components");
+    if (live != NULL && target->kind->keeper == KEPT_AS_EVENT) {
+        json_t *copy = json_deep_copy(live);
+        json_decref(live);
+        live = copy;
+        target_set_version(target, live);
+    }
+    if (refusal == NULL && live != NULL)
+        refusal = write_check_keeper(target);
     if (refusal == NULL && live == NULL && self->way != WAY_APPLY)
         refusal = status_not_found(&subject);
     if (refusal != NULL) {

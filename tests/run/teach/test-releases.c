@@ -276,8 +276,9 @@ add_settings(GPtrArray *set, const json_t *settings)
         g_ptr_array_add(set, g_strdup(json_string_value(setting)));
 }
 
+/* @refusal: (out) (owned): why there is none */
 static Scenario *
-load(const json_t *row, const char *file, int minor, const char *of_one)
+load(const json_t *row, const char *file, int minor, const char *of_one, char **refusal)
 {
     g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) faults = NULL;
@@ -289,14 +290,13 @@ load(const json_t *row, const char *file, int minor, const char *of_one)
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"),
                                      .set = (const char *const *)set->pdata};
     Scenario *scenario = scenario_load(file, &options, &faults);
-    if (scenario == NULL) {
-        g_autofree char *fault = file_fault_text(faults->pdata[0]);
-        print_error("at 1.%d: %s\n", minor, fault);
-    }
+    if (scenario == NULL)
+        *refusal = g_strconcat("refused: ", ((const FileFault *)faults->pdata[0])->message, NULL);
     return scenario;
 }
 
-/* @of_one: "older" or "newer". Returns: (owned): what is seen; %NULL: it could not be run */
+/* @of_one: "older" or "newer". Returns: (owned): what is seen; "refused: ...": it could not be run
+ */
 static char *
 run_row(const json_t *row, int minor, const char *of_one)
 {
@@ -305,12 +305,12 @@ run_row(const json_t *row, int minor, const char *of_one)
         name == NULL ? write_scenario(row)
                      : g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", name, NULL);
     g_auto(GStrv) words = g_strsplit(member(row, "look"), " ", 4);
-    g_autoptr(Scenario) scenario = load(row, file, minor, of_one);
+    char *seen = NULL;
+    g_autoptr(Scenario) scenario = load(row, file, minor, of_one, &seen);
     Watch watch = {.method = words[1],
                    .what = words[1] == NULL ? NULL : words[2],
                    .rule = words[1],
                    .steps = g_string_new(NULL)};
-    char *seen = NULL;
 
     if (name == NULL)
         g_unlink(file);

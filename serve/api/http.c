@@ -378,22 +378,35 @@ on_socket_gone(void *data, GObject *socket)
     g_hash_table_remove(self->connections, socket);
 }
 
-static gboolean
-on_sweep(void *data)
+/* libsoup 3.2 may keep closed sockets for ever. */
+static void
+forget_closed(HttpServer *self)
 {
-    const HttpServer *self = data;
-    gint64 now = g_get_monotonic_time();
     GHashTableIter iter;
     void *value;
 
     g_hash_table_iter_init(&iter, self->connections);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const Connection *connection = value;
-        if (g_socket_is_closed(connection->socket)) { /* libsoup 3.2 may keep it for ever */
-            g_object_weak_unref(G_OBJECT(connection->socket), on_socket_gone, data);
-            g_hash_table_iter_remove(&iter);
+        if (!g_socket_is_closed(connection->socket))
             continue;
-        }
+        g_object_weak_unref(G_OBJECT(connection->socket), on_socket_gone, self);
+        g_hash_table_iter_remove(&iter);
+    }
+}
+
+static gboolean
+on_sweep(void *data)
+{
+    HttpServer *self = data;
+    gint64 now = g_get_monotonic_time();
+    GHashTableIter iter;
+    void *value;
+
+    forget_closed(self);
+    g_hash_table_iter_init(&iter, self->connections);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const Connection *connection = value;
         gint64 limit_s = connection->state == CONNECTION_WAITS ? HTTP_IDLE_S : HTTP_BODY_S;
         if (connection->state != CONNECTION_BUSY &&
             now - connection->since > limit_s * G_USEC_PER_SEC)
@@ -412,6 +425,8 @@ on_request_started(SoupServer *soup, SoupServerMessage *message, HttpServer *sel
     (void)soup;
     if (socket == NULL || connection_of(self, message) != NULL)
         return;
+    if (g_hash_table_size(self->connections) >= HTTP_CONNECTIONS_MAX)
+        forget_closed(self);
     if (g_hash_table_size(self->connections) >= HTTP_CONNECTIONS_MAX) {
         cut(socket);
         return;

@@ -164,8 +164,16 @@ struct_schema(OpenApiVersion version, const SchemaType *type, GHashTable *notes)
     for (const SchemaField *field = type->fields; field->name != NULL; field++) {
         g_autofree char *key = g_strconcat(type->name, ".", field->name, NULL);
 
+        const char *text = openapi_description(type->name, field->name),
+                   *note = g_hash_table_lookup(notes, key);
+        g_autofree char *both =
+            text != NULL && note != NULL ? g_strconcat(text, " ", note, NULL) : NULL;
+
         json_object_set_new(properties, field->name,
-                            field_schema(version, field, g_hash_table_lookup(notes, key)));
+                            field_schema(version, field,
+                                         both != NULL   ? both
+                                         : text != NULL ? text
+                                                        : note));
         if (field->required)
             json_array_append_new(required, json_string(field->name));
     }
@@ -173,6 +181,9 @@ struct_schema(OpenApiVersion version, const SchemaType *type, GHashTable *notes)
         json_object_set(schema, "required", required);
     json_decref(required);
     json_object_set_new(schema, "properties", properties);
+    if (openapi_description(type->name, NULL) != NULL)
+        json_object_set_new(schema, "description",
+                            json_string(openapi_description(type->name, NULL)));
     if (type->merge == SCHEMA_ATOMIC)
         json_object_set_new(schema, "x-kubernetes-map-type", json_string("atomic"));
     return schema;

@@ -10,6 +10,9 @@ typedef enum { OPENAPI_V2, OPENAPI_V3 } OpenApiVersion;
 
 /* Returns: (owned): {"$ref": ...} to the type of that name */
 json_t *openapi_ref(OpenApiVersion version, const char *name);
+/* descriptions.c. @type: "io.k8s.api.core.v1.Pod". @field: NULL: of the type itself. Returns:
+ * (borrowed) (nullable) */
+const char *openapi_description(const char *type, const char *field);
 /* Adds @type and all types in it to @schemas, by their names. @notes: of openapi_notes() */
 void openapi_add_type(OpenApiVersion version,
                       json_t *schemas,

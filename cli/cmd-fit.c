@@ -108,7 +108,7 @@ read_journal(const char *file, GError **error)
                                           .began = (double)row->started_at / SIM_SECOND,
                                           .seconds = (double)row->work_ns / SIM_SECOND,
                                           .code = row->code};
-        if (row->ended_at >= 0)
+        if (row->ended_at >= 0 && row->work_ns > 1) /* else the answer came at once */
             g_array_append_val(samples, sample);
     }
     return samples;

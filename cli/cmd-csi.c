@@ -60,6 +60,7 @@ load_profile(const CsiCommand *self)
                                 ? g_canonicalize_filename(profile, NULL)
                                 : g_strdup(profile);
     g_autofree char *file = NULL;
+    g_autoptr(GPtrArray) set = g_ptr_array_new();
     json_auto_t *quoted = json_string(path);
     g_autofree char *value = json_dumps(quoted, JSON_ENCODE_ANY);
     g_autofree char *text = g_strdup_printf(
@@ -74,7 +75,13 @@ load_profile(const CsiCommand *self)
         return NULL;
     }
     close(handle);
-    Scenario *scenario = cli_load_scenario(file, self->set);
+    /* Given here, too: the user named the file. */
+    g_autofree char *named = g_strdup_printf("spec.drivers[0].profile=%s", value);
+    g_ptr_array_add(set, named);
+    for (char **change = self->set; change != NULL && *change != NULL; change++)
+        g_ptr_array_add(set, *change);
+    g_ptr_array_add(set, NULL);
+    Scenario *scenario = cli_load_scenario(file, (char *const *)set->pdata);
     g_unlink(file);
     return scenario;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/common/gnuplot.h"
 #include "commands.h"
+#include "run/files/input.h"
 #include "run/files/list.h"
 #include "run/scenario/driver-calls.h"
 
@@ -39,7 +40,7 @@ list(const char *folder, gboolean is_json)
         const char *name = names->pdata[i];
         g_autofree char *file = g_strdup_printf("%s/%s.yaml", folder, name);
         g_autofree char *text = NULL;
-        if (g_str_has_prefix(name, TIMING) || !g_file_get_contents(file, &text, NULL, NULL))
+        if (g_str_has_prefix(name, TIMING) || !input_get_contents(file, &text, NULL, NULL))
             continue;
         g_autofree char *summary = summary_of(text);
         if (is_json)
@@ -326,7 +327,7 @@ show(const char *data_dir, const char *folder, const char *name, const ShowOptio
         g_str_has_suffix(name, ".yaml") ? g_canonicalize_filename(name, NULL) : g_strdup(name);
     g_autofree char *text = NULL;
 
-    if (!g_file_get_contents(file, &text, NULL, NULL))
+    if (!input_get_contents(file, &text, NULL, NULL))
         return cli_bad_input("profiles: no profile \"%s\": see kvolsim profiles", name);
     g_autoptr(Scenario) scenario =
         options->calls && is_scenario(text) ? load_scenario(data_dir, path) : load(data_dir, path);

@@ -7,6 +7,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/language.h"
 #include "commands.h"
+#include "run/files/input.h"
 #include "run/teach/course.h"
 #include "run/teach/lesson.h"
 #include "serve.h"
@@ -269,7 +270,7 @@ check_solution(Teacher *self, const char *word, const char *file)
     if (lesson == NULL)
         return EXIT_BAD_INPUT;
     gboolean is_solved =
-        g_file_get_contents(file, &text, NULL, &error) &&
+        input_get_contents(file, &text, NULL, &error) &&
         lesson_check(lesson, self->data_dir, &(LessonSolution){.file = file, .text = text}, report,
                      &error);
     if (error != NULL)

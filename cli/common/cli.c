@@ -66,9 +66,24 @@ keep_standard_input(int argc, char **argv)
     }
 }
 
+/* GLib ends a process without memory by a trap. Nothing here allocates. */
+static void
+say_out_of_memory(const char *domain, GLogLevelFlags level, const char *message, void *data)
+{
+    static const char text[] = "kvolsim: out of memory: a smaller scenario, fewer runs at once "
+                               "(--jobs) or more memory is needed\n";
+
+    if (strstr(message, "failed to allocate") == NULL)
+        g_log_default_handler(domain, level, message, data);
+    else if (write(STDERR_FILENO, text, sizeof text - 1) >= 0)
+        _exit(EXIT_ERROR);
+}
+
 void
 cli_begin(int argc, char **argv)
 {
+    g_log_set_handler("GLib", G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION,
+                      say_out_of_memory, NULL);
     keep_standard_streams();
     keep_standard_input(argc, argv);
     atexit(close_stdout);

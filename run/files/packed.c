@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "input.h"
+
 #define BLOCK_BYTES ((gsize)256 * 1024) /* of one read */
 
 struct PackedFile {
@@ -22,13 +24,6 @@ fail(const char *path, int code, const char *why, GError **error)
 {
     g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path, why);
     return FALSE;
-}
-
-static gboolean
-check_file(const char *path, GError **error)
-{
-    return !g_file_test(path, G_FILE_TEST_IS_DIR) ||
-           fail(path, EISDIR, "is a directory: name the files in it", error);
 }
 
 /* libarchive says "truncated gzip input" and the like. */
@@ -74,16 +69,12 @@ packed_path(const char *path)
 PackedFile *
 packed_file_open(const char *path, GError **error)
 {
-    if (!check_file(path, error))
-        return NULL;
     g_autoptr(PackedFile) self = g_new0(PackedFile, 1);
+
     self->path = g_strdup(path);
-    self->fd = open(packed_path(path), O_RDONLY | O_CLOEXEC);
-    if (self->fd < 0) {
-        int code = errno;
-        fail(path, code, g_strerror(code), error);
+    self->fd = input_open(path, error);
+    if (self->fd < 0)
         return NULL;
-    }
     return begin(self, error) ? g_steal_pointer(&self) : NULL;
 }
 
@@ -152,15 +143,13 @@ packed_get_contents(const char *path, char **contents, gsize *length, GError **e
     const char *data;
     gssize n;
 
-    if (!check_file(path, error))
-        return FALSE;
-    if (!looks_packed(path)) /* one allocation of the right size */
-        return g_file_get_contents(packed_path(path), contents, length, error);
+    if (!looks_packed(path))
+        return input_get_contents(path, contents, length, error);
     g_autoptr(PackedFile) file = packed_file_open(path, error);
     g_autoptr(GString) text = g_string_new(NULL);
     if (file == NULL)
         return FALSE;
-    while ((n = packed_file_next(file, &data, error)) > 0 && text->len <= PACKED_BYTES_MAX)
+    while ((n = packed_file_next(file, &data, error)) > 0 && text->len <= INPUT_BYTES_MAX)
         g_string_append_len(text, data, n);
     if (n > 0)
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC, "%s: unpacks to more than 1 GiB",

@@ -25,11 +25,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PackedFile, packed_file_free)
  */
 gssize packed_file_next(PackedFile *self, const char **data, GError **error);
 
-#define PACKED_BYTES_MAX ((gsize)1 << 30) /* of an unpacked file in memory */
 /* Returns: (borrowed): @path, or where the standard input is for "-" */
 const char *packed_path(const char *path);
-/* The same as g_file_get_contents(), "-" being the standard input. A packed file of more than
- * PACKED_BYTES_MAX is an error. */
+/* The same as input_get_contents(). A packed file of more than
+ * INPUT_BYTES_MAX is an error. */
 gboolean packed_get_contents(const char *path, char **contents, gsize *length, GError **error);
 /* Packs @text with xz, at level 1: half the time of level 3, a tenth more bytes. (owned) */
 GBytes *packed_xz(const char *text, gsize length, GError **error);

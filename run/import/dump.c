@@ -8,6 +8,7 @@
 #include "models/api/fields.h"
 #include "prune.h"
 #include "run/files/file-fault.h"
+#include "run/files/input.h"
 #include "run/files/json-items.h"
 #include "run/files/packed.h"
 
@@ -502,7 +503,7 @@ read_text(Reading *self, PackedFile *file, GError **error)
             return FALSE;
         if (first == '\0')
             first = first_character(text, n);
-        if (yaml->len > PACKED_BYTES_MAX)
+        if (yaml->len > INPUT_BYTES_MAX)
             return fail(self, 1, "more than 1 GiB of YAML: print it as JSON", error);
         if (first != '{' && first != '[')
             g_string_append_len(yaml, text, n);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "run/files/input.h"
 #include "run/files/rows.h"
 #include "run/files/schema.h"
 
@@ -215,7 +216,7 @@ recorded_read(const char *file, GError **error)
     char *text;
     gsize length;
 
-    if (!g_file_get_contents(file, &text, &length, error))
+    if (!input_get_contents(file, &text, &length, error))
         return NULL;
     g_autoptr(GBytes) bytes = g_bytes_new_take(text, length);
     /* The second time to say where. */

@@ -3,6 +3,7 @@
 #include "calibration.h"
 
 #include "fit.h"
+#include "run/files/input.h"
 
 #include <errno.h>
 #include <math.h>
@@ -78,7 +79,7 @@ calibration_read(const char *path, GError **error)
     g_autofree char *text = NULL;
     g_auto(GStrv) names = NULL;
 
-    if (!g_file_get_contents(path, &text, NULL, error))
+    if (!input_get_contents(path, &text, NULL, error))
         return NULL;
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (unsigned i = 0; lines[i] != NULL; i++) {

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "run/files/input.h"
+
 typedef struct {
     GArray *upper, *cumulative; /* of double; by bound */
     const char *metric;
@@ -192,7 +194,7 @@ histograms_read(const char *file, const char *driver, GError **error)
         self->kinds[i].cumulative = g_array_new(FALSE, FALSE, sizeof(double));
     }
     self->driver = g_strdup(driver);
-    if (!g_file_get_contents(file, &text, &length, error))
+    if (!input_get_contents(file, &text, &length, error))
         return NULL;
     if (!metric_samples_read(file, text, length, storage_metrics, add_sample, self, error) ||
         !check_buckets(self, file, error))

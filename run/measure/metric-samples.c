@@ -7,8 +7,6 @@
 
 #include "sim/sim-time.h"
 
-#define SHOWN_BYTES 80 /* of a bad line */
-
 typedef struct {
     const char *const *names;
     MetricSampleSeen seen;
@@ -94,10 +92,11 @@ read_text(const Reader *self, const char *file, char *text, gsize length, GError
             *next++ = '\0';
         if (read_line(self, line))
             continue;
-        g_autofree char *shown = g_strndup(line, SHOWN_BYTES);
-        g_autofree char *printable = g_strescape(shown, "\"");
+        /* The line is not shown: it may be anybody's file. */
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
-                    "%s:%u: no sample of Prometheus' text format: %s", file, number, printable);
+                    "%s:%u: no sample of Prometheus' text format (such as: name{label=\"value\"} "
+                    "12)",
+                    file, number);
         return FALSE;
     }
     return TRUE;

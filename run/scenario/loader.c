@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "run/files/input.h"
 #include "run/files/packed.h"
 #include "scenario-private.h"
 
@@ -61,17 +62,42 @@ read_text(Loader *self, const char *file, GBytes *bytes)
     return documents;
 }
 
+/* Whether the user gave this path: as the file to run, or within a --set. */
+static gboolean
+is_named_by_user(const Loader *self, const char *path)
+{
+    const ScenarioOptions *options = self->options;
+    gsize length = self->directory->len;
+    const char *name = length > 0 && g_str_has_prefix(path, self->directory->str) &&
+                               path[length] == G_DIR_SEPARATOR
+                           ? path + length + 1
+                           : path;
+
+    if (self->files->len == 0 || g_strcmp0(path, options->overlay) == 0)
+        return TRUE;
+    for (unsigned i = 0;
+         !options->set_is_foreign && options->set != NULL && options->set[i] != NULL; i++) {
+        const char *value = strchr(options->set[i], '=');
+        if (value != NULL && (strstr(value, name) != NULL || strstr(value, path) != NULL))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean
 may_read(const Loader *self, const char *path, GError **error)
 {
-    g_autofree char *file = g_canonicalize_filename(path, NULL);
-    g_autofree char *folder = g_canonicalize_filename(self->options->data_dir, NULL);
-
-    if (!self->options->is_confined ||
-        (g_str_has_prefix(file, folder) && file[strlen(folder)] == G_DIR_SEPARATOR))
+    if (!self->options->is_confined && is_named_by_user(self, path))
         return TRUE;
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM, "%s: no file can be named here", path);
-    return FALSE;
+    if (!input_is_below(path, self->options->data_dir) &&
+        (self->options->is_confined || !input_is_below(path, self->directory->str))) {
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM, "%s: %s", path,
+                    self->options->is_confined
+                        ? "no file can be named here"
+                        : "it is outside of the scenario's folder: only you may name it, by --set");
+        return FALSE;
+    }
+    return input_check_regular(path, error);
 }
 
 /* The text of a file, which may be a pipe: it is read once. Returns: (borrowed) */

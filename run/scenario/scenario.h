@@ -315,7 +315,8 @@ typedef struct {
                             create the objects */
     gboolean keeps_document; /* for scenario_flatten() */
     GHashTable *texts; /* (borrowed): path -> GBytes: files that are here instead of there; NULL */
-    gboolean is_confined; /* other files are read below data_dir only: a stranger named them */
+    gboolean set_is_foreign; /* by a file: paths in it are no better than the scenario's own */
+    gboolean is_confined;    /* other files are read below data_dir only: a stranger named them */
 } ScenarioOptions;
 
 /**

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "run/files/input.h"
 #include "run/files/packed.h"
 #include "sweep-private.h"
 
@@ -664,7 +665,7 @@ build_baseline(Builder *self)
 }
 
 static void
-build(SweepFile *self, const json_t *document, const SweepFields *fields)
+build(SweepFile *self, const char *data_dir, const json_t *document, const SweepFields *fields)
 {
     Builder builder = {self, &self->reader, json_object_get(document, "spec"), &fields->spec};
     g_autofree char *folder = g_path_get_dirname(self->sweep.file);
@@ -687,6 +688,11 @@ build(SweepFile *self, const json_t *document, const SweepFields *fields)
     sweep->confidence = fields->spec.confidence;
 
     SchemaPlace place = schema_enter_member(&self->reader, document, "spec");
+    if (!input_is_below(path, folder) && !input_is_below(path, data_dir))
+        fault_spec(&builder, "scenario", "put the sweep beside it, or above it",
+                   "is outside of the sweep's folder");
+    else if (!input_check_regular(path, NULL))
+        fault_spec(&builder, "scenario", NULL, "is no regular file");
     if (sweep->confidence < 0.5 || sweep->confidence > 0.999)
         fault_spec(&builder, "confidence", NULL, "must be from 0.5 to 0.999");
     if (sweep->batches == 1)
@@ -717,7 +723,7 @@ read_documents(SweepFile *self, const char *file, GPtrArray *faults)
     const YamlReport report = {report_yaml, faults};
     gsize length;
 
-    if (g_file_get_contents(packed_path(file), &text, &length, &error))
+    if (packed_get_contents(file, &text, &length, &error))
         return yaml_read(self->positions, self->sweep.file, text, length, &report, self->documents);
     const char *why = strstr(error->message, ": ");
     schema_fault(&self->reader, NULL, "cannot be read: %s", why != NULL ? why + 2 : error->message);
@@ -725,7 +731,7 @@ read_documents(SweepFile *self, const char *file, GPtrArray *faults)
 }
 
 static void
-load(SweepFile *self, const char *file, GPtrArray *faults)
+load(SweepFile *self, const char *file, const char *data_dir, GPtrArray *faults)
 {
     SweepFields fields = {0};
 
@@ -746,7 +752,7 @@ load(SweepFile *self, const char *file, GPtrArray *faults)
     yaml_positions_find(self->positions, document, &self->reader.at);
     schema_read(&self->reader, &sweep_type, document, &fields);
     if (faults->len == 0)
-        build(self, document, &fields);
+        build(self, data_dir, document, &fields);
 }
 
 static void
@@ -766,7 +772,7 @@ sweep_is_in_file(const char *file)
     gboolean is_found = FALSE;
     gsize length;
 
-    if (!g_file_get_contents(packed_path(file), &text, &length, NULL) ||
+    if (!packed_get_contents(file, &text, &length, NULL) ||
         memmem(text, length, "Sweep", 5) == NULL)
         return FALSE; /* a dump need not be read twice */
     yaml_read(positions, file, text, length, &report, documents);
@@ -784,7 +790,7 @@ sweep_load(const char *file, const char *data_dir, GPtrArray **faults)
     *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
     self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, setting_place_free);
     schema_reader_init(&self->reader, self->positions, *faults);
-    load(self, file, *faults);
+    load(self, file, data_dir, *faults);
     if ((*faults)->len == 0)
         sweep_finish(&self->sweep, data_dir, *faults);
     if ((*faults)->len == 0)

@@ -66,7 +66,8 @@ scenario_of(Worker *worker, unsigned point, GError **error)
 {
     const Runner *self = worker->runner;
     const SweepPoint *place = &self->sweep->points[point];
-    const ScenarioOptions options = {.data_dir = self->options->data_dir, .set = place->set};
+    const ScenarioOptions options = {
+        .data_dir = self->options->data_dir, .set = place->set, .set_is_foreign = TRUE};
     g_autoptr(GPtrArray) faults = NULL;
 
     if (worker->scenario != NULL && worker->point == point)

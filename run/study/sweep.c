@@ -200,7 +200,8 @@ check_points(SweepFile *self, const char *data_dir, GPtrArray *faults)
 
     for (unsigned i = 0; i < self->sweep.n_points && faults->len < FAULTS_MAX; i++) {
         SweepPoint *point = &self->sweep.points[i];
-        const ScenarioOptions options = {.data_dir = data_dir, .set = point->set};
+        const ScenarioOptions options = {
+            .data_dir = data_dir, .set = point->set, .set_is_foreign = TRUE};
         g_autoptr(GPtrArray) found = NULL;
         g_autoptr(Scenario) scenario = scenario_load(self->sweep.scenario_file, &options, &found);
         keep_faults(self, point, found, known, faults);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/files/input.h"
 #include "run/files/yaml.h"
 #include "run/kubectl/value.h"
 #include "stepper.h"
@@ -153,7 +154,7 @@ lesson_load(const char *file, const char *language, GError **error)
     self->language = language;
     self->questions = g_array_new(FALSE, FALSE, sizeof(LessonQuestion));
     g_array_set_clear_func(self->questions, question_clear);
-    if (!g_file_get_contents(file, &text, &length, error))
+    if (!input_get_contents(file, &text, &length, error))
         return NULL;
     self->documents = read_documents(file, text, length, error);
     if (self->documents == NULL)

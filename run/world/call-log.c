@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run/files/input.h"
+
 struct CallLog {
     GArray *rows; /* of CallRow; strings owned by @strings */
     GStringChunk *strings;
@@ -384,7 +386,7 @@ call_log_read(const char *path, json_t **head, GError **error)
     g_autoptr(CallLog) self = call_log_new();
     g_autofree char *text = NULL;
 
-    if (!g_file_get_contents(path, &text, NULL, error))
+    if (!input_get_contents(path, &text, NULL, error))
         return NULL;
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     *head = json_loads(lines[0] != NULL ? lines[0] : "", 0, NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "run/files/file-fault.h"
+#include "run/files/input.h"
 #include "run/import/yaml-print.h"
 #include "run/measure/fit.h"
 
@@ -454,7 +455,7 @@ replay_fit_scenario(const ReplayFit *self, GError **error)
     g_autofree char *text = NULL;
     gsize length;
 
-    if (!g_file_get_contents(self->options.file, &text, &length, error))
+    if (!input_get_contents(self->options.file, &text, &length, error))
         return NULL;
     if (!yaml_read(positions, self->options.file, text, length, &report, documents)) {
         g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "%s has changed", self->options.file);

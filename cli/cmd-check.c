@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/common/cli.h"
+#include "cli/common/paint.h"
 #include "commands.h"
 #include "run/files/printable.h"
 #include "run/results/results.h"
@@ -162,6 +163,7 @@ words_of(json_t *finding)
 static void
 print_lines(json_t *findings)
 {
+    g_autoptr(GString) text = g_string_new(NULL);
     size_t i;
     json_t *finding;
 
@@ -170,14 +172,16 @@ print_lines(json_t *findings)
         g_autofree char *file = printable(text_of(finding, "file"), "");
         json_t *line = json_object_get(finding, "line");
         if (strcmp(text_of(finding, "level"), "error") != 0)
-            printf("%s: %s\n", text_of(finding, "level"), words);
+            g_string_append_printf(text, "%s: %s\n", text_of(finding, "level"), words);
         else if (line == NULL)
-            printf("%s: %s\n", file, words);
+            g_string_append_printf(text, "%s: %s\n", file, words);
         else
-            printf("%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT ": %s\n", file,
-                   json_integer_value(line), json_integer_value(json_object_get(finding, "column")),
-                   words);
+            g_string_append_printf(text,
+                                   "%s:%" JSON_INTEGER_FORMAT ":%" JSON_INTEGER_FORMAT ": %s\n",
+                                   file, json_integer_value(line),
+                                   json_integer_value(json_object_get(finding, "column")), words);
     }
+    paint_print(stdout, text->str);
 }
 
 /* @special: the characters to be escaped. Returns: (owned) */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/common/cli.h"
+#include "cli/common/paint.h"
 #include "commands.h"
 #include "run/results/compare.h"
 #include "run/scenario/scenario.h"
@@ -20,7 +21,7 @@ compare(char **folders, gboolean is_json)
         cli_print_json(json);
     } else {
         g_autofree char *text = comparison_table(comparison);
-        fputs(text, stdout);
+        paint_print(stdout, text);
     }
     return EXIT_DONE;
 }
@@ -61,7 +62,7 @@ compare_releases(const char *file, const char *releases, char *const *set, gbool
         cli_print_json(json);
     } else {
         g_autofree char *text = release_comparison_text(comparison);
-        fputs(text, stdout);
+        paint_print(stdout, text);
     }
     return EXIT_DONE;
 }

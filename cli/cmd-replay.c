@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/common/gnuplot.h"
+#include "cli/common/paint.h"
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "run/import/replay/replay-fit.h"
@@ -86,7 +87,9 @@ print_replay(const ReplayCommand *self, const Replay *replay, const ReplayFit *f
     }
     g_autofree char *fitted = fit == NULL ? NULL : replay_fit_table(fit);
     g_autofree char *table = replay_table(replay);
-    printf("%s%s", fitted != NULL ? fitted : "", table);
+    if (fitted != NULL)
+        paint_print(stdout, fitted);
+    paint_print(stdout, table);
 }
 
 static ExitCode

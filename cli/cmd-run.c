@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli/common/out-folder.h"
+#include "cli/common/paint.h"
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "run/results/results.h"
@@ -117,7 +118,7 @@ print_results(const RunCommand *self, Results *results)
         return;
     }
     g_autofree char *table = results_table(results);
-    fputs(table, stdout);
+    paint_print(stdout, table);
 }
 
 static ExitCode

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 
+#include "cli/common/paint.h"
 #include "cli/common/sweep-tools.h"
 #include "commands.h"
 #include "run/study/sweep-report.h"
@@ -42,7 +43,7 @@ print_table(SweepStore *store)
     if (table == NULL)
         return cli_store_error(error);
     g_autofree char *text = sweep_table_text(table);
-    fputs(text, stdout);
+    paint_print(stdout, text);
     return EXIT_DONE;
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/common/gnuplot.h"
+#include "cli/common/paint.h"
 #include "cli/common/sweep-tools.h"
 #include "commands.h"
 #include "run/study/tune.h"
@@ -46,7 +47,7 @@ tell(const TuneCommand *self, const Tune *tune, ExitCode code)
         cli_print_json(json);
     } else {
         g_autofree char *text = tune_text(tune);
-        fputs(text, stdout);
+        paint_print(stdout, text);
     }
     ExitCode written = self->out == NULL ? EXIT_DONE : write_files(self, tune, json);
     return written != EXIT_DONE ? written : code;

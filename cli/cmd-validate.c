@@ -6,6 +6,7 @@
 #include "cli/common/gnuplot.h"
 #include "cli/common/loop-folder.h"
 #include "cli/common/out-folder.h"
+#include "cli/common/paint.h"
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "models/csi/loop/loop-driver.h"
@@ -443,8 +444,9 @@ print_all(Validate *self,
 {
     g_autofree char *table = results_table(results);
 
-    printf("With %s (never the same twice):\n%s",
-           self->backend != NULL ? "real loop devices" : "the drivers behind the sockets", table);
+    printf("With %s (never the same twice):\n",
+           self->backend != NULL ? "real loop devices" : "the drivers behind the sockets");
+    paint_print(stdout, table);
     print_rows(rows, FALSE);
     print_rows(rows, TRUE);
     print_machine(self, conditions);
@@ -598,7 +600,7 @@ replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
         cli_print_json(summary);
     } else {
         g_autofree char *table = results_table(results);
-        fputs(table, stdout);
+        paint_print(stdout, table);
     }
     ExitCode code = self->folder == NULL ? EXIT_DONE : write_run(self, run, stages, NULL);
     return code == EXIT_DONE ? finish_folder(self, results) : code;

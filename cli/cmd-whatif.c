@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/common/gnuplot.h"
+#include "cli/common/paint.h"
 #include "cli/common/sweep-tools.h"
 #include "commands.h"
 #include "run/study/whatif.h"
@@ -67,7 +68,7 @@ tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
         cli_print_json(json);
     } else {
         g_autofree char *text = whatif_text(whatif, table);
-        fputs(text, stdout);
+        paint_print(stdout, text);
     }
     if (self->out != NULL)
         code = write_files(self, whatif, table, json);

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "paint.h"
 #include "run/files/printable.h"
 #include "run/results/result-folder.h"
 
@@ -147,8 +148,9 @@ print_error(const char *format, va_list args)
 {
     g_autofree char *text = g_strdup_vprintf(format, args);
     g_autofree char *shown = printable(text, "\n\t");
+    g_autofree char *line = g_strdup_printf("kvolsim: %s\n", shown);
 
-    fprintf(stderr, "kvolsim: %s\n", shown);
+    paint_print(stderr, line);
 }
 
 void
@@ -226,6 +228,13 @@ cli_parse(int *argc,
     g_autoptr(GOptionContext) context = g_option_context_new(arguments);
     g_autofree char *command = g_strdup((*argv)[0]);
     g_autofree char *program = g_strdup_printf("kvolsim %s", command);
+    g_autofree char *color = NULL;
+    const GOptionEntry common[] = {
+        CLI_OPTION("color", STRING, &color,
+                   "Colours: auto (default: on a terminal, without $NO_COLOR), always or never",
+                   "WHEN"),
+        G_OPTION_ENTRY_NULL,
+    };
     g_autoptr(GError) error = NULL;
 
     for (int i = 1; i < *argc && strcmp((*argv)[i], "--") != 0; i++)
@@ -234,9 +243,14 @@ cli_parse(int *argc,
     g_option_context_set_summary(context, summary);
     g_option_context_set_description(context, description);
     g_option_context_add_main_entries(context, entries, NULL);
-    if (g_option_context_parse(context, argc, argv, &error))
+    g_option_context_add_main_entries(context, common, NULL);
+    gboolean is_parsed = g_option_context_parse(context, argc, argv, &error);
+    if (is_parsed && paint_choose(color))
         return TRUE;
-    cli_error("%s: %s (see kvolsim %s --help)", command, error->message, command);
+    if (is_parsed)
+        cli_error("%s: --color: \"%s\" is none of auto, always, never", command, color);
+    else
+        cli_error("%s: %s (see kvolsim %s --help)", command, error->message, command);
     return FALSE;
 }
 
@@ -312,8 +326,9 @@ cli_print_faults(const GPtrArray *faults)
 {
     for (unsigned i = 0; i < faults->len; i++) {
         g_autofree char *text = file_fault_text(faults->pdata[i]);
+        g_autofree char *line = g_strconcat(text, "\n", NULL);
 
-        fprintf(stderr, "%s\n", text);
+        paint_print(stderr, line);
     }
 }
 

@@ -81,6 +81,29 @@ assert (change["change"], change["name"]) == ("changed", "node-0")
 assert {"path": "spec.unschedulable", "before": None, "after": "true"} in change["fields"], change' 2>>err
 result $? "diff --format json" err
 
+# ---- Colours ----
+esc=$(printf '\033')
+NO_COLOR=1 "$kvolsim" check wrong.yaml --color always | grep -q "^$esc\[1mwrong.yaml:6:12$esc\[0m: "
+result $? "--color always: a fault's place, even into a pipe and against NO_COLOR"
+"$kvolsim" run small.yaml --set 'spec.expect=[{claims: {count: 0}}, {claims: {count: 1}}]' --color=always >out
+grep -q "^expect  ${esc}\[32mmet$esc\[0m  " out && grep -q "^expect  ${esc}\[31mNOT MET$esc\[0m  " out
+result $? "--color always: verdicts"
+"$kvolsim" check wrong.yaml >plain
+CLICOLOR_FORCE=1 "$kvolsim" check wrong.yaml --color never | cmp - plain >out 2>&1 && ! grep -q "$esc" plain
+result $? "no colours in a file, nor with --color never"
+refused '--color: "red" is none of auto, always, never' check wrong.yaml --color red
+if command -v script >/dev/null; then
+    painted()
+    {
+        TERM=${1:-xterm} script -qec "'$kvolsim' check wrong.yaml" /dev/null </dev/null >out
+        grep -q "$esc\[1m" out
+    }
+    painted && ! painted dumb && ! NO_COLOR=1 painted && NO_COLOR='' painted
+    result $? "colours on a terminal, unless it is dumb or NO_COLOR is set"
+else
+    case_skip "colours on a terminal" "no script"
+fi
+
 # ---- Values ----
 fault()
 {

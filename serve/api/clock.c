@@ -242,7 +242,9 @@ tick(ServeClock *self)
         SimTime to = now_of(self->leader);
         self->goes_on = self->leader->goes_on;
         pass_slice(self, to);
-        return now_of(self) < to && !self->is_over && next_of(self) <= to ? 0 : -1;
+        return now_of(self) < to && !self->is_over && (next_of(self) <= to || !waits_for_idle(self))
+                   ? 0
+                   : -1;
     }
     if (self->reached != NULL) {
         seek(self);

@@ -40,8 +40,8 @@ const put = (body) => trying(() => move(body));
 // ---- The past ----
 
 async function toPresent() {
-  await own('past', null, {method: 'DELETE', of: ''});
   await show(null);
+  await own('past', null, {method: 'DELETE', of: ''});
 }
 
 // Puts the run as it was at @ns on the stage.

@@ -123,6 +123,7 @@ async function begin() {
   }
 
   async function poll() {
+    const {path, present} = world;
     try {
       await ask();
       if (document.body.dataset.lost)
@@ -133,7 +134,9 @@ async function begin() {
         report(error.message);
         setToken(await askForToken());
         report('');
-      } else if (error.code === 404 && world.present)
+      } else if (path !== world.path || present !== world.present)
+        report(''); // the question was about a run that has left the stage
+      else if (error.code === 404 && world.present)
         await show(null); // somebody else has left the past
       else {
         document.body.dataset.lost = 'yes';

@@ -207,6 +207,12 @@ push_ready(WorkQueue *self, ObjectKey *key)
     self->options.ready(self->options.self);
 }
 
+gboolean
+work_queue_has(const WorkQueue *self, const ObjectKey *key)
+{
+    return key->slot < self->states->len && g_array_index(self->states, KeyState, key->slot).dirty;
+}
+
 void
 work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop)
 {

@@ -36,6 +36,9 @@ void work_queue_add(WorkQueue *self, ObjectKey *key);
  * log of causes says that the key has waited for the loop (@loop: its label) since its last
  * sync. */
 void work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop);
+/* Whether @key waits in the queue, or will when its sync is over. work_queue_add_again() then
+ * changes nothing, so that such a loop may leave the key out. */
+gboolean work_queue_has(const WorkQueue *self, const ObjectKey *key);
 void work_queue_add_after(WorkQueue *self,
                           ObjectKey *key,
                           SimTime delay); /* if there are two, the earlier stays (CGO-24) */

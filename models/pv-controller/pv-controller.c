@@ -134,18 +134,16 @@ pv_plan_operation(
 
 /* ---- The component ---- */
 
-static void
-enqueue(PvController *self, const ObjectKey *key)
+static Workers *
+workers_of(const PvController *self, ObjectKind kind)
 {
-    workers_add(key->kind == KIND_VOLUME ? self->volume_workers : self->claim_workers, key);
+    return kind == KIND_VOLUME ? self->volume_workers : self->claim_workers;
 }
 
 static void
-enqueue_again(PvController *self, const ObjectKey *key)
+enqueue(PvController *self, const ObjectKey *key)
 {
-    Workers *workers = key->kind == KIND_VOLUME ? self->volume_workers : self->claim_workers;
-
-    work_queue_add_again(workers_queue(workers), (ObjectKey *)key, self->resync_label);
+    workers_add(workers_of(self, key->kind), key);
 }
 
 static void
@@ -198,20 +196,25 @@ collect_unsettled(const PvController *self,
                   const Informer *informer,
                   ObjectKind kind)
 {
+    const WorkQueue *queue = workers_queue(workers_of(self, kind));
+
     for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, kind, &slot); slot++) {
         ObjectKey *key = objects_key_at(self->base.objects, kind, slot);
-        if (informer_get(informer, key) != NULL)
+        if (!work_queue_has(queue, key) && informer_get(informer, key) != NULL)
             g_ptr_array_add(keys, key);
     }
 }
 
-/* PVC-37: the order is a hash map's, different each time. Settled objects (cache.h) are left out:
- * their syncs would change, send and tell nothing and take no time. With polling nothing is left
- * out. */
+/* PVC-37: the order is a hash map's, different each time. Two kinds of objects are left out.
+ * Settled ones (cache.h): their syncs would change, send and tell nothing and take no time. Those
+ * that wait in the queue already: while the worker waits for a token these are thousands, for
+ * hours, and each has its own place in the order, whichever others there are. With polling nothing
+ * is left out. */
 static void
 enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
 {
     SimStream stream = sim_stream(self->base.sim, "pv-controller/resync order");
+    WorkQueue *queue = workers_queue(workers_of(self, kind));
     g_autoptr(GPtrArray) keys = g_ptr_array_new();
 
     if (sim_is_polling(self->base.sim))
@@ -221,7 +224,7 @@ enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
     sim_shuffle(keys->pdata, keys->len, object_key_place, stream,
                 (uint64_t)sim_now(self->base.sim));
     for (unsigned i = 0; i < keys->len; i++)
-        enqueue_again(self, keys->pdata[i]);
+        work_queue_add_again(queue, keys->pdata[i], self->resync_label);
 }
 
 /* PVC-4: all claims, then all volumes. The ticker sleeps when all are settled. */

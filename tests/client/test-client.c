@@ -125,6 +125,28 @@ keys_are_given_once_at_a_time(void **state)
     }
 }
 
+/* A loop may leave out a key that waits, or that was added during its sync; not one that only
+ * works, or waits for a delay. */
+static void
+a_queue_tells_which_adds_change_nothing(void **state)
+{
+    World *world = *state;
+    g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
+    ObjectKey *a = key(world, "a");
+
+    assert_false(work_queue_has(queue, a));
+    work_queue_add_after(queue, a, SIM_SECOND);
+    assert_false(work_queue_has(queue, a));
+    work_queue_add(queue, a);
+    assert_true(work_queue_has(queue, a));
+    assert_string_equal(get(queue), "a");
+    assert_false(work_queue_has(queue, a));
+    work_queue_add(queue, a);
+    assert_true(work_queue_has(queue, a));
+    work_queue_done(queue, a);
+    assert_true(work_queue_has(queue, a));
+}
+
 /* The instants at which @queue has a key, until it is empty. */
 static void
 log_arrivals(World *world, WorkQueue *queue)
@@ -602,6 +624,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(keys_are_given_once_at_a_time),
+        TEST(a_queue_tells_which_adds_change_nothing),
         TEST(of_two_delays_the_earlier_stays),
         TEST(failures_double_the_wait),
         TEST(mass_failures_share_a_bucket),

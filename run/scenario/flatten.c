@@ -14,7 +14,7 @@ names_file(const char *key)
            strcmp(key, "fromManifest") == 0;
 }
 
-/* Returns: (owned): the absolute path; NULL: the value is none */
+/* @folder: absolute. Returns: (owned): the absolute path; NULL: the value is none */
 static json_t *
 absolute(const char *folder, const char *name)
 {
@@ -92,7 +92,8 @@ char *
 scenario_flatten(const Scenario *self, const char *until, const json_t *faults)
 {
     GString *text = g_string_new(NULL);
-    g_autofree char *folder = g_path_get_dirname(self->file);
+    g_autofree char *given = g_path_get_dirname(self->file);
+    g_autofree char *folder = g_canonicalize_filename(given, NULL);
     json_auto_t *document = json_deep_copy(self->document), *all_faults = json_array();
     json_t *spec = json_object_get(document, "spec"), *value;
     char start[API_TIME_BUFFER];

@@ -87,7 +87,7 @@ is_named_by_user(const Loader *self, const char *path)
 static gboolean
 may_read(const Loader *self, const char *path, GError **error)
 {
-    if (!self->options->is_confined && is_named_by_user(self, path))
+    if (!self->options->is_confined && (self->options->is_own || is_named_by_user(self, path)))
         return TRUE;
     if (!input_is_below(path, self->options->data_dir) &&
         (self->options->is_confined || !input_is_below(path, self->directory->str))) {

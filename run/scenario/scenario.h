@@ -316,7 +316,9 @@ typedef struct {
     gboolean keeps_document; /* for scenario_flatten() */
     GHashTable *texts; /* (borrowed): path -> GBytes: files that are here instead of there; NULL */
     gboolean set_is_foreign; /* by a file: paths in it are no better than the scenario's own */
-    gboolean is_confined;    /* other files are read below data_dir only: a stranger named them */
+    gboolean
+        is_own; /* the program wrote the text: it names files that the user has named already */
+    gboolean is_confined; /* other files are read below data_dir only: a stranger named them */
 } ScenarioOptions;
 
 /**

@@ -505,6 +505,7 @@ lesson_check(const Lesson *self,
                                      .set = (const char *const *)set->pdata,
                                      .overlay = is_overlay ? solution->file : NULL,
                                      .texts = texts,
+                                     .set_is_foreign = TRUE,
                                      .is_confined = solution->is_foreign};
     g_autoptr(Scenario) scenario =
         load(solution->is_session ? solution->file : self->file, &options, error);

@@ -85,6 +85,7 @@ engine_load(const ServeEngineOptions *options, const char *file, GHashTable *tex
 
     load.set = NULL;
     load.texts = texts;
+    load.is_own = texts != NULL;
     plain.load = &load;
     Scenario *scenario = scenario_load(file, &load, &faults);
     if (scenario == NULL) {

@@ -42,6 +42,22 @@ end KILL
 [ $? -le 3 ] && [ "$(grep -c '^  - ' killed.yaml)" -eq "$(grep -c '^  - ' record-0.yaml)" ]
 result $? "a server that is killed leaves a whole record" faults
 
+# ---- A scenario with a file of its own, in another folder ----
+mkdir there elsewhere
+cp "$KVOLSIM_SRCDIR/models/profiles/aws-ebs-gp3.yaml" there/mine.yaml
+sed 's|profile: aws-ebs-gp3|profile: ./mine.yaml|' small.yaml >there/small.yaml
+begin served serve there/small.yaml --speed 0 --at 1m --record there/record.yaml --out session-own
+same "a scenario with a file of its own: the past can be looked at" 200 \
+    "$(curl -s -o out -w '%{http_code}' -X PUT "http://127.0.0.1:$port/kvolsim/v1/past" -d '{"at": "20s"}')"
+end INT
+"$kvolsim" run there/record.yaml --out again-own >/dev/null 2>faults
+diff -r session-own again-own >>faults 2>&1
+result $? "... its record beside it gives the same results" faults
+cp there/record.yaml elsewhere/
+refused 'outside of the scenario' run elsewhere/record.yaml
+"$kvolsim" run elsewhere/record.yaml --set "spec.drivers[0].profile=$scratch/there/mine.yaml" --out moved-own >out 2>err
+result $? "... and elsewhere needs --set"
+
 # ---- A lesson's task ----
 XDG_STATE_HOME=$scratch/state
 export XDG_STATE_HOME

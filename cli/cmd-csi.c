@@ -55,34 +55,31 @@ refuse(const char *message)
 static Scenario *
 load_profile(const CsiCommand *self)
 {
+    static const char name[] = "--profile";
     const char *profile = self->profile != NULL ? self->profile : "generic";
     g_autofree char *path = g_file_test(profile, G_FILE_TEST_EXISTS)
                                 ? g_canonicalize_filename(profile, NULL)
                                 : g_strdup(profile);
-    g_autofree char *file = NULL;
-    g_autoptr(GPtrArray) set = g_ptr_array_new();
-    json_auto_t *quoted = json_string(path);
-    g_autofree char *value = json_dumps(quoted, JSON_ENCODE_ANY);
+    g_autofree char *data_dir = cli_data_dir();
+    json_auto_t *driver = json_pack(
+        "{s:s, s:s}", "name", self->name != NULL ? self->name : "csi.kvolsim.io", "profile", path);
+    g_autofree char *value = json_dumps(driver, 0);
     g_autofree char *text = g_strdup_printf(
         "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: csi}\nspec:\n  until: 87600h\n"
         "  nodes: [{count: 1, name: \"node-%%d\", zones: [zone-a]}]\n"
-        "  drivers: [{name: \"%s\", profile: %s}]\n",
-        self->name != NULL ? self->name : "csi.kvolsim.io", value != NULL ? value : "\"\"");
-    int handle = g_file_open_tmp("kvolsim-csi-XXXXXX.yaml", &file, NULL);
+        "  drivers: [%s]\n",
+        value != NULL ? value : "");
+    g_autoptr(GHashTable) texts =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_bytes_unref);
+    const ScenarioOptions options = {.data_dir = data_dir,
+                                     .set = (const char *const *)self->set,
+                                     .texts = texts,
+                                     .is_own = TRUE};
+    g_autoptr(GPtrArray) faults = NULL;
 
-    if (handle == -1 || !g_file_set_contents(file, text, -1, NULL)) {
-        cli_error("csi: no temporary file can be written");
-        return NULL;
-    }
-    close(handle);
-    /* Given here, too: the user named the file. */
-    g_autofree char *named = g_strdup_printf("spec.drivers[0].profile=%s", value);
-    g_ptr_array_add(set, named);
-    for (char **change = self->set; change != NULL && *change != NULL; change++)
-        g_ptr_array_add(set, *change);
-    g_ptr_array_add(set, NULL);
-    Scenario *scenario = cli_load_scenario(file, (char *const *)set->pdata);
-    g_unlink(file);
+    g_hash_table_insert(texts, (char *)name, g_bytes_new(text, strlen(text)));
+    Scenario *scenario = scenario_load(name, &options, &faults);
+    cli_print_faults(faults);
     return scenario;
 }
 

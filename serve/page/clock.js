@@ -56,7 +56,9 @@ async function toPast(ns) {
 
 // Makes the past that is shown the present: whatever came later is given up.
 async function branch() {
-  await own('branch', null, {method: 'POST', body: {at: timeText(world.clock.ns)}, of: ''});
+  const at = timeText(world.clock.ns);
+  await show(null); // nobody asks the past any more when it goes
+  await own('branch', null, {method: 'POST', body: {at}, of: ''});
   await show(null);
   report(t("The run goes on from here."));
 }

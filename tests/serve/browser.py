@@ -12,10 +12,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 
 class Page:
-    """A page in a browser of its own, which ends with close()."""
+    """A page in a browser of its own, which ends with close(). @address: a port of this machine, or file:///..."""
 
-    def __init__(self, port, width=1280, height=900, scheme="light", fragment=""):
-        self.base = f"http://127.0.0.1:{port}"
+    def __init__(self, address, width=1280, height=900, scheme="light", fragment=""):
+        self.base = address if str(address).startswith("file:") else f"http://127.0.0.1:{address}"
         options = webdriver.ChromeOptions()
         for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en"):
             options.add_argument(argument)
@@ -23,7 +23,7 @@ class Page:
         self.browser = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        self.browser.get(f"{self.base}/{fragment}")
+        self.browser.get(self.base + fragment if self.base.startswith("file:") else f"{self.base}/{fragment}")
 
     def close(self):
         self.browser.quit()

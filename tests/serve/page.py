@@ -6,14 +6,12 @@
    page.py PORT versus: a server with a variant beside the run
    page.py file:///FOLDER/index.html PORT: the page that --export made of the scenario that is served at 0 s"""
 import json
-import os
 import sys
 import urllib.error
 import urllib.request
 
-from selenium import webdriver
+from browser import Cases, Page
 from selenium.common.exceptions import StaleElementReferenceException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -37,15 +35,7 @@ def own_of(run, path):
 
 
 def begin(width, height, scheme):
-    options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-    browser.get(base if base.startswith("file:") else base + "/")
-    return browser
+    return Page(sys.argv[1], width, height, scheme).browser
 
 
 def wait_until_ready():
@@ -59,16 +49,8 @@ if len(sys.argv) > 4:
     page.quit()
     sys.exit()
 
-n_cases, n_failed = int(os.environ.get("FIRST_CASE", "0")), 0
-
-
-def case(name, is_good, why=""):
-    global n_cases, n_failed
-    n_cases += 1
-    n_failed += not is_good
-    print("ok" if is_good else "not ok", n_cases, "-", name)
-    if not is_good:
-        print("#", str(why)[:500].replace("\n", "\n# "))
+cases = Cases()
+case = cases.case
 
 
 def until(what, name):
@@ -131,8 +113,7 @@ if sys.argv[1].startswith("file:"):
     problems = [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
     case("the browser's console has no complaint about the exported page", not problems, problems)
     browser.quit()
-    print(f"1..{n_cases}")
-    sys.exit(n_failed > 0)
+    cases.end()
 
 if len(sys.argv) > 2 and sys.argv[2] == "versus":
     browser = begin(1280, 900, "light")
@@ -161,8 +142,7 @@ if len(sys.argv) > 2 and sys.argv[2] == "versus":
     click("#step-10")
     until(lambda: 20e9 <= clock()["ns"] == own_of("/versus", "clock")["ns"], "... and still go together")
     browser.quit()
-    print(f"1..{n_cases}")
-    sys.exit(n_failed > 0)
+    cases.end()
 
 if len(sys.argv) > 2:
     browser = begin(1280, 900, "light")
@@ -179,8 +159,7 @@ if len(sys.argv) > 2:
         except urllib.error.HTTPError as error:
             case(f"{path} as {accept} needs the token", error.code == 401, error.code)
     browser.quit()
-    print(f"1..{n_cases}")
-    sys.exit(n_failed > 0)
+    cases.end()
 
 # The page itself.
 headers, text = ask("/", accept="text/html")
@@ -335,5 +314,4 @@ until(lambda: shows("#panel-explain", "已创建"), "... and tells stories in Ch
 problems = [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
 case("the browser's console has no complaint", not problems, problems)
 browser.quit()
-print(f"1..{n_cases}")
-sys.exit(n_failed > 0)
+cases.end()

@@ -530,7 +530,7 @@ def hostile_callers():
 
 
 def thousands_of_connections():
-    """three thousand connections, ten thousand waiting calls and calls with large maps: memory stays small, and others are served"""
+    """three thousand connections, three thousand waiting calls and calls with large maps: memory stays small, and others are served"""
     with driver("--set", "spec.drivers[0].latency={CreateVolume: 20s}", "--services", "controller", node=None) as d:
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))

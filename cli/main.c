@@ -38,7 +38,7 @@ static const Command commands[] = {
     {"events",     cmd_events,     "FILE",             "List Events up to an instant of a run"                        },
     {"diff",       cmd_diff,       "FILE",             "Show how objects differ between two instants of a run"        },
     {"explain",    cmd_explain,    "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"              },
-    {"why",        cmd_why,        "FILE OBJECT",      "Tell why a pod or claim is stuck, and what would help"        },
+    {"why",        cmd_why,        "FILE [OBJECT]",    "Tell why an object is stuck, and what would help"             },
     {"step",       cmd_step,       "FILE",             "Step through a run at a prompt, and change things by hand"    },
     {"serve",      cmd_serve,      "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"       },
     {"csi",        cmd_csi,        "",                 "Serve the fake driver on a CSI socket"                        },
@@ -59,8 +59,9 @@ print_usage(FILE *to)
                 "and pods to start,\n"
                 "and where that time goes.\n\nCommands:\n");
     for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++)
-        fprintf(to, "  %-10s %-16s %s\n", commands[i].name, commands[i].arguments,
-                commands[i].summary);
+        /* printf counts bytes, a terminal letters: "…" has three bytes. */
+        fprintf(to, "  %-10s %s%*s %s\n", commands[i].name, commands[i].arguments,
+                (int)(16 - g_utf8_strlen(commands[i].arguments, -1)), "", commands[i].summary);
     fprintf(to, "\n`kvolsim COMMAND --help` lists a command's options. Begin with: kvolsim run "
                 "scenarios/quickstart.yaml\n"
                 "Exit status: 0 done, 1 internal or I/O error, 2 bad input, 3 an slo or expect was "

@@ -111,6 +111,12 @@ static const RealSide devices = {open_devices, collect_from_devices, wait_for_de
                                  pace_of_devices};
 
 #ifdef WITH_CSI
+static SimTime
+work_behind_sockets(void *data)
+{
+    return remote_driver_work(((Validate *)data)->remote);
+}
+
 static CsiDriver *
 open_sockets(
     void *data, Sim *sim, Strings *strings, const ScenarioDriver *driver, const CsiWaits *waits)
@@ -119,7 +125,7 @@ open_sockets(
 
     self->remote = remote_driver_new(sim, strings, driver->name, waits, self->endpoints);
     self->driver = remote_driver_base(self->remote);
-    call_log_watch(self->log, self->driver, NULL, NULL);
+    call_log_watch(self->log, self->driver, work_behind_sockets, self);
     return self->driver;
 }
 

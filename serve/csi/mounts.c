@@ -4,16 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
+
+#include "models/csi/loop/way.h"
 
 G_DEFINE_QUARK(kvolsim - csi - mounts - error, csi_mounts_error)
 
@@ -37,15 +37,21 @@ refuse(GError **error, CsiCode code, const char *path, const char *what)
 static gboolean
 refuse_errno(GError **error, const char *path, const char *what, int number)
 {
-    CsiCode code = number == ELOOP || number == EXDEV    ? CSI_INVALID_ARGUMENT
-                   : number == ENOENT || number == EBUSY ? CSI_FAILED_PRECONDITION
+    CsiCode code = number == ENOENT || number == EBUSY   ? CSI_FAILED_PRECONDITION
                    : number == EPERM || number == EACCES ? CSI_PERMISSION_DENIED
                                                          : CSI_INTERNAL;
 
     g_set_error(error, csi_mounts_error_quark(), code, "%s: %s: %s", path, what,
-                number == ELOOP || number == EXDEV ? "a symbolic link, or outside of --mount-root"
-                                                   : g_strerror(number));
+                g_strerror(number));
     return FALSE;
+}
+
+static gboolean
+refuse_way(GError **error, const char *path, const char *what, int number)
+{
+    return loop_way_leads_elsewhere(number) ? refuse(error, CSI_INVALID_ARGUMENT, path,
+                                                     "a symbolic link or no folder is on the way")
+                                            : refuse_errno(error, path, what, number);
 }
 
 const char *
@@ -62,43 +68,22 @@ csi_path_fault(const char *path)
     return NULL;
 }
 
-/* Returns: a descriptor; -1 with errno */
-static int
-open_beneath(int folder, const char *path, int flags)
-{
-    const struct open_how how = {.flags = (uint64_t)flags,
-                                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-
-    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
-}
-
 /* Returns: the folder of @path, open; -1 with @error. @name: (out) (owned): its last part */
 static int
 open_parent(const CsiMounts *self, const char *path, char **name, GError **error)
 {
     g_autofree char *root = g_canonicalize_filename(self->root, "/");
+    g_autofree char *plain = g_canonicalize_filename(path, "/"); /* without "//" */
     size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    int parent = -1;
 
-    if (strncmp(path, root, length) != 0 || path[length] != '/') {
+    if (strncmp(plain, root, length) != 0 || plain[length] != '/') {
         refuse(error, CSI_INVALID_ARGUMENT, path, "is outside of --mount-root");
         return -1;
     }
-    g_autofree char *below = g_strdup(path + length + 1);
-    for (size_t n = strlen(below); n > 0 && below[n - 1] == '/'; n--)
-        below[n - 1] = '\0';
-    char *slash = strrchr(below, '/');
-    *name = g_strdup(slash == NULL ? below : slash + 1);
-    if (slash != NULL)
-        *slash = '\0';
-    int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0)
-        parent = open_beneath(folder, slash == NULL || below[0] == '\0' ? "." : below,
-                              O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int parent = loop_way_open_parent(root, plain + length + 1, LOOP_WAY_ANY);
     if (parent < 0)
-        refuse_errno(error, path, "no folder for the target", errno);
-    if (folder >= 0)
-        close(folder);
+        refuse_way(error, path, "no folder for the target", errno);
+    *name = g_path_get_basename(plain);
     return parent;
 }
 
@@ -109,6 +94,14 @@ is_mount_root(int fd)
 
     return statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) == 0 &&
            (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+static gboolean
+is_link(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) != 0 || S_ISLNK(status.st_mode);
 }
 
 /* Makes the target unless it is there. Returns: it, open; -1 with @error */
@@ -129,12 +122,14 @@ make_target(int parent, const char *name, gboolean is_file, const char *path, GE
         refuse_errno(error, path, "the target cannot be made", number);
         return -1;
     }
-    fd = open_beneath(parent, name, O_PATH | O_CLOEXEC | (is_file ? 0 : O_DIRECTORY));
-    if (fd < 0 && errno == EXDEV) /* it is a mount point: fine */
-        fd = openat(parent, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        refuse_errno(error, path, "the target cannot be opened", errno);
-    return fd;
+    fd = openat(parent, name, O_PATH | O_CLOEXEC | O_NOFOLLOW | (is_file ? 0 : O_DIRECTORY));
+    number = fd < 0 ? errno : is_link(fd) ? ELOOP : 0;
+    if (number == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    refuse_way(error, path, "the target cannot be opened", number);
+    return -1;
 }
 
 /* (owned): one folder for each volume, whatever is in its id */

@@ -10,7 +10,7 @@ typedef struct {
     CsiCall base;
     CsiMessage message; /* of the answer */
     CsiResponse response;
-    gint64 ended_us;
+    gint64 sent_us, ended_us;
     SimEventId end; /* scheduled */
 } RemoteCall;
 
@@ -22,7 +22,7 @@ struct RemoteDriver {
     GHashTable *volumes;     /* set of ids (interned): made and not deleted */
     GQueue ended;            /* of RemoteCall: not scheduled yet */
     LoopPace pace;
-    SimTime last_end;
+    SimTime last_end, work;
 };
 
 /* ---- Ends ---- */
@@ -42,6 +42,7 @@ call_ended(Sim *sim, void *data)
         g_hash_table_remove(volumes, request->volume_id);
     if (response.creation_time > 0) /* the run has times of its own */
         response.creation_time = sim_now(sim);
+    ((RemoteDriver *)call->base.driver)->work = (call->ended_us - call->sent_us) * SIM_US;
     csi_call_finish(&call->base, &response);
 }
 
@@ -100,6 +101,12 @@ remote_driver_wait(RemoteDriver *self, gint64 until_us)
     csi_client_wait(self->client, until_us);
 }
 
+SimTime
+remote_driver_work(const RemoteDriver *self)
+{
+    return self->work;
+}
+
 LoopPace
 remote_driver_pace(const RemoteDriver *self)
 {
@@ -121,6 +128,7 @@ start(CsiDriver *driver, CsiCall *base)
 
     self->pace.peak = MAX(self->pace.peak, driver->n_in_flight);
     csi_message_write_request(&message, request);
+    ((RemoteCall *)base)->sent_us = g_get_monotonic_time();
     csi_client_call(self->client, own == 0 ? self->controller : own - 1, request->method,
                     message.message, request->timeout_ns, answered, base);
     csi_message_clear(&message);

@@ -17,3 +17,6 @@ CsiDriver *remote_driver_base(RemoteDriver *self);
 gboolean remote_driver_collect(RemoteDriver *self, gint64 start_us);
 void remote_driver_wait(RemoteDriver *self, gint64 until_us);
 LoopPace remote_driver_pace(const RemoteDriver *self);
+/* For call_log_watch(): the real time of the call that ends just now, from the request to the
+ * answer. The delay of the event that made the call is not the driver's. */
+SimTime remote_driver_work(const RemoteDriver *self);

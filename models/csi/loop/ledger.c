@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "way.h"
+
 #define MARK "kvolsim-loop" /* marks our folder; the process that works there has it locked */
 #define LEDGER "ledger"
 #define MARK_TEXT                                                                                  \
@@ -200,62 +202,9 @@ loop_ledger_path(const LoopLedger *self, const char *path)
 /* ---- The way to a path ---- */
 
 static gboolean
-is_well_formed(const char *path)
-{
-    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
-
-    for (char **part = parts; *part != NULL; part++)
-        if (**part == '\0' || strcmp(*part, ".") == 0 || strcmp(*part, "..") == 0)
-            return FALSE;
-    return *path != '\0';
-}
-
-/* Returns: the folder @name in @above, which is closed; -1 with errno */
-static int
-step_down(int above, const char *name, dev_t device)
-{
-    int folder = openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int code = errno;
-    struct stat status;
-
-    close(above);
-    if (folder == -1) {
-        errno = code;
-        return -1;
-    }
-    if (fstat(folder, &status) == 0 && status.st_dev == device && status.st_uid == geteuid() &&
-        (status.st_mode & 022) == 0)
-        return folder;
-    close(folder);
-    errno = EXDEV;
-    return -1;
-}
-
-/* Returns: the folder above @path, reached without links; -1 with errno: ENOENT: it is not there;
- * ENOTDIR, ELOOP, EXDEV, EINVAL: the way leads elsewhere */
-static int
-open_parent(const char *folder, const char *path)
-{
-    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
-    int at = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat status;
-
-    if (at == -1)
-        return -1;
-    if (!is_well_formed(path) || fstat(at, &status) != 0) {
-        close(at);
-        errno = EINVAL;
-        return -1;
-    }
-    for (char **part = parts; at != -1 && part[1] != NULL; part++)
-        at = step_down(at, *part, status.st_dev);
-    return at;
-}
-
-static gboolean
 refuse_way(GError **error, const char *folder, const char *path)
 {
-    if (errno != ENOTDIR && errno != ELOOP && errno != EXDEV && errno != EINVAL)
+    if (!loop_way_leads_elsewhere(errno))
         return loop_refuse_errno(error, errno, "%s/%s", folder, path);
     return loop_refuse(error, CSI_PERMISSION_DENIED,
                        "%s/%s: a folder on the way is a link, a mount, or one to which others may "
@@ -266,7 +215,7 @@ refuse_way(GError **error, const char *folder, const char *path)
 gboolean
 loop_ledger_check_path(const char *folder, const char *path, GError **error)
 {
-    int parent = open_parent(folder, path);
+    int parent = loop_way_open_parent(folder, path, LOOP_WAY_OURS);
 
     if (parent != -1)
         close(parent);
@@ -337,7 +286,7 @@ may_stand(const LoopEntry *entry)
         [LOOP_ASKED] = "0123456789-,", [LOOP_NUMBER] = "0123456789"};
 
     return loop_ledger_has_path(entry->deed)
-               ? is_well_formed(entry->what)
+               ? loop_way_is_well_formed(entry->what)
                : strspn(entry->what, digits[entry->deed]) == strlen(entry->what);
 }
 
@@ -467,7 +416,7 @@ loop_ledger_remove(LoopLedger *self, LoopDeed deed, const char *path, GError **e
 {
     g_autofree char *full = loop_ledger_path(self, path), *name = g_path_get_basename(path);
     g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&self->folders);
-    int parent = open_parent(self->folder, path);
+    int parent = loop_way_open_parent(self->folder, path, LOOP_WAY_OURS);
 
     (void)locker; /* until the end */
     if (parent == -1 && errno != ENOENT)

@@ -10,7 +10,15 @@ import {keyOf, wordOf, world} from './world.js';
 
 const title = h('h2', {tabindex: -1});
 const deeds = h('div', {class: 'row hands'});
-const empty = h('p', {class: 'quiet'}, t("Choose a box, a node, a pod or a volume to see what it is and why."));
+const sample = (name, kind, text) => h('li', null, h('span', {class: `sample ${kind}`, 'data-state': name}), text);
+const empty = h('div', {class: 'legend'}, h('p', {class: 'quiet'}, t("Choose a box, a node, a pod or a volume to see what it is and why.")),
+  h('h3', null, t("Messages")),
+  h('ul', null, sample('write', 'message', t("a write to the API server")), sample('watch', 'message', t("news from a watch")),
+    sample('call', 'message', t("a call of a driver")), sample('answer', 'message', t("its answer")), sample('trouble', 'message', t("trouble"))),
+  h('h3', null, t("Components")),
+  h('ul', null, sample('queue', 'meter', t("keys in the queue")), sample('busy', 'meter', t("workers busy"))),
+  h('h3', null, t("Pods, claims and volumes")),
+  h('ul', null, ...['ready', 'starting', 'waiting', 'failed', 'deleting'].map((state) => sample(state, 'chip', stateWord(state)))));
 const body = h('div', {hidden: true}, title, deeds);
 let selection = null, seen = '', tabs = null, report = null, chosenFrom = null;
 

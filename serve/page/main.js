@@ -50,13 +50,14 @@ async function begin() {
     {id: 'numbers', title: t("Figures"), panel: numbersPanel(), shown: () => updateNumbers().catch(() => {})},
     ...isRecorded() ? [] : [{id: 'lessons', title: t("Lessons"), panel: lessonsPanel(report, show), shown: () => updateLessons().catch(() => {})}],
   ];
+  const scenario = h('p', {class: 'scenario'});
   const side = tabList(t("More"), panels);
   const stage = h('main', {class: 'stage'}, ...stageBoxes(select), nodesSection(select));
   document.body.append(
     h('header', {class: 'top'}, h('a', {href: '#side', class: 'skip', click: (event) => {
       event.preventDefault();
       side.querySelector('[aria-selected=true]').focus();
-    }}, t("To the details")), h('h1', null, 'kvolsim'), find, names, tongue, said), clockBar(report, show), stage,
+    }}, t("To the details")), h('h1', null, 'kvolsim'), scenario, find, names, said, tongue), clockBar(report, show), stage,
     h('aside', {class: 'side', id: 'side', 'aria-label': t("More")}, side, ...panels.map((panel) => panel.panel)));
   side.select('details');
   arrowsOn(stage, (who, where) => (where && nodeBox(where)) || boxOf(who));
@@ -69,6 +70,11 @@ async function begin() {
     show(world.present).catch((error) => report(error.message));
   }});
   const {runs} = await own('runs', null, {of: ''}).catch(() => ({runs: []}));
+  const nameRun = (name) => {
+    setText(scenario, name ?? '');
+    document.title = name ? `${name} · kvolsim` : 'kvolsim';
+  };
+  nameRun(runs[0]?.name);
   if (runs.length > 1) {
     world.paths = runs.map((run) => run.path);
     chosen.append(...runs.map((run, i) => h('option', {value: run.path}, `${String.fromCharCode(65 + i)} · ${run.title ?? run.name}`)));
@@ -163,6 +169,7 @@ async function begin() {
 
   await poll();
   document.body.dataset.ready = 'yes';
+  performance.mark('stage'); // tests/serve/page-bench.py reads it
   tick();
   slow();
 

@@ -3,7 +3,7 @@
 
 import {h, keep, setAttribute, setText} from './dom.js';
 import {own} from './link.js';
-import {duration, instant, t} from './words.js';
+import {duration, instant, plural, t} from './words.js';
 import {world} from './world.js';
 
 const SHORTEST_END = 60e9; // ns
@@ -12,6 +12,7 @@ const STEPS = 1000;
 let marks = {faults: [], actions: [], outages: []};
 let go = null, isHeld = false;
 const bands = h('div', {class: 'bands', 'aria-hidden': 'true'});
+const ticks = h('div', {class: 'ticks', 'aria-hidden': 'true'});
 const hand = h('div', {class: 'hand', 'aria-hidden': 'true'});
 const slider = h('input', {type: 'range', id: 'line', min: 0, max: STEPS, step: 1, value: 0});
 const list = h('ol', {class: 'marks'});
@@ -35,7 +36,7 @@ export function timeLine(onGo) {
     isHeld = false;
     go(Math.round(slider.value / STEPS * end()));
   });
-  return [h('div', {class: 'line'}, bands, hand, slider), h('details', {class: 'quiet'}, summary, list)];
+  return [h('div', {class: 'line'}, bands, hand, slider), ticks, h('details', {class: 'quiet'}, summary, list)];
 }
 
 function faultText(fault) {
@@ -52,8 +53,16 @@ function all() {
   ].map((mark, number) => ({...mark, key: `${mark.kind} ${mark.since} ${number}`}));
 }
 
+// At most nine times below the line, at round numbers of seconds.
+function updateTicks(last) {
+  const step = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800].find((s) => last / s <= 8.5e9) ?? 2592000;
+  const times = Array.from({length: Math.floor(last / (step * 1e9)) + 1}, (_, i) => i * step * 1e9).filter((ns) => ns < last * 0.96);
+  keep(ticks, times, (ns) => ns, (ns) => h('span', null, duration(ns, 0)), (element, ns) => { element.style.left = `${ns / last * 100}%`; });
+}
+
 export function updateLine() {
   const last = end();
+  updateTicks(last);
   hand.style.left = `${world.clock.ns / last * 100}%`;
   if (isHeld || document.activeElement === slider && slider.matches(':active'))
     return;
@@ -72,8 +81,8 @@ export async function updateMarks() {
     setAttribute(element, 'title', `${duration(mark.since, 1)} ${mark.text}`);
   });
   rows.sort((a, b) => a.since - b.since);
-  setText(summary, t("{faults} faults, {outages} outages, {actions} actions", {
-    faults: marks.faults.length, outages: marks.outages.length, actions: marks.actions.length}));
+  setText(summary, [plural(marks.faults.length, t("{n} fault"), t("{n} faults")), plural(marks.outages.length, t("{n} outage"), t("{n} outages")),
+                    plural(marks.actions.length, t("{n} action"), t("{n} actions"))].join(t(", ")));
   keep(list, rows.slice(0, 200), (mark) => mark.key, () => h('li', null, h('button', {type: 'button', class: 'plain'})), (element, mark) => {
     const button = element.firstChild;
     button.onclick = () => go(mark.since);

@@ -3,7 +3,7 @@
 
 import {h, keep, setAttribute, setText} from './dom.js';
 import {makeChip, updateChip} from './stage.js';
-import {stateWord, t} from './words.js';
+import {plural, stateWord, t} from './words.js';
 import {keyOf, nodeState, nodeTroubles, podState, rowsOf, world} from './world.js';
 
 const CARDS_MAX = 150;
@@ -16,14 +16,24 @@ const canvas = h('canvas', {class: 'crowd', role: 'img'});
 const heading = h('h2');
 const pointed = h('p', {class: 'quiet'});
 const nodeElements = new Map();
-let select = null, squares = [], drawn = -1;
+let select = null, squares = [], places = new Map(), drawn = '';
 
-// The element where a node is; all nodes' if they are drawn together.
-export const nodeBox = (name) => nodeElements.get(name) ?? (canvas.hidden ? undefined : canvas);
+const columnsOf = () => Math.max(1, Math.floor(canvas.clientWidth / CELL));
+
+// The place of a square on the page.
+function placeOfSquare(i) {
+  const {left, top} = canvas.getBoundingClientRect(), x = left + i % columnsOf() * CELL, y = top + Math.floor(i / columnsOf()) * CELL;
+  return {left: x, right: x + CELL - 2, top: y, bottom: y + CELL - 2};
+}
+
+// The place of a node: an element, or what has its getBoundingClientRect().
+export function nodeBox(name) {
+  const i = canvas.hidden ? undefined : places.get(name);
+  return i === undefined ? nodeElements.get(name) : {getBoundingClientRect: () => placeOfSquare(i)};
+}
 
 function squareAt(event) {
-  const columns = Math.max(1, Math.floor(canvas.clientWidth / CELL));
-  return squares[Math.floor(event.offsetY / CELL) * columns + Math.floor(event.offsetX / CELL)];
+  return squares[Math.floor(event.offsetY / CELL) * columnsOf() + Math.floor(event.offsetX / CELL)];
 }
 
 export function nodesSection(onSelect) {
@@ -54,12 +64,12 @@ function makeCard(node) {
   const element = h('div', {class: 'card'},
                     h('button', {type: 'button', class: 'name', click: () => select({type: 'object', row: world.objects.get(keyOf(node)) ?? node})}),
                     h('div', {class: 'chips'}), h('div', {class: 'chips'}));
-  nodeElements.set(node.name, element);
   return element;
 }
 
 function updateCard(element, node, state, pods, attachments) {
   const [name, podChips, volumeChips] = element.children;
+  nodeElements.set(node.name, element);
   setText(name, node.name + (state === 'ready' ? '' : ` · ${stateWord(state)}`));
   setAttribute(element, 'data-state', state);
   keep(podChips, pods, keyOf, makeChip, (chip, row) => updateChip(chip, row));
@@ -76,7 +86,7 @@ function updateCard(element, node, state, pods, attachments) {
 
 function paint(nodes, pods, troubles) {
   const style = getComputedStyle(document.documentElement), ratio = devicePixelRatio || 1;
-  const columns = Math.max(1, Math.floor(canvas.clientWidth / CELL)), height = Math.ceil(nodes.length / columns) * CELL;
+  const columns = columnsOf(), height = Math.ceil(nodes.length / columns) * CELL;
   const context = canvas.getContext('2d');
   canvas.style.height = `${height}px`;
   canvas.width = canvas.clientWidth * ratio;
@@ -86,6 +96,7 @@ function paint(nodes, pods, troubles) {
     const mine = pods.get(node.name) ?? [];
     return {node, state: nodeState(node, troubles), all: mine.length, ready: mine.filter((pod) => podState(pod) === 'ready').length};
   });
+  places = new Map(nodes.map((node, i) => [node.name, i]));
   const colours = Object.fromEntries(['ready', 'starting', 'failed', 'empty'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   squares.forEach((square, i) => {
     const isBad = square.state !== 'ready' && square.state !== 'cordoned';
@@ -95,18 +106,19 @@ function paint(nodes, pods, troubles) {
 }
 
 export function updateNodes() {
-  const nodes = rowsOf('node').sort((a, b) => inOrder.compare(a.name, b.name)), troubles = nodeTroubles();
+  const troubles = nodeTroubles(), seen = [world.version, canvas.clientWidth, ...[...troubles].flat()].join(' ');
+  if (seen === drawn)
+    return;
+  drawn = seen;
+  const nodes = rowsOf('node').sort((a, b) => inOrder.compare(a.name, b.name));
   const isCrowd = nodes.length > CARDS_MAX, podCount = rowsOf('pod').length;
-  setText(heading, t("Nodes ({n}) with {pods} pods", {n: nodes.length, pods: podCount}));
+  setText(heading, `${plural(nodes.length, t("{n} node"), t("{n} nodes"))} · ${plural(podCount, t("{n} pod"), t("{n} pods"))}`);
   cards.hidden = isCrowd;
   canvas.hidden = !isCrowd;
   cards.classList.toggle('compact', podCount > COMPACT_FROM);
   if (isCrowd) {
     nodeElements.clear();
-    const mark = world.version * 100000 + troubles.size;
-    if (mark !== drawn)
-      paint(nodes, byNode('pod'), troubles);
-    drawn = mark;
+    paint(nodes, byNode('pod'), troubles);
     setAttribute(canvas, 'aria-label', t("{n} nodes, {bad} in trouble. Find one by its name above.",
                                          {n: nodes.length, bad: squares.filter((square) => square.state !== 'ready').length}));
     return;

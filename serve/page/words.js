@@ -26,6 +26,12 @@ export function t(text, values) {
   return values ? words.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole) : words;
 }
 
+// The form for a number: plural(n, t("{n} fault"), t("{n} faults")). A language without forms has the same text for both.
+export const plural = (n, one, many) => (n === 1 ? one : many).replace('{n}', n);
+
+// "pvc-29d3…" for a name with a uid behind it
+export const shortName = (name) => name.replace(/([0-9a-f]{4})[0-9a-f]{4}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '$1…');
+
 export async function chooseLanguage() {
   const wanted = stored('kvolsim-language') ?? navigator.language ?? 'en';
   current = wanted.startsWith('zh') ? 'zh' : 'en';

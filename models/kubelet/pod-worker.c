@@ -735,6 +735,12 @@ void
 pod_worker_on_pod(void *data, const Object *before, const Object *after)
 {
     Kubelet *self = data;
+
+    /* CGO-15: the watch broke meanwhile. PodConfig knows pods by their uid: one went, one came. */
+    if (before != NULL && after != NULL && !object_uid_equal(before->uid, after->uid)) {
+        pod_worker_on_pod(data, before, NULL);
+        before = NULL;
+    }
     const Object *pod = after == NULL ? before : after;
     PodWorker *worker = pod_worker_find(self, pod);
 

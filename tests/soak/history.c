@@ -3,9 +3,13 @@
 
 #include <string.h>
 
+#include "models/plan/plan.h"
+
 #define TAKES_OVER_WITHIN                                                                          \
     (5 * SIM_MINUTE)           /* a restarted provisioner: its start, and the queue before it */
 #define WATCH_DELAY SIM_SECOND /* longer than any */
+/* ADC-45: the attach/detach controller no longer waits for a silent node. */
+#define GIVES_UP_AFTER (6 * SIM_MINUTE)
 
 typedef struct {
     Place place;
@@ -18,10 +22,13 @@ struct History {
     const Run *run;
     Sim *sim;
     Objects *objects;
-    GHashTable *places;     /* "volume node" -> PlaceRecord */
-    GHashTable *asked_at;   /* name of a volume -> SimTime: its first CreateVolume */
-    GHashTable *claims;     /* uid of a claim -> SimTime: it has gone */
-    GHashTable *registered; /* "driver node" -> SimTime */
+    GHashTable *places;         /* "volume node" -> PlaceRecord */
+    GHashTable *asked_at;       /* name of a volume -> SimTime: its first CreateVolume */
+    GHashTable *claims;         /* uid of a claim -> SimTime: it has gone */
+    GHashTable *registered;     /* "driver node" -> SimTime */
+    GHashTable *decided;        /* key of a pod -> SimTime: the scheduler chose a node for it */
+    GHashTable *node_changes;   /* interned node -> SimTime: its taints or cordon changed */
+    GHashTable *out_of_service; /* set of names of nodes that have had the taint, interned */
 };
 
 static void
@@ -47,6 +54,9 @@ history_new(const Run *run)
     self->asked_at = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->claims = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->registered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->decided = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    self->node_changes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CSI_NODE); i++) {
         const Object *csi_node = api_server_get(cluster_api(run_cluster(run)),
                                                 objects_key_at(self->objects, KIND_CSI_NODE, i));
@@ -65,6 +75,9 @@ history_free(History *self)
     g_hash_table_unref(self->asked_at);
     g_hash_table_unref(self->claims);
     g_hash_table_unref(self->registered);
+    g_hash_table_unref(self->decided);
+    g_hash_table_unref(self->node_changes);
+    g_hash_table_unref(self->out_of_service);
     g_free(self);
 }
 
@@ -131,20 +144,90 @@ history_registered_at(const History *self, const char *driver, const char *node)
     return noted_time(self->registered, key);
 }
 
+/* How long a process needs at most to be up again after its fault is over. */
+#define IS_BACK_WITHIN SIM_MINUTE
+/* A leader that cannot renew its Lease for so long exits (CGO-62). */
+#define EXITS_AFTER (10 * SIM_SECOND)
+
+static gboolean
+is_victim(const RunFault *fault, const char *name)
+{
+    for (unsigned i = 0; i < fault->victims->len; i++)
+        if (name == NULL || g_strcmp0(fault->victims->pdata[i], name) == 0 ||
+            (fault->victims->pdata[i] != NULL && g_str_has_prefix(fault->victims->pdata[i], name) &&
+             ((const char *)fault->victims->pdata[i])[strlen(name)] == '#')) /* a replica */
+            return TRUE;
+    return FALSE;
+}
+
+/* Whether the fault ends the process: its memory is gone then. */
+static gboolean
+ends_process(const RunFault *fault, const char *process, const char *instance)
+{
+    const ScenarioAction *action = fault->action;
+    gboolean is_long = fault->until - fault->since > EXITS_AFTER;
+
+    switch ((unsigned)action->fault) {
+    case FAULT_CRASH:
+        return g_str_equal(action->process, process) && is_victim(fault, instance);
+    case FAULT_LOSE_LEADERSHIP:
+        return g_str_equal(action->process, process);
+    case FAULT_HANG:
+        return g_str_equal(action->process, process) && is_victim(fault, instance) && is_long;
+    case FAULT_POWER_OFF:
+    case FAULT_SHUT_DOWN:
+    case FAULT_STOP_KUBELET:
+        return g_str_equal(process, "kubelet") && is_victim(fault, instance);
+    case FAULT_API_OUTAGE:
+        return !g_str_equal(process, "kubelet") && is_long;
+    default:
+        return FALSE;
+    }
+}
+
 gboolean
 history_has_crash(
     const History *self, const char *process, const char *instance, SimTime from, SimTime to)
 {
-    const Scenario *scenario = run_scenario(self->run);
+    const GArray *faults = run_faults(self->run);
 
-    for (unsigned i = 0; i < scenario->n_actions; i++) {
-        const ScenarioAction *action = &scenario->actions[i];
-        if (action->type == ACTION_FAULT && action->fault == FAULT_CRASH && action->at >= from &&
-            action->at <= to && g_str_equal(action->process, process) &&
-            (instance == NULL || g_strcmp0(action->instance, instance) == 0))
+    for (unsigned i = 0; faults != NULL && i < faults->len; i++) {
+        const RunFault *fault = &g_array_index(faults, RunFault, i);
+        SimTime until = MIN(fault->until, SIM_TIME_MAX - IS_BACK_WITHIN) + IS_BACK_WITHIN;
+        if (fault->since <= to && until >= from && ends_process(fault, process, instance))
             return TRUE;
     }
     return FALSE;
+}
+
+/* Whether the node has been silent, or the API server or the controllers: since when, at least. */
+gboolean
+history_was_silent(const History *self, const char *node, SimTime at_least)
+{
+    const GArray *faults = run_faults(self->run);
+
+    for (unsigned i = 0; faults != NULL && i < faults->len; i++) {
+        const RunFault *fault = &g_array_index(faults, RunFault, i);
+        FaultType type = fault->action->fault;
+        SimTime until = MIN(fault->until, sim_now(self->sim));
+        gboolean is_node = type == FAULT_POWER_OFF || type == FAULT_SHUT_DOWN ||
+                           type == FAULT_STOP_KUBELET || type == FAULT_CUT_NETWORK ||
+                           (type == FAULT_HANG && g_str_equal(fault->action->process, "kubelet"));
+        if (is_node && is_victim(fault, node) && until - fault->since >= at_least)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean
+history_is_given_up(const History *self, const char *node)
+{
+    const ObjectKey *key = objects_find_key(self->objects, KIND_NODE, NULL, node);
+    const Object *object =
+        key == NULL ? NULL : api_server_get(cluster_api(run_cluster(self->run)), key);
+
+    return object == NULL || g_hash_table_contains(self->out_of_service, node) ||
+           history_was_silent(self, node, GIVES_UP_AFTER);
 }
 
 /* ---- Calls ---- */
@@ -264,6 +347,20 @@ saw_csi_node(History *self, const CsiNode *csi_node)
             g_strdup_printf("%s %s", csi_node->drivers->items[i].name, csi_node->meta.key->name));
 }
 
+static void
+saw_node(History *self, const Node *before, const Node *node)
+{
+    if (before == NULL || before->unschedulable != node->unschedulable ||
+        before->taints != node->taints) {
+        SimTime *at = g_new(SimTime, 1);
+        *at = sim_now(self->sim);
+        g_hash_table_insert(self->node_changes, (void *)node->meta.key->name, at);
+    }
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
+        if (g_str_equal(node->taints->items[i].key, "node.kubernetes.io/out-of-service"))
+            g_hash_table_add(self->out_of_service, (void *)node->meta.key->name);
+}
+
 void
 history_saw_write(History *self, const Object *before, const Object *after)
 {
@@ -273,9 +370,48 @@ history_saw_write(History *self, const Object *before, const Object *after)
         note_time(self, self->claims, g_strdup(object_uid_format(before->uid, uid)));
     else if (after != NULL && object_kind(after) == KIND_CSI_NODE)
         saw_csi_node(self, (const CsiNode *)after);
+    else if (after != NULL && object_kind(after) == KIND_NODE)
+        saw_node(self, (const Node *)before, (const Node *)after);
+}
+
+/* A plan of the scheduler about a pod: it has decided at its start. */
+void
+history_saw_step(
+    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+{
+    History *self = data;
+    const ObjectKey *key = plan_key(plan);
+
+    (void)rule, (void)step;
+    if (key == NULL || key->kind != KIND_POD ||
+        !g_str_equal(component->class->name, "kube-scheduler"))
+        return;
+    SimTime *at = g_new(SimTime, 1);
+    *at = plan_started_at(plan);
+    g_hash_table_insert(self->decided, (void *)key, at);
 }
 
 /* ---- Questions ---- */
+
+static SimTime
+time_in(GHashTable *table, const void *key)
+{
+    const SimTime *at = g_hash_table_lookup(table, key);
+
+    return at == NULL ? TIME_UNSET : *at;
+}
+
+SimTime
+history_decided_at(const History *self, const ObjectKey *pod)
+{
+    return time_in(self->decided, pod);
+}
+
+SimTime
+history_node_changed_at(const History *self, const char *node)
+{
+    return time_in(self->node_changes, node);
+}
 
 gboolean
 history_is_staging_forgotten(const History *self, const char *volume_id, const char *node)

@@ -14,11 +14,25 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(History, history_free)
 void history_call_started(History *self, const CsiCallRecord *record);
 void history_call_answered(History *self, const CsiCallRecord *record);
 void history_saw_write(History *self, const Object *before, const Object *after);
+/* A PlanObserver. */
+void history_saw_step(
+    void *self, const Component *component, const Plan *plan, const char *rule, const char *step);
+
+/* When the scheduler chose a node for the pod the last time; TIME_UNSET: never */
+SimTime history_decided_at(const History *self, const ObjectKey *pod);
+/* When the node's taints or its cordon changed the last time; TIME_UNSET: not since the start */
+SimTime history_node_changed_at(const History *self, const char *node);
 
 /* Whether the process died between two instants, both included. @instance: driver or node; NULL:
  * any */
 gboolean history_has_crash(
     const History *self, const char *process, const char *instance, SimTime from, SimTime to);
+
+/* Whether the node has been silent for so long, by a fault. */
+gboolean history_was_silent(const History *self, const char *node, SimTime at_least);
+/* Whether the attach/detach controller may have detached volumes that the node still uses: it was
+ * silent for six minutes, or out of service, or its Node is gone (ADC-43, ADC-45). */
+gboolean history_is_given_up(const History *self, const char *node);
 
 /* The history of a volume on a node; all FALSE or TIME_UNSET if it was never there. */
 typedef struct {

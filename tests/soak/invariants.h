@@ -16,5 +16,7 @@ void invariants_check_ready(Invariants *self);
 void invariants_check_settled(Invariants *self);
 /* Everything was deleted: only objects made by hand are left. */
 void invariants_check_empty(Invariants *self);
+/* Returns: (borrowed) (nullable): which invariant broke first: its message without names */
+const char *invariants_first_kind(const Invariants *self);
 /* Returns: (borrowed): a line for each of the first faults; empty if there are none */
 const char *invariants_faults(const Invariants *self);

@@ -1,288 +1,340 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <glib/gstdio.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "invariants.h"
-#include "models/plan/plan.h"
 #include "random-scenario.h"
-#include "run/results/results.h"
+#include "shrink.h"
+#include "trial.h"
 
-/* Random clusters, workloads and faults, one per seed, with what must hold in all of them:
- *
- *   soak [SEEDS [FIRST]]        SEEDS random scenarios, of seeds FIRST (1), FIRST + 1, ...
- *   soak --print SEED           the scenario of a seed: `soak --print 7 > 7.yaml; kvolsim
- * run 7.yaml` soak --log SEED [--polling] what every component and driver does, a line each: with
- * `diff` against --polling the first line shows where a ticker that sleeps goes astray */
+#define WORLDS_OF_CHECK 200
+#define SHRINK_TRIES 1500 /* a few minutes for most worlds */
 
-#define SEEDS_OF_CHECK 20
-#define POLLED_UNTIL (2 * SIM_MINUTE) /* polling costs until the end of time */
-#define REST_AT_MOST (24 * SIM_HOUR)  /* a cluster without changes is at rest by then */
+/* Random clusters, workloads and faults, one per seed, with what must hold in all of them. Each
+ * world runs in a process of its own. A failure is made as small as it gets, written into
+ * soak-SEED.yaml, and printed with the command that repeats it. */
+static const char usage[] =
+    "usage: soak [--jobs N] [--state FILE] [--unshrunk] [--first] [WORLDS [FIRST]]\n"
+    "           WORLDS random worlds of seeds FIRST (1), FIRST + 1, ...; without a number 200,\n"
+    "           less thoroughly, and those of tests/soak/corpus\n"
+    "           --jobs N      so many at once (as many as processors)\n"
+    "           --state FILE  notes finished worlds there, and leaves out those that it notes\n"
+    "           --unshrunk    leaves failures as they are\n"
+    "           --first       stops at the first failure, and leaves it as it is\n"
+    "       soak FILE...                     tries scenarios, such as those of tests/soak/corpus\n"
+    "       soak --shrink SEED|FILE          prints the smallest scenario that fails as it does\n"
+    "       soak --print SEED                prints the scenario of a seed\n"
+    "       soak --log SEED|FILE [--polling] tells what every component does\n";
 
 typedef struct {
     uint64_t seed;
-    RandomScenario *random;
-    Scenario *scenario;
-    char *folder; /* for files */
-    GString *faults;
+    const char *file; /* NULL: a random world */
+    World *world;
+    TrialProcess *process;
+} Job;
+
+typedef struct {
+    unsigned n_jobs;
+    const char *state_file;
+    gboolean is_first_only, is_unshrunk, is_quick;
+    GHashTable *done; /* seed -> itself: by the state file */
+    unsigned n_worlds, n_passed, n_failed;
+    gint64 progress_at;
 } Soak;
 
-static const char *const result_files[] = {"objects.csv", "milestones.jsonl", "events.jsonl",
-                                           "summary.json"};
-
-static Scenario *
-load(Soak *self)
+static World *
+world_of_seed(uint64_t seed)
 {
-    g_autofree char *file = g_build_filename(self->folder, "soak.yaml", NULL);
-    const ScenarioOptions options = {.data_dir = KVOLSIM_SRCDIR};
-    g_autoptr(GPtrArray) faults = NULL;
+    g_autofree char *text = random_scenario_new(seed);
 
-    if (!g_file_set_contents(file, self->random->text, -1, NULL))
-        g_error("%s cannot be written", file);
-    Scenario *scenario = scenario_load(file, &options, &faults);
-    for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = file_fault_text(faults->pdata[i]);
-        g_string_append_printf(self->faults, "  %s\n", text);
-    }
-    return scenario;
+    return world_new(text);
 }
 
-static gboolean
-is_not_too_late(void *data, SimTime now, uint64_t n_events)
+/* A seed, or a file. */
+static World *
+world_of(const char *word)
 {
-    (void)data, (void)n_events;
-    return now < REST_AT_MOST;
-}
-
-static Run *
-start(Soak *self, gboolean polling)
-{
-    const RunOptions options = {
-        .seed = self->seed, .polling = polling, .progress = is_not_too_late};
+    g_autofree char *text = NULL;
     g_autoptr(GError) error = NULL;
-    Run *run = run_new(self->scenario, &options, &error);
+    uint64_t seed;
 
-    if (run == NULL)
-        g_string_append_printf(self->faults, "  %s\n", error->message);
-    return run;
-}
-
-/* Returns: (owned): the run's results, file after file */
-static char *
-result_text(Soak *self, const Run *run)
-{
-    g_autoptr(Results) results = results_new(self->scenario, self->seed);
-    g_autoptr(Stages) stages = stages_new(run);
-    GString *text = g_string_new(NULL);
-
-    results_add(results, run, stages);
-    if (!results_write_run(run, stages, self->folder, NULL) ||
-        !results_write_summary(results, self->folder, NULL))
-        g_error("%s cannot be written to", self->folder);
-    for (unsigned i = 0; i < G_N_ELEMENTS(result_files); i++) {
-        g_autofree char *file = g_build_filename(self->folder, result_files[i], NULL);
-        g_autofree char *contents = NULL;
-        if (g_file_get_contents(file, &contents, NULL, NULL))
-            g_string_append_printf(text, "%s\n%s", result_files[i], contents);
-    }
-    return g_string_free(text, FALSE);
-}
-
-/* Prints the first line that differs. */
-static void
-compare(Soak *self, const char *what, const char *one, const char *other)
-{
-    g_auto(GStrv) lines = g_strsplit(one, "\n", -1);
-    g_auto(GStrv) others = g_strsplit(other, "\n", -1);
-    unsigned i = 0;
-
-    if (strcmp(one, other) == 0)
-        return;
-    while (lines[i] != NULL && others[i] != NULL && strcmp(lines[i], others[i]) == 0)
-        i++;
-    g_string_append_printf(self->faults, "  %s differ, line %u:\n    %s\n    %s\n", what, i,
-                           lines[i] == NULL ? "(end)" : lines[i],
-                           others[i] == NULL ? "(end)" : others[i]);
-}
-
-/* Runs to the end, with all invariants. Returns: (owned): the results; NULL after a fault */
-static char *
-run_watched(Soak *self)
-{
-    g_autoptr(Run) run = start(self, FALSE);
-    if (run == NULL)
+    if (g_ascii_string_to_unsigned(word, 10, 0, UINT64_MAX, &seed, NULL))
+        return world_of_seed(seed);
+    if (!g_file_get_contents(word, &text, NULL, &error)) {
+        fprintf(stderr, "soak: %s\n", error->message);
         return NULL;
-
-    g_autoptr(Invariants) invariants = invariants_new(run);
-    sim_run_until(run_sim(run), self->random->delete_at_s * SIM_SECOND - 1);
-    invariants_check_settled(invariants);
-    if (self->random->is_easy)
-        invariants_check_ready(invariants);
-    if (run_execute(run) == RUN_INTERRUPTED)
-        g_string_append(self->faults, "  it does not come to rest\n");
-    else
-        invariants_check_empty(invariants);
-    g_string_append(self->faults, invariants_faults(invariants));
-    return result_text(self, run);
+    }
+    return world_new(text);
 }
 
-static void
-check_repeats(Soak *self, const char *results)
-{
-    g_autoptr(Run) run = start(self, FALSE);
+/* ---- Shrinking ---- */
 
-    run_execute(run);
-    g_autofree char *repeated = result_text(self, run);
-    compare(self, "two runs of a seed", results, repeated);
-}
+typedef struct {
+    const char *kind;
+    TrialChecks checks;
+} Failure;
 
-static void
-check_polling(Soak *self)
-{
-    g_autoptr(Run) sleeping = start(self, FALSE);
-    g_autoptr(Run) polling = start(self, TRUE);
-
-    sim_run_until(run_sim(sleeping), POLLED_UNTIL);
-    sim_run_until(run_sim(polling), POLLED_UNTIL);
-    g_autofree char *one = result_text(self, sleeping);
-    g_autofree char *other = result_text(self, polling);
-    char *end = strstr(one, "summary.json"), *other_end = strstr(other, "summary.json");
-    if (end != NULL && other_end != NULL)
-        *end = *other_end = '\0'; /* it counts events, including ticks */
-    compare(self, "sleeping and polling", one, other);
-}
-
-/* A run that ends anywhere frees everything: the sanitizer build looks for leaks. */
-static void
-check_cut(Soak *self)
-{
-    g_autoptr(Run) run = start(self, FALSE);
-
-    sim_run_until(run_sim(run), (SimTime)(self->seed * 7919 % 120) * SIM_SECOND +
-                                    (SimTime)(self->seed * 104729 % 1000) * SIM_MS);
-}
-
-/* Returns: whether there was no fault */
 static gboolean
-soak(uint64_t seed, const char *folder)
+fails_alike(void *data, const char *text)
 {
-    g_autoptr(RandomScenario) random = random_scenario_new(seed);
-    g_autoptr(GString) faults = g_string_new(NULL);
-    Soak self = {.seed = seed, .random = random, .folder = (char *)folder, .faults = faults};
-    g_autoptr(Scenario) scenario = self.scenario = load(&self);
+    const Failure *failure = data;
+    g_autoptr(World) world = world_new(text);
+    g_autoptr(Trial) trial = trial_finish(trial_start(world, failure->checks), NULL);
 
-    if (scenario != NULL) {
-        g_autofree char *results = run_watched(&self);
-        if (results != NULL) {
-            check_repeats(&self, results);
-            check_cut(&self);
-            if (random->is_small)
-                check_polling(&self);
-        }
-    }
-    if (faults->len > 0)
-        printf("seed %" G_GUINT64_FORMAT "%s%s (to repeat: tests/soak/soak 1 %" G_GUINT64_FORMAT
-               "; its scenario: tests/soak/soak --print %" G_GUINT64_FORMAT ")\n%s",
-               seed, random->is_easy ? ", easy" : "", random->is_small ? ", small" : "", seed, seed,
-               faults->str);
-    fflush(stdout);
-    return faults->len == 0;
+    return g_strcmp0(trial->kind, failure->kind) == 0;
 }
 
-/* ---- For looking into a seed ---- */
-
-static void
-log_step(
-    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+/* Returns: (owned) */
+static char *
+shrink_world(const World *world, const char *kind)
 {
-    const ObjectKey *key = plan_key(plan);
-    char buffer[SIM_TIME_BUFFER];
+    Failure failure = {kind, 0};
 
-    (void)data;
-    printf("%s %s%s%s %s: %s %s\n", sim_time_format(sim_now(component->sim), buffer),
-           component->class->name, component->node_name == NULL ? "" : "/",
-           component->node_name == NULL ? "" : component->node_name, key == NULL ? "-" : key->text,
-           rule == NULL ? "-" : rule, step);
+    /* most failures need one run only */
+    if (!fails_alike(&failure, world->text))
+        failure.checks = TRIAL_ALL;
+    return shrink(world->text, fails_alike, &failure, SHRINK_TRIES);
 }
 
 static void
-log_call(void *data, const CsiCallRecord *record)
+tell_smallest(const Soak *self, const Job *job, const Trial *trial)
 {
-    const CsiRequest *request = record->request;
-    char buffer[SIM_TIME_BUFFER];
-
-    printf("%s %s: %s of %s%s%s\n", sim_time_format(sim_now(data), buffer),
-           csi_driver_name(record->driver), csi_method_name(request->method),
-           request->volume_id != NULL ? request->volume_id : "-",
-           request->served_by == NULL ? "" : " on ",
-           request->served_by == NULL ? "" : request->served_by);
-}
-
-static void
-log_run(uint64_t seed, const char *folder, gboolean polling)
-{
-    g_autoptr(RandomScenario) random = random_scenario_new(seed);
-    g_autoptr(GString) faults = g_string_new(NULL);
-    Soak self = {.seed = seed, .random = random, .folder = (char *)folder, .faults = faults};
-    g_autoptr(Scenario) scenario = self.scenario = load(&self);
-    g_autoptr(Run) run = scenario == NULL ? NULL : start(&self, polling);
-
-    fputs(faults->str, stdout);
-    if (run == NULL)
+    if (self->is_unshrunk || job->file != NULL)
         return;
-    cluster_observe_plans(run_cluster(run), log_step, NULL);
-    for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++) {
-        const CsiObserver observer = {.started = log_call, .data = run_sim(run)};
-        csi_driver_add_observer(cluster_driver(run_cluster(run), i), &observer);
-    }
-    if (polling)
-        sim_run_until(run_sim(run), POLLED_UNTIL);
-    else
-        run_execute(run);
+    g_autofree char *text = shrink_world(job->world, trial->kind);
+    g_autofree char *file = g_strdup_printf("soak-%" G_GUINT64_FORMAT ".yaml", job->seed);
+    g_autoptr(World) world = world_new(text);
+    g_autoptr(Trial) smallest = trial_finish(trial_start(world, TRIAL_ALL), NULL);
+
+    printf("  the smallest such world: tests/soak/soak %s\n", file);
+    if (!g_file_set_contents(file, text, -1, NULL))
+        printf("  (it cannot be written)\n");
+    printf("%s%s", smallest->faults->str, text);
+}
+
+/* ---- Worlds, several at once ---- */
+
+/* ./check looks at many worlds, and repeats some of them. */
+static TrialChecks
+checks_of(const Soak *self, uint64_t seed)
+{
+    if (!self->is_quick)
+        return TRIAL_ALL;
+    return (seed % 8 == 1 ? TRIAL_REPEATS | TRIAL_POLLS : 0) | (seed % 4 == 2 ? TRIAL_CUT : 0);
 }
 
 static void
-remove_folder(const char *folder)
+note_done(const Soak *self, uint64_t seed, gboolean is_good)
 {
-    static const char *const scenario_file = "soak.yaml";
+    FILE *file = self->state_file == NULL ? NULL : fopen(self->state_file, "a");
 
-    for (unsigned i = 0; i <= G_N_ELEMENTS(result_files); i++) {
-        g_autofree char *file = g_build_filename(
-            folder, i < G_N_ELEMENTS(result_files) ? result_files[i] : scenario_file, NULL);
-        g_remove(file);
+    if (file == NULL)
+        return;
+    fprintf(file, "%" G_GUINT64_FORMAT " %s\n", seed, is_good ? "passed" : "failed");
+    fclose(file);
+}
+
+static void
+read_done(Soak *self)
+{
+    g_autofree char *text = NULL;
+
+    if (self->state_file == NULL || !g_file_get_contents(self->state_file, &text, NULL, NULL))
+        return;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (unsigned i = 0; lines[i] != NULL; i++) {
+        char *end;
+        uint64_t seed = g_ascii_strtoull(lines[i], &end, 10);
+        if (g_str_equal(end, " passed"))
+            g_hash_table_add(self->done, g_memdup2(&seed, sizeof seed));
     }
-    g_rmdir(folder);
+}
+
+static void
+tell_progress(Soak *self)
+{
+    gint64 now = g_get_monotonic_time();
+
+    if (now - self->progress_at < 10 * G_USEC_PER_SEC)
+        return;
+    self->progress_at = now;
+    fprintf(stderr, "soak: %u of %u worlds, %u failed\n", self->n_passed + self->n_failed,
+            self->n_worlds, self->n_failed);
+}
+
+static void
+end_job(Soak *self, Job *job, int status)
+{
+    g_autoptr(Trial) trial = trial_finish(g_steal_pointer(&job->process), &status);
+    gboolean is_good = trial->kind == NULL;
+    g_autofree char *seed = g_strdup_printf("%" G_GUINT64_FORMAT, job->seed);
+    const char *name = job->file == NULL ? seed : job->file;
+
+    self->n_passed += is_good;
+    self->n_failed += !is_good;
+    if (!is_good) {
+        printf("%s %s%s%s (to repeat: tests/soak/soak %s%s)\n%s",
+               job->file == NULL ? "seed" : "file", name, job->world->is_easy ? ", easy" : "",
+               job->world->is_small ? ", small" : "", job->file == NULL ? "1 " : "", name,
+               trial->faults->str);
+        tell_smallest(self, job, trial);
+        fflush(stdout);
+    }
+    if (job->file == NULL)
+        note_done(self, job->seed, is_good);
+    world_free(job->world);
+    *job = (Job){0};
+    tell_progress(self);
+}
+
+static void
+wait_for_one(Soak *self, Job *jobs)
+{
+    int status;
+    pid_t pid = waitpid(-1, &status, 0);
+
+    for (unsigned i = 0; i < self->n_jobs; i++)
+        if (jobs[i].process != NULL && trial_pid(jobs[i].process) == pid) {
+            end_job(self, &jobs[i], status);
+            return;
+        }
+    if (pid < 0 && errno == ECHILD)
+        g_error("the processes of worlds are gone");
+}
+
+static gboolean
+start_job(Soak *self, Job *jobs, const Job *next)
+{
+    for (unsigned i = 0; i < self->n_jobs; i++)
+        if (jobs[i].process == NULL) {
+            jobs[i] = *next;
+            jobs[i].process = trial_start(
+                next->world, next->file != NULL ? TRIAL_ALL : checks_of(self, next->seed));
+            return TRUE;
+        }
+    return FALSE;
+}
+
+/* @files: NULL: random worlds */
+static void
+soak(Soak *self, uint64_t first, char *const *files)
+{
+    g_autofree Job *jobs = g_new0(Job, self->n_jobs);
+    gboolean is_over = FALSE;
+
+    self->progress_at = g_get_monotonic_time();
+    for (unsigned i = 0; i < self->n_worlds && !is_over; i++) {
+        Job job = {.seed = first + i, .file = files == NULL ? NULL : files[i]};
+        if (job.file == NULL && g_hash_table_contains(self->done, &job.seed)) {
+            self->n_passed++;
+            continue;
+        }
+        job.world = job.file == NULL ? world_of_seed(job.seed) : world_of(job.file);
+        if (job.world == NULL) {
+            self->n_failed++;
+            continue;
+        }
+        while (!start_job(self, jobs, &job))
+            wait_for_one(self, jobs);
+        is_over = self->is_first_only && self->n_failed > 0;
+    }
+    for (unsigned i = 0; i < self->n_jobs; i++)
+        while (jobs[i].process != NULL)
+            wait_for_one(self, jobs);
+}
+
+/* Worlds that failed once. */
+static void
+try_corpus(Soak *self)
+{
+    static const char folder[] = KVOLSIM_SRCDIR "/tests/soak/corpus";
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+    const char *name;
+
+    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL)
+        if (g_str_has_suffix(name, ".yaml"))
+            g_ptr_array_add(files, g_build_filename(folder, name, NULL));
+    self->n_worlds = files->len;
+    soak(self, 1, (char *const *)files->pdata);
+}
+
+/* ---- The command line ---- */
+
+static int
+look_at(const char *what, const char *word, gboolean polling)
+{
+    g_autoptr(World) world = world_of(word);
+
+    if (world == NULL)
+        return 1;
+    if (g_str_equal(what, "--print")) {
+        fputs(world->text, stdout);
+        return 0;
+    }
+    if (g_str_equal(what, "--log")) {
+        g_autofree char *folder = g_dir_make_tmp("kvolsim-soak-XXXXXX", NULL);
+        g_autofree char *file = g_build_filename(folder, "soak.yaml", NULL);
+        trial_log(world, folder, polling);
+        unlink(file);
+        rmdir(folder);
+        return 0;
+    }
+    g_autoptr(Trial) trial = trial_finish(trial_start(world, TRIAL_ALL), NULL);
+    if (trial->kind == NULL) {
+        fprintf(stderr, "soak: %s does not fail\n", word);
+        return 1;
+    }
+    g_autofree char *text = shrink_world(world, trial->kind);
+    fputs(text, stdout);
+    return 0;
 }
 
 int
 main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "--print") == 0) {
-        g_autoptr(RandomScenario) random = random_scenario_new(g_ascii_strtoull(argv[2], NULL, 10));
-        fputs(random->text, stdout);
-        return 0;
-    }
+    Soak self = {.n_jobs = g_get_num_processors(), .n_worlds = WORLDS_OF_CHECK, .is_quick = TRUE};
+    uint64_t first = 1, number;
+    int i = 1;
 
-    g_autofree char *folder = g_dir_make_tmp("kvolsim-soak-XXXXXX", NULL);
-    if (folder == NULL)
-        return 1;
-    if (argc >= 3 && strcmp(argv[1], "--log") == 0) {
-        log_run(g_ascii_strtoull(argv[2], NULL, 10), folder, argc > 3);
-        remove_folder(folder);
-        return 0;
+    for (; i < argc && g_str_has_prefix(argv[i], "--"); i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        gboolean is_look = g_str_equal(argv[i], "--print") || g_str_equal(argv[i], "--log") ||
+                           g_str_equal(argv[i], "--shrink");
+        if (is_look && value != NULL)
+            return look_at(argv[i], value, i + 2 < argc);
+        if (g_str_equal(argv[i], "--first")) {
+            self.is_first_only = self.is_unshrunk = TRUE;
+        } else if (g_str_equal(argv[i], "--unshrunk")) {
+            self.is_unshrunk = TRUE;
+        } else if (g_str_equal(argv[i], "--jobs") && value != NULL) {
+            self.n_jobs = CLAMP((unsigned)atoi(value), 1, 1024);
+            i++;
+        } else if (g_str_equal(argv[i], "--state") && value != NULL) {
+            self.state_file = value;
+            i++;
+        } else {
+            fputs(usage, stderr);
+            return 2;
+        }
     }
-
-    uint64_t n = argc > 1 ? g_ascii_strtoull(argv[1], NULL, 10) : SEEDS_OF_CHECK;
-    uint64_t first = argc > 2 ? g_ascii_strtoull(argv[2], NULL, 10) : 1;
-    unsigned n_passed = 0, n_failed = 0;
-
-    for (uint64_t seed = first; seed < first + n; seed++) {
-        gboolean is_good = soak(seed, folder);
-        n_passed += is_good;
-        n_failed += !is_good;
+    self.done = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    read_done(&self);
+    if (i < argc && !g_ascii_string_to_unsigned(argv[i], 10, 0, UINT32_MAX, &number, NULL)) {
+        self.n_worlds = (unsigned)(argc - i);
+        soak(&self, 1, argv + i);
+    } else {
+        self.is_quick = i >= argc;
+        self.n_worlds = i < argc ? (unsigned)number : self.n_worlds;
+        first = i + 1 < argc ? g_ascii_strtoull(argv[i + 1], NULL, 10) : first;
+        soak(&self, first, NULL);
+        if (self.is_quick && (!self.is_first_only || self.n_failed == 0))
+            try_corpus(&self);
     }
-    remove_folder(folder);
-    printf("%u passed, %u failed, 0 skipped\n", n_passed, n_failed);
-    return n_failed == 0 ? 0 : 1;
+    g_hash_table_unref(self.done);
+    printf("%u passed, %u failed, 0 skipped\n", self.n_passed, self.n_failed);
+    return self.n_failed == 0 ? 0 : 1;
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "history.h"
+#include "invariants.h"
+
+/* The invariants' files: invariants.c has those of writes, the others those of a time or a part. */
+
+struct Invariants {
+    Run *run;
+    Sim *sim;
+    ApiServer *api;
+    Objects *objects;
+    History *history;
+    GString *faults;
+    unsigned n_faults;
+    char *first_kind; /* the first fault without its names and numbers; NULL: none */
+    uint64_t resource_version;
+};
+
+void invariants_fault(Invariants *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Returns: (borrowed) (nullable): as the API server has it */
+const Object *invariants_stored(const Invariants *self, ObjectKind kind, uint32_t slot);
+const Object *invariants_find(const Invariants *self, ObjectKind kind, const char *name);
+/* Returns: (borrowed): of a claim that is Bound; %NULL: there is none */
+const Volume *invariants_volume_of_claim(const Invariants *self, const ObjectKey *claim_key);
+/* Returns: (borrowed): %NULL: @volume (nullable) has none */
+CsiModelledDriver *invariants_driver_of(const Invariants *self, const Volume *volume);
+
+/* CSI calls: invariants-calls.c */
+void invariants_call_started(void *self, const CsiCallRecord *record);
+void invariants_call_answered(void *self, const CsiCallRecord *record);
+void invariants_call_ended(void *self, const CsiCallRecord *record);
+/* Whether the Node lists the volume in volumesAttached. */
+gboolean
+invariants_is_reported(const Invariants *self, const Volume *volume, const char *node_name);
+const Attachment *
+invariants_attachment_of(const Invariants *self, const Volume *volume, const char *node);
+gboolean
+invariants_keeps_others_away(const Invariants *self, const Volume *volume, const char *node);
+
+/* The scheduler's promises as it binds a pod: invariants-binding.c */
+void invariants_check_binding(Invariants *self, const Pod *pod);

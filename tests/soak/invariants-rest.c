@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "invariants-private.h"
+
+/* ---- At rest ---- */
+
+static gboolean
+has_ready_pod(const Invariants *self, const Claim *claim)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
+        const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
+        for (unsigned k = 0; pod != NULL && pod->volumes != NULL && k < pod->volumes->n_items; k++)
+            if (pod_is_ready(pod) &&
+                pod_claim_key(self->objects, pod, &pod->volumes->items[k]) == claim->meta.key)
+                return TRUE;
+    }
+    return FALSE;
+}
+
+/* Volumes have grown if it was requested early enough, as all pods are ready and no fault is left
+ * (RSZ-20, RSZ-51). A class that forbids growing refuses the request (API-124). */
+static void
+check_grown(Invariants *self)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+        const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
+        if (claim != NULL && claim->phase == CLAIM_BOUND && has_ready_pod(self, claim) &&
+            claim->capacity_bytes < claim->request_bytes)
+            invariants_fault(self, "claim %s: has %" G_GINT64_FORMAT " bytes of %" G_GINT64_FORMAT,
+                             claim->meta.key->text, claim->capacity_bytes, claim->request_bytes);
+    }
+}
+
+void
+invariants_check_ready(Invariants *self)
+{
+    check_grown(self);
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
+        const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
+        if (pod != NULL && !pod_is_ready(pod) && !pod_is_terminal(pod))
+            invariants_fault(self, "pod %s: still not ready on %s (%s)", pod->meta.key->text,
+                             pod->node_name == NULL ? "no node" : pod->node_name,
+                             pod->scheduled.message == NULL ? "" : pod->scheduled.message);
+    }
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_STATEFUL_SET); i++) {
+        const StatefulSet *set = (const StatefulSet *)invariants_stored(self, KIND_STATEFUL_SET, i);
+        if (set != NULL && set->ready_replicas != set->replicas)
+            invariants_fault(self, "set %s: %d of %d ready", set->meta.key->text,
+                             set->ready_replicas, set->replicas);
+    }
+}
+
+void
+invariants_check_settled(Invariants *self)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+        const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
+        if (claim == NULL || claim->phase == CLAIM_PENDING)
+            continue;
+        const Volume *volume = invariants_volume_of_claim(self, claim->meta.key);
+        if (claim->phase == CLAIM_LOST)
+            invariants_fault(self, "claim %s: Lost", claim->meta.key->text);
+        else if (volume == NULL || volume->phase != VOLUME_BOUND ||
+                 volume->claim_ref.claim != claim->meta.key ||
+                 !object_uid_equal(volume->claim_ref.uid, claim->meta.uid))
+            invariants_fault(self, "claim %s: its volume does not point back",
+                             claim->meta.key->text);
+    }
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_VOLUME); i++) {
+        const Volume *volume = VOLUME_CONST(invariants_stored(self, KIND_VOLUME, i));
+        if (volume != NULL && volume->phase == VOLUME_BOUND &&
+            invariants_volume_of_claim(self, volume->claim_ref.claim) != volume)
+            invariants_fault(self, "volume %s: Bound, but its claim does not point back",
+                             volume->meta.key->text);
+    }
+}
+
+typedef struct {
+    Invariants *self;
+    const CsiModelledDriver *driver;
+    const char *name;
+} Visit;
+
+/* A volume whose object is still there: somebody wants it kept. */
+static gboolean
+is_retained(const Visit *visit, const char *volume_id)
+{
+    const Objects *objects = visit->self->objects;
+
+    for (uint32_t i = 0; i < objects_n_keys(objects, KIND_VOLUME); i++) {
+        const Volume *volume = VOLUME_CONST(invariants_stored(visit->self, KIND_VOLUME, i));
+        if (volume != NULL && volume->source != NULL &&
+            g_strcmp0(volume->source->driver, visit->name) == 0 &&
+            g_str_equal(volume->source->handle, volume_id))
+            return volume->reclaim_policy == RECLAIM_RETAIN;
+    }
+    return FALSE;
+}
+
+static void
+check_left_volume(void *data, const CsiModelledVolume *volume)
+{
+    Visit *visit = data;
+
+    if (volume->name != NULL && !is_retained(visit, volume->id) &&
+        !history_is_creation_forgotten(visit->self->history, visit->name, volume->name))
+        invariants_fault(visit->self, "volume %s is left in the driver", volume->id);
+    if (volume->n_published > 0)
+        invariants_fault(visit->self, "volume %s is still attached", volume->id);
+    for (uint32_t i = 0; i < objects_n_keys(visit->self->objects, KIND_NODE); i++) {
+        const char *node = objects_key_at(visit->self->objects, KIND_NODE, i)->name;
+        if (csi_modelled_driver_is_staged(visit->driver, volume->id, node) &&
+            !history_is_staging_forgotten(visit->self->history, volume->id, node))
+            invariants_fault(visit->self, "volume %s is still staged on %s", volume->id, node);
+        if (csi_modelled_driver_n_targets(visit->driver, volume->id, node) > 0)
+            invariants_fault(visit->self, "volume %s is still mounted on %s", volume->id, node);
+    }
+}
+
+/* The node's lists after the last volume is gone. */
+static void
+check_left_node(Invariants *self, const Node *node)
+{
+    if (node->volumes_attached != NULL && node->volumes_attached->n_items > 0)
+        invariants_fault(self, "node %s: still reports %s attached", node->meta.key->text,
+                         node->volumes_attached->items[0]);
+    if (node->volumes_in_use != NULL && node->volumes_in_use->n_items > 0)
+        invariants_fault(self, "node %s: still reports %s in use", node->meta.key->text,
+                         node->volumes_in_use->items[0]);
+}
+
+void
+invariants_check_empty(Invariants *self)
+{
+    static const ObjectKind kinds[] = {KIND_POD,
+                                       KIND_CLAIM,
+                                       KIND_ATTACHMENT,
+                                       KIND_STATEFUL_SET,
+                                       KIND_DEPLOYMENT,
+                                       KIND_REPLICA_SET,
+                                       KIND_DAEMON_SET,
+                                       KIND_JOB,
+                                       KIND_VOLUME_SNAPSHOT,
+                                       KIND_SNAPSHOT_CONTENT};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kinds[i]); slot++) {
+            const Object *object = invariants_stored(self, kinds[i], slot);
+            if (object != NULL)
+                invariants_fault(self, "%s %s is left%s", kind_class(kinds[i])->kind,
+                                 object->key->text,
+                                 object_is_deleted(object) ? ", being deleted" : "");
+        }
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_VOLUME); i++) {
+        const Volume *volume = VOLUME_CONST(invariants_stored(self, KIND_VOLUME, i));
+        if (volume != NULL && volume->reclaim_policy == RECLAIM_DELETE)
+            invariants_fault(self, "volume %s is left, %s", volume->meta.key->text,
+                             volume_phase_name(volume->phase));
+        if (volume != NULL && volume->phase == VOLUME_BOUND)
+            invariants_fault(self, "volume %s is still Bound", volume->meta.key->text);
+    }
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++)
+        if (invariants_stored(self, KIND_NODE, i) != NULL)
+            check_left_node(self, NODE(invariants_stored(self, KIND_NODE, i)));
+    for (unsigned i = 0; i < cluster_n_drivers(run_cluster(self->run)); i++) {
+        CsiDriver *driver = cluster_driver(run_cluster(self->run), i);
+        Visit visit = {self, csi_modelled_driver_cast(driver), csi_driver_name(driver)};
+        csi_modelled_driver_each_volume(visit.driver, check_left_volume, &visit);
+    }
+}

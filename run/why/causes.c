@@ -319,6 +319,10 @@ static const Cause causes[] = {
     {"volume-in-use",
      N_("A claim is bound to the volume: delete the claim first."),
      "kubectl delete {kind} {name} -n {namespace}", WHY_WRONG},
+    {"volume-lost",
+     N_("The back end does not have the volume, and its data are gone: mend the volumeHandle if it is wrong; else delete "
+     "the claim and restore it from a snapshot."),
+     "kubectl get persistentvolume {name} -o jsonpath='{.spec.csi.volumeHandle}'", WHY_WRONG},
     {"volume-missing",
      N_("The claim names a PersistentVolume that does not exist: create it, or correct the claim."),
      "kubectl get persistentvolumes", WHY_WRONG},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/csi/flex-call.h"
 #include "models/external-resizer/external-resizer.h"
 
 /* What a Bound claim asks for, and has not: another class of attributes, or more room. */
@@ -46,25 +47,39 @@ ask_resizer(Question *self, const Claim *claim, CsiMethod method, const char *wo
            why_ask_work(self, &external_resizer_class, driver, claim->meta.key, working);
 }
 
+/* Returns: (owned): ": DRIVER answers METHOD with CODE: MESSAGE"; "" if it did not fail */
+static char *
+last_answer(const Question *self, const Claim *claim, CsiMethod method)
+{
+    const char *name, *handle = handle_of(self, claim, &name);
+    const CsiDriver *driver = name == NULL ? NULL : cluster_find_driver(self->cluster, name);
+    const WhyCall *call = why_calls_find(self->calls, driver, method, handle, NULL);
+
+    if (call == NULL)
+        return g_strdup("");
+    g_autofree char *text = g_strdup_printf(
+        why_words(self, N_("answers %s with %s%s%s")), csi_call_name(driver, method),
+        csi_code_name(call->code), call->message != NULL ? ": " : "",
+        call->message != NULL ? call->message : "");
+    return g_strdup_printf(": driver/%s %s", name, text);
+}
+
 static gboolean
 ask_class_change(Question *self, const Claim *claim)
 {
     const char *wanted = claim->attributes_class, *status = claim->modify_status;
-    const char *driver, *handle = handle_of(self, claim, &driver);
+    const char *driver;
 
+    handle_of(self, claim, &driver);
     if (g_strcmp0(status, "Pending") == 0) {
         why_link(self, &claim->meta, TIME_UNSET,
                  "names the VolumeAttributesClass %s, which did not exist", wanted);
         return why_because(self, "attributes-class-missing");
     }
     if (g_strcmp0(status, "Infeasible") == 0) {
-        const WhyCall *call = why_calls_find(
-            self->calls, driver == NULL ? NULL : cluster_find_driver(self->cluster, driver),
-            CSI_CONTROLLER_MODIFY_VOLUME, handle, NULL);
+        g_autofree char *answer = last_answer(self, claim, CSI_CONTROLLER_MODIFY_VOLUME);
         why_link(self, &claim->meta, changed_at(claim, "ModifyingVolume"),
-                 "cannot have the VolumeAttributesClass %s%s%s", claim->modify_target,
-                 call != NULL && call->message != NULL ? ": " : "",
-                 call != NULL && call->message != NULL ? call->message : "");
+                 "cannot have the VolumeAttributesClass %s%s", claim->modify_target, answer);
         return why_because(self, "attributes-class-infeasible");
     }
     if (g_strcmp0(wanted, claim->current_attributes_class) == 0)
@@ -84,8 +99,12 @@ ask_expansion(Question *self, const Claim *claim)
 
     quantity_format(claim->request_bytes, wanted);
     if (status != NULL && g_str_has_suffix(status, "Infeasible")) {
-        why_link(self, &claim->meta, changed_at(claim, "ControllerResizeError"), "cannot have %s",
-                 wanted);
+        g_autofree char *answer =
+            last_answer(self, claim,
+                        g_str_has_prefix(status, "Node") ? CSI_NODE_EXPAND_VOLUME
+                                                         : CSI_CONTROLLER_EXPAND_VOLUME);
+        why_link(self, &claim->meta, changed_at(claim, "ControllerResizeError"), "cannot have %s%s",
+                 wanted, answer);
         return why_because(self, "expansion-infeasible");
     }
     if (g_strcmp0(status, "NodeResizePending") == 0 ||

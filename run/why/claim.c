@@ -211,6 +211,13 @@ why_ask_no_volume(Question *self, const Claim *claim, const Node *node)
                  claim_class(claim));
         return why_because(self, "no-volume");
     }
+    if (reason != NULL && is_of_class && nearest->phase == VOLUME_RELEASED) {
+        why_link(self, &claim->meta, claim->meta.created_at,
+                 "is Pending: no PersistentVolume of class \"%s\" is free", claim_class(claim));
+        why_link(self, &nearest->meta, TIME_UNSET, "is Released: the claim %s is gone",
+                 nearest->claim_ref.claim->text);
+        return why_because(self, "volume-released");
+    }
     if (reason != NULL) {
         why_link(self, &claim->meta, claim->meta.created_at,
                  "is Pending: the PersistentVolume nearest to it, %s, %s",
@@ -220,7 +227,7 @@ why_ask_no_volume(Question *self, const Claim *claim, const Node *node)
     if (node != NULL && affinity != NULL &&
         !node_selector_matches(affinity, node->meta.labels, object_name(&node->meta))) {
         json_auto_t *json = field_node_selector.to_json(&affinity);
-        g_autofree char *places = json_dumps(json, JSON_COMPACT);
+        g_autofree char *places = why_selector(json);
         why_link(self, &nearest->meta, TIME_UNSET,
                  "would do for %s, but is only for nodes with %s, and %s is none",
                  object_name(&claim->meta), places, object_name(&node->meta));
@@ -519,7 +526,7 @@ ask_claim(Question *self, const Claim *claim, const Pod *pod)
         return why_because(self, "volume-taken");
     case SAY_VOLUME_UNFIT:
         why_link(self, &claim->meta, since,
-                 "is Pending: it names the volume %s, and does not fit: %s", named,
+                 "is Pending: it names the volume %s, which does not fit: %s", named,
                  why_unfit(self, claim, why_volume_of(self, claim)));
         return why_because(self, "volume-unfit");
     case ASK_CONTROLLER:

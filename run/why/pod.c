@@ -239,8 +239,7 @@ ask_pod_once(Question *self, const Object *object)
     case SAY_NOT_READY:
         if (pod->restarts > 0) {
             why_link(self, &pod->meta, pod->ready.changed_at,
-                     "crashes: its containers ended %d times, the last time with code %d",
-                     pod->restarts, pod->exit_code);
+                     "crashes: its containers ended %d times", pod->restarts);
             return why_because(self, "crash-loop");
         }
         why_link(self, &pod->meta, pod->started_at, "is Running, and not Ready yet");

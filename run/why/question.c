@@ -214,6 +214,66 @@ why_link_named(Question *self, const char *name, SimTime since, const char *form
     add_link(self, g_strdup(name), NULL, since, text);
 }
 
+static void
+append_labels(GString *text, const json_t *labels)
+{
+    const char *key;
+    const json_t *value;
+
+    json_object_foreach((json_t *)labels, key, value)
+        g_string_append_printf(text, "%s%s=%s", text->len > 0 ? ", " : "", key,
+                               json_string_value(value));
+}
+
+static void
+append_expressions(GString *text, const json_t *expressions)
+{
+    static const char *const words[][2] = {
+        {"In",    "in"    },
+        {"NotIn", "not in"},
+        {"Gt",    ">"     },
+        {"Lt",    "<"     }
+    };
+    size_t i, k;
+    const json_t *each, *value;
+
+    json_array_foreach(expressions, i, each) {
+        const char *operator= json_string_value(json_object_get(each, "operator"));
+        const json_t *values = json_object_get(each, "values");
+        for (k = 0; k < G_N_ELEMENTS(words); k++)
+            if (g_strcmp0(operator, words[k][0]) == 0)
+                operator= words[k][1];
+        g_string_append_printf(text, "%s%s %s", text->len > 0 ? ", " : "",
+                               json_string_value(json_object_get(each, "key")), operator);
+        json_array_foreach(values, k, value)
+            g_string_append_printf(text, "%s%s", k == 0 ? " (" : ", ", json_string_value(value));
+        if (json_array_size(values) > 0)
+            g_string_append_c(text, ')');
+    }
+}
+
+char *
+why_selector(const json_t *selector)
+{
+    const json_t *terms = json_object_get(selector, "nodeSelectorTerms"), *term;
+    const gboolean is_map =
+        json_is_string(json_object_iter_value(json_object_iter((json_t *)selector)));
+    g_autoptr(GString) text = g_string_new(NULL);
+    size_t i;
+
+    if (is_map)
+        append_labels(text, selector);
+    append_labels(text, json_object_get(selector, "matchLabels"));
+    append_expressions(text, json_object_get(selector, "matchExpressions"));
+    json_array_foreach(terms, i, term) {
+        g_autoptr(GString) one = g_string_new(NULL);
+        append_expressions(one, json_object_get(term, "matchExpressions"));
+        append_expressions(one, json_object_get(term, "matchFields"));
+        g_string_append_printf(text, "%s%s", i > 0 ? " | " : "", one->str);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
 gboolean
 why_once(Question *self, const Object *object, WhyAsk *ask)
 {
@@ -354,6 +414,32 @@ ask_under_way(Question *self,
                                                                        : working_causes[method]);
 }
 
+/* The driver does not find the volume, and its back end does not have it. */
+static gboolean
+tell_lost(Question *self, const char *driver, const WhyCall *call, const char *handle)
+{
+    CsiModelledDriver *modelled =
+        csi_modelled_driver_cast(cluster_find_driver(self->cluster, driver));
+    const GPtrArray *volumes = why_list(self, KIND_VOLUME);
+    CsiModelledVolume real;
+
+    if (call->code != CSI_NOT_FOUND || modelled == NULL || handle == NULL ||
+        csi_modelled_driver_get_volume(modelled, handle, &real))
+        return FALSE;
+    for (unsigned i = 0; i < volumes->len; i++) {
+        const Volume *volume = volumes->pdata[i];
+        if (volume->source == NULL || g_strcmp0(volume->source->driver, driver) != 0 ||
+            g_strcmp0(volume->source->handle, handle) != 0)
+            continue;
+        why_link(self, &volume->meta, call->failing_since,
+                 "is not in the back end: driver/%s answers %s with %s", driver,
+                 csi_call_name(csi_modelled_driver_base(modelled), call->method),
+                 csi_code_name(call->code));
+        return why_because(self, "volume-lost");
+    }
+    return FALSE;
+}
+
 gboolean
 why_ask_call(Question *self,
              const char *driver_name,
@@ -377,6 +463,8 @@ why_ask_call(Question *self,
     const char *cause = cause_of_call(call);
     if ((strcmp(cause, "driver-down") == 0 || strcmp(cause, "driver-slow") == 0) &&
         why_ask_driver_fault(self, driver_name, is_node_method(method) ? node : NULL))
+        return TRUE;
+    if (tell_lost(self, driver_name, call, subject))
         return TRUE;
     why_link_named(self, name, call->failing_since, "answers %s with %s%s%s",
                    csi_call_name(driver, method), csi_code_name(call->code),

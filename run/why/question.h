@@ -85,6 +85,9 @@ gboolean why_ask_driver_fault(Question *self, const char *driver, const char *no
 /* Returns: (static): the text in the reader's language */
 const char *why_words(const Question *self, const char *english) G_GNUC_FORMAT(2);
 #define N_(text) text /* for translators: po/ */
+/* A selector of nodes or labels, or a map of labels, on one line: "app=db", "zone in (a, b)".
+ * Returns: (owned): "" of NULL */
+char *why_selector(const json_t *selector);
 
 /* ---- Links ---- */
 /* Adds a link: of an object, or of anything else by its name ("driver/csi.example.com"). */

@@ -61,7 +61,23 @@ list_holders(const Question *self, const NodeInfo *node, const char *driver, GSt
     return n;
 }
 
-/* Volumes without a pod have all the places: what keeps the first of them on the node. */
+/* A pod that is to stay has the volume there. */
+static gboolean
+is_used(Question *self, const Volume *volume, const NodeInfo *node)
+{
+    const ObjectKey *key = volume->claim_ref.claim;
+    const Object *claim = key == NULL ? NULL : api_server_get(self->api, key);
+    const GPtrArray *pods = claim == NULL ? NULL : why_pods_of_claim(self, CLAIM_CONST(claim));
+
+    for (unsigned i = 0; pods != NULL && i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        if (g_strcmp0(pod->node_name, node->key->name) == 0 && !object_is_deleted(&pod->meta))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Volumes without a pod have places, too: what keeps the first of them on the node. */
 static gboolean
 ask_remains(Question *self, const NodeInfo *node, const char *driver)
 {
@@ -71,7 +87,8 @@ ask_remains(Question *self, const NodeInfo *node, const char *driver)
         const Attachment *attachment = attachments->pdata[i];
         const Object *volume = why_get(self, KIND_VOLUME, NULL, attachment->volume_name);
         if (g_strcmp0(attachment->node_name, node->key->name) != 0 || volume == NULL ||
-            g_strcmp0(attachment->attacher, driver) != 0)
+            g_strcmp0(attachment->attacher, driver) != 0 ||
+            is_used(self, VOLUME_CONST(volume), node))
             continue;
         const unsigned n_links = self->why->chain->len;
         why_link(self, &attachment->meta, attachment->meta.created_at,
@@ -82,6 +99,19 @@ ask_remains(Question *self, const NodeInfo *node, const char *driver)
             return TRUE;
         g_ptr_array_set_size(self->why->chain, (int)n_links);
     }
+    return FALSE;
+}
+
+/* A pod with such a volume is to go, and does not. */
+static gboolean
+ask_leaving(Question *self, const NodeInfo *node, const char *driver)
+{
+    for (const CachedPod *each = node->pods; each != NULL; each = each->next_on_node)
+        for (unsigned i = 0; i < count_volumes(each->pod); i++)
+            if (object_is_deleted(&each->pod->meta) &&
+                g_strcmp0(driver_of(self, each->pod, i), driver) == 0 &&
+                why_ask_object(self, &each->pod->meta))
+                return TRUE;
     return FALSE;
 }
 
@@ -102,7 +132,9 @@ ask_limit(Question *self, const Pod *pod, const NodeAnswer *answer)
         if (driver == NULL ||
             (entry != NULL && (int32_t)n < entry->allocatable_count && i + 1 < count_volumes(pod)))
             continue;
-        if (n == 0 && ask_remains(self, node, driver))
+        if (ask_leaving(self, node, driver) ||
+            ((entry == NULL ? n == 0 : (int32_t)n < entry->allocatable_count) &&
+             ask_remains(self, node, driver)))
             return TRUE;
         if (entry == NULL)
             why_link(self, &node->node->meta, TIME_UNSET,
@@ -153,6 +185,30 @@ ask_resources(Question *self, const Pod *pod, const NodeAnswer *answer)
     return FALSE;
 }
 
+/* Why a volume that was made for the claim is where its pod is not: no pod was there yet, or the
+ * driver did not make it near the node that the scheduler had chosen. Returns: (owned): "": unknown
+ */
+static char *
+how_it_got_there(const Question *self, const Claim *claim, const Volume *volume)
+{
+    const Object *class = why_get(self, KIND_STORAGE_CLASS, NULL, claim_class(claim));
+    const char *chosen = object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE);
+    const Object *node = why_get(self, KIND_NODE, NULL, chosen);
+
+    if (class == NULL || object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY) == NULL)
+        return g_strdup("");
+    if (STORAGE_CLASS(class)->binding_mode == BINDING_IMMEDIATE)
+        return g_strdup_printf(
+            why_words(self, N_("; its storageclass/%s makes volumes before a pod is there")),
+            object_name(class));
+    if (node == NULL ||
+        node_selector_matches(volume_node_affinity(volume), node->labels, object_name(node)))
+        return g_strdup("");
+    return g_strdup_printf(
+        why_words(self, N_("; it was to be near %s, and driver/%s made it elsewhere")), chosen,
+        STORAGE_CLASS(class)->provisioner);
+}
+
 /* A bound volume that the node cannot reach. */
 static gboolean
 ask_zone(Question *self, const Pod *pod, const NodeAnswer *answer)
@@ -167,10 +223,11 @@ ask_zone(Question *self, const Pod *pod, const NodeAnswer *answer)
             node_selector_matches(affinity, node->node->meta.labels, node->key->name))
             continue;
         json_auto_t *json = field_node_selector.to_json(&affinity);
-        g_autofree char *text = json_dumps(json, JSON_COMPACT);
+        g_autofree char *text = why_selector(json);
+        g_autofree char *story = how_it_got_there(self, claim, volume);
         why_link(self, &volume->meta, TIME_UNSET,
-                 "is out of reach of %s and the pod may run nowhere else: it is only for %s",
-                 node->key->name, text);
+                 "is out of reach of %s and the pod may run nowhere else: it is only for %s%s",
+                 node->key->name, text, story);
         return FALSE;
     }
     why_link(self, &node->node->meta, TIME_UNSET, "is not in the zone of the pod's volume");
@@ -193,7 +250,7 @@ ask_no_volume(Question *self, const Pod *pod, const NodeAnswer *answer)
         if (class != NULL && class->allowed_topologies != NULL &&
             !node_selector_matches(class->allowed_topologies, node->node->meta.labels, NULL)) {
             json_auto_t *json = field_node_selector.to_json(&class->allowed_topologies);
-            g_autofree char *text = json_dumps(json, JSON_COMPACT);
+            g_autofree char *text = why_selector(json);
             why_link(self, object, TIME_UNSET,
                      "allows volumes only in %s, and %s is in none of these places", text,
                      node->key->name);
@@ -332,10 +389,10 @@ ask_company(Question *self, const Pod *pod, const NodeAnswer *answer)
         }
         json_auto_t *selector =
             term->selector == NULL ? NULL : field_label_selector.to_json(&term->selector);
-        g_autofree char *text = json_dumps(selector, JSON_COMPACT);
+        g_autofree char *text = why_selector(selector);
         if (company == NULL) {
             why_link(self, &pod->meta, TIME_UNSET,
-                     "asks to be near a pod with %s, and there is none", text == NULL ? "" : text);
+                     "asks to be near a pod with %s, and there is none", text);
             return FALSE;
         }
         if (company->node_name == NULL) {
@@ -362,10 +419,10 @@ ask_selector(Question *self, const Pod *pod, const NodeAnswer *answer)
     json_auto_t *affinity = pod->spec->required_nodes != NULL
                                 ? field_node_selector.to_json(&pod->spec->required_nodes)
                                 : NULL;
-    g_autofree char *text = json_dumps(labels != NULL ? labels : affinity, JSON_COMPACT);
+    g_autofree char *text = why_selector(labels != NULL ? labels : affinity);
 
     why_link(self, &pod->meta, TIME_UNSET, "asks for nodes with %s, as %s is not",
-             text == NULL ? why_words(self, N_("another name")) : text, answer->node->key->name);
+             *text == '\0' ? why_words(self, N_("another name")) : text, answer->node->key->name);
     return FALSE;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/field.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/snapshot-controller/snapshot-controller.h"
 
@@ -52,6 +53,15 @@ ask_snapshotter(Question *self, const SnapshotContent *content)
     return why_because(self, "no-snapshotter");
 }
 
+/* Nobody works on a group: the process lacks the gate. */
+static gboolean
+tell_no_groups(Question *self, const char *process)
+{
+    why_link_named(self, process, TIME_UNSET,
+                   "handles no groups: its --feature-gates lack CSIVolumeGroupSnapshot");
+    return why_because(self, "group-not-handled");
+}
+
 /* The Secret in the content's annotations. */
 static gboolean
 ask_secret(Question *self, const SnapshotContent *content)
@@ -96,6 +106,13 @@ ask_content_once(Question *self, const Object *object)
         return FALSE;
     if (ask_snapshotter(self, content) || ask_secret(self, content))
         return TRUE;
+    if (is_group && content->handle == NULL && content->error.message == NULL &&
+        why_doing(self, &external_snapshotter_class, driver, content->meta.key) == NULL &&
+        why_calls_under_way(cluster_find_driver(self->cluster, driver),
+                            CSI_CREATE_VOLUME_GROUP_SNAPSHOT, made, NULL) == NULL) {
+        g_autofree char *process = g_strconcat("process/external-snapshotter/", driver, NULL);
+        return tell_no_groups(self, process);
+    }
     why_link(self, &content->meta, content->meta.created_at,
              content->handle != NULL ? N_("is not ready: %s has cut %s, and works on it")
                                      : N_("is not ready: %s is taking %s"),
@@ -129,19 +146,38 @@ content_of(const Question *self, const VolumeSnapshot *snapshot, ObjectKind kind
     return SNAPSHOT_CONTENT_CONST(why_get(self, kind, NULL, name));
 }
 
+/* The class that the snapshot names does not exist; or it names none, and @driver (nullable) has
+ * not one default class, but none or several. Returns: whether it is so */
 static gboolean
-has_default_class(Question *self, const char *driver)
+tell_no_class(Question *self, const VolumeSnapshot *snapshot, ObjectKind kind, const char *driver)
 {
-    const GPtrArray *classes = why_list(self, KIND_SNAPSHOT_CLASS);
+    const gboolean is_group = kind == KIND_GROUP_CLASS;
+    const GPtrArray *classes = why_list(self, kind);
     unsigned n = 0;
 
+    if (snapshot->class_name != NULL && why_get(self, kind, NULL, snapshot->class_name) != NULL)
+        return FALSE;
+    if (snapshot->class_name != NULL) {
+        g_autofree char *name =
+            g_strconcat(is_group ? "volumegroupsnapshotclass/" : "volumesnapshotclass/",
+                        snapshot->class_name, NULL);
+        why_link_named(self, name, snapshot->meta.created_at, "does not exist");
+        return why_because(self, "no-snapshot-class");
+    }
     for (unsigned i = 0; i < classes->len; i++) {
         const SnapshotClass *class = classes->pdata[i];
-        n += g_strcmp0(class->driver, driver) == 0 &&
-             g_strcmp0(object_annotation(&class->meta, ANNOTATION_DEFAULT_SNAPSHOT_CLASS),
-                       "true") == 0;
+        n +=
+            (driver == NULL || g_strcmp0(class->driver, driver) == 0) &&
+            g_strcmp0(object_annotation(&class->meta, is_group ? ANNOTATION_DEFAULT_GROUP_CLASS
+                                                               : ANNOTATION_DEFAULT_SNAPSHOT_CLASS),
+                      "true") == 0;
     }
-    return n == 1;
+    if (n == 1)
+        return FALSE;
+    why_link(self, &snapshot->meta, snapshot->meta.created_at,
+             "names no class, and %u classes of %s are the default", n,
+             driver == NULL ? why_words(self, N_("its driver")) : driver);
+    return why_because(self, "no-snapshot-class");
 }
 
 /* The snapshot has no content, or one that is not its own. */
@@ -166,12 +202,10 @@ ask_new_snapshot(Question *self, const VolumeSnapshot *snapshot, const SnapshotC
     }
     if (claim->phase != CLAIM_BOUND)
         return why_ask_claim(self, claim, NULL);
-    if (snapshot->class_name == NULL
-            ? !has_default_class(
-                  self, volume == NULL || volume->source == NULL ? NULL : volume->source->driver)
-            : why_get(self, KIND_SNAPSHOT_CLASS, NULL, snapshot->class_name) == NULL)
-        return why_because(self, "no-snapshot-class");
-    return why_ask_process(self, "snapshot-controller", NULL) ||
+    return tell_no_class(self, snapshot, KIND_SNAPSHOT_CLASS,
+                         volume == NULL || volume->source == NULL ? NULL
+                                                                  : volume->source->driver) ||
+           why_ask_process(self, "snapshot-controller", NULL) ||
            why_ask_work(self, &snapshot_controller_class, NULL, snapshot->meta.key, "snapshotting");
 }
 
@@ -251,7 +285,13 @@ ask_members(Question *self, const GroupSnapshot *group)
         if (claim->phase != CLAIM_BOUND && why_ask_claim(self, claim, NULL))
             return TRUE;
     }
-    return n == 0 && why_because(self, "claim-missing");
+    if (n > 0)
+        return FALSE;
+    json_auto_t *json = field_label_selector.to_json(&group->selector);
+    g_autofree char *text = why_selector(json);
+    why_link(self, meta, meta->created_at, "selects %s, and no claim of its namespace has that",
+             text);
+    return why_because(self, "claim-missing");
 }
 
 gboolean
@@ -259,7 +299,6 @@ why_ask_group(Question *self, const GroupSnapshot *group)
 {
     const VolumeSnapshot *base = &group->base;
     const SnapshotContent *content = content_of(self, base, KIND_GROUP_CONTENT);
-    const char *class = base->class_name;
 
     if (object_is_deleted(&base->meta)) {
         why_link(self, &base->meta, why_deleted_since(&base->meta), "is being deleted");
@@ -280,10 +319,9 @@ why_ask_group(Question *self, const GroupSnapshot *group)
         return why_because(self, "content-missing");
     if (base->error.message == NULL &&
         why_doing(self, &snapshot_controller_class, NULL, base->meta.key) == NULL)
-        return why_because(self, "group-not-handled");
+        return why_ask_process(self, "snapshot-controller", NULL) ||
+               tell_no_groups(self, "process/snapshot-controller");
     if (ask_members(self, group))
         return TRUE;
-    if (class == NULL || why_get(self, KIND_GROUP_CLASS, NULL, class) == NULL)
-        return why_because(self, "no-snapshot-class");
-    return why_because(self, "snapshotting");
+    return tell_no_class(self, base, KIND_GROUP_CLASS, NULL) || why_because(self, "snapshotting");
 }

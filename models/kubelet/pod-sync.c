@@ -216,19 +216,26 @@ add_sync(const Kubelet *self, Plan *plan, gboolean has_waited)
     g_assert_not_reached();
 }
 
+static void
+add_failed_mount(Plan *plan, const PodWorker *worker)
+{
+    g_autofree char *text = wait_error(worker);
+
+    plan_event(plan, worker->pod, "Warning", "FailedMount", "Unable to attach or mount volumes: %s",
+               text);
+}
+
 /* @code: of the wait */
 static void
 fail_wait(Plan *plan, ApiCode code)
 {
     const PodWorker *worker = plan_operation(plan);
-    g_autofree char *text = wait_error(worker);
 
     plan_because(plan, "KVM-20"); /* a time-out leaves no event, from 1.28 on */
     if (code != API_TIMEOUT || kubelet_release(worker->kubelet)->minor < SILENT_SINCE)
-        plan_event(plan, worker->pod, "Warning", "FailedMount",
-                   "Unable to attach or mount volumes: %s", text);
+        add_failed_mount(plan, worker);
     kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
-    plan_fail(plan, "%s", text);
+    plan_fail(plan, "unable to attach or mount volumes");
 }
 
 /* REG-38: rejectPod() in kubelet.go. */

@@ -20,21 +20,19 @@ abandon_call(Plan *plan)
     plan_unref(plan); /* held for call_replied() */
 }
 
-/* Ends the plan and calls done, unless the component died. */
+/* Ends the plan and calls done. @message: interned; NULL: it ended well */
 static void
 plan_end(Plan *plan, PlanEnd end, const char *message)
 {
     Component *component = plan->component;
 
-    if (component == NULL)
-        return;
     sim_cancel(component->sim, plan->poll_timeout_event);
     sim_cancel(component->sim, plan->poll_event);
     abandon_call(plan);
     plan->component = NULL;
     g_queue_unlink(&component->plans, &plan->link);
     if (plan->start.done != NULL)
-        plan->start.done(component, plan, end, strings_intern(component->strings, message));
+        plan->start.done(component, plan, end, message);
     if (plan->workers != NULL)
         workers_plan_over(plan->workers, plan, end, message);
     plan_unref(plan);
@@ -85,7 +83,8 @@ step_done(Plan *plan)
         plan->cursor = plan->n_steps;
         return;
     }
-    plan_end(plan, PLAN_FAILED, step->message);
+    if (plan->component != NULL) /* a gathered plan may have ended it */
+        plan_end(plan, PLAN_FAILED, strings_intern(plan->component->strings, step->message));
 }
 
 static void
@@ -715,7 +714,8 @@ plan_start(const PlanStart *start)
 void
 plan_cancel(Plan *self)
 {
-    plan_end(self, PLAN_FAILED, "context canceled");
+    if (self->component != NULL)
+        plan_end(self, PLAN_FAILED, strings_intern(self->component->strings, "context canceled"));
 }
 
 void

@@ -136,8 +136,7 @@ workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message)
     ObjectKey *key = plan->start.key;
 
     if (self->options.done != NULL)
-        self->options.done(self->component, key, end,
-                           strings_intern(self->component->strings, message));
+        self->options.done(self->component, key, end, message);
     requeue(self, plan, end); /* before done: CGO-23 */
     self->n_busy--;
     work_queue_done(self->queue, key);

@@ -70,6 +70,14 @@ part_matches(const char *a, const char *b)
     return a == b || a == NULL || b == NULL;
 }
 
+static gboolean
+uid_matches(ObjectUid a, ObjectUid b)
+{
+    const ObjectUid any = {0};
+
+    return object_uid_equal(a, b) || object_uid_equal(a, any) || object_uid_equal(b, any);
+}
+
 /* OP-1: a running record that matches, else the record of the same key, else the first match. */
 static Operation *
 find(const Operations *self, OperationKey key)
@@ -80,7 +88,8 @@ find(const Operations *self, OperationKey key)
         operation = pointer_map_get(&self->table, key.volume);
     for (; operation != NULL; operation = operation->next) {
         if (!part_matches(operation->key.pod, key.pod) ||
-            !part_matches(operation->key.node, key.node))
+            !part_matches(operation->key.node, key.node) ||
+            !uid_matches(operation->key.uid, key.uid))
             continue;
         if (operation->running)
             return operation;

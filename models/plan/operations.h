@@ -9,10 +9,11 @@
 typedef struct Operations Operations;
 
 /* The subject of an operation. Strings are interned; NULL: any. Two keys match if they name one
- * volume and differ in neither pod nor node. A key without a volume matches nothing: its operation
- * runs beside all others. */
+ * volume and differ in no other part. A key without a volume matches nothing: its operation runs
+ * beside all others. */
 typedef struct {
     const char *volume, *pod, *node;
+    ObjectUid uid; /* parts an object from its successor of the same name; 0: any */
 } OperationKey;
 
 typedef enum {

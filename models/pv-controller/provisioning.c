@@ -202,7 +202,7 @@ pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim)
                    "no volume plugin matched name: %s", class->provisioner);
         return;
     case PROVISION_ASK:
-        pv_plan_operation(self, plan, "provision-", &claim->meta, decide_provision);
+        pv_plan_operation(self, plan, pv_provision, &claim->meta, decide_provision);
         return;
     }
     g_assert_not_reached();

@@ -68,11 +68,12 @@ int pv_plan_kept(Plan *plan, int step);
 /* PVC-5: the informer no longer has the object. The other half of its pair is synced at once
  * (PVC-8, PVC-9). */
 void pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule);
-/* PVC-12: "delete-" and the like, of one object. Interned. */
-const char *pv_operation_name(const PvController *self, const char *what, const Object *object);
+/* PVC-12. @verb: one of these */
+extern const char pv_provision[], pv_delete[], pv_recycle[];
+OperationKey pv_operation_key(const char *verb, const Object *object);
 void pv_plan_operation(const PvController *self,
                        Plan *plan,
-                       const char *what,
+                       const char *verb,
                        const Object *object,
                        PlanDecide decide);
 

@@ -90,15 +90,14 @@ pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const cha
         pv_plan_change_key(plan, CHANGE_ENQUEUE, other);
 }
 
-/* PVC-12: one operation of a name runs; the uid parts an object from its successor. */
-const char *
-pv_operation_name(const PvController *self, const char *what, const Object *object)
-{
-    char uid[OBJECT_UID_BUFFER];
-    g_autofree char *name =
-        g_strconcat(what, object->key->text, "[", object_uid_format(object->uid, uid), "]", NULL);
+const char pv_provision[] = "provision", pv_delete[] = "delete", pv_recycle[] = "recycle";
 
-    return strings_intern(self->base.strings, name);
+/* PVC-12: one operation of a name runs, and a name is a verb, an object and its uid. The verb
+ * stands in the place of a pod. */
+OperationKey
+pv_operation_key(const char *verb, const Object *object)
+{
+    return (OperationKey){.volume = object->key->text, .pod = verb, .uid = object->uid};
 }
 
 /* While the operation ran, resyncs may have left its volume alone. */
@@ -116,10 +115,9 @@ operation_over(void *component, Plan *plan, PlanEnd end, const char *message)
     sim_ticker_wake(self->resync);
 }
 
-/* @what: "delete-" */
 void
 pv_plan_operation(
-    const PvController *self, Plan *plan, const char *what, const Object *object, PlanDecide decide)
+    const PvController *self, Plan *plan, const char *verb, const Object *object, PlanDecide decide)
 {
     PlanStart start = {
         .component = (Component *)&self->base,
@@ -128,8 +126,7 @@ pv_plan_operation(
         .done = operation_over,
     };
 
-    plan_start_operation(plan, self->operations,
-                         (OperationKey){.volume = pv_operation_name(self, what, object)}, &start);
+    plan_start_operation(plan, self->operations, pv_operation_key(verb, object), &start);
 }
 
 /* ---- The component ---- */

@@ -424,9 +424,9 @@ pv_recycler_event(void *component, const Object *before, const Object *after)
     const ObjectKey *key =
         objects_find_key(self->base.objects, KIND_VOLUME, NULL, name + strlen(RECYCLER_PREFIX));
     const Volume *volume = pv_cache_volume(self->cache, key);
-    OperationKey operation = {
-        .volume = volume == NULL ? NULL : pv_operation_name(self, "recycle-", &volume->meta)};
-    Plan *plan = operations_plan(self->operations, operation);
+    Plan *plan = volume == NULL ? NULL
+                                : operations_plan(self->operations,
+                                                  pv_operation_key(pv_recycle, &volume->meta));
     if (plan != NULL)
         plan_wake(plan);
 }
@@ -463,7 +463,7 @@ static const RuleBound policy_bounds[] = {
 const RuleTable pv_policy_rules =
     RULE_TABLE("reclaim policies", POLICY_FACTS_END, policy_table, RULE_BOUNDS(policy_bounds));
 
-/* The prefix of the operation's name; NULL: the volume stays. */
+/* The operation's verb; NULL: the volume stays. */
 static const char *
 reclaim_operation(const Volume *volume)
 {
@@ -474,8 +474,8 @@ reclaim_operation(const Volume *volume)
     };
     static const char *const operations[] = {
         [RECLAIM_LEAVE] = NULL,
-        [RECLAIM_START_DELETE] = "delete-",
-        [RECLAIM_START_RECYCLE] = "recycle-",
+        [RECLAIM_START_DELETE] = pv_delete,
+        [RECLAIM_START_RECYCLE] = pv_recycle,
     };
     uint32_t facts = policies[volume->reclaim_policy];
 
@@ -486,21 +486,20 @@ reclaim_operation(const Volume *volume)
 gboolean
 pv_is_being_reclaimed(const PvController *self, const Volume *volume)
 {
-    const char *what = reclaim_operation(volume);
+    const char *verb = reclaim_operation(volume);
 
-    return what != NULL &&
-           operations_is_running(self->operations, (OperationKey){.volume = pv_operation_name(
-                                                                      self, what, &volume->meta)});
+    return verb != NULL &&
+           operations_is_running(self->operations, pv_operation_key(verb, &volume->meta));
 }
 
 gboolean
 pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume)
 {
-    const char *what = reclaim_operation(volume);
+    const char *verb = reclaim_operation(volume);
 
-    if (what == NULL)
+    if (verb == NULL)
         return FALSE;
-    pv_plan_operation(self, plan, what, &volume->meta,
+    pv_plan_operation(self, plan, verb, &volume->meta,
                       volume->reclaim_policy == RECLAIM_DELETE ? decide_delete : decide_recycle);
     return TRUE;
 }

@@ -93,7 +93,7 @@ key_of(const Fixture *self, const char *text)
     for (unsigned i = 0; parts[i] != NULL; i++)
         if (strcmp(parts[i], "-") != 0)
             words[i] = storage_world_intern(&self->world, parts[i]);
-    return (OperationKey){words[0], words[1], words[2]};
+    return (OperationKey){.volume = words[0], .pod = words[1], .node = words[2]};
 }
 
 static OperationAnswer

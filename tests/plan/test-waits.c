@@ -299,7 +299,7 @@ decide_operation(const void *self, Plan *plan)
     const Tester *tester_of = self;
 
     plan_start_operation(plan, tester_of->operations,
-                         (OperationKey){strings_intern(tester_of->base.strings, "one"), NULL, NULL},
+                         (OperationKey){.volume = strings_intern(tester_of->base.strings, "one")},
                          &(PlanStart){.component = (Component *)self,
                                       .decide = decide_child,
                                       .key = plan_key(plan),

@@ -49,6 +49,7 @@ adc_state_init(AttachDetachController *self)
     self->nodes_by_name = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, node_free);
     self->pairs_by_attachment = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->queued = g_ptr_array_new();
+    self->detach_order = sim_stream(self->base.sim, "attach-detach-controller/detach order");
     self->nodes_to_update = g_ptr_array_new();
     self->reports = g_array_new(FALSE, FALSE, sizeof(NodeReport));
     self->unresolved = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -281,10 +282,8 @@ attach_pairs_from(const GPtrArray *pairs, uint64_t place)
 static void
 draw_place(const AttachDetachController *self, AttachPair *pair)
 {
-    SimStream stream = sim_stream(self->base.sim, "attach-detach-controller/detach order");
-
-    pair->place =
-        sim_map_place(stream, (uint64_t)self->pass_began_at, pair->volume->hash, pair->node->hash);
+    pair->place = sim_map_place(self->detach_order, (uint64_t)self->pass_began_at,
+                                pair->volume->hash, pair->node->hash);
 }
 
 static int

@@ -119,6 +119,7 @@ typedef struct {
     GPtrArray *nodes_to_update; /* of AttachNode */
     GPtrArray *looking_at;      /* the same of the pass under way; NULL: none */
     SimTime pass_began_at;
+    SimStream detach_order; /* of the pairs of a pass */
     AttachPass pass;
     GArray *reports; /* of NodeReport: of the pass */
     AttachVerification verification;

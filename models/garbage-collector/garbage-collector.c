@@ -125,7 +125,6 @@ static void
 owner_changed(void *data, const Object *before, const Object *after)
 {
     GarbageCollector *self = data;
-    SimStream stream = sim_stream(self->base.sim, "garbage-collector/order");
 
     if (after != NULL && object_is_deleted(after) && object_has_finalizer(after, self->orphan))
         leave_dependents(self, after->key);
@@ -134,6 +133,7 @@ owner_changed(void *data, const Object *before, const Object *after)
     if (after != NULL)
         workers_add(self->owners[object_kind(after)], after->key);
     const ObjectKey *owner = (after != NULL ? after : before)->key;
+    SimStream stream = sim_stream(self->base.sim, "garbage-collector/order");
     for (unsigned i = 0; i < G_N_ELEMENTS(dependent_kinds); i++) {
         ObjectKind kind = dependent_kinds[i];
         unsigned n;

@@ -33,6 +33,7 @@ struct PodMount {
 struct NodeVolume {
     Kubelet *kubelet;
     const char *name; /* unique, KVM-12 */
+    uint64_t hash;    /* of the name: an entity for random draws */
     const Object *pv; /* (owned) */
     const VolumePlugin *plugin;
     ObjectKey *attachment;        /* CSI: its VolumeAttachment, once looked for */

@@ -50,7 +50,7 @@ const RuleTable kubelet_mount_rules = RULE_TABLE(
 static uint64_t
 volume_place(const void *volume, SimStream stream, uint64_t walk)
 {
-    return sim_random_bits(stream, sim_hash_string(((const NodeVolume *)volume)->name), walk);
+    return sim_random_bits(stream, ((const NodeVolume *)volume)->hash, walk);
 }
 
 static uint64_t
@@ -64,8 +64,11 @@ mount_place(const void *mount, SimStream stream, uint64_t walk)
 static void
 shuffle(const Kubelet *self, GPtrArray *items, SimPlace place, const char *stream)
 {
-    uint64_t walk = sim_hash_combine(self->node_key->hash, (uint64_t)sim_now(self->base.sim));
+    uint64_t walk;
 
+    if (items->len < 2)
+        return;
+    walk = sim_hash_combine(self->node_key->hash, (uint64_t)sim_now(self->base.sim));
     sim_shuffle(items->pdata, items->len, place, sim_stream(self->base.sim, stream), walk);
 }
 

@@ -154,6 +154,7 @@ new_volume(Kubelet *self, const char *name, const VolumePlugin *plugin)
 
     volume->kubelet = self;
     volume->name = name;
+    volume->hash = sim_hash_string(name);
     volume->plugin = plugin;
     g_ptr_array_add(self->volumes, volume);
     return volume;

@@ -280,8 +280,9 @@ sum_link(Sums *self, Stage stage, const ChainLink *link)
     sum->count++;
 }
 
-void
-attribution_add(Attribution *self, const Run *run, const Stages *stages)
+/* @object: NULL: all */
+static void
+add_records(Attribution *self, const Run *run, const Stages *stages, const ObjectKey *object)
 {
     const SimTrace *trace = sim_trace(run_sim(run));
     g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(Sum));
@@ -294,6 +295,8 @@ attribution_add(Attribution *self, const Run *run, const Stages *stages)
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
+        if (object != NULL && record->object != object)
+            continue;
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
         for (unsigned k = 0; k < links->len; k++)
@@ -313,6 +316,21 @@ attribution_add(Attribution *self, const Run *run, const Stages *stages)
         row->total += sum->total;
         row->count += sum->count;
     }
+}
+
+void
+attribution_add(Attribution *self, const Run *run, const Stages *stages)
+{
+    add_records(self, run, stages, NULL);
+}
+
+void
+attribution_add_object(Attribution *self,
+                       const Run *run,
+                       const Stages *stages,
+                       const ObjectKey *object)
+{
+    add_records(self, run, stages, object);
 }
 
 static int

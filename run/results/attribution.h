@@ -62,6 +62,11 @@ void attribution_free(Attribution *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Attribution, attribution_free)
 /* Adds a run; nothing if the run kept no log of causes. */
 void attribution_add(Attribution *self, const Run *run, const Stages *stages);
+/* The same for the stages of one object that have ended. */
+void attribution_add_object(Attribution *self,
+                            const Run *run,
+                            const Stages *stages,
+                            const ObjectKey *object);
 /* @sum: (out): the total of all rows. Returns: (owned): the rows (AttributionRow) of one stage, the
  * largest first */
 GArray *attribution_rows(const Attribution *self, Stage stage, SimTime *sum);

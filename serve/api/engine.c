@@ -140,7 +140,8 @@ serve_engine_free(ServeEngine *self)
     run_free(self->run);
     serve_session_free(self->session);
     sim_cold_free(self->cold);
-    scenario_free(self->scenario);
+    if (!self->keeps_scenario)
+        scenario_free(self->scenario);
     g_clear_pointer(&self->texts, g_hash_table_unref);
     g_free(self->file);
     g_free(self);

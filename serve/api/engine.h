@@ -19,7 +19,8 @@ typedef struct {
     char *file;        /* (owned): of the scenario */
     GHashTable *texts; /* (owned): the file's text, which is nowhere else; NULL: it is a file */
     Scenario *scenario;
-    SimCold *cold; /* of what the run remembers; NULL: ordinary memory */
+    gboolean keeps_scenario; /* somebody else owns it now */
+    SimCold *cold;           /* of what the run remembers; NULL: ordinary memory */
     Run *run;
     ServeClock *clock;
     ServeSession *session;

@@ -13,13 +13,13 @@ typedef struct {
     ServeEngine *present; /* (owned) */
     ServeEngine *past;    /* (owned): NULL: nobody looks at it */
     ServeEngine *next;    /* (owned): takes the place of the present once it is there; NULL: none */
+    Scenario *base;       /* (owned): of the present's session; NULL: the present's own scenario */
 } Lane;
 
 struct ServeEngines {
     Lane lanes[LANES_MAX];
     unsigned n_lanes;
-    GPtrArray *retired; /* of ServeEngine (owned): later sessions borrow from them, and clients may
-                           still have watches there */
+    GPtrArray *retired; /* of ServeEngine (owned): clients still have watches there */
     const char *record;
     char *origin;      /* the scenario from which the present began ... */
     char *next_origin; /* ... and the next one will */
@@ -89,16 +89,58 @@ make_next(Lane *lane, SimTime at, GError **error)
     return TRUE;
 }
 
+/* Nobody needs the base any more; an engine that is watched still does. */
+static void
+drop_base(ServeEngines *self, Lane *lane)
+{
+    Scenario *base = g_steal_pointer(&lane->base);
+
+    for (unsigned i = 0; i < self->retired->len; i++) {
+        ServeEngine *engine = self->retired->pdata[i];
+        if (engine->scenario != base)
+            continue;
+        engine->keeps_scenario = FALSE;
+        return;
+    }
+    scenario_free(base);
+}
+
+/* Ends the present for another one. A branch's session goes on from the scenario with which the
+ * first present began. */
+static void
+replace_present(ServeEngines *self, Lane *lane)
+{
+    ServeEngine *old = g_steal_pointer(&lane->present);
+
+    lane->present = g_steal_pointer(&lane->next);
+    const Scenario *base = serve_session_base(lane->present->session);
+    if (base == old->scenario) {
+        lane->base = old->scenario;
+        old->keeps_scenario = TRUE;
+    } else if (base != lane->base) {
+        drop_base(self, lane);
+    }
+    serve_engine_retire(old);
+    g_ptr_array_add(self->retired, old);
+    forget(&lane->past);
+}
+
+/* Frees the engines that nobody watches any more. Not while one of them is at work. */
+static void
+free_retired(ServeEngines *self)
+{
+    for (unsigned i = self->retired->len; i-- > 0;) {
+        const ServeEngine *engine = self->retired->pdata[i];
+        if (serve_api_n_watches(engine->api) == 0)
+            g_ptr_array_remove_index_fast(self->retired, i);
+    }
+}
+
 static void
 take_next(ServeEngines *self)
 {
-    for (unsigned i = 0; i < self->n_lanes; i++) {
-        Lane *lane = &self->lanes[i];
-        serve_engine_retire(lane->present);
-        g_ptr_array_add(self->retired, lane->present);
-        lane->present = g_steal_pointer(&lane->next);
-        forget(&lane->past);
-    }
+    for (unsigned i = 0; i < self->n_lanes; i++)
+        replace_present(self, &self->lanes[i]);
     if (self->next_origin != NULL) {
         g_free(self->origin);
         self->origin = g_steal_pointer(&self->next_origin);
@@ -319,6 +361,7 @@ take_prefix(Exchange *exchange, const char *prefix)
 void
 serve_engines_handle(ServeEngines *self, Exchange *exchange)
 {
+    free_retired(self);
     if (answer_way(self, exchange) || lessons_answer(self, exchange))
         return;
     unsigned i = take_prefix(exchange, "/versus") ? 1 : 0;
@@ -377,6 +420,8 @@ serve_engines_free(ServeEngines *self)
         serve_engine_free(self->lanes[i].present);
     }
     g_ptr_array_unref(self->retired);
+    for (unsigned i = 0; i < self->n_lanes; i++)
+        scenario_free(self->lanes[i].base);
     g_free(self->origin);
     g_free(self->next_origin);
     g_free(self);

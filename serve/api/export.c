@@ -5,6 +5,7 @@
 
 #include "api-private.h"
 #include "run/kubectl/kubectl.h"
+#include "run/results/attribution.h"
 #include "run/results/snapshot.h"
 
 /* Frames hold the components, drivers and figures at one instant. If there are more than this,
@@ -27,7 +28,8 @@ typedef struct {
 
 typedef struct {
     ServeEngine *engine;
-    json_t *changes, *story, *texts; /* (owned) */
+    json_t *changes, *story; /* (owned) */
+    json_t *texts, *zh;      /* (owned): of objects; the same in Chinese, where that differs */
     Frames frames, figures;
     GHashTable *changed; /* set of keys of texts (owned): changed since their description */
     gsize text_length;
@@ -65,26 +67,30 @@ take_wake(Exchange *exchange)
 
 static const ExchangeClass question_class = {take_answer, take_stream, take_wake};
 
-/* @object: "pod/web-0": a query parameter with its namespace; NULL: none. Returns: (owned): the
- * answer's text; NULL: it was refused */
+typedef struct {
+    const char *object, *namespace; /* "pod/web-0"; NULL: the question is about none */
+    const char *format, *lang;      /* NULL: none is named */
+} Query;
+
+static void
+add_parameter(GHashTable *query, const char *name, const char *value)
+{
+    if (value != NULL && *value != '\0')
+        g_hash_table_insert(query, g_strdup(name), g_strdup(value));
+}
+
+/* Returns: (owned): the answer's text; NULL: it was refused */
 static char *
-ask(const Recorder *self,
-    const char *path,
-    const char *accept,
-    const char *object,
-    const char *namespace,
-    const char *format)
+ask(const Recorder *self, const char *path, const char *accept, const Query *asked)
 {
     Question *question = g_new0(Question, 1);
     GHashTable *query = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     char *text = NULL;
 
-    if (object != NULL)
-        g_hash_table_insert(query, g_strdup("object"), g_strdup(object));
-    if (namespace != NULL && *namespace != '\0')
-        g_hash_table_insert(query, g_strdup("namespace"), g_strdup(namespace));
-    if (format != NULL)
-        g_hash_table_insert(query, g_strdup("format"), g_strdup(format));
+    add_parameter(query, "object", asked->object);
+    add_parameter(query, "namespace", asked->namespace);
+    add_parameter(query, "format", asked->format);
+    add_parameter(query, "lang", asked->lang);
     question->base = (Exchange){
         .class = &question_class,
         .request = {.method = g_strdup("GET"),
@@ -110,9 +116,9 @@ ask(const Recorder *self,
 }
 
 static json_t *
-ask_json(const Recorder *self, const char *path, const char *object, const char *format)
+ask_json(const Recorder *self, const char *path, const Query *asked)
 {
-    g_autofree char *text = ask(self, path, "application/json", object, NULL, format);
+    g_autofree char *text = ask(self, path, "application/json", asked);
 
     return text != NULL ? json_loads(text, 0, NULL) : json_null();
 }
@@ -175,17 +181,26 @@ path_of(const char *word, const char *namespace, const char *name)
     return NULL;
 }
 
+/* Returns: (borrowed): the texts of an object */
+static json_t *
+texts_of(json_t *texts, const char *key)
+{
+    json_t *of = json_object_get(texts, key);
+
+    if (of == NULL)
+        json_object_set_new(texts, key, of = json_object());
+    return of;
+}
+
 /* Adds a version of a text of an object, unless it is the one before. @text: (taken) (nullable) */
 static void
-add_text(Recorder *self, const char *key, const char *kind, SimTime at, char *text)
+add_text(Recorder *self, json_t *texts, const char *key, const char *kind, SimTime at, char *text)
 {
     g_autofree char *owned = text;
-    json_t *of = json_object_get(self->texts, key), *list;
 
     if (text == NULL)
         return;
-    if (of == NULL)
-        json_object_set_new(self->texts, key, of = json_object());
+    json_t *of = texts_of(texts, key), *list;
     list = json_object_get(of, kind);
     if (list == NULL)
         json_object_set_new(of, kind, list = json_array());
@@ -228,9 +243,12 @@ describe_changed(Recorder *self, SimTime now)
             .cluster = cluster, .now = snapshot_now(run), .out = out, .errors = errors};
         gboolean is_good = kubectl_run(&request, words) == 0;
         char *text = g_string_free(out, !is_good);
-        add_text(self, key, "describe", now, text);
-        add_text(self, key, "why", now,
-                 ask(self, "/kvolsim/v1/why", "text/plain", object, parts[1], "text"));
+        add_text(self, self->texts, key, "describe", now, text);
+        Query why = {object, parts[1], "text", NULL};
+        add_text(self, self->texts, key, "why", now,
+                 ask(self, "/kvolsim/v1/why", "text/plain", &why));
+        why.lang = "zh";
+        add_text(self, self->zh, key, "why", now, ask(self, "/kvolsim/v1/why", "text/plain", &why));
     }
     g_hash_table_remove_all(self->changed);
 }
@@ -250,7 +268,7 @@ see_object(Recorder *self, SimTime now, json_t *row)
     json_array_append(self->changes, row);
     if (path == NULL || json_object_get(row, "isGone") != NULL)
         return;
-    add_text(self, key, "yaml", now, ask(self, path, "application/yaml", NULL, NULL, NULL));
+    add_text(self, self->texts, key, "yaml", now, ask(self, path, "application/yaml", &(Query){0}));
     g_hash_table_add(self->changed, g_steal_pointer(&key));
 }
 
@@ -276,7 +294,7 @@ see(Recorder *self)
         return;
     describe_changed(self, now);
     frames_add(&self->figures, now,
-               json_pack("{s:o}", "figures", ask_json(self, "/kvolsim/v1/figures", NULL, NULL)));
+               json_pack("{s:o}", "figures", ask_json(self, "/kvolsim/v1/figures", &(Query){0})));
 }
 
 /* Lets the run go to its end, as kvolsim run would. */
@@ -303,10 +321,27 @@ record(Recorder *self)
     see(self);
 }
 
+/* Returns: (owned): where the time of an object's stages went */
+static json_t *
+attribution_of(const Recorder *self,
+               const Stages *stages,
+               const char *object,
+               const char *namespace)
+{
+    g_autoptr(Attribution) attribution = attribution_new();
+    const ObjectKey *key = serve_stage_find(self->engine->api->stage, object, namespace);
+
+    if (key != NULL)
+        attribution_add_object(attribution, self->engine->run, stages, key);
+    json_t *json = attribution_json(attribution);
+    return json != NULL ? json : json_object();
+}
+
 /* Stories are told once: of the whole run. */
 static void
 tell_stories(Recorder *self)
 {
+    g_autoptr(Stages) stages = stages_new(self->engine->run);
     const char *key;
     json_t *of;
     gsize n = 0;
@@ -316,11 +351,17 @@ tell_stories(Recorder *self)
         g_autofree char *object = g_strdup_printf("%s/%s", parts[0], parts[2]);
         if (strcmp(parts[0], "node") == 0 || n++ >= STORIES_MAX)
             continue;
-        g_autofree char *story =
-            ask(self, "/kvolsim/v1/explain", "text/plain", object, parts[1], NULL);
+        Query query = {object, parts[1], NULL, NULL};
+        g_autofree char *story = ask(self, "/kvolsim/v1/explain", "text/plain", &query);
+        query.lang = "zh";
+        g_autofree char *zh = ask(self, "/kvolsim/v1/explain", "text/plain", &query);
         if (story != NULL)
             json_object_set_new(of, "explain", json_string(story));
-        json_object_set_new(of, "sequence", ask_json(self, "/kvolsim/v1/sequence", object, "json"));
+        if (zh != NULL)
+            json_object_set_new(texts_of(self->zh, key), "explain", json_string(zh));
+        query = (Query){object, parts[1], "json", NULL};
+        json_object_set_new(of, "sequence", ask_json(self, "/kvolsim/v1/sequence", &query));
+        json_object_set_new(of, "attribution", attribution_of(self, stages, object, parts[1]));
     }
 }
 
@@ -405,6 +446,7 @@ serve_export(ServeEngine *engine, const char *folder, GError **error)
                      .changes = json_array(),
                      .story = json_array(),
                      .texts = json_object(),
+                     .zh = json_object(),
                      .changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL)};
 
     frames_init(&self.frames, FRAMES_MAX, FRAME_EVERY);
@@ -416,8 +458,9 @@ serve_export(ServeEngine *engine, const char *folder, GError **error)
         json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "name", engine->scenario->name, "end",
                   (json_int_t)sim_now(run_sim(engine->run)), "changes", self.changes, "story",
                   self.story, "frames", self.frames.list, "figures", self.figures.list, "marks",
-                  ask_json(&self, "/kvolsim/v1/marks", NULL, NULL));
+                  ask_json(&self, "/kvolsim/v1/marks", &(Query){0}));
     gboolean is_good = write_part(folder, "run", run, error);
-    return write_part(folder, "texts", self.texts, is_good ? error : NULL) && is_good &&
-           write_page(folder, error);
+    is_good = write_part(folder, "texts", self.texts, is_good ? error : NULL) && is_good;
+    is_good = write_part(folder, "zh", self.zh, is_good ? error : NULL) && is_good;
+    return is_good && write_page(folder, error);
 }

@@ -244,14 +244,26 @@ get_sequence(ServeApi *self, Exchange *exchange)
     exchange_answer_text(exchange, 200, text);
 }
 
+/* Of the whole run; or of ?object=pod/web-0&namespace=shop, as JSON. */
 static void
 get_attribution(ServeApi *self, Exchange *exchange)
 {
+    const char *object = exchange_query(exchange, "object");
+    const ObjectKey *key = object == NULL ? NULL
+                                          : serve_stage_find(self->stage, object,
+                                                             exchange_query(exchange, "namespace"));
     g_autoptr(Stages) stages = stages_new(self->options.run);
     g_autoptr(Attribution) attribution = attribution_new();
     g_autoptr(GString) text = g_string_new(NULL);
 
-    attribution_add(attribution, self->options.run, stages);
+    if (object != NULL && key == NULL) {
+        refuse(exchange, 404, "there is no such object (?object=pod/NAME; &namespace=NAME)");
+        return;
+    }
+    if (key != NULL)
+        attribution_add_object(attribution, self->options.run, stages, key);
+    else
+        attribution_add(attribution, self->options.run, stages);
     if (wants_text(exchange)) {
         attribution_append_table(attribution, text);
         exchange_answer_text(exchange, 200, text->str);

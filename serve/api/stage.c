@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "stage.h"
 
+#include <string.h>
+
 #include "models/api/workload.h"
 #include "models/cluster/inspect.h"
 #include "models/csi/flex-call.h"
@@ -227,6 +229,21 @@ serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next, gboo
     }
     *next = self->n_changes;
     return list;
+}
+
+const ObjectKey *
+serve_stage_find(const ServeStage *self, const char *object, const char *namespace)
+{
+    const char *slash = strchr(object, '/');
+
+    for (unsigned kind = 0; slash != NULL && kind < N_KINDS; kind++) {
+        const char *word = drawn[kind].word;
+        if (word != NULL && strlen(word) == (gsize)(slash - object) &&
+            g_str_has_prefix(object, word))
+            return objects_find_key(run_objects(self->run), (ObjectKind)kind,
+                                    namespace != NULL ? namespace : "", slash + 1);
+    }
+    return NULL;
 }
 
 /* ---- Processes ---- */

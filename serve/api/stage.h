@@ -26,6 +26,10 @@ uint64_t serve_stage_id(const ServeStage *self);
  */
 json_t *
 serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next, gboolean *is_whole);
+/* @object: "pod/web-0", in the words of the rows. @namespace: NULL: of an object without one.
+ * Returns: (borrowed): NULL: there was never such an object */
+const ObjectKey *
+serve_stage_find(const ServeStage *self, const char *object, const char *namespace);
 /* Returns: (owned): the processes but for the nodes' agents; and these as far as they are in
  * trouble */
 json_t *serve_stage_processes(const ServeStage *self);

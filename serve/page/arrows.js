@@ -8,6 +8,7 @@ const SHORTEST = 550; // ms of real time
 const FADE = 250; // ms after the arrival
 const REFRESH = 400; // ms: how often colours and boxes are looked at
 const ARROWS_MAX = 60;
+const CALLERS_MAX = 2000; // calls that wait for their answer
 const LABELS_MAX = 14;
 const LABEL_HEIGHT = 18;
 const LANES = 5; // arrows between the same boxes lie beside each other
@@ -43,9 +44,11 @@ export function addEntry(entry) {
     add('watch', ['kube-apiserver'], self, entry.news.sent, entry.news.arrived, entry.news.kind);
   if (entry.kind === 'change')
     add('write', self, ['kube-apiserver'], since, entry.at, `${entry.verb ?? ''} ${entry.object ?? ''}`);
-  else if (entry.kind === 'call')
+  else if (entry.kind === 'call') {
     callers.set(`${entry.what} ${entry.at}`, self);
-  else if (entry.kind === 'answer') {
+    if (callers.size > CALLERS_MAX) // some calls are never answered
+      callers.delete(callers.keys().next().value);
+  } else if (entry.kind === 'answer') {
     const key = `${entry.what.split(':')[0]} ${since}`;
     const caller = callers.get(key);
     callers.delete(key);

@@ -4,6 +4,7 @@
 import {h, setText, tabList} from './dom.js';
 import {handsFor} from './hands.js';
 import {ask, own, pathOf} from './link.js';
+import {timeOfStage} from './numbers.js';
 import {sequencePicture} from './sequence.js';
 import {duration, language, stateWord, t} from './words.js';
 import {keyOf, wordOf, world} from './world.js';
@@ -49,12 +50,28 @@ async function showSequence(panel) {
   }
 }
 
+// Where the time of each stage that has ended went, by cause.
+async function showTime(panel) {
+  const of = selection;
+  try {
+    const stages = Object.entries(await own('attribution', asked()));
+    if (of !== selection)
+      return;
+    panel.replaceChildren(...stages.map(([name, stage]) => timeOfStage(name, stage)));
+    if (!stages.length)
+      panel.append(h('p', {class: 'quiet'}, t("No stage of it has ended yet.")));
+  } catch (error) {
+    setText(panel, error.message);
+  }
+}
+
 const panels = [
   {id: 'why', title: t("Why"), panel: textPanel(), show: (panel) => showText(panel, () => own('why', {...asked(), format: 'text'}))},
   {id: 'yaml', title: t("YAML"), panel: textPanel(), show: (panel) => showText(panel, () => ask(pathOf(selection.row), {accept: 'application/yaml'}))},
   {id: 'describe', title: t("Describe"), panel: textPanel(), show: (panel) => showText(panel, () => own('describe', asked()))},
   {id: 'explain', title: t("Story"), panel: textPanel(), show: (panel) => showText(panel, () => own('explain', asked()))},
   {id: 'sequence', title: t("Messages"), panel: h('div'), show: showSequence},
+  {id: 'time', title: t("Time"), panel: h('div'), show: showTime},
 ];
 
 function factsOf({component, process}) {

@@ -4,7 +4,7 @@
 
 import {h, keep, setText, svg} from './dom.js';
 import {own} from './link.js';
-import {duration, t} from './words.js';
+import {duration, t, waitWord} from './words.js';
 import {world} from './world.js';
 
 const CAUSES_SHOWN = 4;
@@ -67,7 +67,16 @@ function bar(share, kind) {
   return h('span', {class: 'share', 'aria-hidden': 'true'}, element);
 }
 
-const causeRow = (cause) => h('li', null, bar(cause.share, ''), `${(cause.share * 100).toFixed(0)} % ${cause.wait}${cause.detail ? `: ${cause.detail}` : ''}`);
+function causeRow(cause) {
+  const behind = cause.busyWith ? t(", busy with: {what}", {what: [waitWord(cause.busyWith), cause.busyWithDetail].filter(Boolean).join(': ')}) : '';
+  return h('li', null, bar(cause.share, ''), `${(cause.share * 100).toFixed(0)} % ${waitWord(cause.wait)}${cause.detail ? `: ${cause.detail}` : ''}${behind}`);
+}
+
+// A stage with all its causes, as /kvolsim/v1/attribution has it.
+export function timeOfStage(name, {causes}) {
+  const all = causes.reduce((sum, cause) => sum + cause.seconds, 0);
+  return h('div', null, h('h4', null, `${name}: ${duration(all * 1e9)}`), h('ul', {class: 'causes'}, causes.map(causeRow)));
+}
 
 function causesOf(figures) {
   return Object.entries(figures.attribution ?? {}).flatMap(([name, stage]) =>

@@ -4,11 +4,12 @@
 
 import {h} from './dom.js';
 import {LinkError, useRecording} from './link.js';
-import {t} from './words.js';
+import {language, t} from './words.js';
 
 const FASTEST = 600; // "max", in virtual by real time
 
-let run = null, texts = null;
+let run = null;
+const texts = {};
 const clock = {ns: 0, speed: 0, since: 0};
 const told = {run: 1, at: -1, change: 0, story: 0, active: new Set()};
 const STORY_MAX = 2000; // entries in one answer
@@ -115,12 +116,13 @@ function stage(asksForAll) {
 
 // ---- Texts of an object ----
 
-async function textsOf(key) {
-  if (!texts) {
-    await loadScript('texts.js');
-    texts = await unpack('texts');
+// @part: "texts", or "zh" for those in Chinese
+async function textsOf(part, key) {
+  if (!texts[part]) {
+    await loadScript(`${part}.js`);
+    texts[part] = await unpack(part);
   }
-  return texts[key] ?? {};
+  return texts[part][key] ?? {};
 }
 
 const RESOURCES = {pods: 'pod', persistentvolumeclaims: 'pvc', persistentvolumes: 'pv', nodes: 'node', volumeattachments: 'va',
@@ -133,7 +135,7 @@ function keyOfPath(path) {
 }
 
 async function text(key, kind) {
-  const list = (await textsOf(key))[kind];
+  const list = (language() === 'zh' ? (await textsOf('zh', key))[kind] : undefined) ?? (await textsOf('texts', key))[kind];
   const found = Array.isArray(list) ? latest(list, now())?.text : list;
   if (found === undefined)
     throw new LinkError(404, t("The recording does not have this."));
@@ -163,6 +165,7 @@ async function answer(path, {method, body}) {
   case 'describe':
   case 'explain':
   case 'sequence':
+  case 'attribution':
     return text(key, name);
   default:
     return text(keyOfPath(url.pathname), 'yaml');

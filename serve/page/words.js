@@ -77,3 +77,15 @@ export function stateWord(state) {
   };
   return words[state] ?? state;
 }
+
+// The word for a wait, as the attribution of time names it (models/timing/waits.h).
+export function waitWord(wait) {
+  const words = {
+    scenario: t("scenario"), component: t("component"), 'client throttling': t("client throttling"), 'API latency': t("API latency"),
+    'watch delay': t("watch delay"), 'work queue': t("work queue"), 'all workers busy': t("all workers busy"), 'retry back-off': t("retry back-off"),
+    'poll or tick': t("poll or tick"), 'scheduler queue': t("scheduler queue"), unschedulable: t("unschedulable"), 'driver latency': t("driver latency"),
+    'driver throttling': t("driver throttling"), 'container runtime': t("container runtime"), 'start-up': t("start-up"),
+    "change of files' group": t("change of files' group"), 'SELinux relabelling': t("SELinux relabelling"), 'image pull': t("image pull"),
+  };
+  return words[wait] ?? wait;
+}

@@ -101,10 +101,12 @@ def soak(minutes):
                 time.sleep(30)
                 page.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
                 now = served.metrics()
-                resident = int(re.search(r"VmRSS:\s*(\d+)", pathlib.Path(f"/proc/{served.server.pid}/status").read_text()).group(1)) / 1024
-                samples.append((now["JSHeapUsedSize"] / 2**20, now["Nodes"], resident, page.ask("/kvolsim/v1/clock")["ns"] / 3.6e12))
-                print(f"# {(time.time() - begin) / 60:.1f} min, {samples[-1][3]:.1f} virtual hours: page {samples[-1][0]:.1f} MiB, "
-                      f"{samples[-1][1]:.0f} nodes of the document, server {resident:.0f} MiB", flush=True)
+                # What a server reads of its log again lies in memory as pages of a file, which the system takes back when it needs them.
+                own, logs = (int(re.search(rf"{name}:\s*(\d+)", pathlib.Path(f"/proc/{served.server.pid}/status").read_text()).group(1)) / 1024
+                             for name in ("RssAnon", "RssFile"))
+                samples.append((now["JSHeapUsedSize"] / 2**20, now["Nodes"], own))
+                print(f"# {(time.time() - begin) / 60:.1f} min, {page.ask('/kvolsim/v1/clock')['ns'] / 3.6e12:.1f} virtual hours: page {samples[-1][0]:.1f} MiB, "
+                      f"{samples[-1][1]:.0f} nodes of the document; server {own:.0f} MiB and {logs:.0f} MiB of files", flush=True)
             half = len(samples) // 2
             for what, i, unit in (("page_soak_heap", 0, "MiB"), ("page_soak_nodes", 1, "nodes"), ("page_soak_server", 2, "MiB")):
                 early, late = (sorted(sample[i] for sample in part) for part in (samples[2:half], samples[half:]))

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/snapshot.h"
 #include "models/plan/plan.h"
 
 #define TAKES_OVER_WITHIN                                                                          \
@@ -22,13 +23,14 @@ struct History {
     const Run *run;
     Sim *sim;
     Objects *objects;
-    GHashTable *places;         /* "volume node" -> PlaceRecord */
-    GHashTable *asked_at;       /* name of a volume -> SimTime: its first CreateVolume */
-    GHashTable *claims;         /* uid of a claim -> SimTime: it has gone */
-    GHashTable *registered;     /* "driver node" -> SimTime */
-    GHashTable *decided;        /* key of a pod -> SimTime: the scheduler chose a node for it */
-    GHashTable *node_changes;   /* interned node -> SimTime: its taints or cordon changed */
-    GHashTable *out_of_service; /* set of names of nodes that have had the taint, interned */
+    GHashTable *places;             /* "volume node" -> PlaceRecord */
+    GHashTable *asked_at;           /* name of a volume -> SimTime: its first CreateVolume */
+    GHashTable *claims;             /* uid of a claim -> SimTime: it has gone */
+    GHashTable *registered;         /* "driver node" -> SimTime */
+    GHashTable *decided;            /* key of a pod -> SimTime: the scheduler chose a node for it */
+    GHashTable *node_changes;       /* interned node -> SimTime: its taints or cordon changed */
+    GHashTable *forgotten_contents; /* set of names of VolumeSnapshotContents, interned */
+    GHashTable *out_of_service;     /* set of names of nodes that have had the taint, interned */
 };
 
 static void
@@ -56,6 +58,7 @@ history_new(const Run *run)
     self->registered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->decided = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->node_changes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    self->forgotten_contents = g_hash_table_new(NULL, NULL);
     self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CSI_NODE); i++) {
         const Object *csi_node = api_server_get(cluster_api(run_cluster(run)),
@@ -77,6 +80,7 @@ history_free(History *self)
     g_hash_table_unref(self->registered);
     g_hash_table_unref(self->decided);
     g_hash_table_unref(self->node_changes);
+    g_hash_table_unref(self->forgotten_contents);
     g_hash_table_unref(self->out_of_service);
     g_free(self);
 }
@@ -370,6 +374,10 @@ history_saw_write(History *self, const Object *before, const Object *after)
         note_time(self, self->claims, g_strdup(object_uid_format(before->uid, uid)));
     else if (after != NULL && object_kind(after) == KIND_CSI_NODE)
         saw_csi_node(self, (const CsiNode *)after);
+    else if (after != NULL && object_kind(after) == KIND_SNAPSHOT_CONTENT &&
+             object_is_deleted(after) &&
+             object_annotation(after, ANNOTATION_SNAPSHOT_BEING_CREATED))
+        g_hash_table_add(self->forgotten_contents, (void *)after->key->name);
     else if (after != NULL && object_kind(after) == KIND_NODE)
         saw_node(self, (const Node *)before, (const Node *)after);
 }
@@ -420,6 +428,12 @@ history_is_staging_forgotten(const History *self, const char *volume_id, const c
 
     return place.bare_since != TIME_UNSET &&
            history_has_crash(self, "kubelet", node, place.bare_since, sim_now(self->sim));
+}
+
+gboolean
+history_is_snapshot_forgotten(const History *self, const char *content)
+{
+    return content != NULL && g_hash_table_contains(self->forgotten_contents, content);
 }
 
 gboolean

@@ -54,5 +54,8 @@ gboolean history_is_staging_forgotten(const History *self, const char *volume_id
  * that is still there: if the claim has gone by then nobody does.
  */
 gboolean history_is_creation_forgotten(const History *self, const char *driver, const char *name);
+/* SNAP-41, SNAP-43: if a content is deleted while its CreateSnapshot may be under way the sidecar
+ * waits, but nothing wakes it: the content stays. @content: interned name (nullable) */
+gboolean history_is_snapshot_forgotten(const History *self, const char *content);
 /* When the node reported its limit; TIME_UNSET: not yet */
 SimTime history_registered_at(const History *self, const char *driver, const char *node);

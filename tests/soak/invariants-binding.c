@@ -102,8 +102,8 @@ check_taints(const Binding *binding)
                              taints->items[i].key, binding->pod->node_name);
 }
 
-static gboolean
-pod_has_claim(const Invariants *self, const Pod *pod, const ObjectKey *claim)
+gboolean
+invariants_pod_has_claim(const Invariants *self, const Pod *pod, const ObjectKey *claim)
 {
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++)
         if (pod_claim_key(self->objects, pod, &pod->volumes->items[i]) == claim)
@@ -122,7 +122,7 @@ check_one_pod(const Binding *binding, const ObjectKey *key)
     for (uint32_t i = 0; i < objects_n_keys(binding->self->objects, KIND_POD); i++) {
         const Pod *other = POD_CONST(invariants_stored(binding->self, KIND_POD, i));
         if (other != NULL && other->meta.key != binding->pod->meta.key && !pod_is_terminal(other) &&
-            other->node_name != NULL && pod_has_claim(binding->self, other, key))
+            other->node_name != NULL && invariants_pod_has_claim(binding->self, other, key))
             invariants_fault(binding->self, "pod %s: its claim %s is for one pod, and %s has it",
                              binding->pod->meta.key->text, key->text, other->meta.key->text);
     }
@@ -152,9 +152,17 @@ counted_volume(const Invariants *self, const ObjectKey *key, const char *driver)
     return g_strdup(volume->source->handle);
 }
 
+/* Also volumes of in-tree plugins that stand in the pod and have migrated (VF-8). */
 static void
 add_volumes(const Invariants *self, const Pod *pod, const char *driver, GHashTable *volumes)
 {
+    const PodVolumes *all = pod->volumes;
+
+    for (unsigned i = all == NULL ? 0 : all->n_items;
+         all != NULL && i < all->n_items + all->n_inline; i++)
+        if (all->items[i].source->inline_name != NULL &&
+            g_strcmp0(all->items[i].source->driver, driver) == 0)
+            g_hash_table_add(volumes, g_strdup(all->items[i].source->handle));
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
         const ObjectKey *key = pod_claim_key(self->objects, pod, &pod->volumes->items[i]);
         char *volume = counted_volume(self, key, driver);

@@ -115,7 +115,8 @@ is_counted(const Invariants *self, const CsiDriver *driver, const char *volume_i
     const StorageClass *class =
         class_key == NULL ? NULL : (const StorageClass *)api_server_get(self->api, class_key);
 
-    if (history_place(self->history, volume_id, node).came_early)
+    /* VF-3: of an inline volume no attachment is counted, only its pod: see invariants-binding.c */
+    if (volume == NULL || history_place(self->history, volume_id, node).came_early)
         return FALSE;
     return class == NULL || class->binding_mode != BINDING_WAIT_FOR_FIRST_CONSUMER ||
            g_str_equal(class->provisioner, csi_driver_name(driver));
@@ -223,10 +224,12 @@ check_publish_end(Invariants *self, const CsiCallRecord *record)
 
     if (volume == NULL || volume->access_modes != ACCESS_RWOP)
         return;
-    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++)
-        n += csi_modelled_driver_n_targets(csi_modelled_driver_cast((CsiDriver *)record->driver),
-                                           request->volume_id,
-                                           objects_key_at(self->objects, KIND_NODE, i)->name);
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++) {
+        const char *node = objects_key_at(self->objects, KIND_NODE, i)->name;
+        if (!history_is_given_up(self->history, node))
+            n += csi_modelled_driver_n_targets(
+                csi_modelled_driver_cast((CsiDriver *)record->driver), request->volume_id, node);
+    }
     if (n > 1)
         invariants_fault(self, "%s is in %u pods", request->volume_id, n);
 }

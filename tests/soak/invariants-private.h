@@ -40,5 +40,9 @@ invariants_attachment_of(const Invariants *self, const Volume *volume, const cha
 gboolean
 invariants_keeps_others_away(const Invariants *self, const Volume *volume, const char *node);
 
+gboolean invariants_pod_has_claim(const Invariants *self, const Pod *pod, const ObjectKey *claim);
+/* After a calm time whatever could proceed has done so: invariants-liveness.c */
+void invariants_check_liveness(Invariants *self);
+
 /* The scheduler's promises as it binds a pod: invariants-binding.c */
 void invariants_check_binding(Invariants *self, const Pod *pod);

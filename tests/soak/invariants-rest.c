@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "invariants-private.h"
+#include "models/api/snapshot.h"
+#include "models/cluster/inspect.h"
 
 /* ---- At rest ---- */
 
@@ -52,6 +54,7 @@ invariants_check_ready(Invariants *self)
 void
 invariants_check_settled(Invariants *self)
 {
+    invariants_check_liveness(self);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
         const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
         if (claim == NULL || claim->phase == CLAIM_PENDING)
@@ -128,6 +131,56 @@ check_left_node(Invariants *self, const Node *node)
                          node->volumes_in_use->items[0]);
 }
 
+/* A work queue or a plan still has something to do, though nothing has changed for long. */
+static void
+check_idle(void *data, const Doing *doing)
+{
+    Invariants *self = data;
+    const char *name = doing->component->class->name;
+
+    if (doing->kind == DOING_QUEUED && !g_str_equal(doing->queue, "csistoragecapacity")) /* polls */
+        invariants_fault(self, "%s: queue %s still holds %s", name, doing->queue, doing->key->text);
+    else if (doing->kind == DOING_DELAYED && doing->failures > 0)
+        invariants_fault(self, "%s: queue %s still tries %s again", name, doing->queue,
+                         doing->key->text);
+}
+
+static void
+check_process(void *data, const ProcessView *process)
+{
+    Invariants *self = data;
+
+    if (process->elects &&
+        cluster_awaits_leader(run_cluster(self->run), process->name, process->instance))
+        invariants_fault(self, "%s of %s: no replica leads", process->name,
+                         process->instance == NULL ? "the cluster" : process->instance);
+}
+
+static gboolean
+is_forgotten(const Invariants *self, const Object *object)
+{
+    if (object_kind(object) == KIND_SNAPSHOT_CONTENT)
+        return history_is_snapshot_forgotten(self->history, object->key->name);
+    return object_kind(object) == KIND_VOLUME_SNAPSHOT &&
+           history_is_snapshot_forgotten(self->history,
+                                         ((const VolumeSnapshot *)object)->bound_content);
+}
+
+/* Finalizers outlive their reason nowhere. */
+static void
+check_deletions(Invariants *self)
+{
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kind); slot++) {
+            const Object *object = invariants_stored(self, kind, slot);
+            if (object != NULL && object_is_deleted(object) && !is_forgotten(self, object))
+                invariants_fault(self, "%s %s is still being deleted (%s)", kind_class(kind)->kind,
+                                 object->key->text,
+                                 object->finalizers == NULL ? "no finalizer"
+                                                            : object->finalizers->items[0]);
+        }
+}
+
 void
 invariants_check_empty(Invariants *self)
 {
@@ -145,7 +198,7 @@ invariants_check_empty(Invariants *self)
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
         for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kinds[i]); slot++) {
             const Object *object = invariants_stored(self, kinds[i], slot);
-            if (object != NULL)
+            if (object != NULL && !is_forgotten(self, object))
                 invariants_fault(self, "%s %s is left%s", kind_class(kinds[i])->kind,
                                  object->key->text,
                                  object_is_deleted(object) ? ", being deleted" : "");
@@ -158,6 +211,9 @@ invariants_check_empty(Invariants *self)
         if (volume != NULL && volume->phase == VOLUME_BOUND)
             invariants_fault(self, "volume %s is still Bound", volume->meta.key->text);
     }
+    check_deletions(self);
+    cluster_inspect(run_cluster(self->run), check_idle, self);
+    cluster_inspect_processes(run_cluster(self->run), check_process, self);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++)
         if (invariants_stored(self, KIND_NODE, i) != NULL)
             check_left_node(self, NODE(invariants_stored(self, KIND_NODE, i)));

@@ -237,6 +237,32 @@ check_pod(Invariants *self, const Pod *before, const Pod *after)
 
 /* ---- Attachments ---- */
 
+/* ADC-53: no two nodes have the same volume at once, also by the API. One whose attachment is being
+ * deleted does not count: its controller has given it up. */
+static void
+check_one_attached(Invariants *self, const Attachment *attachment, const Volume *volume)
+{
+    if (volume == NULL || (volume->access_modes & (ACCESS_RWX | ACCESS_ROX)) != 0)
+        return;
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_ATTACHMENT); i++) {
+        const Attachment *other = (const Attachment *)invariants_stored(self, KIND_ATTACHMENT, i);
+        if (other != NULL && other->attached && other->node_name != attachment->node_name &&
+            other->volume_name == attachment->volume_name && !object_is_deleted(&other->meta))
+            invariants_fault(self, "volume %s: attached to %s and to %s", attachment->volume_name,
+                             attachment->node_name, other->node_name);
+    }
+}
+
+/* ADC-47: the Node no longer reports the volume as attached, so no kubelet mounts it, before its
+ * attachment is deleted. */
+static void
+check_not_reported(Invariants *self, const Attachment *attachment, const Volume *volume)
+{
+    if (volume != NULL && invariants_is_reported(self, volume, attachment->node_name))
+        invariants_fault(self, "attachment of %s to %s: deleted, but the node reports it",
+                         attachment->volume_name, attachment->node_name);
+}
+
 static void
 check_attachment(Invariants *self, const Attachment *before, const Attachment *after)
 {
@@ -245,6 +271,11 @@ check_attachment(Invariants *self, const Attachment *before, const Attachment *a
     const Volume *volume = key == NULL ? NULL : VOLUME_CONST(api_server_get(self->api, key));
     const CsiModelledDriver *driver = invariants_driver_of(self, volume);
 
+    if (after != NULL && after->attached && (before == NULL || !before->attached))
+        check_one_attached(self, after, volume);
+    if ((after == NULL || object_is_deleted(&after->meta)) && before != NULL &&
+        !object_is_deleted(&before->meta))
+        check_not_reported(self, before, volume);
     if (driver == NULL)
         return;
     const char *handle = volume->source->handle;

@@ -141,6 +141,18 @@ drain_node(Maker *self, unsigned at)
                            at + between(self, 10, 200), group, number);
 }
 
+/* A volume that claims may have waited for. */
+static void
+add_late_volume(Maker *self, unsigned at)
+{
+    g_string_append_printf(self->spec,
+                           "  - at: %us\n    create:\n      manifest: {apiVersion: v1, kind: "
+                           "PersistentVolume, metadata: {name: late-%u}, spec: ",
+                           at, self->n_late);
+    append_static_spec(self, self->spec, 100 + self->n_late++);
+    g_string_append(self->spec, "}\n");
+}
+
 static void
 taint_node(Maker *self, unsigned at)
 {
@@ -159,10 +171,11 @@ void
 add_changes(Maker *self)
 {
     static void (*const changes[])(Maker *, unsigned) = {
-        delete_pods, change_set,  change_set,    delete_claims, grow_claim,        grow_claim,
-        label_pod,   cordon_node, change_driver, drain_node,    change_reclaiming, taint_node};
+        delete_pods,     change_set,        change_set,  delete_claims, grow_claim,
+        grow_claim,      label_pod,         cordon_node, change_driver, drain_node,
+        add_late_volume, change_reclaiming, taint_node};
 
-    for (unsigned i = below(self, 10); i > 0; i--) {
+    for (unsigned i = below(self, 12); i > 0; i--) {
         unsigned at = between(self, 1, WORK_UNTIL_S);
         PICK(self, changes)(self, at);
     }

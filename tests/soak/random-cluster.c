@@ -267,6 +267,16 @@ add_inline_driver(Maker *self)
 
 /* ---- Objects that exist from the start ---- */
 
+void
+add_disk_driver(Maker *self)
+{
+    g_string_append_printf(self->spec, "  - name: " EBS "\n    attachLimit: %u\n    latency:\n",
+                           between(self, 1, 4));
+    g_string_append(self->spec, "      NodeGetInfo: 1ms\n");
+    add_latency(self, "ControllerPublishVolume", 2000);
+    add_latency(self, "ControllerUnpublishVolume", 2000);
+}
+
 static void
 add_class(Maker *self, const char *name, const char *provisioner, const char *mode)
 {
@@ -298,26 +308,36 @@ add_classes(Maker *self)
 }
 
 void
+append_static_spec(Maker *self, GString *text, unsigned number)
+{
+    g_string_append_printf(text,
+                           "{capacity: {storage: %uGi}, accessModes: [ReadWriteOnce%s], "
+                           "persistentVolumeReclaimPolicy: Retain, storageClassName: %s, "
+                           "volumeMode: %s, csi: {driver: " DISK ", volumeHandle: static-%u}",
+                           between(self, 1, 5), one_in(self, 4) ? ", ReadWriteMany" : "",
+                           one_in(self, 2) ? "by-hand" : "by-hand-wffc",
+                           one_in(self, 5) ? "Block" : "Filesystem", number);
+    if (has(self, HAS_VOLUME_AFFINITY) && one_in(self, 2))
+        g_string_append_printf(
+            text,
+            ", nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: %s, "
+            "operator: In, values: [%s]}]}]}}",
+            one_in(self, 2) ? "kubernetes.io/hostname" : "group",
+            one_in(self, 2) ? "g0, n0-0" : "g1, n0-1, n1-0");
+    g_string_append(text, "}");
+}
+
+void
 add_static_volumes(Maker *self)
 {
     unsigned n = between(self, 4, 12);
 
     for (unsigned i = 0; i < n; i++) {
-        g_string_append_printf(
-            self->objects,
-            "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: static-%u}\nspec:\n"
-            "  capacity: {storage: %uGi}\n  accessModes: [ReadWriteOnce%s]\n"
-            "  persistentVolumeReclaimPolicy: Retain\n  storageClassName: %s\n"
-            "  volumeMode: %s\n  csi: {driver: " DISK ", volumeHandle: static-%u}\n",
-            i, between(self, 1, 5), one_in(self, 4) ? ", ReadWriteMany" : "",
-            one_in(self, 2) ? "by-hand" : "by-hand-wffc", one_in(self, 5) ? "Block" : "Filesystem",
-            i);
-        if (has(self, HAS_VOLUME_AFFINITY) && one_in(self, 2))
-            g_string_append_printf(
-                self->objects,
-                "  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: %s, "
-                "operator: In, values: [%s]}]}]}}\n",
-                one_in(self, 2) ? "kubernetes.io/hostname" : "group",
-                one_in(self, 2) ? "g0, n0-0" : "g1, n0-1, n1-0");
+        g_string_append_printf(self->objects,
+                               "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: "
+                               "static-%u}\nspec: ",
+                               i);
+        append_static_spec(self, self->objects, i);
+        g_string_append(self->objects, "\n");
     }
 }

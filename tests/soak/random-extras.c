@@ -176,6 +176,31 @@ add_snapshots(Maker *self)
 }
 
 static void
+add_disk_pods(Maker *self)
+{
+    unsigned n = between(self, 2, 8);
+
+    for (unsigned i = 0; i < n; i++) {
+        g_string_append_printf(
+            self->spec,
+            "  - at: %us\n    create:\n      manifest: {apiVersion: v1, kind: Pod, metadata: "
+            "{name: disks%u}, spec: {",
+            below(self, 120), i);
+        append_placement(self, self->spec, "disks");
+        g_string_append_printf(
+            self->spec,
+            "containers: [{name: c, image: i, volumeMounts: [{name: a, mountPath: /a}, {name: b, "
+            "mountPath: /b}]}], volumes: [{name: a, awsElasticBlockStore: {volumeID: vol-%u}}, "
+            "{name: b, awsElasticBlockStore: {volumeID: vol-%u}}]}}\n",
+            2 * i, 2 * i + 1);
+        if (one_in(self, 2))
+            g_string_append_printf(self->spec,
+                                   "  - {at: %us, delete: {kind: Pod, name: disks%u}}\n",
+                                   between(self, 120, WORK_UNTIL_S), i);
+    }
+}
+
+static void
 add_limits_of_users(Maker *self)
 {
     if (has(self, HAS_QUOTA))
@@ -212,6 +237,8 @@ add_extras(Maker *self)
             kinds[i].add(self, n);
     if (has(self, HAS_SNAPSHOTS))
         add_snapshots(self);
+    if (has(self, HAS_DISKS))
+        add_disk_pods(self);
     add_limits_of_users(self);
 }
 
@@ -238,12 +265,11 @@ end_extras(Maker *self)
                     self->spec,
                     "  - {at: %us, delete: {kind: %s, name: \"*\", namespace: %s}} # end\n",
                     self->delete_at_s + below(self, 20), kinds[i].kind, namespace_of(self));
-    if (!has(self, HAS_SNAPSHOTS))
-        return;
-    g_string_append_printf(self->spec,
-                           "  - {at: %us, delete: {kind: VolumeSnapshot, name: \"*\"}} # end\n",
-                           self->delete_at_s + below(self, 60));
-    if (self->n_copies == 0)
+    if (has(self, HAS_SNAPSHOTS))
+        g_string_append_printf(self->spec,
+                               "  - {at: %us, delete: {kind: VolumeSnapshot, name: \"*\"}} # end\n",
+                               self->delete_at_s + below(self, 60));
+    if (self->n_copies == 0 && has(self, HAS_SNAPSHOTS | HAS_DISKS))
         g_string_append_printf(self->spec,
                                "  - {at: %us, delete: {kind: Pod, name: \"*\"}} # end\n",
                                self->delete_at_s);

@@ -11,11 +11,12 @@
 #define SAN "san.soak.example"   /* the same by another driver */
 #define FILES                                                                                      \
     "files.soak.example" /* volumes that are mounted without attaching, by any number of nodes */
+#define EBS "ebs.csi.aws.com"        /* takes awsElasticBlockStore over */
 #define INLINE "inline.soak.example" /* inline volumes of pods */
 
 /* When everything is deleted: a hard case may take the longest back-off (5 min of the sidecars) a
  * few times. With nodes that are lost for long it is later. */
-#define DELETE_AT_S (20 * 60)
+#define DELETE_AT_S (30 * 60)
 #define DELETE_LATE_S (50 * 60)
 #define WORK_UNTIL_S 240 /* changes and faults come earlier */
 #define N_PODS_MAX 5
@@ -43,7 +44,8 @@ typedef enum {
     HAS_CAPACITY = 1 << 15,        /* CSIStorageCapacity */
     HAS_VOLUME_AFFINITY = 1 << 16, /* of volumes made by hand */
     HAS_MANY_FAULTS = 1 << 17,
-    N_FEATURES = 18,
+    HAS_DISKS = 1 << 18, /* in-tree volumes that stand in pods, and have migrated */
+    N_FEATURES = 19,
 } Feature;
 
 /* A claim as a pod uses it. */
@@ -65,7 +67,7 @@ typedef struct {
     gboolean has_any_claim;
     unsigned n_copies;                                 /* of pods, below */
     unsigned n_pods[N_PODS_MAX], n_claims[N_PODS_MAX]; /* pods, and claims of each, by number */
-    unsigned n_snapshots;
+    unsigned n_snapshots, n_late;
 } Maker;
 
 unsigned below(Maker *self, unsigned limit);
@@ -81,8 +83,11 @@ void add_errors(Maker *self, gboolean attaches);
 void add_components(Maker *self);
 void add_driver(Maker *self, const char *name, gboolean attaches);
 void add_inline_driver(Maker *self);
+void add_disk_driver(Maker *self);
 void add_classes(Maker *self);
 void add_static_volumes(Maker *self);
+/* The spec of one of them. */
+void append_static_spec(Maker *self, GString *text, unsigned number);
 
 /* Pods with claims of their own, StatefulSets: random-pods.c */
 void append_claim_spec(Maker *self, GString *text, const char *class, gboolean is_block);

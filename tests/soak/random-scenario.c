@@ -88,6 +88,8 @@ random_scenario_new(guint64 seed)
     add_driver(&self, FILES, FALSE);
     if (has(&self, HAS_INLINE))
         add_inline_driver(&self);
+    if (has(&self, HAS_DISKS))
+        add_disk_driver(&self);
     add_classes(&self);
     add_static_volumes(&self);
     add_work(&self);

@@ -51,38 +51,6 @@ refuse(const char *message)
     return FALSE;
 }
 
-/* A scenario with this profile as its driver. Returns: (owned): %NULL: the faults are printed */
-static Scenario *
-load_profile(const CsiCommand *self)
-{
-    static const char name[] = "--profile";
-    const char *profile = self->profile != NULL ? self->profile : "generic";
-    g_autofree char *path = g_file_test(profile, G_FILE_TEST_EXISTS)
-                                ? g_canonicalize_filename(profile, NULL)
-                                : g_strdup(profile);
-    g_autofree char *data_dir = cli_data_dir();
-    json_auto_t *driver = json_pack(
-        "{s:s, s:s}", "name", self->name != NULL ? self->name : "csi.kvolsim.io", "profile", path);
-    g_autofree char *value = json_dumps(driver, 0);
-    g_autofree char *text = g_strdup_printf(
-        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: csi}\nspec:\n  until: 87600h\n"
-        "  nodes: [{count: 1, name: \"node-%%d\", zones: [zone-a]}]\n"
-        "  drivers: [%s]\n",
-        value != NULL ? value : "");
-    g_autoptr(GHashTable) texts =
-        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_bytes_unref);
-    const ScenarioOptions options = {.data_dir = data_dir,
-                                     .set = (const char *const *)self->set,
-                                     .texts = texts,
-                                     .is_own = TRUE};
-    g_autoptr(GPtrArray) faults = NULL;
-
-    g_hash_table_insert(texts, (char *)name, g_bytes_new(text, strlen(text)));
-    Scenario *scenario = scenario_load(name, &options, &faults);
-    cli_print_faults(faults);
-    return scenario;
-}
-
 static const ScenarioDriver *
 find_driver(const CsiCommand *self)
 {
@@ -161,7 +129,10 @@ load(CsiCommand *self)
     CsiPluginOptions *options = &self->options;
 
     self->loaded =
-        self->scenario != NULL ? cli_load_scenario(self->scenario, self->set) : load_profile(self);
+        self->scenario != NULL
+            ? cli_load_scenario(self->scenario, self->set)
+            : cli_load_profile(self->profile != NULL ? self->profile : "generic",
+                               self->name != NULL ? self->name : "csi.kvolsim.io", self->set);
     if (self->loaded == NULL || (options->driver = find_driver(self)) == NULL ||
         !cli_parse_seed(self->seed, self->loaded, &options->seed))
         return FALSE;
@@ -170,6 +141,9 @@ load(CsiCommand *self)
     options->topology = self->topology;
     options->speed = self->speed;
     options->journal = self->journal;
+    options->profile = self->scenario != NULL  ? NULL
+                       : self->profile != NULL ? self->profile
+                                               : "generic";
     options->state_folder = self->is_loop ? NULL : self->state_dir;
     options->mounts.folder =
         self->state_dir == NULL ? NULL : g_build_filename(self->state_dir, "volumes", NULL);
@@ -388,7 +362,7 @@ cmd_csi(int argc, char **argv)
         CLI_OPTION("log-format", STRING, &self.log_format,
                    "text (default), json, none, or mock: as csi-test's mock driver", "FORMAT"),
         CLI_OPTION("journal", FILENAME, &self.journal,
-                   "Write each call into this file, for kvolsim fit", "FILE"),
+                   "Write each call into this file, for kvolsim replay and fit", "FILE"),
         CLI_OPTION("speed", DOUBLE, &self.speed, "Virtual by real time, for tests (default: 1)",
                    "N"),
         CLI_OPTION("seed", STRING, &self.seed, "The seed of latencies and errors", "N"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,10 +9,13 @@
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "run/import/replay/replay-fit.h"
+#include "run/measure/calls-replay.h"
+
+#define CHANCE 0.05 /* of two samples of one distribution: as far apart as these, or farther */
 
 typedef struct {
     /* As given. */
-    char *seed, *out, *format, *fit_out;
+    char *seed, *out, *format, *fit_out, *profile;
     char **set;
     int replications, jobs;
     double tolerance;
@@ -170,10 +174,137 @@ replay_folder(ReplayCommand *self, const char *folder)
     return self->fits ? fit(self, path, &options) : compare(self, path, &options);
 }
 
-static gboolean
-arguments_are_good(ReplayCommand *self, int argc)
+/* ---- The journal of a driver ---- */
+
+/* As with stages: no farther apart than the tolerance, than the resolution, or than chance has it.
+ */
+static ReplayVerdict
+judge(const ReplayCommand *self, const ValidationRow *row)
 {
-    if (!cli_has_one("replay", argc, "folder") ||
+    const double *q[] = {row->p50, row->p90};
+    gboolean is_near = TRUE;
+
+    if (row->n[SIDE_REAL] < REPLAY_SAMPLES_MIN)
+        return REPLAY_FEW;
+    for (unsigned i = 0; i < G_N_ELEMENTS(q); i++) {
+        double real = q[i][SIDE_REAL], model = q[i][SIDE_MODEL];
+        is_near = is_near && (fabs(real - model) * SIM_SECOND <= (double)REPLAY_RESOLUTION ||
+                              (real <= model * self->tolerance && model <= real * self->tolerance));
+    }
+    return is_near ? REPLAY_WITHIN : row->ks_p >= CHANCE ? REPLAY_NEAR : REPLAY_DIFFERS;
+}
+
+static json_t *
+calls_json(const ReplayCommand *self, const GArray *rows, unsigned n_left_out, gboolean agrees)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < rows->len; i++) {
+        const ValidationRow *row = &g_array_index(rows, ValidationRow, i);
+        json_array_append_new(
+            list, json_pack("{s:s, s:{s:i, s:f, s:f}, s:{s:i, s:f, s:f}, s:f, s:f, s:s}", "call",
+                            row->name, "recorded", "count", (int)row->n[SIDE_REAL], "p50",
+                            row->p50[SIDE_REAL], "p90", row->p90[SIDE_REAL], "simulated", "count",
+                            (int)row->n[SIDE_MODEL], "p50", row->p50[SIDE_MODEL], "p90",
+                            row->p90[SIDE_MODEL], "ks", row->ks, "ksP", row->ks_p, "verdict",
+                            replay_verdict_word(judge(self, row))));
+    }
+    return json_pack("{s:b, s:i, s:o}", "agrees", agrees, "leftOut", (int)n_left_out, "calls",
+                     list);
+}
+
+static void
+print_calls(const ReplayCommand *self, const GArray *rows, unsigned n_left_out, gboolean agrees)
+{
+    printf("%-28s %8s %9s %10s %9s %10s %9s %6s  %s\n", "CALL (ms)", "RECORDED", "SIMULATED",
+           "P50 REC.", "P50 SIM.", "P90 REC.", "P90 SIM.", "KS", "VERDICT");
+    for (unsigned i = 0; i < rows->len; i++) {
+        const ValidationRow *row = &g_array_index(rows, ValidationRow, i);
+        printf("%-28s %8u %9u %10.3f %9.3f %10.3f %9.3f %6.3f  %s\n", row->name, row->n[SIDE_REAL],
+               row->n[SIDE_MODEL], row->p50[SIDE_REAL] * 1e3, row->p50[SIDE_MODEL] * 1e3,
+               row->p90[SIDE_REAL] * 1e3, row->p90[SIDE_MODEL] * 1e3, row->ks,
+               replay_verdict_word(judge(self, row)));
+    }
+    printf("%s%u calls are left out: they failed or had no end.\n", rows->len > 0 ? "\n" : "",
+           n_left_out);
+    printf("Verdict: the calls %s: p50 and p90 within %g times, or as near as chance.\n",
+           agrees ? "agree" : "DIFFER", self->tolerance);
+}
+
+static ExitCode
+compare_calls(const ReplayCommand *self, const CallLog *journal, Validation *validation)
+{
+    const ValidationTolerance tolerance = {
+        self->tolerance - 1, 1, REPLAY_SAMPLES_MIN, {NULL, NULL}
+    };
+    g_autoptr(GArray) rows = validation_rows(validation, &tolerance);
+    unsigned n_left_out = calls_replay_left_out(journal);
+    gboolean agrees = TRUE;
+
+    for (unsigned i = 0; i < rows->len; i++)
+        agrees = agrees && judge(self, &g_array_index(rows, ValidationRow, i)) != REPLAY_DIFFERS;
+    json_auto_t *json = calls_json(self, rows, n_left_out, agrees);
+    if (self->out != NULL &&
+        (!cli_make_folder(self->out) || !cli_write_json(self->out, "replay.json", json)))
+        return EXIT_ERROR;
+    if (self->is_json)
+        cli_print_json(json);
+    else
+        print_calls(self, rows, n_left_out, agrees);
+    return agrees ? EXIT_DONE : EXIT_NOT_MET;
+}
+
+/* The profile of the option, else the one that made the journal. Returns: (owned): %NULL: the fault
+ * is printed */
+static Scenario *
+driver_of_journal(const ReplayCommand *self, const json_t *head)
+{
+    const char *profile = json_string_value(json_object_get(head, "profile"));
+    const char *name = json_string_value(json_object_get(head, "driver"));
+
+    if (self->profile != NULL)
+        profile = self->profile;
+    return cli_load_profile(profile != NULL ? profile : "generic",
+                            name != NULL ? name : "csi.kvolsim.io", self->set);
+}
+
+static ExitCode
+replay_journal(ReplayCommand *self, const char *file)
+{
+    json_auto_t *head = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CallLog) journal = call_log_read(file, &head, &error);
+    g_autoptr(Validation) validation = validation_new();
+    uint64_t seed;
+
+    if (journal == NULL)
+        return cli_bad_input("replay: %s", error->message);
+    g_autoptr(Scenario) scenario = driver_of_journal(self, head);
+    if (scenario == NULL || !cli_parse_seed(self->seed, scenario, &seed))
+        return EXIT_BAD_INPUT;
+    validation_add(validation, SIDE_REAL, journal, NULL);
+    for (int i = 0; i < self->replications; i++) {
+        g_autoptr(CallLog) log =
+            calls_replay(journal, &scenario->drivers[0].model, seed, (unsigned)i, &error);
+        if (log == NULL)
+            return fail(self, file, error);
+        validation_add(validation, SIDE_MODEL, log, NULL);
+    }
+    return compare_calls(self, journal, validation);
+}
+
+/* ---- Arguments ---- */
+
+static gboolean
+is_journal(const char *path)
+{
+    return g_str_has_suffix(path, ".jsonl");
+}
+
+static gboolean
+arguments_are_good(ReplayCommand *self, int argc, const char *path)
+{
+    if (!cli_has_one("replay", argc, "folder or journal") ||
         !cli_is_between("replay", "--replications", self->replications, 1, 10000) ||
         !cli_is_between("replay", "--jobs", self->jobs, 0, 1024) ||
         !cli_parse_format("replay", self->format, &self->is_json))
@@ -187,6 +318,12 @@ arguments_are_good(ReplayCommand *self, int argc)
     else if (self->fit_out != NULL &&
              (self->fit_out[0] == '\0' || strchr(self->fit_out, '/') != NULL))
         cli_error("replay: --fit-out: must be the name of a file in the folder");
+    else if (is_journal(path) && (self->has_plot || self->fits || self->fit_out != NULL))
+        cli_error(
+            "replay: %s: a journal has no --plot and no --fit; kvolsim fit makes a profile of it",
+            path);
+    else if (!is_journal(path) && self->profile != NULL)
+        cli_error("replay: --profile: is for a journal of calls; for a folder use --set");
     else
         return TRUE;
     return FALSE;
@@ -206,6 +343,10 @@ cmd_replay(int argc, char **argv)
         CLI_OPTION("set", STRING_ARRAY, &self.set,
                    "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"),
         CLI_JOBS_OPTION(&self.jobs),
+        CLI_OPTION("profile", FILENAME, &self.profile,
+                   "Of a journal: make its calls to a driver with this profile; default: the one "
+                   "that served them, else generic",
+                   "NAME|FILE"),
         CLI_OPTION("out", FILENAME, &self.out,
                    "Write replay.json and tables of stages, objects and requests into this folder",
                    "DIR"),
@@ -220,19 +361,22 @@ cmd_replay(int argc, char **argv)
     ExitCode code = EXIT_BAD_INPUT;
 
     if (cli_parse(
-            &argc, &argv, entries, "FOLDER",
+            &argc, &argv, entries, "FOLDER|JOURNAL",
             "Compare a recording of a real cluster with simulations of the same minutes: "
-            "FOLDER is one that kvolsim import wrote with --audit.",
+            "FOLDER is one that kvolsim import wrote with --audit.\n"
+            "JOURNAL, a .jsonl of kvolsim csi or validate, has the calls to a driver: they are "
+            "made "
+            "again to a simulated one.",
             "A stage differs if p50 or p90 of its recorded times are farther than the "
             "tolerance from the range of the simulations and from what chance makes of so few "
             "objects.\n"
             "Exit status: 0 done, 1 I/O error, 2 bad input, 3 a stage differs, 130 "
             "interrupted.") &&
-        arguments_are_good(&self, argc)) {
+        arguments_are_good(&self, argc, argv[1])) {
         self.fits = self.fits || self.fit_out != NULL;
         self.progress = progress_new();
         g_mutex_init(&self.lock);
-        code = replay_folder(&self, argv[1]);
+        code = is_journal(argv[1]) ? replay_journal(&self, argv[1]) : replay_folder(&self, argv[1]);
         g_mutex_clear(&self.lock);
     }
     progress_free(self.progress);

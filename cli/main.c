@@ -22,7 +22,7 @@ static const Command commands[] = {
     {"whatif",     cmd_whatif,     "SCENARIO",         "Find the flag or limit that moves the start of pods most"     },
     {"tune",       cmd_tune,       "SCENARIO",         "Find the smallest flags that meet the scenario's slo"         },
     {"compare",    cmd_compare,    "RUN RUN…",       "Show runs side by side, object by object"                     },
-    {"replay",     cmd_replay,     "FOLDER",           "Compare a real cluster's recording with simulations"          },
+    {"replay",     cmd_replay,     "FOLDER|JOURNAL",   "Compare a real cluster's recording with simulations"          },
     {"calibrate",  cmd_calibrate,  "",                 "Measure this machine's loop devices and fit a profile"        },
     {"fit",        cmd_fit,        "FILE",             "Fit a profile to histograms or samples of a cluster"          },
     {"profiles",   cmd_profiles,   "[show NAME]",

@@ -344,6 +344,33 @@ cli_load_scenario(const char *file, char *const *set)
     return scenario;
 }
 
+Scenario *
+cli_load_profile(const char *profile, const char *driver_name, char *const *set)
+{
+    static const char name[] = "--profile";
+    g_autofree char *path = g_file_test(profile, G_FILE_TEST_EXISTS)
+                                ? g_canonicalize_filename(profile, NULL)
+                                : g_strdup(profile);
+    g_autofree char *data_dir = cli_data_dir();
+    json_auto_t *driver = json_pack("{s:s, s:s}", "name", driver_name, "profile", path);
+    g_autofree char *value = json_dumps(driver, 0);
+    g_autofree char *text = g_strdup_printf(
+        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: csi}\nspec:\n  until: 87600h\n"
+        "  nodes: [{count: 1, name: \"node-%%d\", zones: [zone-a]}]\n"
+        "  drivers: [%s]\n",
+        value != NULL ? value : "");
+    g_autoptr(GHashTable) texts =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_bytes_unref);
+    const ScenarioOptions options = {
+        .data_dir = data_dir, .set = (const char *const *)set, .texts = texts, .is_own = TRUE};
+    g_autoptr(GPtrArray) faults = NULL;
+
+    g_hash_table_insert(texts, (char *)name, g_bytes_new(text, strlen(text)));
+    Scenario *scenario = scenario_load(name, &options, &faults);
+    cli_print_faults(faults);
+    return scenario;
+}
+
 gboolean
 cli_read_origin(const char *path, Origin *origin)
 {

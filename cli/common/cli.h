@@ -80,6 +80,8 @@ gboolean cli_parse_time(const char *option, const char *text, SimTime *time);
  * Returns: (owned): %NULL with the faults printed
  */
 Scenario *cli_load_scenario(const char *file, char *const *set);
+/* The same: a scenario of one node whose driver @name has @profile, the name or the file of one. */
+Scenario *cli_load_profile(const char *profile, const char *name, char *const *set);
 /* Prints faults to stderr, one per line. */
 void cli_print_faults(const GPtrArray *faults);
 

@@ -55,7 +55,7 @@ validation_add(Validation *self, ValidationSide side, const CallLog *log, Stages
         if (row->ended_at >= 0 && row->code == CSI_OK)
             add(self, side, (unsigned)row->kind, row->work_ns);
     }
-    for (unsigned stage = 0; stage < N_STAGES; stage++) {
+    for (unsigned stage = 0; stages != NULL && stage < N_STAGES; stage++) {
         const GArray *values = stages->samples[stage].values;
         for (unsigned i = 0; i < values->len; i++)
             add(self, side, CSI_N_LATENCIES + stage, g_array_index(values, SimTime, i));

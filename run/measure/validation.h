@@ -19,7 +19,7 @@ typedef enum {
 Validation *validation_new(void);
 void validation_free(Validation *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Validation, validation_free)
-/* Adds the calls and stages of a finished run. */
+/* Adds the calls and stages of a finished run. @stages: NULL: calls only */
 void validation_add(Validation *self, ValidationSide side, const CallLog *log, Stages *stages);
 
 typedef struct {

@@ -304,9 +304,9 @@ devices_work(void *data)
 static gboolean
 open_journal(CsiPlugin *self, GError **error)
 {
-    json_auto_t *head =
-        json_pack("{s:s,s:s,s:I}", "kvolsim", results_version(), "driver",
-                  csi_driver_name(self->driver), "seed", (json_int_t)self->options.seed);
+    json_auto_t *head = json_pack("{s:s,s:s,s:I,s:s*}", "kvolsim", results_version(), "driver",
+                                  csi_driver_name(self->driver), "seed",
+                                  (json_int_t)self->options.seed, "profile", self->options.profile);
 
     if (self->options.journal == NULL)
         return TRUE;

@@ -26,6 +26,7 @@ typedef struct {
     LoopBackend *backend;     /* (borrowed): real devices; NULL: the modelled back end */
     CsiMounts mounts;
     const char *journal; /* a file for all calls, as of kvolsim validate; NULL: none */
+    const char *profile; /* for the journal's first line; NULL: not known */
     CsiCallsLog *log;    /* (borrowed); NULL: none */
     /* The answer to the call of this @data: once, from csi_plugin_turn(). @message: NULL unless OK
      */

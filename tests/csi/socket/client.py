@@ -692,6 +692,41 @@ def journal_of_calls():
     assert fitted.returncode == 0 and "CreateVolume:" in fitted.stdout and "Probe:" not in fitted.stdout, fitted
 
 
+def journal_replayed():
+    """kvolsim replay makes the calls of a journal again: they take as long with their own profile, and not with another one"""
+    journal = os.path.join(SCRATCH, "replayed.jsonl")
+    with driver("--journal", journal, "--profile", "aws-ebs-gp3", "--speed", "20", name="replayed") as d:
+        old = create(d, "old")
+        calls = [d.CreateVolume(future=True, timeout=60, name=f"v-{i}", volume_capabilities=[mount()], capacity_range=size(5 * GI))
+                 for i in range(30)]
+        ids = [call.result().volume.volume_id for call in calls]
+        for i, volume_id in enumerate(ids[:20]):
+            staging, target = use(d, volume_id, f"replayed-{i}")
+            d.NodeUnpublishVolume(volume_id=volume_id, target_path=target)
+            d.NodeUnstageVolume(volume_id=volume_id, staging_target_path=staging)
+            d.ControllerUnpublishVolume(volume_id=volume_id, node_id="node-1")
+        d.CreateSnapshot(source_volume_id=ids[0], name="shot")
+        refused(Code.NOT_FOUND, d.ControllerPublishVolume, volume_id="no", node_id="node-1", volume_capability=mount())
+        for volume_id in ids + [old.volume_id]:
+            d.DeleteVolume(volume_id=volume_id)
+
+    def replay(*options):
+        done = subprocess.run([PROGRAM, "replay", journal, *options], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+    own, other = replay(), replay("--profile", "nfs")
+    assert own == replay(), "not the same bytes"
+    assert own[0] == 0 and "the calls agree" in own[1] and "1 calls are left out" in own[1], own
+    assert other[0] == 3 and "DIFFER" in other[1], other
+    code, text = replay("--format", "json")
+    counts = {c["call"]: c["recorded"]["count"] for c in json.loads(text)["calls"]}
+    assert code == 0 and counts["CreateVolume"] == 31 and counts["NodeStageVolume"] == 20 and counts["DeleteVolume"] == 31, counts
+    assert replay("--fit")[0] == 2 and replay("--profile", "none-such")[0] == 2
+    with open(journal, "a") as file:
+        file.write('{"call": "CreateVolume"}\n')
+    code, text = replay()
+    assert code == 2 and "this is no call of a journal" in text, text
+
+
 def faults_by_the_clock():
     """the scenario's faults of the driver strike by the clock: it hangs, and goes on"""
     with driver("--set", "spec.faults=[{at: 500ms, driver: everything.kvolsim.io, do: hang, for: 2s}]", log="text", name="faults") as d:
@@ -704,7 +739,8 @@ def faults_by_the_clock():
 def main():
     tests = [every_method_works, repeats_are_fine, every_error, pages, paths_lead_nowhere_else, latency_limits_errors,
              deadlines_and_cancellations, second_calls_wait, many_at_once, memory_survives, killed_at_random_instants, two_processes,
-             hostile_callers, thousands_of_connections, mounts, real_devices, socket_and_signals, logs_and_metrics, journal_of_calls, faults_by_the_clock]
+             hostile_callers, thousands_of_connections, mounts, real_devices, socket_and_signals, logs_and_metrics, journal_of_calls, journal_replayed,
+             faults_by_the_clock]
     needs = {mounts: (os.geteuid() == 0, "needs root"),
              real_devices: (os.geteuid() == 0 and os.access("/dev/loop-control", os.W_OK), "needs root and /dev/loop-control")}
     if len(sys.argv) > 4:

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import random
 import resource
 import signal
 import socket
@@ -462,26 +463,70 @@ def memory_survives():
             d.NodeUnstageVolume(volume_id=v.volume_id, staging_target_path=staging)
 
 
-def killed_at_random_instants():
-    """kill -9 in the middle of many calls, again and again: what was answered is there, and a repeat has the same answer"""
-    state, answered = os.path.join(SCRATCH, "state-random"), {}
-    for round_number in range(6):
-        with driver(state=state, name="random") as d:
-            for name, volume in answered.items():
+class Told:
+    """What a driver has answered so far; calls without an answer may have had their effect."""
+
+    def __init__(self):
+        self.volumes, self.snapshots, self.attached, self.deleted, self.doubtful, self.faults = {}, {}, set(), set(), set(), []
+
+    def work(self, d, prefix):
+        """Calls of all kinds, until one has no answer."""
+        try:
+            for i in range(100000):
+                name = f"{prefix}-{i}"
+                self.volumes[name] = volume = create(d, name)
+                if i % 3 == 0:
+                    self.doubtful.add(name)
+                    d.ControllerPublishVolume(volume_id=volume.volume_id, node_id="node-1", volume_capability=mount())
+                    if i % 2 == 0:
+                        d.ControllerUnpublishVolume(volume_id=volume.volume_id, node_id="node-1")
+                    else:
+                        self.attached.add(volume.volume_id)
+                    self.doubtful.discard(name)
+                if i % 4 == 0:
+                    self.snapshots[name] = d.CreateSnapshot(name=name, source_volume_id=volume.volume_id)
+                if i % 10 == 0:
+                    self.doubtful.add(name)
+                    d.DeleteVolume(volume_id=volume.volume_id)
+                    self.deleted.add(name)
+        except grpc.RpcError as error:
+            if error.code() != Code.UNAVAILABLE:
+                self.faults.append(error)
+
+    def check(self, d):
+        ids = {e.volume.volume_id: e for e in d.ListVolumes().entries}
+        for name, volume in self.volumes.items():
+            if name in self.deleted:
+                assert volume.volume_id not in ids, f"{name} is there again"
+            elif name not in self.doubtful:
                 assert create(d, name) == volume, name
-            assert {e.volume.volume_id for e in d.ListVolumes().entries} >= {v.volume_id for v in answered.values()}
-            timer = threading.Timer(0.05 + 0.03 * round_number, d.process.kill)
-            timer.start()
-            try:
-                for i in range(100000):
-                    name = f"r{round_number}-{i}"
-                    answered[name] = create(d, name)
-            except grpc.RpcError:
-                pass
-            d.process.wait()
-    assert len(answered) > 100, len(answered)
-    with sqlite3.connect(f"file:{state}/csi.sqlite?mode=ro", uri=True) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+                assert list(ids[volume.volume_id].status.published_node_ids) == (["node-1"] if volume.volume_id in self.attached else []), name
+        for name, answer in self.snapshots.items():
+            assert d.CreateSnapshot(name=name, source_volume_id=answer.snapshot.source_volume_id) == answer, name
+
+
+def killed_at_random_instants():
+    """kill -9 at random instants of many calls at once, again and again: what was answered is there, and a repeat has the same answer"""
+    state, told = os.path.join(SCRATCH, "state-random"), Told()
+    seed = int.from_bytes(os.urandom(4), "big")
+    instants = random.Random(seed)
+    try:
+        for round_number in range(int(os.environ.get("KILLS", "6"))):
+            with driver("--set", "spec.drivers[0].attachLimit=5000", state=state, name="random") as d:
+                told.check(d)
+                timer = threading.Timer(instants.uniform(0.02, 1), d.process.kill)
+                callers = [threading.Thread(target=told.work, args=(d, f"r{round_number}-{i}")) for i in range(8)]
+                for thread in callers + [timer]:
+                    thread.start()
+                for thread in callers:
+                    thread.join()
+                d.process.wait()
+        counts = [len(kind) for kind in (told.volumes, told.snapshots, told.attached, told.deleted)]
+        assert all(counts) and not told.faults, (counts, told.faults[:1])
+        with sqlite3.connect(f"file:{state}/csi.sqlite?mode=ro", uri=True) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    except Exception as fault:
+        raise AssertionError(f"seed {seed}, round {round_number}: {type(fault).__name__} {fault}") from fault
 
 
 def two_processes():

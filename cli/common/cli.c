@@ -80,17 +80,6 @@ say_out_of_memory(const char *domain, GLogLevelFlags level, const char *message,
         _exit(EXIT_ERROR);
 }
 
-void
-cli_begin(int argc, char **argv)
-{
-    g_log_set_handler("GLib", G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION,
-                      say_out_of_memory, NULL);
-    keep_standard_streams();
-    keep_standard_input(argc, argv);
-    atexit(close_stdout);
-    setlocale(LC_CTYPE, ""); /* for file names in messages; numbers are the same in every locale */
-}
-
 int
 cli_end(int code)
 {
@@ -115,29 +104,65 @@ cli_open_signals(int another)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-static gboolean
-is_installed(void)
+/* Beside a program in a build folder are a link to the source tree and a folder of catalogues; an
+ * installed one has its files in ../share, to wherever it was moved. @configured: where make
+ * install was told to put them. */
+static char *
+folder_beside_program(const char *in_build, const char *installed, const char *configured)
 {
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *folder = program == NULL ? NULL : g_path_get_dirname(program);
+    const char *const places[] = {in_build, installed};
 
-    if (length <= 0)
-        return TRUE;
-    path[length] = '\0';
-    g_autofree char *folder = g_path_get_dirname(path);
-    return strcmp(folder, KVOLSIM_BUILDDIR) != 0;
+    for (unsigned i = 0; folder != NULL && i < G_N_ELEMENTS(places); i++) {
+        g_autofree char *path = g_build_filename(folder, places[i], NULL);
+        char *real = realpath(path, NULL);
+        if (real != NULL)
+            return real;
+    }
+    return g_strdup(configured);
 }
 
 char *
 cli_data_dir(void)
 {
-    return g_strdup(is_installed() ? KVOLSIM_DATADIR : KVOLSIM_SRCDIR);
+    return folder_beside_program("kvolsim.source", "../share/kvolsim", KVOLSIM_DATADIR);
 }
 
 char *
 cli_locale_dir(void)
 {
-    return g_strdup(is_installed() ? KVOLSIM_LOCALEDIR : KVOLSIM_BUILDDIR "/po");
+    return folder_beside_program("kvolsim.po", "../share/locale", KVOLSIM_LOCALEDIR);
+}
+
+/* README and manual name scenarios as they stand in the source tree: away from there those that
+ * came with the program are meant. */
+static void
+find_own_scenarios(int argc, char **argv)
+{
+    g_autofree char *data_dir = NULL;
+
+    for (int i = 1; i < argc; i++) {
+        if (!g_str_has_prefix(argv[i], "scenarios/") || g_file_test(argv[i], G_FILE_TEST_EXISTS))
+            continue;
+        if (data_dir == NULL)
+            data_dir = cli_data_dir();
+        g_autofree char *path = g_build_filename(data_dir, argv[i], NULL);
+        if (g_file_test(path, G_FILE_TEST_EXISTS))
+            argv[i] = (char *)g_intern_string(path);
+    }
+}
+
+void
+cli_begin(int argc, char **argv)
+{
+    g_log_set_handler("GLib", G_LOG_LEVEL_ERROR | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION,
+                      say_out_of_memory, NULL);
+    keep_standard_streams();
+    keep_standard_input(argc, argv);
+    find_own_scenarios(argc, argv);
+    atexit(close_stdout);
+    setlocale(LC_CTYPE, ""); /* for file names in messages; numbers are the same in every locale */
 }
 
 /* ---- Arguments ---- */

@@ -19,7 +19,8 @@ typedef enum {
 } ExitCode;
 
 /* Call it first: makes sure that the standard streams are open, that a failed write to the
- * standard output becomes EXIT_ERROR, and that the file "-" in @argv can be read more than once. */
+ * standard output becomes EXIT_ERROR, that the file "-" in @argv can be read more than once, and
+ * that "scenarios/..." is found from any folder. */
 void cli_begin(int argc, char **argv);
 /* @code: what a command returned. Returns: the exit status of the program */
 int cli_end(int code);

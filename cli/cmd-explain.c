@@ -7,6 +7,7 @@
 #include "cli/common/language.h"
 #include "cli/common/look.h"
 #include "commands.h"
+#include "run/files/printable.h"
 #include "run/teach/narrator.h"
 #include "run/teach/rule-book.h"
 
@@ -132,8 +133,11 @@ print_story(const Narrator *narrator, const NarratorOptions *telling, gboolean i
         return FALSE;
     if (is_json)
         cli_print_json(story);
-    else
-        print_wrapped(out->str, screen_columns());
+    else {
+        g_autofree char *shown = printable(out->str, "\n\t");
+
+        print_wrapped(shown, screen_columns());
+    }
     return TRUE;
 }
 

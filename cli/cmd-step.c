@@ -13,6 +13,7 @@
 
 #include "cli/common/language.h"
 #include "cli/common/look.h"
+#include "cli/common/paint.h"
 #include "commands.h"
 #include "run/teach/stepper.h"
 
@@ -75,9 +76,9 @@ carry_out(StepCommand *self, const char *line)
 {
     StepperAnswer answer = stepper_command(self->stepper, line, self->out, self->errors);
 
-    fwrite(self->out->str, 1, self->out->len, stdout);
+    plain_print(stdout, self->out->str);
     fflush(stdout);
-    fwrite(self->errors->str, 1, self->errors->len, stderr);
+    plain_print(stderr, self->errors->str);
     g_string_truncate(self->out, 0);
     g_string_truncate(self->errors, 0);
     self->was_refused |= answer == STEPPER_REFUSED;

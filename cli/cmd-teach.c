@@ -6,6 +6,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/language.h"
+#include "cli/common/paint.h"
 #include "commands.h"
 #include "run/files/input.h"
 #include "run/teach/course.h"
@@ -247,7 +248,7 @@ give_lesson(Teacher *self, const char *word)
 static ExitCode
 tell_result(Teacher *self, const char *name, const GString *report, gboolean is_solved)
 {
-    fputs(report->str, stdout);
+    plain_print(stdout, report->str);
     if (is_solved) {
         puts(self->is_zh ? "任务已完成。" : "Solved.");
         g_key_file_set_boolean(self->state, name, "solved", TRUE);

@@ -4,6 +4,7 @@
 
 #include "cli/common/language.h"
 #include "cli/common/look.h"
+#include "cli/common/paint.h"
 #include "commands.h"
 #include "run/teach/narrator.h"
 #include "run/why/why.h"
@@ -81,7 +82,7 @@ answer_all(const WhyView *view, gboolean as_json)
         return EXIT_DONE;
     }
     why_tell_all(view, text);
-    fputs(text->str, stdout);
+    plain_print(stdout, text->str);
     return EXIT_DONE;
 }
 
@@ -113,7 +114,7 @@ answer(const Options *options,
     }
     g_autoptr(GString) text = g_string_new(NULL);
     why_tell(&view, why, text);
-    fputs(text->str, stdout);
+    plain_print(stdout, text->str);
     print_next(look, narrator, why, translate);
     return EXIT_DONE;
 }

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "paint.h"
-#include "run/files/printable.h"
 #include "run/results/result-folder.h"
 
 /* ---- The process ---- */
@@ -172,8 +171,7 @@ static void
 print_error(const char *format, va_list args)
 {
     g_autofree char *text = g_strdup_vprintf(format, args);
-    g_autofree char *shown = printable(text, "\n\t");
-    g_autofree char *line = g_strdup_printf("kvolsim: %s\n", shown);
+    g_autofree char *line = g_strdup_printf("kvolsim: %s\n", text);
 
     paint_print(stderr, line);
 }

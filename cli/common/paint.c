@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/files/printable.h"
+
 /* What is painted in lines of tables and messages, and how: the number of ECMA-48's Select Graphic
  * Rendition. */
 static const struct {
@@ -48,18 +50,25 @@ is_painted(FILE *to)
 }
 
 void
+plain_print(FILE *to, const char *text)
+{
+    g_autofree char *shown = printable(text, "\n\t");
+
+    fputs(shown, to);
+}
+
+void
 paint_print(FILE *to, const char *text)
 {
-    g_autofree char *painted = NULL;
+    g_autofree char *painted = NULL, *shown = printable(text, "\n\t");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(paints) && is_painted(to); i++) {
         g_autofree char *replacement = g_strdup_printf("\033[%um\\0\033[0m", paints[i].rendition);
         g_autoptr(GRegex) regex =
             g_regex_new(paints[i].pattern, G_REGEX_MULTILINE | G_REGEX_RAW, 0, NULL);
-        char *before = painted != NULL ? painted : g_strdup(text);
-
+        char *before = painted != NULL ? painted : g_strdup(shown);
         painted = g_regex_replace(regex, before, -1, 0, replacement, 0, NULL);
         g_free(before);
     }
-    fputs(painted != NULL ? painted : text, to);
+    fputs(painted != NULL ? painted : shown, to);
 }

@@ -12,5 +12,7 @@
  * @when: always, auto or never, which set these; NULL: auto. Returns: FALSE: it is another word */
 gboolean paint_choose(const char *when);
 
-/* Writes @text, which may have many lines. */
+/* Each writes @text, which may have many lines; no terminal obeys what strangers wrote into it, see
+ * printable(). The first without colours. */
+void plain_print(FILE *to, const char *text);
 void paint_print(FILE *to, const char *text);

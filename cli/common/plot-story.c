@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gnuplot.h"
+#include "paint.h"
 #include "run/results/results.h"
 #include "run/teach/lifecycle.h"
 #include "run/teach/sequence.h"
@@ -214,7 +215,7 @@ draw(const PlotStory *self, Look *look, const char *run, int picture, const char
         return cli_bad_input("plot: nothing happened to \"%s\" that %s can show", self->object,
                              pictures[picture].name);
     if (story.is_mermaid) {
-        fputs(text, stdout);
+        plain_print(stdout, text);
         return EXIT_DONE;
     }
     if (self->out != NULL && g_mkdir_with_parents(self->out, 0777) != 0)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <string.h>
 
 #include "models/api/fields.h"
+#include "printable.h"
 #include "schema-private.h"
 
 #define COUNT_MAX 1000000.0
@@ -10,11 +12,24 @@
 
 /* ---- Scalars ---- */
 
+/* Returns: whether no terminal, table or picture takes a part of @text for a command */
+static gboolean
+is_plain(const char *text, const char *keep)
+{
+    g_autofree char *shown = printable(text, keep);
+
+    return strcmp(shown, text) == 0;
+}
+
 static void
 read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     const char *text = json_string_value(value);
 
+    if (text != NULL && !is_plain(text, "\n\t")) {
+        schema_fault(self, NULL, "has control characters");
+        return;
+    }
     if (text != NULL && (*text != '\0' || type->min == 0)) {
         *(const char **)target = schema_intern(self, text);
         return;
@@ -25,6 +40,17 @@ read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void 
         schema_fault(self, "put it in quotes", "must be text, not %s", schema_value_words(value));
     else
         schema_fault_not(self, type, value);
+}
+
+static void
+read_line(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    const char *text = json_string_value(value);
+
+    if (text != NULL && strpbrk(text, "\n\t") != NULL)
+        schema_fault(self, NULL, "must be one line, without tabs");
+    else
+        read_text(self, type, value, target);
 }
 
 static void
@@ -229,6 +255,8 @@ read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 
 const SchemaType schema_string =
     SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *, .min = 1);
+const SchemaType schema_line =
+    SCHEMA_TYPE("text", "text", read_line, schema_json_string, char *, .min = 1);
 const SchemaType schema_dns_label = SCHEMA_TYPE(
     "DNS label", "a DNS label", read_dns_label, schema_json_dns_label, char *, .min = 1);
 const SchemaType schema_text = SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *);

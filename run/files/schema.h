@@ -124,7 +124,9 @@ const char *schema_value_words(const json_t *value);
 char *schema_scalar_text(const json_t *value);
 
 /* Each comment tells the type of the target. */
-extern const SchemaType schema_string;      /* const char *, interned, not empty */
+extern const SchemaType schema_string;      /* const char *, interned, not empty, no control
+                                              characters but tabs and line breaks */
+extern const SchemaType schema_line;        /* the same, one line without tabs */
 extern const SchemaType schema_dns_label;   /* the same, "quick-start": it can be a file's name */
 extern const SchemaType schema_text;        /* const char *, interned */
 extern const SchemaType schema_bool;        /* gboolean */

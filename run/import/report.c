@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include "run/files/printable.h"
+
 #define N_EXAMPLES 3
 
 typedef struct {
@@ -125,12 +127,16 @@ print_line(GString *text, const Line *line, gboolean with_examples)
 {
     unsigned n = with_examples ? line->examples->len : 0;
 
-    g_string_append_printf(text, "- %s", line->text);
+    g_autofree char *shown = printable(line->text, "");
+
+    g_string_append_printf(text, "- %s", shown);
     if (line->n > 0)
         g_string_append_printf(text, ": %" G_GUINT64_FORMAT, line->n);
-    for (unsigned i = 0; i < n; i++)
-        g_string_append_printf(text, "%s`%s`", i == 0 ? " (" : ", ",
-                               (const char *)line->examples->pdata[i]);
+    for (unsigned i = 0; i < n; i++) {
+        g_autofree char *example = printable(line->examples->pdata[i], "");
+
+        g_string_append_printf(text, "%s`%s`", i == 0 ? " (" : ", ", example);
+    }
     if (n > 0)
         g_string_append(text, line->n > n ? ", …)" : ")");
     g_string_append_c(text, '\n');

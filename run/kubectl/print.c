@@ -234,10 +234,15 @@ print_escaped(GString *out, const char *text, gssize length)
 {
     for (const char *end = text + (length < 0 ? (gssize)strlen(text) : length); text < end;
          text++) {
-        if (*text == '\033')
-            g_string_append(out, "^[");
-        else if (*text == '\r')
+        unsigned char letter = (unsigned char)*text;
+
+        if (letter == '\r')
             g_string_append(out, "\\r");
+        else if ((letter < ' ' && letter != '\n' && letter != '\t' && letter != '\f') ||
+                 letter == 0x7f)
+            g_string_append_printf(out, "^%c", letter ^ 0x40);
+        else if (letter == 0xc2 && text + 1 < end && (unsigned char)text[1] < 0xa0) /* U+0080 ... */
+            g_string_append_printf(out, "\\x%02x", (unsigned char)*++text);
         else
             g_string_append_c(out, *text);
     }

@@ -96,7 +96,7 @@ static json_t *json_replications(const SchemaType *type);
 static void spec_init(void *target);
 
 static const SchemaField parameter_fields[] = {
-    {"name", &schema_string, AT(ParameterFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
+    {"name", &schema_line, AT(ParameterFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
     {"path", &schema_string, AT(ParameterFields, path), 0, NULL, "Path to change, as in --set"},
     {"paths", &schema_strings, AT(ParameterFields, paths), 0, NULL,
      "In place of path: several paths that change together"},
@@ -118,7 +118,7 @@ static const SchemaType parameter_type = SCHEMA_STRUCT("parameter", parameter_fi
 static const SchemaType parameters_type = SCHEMA_LIST(parameter_type);
 
 static const SchemaField measure_fields[] = {
-    {"name", &schema_string, AT(MeasureFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
+    {"name", &schema_line, AT(MeasureFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
     {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "Duration of a stage"},
     {"statistic", &schema_string, AT(MeasureFields, statistic), 0, "mean",
      "mean, min, max, count, a quantile such as p99, or <60s: the share below 60 s"},

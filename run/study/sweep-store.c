@@ -44,6 +44,9 @@ more_words(int code)
         return "is no result file of kvolsim sweep";
     case SQLITE_CORRUPT:
         return "is damaged; take a copy, or begin anew";
+    case SQLITE_ERROR: /* our statements are sound: the tables are others */
+    case SQLITE_MISMATCH:
+        return "is damaged: its tables are not those of a sweep";
     case SQLITE_CANTOPEN:
         return "cannot be opened: is there such a file, in a folder one may write into?";
     case SQLITE_READONLY:
@@ -62,7 +65,10 @@ fail(const SweepStore *self, GError **error)
     const char *more = more_words(code);
 
     g_set_error(error, SWEEP_STORE_ERROR,
-                code == SQLITE_NOTADB ? SWEEP_STORE_ERROR_FOREIGN : SWEEP_STORE_ERROR_IO,
+                code == SQLITE_NOTADB ? SWEEP_STORE_ERROR_FOREIGN
+                : code == SQLITE_CORRUPT || code == SQLITE_ERROR || code == SQLITE_MISMATCH
+                    ? SWEEP_STORE_ERROR_DAMAGED
+                    : SWEEP_STORE_ERROR_IO,
                 "%s: %s%s%s%s", self->file, more != NULL ? more : "", more != NULL ? " (" : "",
                 sqlite3_errmsg(self->db), more != NULL ? ")" : "");
     return FALSE;

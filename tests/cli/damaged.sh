@@ -129,6 +129,12 @@ db.commit()" "$scratch/bad.sqlite" $table 2>/dev/null; then
     result $? "merge leaves nothing: rows of $table are missing"
 done
 cp "$scratch/good.sqlite" "$scratch/bad.sqlite"
+for sql in 'drop table study' 'alter table setting rename column parameter to other' 'alter table run drop column events'; do
+    cp "$scratch/good.sqlite" "$scratch/bad.sqlite"
+    python3 -c "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])" "$scratch/bad.sqlite" "$sql" 2>/dev/null || continue
+    refused 'bad.sqlite: is damaged' export "$scratch/bad.sqlite"
+done
+cp "$scratch/good.sqlite" "$scratch/bad.sqlite"
 awk 'BEGIN { for (i = 0; i < 4096; i++) printf "x" }' | dd of="$scratch/bad.sqlite" bs=4096 seek=3 conv=notrunc 2>/dev/null
 "$kvolsim" merge --out "$scratch/merged.sqlite" "$scratch/good.sqlite" "$scratch/bad.sqlite" >"$scratch/out" 2>"$scratch/err"
 [ $? -ne 0 ] && grep -q 'bad.sqlite: is damaged' "$scratch/err" && ! grep -q 'merged.sqlite' "$scratch/err" && [ ! -e "$scratch/merged.sqlite" ]

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "run/files/packed.h"
-#include "serve/api/api.h"
 #include "tests/lib/spoil.h"
+#include "tests/serve/socketless.h"
 
 static const char scenario_text[] =
     "apiVersion: kvolsim.io/v1\n"
@@ -32,20 +32,9 @@ static const char scenario_text[] =
     " template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: i}]}}}}\n";
 
 typedef struct {
-    Exchange base;
-    unsigned n_answers;
-    gboolean is_stream;
-} FuzzExchange;
-
-typedef struct {
-    Scenario *scenario;
-    Run *run;
-    ServeClock *clock;
-    ServeSession *session;
-    ServeApi *api;
+    Socketless *cluster;
     GRand *random;
     GPtrArray *bodies; /* of json_t */
-    GPtrArray *streams;
     unsigned n_done, n_refused;
     unsigned long codes[600];
 } Fuzzer;
@@ -57,86 +46,6 @@ draw(Fuzzer *self, gsize n)
 }
 
 #define PICK(self, words) ((words)[draw((self), G_N_ELEMENTS(words))])
-
-/* ---- The other end ---- */
-
-static Fuzzer *fuzzer; /* of the classes' functions, which have no data */
-
-static void
-fail(const Exchange *exchange, const char *text)
-{
-    fprintf(stderr, "%s: %s %s\n%.2000s\n", text, exchange->request.method, exchange->request.path,
-            exchange->request.body);
-    abort();
-}
-
-static void
-fuzz_answer(Exchange *exchange, unsigned code, const char *content_type, GBytes *body)
-{
-    FuzzExchange *self = (FuzzExchange *)exchange;
-    gsize length;
-    const char *text = g_bytes_get_data(body, &length);
-
-    if (++self->n_answers > 1 || self->is_stream)
-        fail(exchange, "a second answer");
-    if (code < 200 || code > 599)
-        fail(exchange, "a code that HTTP has not");
-    if (g_str_has_prefix(content_type, "application/json")) {
-        json_t *json = json_loadb(text, length, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-        if (json == NULL)
-            fail(exchange, "an answer that is no JSON");
-        json_decref(json);
-    }
-    fuzzer->codes[code]++;
-    fuzzer->n_done += code < 400;
-    fuzzer->n_refused += code >= 400;
-}
-
-static void
-fuzz_stream(Exchange *exchange, const char *content_type)
-{
-    (void)content_type;
-    ((FuzzExchange *)exchange)->is_stream = TRUE;
-}
-
-static void
-fuzz_wake(Exchange *exchange)
-{
-    (void)exchange;
-}
-
-static const ExchangeClass fuzz_class = {fuzz_answer, fuzz_stream, fuzz_wake};
-
-void
-exchange_unref(Exchange *self)
-{
-    if (self == NULL || --self->refs > 0)
-        return;
-    g_free((char *)self->request.path);
-    g_free((char *)self->request.body);
-    g_hash_table_unref(self->request.query);
-    g_ptr_array_unref(self->headers);
-    g_free(self);
-}
-
-/* A client takes some lines, and goes at last. */
-static void
-serve_streams(Fuzzer *self)
-{
-    for (unsigned i = self->streams->len; i-- > 0;) {
-        Exchange *exchange = self->streams->pdata[i];
-        gboolean is_over = FALSE;
-        g_autoptr(GBytes) bytes = exchange->stream_class->pull(exchange->stream_data, &is_over);
-
-        if (!is_over && draw(self, 40) > 0)
-            continue;
-        exchange->is_over = TRUE;
-        exchange->stream_class->end(exchange->stream_data);
-        exchange->stream_class = NULL;
-        g_ptr_array_remove_index_fast(self->streams, i);
-        exchange_unref(exchange);
-    }
-}
 
 /* ---- Requests ---- */
 
@@ -384,39 +293,26 @@ fuzz_round(Fuzzer *self)
         "application/vnd.kubernetes.protobuf",
         "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
         ""};
-    FuzzExchange *exchange = g_new0(FuzzExchange, 1);
     gsize length;
     char *body = random_body(self, &length);
+    ExchangeRequest request = {.method = PICK(self, methods),
+                               .path = random_path(self),
+                               .query = random_query(self),
+                               .accept = PICK(self, accepts),
+                               .content_type = PICK(self, types),
+                               .user_agent = "fuzz/1",
+                               .if_none_match = "",
+                               .body = body,
+                               .length = length};
 
-    exchange->base = (Exchange){
-        .class = &fuzz_class,
-        .request = {.method = PICK(self, methods),
-                    .path = random_path(self),
-                    .query = random_query(self),
-                    .accept = PICK(self, accepts),
-                    .content_type = PICK(self, types),
-                    .user_agent = "fuzz/1",
-                    .if_none_match = "",
-                    .body = body,
-                    .length = length},
-        .headers = g_ptr_array_new_with_free_func(g_free),
-        .refs = 1
-    };
     if (draw(self, 2) == 0)
-        make_sound(self, &exchange->base.request);
-    serve_api_handle(self->api, exchange_ref(&exchange->base));
-    for (unsigned i = 0; i < 20000 && exchange->n_answers == 0 && !exchange->is_stream; i++)
-        g_main_context_iteration(NULL, FALSE);
-    if (exchange->n_answers == 0 && !exchange->is_stream)
-        fail(&exchange->base, "no answer");
-    exchange_unref(&exchange->base);
-    if (exchange->is_stream && exchange->base.stream_class != NULL)
-        g_ptr_array_add(self->streams, exchange);
-    else
-        exchange_unref(&exchange->base);
-    g_main_context_iteration(NULL, FALSE);
-    serve_streams(self);
-    serve_clock_set_speed(self->clock, 0);
+        make_sound(self, &request);
+    unsigned code = socketless_send(self->cluster, request);
+    self->codes[code]++;
+    self->n_done += code > 0 && code < 400;
+    self->n_refused += code >= 400;
+    socketless_take_streams(self->cluster, self->random, 40);
+    socketless_stop_clock(self->cluster);
 }
 
 /* ---- The whole ---- */
@@ -442,75 +338,32 @@ read_bodies(Fuzzer *self)
     return self->bodies->len > 0;
 }
 
-static void
-begin(Fuzzer *self, const char *file)
-{
-    static ScenarioOptions options;
-    g_autoptr(GPtrArray) faults = NULL;
-    g_autoptr(GError) error = NULL;
-
-    options = (ScenarioOptions){.data_dir = g_getenv("KVOLSIM_SRCDIR"), .keeps_document = TRUE};
-    self->scenario = scenario_load(file, &options, &faults);
-    if (self->scenario == NULL)
-        g_error("%s", ((FileFault *)faults->pdata[0])->message);
-    self->run = run_new(self->scenario,
-                        &(RunOptions){.seed = 1, .measured = TRUE, .open_end = TRUE}, &error);
-    g_assert_no_error(error);
-    self->clock = serve_clock_new(self->run, 0);
-    self->session = serve_session_new(
-        &(ServeSessionOptions){
-            .run = self->run, .clock = self->clock, .scenario = file, .options = options},
-        &error);
-    g_assert_no_error(error);
-    self->api = serve_api_new(&(ServeApiOptions){
-        .run = self->run, .clock = self->clock, .session = self->session, .address = "fuzz"});
-}
-
-static void
-end(Fuzzer *self)
-{
-    serve_session_cancel(self->session);
-    for (unsigned i = 0; i < self->streams->len; i++) {
-        Exchange *exchange = self->streams->pdata[i];
-        exchange->stream_class->end(exchange->stream_data);
-        exchange_unref(exchange);
-    }
-    g_ptr_array_unref(self->streams);
-    serve_api_free(self->api);
-    serve_clock_free(self->clock);
-    run_free(self->run);
-    serve_session_free(self->session);
-    scenario_free(self->scenario);
-    g_ptr_array_unref(self->bodies);
-    g_rand_free(self->random);
-}
-
 int
 main(int argc, char **argv)
 {
-    Fuzzer self = {.bodies = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref),
-                   .streams = g_ptr_array_new()};
+    Fuzzer self = {.bodies = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref)};
     long rounds = argc > 1 ? atol(argv[1]) : 1000;
     gint64 until = argc > 3 ? g_get_monotonic_time() + atol(argv[3]) * G_USEC_PER_SEC : 0;
     g_autofree char *folder = g_dir_make_tmp("fuzz-serve-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "fuzz.yaml", NULL);
 
-    fuzzer = &self;
     self.random = g_rand_new_with_seed(argc > 2 ? (guint32)atol(argv[2]) : 1);
     if (g_getenv("KVOLSIM_SRCDIR") == NULL || !read_bodies(&self) ||
         !g_file_set_contents(file, scenario_text, -1, NULL)) {
         fprintf(stderr, "KVOLSIM_SRCDIR has no recorded writes\n");
         return 2;
     }
-    begin(&self, file);
+    self.cluster = socketless_new(file);
     for (long i = 0; i < rounds || g_get_monotonic_time() < until; i++)
         fuzz_round(&self);
     printf("%u requests done, %u refused:", self.n_done, self.n_refused);
-    for (unsigned code = 0; code < G_N_ELEMENTS(self.codes); code++)
+    for (unsigned code = 1; code < G_N_ELEMENTS(self.codes); code++)
         if (self.codes[code] > 0)
             printf(" %u (%lu)", code, self.codes[code]);
     putchar('\n');
-    end(&self);
+    socketless_free(self.cluster);
+    g_ptr_array_unref(self.bodies);
+    g_rand_free(self.random);
     remove(file);
     remove(folder);
     return 0;

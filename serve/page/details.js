@@ -19,7 +19,7 @@ const empty = h('div', {class: 'legend'}, h('p', {class: 'quiet'}, t("Choose a b
   h('h3', null, t("Components")),
   h('ul', null, sample('queue', 'meter', t("keys in the queue")), sample('busy', 'meter', t("workers busy"))),
   h('h3', null, t("Pods, claims and volumes")),
-  h('ul', null, ...['ready', 'starting', 'waiting', 'failed', 'deleting'].map((state) => sample(state, 'chip', stateWord(state)))));
+  h('ul', null, ...['ready', 'starting', 'waiting', 'not-ready', 'failed', 'deleting'].map((state) => sample(state, 'chip', stateWord(state)))));
 const body = h('div', {hidden: true}, title, deeds);
 let selection = null, seen = '', tabs = null, report = null, chosenFrom = null;
 

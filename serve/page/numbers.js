@@ -9,6 +9,7 @@ import {world} from './world.js';
 
 const CAUSES_SHOWN = 4;
 const CLIENTS_SHOWN = 12;
+const SHARE_SHOWN = 0.005; // of an object's time
 const body = h('div', {class: 'figures'});
 const columns = h('div', {class: 'columns'});
 const legend = h('ul', {class: 'legend quiet'});
@@ -75,7 +76,7 @@ function causeRow(cause) {
 // A stage with all its causes, as /kvolsim/v1/attribution has it.
 export function timeOfStage(name, {causes}) {
   const all = causes.reduce((sum, cause) => sum + cause.seconds, 0);
-  return h('div', null, h('h4', null, `${name}: ${duration(all * 1e9)}`), h('ul', {class: 'causes'}, causes.map(causeRow)));
+  return h('div', null, h('h4', null, `${name}: ${duration(all * 1e9)}`), h('ul', {class: 'causes'}, causes.filter((cause) => cause.share >= SHARE_SHOWN).map(causeRow)));
 }
 
 function causesOf(figures) {

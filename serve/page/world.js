@@ -110,7 +110,7 @@ export function podState(pod) {
     return 'failed';
   if (pod.isReady)
     return 'ready';
-  return pod.node ? 'starting' : 'waiting';
+  return pod.node ? pod.phase === 'Running' ? 'not-ready' : 'starting' : 'waiting';
 }
 
 export function nodeState(node, troubles) {

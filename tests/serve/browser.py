@@ -34,6 +34,10 @@ class Page:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
+    def ask_text(self, path):
+        with urllib.request.urlopen(self.base + path, timeout=60) as answer:
+            return answer.read().decode()
+
     def find(self, selector):
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
 

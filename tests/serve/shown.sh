@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The page of `kvolsim serve` at ten instants of ten scenarios, beside get, why and explain (Debian: chromium-driver,
+# python3-selenium); shown.py has the cases.
+. "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
+[ -x /usr/bin/chromedriver ] && [ -x /usr/bin/chromium ] || skip_all "there is no chromium-driver"
+/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no python3-selenium"
+n=0 status=0
+for scenario in burst-100 node-power-off-out-of-service api-server-outage snapshot-and-restore statefulset-rollout zone-outage expand-online \
+    attach-limit csi-errors rolling-reboot; do
+    begin served serve "$KVOLSIM_SRCDIR/scenarios/$scenario.yaml" --speed 0
+    FIRST_CASE=$n /usr/bin/python3 "$KVOLSIM_SRCDIR/tests/serve/shown.py" "$port" "$kvolsim" "$KVOLSIM_SRCDIR/scenarios/$scenario.yaml" >printed 2>errors || status=1
+    cat printed
+    sed 's/^/# /' errors
+    n=$((n + $(grep -c '^\(not \)\?ok' printed)))
+    kill -INT $pid
+    wait $pid
+done
+echo "1..$n"
+exit $status

@@ -230,7 +230,7 @@ curves(const ScenarioDriver *driver)
 }
 
 static ExitCode
-draw(const ScenarioDriver *driver, const char *out)
+draw(const ScenarioDriver *driver, const char *name, const char *out)
 {
     const GnuplotFormat *format = gnuplot_format(out != NULL ? "png" : "dumb");
     g_autofree char *text = curves(driver);
@@ -238,7 +238,7 @@ draw(const ScenarioDriver *driver, const char *out)
 
     if (out != NULL && !cli_make_folder(out))
         return EXIT_ERROR;
-    return gnuplot_draw_text("profile", text, "", format->terminal, "", output);
+    return gnuplot_draw_text("profile", text, name, format->terminal, "", output);
 }
 
 /* ---- Calls ---- */
@@ -344,7 +344,7 @@ show(const char *data_dir, const char *folder, const char *name, const ShowOptio
         return EXIT_DONE;
     }
     print_profile(lines, &scenario->drivers[0]);
-    return draw(&scenario->drivers[0], options->out);
+    return draw(&scenario->drivers[0], name, options->out);
 }
 
 int

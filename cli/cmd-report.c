@@ -356,31 +356,43 @@ event_rows(const char *events)
 
 /* ---- Pictures ---- */
 
-/* The SVG file without the XML declaration. The ids in it get the picture's name: they must be
- * unique in the page. */
+/* The SVG file without the XML declaration, of the class "page" or "narrow": report.css shows one
+ * of the two. The ids in it get the picture's name: they must be unique in the page. */
 static gboolean
-append_figure(GString *text, const char *run, unsigned i)
+append_svg(GString *text, const char *run, unsigned i, const char *format)
 {
     static const char *const ids[] = {"gpPat", "gpPt", "gpDot", "gnuplot_", "textbox", "greybox"};
-    g_autofree char *name = g_strconcat(figures[i].picture, ".svg", NULL);
+    const gboolean is_narrow = strcmp(format, "narrow") == 0;
+    g_autofree char *name =
+        g_strconcat(figures[i].picture, ".", gnuplot_format(format)->suffix, NULL);
     g_autofree char *path = g_build_filename(run, name, NULL);
     g_autofree char *svg = NULL;
 
-    if (gnuplot_draw_results(run, figures[i].picture, figures[i].source, gnuplot_format("page"),
-                             "") != EXIT_DONE)
+    if (gnuplot_draw_results(run, figures[i].picture, figures[i].source, gnuplot_format(format),
+                             is_narrow ? "narrow = 1" : "") != EXIT_DONE)
         return FALSE;
     const char *begin = g_file_get_contents(path, &svg, NULL, NULL) ? strstr(svg, "<svg") : NULL;
     if (begin == NULL) {
         cli_error("report: %s cannot be read", path);
         return FALSE;
     }
-    g_autoptr(GString) unique = g_string_new(begin);
+    g_autoptr(GString) unique = g_string_new(begin + strlen("<svg"));
     for (unsigned k = 0; k < G_N_ELEMENTS(ids); k++) {
-        g_autofree char *own = g_strdup_printf("%s-%s", figures[i].picture, ids[k]);
+        g_autofree char *own = g_strdup_printf("%s-%s-%s", figures[i].picture, format, ids[k]);
         g_string_replace(unique, ids[k], own, 0);
     }
-    g_string_append_printf(text, "<figure><figcaption class=\"quiet\">%s</figcaption>%s</figure>\n",
-                           figures[i].caption, unique->str);
+    g_string_append_printf(text, "<svg class=\"%s\"%s", format, unique->str);
+    return TRUE;
+}
+
+static gboolean
+append_figure(GString *text, const char *run, unsigned i)
+{
+    g_string_append_printf(text, "<figure><figcaption class=\"quiet\">%s</figcaption>",
+                           figures[i].caption);
+    if (!append_svg(text, run, i, "page") || !append_svg(text, run, i, "narrow"))
+        return FALSE;
+    g_string_append(text, "</figure>\n");
     return TRUE;
 }
 

@@ -39,7 +39,8 @@ stats input using (last = $3 > last ? $3 : last, add(int(place(strcol(1))))) noo
 has_lines = !is_text && n > 0 && n <= 3
 most = 1
 stats input using (most = $4 > most ? $4 : most, 0) nooutput
-set title run_title . ": availability" noenhanced
+head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
+set title (exists("narrow") ? "" : head . "availability") noenhanced
 set xlabel "seconds of virtual time"
 set xrange [0 : last]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
@@ -50,6 +51,14 @@ set ytics scale 0 noenhanced
 set key below reverse Left height 1
 set style fill solid 1 noborder
 set lmargin 24
+if (exists("narrow")) {
+    longest = 10
+    do for [k = 1:n] { longest = strlen(item(k)) > longest ? strlen(item(k)) : longest }
+    set lmargin 0.9 * (longest < 24 ? longest : 24) + 1
+    set xtics rotate by 45 right
+    set key samplen 1.5 width -2
+    if (has_lines) { unset xlabel }
+}
 labels = ""
 do for [k = 1:n] { labels = labels . sprintf("%s%s %d", k > 1 ? ", " : "", quoted(item(k)), k) }
 if (n > 0) { eval "set ytics (" . labels . ")" } else { unset ytics }
@@ -65,7 +74,7 @@ seam = last / 4000.
 right(i) = $3 - $2 < least && state(0) > 0 ? $2 + least : $3 + seam > last ? $3 : $3 + seam
 text(i) = state(0) == 1 && ($3 - $2) > last / 25. ? sprintf("-%d", $4 - $5) : ""
 if (n_rows == 0) {
-    set title run_title . ": no workload wants pods"
+    set title head . "no workload wants pods"
     plot NaN notitle
 } else { if (is_text) {
     plot input using 2:(only(1)):(right(0) - $2):(0) with vectors nohead title "some pods missing", \
@@ -86,15 +95,16 @@ if (n_rows == 0) {
         array colour[3] = ["#0072B2", "#CC79A7", "#000000"]
         level(k, value) = place(strcol(1)) == k ? value : NaN
         unset title
+        set xlabel "seconds of virtual time"
         set tmargin at screen 0.94 - 0.13 * n - 0.19
-        set bmargin at screen 0.15
+        set bmargin at screen (exists("narrow") ? 0.25 : 0.15)
         set border 3
         set yrange [0 : 1.08 * most]
         set ytics scale 1 autofreq nomirror
         if (most < 9) { set ytics 1 }
         set ylabel "pods"
         set grid ytics lc rgb "#dddddd" lw 1
-        set key at screen 0.5, 0.04 center center horizontal maxrows 2
+        set key at screen 0.5, (exists("narrow") ? 0.05 : 0.04) center center horizontal maxrows 2
         plot for [k = 1:n] input using 2:(level(k, $4)):($3 - $2):(0) with vectors nohead lw 5 lc rgb "#bbbbbb" \
                  title (k == 1 ? "wanted" : ""), \
              for [k = 1:n] input using 2:(level(k, $5)):($3 - $2):(0) with vectors nohead lw 2 dt k lc rgb colour[k] \

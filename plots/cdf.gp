@@ -9,14 +9,15 @@ set datafile separator ","
 set datafile missing ""
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
-set title run_title . ": how long pods took to start"
+head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
+set title (exists("narrow") ? "" : head . "how long pods took to start")
 set xlabel "seconds (logarithmic)"
 set ylabel "share of the pods that took no longer, %"
 set logscale x
 set key below reverse Left height 1
 n = 0
 stats input index 5 using (n = n + (strcol(1) ne "NaN"), 0) nooutput
-if (n == 0) { set title run_title . ": no pod became ready" }
+if (n == 0) { set title head . "no pod became ready" }
 # 1, 2, 5, 10, ... where there is room for them.
 lower = 0.1
 upper = 10

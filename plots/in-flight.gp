@@ -20,8 +20,8 @@ set xrange [0 : last * 1.02]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 # The stages' colours are the same in all pictures; Okabe's and Ito's, which colour-blind people tell apart, too.
 schedule = "#56B4E9"; attach = "#E69F00"; stage = "#009E73"; start = "#0072B2"
-set multiplot layout 2, 1 title run_title . ": calls in flight and queues"
-set ylabel "calls in flight at the drivers"
+set multiplot layout 2, 1 title (exists("narrow") ? "" : run_title . ": calls in flight and queues")
+set ylabel (exists("narrow") ? "calls in flight" : "calls in flight at the drivers")
 set yrange [0:larger(calls, 1)]
 if (calls < 7) { set ytics 1 } # no parts of calls, or of pods
 set key below reverse Left height 1

@@ -9,7 +9,8 @@ set datafile separator ","
 set datafile missing ""
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
-set title run_title . ": Immediate against WaitForFirstConsumer"
+head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
+set title (exists("narrow") ? "" : head . "Immediate against WaitForFirstConsumer")
 set xlabel "seconds from the pod's creation (logarithmic)"
 set ylabel "share of the pods of the mode that took no longer, %"
 set logscale x
@@ -17,9 +18,9 @@ set key below reverse Left height 1
 array seen[4]
 n = 0
 do for [i = 1:4] { m = 0; stats input index i - 1 using (m = m + (strcol(1) ne "NaN"), 0) nooutput; seen[i] = m; n = n + m }
-if (n == 0) { set title run_title . ": no pod with claims got a node" }
-if (n > 0 && seen[1] == 0) { set title run_title . ": pods with WaitForFirstConsumer claims; none have Immediate ones" }
-if (n > 0 && seen[3] == 0) { set title run_title . ": pods with Immediate claims; none have WaitForFirstConsumer ones" }
+if (n == 0) { set title head . "no pod with claims got a node" }
+if (n > 0 && seen[1] == 0 && !exists("narrow")) { set title head . "pods with WaitForFirstConsumer claims; none have Immediate ones" }
+if (n > 0 && seen[3] == 0 && !exists("narrow")) { set title head . "pods with Immediate claims; none have WaitForFirstConsumer ones" }
 # 1, 2, 5, 10, ... where there is room for them.
 lower = 0.1
 upper = 10
@@ -33,6 +34,7 @@ do for [decade = -3:6] { do for [digit in "1 2 5"] {
 set xrange [lower : upper]
 set yrange [0:100] # after the statistics: they leave out what is beyond it, seconds of one column, too
 if (tics ne "") { eval("set xtics (" . tics[1 : strlen(tics) - 1] . ")") }
+if (exists("narrow")) { set ylabel "share of the pods, %" }
 array names[4] = ["Immediate: until it had a node", "Immediate: until it was ready", \
                   "WaitForFirstConsumer: until it had a node", "WaitForFirstConsumer: until it was ready"]
 dash(i) = i % 2 == 0 ? 1 : 2

@@ -13,7 +13,8 @@ set datafile columnheaders
 set datafile missing ""
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
-set title run_title . ": volumes attached to nodes"
+head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
+set title (exists("narrow") ? "" : head . "volumes attached to nodes")
 set xlabel "seconds of virtual time"
 most = 0
 limited = 0
@@ -22,6 +23,7 @@ each = 1
 names = ""
 stats input using (most = $4 > most ? $4 : most, limited = limited + ($5 > 0), n_rows = $2 + 1 > n_rows ? $2 + 1 : n_rows, \
     each = $6, names = $1 == 0 && $2 < 40 ? names . sprintf("%s %d,", quoted(strcol(3)), $2) : names, 0) nooutput
+if (most == 0) { set title head . "no volume was attached to a node" }
 most = most < 1 ? 1 : most
 set cblabel (limited > 0 ? "volumes attached, % of the node's limit" : sprintf("volumes attached, %% of the most on any node (%d)", most))
 set ylabel (each > 1 ? sprintf("the fullest of each %d nodes", each) : "node")
@@ -35,6 +37,7 @@ if (n_rows > 0 && n_rows <= 40 && each == 1) { eval("set ytics noenhanced (" . n
 # Viridis: light is much, also in grey and to colour-blind eyes.
 set palette defined (0 "#440154", 0.25 "#3b528b", 0.5 "#21918c", 0.75 "#5ec962", 1 "#fde725")
 unset key
+if (exists("narrow")) { unset ylabel; set xtics rotate by 45 right }
 share(i) = 100.0 * $4 / ($5 > 0 ? $5 : most)
 if (is_text) {
     set ylabel "volumes"

@@ -10,7 +10,8 @@ set datafile columnheaders
 set datafile missing ""
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
-set title run_title . ": pods that are not ready"
+head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
+set title (exists("narrow") ? "" : head . "pods that are not ready")
 set xlabel "seconds of virtual time"
 set ylabel "pods that are not ready"
 set yrange [0:*]
@@ -25,7 +26,7 @@ if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 # The stages' colours are the same in all pictures; Okabe's and Ito's, which colour-blind people tell apart, too.
 schedule = "#56B4E9"; attach = "#E69F00"; stage = "#009E73"; start = "#0072B2"; lost = "#D55E00"
 if (most < 9) { set ytics 1 } # no parts of pods
-if (most == 0) { set title run_title . ": pods that are not ready: none"; set yrange [0:1] }
+if (most == 0) { set title head . "pods that are not ready: none"; set yrange [0:1] }
 named(i, text) = sums[i] > 0 ? text : ""
 if (is_text) {
     plot input using 1:($2 + $3 + $4 + $5 + $8) with lines title "not ready"

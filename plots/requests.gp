@@ -10,7 +10,8 @@ set datafile columnheaders
 set datafile missing ""
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
-set title run_title . ": requests to the API server"
+head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
+set title (exists("narrow") ? "" : head . "requests to the API server")
 set xlabel "seconds of virtual time"
 set yrange [0:*]
 set key below noenhanced reverse Left height 1
@@ -27,6 +28,7 @@ if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 set ylabel step > 1 ? sprintf("requests a second, mean of %g s each", step) : "requests a second"
 # Okabe and Ito: told apart by colour-blind people, too.
 array color[8] = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#777777"]
+if (exists("narrow")) { set key font ",9" }
 up_to(n) = sum [i = 2:n] column(i)
 if (is_text) {
     plot input using 1:(up_to(9)) with lines title "all"

@@ -122,7 +122,7 @@ if (is_text) {
 } else {
     is_fine = n_pods > 150 # rows of a few pixels: no gaps, no hatching
     half = is_fine ? 0.5 * drawn_each : 0.39
-    set title title_text noenhanced font ',15' offset 0, -0.3
+    set title (!exists('narrow') ? title_text : n_pods == 0 ? 'no pods' : '') noenhanced
     if (names ne '') {
         eval 'set ytics scale 0 noenhanced (' . names[1 : strlen(names) - 1] . ')'
     } else { if (n_pods == 0) {
@@ -133,7 +133,7 @@ if (is_text) {
     set grid xtics front lt 1 lw 0.5 lc rgb '#B0000000'
     set rmargin 3
     set bmargin 6.5
-    set key at screen 0.5, 0.03 center center horizontal maxrows 1 noenhanced reverse Left samplen 1.6
+    set key at screen 0.5, 0.03 center center horizontal maxrows (exists('narrow') ? 2 : 1) noenhanced reverse Left samplen 1.6
     box(a, b) = seen(a) && seen(b) ? 1 : NaN
     plot for [k = 1:5] input \
              using (is_drawn(0) ? box(from(k), to(k)) : NaN):(row(0)): \

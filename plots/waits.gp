@@ -9,7 +9,8 @@ set datafile columnheaders
 set datafile missing ""
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
-set title run_title . ": where the time went"
+head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
+set title (exists("narrow") ? "" : head . "where the time went")
 set ylabel "% of the stage's mean time (above the bar)"
 set style data histograms
 set style histogram rowstacked
@@ -27,6 +28,9 @@ array color[18] = ["#777777", "#777777", "#D55E00", "#F0E442", "#F0E442", "#E69F
 # poll or tick, scheduler queue, unschedulable, driver latency, driver throttling, container runtime, start-up,
 # change of files' group, SELinux relabelling, image pull: a run has these columns if it needs them
 array pattern[18] = [4, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4, 3, 4, 3, 4, 6, 6, 6]
+# On a narrow screen names and times stand upright.
+upright = exists("narrow") ? 90 : 0
+if (upright) { set xtics rotate by 60 right; set yrange [0:125]; set key font ",9" }
 # A kind that has less than a hundredth of every stage would have a colour that nobody finds: it is left blank at the top of the bar.
 array largest[19]
 array mean[64]
@@ -42,7 +46,7 @@ if (n_rows > 0) {
     stats input using (sum [i = 2:last] (largest[i] = share(i) > largest[i] ? share(i) : largest[i], 0)) nooutput
 }
 if (total == 0) {
-    set title run_title . ": nothing waited"
+    set title head . "nothing waited"
     set xrange [0:1]
     set yrange [0:1]
     unset ytics
@@ -50,5 +54,5 @@ if (total == 0) {
 } else {
     plot for [i = 2:last] (largest[i] >= 1 ? input : "/dev/null") using (share(i)):xtic(1) title columnheader(i) \
         lc rgb color[i - 1] fs pattern pattern[i - 1], \
-        input using 0:(102):(duration(mean[int(column(0)) + 1])) with labels notitle
+        input using 0:(upright ? 112 : 102):(duration(mean[int(column(0)) + 1])) with labels rotate by upright notitle
 }

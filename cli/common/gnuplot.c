@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 static const GnuplotFormat formats[] = {
-    {"png",  "png", "pngcairo size 1200,800 font 'sans,11'"              },
-    {"svg",  "svg", "svg size 1200,800 font 'sans,11' background 'white'"},
-    {"dumb", NULL,  "dumb size 120,40"                                   },
-    {"page", "svg", "svg size 960,600 font 'sans,13'"                    },
+    {"png",    "png",        "pngcairo size 1200,800 font 'sans,11'"              },
+    {"svg",    "svg",        "svg size 1200,800 font 'sans,11' background 'white'"},
+    {"dumb",   NULL,         "dumb size 120,40"                                   },
+    {"page",   "svg",        "svg size 960,600 font 'sans,13'"                    },
+    {"narrow", "narrow.svg", "svg size 400,480 font 'sans,11'"                    },
 };
 
 const GnuplotFormat *
@@ -49,16 +50,35 @@ is_complete(const char *file)
     return FALSE;
 }
 
+/* A heat map is a bitmap of a pixel for each value in an SVG file. Browsers would smooth it, and
+ * show values between two rows that are none. */
+static gboolean
+sharpen(const char *file, GError **error)
+{
+    g_autofree char *text = NULL;
+
+    if (!g_file_get_contents(file, &text, NULL, error))
+        return FALSE;
+    if (!g_str_has_prefix(text, "<?xml") || strstr(text, "<image ") == NULL)
+        return TRUE;
+    g_autoptr(GString) svg = g_string_new(text);
+    g_string_replace(svg, "<image ", "<image style='image-rendering: pixelated' ", 0);
+    return g_file_set_contents(file, svg->str, (gssize)svg->len, error);
+}
+
 /* The picture is drawn beside its place. @complaint: (nullable): of gnuplot, which failed */
 static ExitCode
 put_in_place(const char *partial, const char *output, const char *complaint)
 {
     ExitCode code = EXIT_DONE;
+    g_autoptr(GError) error = NULL;
 
     if (complaint != NULL)
         code = cli_fail("plot: %s: gnuplot could not draw it: %s", output, complaint);
     else if (!is_complete(partial))
         code = cli_fail("plot: %s: the picture is incomplete: is the disk full?", output);
+    else if (!sharpen(partial, &error))
+        code = cli_fail("plot: %s", error->message);
     else if (g_rename(partial, output) != 0)
         code = cli_fail("plot: %s: %s", output, g_strerror(errno));
     if (code == EXIT_DONE)

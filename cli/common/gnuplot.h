@@ -6,7 +6,8 @@
 /* Finds and runs gnuplot with the scripts in plots/. */
 
 typedef struct {
-    const char *name;     /* of --format; "page": for report.html */
+    const char *name;     /* of --format; "page", "narrow": for report.html on wide and narrow
+                           * screens */
     const char *suffix;   /* of the picture's file; NULL: it is printed in the terminal */
     const char *terminal; /* gnuplot's */
 } GnuplotFormat;

@@ -39,6 +39,10 @@ for picture in pending in-flight; do
     result $? "$picture: no ticks at parts of pods and calls" "$scratch/words"
 done
 
+"$kvolsim" plot "$scratch/off" nodes --format svg >"$scratch/out" 2>"$scratch/err"
+grep -q "<image style='image-rendering: pixelated' " "$scratch/off/nodes.svg"
+result $? "nodes: browsers do not smooth the rows into each other"
+
 cat >"$scratch/small.yaml" <<END
 apiVersion: kvolsim.io/v1
 kind: Sweep
@@ -84,6 +88,11 @@ result $? "sequence: no text goes beyond the picture" "$scratch/words"
 "$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"
 grep -q '<tr class="warning"><td>FailedScheduling</td>' "$scratch/run/report.html" && grep -q '<h2>Events</h2>' "$scratch/run/report.html"
 result $? "report: Events, warnings first"
+# A picture for a wide screen has text of 5 px on one of 400 px, so each comes in a second size, which the page shows there.
+awk '/<svg class="narrow"/ { n++; is_narrow = 1; getline; if ($0 !~ /width="400"/) bad = $0 } /<svg class="page"/ { is_narrow = 0 }
+    is_narrow && match($0, /font-size="[0-9.]*/) && substr($0, RSTART + 11, RLENGTH - 11) + 0 < 9 { bad = $0 }
+    END { if (n != 9 || bad != "") { print n, bad; exit 1 } }' "$scratch/run/report.html" >"$scratch/words"
+result $? "report: nine pictures whose text is legible on a narrow screen" "$scratch/words"
 "$kvolsim" serve "$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml" --export "$scratch/run/page" >"$scratch/out" 2>"$scratch/err"
 if [ $? -ne 4 ]; then
     "$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"

@@ -3,23 +3,7 @@
 
 #include "random.h"
 
-#include <string.h>
-
 /* Draws inline, for the engine's own loops. */
-
-/* 2^64 divided by the golden ratio, made odd: steps that spread evenly (Knuth, TAOCP 6.4). */
-#define SIM_GOLDEN_GAMMA UINT64_C(0x9e3779b97f4a7c15)
-
-/* A bijection in which every input bit flips each output bit with probability one half: Stafford's
- * variant 13 of MurmurHash3's finalizer, as in SplitMix64 (Steele, Lea, Flood: Fast Splittable
- * Pseudorandom Number Generators, 2014). */
-static inline uint64_t
-sim_mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
 
 /* All draws come from one SplitMix64 sequence: a stream begins at a hashed place of it, and each
  * entity at another, a multiple of a second odd number away (Steele and Vigna's, from

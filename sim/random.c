@@ -1,25 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "random-internal.h"
 
-#include <string.h>
-
-uint64_t
-sim_hash_string(const char *text)
-{
-    size_t length = strlen(text);
-    uint64_t hash = sim_mix(length + SIM_GOLDEN_GAMMA);
-
-    while (length > 0) {
-        size_t n = MIN(length, sizeof(uint64_t));
-        uint64_t word = 0;
-        memcpy(&word, text, n);
-        hash = sim_mix(hash ^ GUINT64_FROM_LE(word)) + SIM_GOLDEN_GAMMA;
-        text += n;
-        length -= n;
-    }
-    return hash;
-}
-
 uint64_t
 sim_hash_combine(uint64_t a, uint64_t b)
 {
@@ -27,16 +8,9 @@ sim_hash_combine(uint64_t a, uint64_t b)
 }
 
 SimStream
-sim_stream_from(uint64_t seed, uint32_t replication, const char *name)
+sim_stream_hashed(uint64_t seed, uint32_t replication, uint64_t name)
 {
-    return (SimStream){
-        sim_hash_combine(sim_hash_combine(seed, replication), sim_hash_string(name))};
-}
-
-SimStream
-sim_stream(const Sim *sim, const char *name)
-{
-    return sim_stream_from(sim_seed(sim), sim_replication(sim), name);
+    return (SimStream){sim_hash_combine(sim_hash_combine(seed, replication), name)};
 }
 
 uint64_t
@@ -80,11 +54,36 @@ compare_places(const void *a, const void *b, void *data)
     return first->place < second->place ? -1 : first->place > second->place;
 }
 
+/* As usual: a node's volumes that are due. By insertion, which is stable as the sort of many. */
+#define SHUFFLE_FEW 16
+
+static void
+shuffle_few(void **items, size_t n_items, SimPlace place, SimStream stream, uint64_t walk)
+{
+    uint64_t places[SHUFFLE_FEW];
+
+    for (size_t i = 0; i < n_items; i++) {
+        void *item = items[i];
+        uint64_t own = place(item, stream, walk);
+        size_t at = i;
+        for (; at > 0 && places[at - 1] > own; at--) {
+            places[at] = places[at - 1];
+            items[at] = items[at - 1];
+        }
+        places[at] = own;
+        items[at] = item;
+    }
+}
+
 void
 sim_shuffle(void **items, size_t n_items, SimPlace place, SimStream stream, uint64_t walk)
 {
     if (n_items < 2)
         return;
+    if (n_items <= SHUFFLE_FEW) {
+        shuffle_few(items, n_items, place, stream, walk);
+        return;
+    }
     g_autofree PlacedItem *placed = g_new(PlacedItem, n_items);
     for (size_t i = 0; i < n_items; i++)
         placed[i] = (PlacedItem){place(items[i], stream, walk), items[i]};

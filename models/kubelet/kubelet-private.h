@@ -37,6 +37,13 @@ typedef struct PodUse PodUse;
 typedef struct PodWorker PodWorker;
 typedef struct VolumeStats VolumeStats;
 
+/* A pod whose volumes the populator reads. */
+typedef struct {
+    PodWorker *worker; /* NULL: no pass is under way */
+    unsigned at;       /* its mount that is read */
+    gboolean failed;   /* some of its volumes could not be added */
+} Populate;
+
 struct Kubelet {
     Component base;
     const KubeletOptions *options;
@@ -85,9 +92,10 @@ struct Kubelet {
     GQueue reports;            /* workers whose status is to be written; by their report_link */
     unsigned n_in_round;       /* the first of them, which this round writes (KVM-89) */
     FlexDrivers *flex_drivers; /* NULL until one is called */
+    SimTime sync_phase;        /* of the ticks of the loop of syncs (TIM-43c) */
     gboolean driver_changed;   /* a CSIDriver has, since the populator's last pass */
-    GPtrArray *populating;     /* workers of the pass under way; NULL: none */
-    PodWorker *populated;      /* the worker that the pass is at */
+    GPtrArray *populating;     /* workers that the pass under way has not come to; else empty */
+    Populate populate;         /* the pod that the pass is at */
     Plan *populate_plan;
     SimTicker *relist;
     SimTicker *populator;

@@ -86,9 +86,7 @@ kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
 SimTime
 kubelet_sync_tick(const Kubelet *self, SimTime due)
 {
-    SimTime phase = kubelet_draw_phase(self, LOOP_SYNC, SIM_SECOND);
-
-    return due + (phase - due % SIM_SECOND + SIM_SECOND) % SIM_SECOND;
+    return due + (self->sync_phase - due % SIM_SECOND + SIM_SECOND) % SIM_SECOND;
 }
 
 /* After a restart the plugin manager's first pass comes at once, and the analyzer's of volumes:
@@ -129,6 +127,7 @@ kubelet_ensure_loops(Kubelet *self)
     self->volumes = g_ptr_array_new();
     self->awaiting = g_ptr_array_new();
     self->unprocessed = g_ptr_array_new();
+    self->populating = g_ptr_array_new();
     self->stopping = g_ptr_array_new();
     self->due = g_ptr_array_new();
     self->passing = g_ptr_array_new();
@@ -231,6 +230,7 @@ kubelet_init(void *data)
     self->options = self->base.options;
     self->born_at = sim_now(self->base.sim);
     self->node_key = objects_key(self->base.objects, KIND_NODE, NULL, node);
+    self->sync_phase = kubelet_draw_phase(self, LOOP_SYNC, SIM_SECOND);
     g_queue_init(&self->reports);
     self->nodes = process_informer(process, KIND_NODE, node);
     node_status_init(self);
@@ -285,7 +285,7 @@ kubelet_clear(void *data)
     g_ptr_array_unref(self->stopping);
     g_ptr_array_unref(self->due);
     g_ptr_array_unref(self->passing);
-    g_clear_pointer(&self->populating, g_ptr_array_unref);
+    g_ptr_array_unref(self->populating);
     g_clear_pointer(&self->images, g_ptr_array_unref);
 }
 

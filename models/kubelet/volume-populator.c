@@ -9,13 +9,6 @@
  * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go. A pass takes as long as
  * its requests, and the next begins 100 ms after its end. */
 
-/* A pod of the pass under way. */
-typedef struct {
-    PodWorker *worker;
-    unsigned at;     /* its mount that is read */
-    gboolean failed; /* some of its volumes could not be added */
-} Populate;
-
 static const PodMount *
 populate_mount(const Populate *self)
 {
@@ -413,7 +406,7 @@ populate_over(void *data, Plan *plan, PlanEnd end, const char *message)
     (void)plan;
     (void)end;
     (void)message;
-    self->populated = NULL;
+    self->populate.worker = NULL;
     self->populate_plan = NULL;
     populate_next(self);
 }
@@ -439,24 +432,21 @@ populate_next(Kubelet *self)
     PlanStart start = {
         .component = &self->base,
         .decide = decide_populate,
-        .free_operation = g_free,
+        .decides_once = TRUE, /* it begins with a GET of the first claim */
+        .operation = &self->populate,
         .done = populate_over,
     };
 
     if (worker == NULL) {
-        g_clear_pointer(&self->populating, g_ptr_array_unref);
         remove_stopped(self);
         reconstruct_populated(self);
         sim_ticker_end_pass(self->populator, self->unprocessed->len > 0);
         return;
     }
-    Populate *populate = g_new0(Populate, 1);
-    populate->worker = worker;
     start.key = worker->key;
-    start.operation = populate;
-    self->populated = worker;
+    self->populate = (Populate){.worker = worker};
     Plan *plan = plan_start(&start);
-    if (plan != NULL && self->populated == worker)
+    if (plan != NULL && self->populate.worker == worker)
         self->populate_plan = plan;
 }
 
@@ -492,8 +482,9 @@ volume_populator_pass(void *data)
         reconstruct_populated(self);
         return FALSE;
     }
-    self->populating = g_steal_pointer(&self->unprocessed);
-    self->unprocessed = g_ptr_array_new();
+    GPtrArray *empty = self->populating;
+    self->populating = self->unprocessed;
+    self->unprocessed = empty;
     /* KVM-91: GetPods() walks a map. */
     sim_shuffle(self->populating->pdata, self->populating->len, worker_place,
                 sim_stream(self->base.sim, "kubelet/populator order"),
@@ -545,8 +536,7 @@ volume_populator_forget(PodWorker *worker)
 
     g_ptr_array_remove(self->unprocessed, worker);
     g_ptr_array_remove(self->stopping, worker);
-    if (self->populating != NULL)
-        g_ptr_array_remove(self->populating, worker);
-    if (self->populated == worker && self->populate_plan != NULL)
+    g_ptr_array_remove(self->populating, worker);
+    if (self->populate.worker == worker && self->populate_plan != NULL)
         plan_cancel(self->populate_plan);
 }

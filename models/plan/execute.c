@@ -658,7 +658,7 @@ plan_advance(Plan *plan)
     plan_unref(plan);
 }
 
-/* The component's own time is over and its caches may have changed: decide again. */
+/* The component's own time is over and its caches may have changed: mostly decides again. */
 static void
 plan_decide_again(Sim *sim, void *data)
 {
@@ -666,9 +666,11 @@ plan_decide_again(Sim *sim, void *data)
 
     (void)sim;
     if (plan->component != NULL) {
-        plan_forget_steps(plan);
         plan->thought = TRUE;
-        plan->start.decide(plan->component, plan);
+        if (!plan->start.decides_once) {
+            plan_forget_steps(plan);
+            plan->start.decide(plan->component, plan);
+        }
         plan_advance(plan);
     }
     plan_unref(plan);

@@ -123,6 +123,7 @@ pv_plan_operation(
         .component = (Component *)&self->base,
         .decide = decide,
         .key = (ObjectKey *)object->key,
+        .decides_once = verb != pv_provision, /* the others begin with a GET */
         .done = operation_over,
     };
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What is promised to stay (stable.txt) is there: commands, options, result files, their columns and members, exit statuses.
-# Scenarios and sweeps of version 0.1.0 (tests/cli/0.1.0) run.
+# What is promised to stay (stable.txt) is there: commands, options, result files, their columns and members, exit statuses. Files of
+# version 0.1.0 (tests/cli/0.1.0, made by that version) are read.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 list=$KVOLSIM_SRCDIR/tests/cli/stable.txt
 old=$KVOLSIM_SRCDIR/tests/cli/0.1.0
@@ -59,4 +59,15 @@ while read -r _ status line; do
     result $? "kvolsim $line"
 done <lines
 
+# ---- Files of 0.1.0 ----
+mkdir old && xz -dc "$old/results.tar.xz" | tar xf - -C old
+for line in "compare old/run run" "plot old/run timeline --format dumb" "report old/run" "export old/study.sqlite" \
+    "merge --out merged.sqlite old/study.sqlite" "plot old/study.sqlite --format dumb"; do
+    case $line in
+    plot*) command -v gnuplot >/dev/null || { case_skip "kvolsim $line" "no gnuplot"; continue; } ;;
+    esac
+    # shellcheck disable=SC2086 # words
+    "$kvolsim" $line >out 2>err </dev/null
+    result $? "kvolsim $line"
+done
 cases_end

@@ -28,6 +28,7 @@ struct History {
     GHashTable *claims;             /* uid of a claim -> SimTime: it has gone */
     GHashTable *registered;         /* "driver node" -> SimTime */
     GHashTable *decided;            /* key of a pod -> SimTime: the scheduler chose a node for it */
+    GHashTable *detach_asked;       /* set of names of volumes, interned */
     GHashTable *node_changes;       /* interned node -> SimTime: its taints or cordon changed */
     GHashTable *forgotten_contents; /* set of names of VolumeSnapshotContents, interned */
     GHashTable *out_of_service;     /* set of names of nodes that have had the taint, interned */
@@ -57,6 +58,7 @@ history_new(const Run *run)
     self->claims = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->registered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->decided = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    self->detach_asked = g_hash_table_new(NULL, NULL);
     self->node_changes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->forgotten_contents = g_hash_table_new(NULL, NULL);
     self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
@@ -79,6 +81,7 @@ history_free(History *self)
     g_hash_table_unref(self->claims);
     g_hash_table_unref(self->registered);
     g_hash_table_unref(self->decided);
+    g_hash_table_unref(self->detach_asked);
     g_hash_table_unref(self->node_changes);
     g_hash_table_unref(self->forgotten_contents);
     g_hash_table_unref(self->out_of_service);
@@ -382,7 +385,8 @@ history_saw_write(History *self, const Object *before, const Object *after)
         saw_node(self, (const Node *)before, (const Node *)after);
 }
 
-/* A plan of the scheduler about a pod: it has decided at its start. */
+/* A plan of the scheduler about a pod: it has decided at its start. And the last look at a Node
+ * before a detach. */
 void
 history_saw_step(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
@@ -390,7 +394,9 @@ history_saw_step(
     History *self = data;
     const ObjectKey *key = plan_key(plan);
 
-    (void)rule, (void)step;
+    (void)step;
+    if (key != NULL && g_strcmp0(rule, "ADC-57") == 0)
+        g_hash_table_add(self->detach_asked, (void *)key->name);
     if (key == NULL || key->kind != KIND_POD ||
         !g_str_equal(component->class->name, "kube-scheduler"))
         return;
@@ -407,6 +413,12 @@ time_in(GHashTable *table, const void *key)
     const SimTime *at = g_hash_table_lookup(table, key);
 
     return at == NULL ? TIME_UNSET : *at;
+}
+
+gboolean
+history_is_detach_asked(const History *self, const char *volume)
+{
+    return g_hash_table_contains(self->detach_asked, volume);
 }
 
 SimTime

@@ -20,6 +20,9 @@ void history_saw_step(
 
 /* When the scheduler chose a node for the pod the last time; TIME_UNSET: never */
 SimTime history_decided_at(const History *self, const ObjectKey *pod);
+/* Whether a detach of the volume has ever asked its Node if the volume is safe to detach: if not,
+ * the pair is uncertain from then on (ADC-57). */
+gboolean history_is_detach_asked(const History *self, const char *volume);
 /* When the node's taints or its cordon changed the last time; TIME_UNSET: not since the start */
 SimTime history_node_changed_at(const History *self, const char *node);
 

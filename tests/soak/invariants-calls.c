@@ -64,6 +64,9 @@ invariants_keeps_others_away(const Invariants *self, const Volume *volume, const
     const Attachment *attachment = invariants_attachment_of(self, volume, node);
     SimTime now = sim_now(self->sim);
 
+    if (attachment != NULL && !object_is_deleted(&attachment->meta) &&
+        history_is_detach_asked(self->history, volume->meta.key->name)) /* ADC-57, ADC-58 */
+        return FALSE;
     if (place.detach_failed) /* ADC-58, and OP-2: it is reported again, but uncertain */
         return FALSE;
     if (invariants_is_reported(self, volume,

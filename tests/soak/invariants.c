@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "models/api/quota.h"
+#include "models/api/snapshot.h"
+
 #define FAULTS_MAX 5 /* later faults mostly follow from these */
 
 /* Two faults are of one kind if only names and numbers differ. Returns: (owned) */
@@ -77,7 +80,9 @@ check_deletion(Invariants *self, const Object *before, const Object *after)
         return;
     }
     if (after == NULL) {
-        if (before->finalizers != NULL && before->finalizers->n_items > 1)
+        /* SNAP-33: a VolumeSnapshot loses two at once */
+        if (before->finalizers != NULL && before->finalizers->n_items > 1 &&
+            object_kind(before) != KIND_VOLUME_SNAPSHOT)
             invariants_fault(self, "%s: gone with %u finalizers", before->key->text,
                              before->finalizers->n_items);
         return;
@@ -101,6 +106,38 @@ invariants_driver_of(const Invariants *self, const Volume *volume)
         cluster_find_driver(run_cluster(self->run), volume->source->driver));
 }
 
+/* API-152: the claims of a namespace keep within its quota. */
+static void
+check_quota(Invariants *self, const ResourceQuota *quota, const Claim *claim)
+{
+    int64_t n_claims = 0, bytes = 0;
+
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+        const Claim *other = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
+        if (other == NULL || other->meta.key->namespace != claim->meta.key->namespace)
+            continue;
+        n_claims++;
+        bytes += other->request_bytes;
+    }
+    for (unsigned i = 0; quota->hard != NULL && i < quota->hard->n_items; i++) {
+        const ResourceAmount *hard = &quota->hard->items[i];
+        if ((g_str_equal(hard->name, "persistentvolumeclaims") && n_claims > hard->value) ||
+            (g_str_equal(hard->name, "requests.storage") && bytes > hard->value))
+            invariants_fault(self, "claim %s: exceeds %s of its quota", claim->meta.key->text,
+                             hard->name);
+    }
+}
+
+static void
+check_quotas(Invariants *self, const Claim *claim)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_RESOURCE_QUOTA); i++) {
+        const Object *quota = invariants_stored(self, KIND_RESOURCE_QUOTA, i);
+        if (quota != NULL && quota->key->namespace == claim->meta.key->namespace)
+            check_quota(self, (const ResourceQuota *)quota, claim);
+    }
+}
+
 /* PVC-91; users of these runs remove no annotations. */
 static void
 check_claim(Invariants *self, const Claim *before, const Claim *after)
@@ -112,6 +149,8 @@ check_claim(Invariants *self, const Claim *before, const Claim *after)
     };
     const char *text = after->meta.key->text;
 
+    if (before == NULL || before->request_bytes != after->request_bytes)
+        check_quotas(self, after);
     if (before == NULL) {
         if (after->phase != CLAIM_PENDING)
             invariants_fault(self, "claim %s: new and %s", text, claim_phase_name(after->phase));
@@ -141,6 +180,54 @@ check_claim(Invariants *self, const Claim *before, const Claim *after)
     if (volume == NULL || volume->claim_ref.claim != after->meta.key ||
         !object_uid_equal(volume->claim_ref.uid, after->meta.uid))
         invariants_fault(self, "claim %s: Bound, but its volume is not its own", text);
+}
+
+/* PROT-24: a claim that a pod has keeps its finalizer. A pod that was bound after the deletion may
+ * come too late. */
+static void
+check_protection(Invariants *self, const Claim *before, const Claim *after)
+{
+    if (before == NULL || !object_is_deleted(&before->meta) ||
+        !object_has_finalizer(&before->meta, FINALIZER_PVC_PROTECTION) ||
+        (after != NULL && object_has_finalizer(&after->meta, FINALIZER_PVC_PROTECTION)))
+        return;
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
+        const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
+        if (pod == NULL || pod->node_name == NULL || pod->scheduled.changed_at == TIME_UNSET ||
+            pod->scheduled.changed_at >= before->meta.deleted_at)
+            continue;
+        for (unsigned k = 0; pod->volumes != NULL && k < pod->volumes->n_items; k++)
+            if (!pod->volumes->items[k].ephemeral &&
+                pod_claim_key(self->objects, pod, &pod->volumes->items[k]) == before->meta.key)
+                invariants_fault(self, "claim %s: no longer protected, but pod %s has it",
+                                 before->meta.key->text, pod->meta.key->text);
+    }
+}
+
+/* SNAP-6: a claim stays until its snapshots are ready. */
+static void
+check_snapshot_source(Invariants *self, const Claim *gone)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_VOLUME_SNAPSHOT); i++) {
+        const VolumeSnapshot *snapshot =
+            (const VolumeSnapshot *)invariants_stored(self, KIND_VOLUME_SNAPSHOT, i);
+        if (snapshot != NULL && snapshot->bound_content != NULL &&
+            snapshot->readiness != SNAPSHOT_READY && !object_is_deleted(&snapshot->meta) &&
+            snapshot->meta.key->namespace == gone->meta.key->namespace &&
+            g_strcmp0(snapshot->claim_name, gone->meta.key->name) == 0)
+            invariants_fault(self, "claim %s: gone, but its snapshot %s is not ready",
+                             gone->meta.key->text, snapshot->meta.key->text);
+    }
+}
+
+/* PROT-14: so does a volume that a claim has. */
+static void
+check_volume_protection(Invariants *self, const Volume *before, const Volume *after)
+{
+    if (before != NULL && before->phase == VOLUME_BOUND &&
+        object_has_finalizer(&before->meta, FINALIZER_PV_PROTECTION) &&
+        (after == NULL || !object_has_finalizer(&after->meta, FINALIZER_PV_PROTECTION)))
+        invariants_fault(self, "volume %s: no longer protected, but Bound", before->meta.key->text);
 }
 
 /* A PersistentVolume is at most as large as the driver's volume: the resizer writes after the
@@ -306,6 +393,12 @@ see_write(void *data, const Object *before, const Object *after)
     check_deletion(self, before, after);
     if (object_kind(now) == KIND_ATTACHMENT)
         check_attachment(self, (const Attachment *)before, (const Attachment *)after);
+    else if (object_kind(now) == KIND_CLAIM)
+        check_protection(self, CLAIM_CONST(before), CLAIM_CONST(after));
+    if (object_kind(now) == KIND_CLAIM && after == NULL)
+        check_snapshot_source(self, CLAIM_CONST(before));
+    else if (object_kind(now) == KIND_VOLUME)
+        check_volume_protection(self, VOLUME_CONST(before), VOLUME_CONST(after));
     if (after == NULL)
         return;
     if (object_kind(now) == KIND_CLAIM)

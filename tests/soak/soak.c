@@ -297,8 +297,12 @@ int
 main(int argc, char **argv)
 {
     Soak self = {.n_jobs = g_get_num_processors(), .n_worlds = WORLDS_OF_CHECK, .is_quick = TRUE};
+    const char *state = g_getenv("SOAK_STATE"); /* of make */
     uint64_t first = 1, number;
     int i = 1;
+
+    if (state != NULL && state[0] != '\0')
+        self.state_file = state;
 
     for (; i < argc && g_str_has_prefix(argv[i], "--"); i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;

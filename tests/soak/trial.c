@@ -18,7 +18,7 @@
 
 typedef struct {
     const World *world;
-    Scenario *scenario;
+    const Scenario *scenario;
     const char *folder;
     Trial *trial;
 } Soak;
@@ -222,7 +222,8 @@ trial_run(const World *world, TrialChecks checks, const char *folder)
 {
     g_autoptr(Trial) trial = trial_new();
     Soak self = {.world = world, .folder = folder, .trial = trial};
-    g_autoptr(Scenario) scenario = self.scenario = load(&self);
+    g_autoptr(Scenario) scenario = load(&self);
+    self.scenario = scenario;
     g_autoptr(Run) run = scenario == NULL ? NULL : start(&self, FALSE);
 
     if (run == NULL)
@@ -236,6 +237,32 @@ trial_run(const World *world, TrialChecks checks, const char *folder)
         check_cut(&self);
     if ((checks & TRIAL_POLLS) != 0 && world->is_small)
         check_polling(&self);
+    return g_steal_pointer(&trial);
+}
+
+Scenario *
+trial_load(const World *world, const char *folder, Trial **trial)
+{
+    Soak self = {.world = world, .folder = folder, .trial = trial_new()};
+
+    *trial = self.trial;
+    return load(&self);
+}
+
+Trial *
+trial_watch(const World *world,
+            const Scenario *scenario,
+            void (*begun)(void *data, Run *run),
+            void *data)
+{
+    g_autoptr(Trial) trial = trial_new();
+    Soak self = {.world = world, .scenario = scenario, .trial = trial};
+    g_autoptr(Run) run = start(&self, FALSE);
+
+    if (run != NULL) {
+        begun(data, run);
+        watch(&self, run);
+    }
     return g_steal_pointer(&trial);
 }
 
@@ -273,7 +300,8 @@ trial_log(const World *world, const char *folder, gboolean polling)
 {
     g_autoptr(Trial) trial = trial_new();
     Soak self = {.world = world, .folder = folder, .trial = trial};
-    g_autoptr(Scenario) scenario = self.scenario = load(&self);
+    g_autoptr(Scenario) scenario = load(&self);
+    self.scenario = scenario;
     g_autoptr(Run) run = scenario == NULL ? NULL : start(&self, polling);
 
     fputs(trial->faults->str, stdout);

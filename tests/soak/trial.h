@@ -36,6 +36,15 @@ typedef struct {
 
 /* @folder: for its files. Returns: (owned) */
 Trial *trial_run(const World *world, TrialChecks checks, const char *folder);
+/* Loads it, with faults for those of the file. Returns: (owned): NULL if it is refused */
+Scenario *trial_load(const World *world, const char *folder, Trial **trial);
+/* One run with its invariants, and nothing else. @begun: called before time passes. Returns:
+ * (owned)
+ */
+Trial *trial_watch(const World *world,
+                   const Scenario *scenario,
+                   void (*begun)(void *data, Run *run),
+                   void *data);
 /* Prints what every component and driver does, a line each. With `diff` against @polling the first
  * line shows where a ticker that sleeps goes astray. */
 void trial_log(const World *world, const char *folder, gboolean polling);

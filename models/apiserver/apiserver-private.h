@@ -11,7 +11,8 @@ struct ApiServer {
     ApiStore store;
     Admission admission;
     ApiVerbs verbs;
-    ApiTrouble *trouble; /* (owned): NULL: none so far */
+    ApiTrouble *trouble;          /* (owned): NULL: none so far */
+    const ApiRequest *committing; /* NULL: none */
     uint64_t n_requests[N_API_VERBS];
     ApiFault fault;
     void *fault_data;

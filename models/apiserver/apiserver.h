@@ -127,6 +127,10 @@ void api_server_import(ApiServer *self, Object *object);
  * older than the run. */
 gboolean api_server_is_importing(const ApiServer *self);
 
+/* For observers: the request whose write they see; %NULL: an import, or a write of the server's own
+ */
+const ApiRequest *api_server_committing(const ApiServer *self);
+
 /* Returns: (nullable) (borrowed): the stored version: for tests, results, and answers to GET and
  * LIST in a plan */
 const Object *api_server_get(const ApiServer *self, const ObjectKey *key);

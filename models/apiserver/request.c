@@ -36,6 +36,12 @@ api_server_set_fault(ApiServer *self, ApiFault fault, void *data)
     self->fault_data = data;
 }
 
+const ApiRequest *
+api_server_committing(const ApiServer *self)
+{
+    return self->committing;
+}
+
 uint64_t
 api_server_n_requests(const ApiServer *self, ApiVerb verb)
 {
@@ -109,7 +115,9 @@ static void
 commit(ApiServer *self, ApiCall *call)
 {
     self->n_requests[call->request.verb]++;
+    self->committing = &call->request;
     api_verbs_commit(&self->verbs, call);
+    self->committing = NULL;
 }
 
 static void

@@ -11,8 +11,8 @@ typedef struct {
     Run *run;
     const ScenarioAction *action;
     const FaultRow *row;
-    GPtrArray *victims; /* of interned names: instances or nodes; the name may be NULL */
-    void (*over)(void *data);
+    GPtrArray *victims;       /* of interned names: instances or nodes; the name may be NULL */
+    void (*over)(void *data); /* NULL: nobody waits for it */
     void *data;
 } Fault;
 
@@ -423,7 +423,8 @@ fault_end(Sim *sim, void *data)
     (void)sim;
     for (unsigned i = 0; i < self->victims->len; i++)
         strike(self, self->victims->pdata[i], FALSE);
-    self->over(self->data);
+    if (self->over != NULL)
+        self->over(self->data);
     fault_free(self);
 }
 
@@ -439,7 +440,8 @@ clear_fault(void *data)
     g_ptr_array_unref(((RunFault *)data)->victims);
 }
 
-static void
+/* Returns: (borrowed): good until the next fault begins */
+static RunFault *
 note_fault(const Fault *self)
 {
     SimTime now = sim_now(self->run->sim);
@@ -448,6 +450,7 @@ note_fault(const Fault *self)
         .victims = g_ptr_array_ref(self->victims),
         .since = now,
         .until = self->action->lasts >= 0 ? sim_time_add(now, self->action->lasts) : SIM_TIME_MAX,
+        .cause = sim_cause(self->run->sim),
     };
 
     if (self->run->faults == NULL) {
@@ -455,6 +458,7 @@ note_fault(const Fault *self)
         g_array_set_clear_func(self->run->faults, clear_fault);
     }
     g_array_append_val(self->run->faults, fault);
+    return &g_array_index(self->run->faults, RunFault, self->run->faults->len - 1);
 }
 
 const GArray *
@@ -472,13 +476,40 @@ fault_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
     find_victims(self);
     for (unsigned i = 0; i < self->victims->len; i++)
         strike(self, self->victims->pdata[i], TRUE);
-    note_fault(self);
+    RunFault *noted = note_fault(self);
     if (self->victims->len == 0)
         run_note_missing(run, action);
     if (self->victims->len > 0 && action->lasts >= 0) {
-        sim_after(run->sim, action->lasts, &end_event, self, WAIT_SCENARIO);
+        noted->end = sim_after(run->sim, action->lasts, &end_event, self, WAIT_SCENARIO);
+        noted->under_way = self;
         return;
     }
     over(data);
     fault_free(self);
+}
+
+gboolean
+run_end_fault(Run *self, unsigned number)
+{
+    SimTime now = sim_now(self->sim);
+    RunFault *noted = self->faults == NULL || number >= self->faults->len
+                          ? NULL
+                          : &g_array_index(self->faults, RunFault, number);
+
+    if (noted == NULL || noted->until <= now)
+        return FALSE;
+    Fault *fault = g_new0(Fault, 1), *old = noted->under_way;
+    *fault = (Fault){.run = self,
+                     .action = noted->action,
+                     .row = &rows[noted->action->fault],
+                     .victims = g_ptr_array_ref(noted->victims),
+                     .over = old != NULL ? old->over : NULL,
+                     .data = old != NULL ? old->data : NULL};
+    sim_cancel(self->sim, noted->end); /* frees the old one */
+    noted->end = 0;
+    noted->under_way = NULL;
+    noted->until = now;
+    sim_set_cause(self->sim, noted->cause);
+    sim_after(self->sim, 0, &end_event, fault, WAIT_SCENARIO);
+    return TRUE;
 }

@@ -140,9 +140,15 @@ typedef struct {
     const ScenarioAction *action;
     GPtrArray *victims;   /* of interned names of instances or nodes; a name may be NULL */
     SimTime since, until; /* SIM_TIME_MAX: for ever */
+    SimCauseId cause;     /* of its beginning */
+    SimEventId end;       /* to come; 0: none */
+    void *under_way;      /* the module's own, until the end */
 } RunFault;
 /* Returns: (borrowed) (nullable): of RunFault: all that have begun, over or not */
 const GArray *run_faults(const Run *self);
+/* Ends the fault now as its own end would: as if the scenario had told that time. Returns: %FALSE:
+ * there is no such fault, or it is over */
+gboolean run_end_fault(Run *self, unsigned number);
 /* A kubectl drain that is not over, and the pod that it waits for. */
 typedef struct {
     const char *node;     /* interned */

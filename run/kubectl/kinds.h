@@ -14,6 +14,10 @@ typedef struct Cell Cell;
 typedef enum {
     COLUMN_WIDE = 1 << 0, /* shown only with -o wide */
     COLUMN_NAME = 1 << 1, /* begins with the kind where several kinds are printed */
+    /* Of an API server's Table: the column's type, and that of its cells ... */
+    COLUMN_INTEGER = 1 << 2,
+    COLUMN_BOOLEAN = 1 << 3,
+    COLUMN_TYPED = 1 << 4, /* ... numbers or truth values in a column of strings */
 } KindColumnFlags;
 
 typedef struct {
@@ -71,6 +75,10 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
 void cell_value(Cell *cell);
 void cell_age(Cell *cell);
 void cell_joined(Cell *cell); /* a list, joined by commas */
+void cell_length(Cell *cell); /* the number of items or members */
+void cell_map(Cell *cell);    /* "a=b,c=d" */
+void cell_selector(Cell *cell);
+void cell_containers(Cell *cell); /* the column's path: what to tell of each: "name", "image" */
 
 /* Parts of tables and descriptions. */
 void append_access_modes(GString *out,

@@ -163,26 +163,26 @@ cell_class_name(Cell *cell)
 }
 
 const KindColumn class_columns[] = {
-    {"Name",                 cell_class_name, "metadata.name",              "",          COLUMN_NAME},
-    {"Provisioner",          cell_value,      "provisioner",                "",          0          },
-    {"ReclaimPolicy",        cell_value,      "reclaimPolicy",              "Delete",    0          },
-    {"VolumeBindingMode",    cell_value,      "volumeBindingMode",          "Immediate", 0          },
-    {"AllowVolumeExpansion", cell_value,      "allowVolumeExpansion",       "false",     0          },
-    {"Age",                  cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
-    {NULL,                   NULL,            NULL,                         NULL,        0          },
+    {"Name",                 cell_class_name, "metadata.name",              "",          COLUMN_NAME },
+    {"Provisioner",          cell_value,      "provisioner",                "",          0           },
+    {"ReclaimPolicy",        cell_value,      "reclaimPolicy",              "Delete",    0           },
+    {"VolumeBindingMode",    cell_value,      "volumeBindingMode",          "Immediate", 0           },
+    {"AllowVolumeExpansion", cell_value,      "allowVolumeExpansion",       "false",     COLUMN_TYPED},
+    {"Age",                  cell_age,        "metadata.creationTimestamp", "<unknown>", 0           },
+    {NULL,                   NULL,            NULL,                         NULL,        0           },
 };
 
 const KindColumn attachment_columns[] = {
-    {"Name",     cell_value, "metadata.name",                    "",          COLUMN_NAME},
-    {"Attacher", cell_value, "spec.attacher",                    "",          0          },
-    {"PV",       cell_value, "spec.source.persistentVolumeName", "",          0          },
-    {"Node",     cell_value, "spec.nodeName",                    "",          0          },
-    {"Attached", cell_value, "status.attached",                  "false",     0          },
-    {"Age",      cell_age,   "metadata.creationTimestamp",       "<unknown>", 0          },
-    {NULL,       NULL,       NULL,                               NULL,        0          },
+    {"Name",     cell_value, "metadata.name",                    "",          COLUMN_NAME   },
+    {"Attacher", cell_value, "spec.attacher",                    "",          0             },
+    {"PV",       cell_value, "spec.source.persistentVolumeName", "",          0             },
+    {"Node",     cell_value, "spec.nodeName",                    "",          0             },
+    {"Attached", cell_value, "status.attached",                  "false",     COLUMN_BOOLEAN},
+    {"Age",      cell_age,   "metadata.creationTimestamp",       "<unknown>", 0             },
+    {NULL,       NULL,       NULL,                               NULL,        0             },
 };
 
-static void
+void
 cell_length(Cell *cell)
 {
     g_string_append_printf(cell->text, "%" G_GSIZE_FORMAT,
@@ -190,10 +190,10 @@ cell_length(Cell *cell)
 }
 
 const KindColumn csi_node_columns[] = {
-    {"Name",    cell_value,  "metadata.name",              "",          COLUMN_NAME},
-    {"Drivers", cell_length, "spec.drivers",               "",          0          },
-    {"Age",     cell_age,    "metadata.creationTimestamp", "<unknown>", 0          },
-    {NULL,      NULL,        NULL,                         NULL,        0          },
+    {"Name",    cell_value,  "metadata.name",              "",          COLUMN_NAME   },
+    {"Drivers", cell_length, "spec.drivers",               "",          COLUMN_INTEGER},
+    {"Age",     cell_age,    "metadata.creationTimestamp", "<unknown>", 0             },
+    {NULL,      NULL,        NULL,                         NULL,        0             },
 };
 
 static void
@@ -207,15 +207,15 @@ cell_audiences(Cell *cell)
 }
 
 const KindColumn csi_driver_columns[] = {
-    {"Name",              cell_value,     "metadata.name",              "",          COLUMN_NAME},
-    {"AttachRequired",    cell_value,     "spec.attachRequired",        "true",      0          },
-    {"PodInfoOnMount",    cell_value,     "spec.podInfoOnMount",        "false",     0          },
-    {"StorageCapacity",   cell_value,     "spec.storageCapacity",       "false",     0          },
-    {"TokenRequests",     cell_audiences, "spec.tokenRequests",         "<unset>",   0          },
-    {"RequiresRepublish", cell_value,     "spec.requiresRepublish",     "false",     0          },
-    {"Modes",             cell_joined,    "spec.volumeLifecycleModes",  "<none>",    0          },
-    {"Age",               cell_age,       "metadata.creationTimestamp", "<unknown>", 0          },
-    {NULL,                NULL,           NULL,                         NULL,        0          },
+    {"Name",              cell_value,     "metadata.name",              "",          COLUMN_NAME   },
+    {"AttachRequired",    cell_value,     "spec.attachRequired",        "true",      COLUMN_BOOLEAN},
+    {"PodInfoOnMount",    cell_value,     "spec.podInfoOnMount",        "false",     COLUMN_BOOLEAN},
+    {"StorageCapacity",   cell_value,     "spec.storageCapacity",       "false",     COLUMN_BOOLEAN},
+    {"TokenRequests",     cell_audiences, "spec.tokenRequests",         "<unset>",   0             },
+    {"RequiresRepublish", cell_value,     "spec.requiresRepublish",     "false",     COLUMN_BOOLEAN},
+    {"Modes",             cell_joined,    "spec.volumeLifecycleModes",  "<none>",    0             },
+    {"Age",               cell_age,       "metadata.creationTimestamp", "<unknown>", 0             },
+    {NULL,                NULL,           NULL,                         NULL,        0             },
 };
 
 const KindColumn attributes_class_columns[] = {
@@ -247,29 +247,29 @@ const KindColumn age_columns[] = {
 };
 
 const KindColumn snapshot_columns[] = {
-    {"Name",                  cell_value, "metadata.name",                         "",          COLUMN_NAME},
-    {"ReadyToUse",            cell_value, "status.readyToUse",                     "",          0          },
-    {"SourcePVC",             cell_value, "spec.source.persistentVolumeClaimName", "",          0          },
-    {"SourceSnapshotContent", cell_value, "spec.source.volumeSnapshotContentName", "",          0          },
-    {"RestoreSize",           cell_value, "status.restoreSize",                    "",          0          },
-    {"SnapshotClass",         cell_value, "spec.volumeSnapshotClassName",          "",          0          },
-    {"SnapshotContent",       cell_value, "status.boundVolumeSnapshotContentName", "",          0          },
-    {"CreationTime",          cell_age,   "status.creationTime",                   "",          0          },
-    {"Age",                   cell_age,   "metadata.creationTimestamp",            "<unknown>", 0          },
-    {NULL,                    NULL,       NULL,                                    NULL,        0          },
+    {"Name",                  cell_value, "metadata.name",                         "",          COLUMN_NAME   },
+    {"ReadyToUse",            cell_value, "status.readyToUse",                     "",          COLUMN_BOOLEAN},
+    {"SourcePVC",             cell_value, "spec.source.persistentVolumeClaimName", "",          0             },
+    {"SourceSnapshotContent", cell_value, "spec.source.volumeSnapshotContentName", "",          0             },
+    {"RestoreSize",           cell_value, "status.restoreSize",                    "",          0             },
+    {"SnapshotClass",         cell_value, "spec.volumeSnapshotClassName",          "",          0             },
+    {"SnapshotContent",       cell_value, "status.boundVolumeSnapshotContentName", "",          0             },
+    {"CreationTime",          cell_age,   "status.creationTime",                   "",          0             },
+    {"Age",                   cell_age,   "metadata.creationTimestamp",            "<unknown>", 0             },
+    {NULL,                    NULL,       NULL,                                    NULL,        0             },
 };
 
 const KindColumn snapshot_content_columns[] = {
-    {"Name",                    cell_value, "metadata.name",                    "",          COLUMN_NAME},
-    {"ReadyToUse",              cell_value, "status.readyToUse",                "",          0          },
-    {"RestoreSize",             cell_value, "status.restoreSize",               "",          0          },
-    {"DeletionPolicy",          cell_value, "spec.deletionPolicy",              "",          0          },
-    {"Driver",                  cell_value, "spec.driver",                      "",          0          },
-    {"VolumeSnapshotClass",     cell_value, "spec.volumeSnapshotClassName",     "",          0          },
-    {"VolumeSnapshot",          cell_value, "spec.volumeSnapshotRef.name",      "",          0          },
-    {"VolumeSnapshotNamespace", cell_value, "spec.volumeSnapshotRef.namespace", "",          0          },
-    {"Age",                     cell_age,   "metadata.creationTimestamp",       "<unknown>", 0          },
-    {NULL,                      NULL,       NULL,                               NULL,        0          },
+    {"Name",                    cell_value, "metadata.name",                    "",          COLUMN_NAME   },
+    {"ReadyToUse",              cell_value, "status.readyToUse",                "",          COLUMN_BOOLEAN},
+    {"RestoreSize",             cell_value, "status.restoreSize",               "",          COLUMN_INTEGER},
+    {"DeletionPolicy",          cell_value, "spec.deletionPolicy",              "",          0             },
+    {"Driver",                  cell_value, "spec.driver",                      "",          0             },
+    {"VolumeSnapshotClass",     cell_value, "spec.volumeSnapshotClassName",     "",          0             },
+    {"VolumeSnapshot",          cell_value, "spec.volumeSnapshotRef.name",      "",          0             },
+    {"VolumeSnapshotNamespace", cell_value, "spec.volumeSnapshotRef.namespace", "",          0             },
+    {"Age",                     cell_age,   "metadata.creationTimestamp",       "<unknown>", 0             },
+    {NULL,                      NULL,       NULL,                               NULL,        0             },
 };
 
 const KindColumn snapshot_class_columns[] = {
@@ -283,7 +283,7 @@ const KindColumn snapshot_class_columns[] = {
 const KindColumn group_snapshot_columns[] = {
   /* clang-format off */
     {"Name", cell_value, "metadata.name", "", COLUMN_NAME},
-    {"ReadyToUse", cell_value, "status.readyToUse", "", 0},
+    {"ReadyToUse", cell_value, "status.readyToUse", "", COLUMN_BOOLEAN},
     {"VolumeGroupSnapshotClass", cell_value, "spec.volumeGroupSnapshotClassName", "", 0},
     {"VolumeGroupSnapshotContent", cell_value, "status.boundVolumeGroupSnapshotContentName", "", 0},
     {"CreationTime", cell_age, "status.creationTime", "", 0},
@@ -295,7 +295,7 @@ const KindColumn group_snapshot_columns[] = {
 const KindColumn group_content_columns[] = {
   /* clang-format off */
     {"Name", cell_value, "metadata.name", "", COLUMN_NAME},
-    {"ReadyToUse", cell_value, "status.readyToUse", "", 0},
+    {"ReadyToUse", cell_value, "status.readyToUse", "", COLUMN_BOOLEAN},
     {"DeletionPolicy", cell_value, "spec.deletionPolicy", "", 0},
     {"Driver", cell_value, "spec.driver", "", 0},
     {"VolumeGroupSnapshotClass", cell_value, "spec.volumeGroupSnapshotClassName", "", 0},

@@ -294,7 +294,7 @@ const KindColumn node_columns[] = {
 };
 
 /* One field of each of a template's containers. */
-static void
+void
 cell_containers(Cell *cell)
 {
     json_t *container;
@@ -304,6 +304,8 @@ cell_containers(Cell *cell)
 
     if (containers == NULL)
         containers = value_at(cell->object, "spec.jobTemplate.spec.template.spec.containers");
+    if (containers == NULL) /* a PodTemplate's */
+        containers = value_at(cell->object, "template.spec.containers");
     json_array_foreach(containers, i, container)
         g_string_append_printf(cell->text, "%s%s", i > 0 ? "," : "",
                                value_text(container, cell->column->path));
@@ -342,13 +344,13 @@ append_label_selector(GString *out, json_t *selector)
     }
 }
 
-static void
+void
 cell_selector(Cell *cell)
 {
     append_label_selector(cell->text, cell->value);
 }
 
-static void
+void
 cell_map(Cell *cell)
 {
     value_append_map(cell->text, cell->value);
@@ -373,42 +375,42 @@ const KindColumn stateful_set_columns[] = {
 };
 
 const KindColumn deployment_columns[] = {
-    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME},
-    {"Ready",      cell_ready,      "",                           "",          0          },
-    {"Up-to-date", cell_value,      "status.updatedReplicas",     "0",         0          },
-    {"Available",  cell_value,      "status.availableReplicas",   "0",         0          },
-    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
-    {"Containers", cell_containers, "name",                       "",          COLUMN_WIDE},
-    {"Images",     cell_containers, "image",                      "",          COLUMN_WIDE},
-    {"Selector",   cell_selector,   "spec.selector",              "",          COLUMN_WIDE},
-    {NULL,         NULL,            NULL,                         NULL,        0          },
+    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME },
+    {"Ready",      cell_ready,      "",                           "",          0           },
+    {"Up-to-date", cell_value,      "status.updatedReplicas",     "0",         COLUMN_TYPED},
+    {"Available",  cell_value,      "status.availableReplicas",   "0",         COLUMN_TYPED},
+    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0           },
+    {"Containers", cell_containers, "name",                       "",          COLUMN_WIDE },
+    {"Images",     cell_containers, "image",                      "",          COLUMN_WIDE },
+    {"Selector",   cell_selector,   "spec.selector",              "",          COLUMN_WIDE },
+    {NULL,         NULL,            NULL,                         NULL,        0           },
 };
 
 const KindColumn replica_set_columns[] = {
-    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME},
-    {"Desired",    cell_value,      "spec.replicas",              "1",         0          },
-    {"Current",    cell_value,      "status.replicas",            "0",         0          },
-    {"Ready",      cell_value,      "status.readyReplicas",       "0",         0          },
-    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
-    {"Containers", cell_containers, "name",                       "",          COLUMN_WIDE},
-    {"Images",     cell_containers, "image",                      "",          COLUMN_WIDE},
-    {"Selector",   cell_selector,   "spec.selector",              "",          COLUMN_WIDE},
-    {NULL,         NULL,            NULL,                         NULL,        0          },
+    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME   },
+    {"Desired",    cell_value,      "spec.replicas",              "1",         COLUMN_INTEGER},
+    {"Current",    cell_value,      "status.replicas",            "0",         COLUMN_INTEGER},
+    {"Ready",      cell_value,      "status.readyReplicas",       "0",         COLUMN_INTEGER},
+    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0             },
+    {"Containers", cell_containers, "name",                       "",          COLUMN_WIDE   },
+    {"Images",     cell_containers, "image",                      "",          COLUMN_WIDE   },
+    {"Selector",   cell_selector,   "spec.selector",              "",          COLUMN_WIDE   },
+    {NULL,         NULL,            NULL,                         NULL,        0             },
 };
 
 const KindColumn daemon_set_columns[] = {
-    {"Name",          cell_value,      "metadata.name",                   "",          COLUMN_NAME},
-    {"Desired",       cell_value,      "status.desiredNumberScheduled",   "0",         0          },
-    {"Current",       cell_value,      "status.currentNumberScheduled",   "0",         0          },
-    {"Ready",         cell_value,      "status.numberReady",              "0",         0          },
-    {"Up-to-date",    cell_value,      "status.updatedNumberScheduled",   "0",         0          },
-    {"Available",     cell_value,      "status.numberAvailable",          "0",         0          },
-    {"Node Selector", cell_map,        "spec.template.spec.nodeSelector", "",          0          },
-    {"Age",           cell_age,        "metadata.creationTimestamp",      "<unknown>", 0          },
-    {"Containers",    cell_containers, "name",                            "",          COLUMN_WIDE},
-    {"Images",        cell_containers, "image",                           "",          COLUMN_WIDE},
-    {"Selector",      cell_selector,   "spec.selector",                   "",          COLUMN_WIDE},
-    {NULL,            NULL,            NULL,                              NULL,        0          },
+    {"Name",          cell_value,      "metadata.name",                   "",          COLUMN_NAME   },
+    {"Desired",       cell_value,      "status.desiredNumberScheduled",   "0",         COLUMN_INTEGER},
+    {"Current",       cell_value,      "status.currentNumberScheduled",   "0",         COLUMN_INTEGER},
+    {"Ready",         cell_value,      "status.numberReady",              "0",         COLUMN_INTEGER},
+    {"Up-to-date",    cell_value,      "status.updatedNumberScheduled",   "0",         COLUMN_INTEGER},
+    {"Available",     cell_value,      "status.numberAvailable",          "0",         COLUMN_INTEGER},
+    {"Node Selector", cell_map,        "spec.template.spec.nodeSelector", "",          0             },
+    {"Age",           cell_age,        "metadata.creationTimestamp",      "<unknown>", 0             },
+    {"Containers",    cell_containers, "name",                            "",          COLUMN_WIDE   },
+    {"Images",        cell_containers, "image",                           "",          COLUMN_WIDE   },
+    {"Selector",      cell_selector,   "spec.selector",                   "",          COLUMN_WIDE   },
+    {NULL,            NULL,            NULL,                              NULL,        0             },
 };
 
 /* The first condition of the list that holds. */
@@ -478,17 +480,17 @@ cell_active(Cell *cell)
 }
 
 const KindColumn cron_job_columns[] = {
-    {"Name",          cell_value,      "metadata.name",                  "",          COLUMN_NAME},
-    {"Schedule",      cell_value,      "spec.schedule",                  "",          0          },
-    {"Timezone",      cell_value,      "spec.timeZone",                  "<none>",    0          },
-    {"Suspend",       cell_suspend,    "",                               "",          0          },
-    {"Active",        cell_active,     "",                               "",          0          },
-    {"Last Schedule", cell_age,        "status.lastScheduleTime",        "<none>",    0          },
-    {"Age",           cell_age,        "metadata.creationTimestamp",     "<unknown>", 0          },
-    {"Containers",    cell_containers, "name",                           "",          COLUMN_WIDE},
-    {"Images",        cell_containers, "image",                          "",          COLUMN_WIDE},
-    {"Selector",      cell_selector,   "spec.jobTemplate.spec.selector", "",          COLUMN_WIDE},
-    {NULL,            NULL,            NULL,                             NULL,        0          },
+    {"Name",          cell_value,      "metadata.name",                  "",          COLUMN_NAME   },
+    {"Schedule",      cell_value,      "spec.schedule",                  "",          0             },
+    {"Timezone",      cell_value,      "spec.timeZone",                  "<none>",    0             },
+    {"Suspend",       cell_suspend,    "",                               "",          COLUMN_BOOLEAN},
+    {"Active",        cell_active,     "",                               "",          COLUMN_INTEGER},
+    {"Last Schedule", cell_age,        "status.lastScheduleTime",        "<none>",    0             },
+    {"Age",           cell_age,        "metadata.creationTimestamp",     "<unknown>", 0             },
+    {"Containers",    cell_containers, "name",                           "",          COLUMN_WIDE   },
+    {"Images",        cell_containers, "image",                          "",          COLUMN_WIDE   },
+    {"Selector",      cell_selector,   "spec.jobTemplate.spec.selector", "",          COLUMN_WIDE   },
+    {NULL,            NULL,            NULL,                             NULL,        0             },
 };
 
 static void
@@ -534,21 +536,21 @@ const KindColumn lease_columns[] = {
 };
 
 const KindColumn disruption_budget_columns[] = {
-    {"Name",                cell_value, "metadata.name",              "",          COLUMN_NAME},
-    {"Min Available",       cell_value, "spec.minAvailable",          "N/A",       0          },
-    {"Max Unavailable",     cell_value, "spec.maxUnavailable",        "N/A",       0          },
-    {"Allowed Disruptions", cell_value, "status.disruptionsAllowed",  "0",         0          },
-    {"Age",                 cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
-    {NULL,                  NULL,       NULL,                         NULL,        0          },
+    {"Name",                cell_value, "metadata.name",              "",          COLUMN_NAME   },
+    {"Min Available",       cell_value, "spec.minAvailable",          "N/A",       0             },
+    {"Max Unavailable",     cell_value, "spec.maxUnavailable",        "N/A",       0             },
+    {"Allowed Disruptions", cell_value, "status.disruptionsAllowed",  "0",         COLUMN_INTEGER},
+    {"Age",                 cell_age,   "metadata.creationTimestamp", "<unknown>", 0             },
+    {NULL,                  NULL,       NULL,                         NULL,        0             },
 };
 
 const KindColumn priority_class_columns[] = {
-    {"Name",             cell_value, "metadata.name",              "",                     COLUMN_NAME},
-    {"Value",            cell_value, "value",                      "0",                    0          },
-    {"Global-Default",   cell_value, "globalDefault",              "false",                0          },
-    {"Age",              cell_age,   "metadata.creationTimestamp", "<unknown>",            0          },
-    {"PreemptionPolicy", cell_value, "preemptionPolicy",           "PreemptLowerPriority", 0          },
-    {NULL,               NULL,       NULL,                         NULL,                   0          },
+    {"Name",             cell_value, "metadata.name",              "",                     COLUMN_NAME },
+    {"Value",            cell_value, "value",                      "0",                    COLUMN_TYPED},
+    {"Global-Default",   cell_value, "globalDefault",              "false",                COLUMN_TYPED},
+    {"Age",              cell_age,   "metadata.creationTimestamp", "<unknown>",            0           },
+    {"PreemptionPolicy", cell_value, "preemptionPolicy",           "PreemptLowerPriority", 0           },
+    {NULL,               NULL,       NULL,                         NULL,                   0           },
 };
 
 /* "statefulset.apps/web" */
@@ -566,11 +568,11 @@ cell_controller(Cell *cell)
 }
 
 const KindColumn controller_revision_columns[] = {
-    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME},
-    {"Controller", cell_controller, "",                           "<none>",    0          },
-    {"Revision",   cell_value,      "revision",                   "0",         0          },
-    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0          },
-    {NULL,         NULL,            NULL,                         NULL,        0          },
+    {"Name",       cell_value,      "metadata.name",              "",          COLUMN_NAME },
+    {"Controller", cell_controller, "",                           "<none>",    0           },
+    {"Revision",   cell_value,      "revision",                   "0",         COLUMN_TYPED},
+    {"Age",        cell_age,        "metadata.creationTimestamp", "<unknown>", 0           },
+    {NULL,         NULL,            NULL,                         NULL,        0           },
 };
 
 static void
@@ -642,15 +644,15 @@ cell_count(Cell *cell)
 }
 
 const KindColumn event_columns[] = {
-    {"Last Seen",  cell_last_seen,  "",                         "",   0                        },
-    {"Type",       cell_value,      "type",                     "",   0                        },
-    {"Reason",     cell_value,      "reason",                   "",   0                        },
-    {"Object",     cell_involved,   "",                         "",   0                        },
-    {"Subobject",  cell_value,      "involvedObject.fieldPath", "",   COLUMN_WIDE              },
-    {"Source",     cell_source,     "",                         "",   COLUMN_WIDE              },
-    {"Message",    cell_message,    "message",                  "",   0                        },
-    {"First Seen", cell_first_seen, "",                         "",   COLUMN_WIDE              },
-    {"Count",      cell_count,      "",                         "",   COLUMN_WIDE              },
-    {"Name",       cell_value,      "metadata.name",            "",   COLUMN_WIDE | COLUMN_NAME},
-    {NULL,         NULL,            NULL,                       NULL, 0                        },
+    {"Last Seen",  cell_last_seen,  "",                         "",   0                         },
+    {"Type",       cell_value,      "type",                     "",   0                         },
+    {"Reason",     cell_value,      "reason",                   "",   0                         },
+    {"Object",     cell_involved,   "",                         "",   0                         },
+    {"Subobject",  cell_value,      "involvedObject.fieldPath", "",   COLUMN_WIDE               },
+    {"Source",     cell_source,     "",                         "",   COLUMN_WIDE               },
+    {"Message",    cell_message,    "message",                  "",   0                         },
+    {"First Seen", cell_first_seen, "",                         "",   COLUMN_WIDE               },
+    {"Count",      cell_count,      "",                         "",   COLUMN_WIDE | COLUMN_TYPED},
+    {"Name",       cell_value,      "metadata.name",            "",   COLUMN_WIDE | COLUMN_NAME },
+    {NULL,         NULL,            NULL,                       NULL, 0                         },
 };

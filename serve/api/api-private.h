@@ -72,8 +72,11 @@ typedef struct {
 /* Reads the selectors. Returns: (owned): %NULL; a refusal if one of them is none */
 json_t *selection_read(const Target *target, Selection *selection);
 gboolean selection_takes(const Selection *self, json_t *object);
-/* Returns: (owned): a Scale of @object, or NULL if it has no replicas */
-json_t *scale_of(const json_t *object);
+/* Returns: (owned): a Scale of @object */
+json_t *scale_of(const ApiResource *row, const json_t *object);
+/* Returns: (borrowed): where an object has what its Scale shows. @member: as in a
+ * CustomResourceDefinition: "specReplicasPath" */
+const char *scale_path(const ApiResource *row, const char *member);
 
 /* watch.c */
 void watch_begin(const Target *target);

@@ -285,7 +285,8 @@ read_path(Target *self, const char *group, const char *version, char **parts)
     if (rest[1] != NULL && self->row->namespaced && !in_namespace)
         return FALSE;
     self->api_version = store_api_version(group, version);
-    self->type = schema_find(self->api_version, self->row->kind);
+    self->type = self->row->custom != NULL ? self->row->type
+                                           : schema_find(self->api_version, self->row->kind);
     self->namespace = g_strdup(in_namespace ? parts[1] : "");
     self->name = g_strdup(rest[1]);
     self->subresource = rest[1] != NULL ? g_strdup(rest[2]) : NULL;
@@ -315,7 +316,8 @@ answer_resource(ServeApi *self, Exchange *exchange, char **parts)
     }
     if (!negotiate(&target)) {
         target_refuse(&target, status_format(406, "only the following media types are accepted: "
-                                                  "application/json, application/yaml"));
+                                                  "application/json, application/yaml, "
+                                                  "application/vnd.kubernetes.protobuf"));
         return;
     }
     if (refuse_subresource(&target) || review_answer(&target))

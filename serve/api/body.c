@@ -63,13 +63,12 @@ read_yaml(const char *text, gsize length, char **fault)
 }
 
 static json_t *
-refuse_type(const char *type)
+refuse_type(void)
 {
     return status_format(415,
                          "the body of the request was in an unknown format - accepted media types "
                          "include: application/json, application/yaml, "
-                         "application/vnd.kubernetes.protobuf (given: %s)",
-                         type);
+                         "application/vnd.kubernetes.protobuf");
 }
 
 /* Returns: (owned): NULL with @fault */
@@ -125,7 +124,7 @@ body_read(const Exchange *exchange, json_t **refusal)
              is_plain_curl(request))
         json = read_json(request, &fault);
     else
-        *refusal = refuse_type(type);
+        *refusal = refuse_type();
     if (fault != NULL)
         *refusal = status_format(400, "the body of the request cannot be read: %s", fault);
     return json;

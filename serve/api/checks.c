@@ -3,6 +3,7 @@
 
 #include "models/api/field.h"
 #include "models/api/fields.h"
+#include "serve/api/openapi/custom.h"
 #include "write-private.h"
 
 /* What bodies of writes must be, whatever they do. */
@@ -28,7 +29,7 @@ write_check_keeper(const Target *target)
 gboolean
 write_is_custom(const Target *target)
 {
-    return target->type == NULL || target->type->custom;
+    return target->row->custom != NULL || target->type == NULL || target->type->custom;
 }
 
 static void
@@ -56,6 +57,9 @@ write_check_object(const Target *target, const json_t *object)
 
     if (target->kind->keeper == KEPT_BY_RUN)
         object_unref(api_parser_object(&parser, object));
+    else if (target->row->custom != NULL)
+        custom_check(json_path_get(target->row->custom, "schema.openAPIV3Schema"), object, "",
+                     faults);
     g_string_free(parser.path, TRUE);
     subject.name = json_path_string(object, "metadata.name");
     return faults->len > 0 ? status_invalid(&subject, faults) : NULL;

@@ -241,14 +241,14 @@ complete_container(const Run *run, const json_t *pod, json_t *status)
     set_missing(status, "lastState", json_object());
     set_missing(status, "started", json_boolean(is_running));
     set_missing(status, "imageID", json_string(""));
+    json_t *mounts = run_scenario(run)->minor_version >= 31 ? mounts_of(container) : NULL;
+    if (mounts != NULL)
+        set_missing(status, "volumeMounts", mounts);
     if (!has_run)
         return FALSE;
     if (*json_string_value(json_object_get(status, "imageID")) == '\0')
         json_object_set(status, "imageID", image);
     set_missing(status, "containerID", container_id(status, json_path_string(pod, "metadata.uid")));
-    json_t *mounts = run_scenario(run)->minor_version >= 31 ? mounts_of(container) : NULL;
-    if (mounts != NULL)
-        set_missing(status, "volumeMounts", mounts);
     return TRUE;
 }
 
@@ -305,6 +305,27 @@ complete_templates(json_t *json)
     }
 }
 
+void
+complete_status(json_t *json, const SchemaType *type)
+{
+    const SchemaType *status_type = schema_member(type, "status");
+    json_t *status;
+
+    if (status_type == NULL || status_type->shape != SCHEMA_STRUCT)
+        return;
+    set_missing(json, "status", json_object());
+    status = json_object_get(json, "status");
+    for (const SchemaField *field = status_type->fields; field->name != NULL; field++) {
+        SchemaShape shape = field->type->shape;
+        if (g_strcmp0(field->fallback, "{}") == 0)
+            set_missing(status, field->name, json_object());
+        else if (field->required && (shape == SCHEMA_INT32 || shape == SCHEMA_INT64))
+            set_missing(status, field->name, json_integer(0));
+        else if (field->required && shape == SCHEMA_BOOL)
+            set_missing(status, field->name, json_false());
+    }
+}
+
 /* An address of 10.96.0.0/12, of the service's name; "None" stays. */
 static void
 complete_service(const Object *service, json_t *json)
@@ -350,9 +371,11 @@ complete_object(const Run *run, const Object *object, json_t *json)
 
     if (kind == KIND_DISRUPTION_BUDGET)
         complete_budget(object, json);
+    complete_templates(json);
     if (object->created_at < 0 && object->created_at != TIME_UNSET) /* of a dump */
         return;
-    complete_templates(json);
+    complete_status(
+        json, schema_find(json_path_string(json, "apiVersion"), json_path_string(json, "kind")));
     if (kind == KIND_NODE) {
         complete_node(object, json);
     } else if (kind == KIND_POD) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/api/schema/schema.h"
 #include "run/world/run.h"
 
 /* Adds to an object of the run what a real cluster's objects have and no model reads: defaults of
@@ -10,3 +11,6 @@
 void complete_object(const Run *run, const Object *object, json_t *json);
 /* Only the null times of templates, which also a dry run tells. */
 void complete_templates(json_t *json);
+/* A status, and those of its members that Kubernetes' types tell even if they are zero. @type:
+ * (nullable): of the whole object */
+void complete_status(json_t *json, const SchemaType *type);

@@ -59,9 +59,13 @@ read_options(const Exchange *exchange, const json_t *body, DeleteOptions *option
         policy = exchange_query(exchange, "propagationPolicy");
     if (json_is_true(json_path_get(body, "orphanDependents")))
         options->propagation = API_ORPHAN;
-    if (policy != NULL && !parse_propagation(policy, &options->propagation))
-        return invalid_options("propagationPolicy: Unsupported value: supported values: "
-                               "\"Background\", \"Foreground\", \"Orphan\"");
+    if (policy != NULL && !parse_propagation(policy, &options->propagation)) {
+        g_autofree char *fault = g_strdup_printf(
+            "propagationPolicy: Unsupported value: \"%s\": supported values: \"Foreground\", "
+            "\"Background\", \"Orphan\", \"nil\"",
+            policy);
+        return invalid_options(fault);
+    }
     return NULL;
 }
 
@@ -179,6 +183,7 @@ delete_plain(const Target *target, const json_t *live, const DeleteOptions *opti
         if (strcmp(target->row->resource, "customresourcedefinitions") == 0)
             remove_custom(target, live);
         store_remove(target->kind, target->namespace, target->name);
+        serve_store_restore(target->api->store, target->namespace);
     }
     answer_deleted(target, last, !waits);
 }
@@ -303,6 +308,7 @@ delete_each(Collection *self, const DeleteOptions *options)
         SessionTarget to = {target->kind->kind, namespace != NULL ? namespace : "", name};
         if (target->kind->keeper == KEPT_PLAIN) {
             store_remove(target->kind, to.namespace, name);
+            serve_store_restore(target->api->store, to.namespace);
             continue;
         }
         serve_clock_next_instant(target->api->options.clock);

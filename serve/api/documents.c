@@ -114,6 +114,33 @@ wants_only_protobuf(const Exchange *exchange)
            strstr(accept, "*/*") == NULL;
 }
 
+static void
+answer_health(Exchange *exchange, const char *check)
+{
+    g_autofree char *text =
+        g_strdup_printf("[+]ping ok\n[+]log ok\n[+]etcd ok\n%s check passed\n", check);
+
+    exchange_answer_text(exchange, 200,
+                         g_hash_table_contains(exchange->request.query, "verbose") ? text : "ok");
+}
+
+/* A client that has the document already is told so. */
+static void
+answer_document(Exchange *exchange, const char *type, GBytes *text)
+{
+    g_autofree char *hash = g_compute_checksum_for_bytes(G_CHECKSUM_SHA512, text);
+    g_autofree char *upper = g_ascii_strup(hash, -1);
+    g_autofree char *tag = g_strdup_printf("\"%s\"", upper);
+    g_autoptr(GBytes) nothing = g_bytes_new_static("", 0);
+
+    exchange_header(exchange, "ETag", tag);
+    exchange_header(exchange, "Vary", "Accept");
+    if (strcmp(exchange->request.if_none_match, tag) == 0)
+        exchange_answer(exchange, 304, type, nothing);
+    else
+        exchange_answer(exchange, 200, type, text);
+}
+
 gboolean
 documents_answer(ServeApi *self, Exchange *exchange)
 {
@@ -131,7 +158,7 @@ documents_answer(ServeApi *self, Exchange *exchange)
         return TRUE;
     }
     if (is_health(bare)) {
-        exchange_answer_text(exchange, 200, "ok");
+        answer_health(exchange, bare + 1);
         return TRUE;
     }
     if (strcmp(bare, "/openapi/v2") == 0 && wants_only_protobuf(exchange)) {
@@ -142,7 +169,9 @@ documents_answer(ServeApi *self, Exchange *exchange)
     GBytes *text = get_document(self, bare, is_aggregated);
     if (text == NULL)
         exchange_answer_text(exchange, 404, "404 page not found\n");
+    else if (is_aggregated || g_str_has_prefix(bare, "/openapi/"))
+        answer_document(exchange, is_aggregated ? aggregated_type : "application/json", text);
     else
-        exchange_answer(exchange, 200, is_aggregated ? aggregated_type : "application/json", text);
+        exchange_answer(exchange, 200, "application/json", text);
     return TRUE;
 }

@@ -33,6 +33,13 @@ store_add_first_objects_in(ServeStore *self, const char *namespace)
                   "")); /* nobody signs anything here */
 }
 
+void
+serve_store_restore(ServeStore *self, const char *namespace)
+{
+    if (*namespace != '\0' && serve_store_has_namespace(self, namespace))
+        store_add_first_objects_in(self, namespace);
+}
+
 static int
 compare_names(const void *a, const void *b, void *data)
 {

@@ -364,6 +364,26 @@ get_faults(ServeApi *self, Exchange *exchange)
     exchange_answer_json(exchange, 200, json_pack("{s:o}", "faults", own_faults_json(self)));
 }
 
+/* ?number=: that fault; else all that clients have begun and that are not over. */
+static void
+delete_faults(ServeApi *self, Exchange *exchange)
+{
+    const GArray *faults = run_faults(self->options.run);
+    const char *text = exchange_query(exchange, "number");
+    unsigned n = faults == NULL ? 0 : faults->len;
+    g_autoptr(GError) error = NULL;
+
+    if (text != NULL && !serve_session_end_fault(
+                            self->options.session,
+                            (unsigned)MIN(g_ascii_strtoull(text, NULL, 10), G_MAXUINT), &error)) {
+        refuse(exchange, 409, error->message);
+        return;
+    }
+    for (unsigned i = 0; text == NULL && i < n; i++)
+        serve_session_end_fault(self->options.session, i, NULL);
+    get_faults(self, exchange);
+}
+
 static void
 post_action(ServeApi *self, Exchange *exchange, const char *list, const json_t *body)
 {
@@ -433,6 +453,10 @@ answer_way(ServeApi *self, Exchange *exchange, const char *name)
     }
     if (strcmp(method, "GET") == 0 && ways[i].get != NULL) {
         ways[i].get(self, exchange);
+        return;
+    }
+    if (strcmp(name, "faults") == 0 && strcmp(method, "DELETE") == 0) {
+        delete_faults(self, exchange);
         return;
     }
     if ((is_clock && strcmp(method, "PUT") != 0) ||

@@ -104,16 +104,32 @@ selection_takes(const Selection *self, json_t *object)
 
 /* ---- One object ---- */
 
+const char *
+scale_path(const ApiResource *row, const char *member)
+{
+    static const char *const built_in[][2] = {
+        {"specReplicasPath",   "spec.replicas"  },
+        {"statusReplicasPath", "status.replicas"},
+        {"labelSelectorPath",  "spec.selector"  },
+    };
+    const char *path = json_path_string(json_path_get(row->custom, "subresources.scale"), member);
+
+    for (gsize i = 0; row->custom == NULL && i < G_N_ELEMENTS(built_in); i++)
+        if (strcmp(built_in[i][0], member) == 0)
+            return built_in[i][1];
+    return path == NULL ? "none" : path + (*path == '.');
+}
+
 json_t *
-scale_of(const json_t *object)
+scale_of(const ApiResource *row, const json_t *object)
 {
     static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion",
                                        "creationTimestamp"};
     const json_t *metadata = json_object_get(object, "metadata");
-    const json_t *replicas = json_path_get(object, "spec.replicas");
-    const json_t *selector = json_path_get(object, "spec.selector");
-    const json_t *now = json_path_get(object, "status.replicas");
-    g_autoptr(GString) text = g_string_new(NULL);
+    const json_t *replicas = json_path_get(object, scale_path(row, "specReplicasPath"));
+    const json_t *selector = json_path_get(object, scale_path(row, "labelSelectorPath"));
+    const json_t *now = json_path_get(object, scale_path(row, "statusReplicasPath"));
+    g_autoptr(GString) text = g_string_new(json_string_value(selector));
     json_t *copy = json_object();
 
     for (gsize i = 0; i < G_N_ELEMENTS(kept); i++) {
@@ -121,14 +137,14 @@ scale_of(const json_t *object)
         if (value != NULL)
             json_object_set(copy, kept[i], value);
     }
-    if (selector != NULL)
+    if (json_is_object(selector))
         append_label_selector(text, (json_t *)selector);
     json_t *scale = json_pack("{s:s, s:s, s:o, s:{}, s:{s:I, s:s}}", "kind", "Scale", "apiVersion",
                               "autoscaling/v1", "metadata", copy, "spec", "status", "replicas",
                               json_integer_value(now), "selector", text->str);
-    if (replicas == NULL || json_integer_value(replicas) != 0)
-        json_object_set_new(json_object_get(scale, "spec"), "replicas",
-                            json_integer(replicas == NULL ? 1 : json_integer_value(replicas)));
+    json_int_t wanted = replicas == NULL ? row->custom == NULL : json_integer_value(replicas);
+    if (wanted != 0)
+        json_object_set_new(json_object_get(scale, "spec"), "replicas", json_integer(wanted));
     return scale;
 }
 
@@ -143,7 +159,7 @@ read_object(const Target *target)
         return;
     }
     if (target_is(target, "scale")) {
-        json_t *scale = scale_of(object);
+        json_t *scale = scale_of(target->row, object);
         json_decref(object);
         target_answer(target, 200, scale);
         return;
@@ -228,31 +244,46 @@ see_item(void *data, const char *place, json_t *object)
     return TRUE;
 }
 
-/* The token of the next page, as the API server makes it. */
+/* The token of the next page, as the API server makes it: keys from @last on, without it, and
+ * without the namespace that the list is of (EncodeContinue() in k8s.io/apiserver's storage). */
 static char *
-continue_token(uint64_t version, const char *last)
+continue_token(const Target *target, uint64_t version, const char *last)
 {
-    json_auto_t *token = json_pack("{s:s, s:I, s:s}", "v", "meta.k8s.io/v1", "rv",
-                                   (json_int_t)version, "start", last);
-    char *json = json_dumps(token, JSON_COMPACT);
+    gsize head = *target->namespace == '\0' ? 0 : strlen(target->namespace) + 1;
+    char *json =
+        g_strdup_printf("{\"v\":\"meta.k8s.io/v1\",\"rv\":%" PRIu64 ",\"start\":\"%s\\u0000\"}",
+                        version, last + head);
     char *text = g_base64_encode((const guchar *)json, strlen(json));
 
-    free(json);
+    g_free(json);
+    for (char *at = text; *at != '\0'; at++) /* base64.RawURLEncoding */
+        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
+    text[strcspn(text, "=")] = '\0';
     return text;
 }
 
 /* Returns: FALSE: it is none */
 static gboolean
-read_continue_token(const char *text, uint64_t *version, char **start)
+read_continue_token(const Target *target, const char *text, uint64_t *version, char **start)
 {
+    g_autofree char *padded = g_strdup_printf("%s===", text);
     gsize length;
-    g_autofree guchar *bytes = g_base64_decode(text, &length);
-    json_auto_t *token = json_loadb((const char *)bytes, length, 0, NULL);
-    json_int_t number = json_integer_value(json_object_get(token, "rv"));
 
-    *start = g_strdup(json_string_value(json_object_get(token, "start")));
+    for (char *at = padded; *at != '\0'; at++)
+        *at = *at == '-' ? '+' : *at == '_' ? '/' : *at;
+    padded[(strlen(text) + 3) / 4 * 4] = '\0';
+    g_autofree guchar *bytes = g_base64_decode(padded, &length);
+    json_auto_t *token = json_loadb((const char *)bytes, length, JSON_ALLOW_NUL, NULL);
+    json_int_t number = json_integer_value(json_object_get(token, "rv"));
+    const char *key = json_string_value(json_object_get(token, "start"));
+
+    if (key == NULL || *key == '\0' || number <= 0)
+        return FALSE;
+    /* its NUL ends the text here, so what comes behind the key is meant */
+    *start = *target->namespace == '\0' ? g_strdup(key)
+                                        : g_strdup_printf("%s/%s", target->namespace, key);
     *version = (uint64_t)number;
-    return *start != NULL && number > 0;
+    return TRUE;
 }
 
 /* Returns: NULL: of all namespaces */
@@ -269,7 +300,7 @@ list_metadata(const ListAnswer *self, uint64_t version)
     json_t *metadata = json_pack("{s:s}", "resourceVersion", text);
 
     if (self->has_more) {
-        g_autofree char *token = continue_token(version, self->last);
+        g_autofree char *token = continue_token(self->target, version, self->last);
         json_object_set_new(metadata, "continue", json_string(token));
         if (self->selection->labels == NULL && self->selection->fields == NULL)
             json_object_set_new(metadata, "remainingItemCount",
@@ -323,9 +354,90 @@ read_page(const Target *target, ListAnswer *list, char **start, uint64_t *versio
         list->limit = CLAMP(g_ascii_strtoll(limit, NULL, 10), 0, G_MAXINT32);
     if (token == NULL || *token == '\0')
         return NULL;
-    return read_continue_token(token, version, start)
+    return read_continue_token(target, token, version, start)
                ? NULL
-               : status_format(400, "continue key is not valid: %s", token);
+               : status_format(400, "continue key is not valid");
+}
+
+/* ValidateListOptions() in k8s.io/apimachinery's meta/internalversion/validation. Returns: (owned):
+ * a refusal */
+static json_t *
+check_list_options(const Target *target)
+{
+    const char *match = exchange_query(target->exchange, "resourceVersionMatch"),
+               *version = exchange_query(target->exchange, "resourceVersion"),
+               *token = exchange_query(target->exchange, "continue");
+    gboolean is_exact = g_strcmp0(match, "Exact") == 0;
+    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+
+    if (match != NULL && *match != '\0') {
+        if (version == NULL || *version == '\0')
+            g_ptr_array_add(faults,
+                            g_strdup("resourceVersionMatch: Forbidden: resourceVersionMatch "
+                                     "is forbidden unless resourceVersion is provided"));
+        if (token != NULL && *token != '\0')
+            g_ptr_array_add(faults,
+                            g_strdup("resourceVersionMatch: Forbidden: resourceVersionMatch "
+                                     "is forbidden when continue is provided"));
+        if (!is_exact && strcmp(match, "NotOlderThan") != 0)
+            g_ptr_array_add(faults,
+                            g_strdup_printf("resourceVersionMatch: Unsupported value: \"%s\": "
+                                            "supported values: \"Exact\", \"NotOlderThan\", \"\"",
+                                            match));
+        if (is_exact && g_strcmp0(version, "0") == 0)
+            g_ptr_array_add(faults,
+                            g_strdup("resourceVersionMatch: Forbidden: resourceVersionMatch "
+                                     "\"exact\" is forbidden for resourceVersion \"0\""));
+    }
+    if (exchange_query(target->exchange, "sendInitialEvents") != NULL)
+        g_ptr_array_add(faults, g_strdup("sendInitialEvents: Forbidden: sendInitialEvents is "
+                                         "forbidden for list"));
+    return faults->len == 0
+               ? NULL
+               : status_invalid(&(StatusSubject){"meta.k8s.io", "listoptions", "ListOptions", NULL},
+                                faults);
+}
+
+/* A list is of the present: of an exact version only if nothing has happened since, and of none
+ * that is still to come. Returns: (owned): a refusal */
+static json_t *
+check_version(const Target *target)
+{
+    const char *text = exchange_query(target->exchange, "resourceVersion"),
+               *match = exchange_query(target->exchange, "resourceVersionMatch"),
+               *limit = exchange_query(target->exchange, "limit");
+    uint64_t now = store_version(target->kind), version = 0, number;
+    char *end = NULL;
+
+    if (text != NULL)
+        version = g_ascii_strtoull(text, &end, 10);
+    if (text != NULL && (*end != '\0' || *text == '-')) {
+        g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+        g_ptr_array_add(
+            faults, g_strdup_printf("resourceVersion: Invalid value: \"%s\": strconv.ParseUint: "
+                                    "parsing \"%s\": invalid syntax",
+                                    text, text));
+        return status_invalid(&(StatusSubject){"meta.k8s.io", "listoptions", "ListOptions", NULL},
+                              faults);
+    }
+    if (version > now) {
+        json_t *status = status_format(
+            504, "Too large resource version: %" PRIu64 ", current: %" PRIu64, version, now);
+        status_add_cause(status, "ResourceVersionTooLarge", "Too large resource version", NULL);
+        json_object_set_new(json_object_get(status, "details"), "retryAfterSeconds",
+                            json_integer(1));
+        return status;
+    }
+    gboolean is_exact = g_strcmp0(match, "Exact") == 0 ||
+                        ((match == NULL || *match == '\0') && limit != NULL && *limit != '\0');
+    if (!is_exact || version == 0 || version >= now)
+        return NULL;
+    /* the same list as then, if no change came after it */
+    store_log(target->kind);
+    if (store_find_change(target->kind, version, &number) && number >= target->kind->n_changes)
+        return NULL;
+    return status_format(410, "The provided resource version is too old: %" PRIu64 " (%" PRIu64 ")",
+                         version, now);
 }
 
 void
@@ -339,7 +451,11 @@ read_list(const Target *target)
     g_autofree char *start = NULL;
 
     if (fault == NULL)
+        fault = check_list_options(target);
+    if (fault == NULL)
         fault = read_page(target, &list, &start, &version);
+    if (fault == NULL && start == NULL)
+        fault = check_version(target);
     if (fault == NULL &&
         !table_include_parse(exchange_query(target->exchange, "includeObject"), &list.include))
         fault = status_format(400, "unrecognized includeObject value: %s",

@@ -28,8 +28,9 @@ static json_t *
 answer_self(json_t *review)
 {
     json_object_set_new(review, "status",
-                        json_pack("{s:{s:s, s:[s, s]}}", "userInfo", "username", "kubernetes-admin",
-                                  "groups", "system:masters", "system:authenticated"));
+                        json_pack("{s:{s:s, s:[s, s, s]}}", "userInfo", "username",
+                                  "kubernetes-admin", "groups", "system:masters",
+                                  "kubeadm:cluster-admins", "system:authenticated"));
     return review;
 }
 

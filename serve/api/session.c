@@ -27,13 +27,14 @@ typedef struct {
 
 struct ServeSession {
     ServeSessionOptions options;
-    const Scenario *base; /* (borrowed): without any act */
-    GPtrArray *acts;      /* of Act (owned) */
-    GPtrArray *scenarios; /* of Scenario (owned): of actions that were read as text */
-    json_t *faults;       /* items */
-    unsigned n_written;   /* acts in the record */
-    int file;             /* the record; -1: none */
-    off_t until_at;       /* the place of the end in it */
+    const Scenario *base;     /* (borrowed): without any act */
+    GPtrArray *acts;          /* of Act (owned) */
+    GPtrArray *scenarios;     /* of Scenario (owned): of actions that were read as text */
+    json_t *faults;           /* items */
+    GPtrArray *fault_actions; /* of ScenarioAction (borrowed), one for each; NULL: of another run */
+    unsigned n_written;       /* acts in the record */
+    int file;                 /* the record; -1: none */
+    off_t until_at;           /* the place of the end in it */
     gboolean has_acted;
 };
 
@@ -193,8 +194,10 @@ serve_session_inherit(ServeSession *self, const ServeSession *from, SimTime at)
 
     self->base = from->base;
     json_array_foreach(from->faults, k, item)
-        if (item_at(item) <= at)
+        if (item_at(item) <= at) {
             json_array_append(self->faults, item);
+            g_ptr_array_add(self->fault_actions, NULL);
+        }
     for (unsigned i = 0; i < from->acts->len; i++) {
         const Act *old = from->acts->pdata[i];
         if (item_at(old->item) > at)
@@ -524,6 +527,7 @@ serve_session_act(ServeSession *self, const char *list, const json_t *item, GErr
     run_perform(self->options.run, &scenario->actions[0], &(RunHand){0});
     if (strcmp(list, "faults") == 0) {
         json_array_append(self->faults, timed);
+        g_ptr_array_add(self->fault_actions, &scenario->actions[0]);
         return write_record(self, count_answered(self), error);
     }
     Act *act = g_new0(Act, 1);
@@ -531,6 +535,55 @@ serve_session_act(ServeSession *self, const char *list, const json_t *item, GErr
     g_ptr_array_add(self->acts, act);
     write_answered(self);
     return TRUE;
+}
+
+/* Returns: whether a fault may tell its end in that word */
+static gboolean
+takes_end(const ServeSession *self, const json_t *item, const char *word)
+{
+    static const char *const words[] = {"for", "restartAfter"};
+    json_auto_t *copy = json_copy((json_t *)item);
+    g_autoptr(Scenario) scenario = NULL;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
+        json_object_del(copy, words[i]);
+    json_object_set_new(copy, word, json_string("1s"));
+    scenario = read_item(self, "faults", copy, NULL);
+    return scenario != NULL;
+}
+
+gboolean
+serve_session_end_fault(ServeSession *self, unsigned number, GError **error)
+{
+    const GArray *faults = run_faults(self->options.run);
+    const RunFault *fault =
+        faults == NULL || number >= faults->len ? NULL : &g_array_index(faults, RunFault, number);
+    json_t *item = NULL;
+
+    for (unsigned i = 0; fault != NULL && i < self->fault_actions->len; i++)
+        if (self->fault_actions->pdata[i] == fault->action)
+            item = json_array_get(self->faults, i);
+    const char *word = item == NULL                            ? NULL
+                       : takes_end(self, item, "restartAfter") ? "restartAfter"
+                       : takes_end(self, item, "for")          ? "for"
+                                                               : NULL;
+    if (word == NULL) {
+        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "%s",
+                    fault == NULL  ? "there is no such fault"
+                    : item == NULL ? "the fault is the scenario's own, and ends as that says"
+                                   : "this fault has no end");
+        return FALSE;
+    }
+    serve_clock_next_instant(self->options.clock);
+    g_autofree char *lasted = time_text(sim_now(session_sim(self)) - fault->since);
+    if (!run_end_fault(self->options.run, number)) {
+        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "the fault is over");
+        return FALSE;
+    }
+    self->has_acted = TRUE;
+    json_object_del(item, "for");
+    json_object_set_new(item, word, json_string(lasted));
+    return write_record(self, count_answered(self), error);
 }
 
 /* ---- The whole ---- */
@@ -546,6 +599,7 @@ serve_session_new(const ServeSessionOptions *options, GError **error)
                        .acts = g_ptr_array_new_with_free_func(act_free),
                        .scenarios = g_ptr_array_new_with_free_func((GDestroyNotify)scenario_free),
                        .faults = json_array(),
+                       .fault_actions = g_ptr_array_new(),
                        .file = -1};
     if (!write_record(self, 0, error))
         g_clear_pointer(&self, serve_session_free);
@@ -562,6 +616,7 @@ serve_session_free(ServeSession *self)
     g_ptr_array_unref(self->acts);
     g_ptr_array_unref(self->scenarios);
     json_decref(self->faults);
+    g_ptr_array_unref(self->fault_actions);
     g_free(self);
 }
 

@@ -72,6 +72,10 @@ void serve_session_evict(ServeSession *self,
 gboolean
 serve_session_act(ServeSession *self, const char *list, const json_t *item, GError **error);
 
+/* Ends a fault that serve_session_act() began, now; the record tells how long it lasted. @number:
+ * as in run_faults(). Returns: %FALSE with @error */
+gboolean serve_session_end_fault(ServeSession *self, unsigned number, GError **error);
+
 /* Writes the session into a file from now on. Returns: %FALSE with @error */
 gboolean serve_session_record(ServeSession *self, const char *path, GError **error);
 /* Returns: (owned): the session so far as a scenario file, which ends now */

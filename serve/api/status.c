@@ -77,7 +77,8 @@ status_of(json_t *status, const StatusSubject *subject)
         json_object_set_new(details, "name", json_string(subject->name));
     if (*subject->group != '\0')
         json_object_set_new(details, "group", json_string(subject->group));
-    json_object_set_new(details, "kind", json_string(subject->resource));
+    if (*subject->resource != '\0')
+        json_object_set_new(details, "kind", json_string(subject->resource));
     return status;
 }
 

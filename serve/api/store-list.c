@@ -240,7 +240,21 @@ add_placed(GArray *array, json_t *object /* taken */)
     g_array_append_val(array, row);
 }
 
-/* Kubelets' leases, which the run does not store. */
+/* Returns: (owned): a kubelet's lease, which the run does not store */
+static json_t *
+kubelet_lease(const ServeStore *self, const ObjectKey *node)
+{
+    json_t *lease = snapshot_lease(self->run, node->name);
+    char uid[OBJECT_UID_BUFFER];
+
+    store_set_version(lease, api_server_resource_version(self->api));
+    json_object_set_new(json_object_get(lease, "metadata"), "ownerReferences",
+                        json_pack("[{s:s, s:s, s:s, s:s}]", "apiVersion", "v1", "kind", "Node",
+                                  "name", node->name, "uid",
+                                  object_uid_format(api_server_get(self->api, node)->uid, uid)));
+    return lease;
+}
+
 static void
 add_leases(const ServeStore *self, GArray *array)
 {
@@ -249,20 +263,21 @@ add_leases(const ServeStore *self, GArray *array)
     for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_NODE); slot++) {
         const ObjectKey *key = objects_key_at(objects, KIND_NODE, slot);
         if (api_server_get(self->api, key) != NULL)
-            add_placed(array, snapshot_lease(self->run, key->name));
+            add_placed(array, kubelet_lease(self, key));
     }
 }
 
-static gboolean
-is_kubelet_lease(const StoreKind *kind, const char *namespace, const char *name)
+/* Returns: (borrowed): the node whose kubelet's lease has that name; NULL: none */
+static const ObjectKey *
+lease_node(const StoreKind *kind, const char *namespace, const char *name)
 {
     const ObjectKey *node;
 
     if (kind->keeper != KEPT_BY_RUN || kind->kind != KIND_LEASE ||
         strcmp(namespace, "kube-node-lease") != 0)
-        return FALSE;
+        return NULL;
     node = objects_find_key(run_objects(kind->store->run), KIND_NODE, NULL, name);
-    return node != NULL && api_server_get(kind->store->api, node) != NULL;
+    return node != NULL && api_server_get(kind->store->api, node) != NULL ? node : NULL;
 }
 
 static gboolean
@@ -398,7 +413,7 @@ store_get(StoreKind *kind, const char *namespace, const char *name)
     else if (lacks_first_service(kind) && strcmp(name, "kubernetes") == 0 &&
              strcmp(namespace, "default") == 0)
         return store_first_service(kind->store);
-    else if (is_kubelet_lease(kind, namespace, name))
-        return snapshot_lease(kind->store->run, name);
+    else if (lease_node(kind, namespace, name) != NULL)
+        return kubelet_lease(kind->store, lease_node(kind, namespace, name));
     return wanted.found;
 }

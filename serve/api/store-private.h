@@ -10,10 +10,9 @@ struct ServeStore {
     Run *run; /* (borrowed) */
     ApiServer *api;
     int minor;
-    GHashTable *kinds;   /* "group/resource" -> StoreKind (owned) */
-    GPtrArray *rows;     /* of ApiResource (owned): of custom resources */
-    GPtrArray *texts;    /* their strings */
-    json_t *definitions; /* CustomResourceDefinitions, for discovery */
+    GHashTable *kinds;      /* "group/resource" -> StoreKind (owned) */
+    GPtrArray *custom;      /* of CustomResources (owned): of each generation, as requests go on */
+    GPtrArray *definitions; /* of json_t (owned): their CustomResourceDefinitions */
     ServedApis apis;
     unsigned generation;
     gboolean is_built; /* it has its first objects */
@@ -21,6 +20,7 @@ struct ServeStore {
     uint64_t n_plain;                    /* uids given */
     GHashTable *managers;                /* uid -> json_t: managedFields */
     StoreKind *of_run[N_KINDS], *events; /* (borrowed): those that keep a log */
+    uint64_t n_event_changes; /* writes of Events: they make no resource version in the run */
 };
 
 /* The namespaces that every cluster has, and those that objects of the run are in. Returns:

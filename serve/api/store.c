@@ -7,6 +7,8 @@
 #include "complete.h"
 #include "models/api/fields.h"
 #include "run/results/snapshot.h"
+#include "serve/api/apply/managed-fields.h"
+#include "serve/api/openapi/custom.h"
 
 /* How many changes keep the JSON that was made of them. */
 #define JSON_KEPT 512
@@ -140,7 +142,7 @@ store_set_version(json_t *object, uint64_t version)
     json_object_set_new(json_object_get(object, "metadata"), "resourceVersion", json_string(text));
 }
 
-/* Returns: (owned): an object of the run */
+/* Returns: (owned): an object of the run with its managedFields */
 static json_t *
 print_object(const ServeStore *self, const Object *object)
 {
@@ -188,6 +190,48 @@ store_change_old(StoreKind *kind, StoreChange *change)
         change->old = print_object(kind->store, change->before);
 }
 
+/* ---- managedFields of objects that both clients and components write ----
+ * Without the components' part, server-side apply would find no conflict with them. Objects that no
+ * client has written have none, and cost nothing. */
+
+/* The name of the clients of a session, and of a scenario's workload. */
+#define CLIENT "kubectl"
+
+/* Bindings and deletions leave managedFields alone; writes of clients come with their own. */
+static gboolean
+is_managed(const ApiRequest *request)
+{
+    return request != NULL && request->client != NULL && strcmp(request->client, CLIENT) != 0 &&
+           (request->verb == API_UPDATE || request->verb == API_UPDATE_STATUS ||
+            request->verb == API_PATCH || request->verb == API_PATCH_STATUS);
+}
+
+/* A component of the run has written an object. */
+static void
+note_component(ServeStore *self, const Object *before, const Object *after)
+{
+    const ApiRequest *request = api_server_committing(self->api);
+    char uid[OBJECT_UID_BUFFER];
+
+    if (before == NULL || after == NULL || !is_managed(request) ||
+        g_hash_table_lookup(self->managers, object_uid_format(after->uid, uid)) == NULL)
+        return;
+    gboolean is_status = request->verb == API_UPDATE_STATUS || request->verb == API_PATCH_STATUS;
+    g_autofree char *now = serve_store_now(self);
+    const FieldWriter writer = {.manager = manager_of_component(request->client),
+                                .time = now,
+                                .subresource = is_status ? "status" : NULL,
+                                .has_status = TRUE};
+    json_auto_t *live = print_object(self, before), *written = print_object(self, after);
+    const SchemaType *type =
+        schema_find(json_path_string(live, "apiVersion"), json_path_string(live, "kind"));
+    json_auto_t *managed = managed_fields_update(live, written, type, &writer);
+    json_t *fields = json_object_get(json_object_get(managed, "metadata"), "managedFields");
+
+    if (fields != NULL)
+        g_hash_table_replace(self->managers, g_strdup(uid), json_incref(fields));
+}
+
 /* ---- The run's objects ---- */
 
 static void see_gone_namespace(ServeStore *self, const char *name);
@@ -202,6 +246,7 @@ see_write(void *data, const Object *before, const Object *after)
         see_gone_namespace(self, object_name(before));
     else if (before == NULL && object_kind(after) == KIND_NAMESPACE)
         store_add_first_objects_in(self, object_name(after));
+    note_component(self, before, after);
     if (kind == NULL)
         return;
     if (before == NULL || after == NULL)
@@ -229,8 +274,9 @@ see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
     (void)responds_at;
     if (kind == NULL)
         return;
+    self->n_event_changes++;
     StoreChange *change = change_add(kind);
-    change->version = api_server_resource_version(self->api);
+    change->version = store_version(kind);
     change->is_new = write->index == API_NEW_EVENT;
     change->event = change->is_new ? api_server_n_events(self->api) : write->index;
     tell_listeners(kind);
@@ -241,8 +287,10 @@ store_version(const StoreKind *kind)
 {
     const ServeStore *self = kind->store;
 
-    return kind->keeper == KEPT_PLAIN ? self->plain_version
-                                      : api_server_resource_version(self->api);
+    if (kind->keeper == KEPT_PLAIN)
+        return self->plain_version;
+    return api_server_resource_version(self->api) +
+           (kind->keeper == KEPT_AS_EVENT ? self->n_event_changes : 0);
 }
 
 const Object *
@@ -266,16 +314,25 @@ add_definition(void *key, void *value, void *data)
     return FALSE;
 }
 
+static gboolean
+has_definitions(const StoreKind *kind)
+{
+    return strcmp(kind->resource, "customresourcedefinitions") == 0;
+}
+
 static void
 read_definitions(StoreKind *kind)
 {
     ServeStore *self = kind->store;
 
-    if (strcmp(kind->resource, "customresourcedefinitions") != 0)
+    if (!has_definitions(kind))
         return;
+    json_t *definitions = json_array();
     self->generation++;
-    json_array_clear(self->definitions);
-    g_tree_foreach(kind->plain, add_definition, self->definitions);
+    g_tree_foreach(kind->plain, add_definition, definitions);
+    self->apis.custom = custom_resources_new(definitions);
+    g_ptr_array_add(self->custom, (void *)self->apis.custom);
+    g_ptr_array_add(self->definitions, definitions);
 }
 
 static void
@@ -326,6 +383,15 @@ store_plain(const StoreKind *kind, const char *namespace, const char *name)
     return kind->plain == NULL ? NULL : g_tree_lookup(kind->plain, place);
 }
 
+/* A watch from a list on sees what comes after it: each change has a later version. */
+static void
+count_change(StoreKind *kind)
+{
+    kind->store->plain_version++;
+    if (kind->keeper == KEPT_AS_EVENT)
+        kind->store->n_event_changes++;
+}
+
 json_t *
 store_put(StoreKind *kind, json_t *object)
 {
@@ -337,7 +403,11 @@ store_put(StoreKind *kind, json_t *object)
         serve_store_complete_new(self, json_object_get(object, "metadata"));
         self->n_plain++;
     }
-    self->plain_version++;
+    if (has_definitions(kind)) {
+        g_autofree char *now = serve_store_now(self);
+        custom_complete_definition(object, now);
+    }
+    count_change(kind);
     store_set_version(object, store_version(kind));
     g_tree_replace(kind->plain, g_steal_pointer(&place), object);
     log_plain(kind, old, object, FALSE);
@@ -354,7 +424,7 @@ store_remove(StoreKind *kind, const char *namespace, const char *name)
     if (old == NULL)
         return;
     json_auto_t *last = json_deep_copy(old);
-    kind->store->plain_version++;
+    count_change(kind);
     store_set_version(last, store_version(kind));
     json_incref(old);
     g_tree_remove(kind->plain, place);
@@ -479,46 +549,16 @@ is_served(const ApiResource *row, const void *data)
            (kind_is_served(kind, api_version, self->minor) && is_installed(self, row, kind));
 }
 
-static const char *
-keep_text(ServeStore *self, const char *text)
-{
-    char *copy = g_strdup(text != NULL ? text : "");
-
-    g_ptr_array_add(self->texts, copy);
-    return copy;
-}
-
 /* Returns: (borrowed): the resource of a CustomResourceDefinition; NULL: none serves it */
 static const ApiResource *
-custom_row(ServeStore *self, const char *group, const char *version, const char *resource)
+custom_row(const ServeStore *self, const char *group, const char *version, const char *resource)
 {
-    json_t *definition, *served;
-    gsize i, k;
+    const ApiResource *row;
 
-    json_array_foreach(self->definitions, i, definition) {
-        const json_t *spec = json_object_get(definition, "spec");
-
-        if (g_strcmp0(json_path_string(spec, "group"), group) != 0 ||
-            g_strcmp0(json_path_string(spec, "names.plural"), resource) != 0)
-            continue;
-        json_array_foreach(json_object_get(spec, "versions"), k, served) {
-            if (g_strcmp0(json_path_string(served, "name"), version) != 0 ||
-                !json_is_true(json_object_get(served, "served")))
-                continue;
-            ApiResource *row = g_new0(ApiResource, 1);
-            gboolean has_status = json_path_get(served, "subresources.status") != NULL;
-            *row = (ApiResource){
-                .group = keep_text(self, group),
-                .version = keep_text(self, version),
-                .resource = keep_text(self, resource),
-                .kind = keep_text(self, json_path_string(spec, "names.kind")),
-                .namespaced = g_strcmp0(json_path_string(spec, "scope"), "Namespaced") == 0,
-                .verbs = "delete deletecollection get list patch create update watch",
-                .subresources = has_status ? "status" : NULL};
-            g_ptr_array_add(self->rows, row);
+    for (unsigned i = 0; (row = custom_resource(self->apis.custom, i)) != NULL; i++)
+        if (strcmp(row->group, group) == 0 && strcmp(row->version, version) == 0 &&
+            strcmp(row->resource, resource) == 0)
             return row;
-        }
-    }
     return NULL;
 }
 
@@ -630,14 +670,13 @@ serve_store_new(Run *run)
         .api = cluster_api(run_cluster(run)),
         .minor = run_scenario(run)->minor_version,
         .kinds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, kind_free),
-        .rows = g_ptr_array_new_with_free_func(g_free),
-        .texts = g_ptr_array_new_with_free_func(g_free),
-        .definitions = json_array(),
+        .custom = g_ptr_array_new_with_free_func((GDestroyNotify)custom_resources_free),
+        .definitions = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref),
         .plain_version = 1,
         .managers =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref),
     };
-    self->apis = (ServedApis){.serves = is_served, .data = self, .custom = self->definitions};
+    self->apis = (ServedApis){.serves = is_served, .data = self};
     take_plain(self);
     store_add_first_objects(self);
     api_server_observe(self->api, see_write, self);
@@ -652,8 +691,7 @@ serve_store_free(ServeStore *self)
         return;
     g_hash_table_unref(self->kinds);
     g_hash_table_unref(self->managers);
-    g_ptr_array_unref(self->rows);
-    g_ptr_array_unref(self->texts);
-    json_decref(self->definitions);
+    g_ptr_array_unref(self->custom);
+    g_ptr_array_unref(self->definitions);
     g_free(self);
 }

@@ -118,6 +118,9 @@ json_t *store_plain(const StoreKind *kind, const char *namespace, const char *na
  * new. Returns: (borrowed): what is stored */
 json_t *store_put(StoreKind *kind, json_t *object);
 void store_remove(StoreKind *kind, const char *namespace, const char *name);
+/* Makes again what controllers that are not modelled keep in a namespace (its default
+ * ServiceAccount), after a client has deleted something there. */
+void serve_store_restore(ServeStore *self, const char *namespace);
 
 /* Keeps metadata.managedFields of an object of the run. @object: has its namespace, name and uid.
  * @fields: (taken) (nullable) */

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-#include "columns.h"
+#include "run/kubectl/columns.h"
+#include "run/kubectl/json-path.h"
+
+#define NAME_DESCRIPTION "The object's name: the only one of its kind in its namespace."
 
 gboolean
 table_include_parse(const char *text, TableInclude *include)
@@ -26,13 +29,6 @@ static const KindColumn default_columns[] = {
     {NULL,         NULL,       NULL,                         NULL,        0          },
 };
 
-/* Custom resources without additionalPrinterColumns. */
-static const KindColumn custom_columns[] = {
-    {"Name", cell_value, "metadata.name",              "",          COLUMN_NAME},
-    {"Age",  cell_age,   "metadata.creationTimestamp", "<unknown>", 0          },
-    {NULL,   NULL,       NULL,                         NULL,        0          },
-};
-
 static const KindColumn *
 columns_of(const ApiResource *resource)
 {
@@ -49,61 +45,117 @@ columns_of(const ApiResource *resource)
         kind = kubectl_kind_find(resource->resource);
     if (kind != NULL && strcmp(kind->kind, resource->kind) == 0)
         return kind->columns;
-    return strchr(resource->group, '.') != NULL && strstr(resource->group, ".k8s.io") == NULL
-               ? custom_columns
-               : default_columns;
+    return default_columns;
 }
 
-/* Columns whose cells are no strings (pkg/printers/internalversion/printers.go). */
-static const struct {
-    const char *kind, *column, *type;
-} typed_columns[] = {
-    {"CSIDriver",           "AttachRequired",      "boolean"},
-    {"CSIDriver",           "PodInfoOnMount",      "boolean"},
-    {"CSIDriver",           "StorageCapacity",     "boolean"},
-    {"CSIDriver",           "RequiresRepublish",   "boolean"},
-    {"CSINode",             "Drivers",             "integer"},
-    {"VolumeAttachment",    "Attached",            "boolean"},
-    {"PodDisruptionBudget", "Allowed Disruptions", "integer"},
-    {"CronJob",             "Suspend",             "boolean"},
-    {"CronJob",             "Active",              "integer"},
-    {"ReplicaSet",          "Desired",             "integer"},
-    {"ReplicaSet",          "Current",             "integer"},
-    {"ReplicaSet",          "Ready",               "integer"},
-    {"DaemonSet",           "Desired",             "integer"},
-    {"DaemonSet",           "Current",             "integer"},
-    {"DaemonSet",           "Ready",               "integer"},
-    {"DaemonSet",           "Up-to-date",          "integer"},
-    {"DaemonSet",           "Available",           "integer"},
-};
+/* ---- Custom resources: additionalPrinterColumns ---- */
 
-static const char *
-type_of(const ApiResource *resource, const KindColumn *column)
+/* Returns: (owned): the columns of a custom resource, without "Name" */
+static json_t *
+custom_columns(const ApiResource *resource)
 {
-    for (gsize i = 0; i < G_N_ELEMENTS(typed_columns); i++)
-        if (strcmp(typed_columns[i].kind, resource->kind) == 0 &&
-            strcmp(typed_columns[i].column, column->name) == 0)
-            return typed_columns[i].type;
-    return "string";
+    json_t *columns = json_object_get(resource->custom, "additionalPrinterColumns");
+
+    if (json_array_size(columns) > 0)
+        return json_incref(columns);
+    return json_pack("[{s:s, s:s, s:s}]", "name", "Age", "type", "date", "jsonPath",
+                     ".metadata.creationTimestamp");
+}
+
+/* cellForJSONValue() of apiextensions-apiserver */
+static json_t *
+custom_cell_value(const char *type, json_t *value, ValueTime now)
+{
+    if (strcmp(type, "integer") == 0 && json_is_number(value))
+        return json_integer((json_int_t)json_number_value(value));
+    if (strcmp(type, "number") == 0 && json_is_number(value))
+        return json_real(json_number_value(value));
+    if (strcmp(type, "boolean") == 0 && json_is_boolean(value))
+        return json_incref(value);
+    if (strcmp(type, "date") == 0 && json_is_string(value)) {
+        json_auto_t *holder = json_pack("{s:O}", "t", value);
+        g_autoptr(GString) text = g_string_new(NULL);
+        value_append_age(text, value_time(holder, "t"), now);
+        return json_string(text->str);
+    }
+    return NULL;
+}
+
+static json_t *
+custom_cell(const json_t *column, json_t *object, ValueTime now)
+{
+    const char *path = json_string_value(json_object_get(column, "jsonPath")),
+               *type = json_string_value(json_object_get(column, "type"));
+    g_autoptr(JsonPath) template = path == NULL ? NULL : json_path_parse_relaxed(path, NULL);
+    g_autoptr(GPtrArray) parts = template == NULL ? NULL : json_path_find(template, object, NULL);
+    GPtrArray *values = parts == NULL || parts->len == 0 ? NULL : parts->pdata[0];
+    json_t *cell = NULL;
+
+    if (values == NULL || values->len == 0 || type == NULL)
+        return json_null();
+    if (strcmp(type, "string") == 0) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        value_append_go(text, values->pdata[0]);
+        return json_string(text->str);
+    }
+    cell = custom_cell_value(type, values->pdata[0], now);
+    return cell != NULL ? cell : json_null();
+}
+
+/* ---- Tables ---- */
+
+static json_t *
+definition(
+    const char *name, const char *type, const char *format, const char *description, int priority)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:i}", "name", name, "type", type, "format", format,
+                     "description", description, "priority", priority);
+}
+
+static json_t *
+custom_definitions(const ApiResource *resource)
+{
+    json_auto_t *columns = custom_columns(resource);
+    json_t *definitions = json_array(), *column;
+    gsize i;
+
+    json_array_append_new(definitions, definition("Name", "string", "name", NAME_DESCRIPTION, 0));
+    json_array_foreach(columns, i, column)
+        json_array_append_new(
+            definitions, definition(value_text(column, "name"), value_text(column, "type"),
+                                    value_text(column, "format"), value_text(column, "description"),
+                                    (int)json_integer_value(json_object_get(column, "priority"))));
+    return definitions;
+}
+
+static json_t *
+definitions_of(const ApiResource *resource)
+{
+    json_t *definitions = json_array();
+
+    if (resource->custom != NULL) {
+        json_decref(definitions);
+        return custom_definitions(resource);
+    }
+    for (const KindColumn *column = columns_of(resource); column->name != NULL; column++)
+        json_array_append_new(
+            definitions,
+            definition(column->name,
+                       (column->flags & COLUMN_INTEGER) != 0   ? "integer"
+                       : (column->flags & COLUMN_BOOLEAN) != 0 ? "boolean"
+                                                               : "string",
+                       (column->flags & COLUMN_NAME) != 0 ? "name" : "",
+                       (column->flags & COLUMN_NAME) != 0 ? NAME_DESCRIPTION : column->path,
+                       (column->flags & COLUMN_WIDE) != 0));
+    return definitions;
 }
 
 json_t *
 table_new(const ApiResource *resource, const char *api_version, gboolean with_columns)
 {
-    json_t *columns = json_array();
-    const KindColumn *column = columns_of(resource);
-
-    for (; with_columns && column->name != NULL; column++)
-        json_array_append_new(columns, json_pack("{s:s, s:s, s:s, s:s, s:i}", "name", column->name,
-                                                 "type", type_of(resource, column), "format",
-                                                 (column->flags & COLUMN_NAME) != 0 ? "name" : "",
-                                                 "description", column->path, "priority",
-                                                 (column->flags & COLUMN_WIDE) != 0));
-    json_t *table = json_pack("{s:s, s:s, s:{}, s:o, s:[]}", "kind", "Table", "apiVersion",
-                              api_version, "metadata", "columnDefinitions", columns, "rows");
-    if (!with_columns)
-        json_object_set_new(table, "columnDefinitions", json_null());
-    return table;
+    return json_pack("{s:s, s:s, s:{}, s:o, s:[]}", "kind", "Table", "apiVersion", api_version,
+                     "metadata", "columnDefinitions",
+                     with_columns ? definitions_of(resource) : json_null(), "rows");
 }
 
 json_t *
@@ -115,34 +167,56 @@ table_metadata(const json_t *object)
                      "meta.k8s.io/v1", "metadata", metadata);
 }
 
+/* Numbers and truth values are such in JSON, too, even if their column is one of strings. */
 static json_t *
-cell_json(const char *type, const char *text)
+cell_json(const KindColumn *column, const char *text)
 {
     char *end;
     gint64 number = g_ascii_strtoll(text, &end, 10);
 
-    if (strcmp(type, "boolean") == 0 && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0))
+    if ((column->flags & (COLUMN_INTEGER | COLUMN_BOOLEAN | COLUMN_TYPED)) == 0)
+        return json_string(text);
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         return json_boolean(strcmp(text, "true") == 0);
-    if (strcmp(type, "integer") == 0 && *text != '\0' && *end == '\0')
-        return json_integer(number);
-    return json_string(text);
+    return *text != '\0' && *end == '\0' ? json_integer(number) : json_string(text);
 }
 
-void
-table_add(
-    json_t *table, const ApiResource *resource, json_t *object, TableInclude include, ValueTime now)
+static json_t *
+custom_cells(const ApiResource *resource, json_t *object, ValueTime now)
 {
-    json_t *cells = json_array(), *row = json_object();
+    json_auto_t *columns = custom_columns(resource);
+    json_t *cells = json_pack("[s]", value_text(object, "metadata.name")), *column;
+    gsize i;
+
+    json_array_foreach(columns, i, column)
+        json_array_append_new(cells, custom_cell(column, object, now));
+    return cells;
+}
+
+static json_t *
+cells_of(const ApiResource *resource, json_t *object, ValueTime now)
+{
+    json_t *cells = json_array();
 
     for (const KindColumn *column = columns_of(resource); column->name != NULL; column++) {
         g_autoptr(GString) text = g_string_new(NULL);
         Cell cell = {text, object, value_at(object, column->path), column, now};
 
         column->append(&cell);
-        json_array_append_new(cells, cell_json(type_of(resource, column),
-                                               text->len > 0 ? text->str : column->missing));
+        json_array_append_new(cells,
+                              cell_json(column, text->len > 0 ? text->str : column->missing));
     }
-    json_object_set_new(row, "cells", cells);
+    return cells;
+}
+
+void
+table_add(
+    json_t *table, const ApiResource *resource, json_t *object, TableInclude include, ValueTime now)
+{
+    json_t *row = json_pack("{s:o}", "cells",
+                            resource->custom != NULL ? custom_cells(resource, object, now)
+                                                     : cells_of(resource, object, now));
+
     if (include == TABLE_METADATA)
         json_object_set_new(row, "object", table_metadata(object));
     else if (include == TABLE_OBJECT)

@@ -4,7 +4,7 @@
 #include "api-private.h"
 #include "serve/api/apply/managed-fields.h"
 
-/* Shared by write.c, checks.c and delete.c. */
+/* Shared by create.c, write.c, checks.c and delete.c. */
 
 typedef enum {
     WAY_PUT,
@@ -34,6 +34,19 @@ void write_refuse(Write *self, json_t *status);
 SessionTarget write_session_target(const Write *self);
 /* Answers with the object that the run stores; frees @data, a Write. */
 void write_answered(void *data, const ApiResponse *response);
+
+void write_set_defaults(const Target *target, json_t *object);
+/* Takes managedFields out of @object (taken), and keeps them aside. Returns: (owned): the rest */
+json_t *write_take_managers(Write *self, json_t *object);
+/* Returns: (owned): what the decoder says of values of other types than their fields'; custom
+ * resources are checked by their schema */
+char *write_type_error(const Target *target, const json_t *object);
+
+/* create.c */
+/* Drops what a client may not give. */
+void write_drop_server_fields(json_t *metadata);
+/* Stores a new object, or refuses it. @object: (taken): complete, with its managedFields */
+void write_store_new(Write *self, json_t *object);
 
 /* checks.c. Each of type json_t returns (owned): a refusal; NULL: all is well */
 gboolean write_has_status(const ApiResource *row);

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "complete.h"
 #include "models/api/fields.h"
 #include "models/api/patch/patch.h"
 #include "models/api/schema/strict-fields.h"
 #include "serve/api/apply/defaults.h"
+#include "serve/api/openapi/custom.h"
 
 /* POST, PUT and PATCH. What is refused without a look at the run is refused at once. Else the write
  * takes an instant of its own: it is computed against the present state, checked, and handed to the
@@ -66,75 +68,19 @@ write_session_target(const Write *self)
     return (SessionTarget){self->target->kind->kind, self->target->namespace, self->target->name};
 }
 
-/* ---- Create ---- */
-
-/* The characters of names that are made up (k8s.io/apimachinery's pkg/util/rand). */
-static void
-append_random(ServeApi *api, GString *name)
+void
+write_set_defaults(const Target *target, json_t *object)
 {
-    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
-    uint64_t bits = sim_hash_combine(
-        run_options(api->options.run)->seed ^ sim_hash_string("serve/names"), ++api->n_names);
-
-    for (unsigned i = 0; i < 5; i++, bits /= strlen(letters))
-        g_string_append_c(name, letters[bits % strlen(letters)]);
+    if (target->row->custom != NULL)
+        custom_set_defaults(target->type, object);
+    else
+        defaults_set(object, target->type);
 }
 
-/* Returns: (owned): a refusal */
-static json_t *
-complete_name(Write *self, json_t *metadata)
-{
-    Target *target = self->target;
-    const char *name = json_path_string(metadata, "name"),
-               *prefix = json_path_string(metadata, "generateName");
-    g_autoptr(GPtrArray) faults = g_ptr_array_new();
-    StatusSubject subject = target_subject(target);
+/* ---- Answers ---- */
 
-    if (name == NULL && prefix != NULL && *prefix != '\0') {
-        g_autoptr(GString) made = g_string_new(prefix);
-        append_random(target->api, made);
-        json_object_set_new(metadata, "name", json_string(made->str));
-        name = json_path_string(metadata, "name");
-    }
-    if (target->name != NULL && name != NULL && strcmp(target->name, name) != 0)
-        return status_format(400,
-                             "the name of the object (%s) does not match the name on the URL (%s)",
-                             name, target->name);
-    if (name == NULL || *name == '\0') {
-        g_ptr_array_add(faults,
-                        (char *)"metadata.name: Required value: name or generateName is required");
-        return status_invalid(&subject, faults);
-    }
-    const char *fault = strcmp(target->row->group, "rbac.authorization.k8s.io") == 0
-                            ? NULL /* system:node is a name */
-                            : name_fault_subdomain(name);
-    if (fault != NULL) {
-        g_autofree char *text =
-            g_strdup_printf("metadata.name: Invalid value: \"%s\": %s", name, fault);
-        g_ptr_array_add(faults, text);
-        subject.name = name;
-        return status_invalid(&subject, faults);
-    }
-    if (target->name == NULL)
-        target->name = g_strdup(name);
-    return NULL;
-}
-
-/* What a client may not give. */
-static void
-drop_server_fields(json_t *metadata)
-{
-    static const char *const names[] = {
-        "uid",      "creationTimestamp", "resourceVersion",           "generation",
-        "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"};
-
-    for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
-        json_object_del(metadata, names[i]);
-}
-
-/* @object: (taken): with its managedFields, which are kept aside */
-static json_t *
-take_managers(Write *self, json_t *object)
+json_t *
+write_take_managers(Write *self, json_t *object)
 {
     json_t *metadata = json_object_get(object, "metadata");
 
@@ -177,7 +123,7 @@ write_answered(void *data, const ApiResponse *response)
         keep_managers(self, object);
     }
     if (target_is(target, "scale")) {
-        json_t *scale = scale_of(object);
+        json_t *scale = scale_of(target->row, object);
         json_decref(object);
         object = scale;
     } else {
@@ -187,127 +133,10 @@ write_answered(void *data, const ApiResponse *response)
     write_free(self);
 }
 
-static void
-create_plain(Write *self, json_t *object /* taken */)
+char *
+write_type_error(const Target *target, const json_t *object)
 {
-    const Target *target = self->target;
-    json_t *metadata = json_object_get(object, "metadata");
-
-    if (self->managers != NULL)
-        json_object_set(metadata, "managedFields", self->managers);
-    if (write_is_custom(target))
-        json_object_set_new(metadata, "generation", json_integer(1));
-    json_t *stored = self->is_dry ? object : store_put(target->kind, object);
-    json_t *answer = json_deep_copy(stored);
-    if (self->is_dry)
-        json_decref(object);
-    target_set_version(target, answer);
-    target_answer(target, 201, answer);
-    write_free(self);
-}
-
-/* Stores a new object, or refuses it. @object: (taken): complete, with its managedFields */
-static void
-create(Write *self, json_t *object)
-{
-    const Target *target = self->target;
-    StatusSubject subject = target_subject(target);
-    json_t *fault = write_check_object(target, object);
-
-    if (fault == NULL && target->row->namespaced &&
-        !serve_store_has_namespace(target->api->store, target->namespace))
-        fault =
-            status_not_found(&(StatusSubject){"", "namespaces", "Namespace", target->namespace});
-    json_auto_t *there = store_get(target->kind, target->namespace, target->name);
-    if (fault == NULL && there != NULL)
-        fault = status_exists(&subject);
-    if (fault != NULL) {
-        json_decref(object);
-        write_refuse(self, fault);
-        return;
-    }
-    self->is_new = TRUE;
-    object = take_managers(self, object);
-    if (self->is_dry)
-        serve_store_complete_new(target->api->store, json_object_get(object, "metadata"));
-    if (target->kind->keeper != KEPT_BY_RUN) {
-        target_use_core_event(target, object);
-        create_plain(self, object);
-    } else if (self->is_dry) {
-        target_answer(target, 201, object);
-        write_free(self);
-    } else {
-        serve_session_create(target->api->options.session, object, write_answered, self);
-    }
-}
-
-/* Reads and checks the body of a new object. Returns: (owned): a refusal */
-static json_t *
-read_new(Write *self)
-{
-    const Target *target = self->target;
-    json_t *refusal = NULL, *body = body_read(target->exchange, &refusal);
-
-    self->body = body;
-    if (body == NULL || (refusal = write_check_kind(target, body)) != NULL)
-        return refusal;
-    g_autofree char *strict = body_check_fields(target, body, TRUE);
-    if (strict != NULL)
-        return write_undecodable(target, 400, strict);
-    g_autofree char *type_fault = strict_type_error(target->type, body);
-    if (type_fault != NULL)
-        return write_undecodable(target, 400, type_fault);
-    json_t *metadata = write_metadata_of(body, &refusal);
-    if (metadata == NULL)
-        return refusal;
-    patch_drop_nulls(body);
-    drop_server_fields(metadata);
-    write_drop_status(target, body);
-    refusal = write_check_namespace(target, metadata);
-    return refusal != NULL ? refusal : complete_name(self, metadata);
-}
-
-/* A bare Node is a machine like those of the scenario's first group: its kubelet tells what it has.
- */
-static void
-complete_node(const Write *self)
-{
-    const Scenario *scenario = run_scenario(self->target->api->options.run);
-    const ScenarioNodes none = {0};
-
-    if (strcmp(self->target->row->kind, "Node") != 0 ||
-        json_object_get(self->body, "status") != NULL)
-        return;
-    json_auto_t *node = scenario_node_manifest(scenario->n_nodes > 0 ? &scenario->nodes[0] : &none,
-                                               self->target->name, NULL);
-    json_t *labels = json_object_get(json_object_get(self->body, "metadata"), "labels");
-    json_object_set(self->body, "status", json_object_get(node, "status"));
-    if (labels == NULL)
-        json_object_set(json_object_get(self->body, "metadata"), "labels",
-                        json_object_get(json_object_get(node, "metadata"), "labels"));
-    else
-        json_object_update_missing(labels,
-                                   json_object_get(json_object_get(node, "metadata"), "labels"));
-}
-
-void
-write_create(const Target *target)
-{
-    if (target->row->namespaced && *target->namespace == '\0') {
-        target_refuse(target, status_method_not_allowed());
-        return;
-    }
-    if (target->kind->keeper == KEPT_BY_RUN)
-        serve_clock_next_instant(target->api->options.clock);
-    Write *self = write_new(target);
-    json_t *refusal = read_new(self);
-    if (refusal != NULL) {
-        write_refuse(self, refusal);
-        return;
-    }
-    complete_node(self);
-    defaults_set(self->body, target->type);
-    create(self, managed_fields_update(NULL, self->body, self->target->type, &self->writer));
+    return target->row->custom != NULL ? NULL : strict_type_error(target->type, object);
 }
 
 /* ---- Update and patch ---- */
@@ -491,7 +320,7 @@ check_patched_fields(const Write *self, json_t *after)
         g_ptr_array_add(faults, fault);
         return status_invalid(&subject, faults);
     }
-    g_autofree char *type_fault = strict_type_error(target->type, after);
+    g_autofree char *type_fault = write_type_error(target, after);
     return type_fault == NULL ? NULL : status_format(400, "%s", type_fault);
 }
 
@@ -514,7 +343,7 @@ compute(Write *self, const json_t *live)
     }
     patch_drop_nulls(after);
     target_set_version(self->target, after);
-    defaults_set(after, self->target->type);
+    write_set_defaults(self->target, after);
     if (self->way == WAY_APPLY)
         return after;
     json_t *managed = managed_fields_update(live, after, self->target->type, &self->writer);
@@ -522,11 +351,26 @@ compute(Write *self, const json_t *live)
     return managed;
 }
 
+/* @path: "spec.replicas". @value: (taken) */
+static void
+set_at(json_t *object, const char *path, json_t *value)
+{
+    g_auto(GStrv) names = g_strsplit(path, ".", -1);
+    unsigned i = 0;
+
+    for (; names[i] != NULL && names[i + 1] != NULL; i++) {
+        if (!json_is_object(json_object_get(object, names[i])))
+            json_object_set_new(object, names[i], json_object());
+        object = json_object_get(object, names[i]);
+    }
+    json_object_set_new(object, names[i] != NULL ? names[i] : "", value);
+}
+
 /* Returns: (owned): the whole object after a write of its Scale; NULL with self->refusal */
 static json_t *
 compute_scale(Write *self, const json_t *live)
 {
-    json_auto_t *scale = scale_of(live), *after = apply_body(self, scale);
+    json_auto_t *scale = scale_of(self->target->row, live), *after = apply_body(self, scale);
     const char *version = json_path_string(after, "metadata.resourceVersion");
     StatusSubject subject = target_subject(self->target);
     const json_t *replicas = json_path_get(after, "spec.replicas");
@@ -544,8 +388,8 @@ compute_scale(Write *self, const json_t *live)
         return NULL;
     }
     json_t *object = json_deep_copy(live);
-    json_object_set_new(json_object_get(object, "spec"), "replicas",
-                        json_integer(replicas == NULL ? 0 : json_integer_value(replicas)));
+    set_at(object, scale_path(self->target->row, "specReplicasPath"),
+           json_integer(replicas == NULL ? 0 : json_integer_value(replicas)));
     json_t *managed = managed_fields_update(live, object, self->target->type, &self->writer);
     json_decref(object);
     return managed;
@@ -568,7 +412,7 @@ edit(void *data, const Object *object)
 
     if (after == NULL)
         return NULL;
-    json_auto_t *bare = take_managers(self, after);
+    json_auto_t *bare = write_take_managers(self, after);
     json_auto_t *before = json_copy(live), *metadata = json_copy(json_object_get(live, "metadata"));
     json_object_del(metadata, "managedFields");
     json_object_set(before, "metadata", metadata);
@@ -600,7 +444,8 @@ change_plain(Write *self, const json_t *live, json_t *after /* taken */)
 
     if (write_is_custom(target))
         count_generation(live, after);
-    json_t *answer = json_deep_copy(after);
+    json_t *answer =
+        target_is(target, "scale") ? scale_of(target->row, after) : json_deep_copy(after);
     target_use_core_event(target, after);
     if (self->is_dry || json_equal(live, after)) {
         json_decref(after);
@@ -633,7 +478,8 @@ change(Write *self, const json_t *live, json_t *after)
         return;
     }
     if (self->is_dry || store_object(target->kind, to.namespace, to.name) == NULL) {
-        json_t *answer = target_is(target, "scale") ? scale_of(after) : json_incref(after);
+        json_t *answer =
+            target_is(target, "scale") ? scale_of(target->row, after) : json_incref(after);
         json_decref(after);
         target_answer(target, 200, answer);
         write_free(self);
@@ -658,7 +504,7 @@ apply_new(Write *self)
     }
     metadata = write_metadata_of(self->body, &refusal);
     if (metadata != NULL) {
-        drop_server_fields(metadata);
+        write_drop_server_fields(metadata);
         write_drop_status(self->target, self->body);
         json_object_set_new(metadata, "name", json_string(self->target->name));
         refusal = write_check_namespace(self->target, metadata);
@@ -669,8 +515,8 @@ apply_new(Write *self)
         return;
     }
     target_set_version(self->target, object);
-    defaults_set(object, self->target->type);
-    create(self, object);
+    write_set_defaults(self->target, object);
+    write_store_new(self, object);
 }
 
 /* Returns: (owned): a refusal */

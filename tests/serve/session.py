@@ -84,7 +84,56 @@ ask("POST", "/apis/example.com/v1/namespaces/default/toys", {"apiVersion": "exam
 assert len(ask("GET", "/apis/example.com/v1/toys")["items"]) == 1
 assert any(group["name"] == "example.com" for group in ask("GET", "/apis")["groups"])
 
-# The clock, a fault, and deletions.
+# Custom resources: defaults and faults by their schema, lists by their keys, columns, scale, two versions without conversion.
+ports = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
+    "type": "object", "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}}}
+schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "required": ["size"], "properties": {
+    "size": {"type": "integer", "maximum": 9}, "color": {"type": "string", "enum": ["red", "blue"], "default": "red"}, "ports": ports}}}}}
+definition = ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    "metadata": {"name": "things.example.org"},
+    "spec": {"group": "example.org", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"}, "versions": [
+        {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"scale": {"specReplicasPath": ".spec.size"}},
+         "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}]},
+        {"name": "v2", "served": True, "storage": False, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}, code=201)
+assert [condition["type"] for condition in definition["status"]["conditions"]] == ["NamesAccepted", "Established"]
+THINGS = "/apis/example.org/v1/namespaces/default/things"
+
+
+def thing(size, *ports):
+    return {"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"size": size, "ports": list(ports)}}
+
+
+assert ask("PATCH", THINGS + "/a?fieldManager=one", thing(3, {"port": 80, "name": "http"}), APPLY, 201)["spec"]["color"] == "red"
+both = ask("PATCH", THINGS + "/a?fieldManager=two", thing(3, {"port": 443, "name": "https"}), APPLY)
+assert [port["port"] for port in both["spec"]["ports"]] == [80, 443], both
+conflict = ask("PATCH", THINGS + "/a?fieldManager=two", thing(3, {"port": 80, "name": "other"}), APPLY, 409)
+assert [cause["field"] for cause in conflict["details"]["causes"]] == ['.spec.ports[port=80].name'], conflict
+refused = ask("PATCH", THINGS + "/a", {"spec": {"size": 10, "color": "pink"}}, MERGE, 422)
+assert {cause["reason"] for cause in refused["details"]["causes"]} == {"FieldValueNotSupported", "FieldValueInvalid"}, refused
+assert "unknown field" in ask("POST", THINGS + "?fieldValidation=Strict", dict(thing(1), spce=1), code=400)["message"]
+assert ask("PATCH", THINGS + "/a/scale", {"spec": {"replicas": 5}}, MERGE)["spec"]["replicas"] == 5
+connection.request("GET", THINGS, headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})
+table = json.loads(connection.getresponse().read())
+assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Size"] and table["rows"][0]["cells"] == ["a", 5], table
+other = ask("GET", THINGS.replace("v1", "v2") + "/a")
+assert other["apiVersion"] == "example.org/v2" and other["spec"]["size"] == 5
+
+# Controllers' fields have managers, too; a namespace's ServiceAccount comes back; an Event after a list is seen by a watch from it.
+ask("PUT", "/kvolsim/v1/clock", {"for": "3s"})
+managers = {entry["manager"] for entry in ask("GET", APPS + "deployments/web")["metadata"]["managedFields"]}
+assert "kube-controller-manager" in managers, managers
+ask("DELETE", CORE + "serviceaccounts/default")
+ask("GET", CORE + "serviceaccounts/default")
+version = ask("GET", CORE + "events")["metadata"]["resourceVersion"]
+ask("POST", CORE + "events", {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "x", "namespace": "default"}}, code=201)
+connection.request("GET", f"{CORE}events?watch=1&timeoutSeconds=1&resourceVersion={version}&fieldSelector=metadata.name%3De")
+assert '"ADDED"' in connection.getresponse().read().decode()
+
+# The clock, faults, and deletions.
+ask("POST", "/kvolsim/v1/faults", {"node": "node-0", "do": "power-off"}, code=201)
+ask("PUT", "/kvolsim/v1/clock", {"for": "2s"})
+assert [fault["isOver"] for fault in ask("DELETE", "/kvolsim/v1/faults")["faults"]] == [True]
+assert "is over" in ask("DELETE", "/kvolsim/v1/faults?number=0", code=409)["message"]
 ask("PUT", "/kvolsim/v1/clock", {"for": "3s"})
 ask("POST", "/kvolsim/v1/faults", {"node": "node-2", "do": "power-off", "restartAfter": "1m"}, code=201)
 assert ask("POST", "/kvolsim/v1/faults", {"node": "node-2", "do": "explode"}, code=400)["message"]

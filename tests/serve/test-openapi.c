@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "run/files/packed.h"
+#include "serve/api/openapi/custom.h"
 #include "serve/api/openapi/openapi.h"
 
 static const ServedApis all_apis;
@@ -200,7 +201,8 @@ static void
 parts_of_documents(void **state)
 {
     json_t *custom = json_loads(definition, 0, NULL);
-    const ServedApis served = {.custom = custom};
+    g_autoptr(CustomResources) resources = custom_resources_new(custom);
+    const ServedApis served = {.custom = resources};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {

@@ -15,7 +15,7 @@ schema_find(const char *api_version, const char *kind)
 const SchemaField *
 schema_field(const SchemaType *type, const char *name)
 {
-    if (type == NULL || type->shape != SCHEMA_STRUCT)
+    if (type == NULL || type->fields == NULL)
         return NULL;
     for (const SchemaField *field = type->fields; field->name != NULL; field++)
         if (strcmp(field->name, name) == 0)
@@ -28,7 +28,7 @@ schema_member(const SchemaType *type, const char *name)
 {
     const SchemaField *field = schema_field(type, name);
 
-    if (type != NULL && type->shape == SCHEMA_MAP)
+    if (field == NULL && type != NULL && type->shape == SCHEMA_MAP)
         return type->element;
     return field != NULL ? field->type : NULL;
 }

@@ -41,7 +41,8 @@ struct SchemaType {
     SchemaShape shape;
     SchemaMerge merge;
     const SchemaType *element;   /* of a list or map */
-    const SchemaField *fields;   /* of a struct: in the order of names; ends with a NULL name */
+    const SchemaField *fields;   /* of a struct, or known members of a custom resource's map: in the
+                                    order of names; ends with a NULL name */
     const char *const *keys;     /* SCHEMA_KEYED: ends with NULL */
     const char *const *words;    /* of a string: an enumeration; ends with NULL. NULL: any */
     const char *patch_merge_key; /* of a list of structs with patchStrategy merge; else NULL */
@@ -73,8 +74,8 @@ typedef struct {
 } SchemaKind;
 extern const SchemaKind schema_kinds[]; /* ends with a NULL kind */
 
-/* Returns: the field of a struct; %NULL if it has none of that name, or @type is no struct. @type
- * may be NULL */
+/* Returns: the field of a struct, or a known member of a custom resource's map; %NULL if it has
+ * none of that name. @type may be NULL */
 const SchemaField *schema_field(const SchemaType *type, const char *name);
 /* Returns: the type of the member @name of a struct or map; %NULL: unknown, or any */
 const SchemaType *schema_member(const SchemaType *type, const char *name);

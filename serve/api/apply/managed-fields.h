@@ -19,6 +19,9 @@ typedef struct {
 /* Returns: (owned): the manager of a request without fieldManager: the printable characters of the
  * user agent before its first "/" ("kubectl"), at most 128 bytes; may be "" */
 char *manager_of_user_agent(const char *user_agent);
+/* Returns: (static): the manager of a component's writes. @client: the name of its client, as in
+ * ApiRequest: "scheduler" */
+const char *manager_of_component(const char *client);
 /* Returns: (owned): %NULL if a request may have @manager in fieldManager ("": none); else the fault
  * as ValidatePatchOptions() words it (422, of a kind PatchOptions.meta.k8s.io): "fieldManager:
  * Required value: is required for apply patch" */

@@ -46,3 +46,27 @@ manager_fault(const char *manager, gboolean is_apply)
     }
     return NULL;
 }
+
+/* Managers that are no part of kube-controller-manager, by the name of the component's client. */
+static const struct {
+    const char *client, *manager;
+} managers[] = {
+    {"scheduler",               "kube-scheduler"                        },
+    {"kubelet",                 "kubelet"                               },
+    {"kubelet-heartbeat",       "kubelet"                               },
+    {"external-provisioner",    "csi-provisioner"                       },
+    {"external-attacher",       "csi-attacher"                          },
+    {"external-resizer",        "csi-resizer"                           },
+    {"external-snapshotter",    "csi-snapshotter"                       },
+    {"snapshot-controller",     "snapshot-controller"                   },
+    {"external-health-monitor", "csi-external-health-monitor-controller"},
+};
+
+const char *
+manager_of_component(const char *client)
+{
+    for (gsize i = 0; i < G_N_ELEMENTS(managers); i++)
+        if (g_str_has_prefix(client, managers[i].client))
+            return managers[i].manager;
+    return "kube-controller-manager";
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "discovery.h"
+#include "custom.h"
 
 /* One version of a group: its resources. */
 typedef struct {
@@ -12,9 +12,7 @@ typedef struct {
 /* All that is served, by groups in the order of the table; those of custom resources follow by
  * name. */
 typedef struct {
-    GArray *versions;  /* of GroupVersion */
-    GPtrArray *custom; /* of ApiResource */
-    GPtrArray *texts;  /* their strings */
+    GArray *versions; /* of GroupVersion */
 } Served;
 void served_init(Served *self, const ServedApis *served);
 void served_clear(Served *self);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define ALL_VERBS "create delete deletecollection get list patch update watch"
-#define CUSTOM_VERBS "delete deletecollection get list patch create update watch"
 
 /* The aggregated discovery of a cluster of 1.32.13, and the snapshot controller's
  * CustomResourceDefinitions. VolumeAttributesClasses are beta in 1.31 and have v1 since 1.34. */
@@ -164,8 +163,6 @@ void
 served_clear(Served *self)
 {
     g_array_unref(self->versions);
-    g_ptr_array_unref(self->custom);
-    g_ptr_array_unref(self->texts);
 }
 static void
 served_add(Served *self, const ApiResource *resource)
@@ -184,99 +181,18 @@ served_add(Served *self, const ApiResource *resource)
     g_array_append_val(self->versions, version);
 }
 
-static const char *
-keep(Served *self, char *text)
-{
-    g_ptr_array_add(self->texts, text);
-    return text;
-}
-
-/* Returns: (borrowed): the strings of @list with blanks between; NULL: there are none */
-static const char *
-joined(Served *self, const json_t *list)
-{
-    GString *text = g_string_new(NULL);
-    json_t *item;
-    gsize i;
-
-    json_array_foreach((json_t *)list, i, item) {
-        if (json_is_string(item))
-            g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", json_string_value(item));
-    }
-    const char *kept = keep(self, g_string_free(text, FALSE));
-    return *kept != '\0' ? kept : NULL;
-}
-
-static void
-served_add_definition(Served *self, const json_t *definition)
-{
-    const json_t *spec = json_object_get(definition, "spec");
-    const json_t *names = json_object_get(spec, "names");
-    const char *group = json_string_value(json_object_get(spec, "group"));
-    const char *plural = json_string_value(json_object_get(names, "plural"));
-    const char *kind = json_string_value(json_object_get(names, "kind"));
-    json_t *version;
-    gsize i;
-
-    if (group == NULL || plural == NULL || kind == NULL)
-        return;
-    json_array_foreach(json_object_get(spec, "versions"), i, version) {
-        const char *name = json_string_value(json_object_get(version, "name"));
-        const json_t *subs = json_object_get(version, "subresources");
-        gboolean scale = json_object_get(subs, "scale") != NULL;
-        gboolean status = json_object_get(subs, "status") != NULL;
-
-        if (name == NULL || !json_is_true(json_object_get(version, "served")) ||
-            api_resource_find(group, name, plural) != NULL)
-            continue;
-        ApiResource *resource = g_new0(ApiResource, 1);
-        *resource = (ApiResource){
-            .group = group,
-            .version = name,
-            .resource = plural,
-            .kind = kind,
-            .namespaced =
-                g_strcmp0(json_string_value(json_object_get(spec, "scope")), "Namespaced") == 0,
-            .short_names = joined(self, json_object_get(names, "shortNames")),
-            .categories = joined(self, json_object_get(names, "categories")),
-            .verbs = CUSTOM_VERBS,
-            .subresources = status && scale ? "scale status"
-                            : status        ? "status"
-                            : scale         ? "scale"
-                                            : NULL,
-        };
-        g_ptr_array_add(self->custom, resource);
-    }
-}
-
-static int
-by_group(const void *a, const void *b)
-{
-    const ApiResource *x = *(ApiResource *const *)a, *y = *(ApiResource *const *)b;
-    int order = strcmp(x->group, y->group);
-
-    return order != 0 ? order : strcmp(x->resource, y->resource);
-}
-
 void
 served_init(Served *self, const ServedApis *served)
 {
-    json_t *definition;
-    gsize place;
+    const ApiResource *custom;
 
     self->versions = g_array_new(FALSE, FALSE, sizeof(GroupVersion));
     g_array_set_clear_func(self->versions, group_version_clear);
-    self->custom = g_ptr_array_new_with_free_func(g_free);
-    self->texts = g_ptr_array_new_with_free_func(g_free);
     for (unsigned i = 0; i < G_N_ELEMENTS(resources); i++)
         if (served->serves == NULL || served->serves(&resources[i], served->data))
             served_add(self, &resources[i]);
-    json_array_foreach((json_t *)served->custom, place, definition) {
-        served_add_definition(self, definition);
-    }
-    g_ptr_array_sort(self->custom, by_group);
-    for (unsigned i = 0; i < self->custom->len; i++)
-        served_add(self, g_ptr_array_index(self->custom, i));
+    for (unsigned i = 0; (custom = custom_resource(served->custom, i)) != NULL; i++)
+        served_add(self, custom);
 }
 
 /* Returns: (owned): a list of the words of @text (nullable) */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <jansson.h>
+#include "models/api/schema/schema.h"
 
 /* The resources of Kubernetes 1.32, of the snapshot controller and of local drivers, as discovery
  * tells them: one row per resource; subresources are a column of it. */
@@ -17,7 +16,11 @@ typedef struct {
     const char *categories;   /* the same: "all" */
     const char *verbs;        /* the same, in the order in which they are told; never NULL */
     const char *subresources; /* the same: "scale status"; NULL: none */
+    const json_t *custom; /* of a custom resource: its version in the definition; NULL: built in */
+    const SchemaType *type; /* of a custom resource; NULL: any fields */
 } ApiResource;
+
+typedef struct CustomResources CustomResources;
 
 /* Returns: the @n-th resource of the table, in the order of a real cluster's documents; %NULL:
  * there are no more */
@@ -29,8 +32,7 @@ const ApiResource *api_resource_find(const char *group, const char *version, con
 typedef struct {
     gboolean (*serves)(const ApiResource *resource, const void *data); /* NULL: the whole table */
     const void *data;
-    /* A list of CustomResourceDefinitions, whose served versions are added; NULL: none */
-    const json_t *custom;
+    const CustomResources *custom; /* NULL: none */
 } ServedApis;
 
 /* Each returns (owned) a document. @legacy: of the legacy group (/api), else of all others. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "discovery-private.h"
+#include "models/api/fields.h"
 #include "openapi-types.h"
 
 /* A document that is being made. */
@@ -33,36 +34,11 @@ custom_type_name(const ApiResource *resource)
     return g_string_free(name, FALSE);
 }
 
-/* Returns: (borrowed): the schema of a version in its CustomResourceDefinition; NULL: it has none
- */
-static json_t *
-definition_schema(const ServedApis *served, const ApiResource *resource)
-{
-    json_t *definition, *version;
-    gsize i, j;
-
-    json_array_foreach((json_t *)served->custom, i, definition) {
-        const json_t *spec = json_object_get(definition, "spec");
-        const char *group = json_string_value(json_object_get(spec, "group"));
-        const char *kind =
-            json_string_value(json_object_get(json_object_get(spec, "names"), "kind"));
-
-        if (g_strcmp0(group, resource->group) != 0 || g_strcmp0(kind, resource->kind) != 0)
-            continue;
-        json_array_foreach(json_object_get(spec, "versions"), j, version) {
-            if (g_strcmp0(json_string_value(json_object_get(version, "name")), resource->version) ==
-                0)
-                return json_object_get(json_object_get(version, "schema"), "openAPIV3Schema");
-        }
-    }
-    return NULL;
-}
-
 /* Adds the type of a custom resource. */
 static void
 add_custom_type(const Document *self, const ApiResource *resource, const char *name)
 {
-    json_t *schema = json_deep_copy(definition_schema(self->served, resource));
+    json_t *schema = json_deep_copy(json_path_get(resource->custom, "schema.openAPIV3Schema"));
     const SchemaType *meta = schema_member(schema_find("v1", "ConfigMap"), "metadata");
 
     if (!json_is_object(schema)) {

@@ -22,16 +22,6 @@
         NULL, NULL, NULL, NULL, 0                                                                  \
     }
 
-/* The number of items or members. */
-static void
-cell_count(Cell *cell)
-{
-    gsize n =
-        json_is_object(cell->value) ? json_object_size(cell->value) : json_array_size(cell->value);
-
-    g_string_append_printf(cell->text, "%zu", n);
-}
-
 static void
 cell_config_data(Cell *cell)
 {
@@ -40,6 +30,7 @@ cell_config_data(Cell *cell)
                                value_length(cell->object, "binaryData"));
 }
 
+/* "Kind/name" */
 static void
 cell_role(Cell *cell)
 {
@@ -129,13 +120,6 @@ static void
 cell_ingress_ports(Cell *cell)
 {
     g_string_append(cell->text, value_length(cell->object, "spec.tls") > 0 ? "80, 443" : "80");
-}
-
-static void
-cell_scaled(Cell *cell)
-{
-    g_string_append_printf(cell->text, "%s/%s", value_text(cell->value, "kind"),
-                           value_text(cell->value, "name"));
 }
 
 static void
@@ -248,12 +232,6 @@ cell_slice_addresses(Cell *cell)
     add_more(cell, n);
 }
 
-static void
-cell_selector(Cell *cell)
-{
-    append_label_selector(cell->text, cell->value);
-}
-
 /* Of the only condition, Healthy. */
 static void
 cell_health(Cell *cell)
@@ -284,22 +262,42 @@ static const KindColumn components[] = {
     END
 };
 static const KindColumn config_maps[] = {
-    NAME, {"Data", cell_config_data, "", "0", 0},
+    NAME, {"Data", cell_config_data, "", "0", COLUMN_TYPED},
      AGE, END
 };
 static const KindColumn secrets[] = {
-    NAME, {"Type", cell_value, "type", "",  0},
-     {"Data", cell_count, "data", "0", 0},
-     AGE, END
+    NAME,
+    {"Type", cell_value,  "type", "",  0           },
+    {"Data", cell_length, "data", "0", COLUMN_TYPED},
+    AGE,
+    END
 };
 static const KindColumn accounts[] = {
-    NAME, {"Secrets", cell_count, "secrets", "0", 0},
+    NAME, {"Secrets", cell_length, "secrets", "0", COLUMN_TYPED},
      AGE, END
 };
 static const KindColumn quotas[] = {
     NAME, {"Request", cell_requests, "", "", 0},
      {"Limit",   cell_limits,   "", "", 0},
      AGE, END
+};
+static const KindColumn controllers[] = {
+    NAME,
+    {"Desired",    cell_value,      "spec.replicas",        "1", COLUMN_INTEGER},
+    {"Current",    cell_value,      "status.replicas",      "0", COLUMN_INTEGER},
+    {"Ready",      cell_value,      "status.readyReplicas", "0", COLUMN_INTEGER},
+    AGE,
+    {"Containers", cell_containers, "name",                 "",  COLUMN_WIDE   },
+    {"Images",     cell_containers, "image",                "",  COLUMN_WIDE   },
+    {"Selector",   cell_map,        "spec.selector",        "",  COLUMN_WIDE   },
+    END
+};
+static const KindColumn templates[] = {
+    NAME,
+    {"Containers", cell_containers, "name",                     "", 0},
+    {"Images",     cell_containers, "image",                    "", 0},
+    {"Pod Labels", cell_map,        "template.metadata.labels", "", 0},
+    END
 };
 static const KindColumn created[] = {NAME, CREATED, END};
 static const KindColumn bindings[] = {
@@ -329,11 +327,11 @@ static const KindColumn ingress_classes[] = {
 };
 static const KindColumn autoscalers[] = {
     NAME,
-    {"Reference", cell_scaled,  "spec.scaleTargetRef",    "",          0},
-    {"Targets",   cell_targets, "spec.metrics",           "<unknown>", 0},
-    {"MinPods",   cell_value,   "spec.minReplicas",       "<unset>",   0},
-    {"MaxPods",   cell_value,   "spec.maxReplicas",       "0",         0},
-    {"Replicas",  cell_value,   "status.currentReplicas", "0",         0},
+    {"Reference", cell_role,    "spec.scaleTargetRef",    "",          0           },
+    {"Targets",   cell_targets, "spec.metrics",           "<unknown>", 0           },
+    {"MinPods",   cell_value,   "spec.minReplicas",       "<unset>",   0           },
+    {"MaxPods",   cell_value,   "spec.maxReplicas",       "0",         COLUMN_TYPED},
+    {"Replicas",  cell_value,   "status.currentReplicas", "0",         COLUMN_TYPED},
     AGE,
     END
 };
@@ -366,6 +364,8 @@ static const struct {
     {"ConfigMap",                config_maps    },
     {"Secret",                   secrets        },
     {"ServiceAccount",           accounts       },
+    {"ReplicationController",    controllers    },
+    {"PodTemplate",              templates      },
     {"ResourceQuota",            quotas         },
     {"LimitRange",               created        },
     {"Role",                     created        },

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "run/kubectl/kinds.h"
+#include "kinds.h"
 
-/* The columns of kinds that no model has; `get` of runs never shows them.
+/* The columns of kinds that no model has: for an API server's tables; `get` of runs never shows
+ * them.
  * Returns: (static): %NULL: the kind has none of its own */
 const KindColumn *columns_find(const char *kind);

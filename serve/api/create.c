@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "complete.h"
+#include "models/api/fields.h"
+#include "models/api/patch/patch.h"
+#include "write-private.h"
+
+/* POST of an object; also server-side apply of one that is not there. */
+
+/* The characters of names that are made up (k8s.io/apimachinery's pkg/util/rand). */
+static void
+append_random(ServeApi *api, GString *name)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    uint64_t bits = sim_hash_combine(
+        run_options(api->options.run)->seed ^ sim_hash_string("serve/names"), ++api->n_names);
+
+    for (unsigned i = 0; i < 5; i++, bits /= strlen(letters))
+        g_string_append_c(name, letters[bits % strlen(letters)]);
+}
+
+/* Returns: (owned): a refusal */
+static json_t *
+complete_name(Write *self, json_t *metadata)
+{
+    Target *target = self->target;
+    const char *name = json_path_string(metadata, "name"),
+               *prefix = json_path_string(metadata, "generateName");
+    g_autoptr(GPtrArray) faults = g_ptr_array_new();
+    StatusSubject subject = target_subject(target);
+
+    if (name == NULL && prefix != NULL && *prefix != '\0') {
+        g_autoptr(GString) made = g_string_new(prefix);
+        append_random(target->api, made);
+        json_object_set_new(metadata, "name", json_string(made->str));
+        name = json_path_string(metadata, "name");
+    }
+    if (target->name != NULL && name != NULL && strcmp(target->name, name) != 0)
+        return status_format(400,
+                             "the name of the object (%s) does not match the name on the URL (%s)",
+                             name, target->name);
+    if (name == NULL || *name == '\0') {
+        g_ptr_array_add(faults,
+                        (char *)"metadata.name: Required value: name or generateName is required");
+        return status_invalid(&subject, faults);
+    }
+    const char *fault = strcmp(target->row->group, "rbac.authorization.k8s.io") == 0
+                            ? NULL /* system:node is a name */
+                            : name_fault_subdomain(name);
+    if (fault != NULL) {
+        g_autofree char *text =
+            g_strdup_printf("metadata.name: Invalid value: \"%s\": %s", name, fault);
+        g_ptr_array_add(faults, text);
+        subject.name = name;
+        return status_invalid(&subject, faults);
+    }
+    if (target->name == NULL)
+        target->name = g_strdup(name);
+    return NULL;
+}
+
+void
+write_drop_server_fields(json_t *metadata)
+{
+    static const char *const names[] = {
+        "uid",      "creationTimestamp", "resourceVersion",           "generation",
+        "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+        json_object_del(metadata, names[i]);
+}
+
+static void
+create_plain(Write *self, json_t *object /* taken */)
+{
+    const Target *target = self->target;
+    json_t *metadata = json_object_get(object, "metadata");
+
+    if (!write_is_custom(target) && write_has_status(target->row))
+        complete_status(object, target->type);
+
+    if (self->managers != NULL)
+        json_object_set(metadata, "managedFields", self->managers);
+    if (write_is_custom(target))
+        json_object_set_new(metadata, "generation", json_integer(1));
+    json_t *stored = self->is_dry ? object : store_put(target->kind, object);
+    json_t *answer = json_deep_copy(stored);
+    if (self->is_dry)
+        json_decref(object);
+    target_set_version(target, answer);
+    target_answer(target, 201, answer);
+    write_free(self);
+}
+
+/* What admission and the strategy of a kind give a new object (storageobjectinuseprotection,
+ * PrepareForCreate() of the registries). */
+static const struct {
+    const char *kind, *finalizer, *phase;
+} creations[] = {
+    {"PersistentVolumeClaim", "kubernetes.io/pvc-protection", "Pending"},
+    {"PersistentVolume",      "kubernetes.io/pv-protection",  "Pending"},
+    {"Pod",                   NULL,                           "Pending"},
+    {"Namespace",             NULL,                           "Active" },
+};
+
+/* @object: (taken): nothing stores it */
+static void
+answer_dry_creation(Write *self, json_t *object)
+{
+    const Target *target = self->target;
+    json_t *metadata = json_object_get(object, "metadata");
+
+    if (self->managers != NULL)
+        json_object_set(metadata, "managedFields", self->managers);
+    if (write_has_status(target->row))
+        complete_status(object, target->type);
+    for (gsize i = 0; i < G_N_ELEMENTS(creations); i++) {
+        if (strcmp(creations[i].kind, target->row->kind) != 0)
+            continue;
+        json_object_set_new(json_object_get(object, "status"), "phase",
+                            json_string(creations[i].phase));
+        if (creations[i].finalizer != NULL && json_object_get(metadata, "finalizers") == NULL)
+            json_object_set_new(metadata, "finalizers", json_pack("[s]", creations[i].finalizer));
+    }
+    target_answer(target, 201, object);
+    write_free(self);
+}
+
+void
+write_store_new(Write *self, json_t *object)
+{
+    const Target *target = self->target;
+    StatusSubject subject = target_subject(target);
+    json_t *fault = write_check_object(target, object);
+
+    if (fault == NULL && target->row->namespaced &&
+        !serve_store_has_namespace(target->api->store, target->namespace))
+        fault =
+            status_not_found(&(StatusSubject){"", "namespaces", "Namespace", target->namespace});
+    json_auto_t *there = store_get(target->kind, target->namespace, target->name);
+    if (fault == NULL && there != NULL)
+        fault = status_exists(&subject);
+    if (fault != NULL) {
+        json_decref(object);
+        write_refuse(self, fault);
+        return;
+    }
+    self->is_new = TRUE;
+    object = write_take_managers(self, object);
+    if (self->is_dry)
+        serve_store_complete_new(target->api->store, json_object_get(object, "metadata"));
+    if (target->kind->keeper != KEPT_BY_RUN) {
+        target_use_core_event(target, object);
+        create_plain(self, object);
+    } else if (self->is_dry) {
+        answer_dry_creation(self, object);
+    } else {
+        serve_session_create(target->api->options.session, object, write_answered, self);
+    }
+}
+
+/* Reads and checks the body of a new object. Returns: (owned): a refusal */
+static json_t *
+read_new(Write *self)
+{
+    const Target *target = self->target;
+    json_t *refusal = NULL, *body = body_read(target->exchange, &refusal);
+
+    self->body = body;
+    if (body == NULL || (refusal = write_check_kind(target, body)) != NULL)
+        return refusal;
+    g_autofree char *strict = body_check_fields(target, body, TRUE);
+    if (strict != NULL)
+        return write_undecodable(target, 400, strict);
+    g_autofree char *type_fault = write_type_error(target, body);
+    if (type_fault != NULL)
+        return write_undecodable(target, 400, type_fault);
+    json_t *metadata = write_metadata_of(body, &refusal);
+    if (metadata == NULL)
+        return refusal;
+    patch_drop_nulls(body);
+    write_drop_server_fields(metadata);
+    write_drop_status(target, body);
+    refusal = write_check_namespace(target, metadata);
+    return refusal != NULL ? refusal : complete_name(self, metadata);
+}
+
+/* A bare Node is a machine like those of the scenario's first group: its kubelet tells what it has.
+ */
+static void
+complete_node(const Write *self)
+{
+    const Scenario *scenario = run_scenario(self->target->api->options.run);
+    const ScenarioNodes none = {0};
+
+    if (strcmp(self->target->row->kind, "Node") != 0 ||
+        json_object_get(self->body, "status") != NULL)
+        return;
+    json_auto_t *node = scenario_node_manifest(scenario->n_nodes > 0 ? &scenario->nodes[0] : &none,
+                                               self->target->name, NULL);
+    json_t *labels = json_object_get(json_object_get(self->body, "metadata"), "labels");
+    json_object_set(self->body, "status", json_object_get(node, "status"));
+    if (labels == NULL)
+        json_object_set(json_object_get(self->body, "metadata"), "labels",
+                        json_object_get(json_object_get(node, "metadata"), "labels"));
+    else
+        json_object_update_missing(labels,
+                                   json_object_get(json_object_get(node, "metadata"), "labels"));
+}
+
+/* The label that every namespace has (SetDefaults_Namespace() in pkg/apis/core/v1). */
+static void
+complete_namespace(const Write *self)
+{
+    json_t *metadata = json_object_get(self->body, "metadata");
+
+    if (strcmp(self->target->row->kind, "Namespace") != 0)
+        return;
+    if (!json_is_object(json_object_get(metadata, "labels")))
+        json_object_set_new(metadata, "labels", json_object());
+    json_object_set_new(json_object_get(metadata, "labels"), "kubernetes.io/metadata.name",
+                        json_string(self->target->name));
+}
+
+void
+write_create(const Target *target)
+{
+    if (target->row->namespaced && *target->namespace == '\0') {
+        target_refuse(target, status_method_not_allowed());
+        return;
+    }
+    if (target->kind->keeper == KEPT_BY_RUN)
+        serve_clock_next_instant(target->api->options.clock);
+    Write *self = write_new(target);
+    json_t *refusal = read_new(self);
+    if (refusal != NULL) {
+        write_refuse(self, refusal);
+        return;
+    }
+    complete_node(self);
+    complete_namespace(self);
+    write_set_defaults(target, self->body);
+    write_store_new(self,
+                    managed_fields_update(NULL, self->body, self->target->type, &self->writer));
+}

@@ -2,6 +2,7 @@
 // Messages between the boxes of the stage. An arrow is shown for as long as its message takes, and for SHORTEST at least. Arrows lie
 // below the boxes, and a label only where nothing else is.
 
+import {shortName} from './words.js';
 import {shownPace, shownTime} from './world.js';
 
 const SHORTEST = 550; // ms of real time
@@ -75,9 +76,8 @@ function launch() {
   }
 }
 
-// "create pv/pvc-29d3..." without the rest of the uid
 function shortened(text) {
-  const short = text.replace(/([0-9a-f]{4})[0-9a-f]{4}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1…').replace(/(\/csi-[0-9a-f]{6})[0-9a-f]{58}/g, '$1…');
+  const short = shortName(text);
   return short.length > 34 ? `${short.slice(0, 32)}…` : short;
 }
 

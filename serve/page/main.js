@@ -69,12 +69,14 @@ async function begin() {
     world.path = chosen.value;
     show(world.present).catch((error) => report(error.message));
   }});
-  const {runs} = await own('runs', null, {of: ''}).catch(() => ({runs: []}));
-  const nameRun = (name) => {
+  const askRuns = async () => (await own('runs', null, {of: ''}).catch(() => ({runs: []}))).runs;
+  const runs = await askRuns();
+  const nameRun = (all) => {
+    const name = all.find((run) => run.path === world.path)?.name;
     setText(scenario, name ?? '');
     document.title = name ? `${name} · kvolsim` : 'kvolsim';
   };
-  nameRun(runs[0]?.name);
+  nameRun(runs);
   if (runs.length > 1) {
     world.paths = runs.map((run) => run.path);
     chosen.append(...runs.map((run, i) => h('option', {value: run.path}, `${String.fromCharCode(65 + i)} · ${run.title ?? run.name}`)));
@@ -90,6 +92,7 @@ async function begin() {
     forgetAll();
     clearArrows();
     await ask();
+    nameRun(await askRuns());
     showAgain();
     await updateMarks();
   }

@@ -2,7 +2,7 @@
 // The story as it goes on: the latest entries, newest first.
 
 import {h, setText} from './dom.js';
-import {duration, t} from './words.js';
+import {duration, shortName, t} from './words.js';
 import {findObject, world} from './world.js';
 
 const SHOWN = 150;
@@ -26,7 +26,7 @@ export function entryText(entry) {
 }
 
 function makeEntry(entry) {
-  const text = h('span', null, entryText(entry));
+  const text = h('span', null, shortName(entryText(entry)));
   const body = entry.object
     ? h('button', {type: 'button', class: 'plain', click: () => select({type: 'object', row: findObject(entry.object, entry.namespace)})}, text)
     : text;

@@ -29,8 +29,8 @@ export function t(text, values) {
 // The form for a number: plural(n, t("{n} fault"), t("{n} faults")). A language without forms has the same text for both.
 export const plural = (n, one, many) => (n === 1 ? one : many).replace('{n}', n);
 
-// "pvc-29d3…" for a name with a uid behind it
-export const shortName = (name) => name.replace(/([0-9a-f]{4})[0-9a-f]{4}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '$1…');
+// Names without the rest of a uid or a sum: "pvc-29d3…", "csi-5f68bb…"
+export const shortName = (text) => text.replace(/([0-9a-f]{4})[0-9a-f]{4}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1…').replace(/\b(csi-[0-9a-f]{6})[0-9a-f]{58}/g, '$1…');
 
 export async function chooseLanguage() {
   const wanted = stored('kvolsim-language') ?? navigator.language ?? 'en';

@@ -12,9 +12,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 
 class Page:
-    """A page in a browser of its own, which ends with close(). @address: a port of this machine, or file:///..."""
+    """A page in a browser of its own, which ends with close(). @address: a port of this machine, or file:///...; @script: runs before
+       those of the page"""
 
-    def __init__(self, address, width=1280, height=900, scheme="light", fragment=""):
+    def __init__(self, address, width=1280, height=900, scheme="light", fragment="", script=None):
         self.base = address if str(address).startswith("file:") else f"http://127.0.0.1:{address}"
         options = webdriver.ChromeOptions()
         for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en"):
@@ -23,6 +24,8 @@ class Page:
         self.browser = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        if script:
+            self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
         self.browser.get(self.base + fragment if self.base.startswith("file:") else f"{self.base}/{fragment}")
 
     def close(self):

@@ -180,6 +180,11 @@ check_claim(Invariants *self, const Claim *before, const Claim *after)
     if (volume == NULL || volume->claim_ref.claim != after->meta.key ||
         !object_uid_equal(volume->claim_ref.uid, after->meta.uid))
         invariants_fault(self, "claim %s: Bound, but its volume is not its own", text);
+    else if (volume->capacity_bytes < after->request_bytes ||
+             (after->access_modes & ~volume->access_modes) != 0 ||
+             volume->volume_mode != after->volume_mode ||
+             !g_str_equal(volume_class(volume), claim_class(after)))
+        invariants_fault(self, "claim %s: Bound to a volume that does not fit", text);
 }
 
 /* PROT-24: a claim that a pod has keeps its finalizer. A pod that was bound after the deletion may

@@ -10,7 +10,12 @@
 #include "shrink.h"
 #include "trial.h"
 
+/* The build with sanitizers is ten times as slow, and ./check tests both. */
+#ifdef __SANITIZE_ADDRESS__
+#define WORLDS_OF_CHECK 80
+#else
 #define WORLDS_OF_CHECK 200
+#endif
 #define SHRINK_TRIES 1500 /* a few minutes for most worlds */
 
 /* Random clusters, workloads and faults, one per seed, with what must hold in all of them. Each

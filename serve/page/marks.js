@@ -53,9 +53,9 @@ function all() {
   ].map((mark, number) => ({...mark, key: `${mark.kind} ${mark.since} ${number}`}));
 }
 
-// At most nine times below the line, at round numbers of seconds.
+// As many times as there is room for, nine at most, below the line, at round numbers of seconds.
 function updateTicks(last) {
-  const step = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800].find((s) => last / s <= 8.5e9) ?? 2592000;
+  const step = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800].find((s) => last / s <= Math.min(8.5, innerWidth / 75) * 1e9) ?? 2592000;
   const times = Array.from({length: Math.floor(last / (step * 1e9)) + 1}, (_, i) => i * step * 1e9).filter((ns) => ns < last * 0.96);
   keep(ticks, times, (ns) => ns, (ns) => h('span', null, duration(ns, 0)), (element, ns) => { element.style.left = `${ns / last * 100}%`; });
 }

@@ -53,7 +53,9 @@ function figures(component) {
 
 function wordsOf(now) {
   const words = [];
-  if (now.workers)
+  if (now.workers < 0) // as many as there are keys
+    words.push(t("queue {queued}, busy {busy}", now));
+  else if (now.workers)
     words.push(t("queue {queued}, busy {busy} of {workers}", now));
   else
     words.push(t("at work on {plans}", now));
@@ -86,7 +88,7 @@ function updateBox(element, item) {
   setAttribute(element, 'data-busy', now && now.plans > 0 ? 'yes' : null);
   if (now) {
     element.meters[0].update(now.queued, 20);
-    element.meters[1].update(now.busy || now.plans, now.workers || Math.max(1, now.plans));
+    element.meters[1].update(now.busy || now.plans, now.workers > 0 ? now.workers : Math.max(1, now.plans));
   }
   element.meters.forEach((each) => { each.hidden = !now; });
 }

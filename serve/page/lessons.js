@@ -11,6 +11,7 @@ const PROGRESS = 'kvolsim-lessons';
 const choice = h('select', {id: 'lesson', 'aria-label': t("Lesson")});
 const story = h('div', {class: 'lesson'});
 let report = null, show = null, lesson = null;
+let wanted = 0; // how many lessons somebody has asked for
 
 const post = (path, body) => own(`lesson/${path}`, null, {method: 'POST', body: {lesson: String(lesson.number), lang: language(), ...body}, of: ''});
 
@@ -122,6 +123,7 @@ async function list() {
 }
 
 async function showLesson(number) {
+  wanted++;
   await list();
   lesson = await own('lesson', {lesson: number, lang: language()}, {of: ''});
   const right = new Set();
@@ -157,7 +159,7 @@ export function lessonsPanel(onReport, onShow) {
 
 // Shows a lesson when the panel is seen first: the one that is open, if one is.
 export async function updateLessons() {
-  const open = lesson ? null : await list();
-  if (open)
+  const before = wanted, open = lesson ? null : await list();
+  if (open && wanted === before) // a link may ask for another one meanwhile
     await showLesson(open);
 }

@@ -30,12 +30,20 @@ check_scenario(const char *file,
     return (*faults)->len == 0;
 }
 
+#ifdef __has_feature /* clang */
+#if __has_feature(address_sanitizer)
+#define IS_LEAK_CHECKED
+#endif
+#elif defined __SANITIZE_ADDRESS__ /* gcc */
+#define IS_LEAK_CHECKED
+#endif
+
 /* Does not free the last scenario: the process ends, and freeing a million values takes a third of
  * the time of checking them. */
 static void
 leave_last(Scenario *last)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef IS_LEAK_CHECKED
     scenario_free(last);
 #else
     (void)last;

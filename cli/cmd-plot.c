@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "cli/common/gnuplot.h"
+#include "cli/common/paint.h"
 #include "cli/common/plot-story.h"
 #include "cli/common/plot-sweep.h"
 #include "commands.h"
+#include "run/files/input.h"
 #include "run/results/result-folder.h"
 #include "run/results/results.h"
 #include "run/world/run.h"
@@ -144,12 +146,12 @@ static void
 tell_notices(const char *run)
 {
     g_autofree char *path = g_build_filename(run, "summary.json", NULL);
-    json_auto_t *summary = json_load_file(path, 0, NULL);
+    json_auto_t *summary = input_check_regular(path, NULL) ? json_load_file(path, 0, NULL) : NULL;
     g_autoptr(GString) lines = g_string_new(NULL);
 
     if (summary != NULL)
         results_append_notices(summary, lines);
-    fputs(lines->str, stderr);
+    plain_print(stderr, lines->str);
 }
 
 /* Returns: whether the file begins as a database does */
@@ -157,7 +159,7 @@ static gboolean
 is_sweep(const char *path)
 {
     char head[16] = "";
-    FILE *file = fopen(path, "rb");
+    FILE *file = input_check_regular(path, NULL) ? fopen(path, "rb") : NULL;
 
     if (file == NULL)
         return FALSE;

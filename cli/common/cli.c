@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "paint.h"
+#include "run/files/input.h"
 #include "run/results/result-folder.h"
 
 /* ---- The process ---- */
@@ -397,7 +398,7 @@ cli_load_profile(const char *profile, const char *driver_name, char *const *set)
 gboolean
 cli_read_origin(const char *path, Origin *origin)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = input_check_regular(path, NULL) ? fopen(path, "r") : NULL;
     int n = file == NULL
                 ? 0
                 : fscanf(file, "# kvolsim %*s scenario %255s hash %79s seed %31s replication %u",

@@ -179,7 +179,7 @@ parse_slice(Parser *parser, GPtrArray *steps, const char *text)
     }
     if (n == 1) {
         step->is_one = step->known[1] = TRUE;
-        step->bounds[1] = step->bounds[0] + 1;
+        step->bounds[1] = step->bounds[0] == G_MAXINT64 ? G_MAXINT64 : step->bounds[0] + 1;
     }
     return TRUE;
 }

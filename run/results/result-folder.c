@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/files/input.h"
 #include "run/world/run.h"
 
 #define REPLICATION "replication-"
@@ -142,7 +143,9 @@ is_unsealed(const json_t *index)
 static gboolean
 read_index(ResultFolder *self, GError **error)
 {
+    g_autofree char *text = NULL;
     json_error_t fault;
+    gsize length;
 
     if (!g_file_test(self->index_path, G_FILE_TEST_EXISTS)) {
         g_set_error(error, RUN_ERROR, RUN_ERROR_NO_FILE,
@@ -150,7 +153,10 @@ read_index(ResultFolder *self, GError **error)
                     self->path);
         return FALSE;
     }
-    self->index = json_load_file(self->index_path, JSON_REJECT_DUPLICATES, &fault);
+    if (!input_check_regular(self->index_path, error) ||
+        !input_get_contents(self->index_path, &text, &length, error))
+        return FALSE;
+    self->index = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
     if (self->index == NULL)
         return fail(error, "%s: line %d: %s; the file is damaged", self->index_path, fault.line,
                     fault.text);
@@ -230,6 +236,8 @@ result_folder_check(const ResultFolder *self, const char *name, GError **error)
         return TRUE;
     if (entry == NULL)
         return fail(error, "%s: the run has written no such file, says %s", path, self->index_path);
+    if (!input_check_regular(path, error))
+        return FALSE;
     if (!digest_file(path, &bytes, &sha256))
         return fail(error, "%s: %s", path, g_strerror(errno));
     int64_t wanted = json_integer_value(json_object_get(entry, "bytes"));

@@ -199,7 +199,13 @@ read_timing(Loader *self, const json_t *spec)
         return;
     SchemaJump jump = schema_go_file(&self->reader, profile);
     Timing exact = {0};
+    unsigned n_faults = self->reader.faults->len;
+
     schema_read(&self->reader, &scenario_timing_type, profile, &exact);
+    if (self->reader.faults->len > n_faults) { /* distributions may be missing */
+        schema_come_back(&self->reader, jump);
+        return;
+    }
     if (self->fields.spec.kubernetes.api_server_load >= 0)
         exact.load = self->fields.spec.kubernetes.api_server_load;
     if (self->fields.spec.kubernetes.pod_sandbox != NULL)

@@ -308,6 +308,12 @@ check_identity(SweepStore *self, const char *identity, const char *of, GError **
     return FALSE;
 }
 
+/* How many texts no sweep has: they would command a terminal, or break a table. */
+#define ODD_TEXTS(texts)                                                                           \
+    "SELECT count(*) FROM (SELECT " texts ") WHERE typeof(text) <> 'text'"                         \
+    " OR instr(CAST(text AS BLOB), x'00') > 0 OR text GLOB"                                        \
+    " '*[' || char(1) || '-' || char(31) || char(127) || '-' || char(159) || ']*'"
+
 /* Each must be 0 in a whole file. Readers rely on it: they find rows by number. */
 static const struct {
     const char *table, *sql;
@@ -339,6 +345,15 @@ static const struct {
               " key = 'confidence' AND CAST(value AS REAL) NOT BETWEEN 0.0001 AND 0.9999 OR"
               " key = 'baseline' AND"
               "   CAST(value AS REAL) NOT BETWEEN -1 AND (SELECT count(*) - 1 FROM point)"},
+    {"study",       ODD_TEXTS("value AS text FROM study")                                              },
+    {"parameter",   ODD_TEXTS("name || paths AS text FROM parameter")                                  },
+    {"setting",     ODD_TEXTS("value AS text FROM setting")                                            },
+    {"measure",     ODD_TEXTS("name || unit AS text FROM measure")                                     },
+    {"point",       ODD_TEXTS("hash AS text FROM point")                                               },
+    {"run",
+     "SELECT count(*) FROM run WHERE typeof(events) <> 'integer' OR typeof(virtual_s) <> 'real'"       },
+    {"observation", "SELECT count(*) FROM observation WHERE typeof(count) <> 'integer' OR"
+                    " typeof(value) NOT IN ('real', 'null')"                        },
 };
 
 /* To be called in a transaction: others may be writing into the file. */

@@ -34,6 +34,20 @@ for command in "compare good bad" "plot bad" "plot bad timeline" "report bad"; d
         done
     done
 done
+for file in objects.csv summary.json; do
+    for command in "compare good bad" "plot bad" "report bad"; do
+        rm -rf "$scratch/bad"
+        cp -R "$scratch/good" "$scratch/bad"
+        rm "$scratch/bad/$file"
+        mkfifo "$scratch/bad/$file"
+        # shellcheck disable=SC2086
+        (cd "$scratch" && timeout 60 "$kvolsim" $command) >"$scratch/out" 2>"$scratch/err" </dev/null
+        [ $? -eq 2 ] && grep -q "bad/$file: is no regular file" "$scratch/err"
+        result $? "$command: $file is a pipe"
+    done
+done
+ln -sf /dev/zero "$scratch/bad/summary.json"
+refused 'summary.json: is no regular file' report "$scratch/bad"
 rm -rf "$scratch/bad"
 cp -R "$scratch/good" "$scratch/bad"
 damage truncated "$scratch/bad/waits.csv"
@@ -129,7 +143,9 @@ db.commit()" "$scratch/bad.sqlite" $table 2>/dev/null; then
     result $? "merge leaves nothing: rows of $table are missing"
 done
 cp "$scratch/good.sqlite" "$scratch/bad.sqlite"
-for sql in 'drop table study' 'alter table setting rename column parameter to other' 'alter table run drop column events'; do
+for sql in 'drop table study' 'alter table setting rename column parameter to other' 'alter table run drop column events' \
+    'update measure set name = char(27)' 'update parameter set name = char(10)' "update setting set value = cast(x'6100' as text)" \
+    'update study set value = char(155)' "update run set events = 'a'" "update observation set count = 'a'"; do
     cp "$scratch/good.sqlite" "$scratch/bad.sqlite"
     python3 -c "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])" "$scratch/bad.sqlite" "$sql" 2>/dev/null || continue
     refused 'bad.sqlite: is damaged' export "$scratch/bad.sqlite"

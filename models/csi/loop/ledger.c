@@ -15,6 +15,7 @@
 
 #define MARK "kvolsim-loop" /* marks our folder; the process that works there has it locked */
 #define LEDGER "ledger"
+#define LEDGER_BYTES_MAX (256 << 20) /* a line is some 60 bytes, a deed two lines */
 #define MARK_TEXT                                                                                  \
     "This folder belongs to the loop driver of kvolsim. `kvolsim loop clean` empties it.\n"
 
@@ -302,7 +303,11 @@ parse_line(const char *line)
         return NULL;
     LoopEntry *entry = g_new(LoopEntry, 1);
     entry->deed = deed;
-    entry->what = g_strcompress(space + 1);
+    /* GLib warns of a backslash at the end; none of ours has an odd number of them there. */
+    size_t n_last = strlen(space + 1), n_slashes = 0;
+    while (n_slashes < n_last && space[n_last - n_slashes] == '\\')
+        n_slashes++;
+    entry->what = n_slashes % 2 == 1 ? g_strdup("/") : g_strcompress(space + 1);
     g_autofree char *again = g_strescape(entry->what, NULL);
     if (strcmp(again, space + 1) == 0 && may_stand(entry))
         return entry;
@@ -341,6 +346,29 @@ is_ours(const char *folder, GError **error)
     return loop_refuse(error, CSI_PERMISSION_DENIED, "%s was not made by kvolsim", folder);
 }
 
+/* Returns: (owned): the ledger's text; "" if there is none; NULL with @error */
+static char *
+read_lines(const char *path, GError **error)
+{
+    int file = loop_way_open_file(path);
+    g_autoptr(GString) text = g_string_new(NULL);
+    char block[4096];
+    ssize_t n = 0;
+
+    if (file == -1 && errno != ENOENT) {
+        loop_refuse_errno(error, errno, "%s", path);
+        return NULL;
+    }
+    while (file != -1 && (n = read(file, block, sizeof block)) > 0 && text->len < LEDGER_BYTES_MAX)
+        g_string_append_len(text, block, n);
+    if (file != -1)
+        close(file);
+    if (text->len < LEDGER_BYTES_MAX)
+        return g_string_free(g_steal_pointer(&text), FALSE);
+    loop_refuse(error, CSI_PERMISSION_DENIED, "%s is larger than a ledger gets", path);
+    return NULL;
+}
+
 GPtrArray *
 loop_ledger_read(const char *folder, unsigned *n_strange, GError **error)
 {
@@ -350,10 +378,8 @@ loop_ledger_read(const char *folder, unsigned *n_strange, GError **error)
     g_autoptr(GPtrArray) entries = g_ptr_array_new();
     g_autoptr(GHashTable) last = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-    if (!is_ours(folder, error))
+    if (!is_ours(folder, error) || (text = read_lines(path, error)) == NULL)
         return NULL;
-    if (!g_file_get_contents(path, &text, NULL, NULL))
-        text = g_strdup("");
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     /* The last line may be incomplete: then its deed was not begun. */
     for (unsigned i = 0; lines[i] != NULL && lines[i + 1] != NULL; i++) {

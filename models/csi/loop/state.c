@@ -5,6 +5,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "way.h"
 
 /* ---- Capabilities ---- */
 
@@ -482,10 +485,13 @@ load_folder(LoopBackend *self,
 
     while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
         g_autofree char *file = g_build_filename(full, name, NULL);
-        json_t *record = g_str_has_suffix(name, ".img.json") ? json_load_file(file, 0, NULL) : NULL;
+        int fd = g_str_has_suffix(name, ".img.json") ? loop_way_open_file(file) : -1;
+        json_t *record = fd == -1 ? NULL : json_loadfd(fd, 0, NULL);
         if (json_is_object(record))
             read(self, record);
         json_decref(record);
+        if (fd != -1)
+            close(fd);
     }
 }
 

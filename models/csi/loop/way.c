@@ -71,3 +71,16 @@ loop_way_open_parent(const char *folder, const char *path, LoopWayRules rules)
         at = step_down(at, *part, rules, status.st_dev);
     return at;
 }
+
+int
+loop_way_open_file(const char *path)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+
+    if (file == -1 || (fstat(file, &status) == 0 && S_ISREG(status.st_mode)))
+        return file;
+    close(file);
+    errno = EINVAL;
+    return -1;
+}

@@ -22,6 +22,11 @@ typedef enum {
  */
 int loop_way_open_parent(const char *folder, const char *path, LoopWayRules rules);
 
+/* Opens a file of a stranger's folder for reading. Returns: a descriptor; -1 with errno: EINVAL,
+ * ELOOP: a pipe, device, folder or link, which might never end or be somebody else's; ENXIO: a
+ * socket */
+int loop_way_open_file(const char *path);
+
 /* Whether @path is one of those for loop_way_open_parent(). */
 gboolean loop_way_is_well_formed(const char *path);
 /* Whether @code is one of the four that say that a way leads elsewhere. */

@@ -213,6 +213,28 @@ cleaning_tells_and_leaves_what_is_outside(void **state)
     place_leave(&place);
 }
 
+/* Neither waits for a writer, nor reads for ever, nor reads a file of others. */
+static void
+a_ledger_that_is_no_file_is_refused(void **state)
+{
+    static const char *const targets[] = {NULL, "/dev/zero", "/etc/passwd"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(targets); i++) {
+        Place place;
+        place_enter(&place);
+        g_autofree char *ledger = below(place.state, "ledger");
+        g_autoptr(GError) error = NULL;
+
+        assert_int_equal(g_unlink(ledger), 0);
+        assert_int_equal(targets[i] == NULL ? mkfifo(ledger, 0600) : symlink(targets[i], ledger),
+                         0);
+        assert_null(loop_ledger_read(place.state, NULL, &error));
+        assert_non_null(strstr(error->message, "/ledger: "));
+        place_leave(&place);
+    }
+}
+
 int
 main(void)
 {
@@ -220,6 +242,7 @@ main(void)
         cmocka_unit_test(links_at_every_depth_are_not_followed),
         cmocka_unit_test(a_folder_that_others_may_write_to_is_left_alone),
         cmocka_unit_test(lines_that_no_ledger_has),
+        cmocka_unit_test(a_ledger_that_is_no_file_is_refused),
         cmocka_unit_test(cleaning_tells_and_leaves_what_is_outside),
     };
 

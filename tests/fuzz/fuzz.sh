@@ -32,7 +32,7 @@ for FUZZ_TARGET; do
     ./fuzz-replay --seeds "$FUZZ_TARGET" "seeds/$FUZZ_TARGET" || exit 1
     own=$here/corpus/$FUZZ_TARGET
     [ -d "$own" ] || own=
-    ./fuzz-libfuzzer "$PWD/corpus/$FUZZ_TARGET" "$PWD/seeds/$FUZZ_TARGET" ${own:+"$own"} -dict="$here/words.dict" -max_total_time="$seconds" \
+    "$PWD/fuzz-libfuzzer" "$PWD/corpus/$FUZZ_TARGET" "$PWD/seeds/$FUZZ_TARGET" ${own:+"$own"} -dict="$here/words.dict" -max_total_time="$seconds" \
         -timeout=60 -rss_limit_mb=4000 -max_len=16384 -close_fd_mask=3 -print_final_stats=1 -fork=1 -ignore_crashes=1 -ignore_timeouts=1 \
         -ignore_ooms=1 -artifact_prefix="$PWD/found/$FUZZ_TARGET-" >"found/$FUZZ_TARGET.log" 2>&1
     found=$(find found -name "$FUZZ_TARGET-*" | wc -l)

@@ -66,6 +66,28 @@ write_check_object(const Target *target, const json_t *object)
 }
 
 json_t *
+write_check_options(const Target *target, const char *kind)
+{
+    static const char *const modes[] = {"", "Ignore", "Strict", "Warn", NULL};
+    const char *dry = exchange_query(target->exchange, "dryRun"),
+               *mode = exchange_query(target->exchange, "fieldValidation");
+    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+
+    if (dry != NULL && *dry != '\0' && strcmp(dry, "All") != 0)
+        g_ptr_array_add(faults, g_strdup_printf("dryRun: Unsupported value: []string{\"%s\"}: "
+                                                "supported values: \"All\"",
+                                                dry));
+    if (mode != NULL && !g_strv_contains(modes, mode))
+        g_ptr_array_add(faults,
+                        g_strdup_printf("fieldValidation: Unsupported value: \"%s\": supported "
+                                        "values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
+                                        mode));
+    return faults->len == 0
+               ? NULL
+               : status_invalid(&(StatusSubject){"meta.k8s.io", "options", kind, NULL}, faults);
+}
+
+json_t *
 write_check_kind(const Target *target, json_t *body)
 {
     const char *kind = json_path_string(body, "kind"),

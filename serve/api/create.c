@@ -165,7 +165,8 @@ static json_t *
 read_new(Write *self)
 {
     const Target *target = self->target;
-    json_t *refusal = NULL, *body = body_read(target->exchange, &refusal);
+    json_t *refusal = write_check_options(target, "CreateOptions");
+    json_t *body = refusal != NULL ? NULL : body_read(target->exchange, &refusal);
 
     self->body = body;
     if (body == NULL || (refusal = write_check_kind(target, body)) != NULL)

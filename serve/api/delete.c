@@ -233,6 +233,8 @@ write_delete(const Target *target)
     json_auto_t *body = body_read(target->exchange, &refusal);
     json_t *live = store_get(target->kind, target->namespace, target->name);
     if (refusal == NULL)
+        refusal = write_check_options(target, "DeleteOptions");
+    if (refusal == NULL)
         refusal = read_options(target->exchange, body, &options);
     if (refusal == NULL && live == NULL)
         refusal = status_not_found(&subject);
@@ -328,6 +330,8 @@ write_delete_collection(const Target *target)
     json_t *refusal = NULL;
     json_auto_t *body = body_read(target->exchange, &refusal);
 
+    if (refusal == NULL)
+        refusal = write_check_options(target, "DeleteOptions");
     if (refusal == NULL)
         refusal = read_options(target->exchange, body, &options);
     if (refusal == NULL)

@@ -477,6 +477,21 @@ copy_parameter(void *key, void *value, void *data)
     g_hash_table_insert(data, g_strdup(key), g_strdup(value));
 }
 
+/* Parameters without a value, as in /readyz?verbose: libsoup leaves them out. */
+static void
+copy_bare_parameters(const char *query, GHashTable *parameters)
+{
+    g_auto(GStrv) words = g_strsplit(query != NULL ? query : "", "&", -1);
+
+    for (unsigned i = 0; words[i] != NULL; i++) {
+        g_autofree char *name =
+            strchr(words[i], '=') == NULL ? g_uri_unescape_string(words[i], NULL) : NULL;
+        if (name != NULL && *name != '\0' && g_utf8_validate(name, -1, NULL) &&
+            !g_hash_table_contains(parameters, name))
+            g_hash_table_insert(parameters, g_steal_pointer(&name), g_strdup(""));
+    }
+}
+
 /* Returns: (owned): NULL: its path is none */
 static SoupExchange *
 exchange_new(HttpServer *server, SoupServerMessage *message, GHashTable *query)
@@ -516,6 +531,7 @@ exchange_new(HttpServer *server, SoupServerMessage *message, GHashTable *query)
     };
     if (query != NULL)
         g_hash_table_foreach(query, copy_parameter, self->base.request.query);
+    copy_bare_parameters(g_uri_get_query(uri), self->base.request.query);
     return self;
 }
 

@@ -57,6 +57,8 @@ gboolean write_is_custom(const Target *target);
 /* Reads @object as the run will. Its strings and keys are of no run, because a write that is
  * refused must leave no trace in this one. */
 json_t *write_check_object(const Target *target, const json_t *object);
+/* Of the query: dryRun, fieldValidation. @kind: "CreateOptions" */
+json_t *write_check_options(const Target *target, const char *kind);
 /* The body must be of the kind that the path names; what it does not say is filled in. */
 json_t *write_check_kind(const Target *target, json_t *body);
 /* Returns: (borrowed): the body's metadata; made if there is none; NULL with @refusal */

@@ -526,6 +526,9 @@ read_change(Write *self)
     const Target *target = self->target;
     json_t *refusal = find_way(self);
 
+    if (refusal == NULL)
+        refusal =
+            write_check_options(target, self->way == WAY_PUT ? "UpdateOptions" : "PatchOptions");
     if (refusal != NULL)
         return refusal;
     self->body = body_read(target->exchange, &refusal);

@@ -42,6 +42,7 @@ unknown = dict(claim, spec=dict(claim["spec"], accessMode=["ReadWriteOnce"]))
 assert "unknown field \"spec.accessMode\"" in ask("POST", CORE + "persistentvolumeclaims?fieldValidation=Strict", unknown, code=400)["message"]
 assert ask("POST", "/api/v1/namespaces/nothere/configmaps", {"metadata": {"name": "c"}}, code=404)["message"] == 'namespaces "nothere" not found'
 ask("POST", CORE + "persistentvolumeclaims?dryRun=All", dict(claim, metadata={"name": "dry"}), code=201)
+assert "dryRun" in ask("POST", CORE + "persistentvolumeclaims?dryRun=Some", dict(claim, metadata={"name": "dry"}), code=422)["message"]
 assert ask("GET", CORE + "persistentvolumeclaims/dry", code=404)["message"] == 'persistentvolumeclaims "dry" not found'
 
 # Changes of all types.

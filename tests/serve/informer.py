@@ -33,19 +33,22 @@ seen, versions = [], []
 
 
 def inform():
+    version = pods.metadata.resource_version
     stream = watch.Watch()
-    for event in stream.stream(core.list_namespaced_pod, "default", resource_version=pods.metadata.resource_version, timeout_seconds=120):
-        pod = event["object"]
-        versions.append(int(pod.metadata.resource_version))
-        cache[pod.metadata.name] = pod.metadata.resource_version
-        label = (pod.metadata.labels or {}).get("n")
-        if label is not None and event["type"] == "MODIFIED" and (not seen or seen[-1] != int(label)):
-            seen.append(int(label))
-        if label == str(wanted):
-            stream.stop()
+    while not seen or seen[-1] != wanted:  # a watch ends at its time, and the next goes on where it ended
+        for event in stream.stream(core.list_namespaced_pod, "default", resource_version=version, timeout_seconds=60):
+            pod = event["object"]
+            version = pod.metadata.resource_version
+            versions.append(int(version))
+            cache[pod.metadata.name] = version
+            label = (pod.metadata.labels or {}).get("n")
+            if label is not None and event["type"] == "MODIFIED" and (not seen or seen[-1] != int(label)):
+                seen.append(int(label))
+            if label == str(wanted):
+                stream.stop()
 
 
-informer = threading.Thread(target=inform)
+informer = threading.Thread(target=inform, daemon=True)
 informer.start()
 for i in range(1, wanted + 1):
     core.patch_namespaced_pod(pods.items[i % len(pods.items)].metadata.name, "default", {"metadata": {"labels": {"n": str(i)}}})

@@ -11,6 +11,7 @@ document, or in the block below one (tests/cli/printed.sh runs them). Else a row
 
 Rows whose TEXT is gone fail, too. The output is TAP.
 """
+import functools
 import glob
 import os
 import re
@@ -56,6 +57,15 @@ def is_printed(figure, printed):
     return any(f"{float(other):.{n_digits}f}" == number for other in re.findall(rf"(?<![\w.,-])(\d+(?:\.\d+)?) ?{re.escape(unit)}(?!\w)", printed))
 
 
+@functools.cache
+def makefiles(folder):
+    text = ""
+    for file in glob.glob(os.path.join(folder, "Makefile.am")) + glob.glob(os.path.join(folder, "tests/*/Makefile*.am")):
+        with open(file, encoding="utf-8") as opened:
+            text += opened.read()
+    return text
+
+
 def broken(folder, kind, basis, section):
     """Why a row is no source, or None."""
     if kind == "example":
@@ -71,11 +81,7 @@ def broken(folder, kind, basis, section):
     target = re.match(r"make (?:-C build )?([\w-]+)", basis)
     if target is not None:
         rule = re.compile(rf"^{target[1]}:", re.M)
-        for file in glob.glob(os.path.join(folder, "**/Makefile*.am"), recursive=True):
-            with open(file, encoding="utf-8") as opened:
-                if rule.search(opened.read()):
-                    return None
-        return f"there is no target {target[1]}"
+        return None if rule.search(makefiles(folder)) else f"there is no target {target[1]}"
     lost = [word for word in basis.split() if re.match(r"(?:tests|scripts|scenarios)/", word) and not os.path.exists(os.path.join(folder, word))]
     return f"{lost[0]} does not exist" if lost else None
 

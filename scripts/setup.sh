@@ -2,7 +2,7 @@
 # For ./quickstart and ./check, read with `.` at the top of the source tree: packages, configure, make.
 # Everything goes into build/; what the tools say goes into a log there, and what matters of it is shown if one fails.
 
-build_packages='autoconf automake libtool pkg-config gcc libc6-dev make libglib2.0-dev libglib2.0-dev-bin libjansson-dev
+build_packages='autoconf automake pkg-config gcc libc6-dev make libglib2.0-dev libglib2.0-dev-bin libjansson-dev
     libyaml-dev libgsl-dev libsqlite3-dev libmount-dev libblkid-dev libcmocka-dev libreadline-dev libarchive-dev gettext
     gnuplot-nox'
 check_packages="$build_packages clang clang-format git xz-utils e2fsprogs xfsprogs valgrind libsoup-3.0-dev
@@ -116,7 +116,7 @@ configure_in()
         folder=$1
         shift
         up=$(printf '%s' "$folder" | sed 's|[^/][^/]*|..|g') # build/check-opt: ../..
-        # libtool runs for every file: dash, Debian's sh, needs half the time of the bash that configure would choose.
+        # dash, Debian's sh, is quicker than the bash that configure would choose.
         cd "$folder" && CONFIG_SHELL=/bin/sh "$up/configure" "$@"
     )
 }

@@ -5,11 +5,8 @@
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
 cd "$builddir" || exit 1
-for archive in lib*.la; do
+for archive in lib*.a; do
     [ -e "$archive" ] || continue
-    archive=${archive%.la}.a
-    [ -e ".libs/$archive" ] && archive=.libs/$archive
-    # shellcheck disable=SC2086 # libtool's NM has an option of its own
     ${NM:-nm} --format=sysv "$archive" 2>&1 | awk -F '|' '
         /^[^|]*\.o:?$/ || /^Symbols from/ { object = $0; sub(/^Symbols from /, "", object); next }
         NF >= 7 {

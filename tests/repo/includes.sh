@@ -67,12 +67,11 @@ find sim models run serve cli -name '*.o' 2>/dev/null | sort | while read -r obj
     name=${object##*/}
     name=${name%.o}
     case $name in # objects with flags of their own begin with the program or library
-    kvolsim-* | *_la-*) name=${name#*-} ;;
+    kvolsim-* | *_a-*) name=${name#*-} ;;
     esac
     [ ! -e "$KVOLSIM_SRCDIR/${object%/*}/$name.c" ] || echo "$object" # without a source it is left from a file that has moved
 done >"$scratch/objects"
 if [ -s "$scratch/objects" ]; then
-    # shellcheck disable=SC2086 # libtool's NM has an option of its own
     xargs ${NM:-nm} -A -P -g <"$scratch/objects" 2>/dev/null | sed 's/: / /' >"$scratch/symbols"
     awk "$floors"'
         { object = $1; symbol = $2; type = $3 }

@@ -79,7 +79,6 @@ if command -v "${CC:-cc}" >/dev/null; then
 
     echo 'int counter; int count(void); int count(void) { return ++counter; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/count.o" -
     ar cr "$scratch/objects/libcount.a" "$scratch/objects/count.o"
-    : >"$scratch/objects/libcount.la"
     planted globals "libcount.a has no mutable globals" sim/sim.c true
 fi
 cases_end

@@ -272,9 +272,9 @@ see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
     StoreKind *kind = self->events;
 
     (void)responds_at;
+    self->n_event_changes++; /* whether or not somebody has listed them yet */
     if (kind == NULL)
         return;
-    self->n_event_changes++;
     StoreChange *change = change_add(kind);
     change->version = store_version(kind);
     change->is_new = write->index == API_NEW_EVENT;

@@ -73,13 +73,14 @@ print_usage(FILE *to)
 static const Command *
 find_command(const char *name)
 {
-    const char *names[G_N_ELEMENTS(commands)];
+    const char *names[G_N_ELEMENTS(commands) + 1];
 
     for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++) {
         names[i] = commands[i].name;
         if (strcmp(names[i], name) == 0)
             return &commands[i];
     }
+    names[G_N_ELEMENTS(commands)] = "help";
     const char *nearest = name_nearest(name, names, G_N_ELEMENTS(names));
     if (nearest != NULL)
         cli_error("no such command: \"%s\" (did you mean \"%s\"?)", name, nearest);

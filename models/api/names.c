@@ -138,26 +138,35 @@ name_fault_label_value(const char *text)
 /* Known keys are shorter; a longer text resembles none. */
 #define NEAREST_LENGTH_MAX 64
 
-/* The Levenshtein distance, without regard to case. */
+static gboolean
+are_alike(char a, char b)
+{
+    return g_ascii_tolower(a) == g_ascii_tolower(b);
+}
+
+/* The Levenshtein distance, without regard to case; two neighbours that have changed places are one
+ * mistake. */
 static unsigned
 edit_distance(const char *a, const char *b)
 {
-    unsigned row[NEAREST_LENGTH_MAX + 1];
+    unsigned rows[3][NEAREST_LENGTH_MAX + 1]; /* of this letter of @a, and of the two before */
     size_t n_b = strlen(b);
+    unsigned i = 0;
 
     for (unsigned j = 0; j <= n_b; j++)
-        row[j] = j;
-    for (unsigned i = 0; a[i] != '\0'; i++) {
-        unsigned diagonal = row[0];
+        rows[0][j] = j;
+    for (; a[i] != '\0'; i++) {
+        const unsigned *above = rows[i % 3], *before = rows[(i + 2) % 3];
+        unsigned *row = rows[(i + 1) % 3];
         row[0] = i + 1;
         for (unsigned j = 0; j < n_b; j++) {
-            unsigned above = row[j + 1];
-            unsigned change = g_ascii_tolower(a[i]) == g_ascii_tolower(b[j]) ? 0 : 1;
-            row[j + 1] = MIN(diagonal + change, MIN(above, row[j]) + 1);
-            diagonal = above;
+            unsigned change = are_alike(a[i], b[j]) ? 0 : 1;
+            row[j + 1] = MIN(above[j] + change, MIN(above[j + 1], row[j]) + 1);
+            if (i > 0 && j > 0 && are_alike(a[i], b[j - 1]) && are_alike(a[i - 1], b[j]))
+                row[j + 1] = MIN(row[j + 1], before[j - 1] + 1);
         }
     }
-    return row[n_b];
+    return rows[i % 3][n_b];
 }
 
 const char *

@@ -120,6 +120,10 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
 {
     ApiClient *self = g_new0(ApiClient, 1);
 
+    if (!(qps > 0 || qps < 0))
+        qps = API_CLIENT_DEFAULT_QPS;
+    if (burst == 0)
+        burst = API_CLIENT_DEFAULT_BURST;
     self->process = process;
     self->sim = process->options.sim;
     self->memory = sim_memory(self->sim);

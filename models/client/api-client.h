@@ -8,7 +8,13 @@
  * the order in which they were made. */
 typedef struct ApiClient ApiClient;
 
-/* @name: interned, as in the user agent. @qps <= 0: no limit. Returns: (owned) */
+/* A client of client-go (rest/config.go): @qps and @burst 0 are its defaults, 5 and 10. */
+#define API_CLIENT_DEFAULT_QPS 5
+#define API_CLIENT_DEFAULT_BURST 10
+#define API_CLIENT_UNLIMITED (-1.0)
+
+/* @name: interned, as in the user agent. @qps in requests per second; below 0: no limit.
+ * Returns: (owned) */
 ApiClient *api_client_new(Process *process, const char *name, double qps, unsigned burst);
 void api_client_free(ApiClient *self); /* replies on their way are dropped */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiClient, api_client_free)

@@ -22,7 +22,7 @@ typedef struct {
     ObjectKey *lease;
     const char *identity;     /* of the candidate; interned */
     const char *event_source; /* static or interned */
-    double qps;               /* of its client; <= 0: no limit */
+    double qps;               /* of its client, as of api_client_new() */
     unsigned burst;
     gboolean has_led;            /* at the start of a run: it already holds the Lease */
     void (*started)(void *data); /* it is the leader from now on */

@@ -145,10 +145,10 @@ add_clients(const Cluster *cluster, Component *component)
 {
     const ModelClass *class = component->class;
     unsigned burst = 0;
-    double qps = class->client_qps == NULL ? 0 : class->client_qps(component->options, &burst);
+    double qps = API_CLIENT_UNLIMITED;
 
-    if (cluster->options.unlimited_qps)
-        qps = 0;
+    if (class->client_qps != NULL && !cluster->options.unlimited_qps)
+        qps = class->client_qps(component->options, &burst);
     component->client = api_client_new(component->process, class->name, qps, burst);
     if (class->event_source == NULL)
         return;
@@ -288,6 +288,7 @@ start_election(Instance *self)
         .identity = strings_internf(strings, "control-plane-%u_%s", self->replica,
                                     object_uid_format(start, uid)),
         .event_source = self->class->name,
+        .qps = API_CLIENT_UNLIMITED, /* a write in two seconds meets none */
         .has_led = sim_now(options->sim) == 0 && self->replica == 0,
         .started = started_leading,
         .stopped = stopped_leading,

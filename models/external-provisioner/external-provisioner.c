@@ -392,7 +392,7 @@ make_client(const ExternalProvisioner *self, const char *name, double qps, int32
     gboolean unlimited = cluster_has_unlimited_qps(self->base.cluster);
 
     return api_client_new(self->base.process, strings_intern(self->base.strings, name),
-                          unlimited ? 0 : qps, (unsigned)burst);
+                          unlimited ? API_CLIENT_UNLIMITED : qps, (unsigned)burst);
 }
 
 /* Snapshots and clones, where the driver has them. */

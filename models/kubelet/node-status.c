@@ -162,7 +162,8 @@ report(Kubelet *self, StringList *list)
     };
 
     if (self->heartbeats == NULL)
-        self->heartbeats = api_client_new(self->base.process, "kubelet-heartbeat", 0, 0);
+        self->heartbeats =
+            api_client_new(self->base.process, "kubelet-heartbeat", API_CLIENT_UNLIMITED, 0);
     start.client = self->heartbeats;
     self->reporting_status = TRUE;
     plan_start(&start);

@@ -16,6 +16,7 @@ sed 's/count/cont/' small.yaml >wrong.yaml
 
 # ---- Words ----
 refused 'no such command: "rnu" (did you mean "run"?)' rnu
+refused 'no such command: "hlep" (did you mean "help"?)' hlep
 refused 'no such command: "nonsense" (see kvolsim --help)' help nonsense
 "$kvolsim" run --help >help && "$kvolsim" help run | cmp - help >out 2>&1
 result $? "help COMMAND is COMMAND --help"
@@ -115,6 +116,13 @@ fault 'until: 9999999h' '"9999999h" is not a duration: too long (at most 292 yea
 fault 'until: 1.5x' 'unknown unit "x"'
 fault 'seed: 99999999999999999999' 'is too big: at most'
 fault 'drivers: [{name: a.b, latency: {CreateVolume: {mixture: {parts: []}}}}]' 'mixture'
+# client-go takes 0 for its defaults, 5 and 10; below 0 is no limit
+for flags in "5 10" "0 0" "-1 10"; do
+    "$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/burst-100.yaml" --set "spec.components.kube-controller-manager.kube-api-qps=${flags% *}" \
+        --set "spec.components.kube-controller-manager.kube-api-burst=${flags#* }" | grep '^pod-start' >"qps${flags% *}"
+done
+cmp -s qps5 qps0 && ! cmp -s qps5 qps-1
+result $? "qps: 0 and burst: 0 are client-go's defaults"
 cat >sweep.yaml <<'END'
 apiVersion: kvolsim.io/v1
 kind: Sweep

@@ -450,7 +450,7 @@ repeats_become_counts(void **state)
 {
     World *world = *state;
     const Object *volume = create(world, "a", "slow");
-    ApiClient *client = api_client_new(world->process, "test", 0, 0);
+    ApiClient *client = api_client_new(world->process, "test", API_CLIENT_UNLIMITED, 0);
     EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
 
     for (unsigned i = 0; i < 3; i++)
@@ -470,7 +470,7 @@ series_are_written_twice(void **state)
 {
     World *world = *state;
     const Object *volume = create(world, "a", "slow");
-    ApiClient *client = api_client_new(world->process, "test", 0, 0);
+    ApiClient *client = api_client_new(world->process, "test", API_CLIENT_UNLIMITED, 0);
     EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_NEW);
     uint64_t before = api_server_resource_version(world->api);
 
@@ -596,7 +596,7 @@ many_events_about_one_object(void **state)
         setup(&own);
         World *world = own;
         const Object *object = create(world, "a", "slow"), *other = create(world, "b", "slow");
-        ApiClient *client = api_client_new(world->process, "test", 0, 0);
+        ApiClient *client = api_client_new(world->process, "test", API_CLIENT_UNLIMITED, 0);
         EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
         uint64_t before = api_server_resource_version(world->api);
 

@@ -670,8 +670,7 @@ link_busy(Question *self, const ModelClass *class, const char *instance, SimTime
     }
     g_autofree char *name = name_of_process(who->class->process->name, instance);
     const char *flag = workers_flag(who->class->process->name);
-    why_link_named(self, name, since,
-                   "has %u objects in its queue, and works on %u others%s%s%s%s%s", n_queued,
+    why_link_named(self, name, since, "has %u in its queue and %u under way%s%s%s%s%s", n_queued,
                    n_plans, step != NULL ? ": " : "", step != NULL ? step : "",
                    flag != NULL ? why_words(self, N_("; it has so many workers by ")) : "",
                    flag != NULL ? flag : "",

@@ -48,7 +48,7 @@ fi
 printf 'hello\n' >"$scratch/text.sqlite"
 head -c 8192 "$scratch/small.sqlite" >"$scratch/part.sqlite"
 : >"$scratch/empty.sqlite"
-for broken in "missing 2 no.such.file" "text 2 is.no.result.file" "part 1 is.damaged" "empty 2 is.no.result.file"; do
+for broken in "missing 2 no.such.file" "text 2 is.no.result.file" "part 2 is.damaged" "empty 2 is.no.result.file"; do
     # shellcheck disable=SC2086 # three words
     set -- $broken
     run "$2" export "$scratch/$1.sqlite" && complained "$1.sqlite: $3" && run "$2" merge --out "$scratch/all.sqlite" "$scratch/$1.sqlite" &&

@@ -10,7 +10,7 @@ A comment in a document names a command, and what it prints:
 The lines must be there in this order, each within a line of the output or of its paragraphs joined; "..." stands for anything,
 and the width of blanks does not count. A line of a block that begins with "$" or is empty says nothing. Commands run in FOLDER, in
 the order of the document, each once. In the documents behind "--" every block of code with times or shares that are not those of a
-command or of YAML has such a comment. The output is TAP.
+command or of YAML has such a comment, or stands below a line "Printed by `make ...`". The output is TAP.
 """
 import os
 import re

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The checks of this folder see what they are for: each planted fault, in a copy of the tree, makes one of them fail.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 tree_files | grep -v -e '^tests/golden/recorded/' -e '\.tar\.xz$' | tar -cf - -T - | tar -xf - -C "$scratch" --one-top-level=tree
 tree=$scratch/tree

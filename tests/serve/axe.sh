@@ -3,8 +3,7 @@
 # Accessibility rules of axe-core on the page of `kvolsim serve`, in a real Chromium. AXE names the file axe.min.js of axe-core
 # (npm install axe-core); without it, that of the global node_modules is taken.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
-[ -x /usr/bin/chromedriver ] && [ -x /usr/bin/chromium ] || skip_all "there is no chromium-driver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no python3-selenium"
+needs_chromium once
 axe=${AXE:-$(npm root -g 2>/dev/null)/axe-core/axe.min.js}
 [ -f "$axe" ] || skip_all "there is no axe-core (AXE=.../axe.min.js)"
 

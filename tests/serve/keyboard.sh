@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The page of `kvolsim serve` by keyboard alone (Debian: chromium-driver, python3-selenium); keyboard.py has the cases.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
-[ -x /usr/bin/chromedriver ] && [ -x /usr/bin/chromium ] || skip_all "there is no chromium-driver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no python3-selenium"
+needs_chromium once
 cat >set.yaml <<'END'
 apiVersion: kvolsim.io/v1
 kind: Scenario

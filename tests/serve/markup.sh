@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Hostile texts on the page of `kvolsim serve` (Debian: chromium-driver, python3-selenium); markup.py has the cases.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
-[ -x /usr/bin/chromedriver ] && [ -x /usr/bin/chromium ] || skip_all "there is no chromium-driver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no python3-selenium"
+needs_chromium once
 small_cluster >small.yaml
 begin served serve small.yaml --speed 0
 /usr/bin/python3 "$KVOLSIM_SRCDIR/tests/serve/markup.py" "$port"

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The page of `kvolsim serve` in a real Chromium (Debian: chromium-driver, python3-selenium); page.py has the cases.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
-[ -x /usr/bin/chromedriver ] && [ -x /usr/bin/chromium ] || skip_all "there is no chromium-driver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no python3-selenium"
+needs_chromium
 
 small_cluster >small.yaml
 # run_page SERVE-OPTIONS -- PAGE-ARGUMENTS: 0 if all cases of page.py passed. Cases are counted in one sequence.

@@ -57,3 +57,12 @@ end()
     status=0
     wait $pid 2>/dev/null || status=$?
 }
+
+# needs_chromium [once]: skips without a browser (Debian: chromium-driver, python3-selenium). once: also beside sanitizers, where
+# the page is the same and slow; page.sh and lessons.sh ask the server for all that it has.
+needs_chromium()
+{
+    [ "${1:-}" != once ] || [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the page is the same, and slow"
+    [ -x /usr/bin/chromedriver ] && [ -x /usr/bin/chromium ] || skip_all "there is no chromium-driver"
+    /usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no python3-selenium"
+}

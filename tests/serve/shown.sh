@@ -3,8 +3,7 @@
 # The page of `kvolsim serve` at ten instants of ten scenarios, beside get, why and explain (Debian: chromium-driver,
 # python3-selenium); shown.py has the cases.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
-[ -x /usr/bin/chromedriver ] && [ -x /usr/bin/chromium ] || skip_all "there is no chromium-driver"
-/usr/bin/python3 -c 'import selenium' 2>/dev/null || skip_all "there is no python3-selenium"
+needs_chromium once
 n=0 status=0
 for scenario in burst-100 node-power-off-out-of-service api-server-outage snapshot-and-restore statefulset-rollout zone-outage expand-online \
     attach-limit csi-errors rolling-reboot; do

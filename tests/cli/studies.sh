@@ -89,6 +89,10 @@ few='--set spec.workload[0].create.count=20 --set spec.expect=[] --set spec.unti
 run 0 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" && said '^kube-controller-manager kube-api-qps  *20 ' &&
     said 'change nothing in any run' && drew "$scratch/whatif/tornado.png" && [ -s "$scratch/whatif/whatif.json" ]
 result $? "whatif: a table and a tornado"
+# A shorter grace period makes its three pods not Ready sooner, and so for longer: 3 times 25 s.
+run 0 whatif "$KVOLSIM_SRCDIR/scenarios/zone-outage.yaml" --replications 2 --value not-ready-seconds &&
+    said '^zone-outage: not-ready-seconds is 3[0-9]* s' && said 'node-monitor-grace-period *50s *25s: +75.0 .* 1m40s: -150 '
+result $? "whatif: availability"
 # shellcheck disable=SC2086
 run 2 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" && complained 'is there already (--resume' &&
     run 0 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" --resume --format json && said '"flag": "kube-scheduler kube-api-qps"' &&

@@ -158,7 +158,7 @@ fill(Player *self, const CallRow *row, CsiRequest *request)
 static void
 make_call(Sim *sim, void *data)
 {
-    Step *step = data;
+    g_autofree Step *step = data;
     const CsiCapability capability = {.mode = CSI_MULTI_NODE_MULTI_WRITER};
     CsiRequest request = {
         .method = step->row->method, .capabilities = &capability, .n_capabilities = 1};

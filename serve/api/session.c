@@ -547,6 +547,7 @@ takes_end(const ServeSession *self, const json_t *item, const char *word)
 
     for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
         json_object_del(copy, words[i]);
+    json_object_set_new(copy, "at", json_string("0s")); /* its own may be past the scenario's end */
     json_object_set_new(copy, word, json_string("1s"));
     scenario = read_item(self, "faults", copy, NULL);
     return scenario != NULL;

@@ -270,7 +270,8 @@ try(Search *self, const Deviation *deviations, unsigned n)
     g_autoptr(GString) told = g_string_new(NULL);
     Explorer now = {.small = self->small, .n_deviations = n, .told = told};
 
-    memcpy(now.deviations, deviations, n * sizeof *deviations);
+    if (n > 0)
+        memcpy(now.deviations, deviations, n * sizeof *deviations);
     explorer = &now;
     g_autoptr(Trial) trial = trial_watch(self->world, self->scenario, begun, &now);
     explorer = NULL;

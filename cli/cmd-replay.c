@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +9,6 @@
 #include "commands.h"
 #include "run/import/replay/replay-fit.h"
 #include "run/measure/calls-replay.h"
-
-#define CHANCE 0.05 /* of two samples of one distribution: as far apart as these, or farther */
 
 typedef struct {
     /* As given. */
@@ -176,24 +173,6 @@ replay_folder(ReplayCommand *self, const char *folder)
 
 /* ---- The journal of a driver ---- */
 
-/* As with stages: no farther apart than the tolerance, than the resolution, or than chance has it.
- */
-static ReplayVerdict
-judge(const ReplayCommand *self, const ValidationRow *row)
-{
-    const double *q[] = {row->p50, row->p90};
-    gboolean is_near = TRUE;
-
-    if (row->n[SIDE_REAL] < REPLAY_SAMPLES_MIN)
-        return REPLAY_FEW;
-    for (unsigned i = 0; i < G_N_ELEMENTS(q); i++) {
-        double real = q[i][SIDE_REAL], model = q[i][SIDE_MODEL];
-        is_near = is_near && (fabs(real - model) * SIM_SECOND <= (double)REPLAY_RESOLUTION ||
-                              (real <= model * self->tolerance && model <= real * self->tolerance));
-    }
-    return is_near ? REPLAY_WITHIN : row->ks_p >= CHANCE ? REPLAY_NEAR : REPLAY_DIFFERS;
-}
-
 static json_t *
 calls_json(const ReplayCommand *self, const GArray *rows, unsigned n_left_out, gboolean agrees)
 {
@@ -207,7 +186,7 @@ calls_json(const ReplayCommand *self, const GArray *rows, unsigned n_left_out, g
                             row->p50[SIDE_REAL], "p90", row->p90[SIDE_REAL], "simulated", "count",
                             (int)row->n[SIDE_MODEL], "p50", row->p50[SIDE_MODEL], "p90",
                             row->p90[SIDE_MODEL], "ks", row->ks, "ksP", row->ks_p, "verdict",
-                            replay_verdict_word(judge(self, row))));
+                            replay_verdict_word(replay_judge_call(row, self->tolerance))));
     }
     return json_pack("{s:b, s:i, s:o}", "agrees", agrees, "leftOut", (int)n_left_out, "calls",
                      list);
@@ -223,10 +202,10 @@ print_calls(const ReplayCommand *self, const GArray *rows, unsigned n_left_out, 
         printf("%-28s %8u %9u %10.3f %9.3f %10.3f %9.3f %6.3f  %s\n", row->name, row->n[SIDE_REAL],
                row->n[SIDE_MODEL], row->p50[SIDE_REAL] * 1e3, row->p50[SIDE_MODEL] * 1e3,
                row->p90[SIDE_REAL] * 1e3, row->p90[SIDE_MODEL] * 1e3, row->ks,
-               replay_verdict_word(judge(self, row)));
+               replay_verdict_word(replay_judge_call(row, self->tolerance)));
     }
-    printf("%s%u calls are left out: they failed or had no end.\n", rows->len > 0 ? "\n" : "",
-           n_left_out);
+    printf("%sCalls of the journal that are left out, as they failed or had no end: %u\n",
+           rows->len > 0 ? "\n" : "", n_left_out);
     printf("Verdict: the calls %s: p50 and p90 within %g times, or as near as chance.\n",
            agrees ? "agree" : "DIFFER", self->tolerance);
 }
@@ -242,7 +221,8 @@ compare_calls(const ReplayCommand *self, const CallLog *journal, Validation *val
     gboolean agrees = TRUE;
 
     for (unsigned i = 0; i < rows->len; i++)
-        agrees = agrees && judge(self, &g_array_index(rows, ValidationRow, i)) != REPLAY_DIFFERS;
+        agrees = agrees && replay_judge_call(&g_array_index(rows, ValidationRow, i),
+                                             self->tolerance) != REPLAY_DIFFERS;
     json_auto_t *json = calls_json(self, rows, n_left_out, agrees);
     if (self->out != NULL &&
         (!cli_make_folder(self->out) || !cli_write_json(self->out, "replay.json", json)))

@@ -8,12 +8,12 @@
  * the order in which they were made. */
 typedef struct ApiClient ApiClient;
 
-/* A client of client-go (rest/config.go): @qps and @burst 0 are its defaults, 5 and 10. */
+/* CGO-43: these stand for 0. */
 #define API_CLIENT_DEFAULT_QPS 5
 #define API_CLIENT_DEFAULT_BURST 10
 #define API_CLIENT_UNLIMITED (-1.0)
 
-/* @name: interned, as in the user agent. @qps in requests per second; below 0: no limit.
+/* @name: interned, as in the user agent. @qps: requests per second; below 0: no limit.
  * Returns: (owned) */
 ApiClient *api_client_new(Process *process, const char *name, double qps, unsigned burst);
 void api_client_free(ApiClient *self); /* replies on their way are dropped */

@@ -658,7 +658,8 @@ plan_advance(Plan *plan)
     plan_unref(plan);
 }
 
-/* The component's own time is over and its caches may have changed: mostly decides again. */
+/* The component's own time is over and its caches may have changed: decide again, unless
+ * once is enough. */
 static void
 plan_decide_again(Sim *sim, void *data)
 {

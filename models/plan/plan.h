@@ -228,8 +228,8 @@ struct PlanStart {
     GDestroyNotify free_operation; /* called when the plan is freed; may be NULL */
     ApiClient *client;             /* NULL: the component's */
     gboolean no_think;             /* its requests leave at once (no TIM-10) */
-    /* Nothing that @decide looks at can change during the component's own time before the first
-     * request, as if it begins with a GET whatever else is known: then it decides only once. */
+    /* @decide is called once, and not again after the component's own time. Only for plans that
+     * always begin with a GET: nothing that changes meanwhile makes another plan of them. */
     gboolean decides_once;
     /* Part of the state that a cluster starts with: requests and calls of NodeGetInfo take no time,
      * no token and no draw, and no observer hears of them. A driver may not know its answer

@@ -7,6 +7,7 @@
    twenty minutes at speed 60."""
 import http.client
 import json
+import os
 import re
 import selectors
 import socket
@@ -16,26 +17,6 @@ import tempfile
 import time
 
 program = sys.argv[1]
-CHURN = """apiVersion: kvolsim.io/v1
-kind: Scenario
-metadata: {name: churn}
-spec:
-  until: 1000h
-  nodes: [{count: 3, name: "node-%d", zones: [zone-a]}]
-  drivers: [{name: ebs.csi.aws.com, profile: aws-ebs-gp3}]
-  workload:
-  - create:
-      count: 100000
-      keep: 20
-      interarrival: {constant: 4s}
-      manifest:
-      - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a},
-         spec: {storageClassName: gp3, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
-      - {apiVersion: v1, kind: Pod, metadata: {name: a},
-         spec: {containers: [{name: c, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: a}}]}}
----
-{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: gp3}, provisioner: ebs.csi.aws.com}
-"""
 churn_hours = int(sys.argv[3] if len(sys.argv) > 3 else 20) if "--churn" in sys.argv else 0
 n_nodes, n_pods, n_watchers = (int(word) for word in ([] if churn_hours else sys.argv[2:5]) or (5000, 50000, 1000))
 SCENARIO = f"""apiVersion: kvolsim.io/v1
@@ -58,10 +39,11 @@ def status(pid, name):
 
 
 with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-    file.write(CHURN if churn_hours else SCENARIO)
+    file.write(SCENARIO)
     file.flush()
+    scenario = os.path.join(os.path.dirname(__file__), "churn.yaml") if churn_hours else file.name
     options = ["--speed", "0"] if churn_hours else ["--speed", "max", "--no-stories"]
-    server = subprocess.Popen([program, "serve", file.name, "--listen", "127.0.0.1:0"] + options, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([program, "serve", scenario, "--listen", "127.0.0.1:0"] + options, stdout=subprocess.PIPE, text=True)
     line = server.stdout.readline()
     port = int(re.search(r"http://127.0.0.1:(\d+)", line).group(1))
 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)

@@ -8,30 +8,9 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
 program, source = sys.argv[1], pathlib.Path(sys.argv[2])
-CHURN = """apiVersion: kvolsim.io/v1
-kind: Scenario
-metadata: {name: churn}
-spec:
-  until: 1000h
-  nodes: [{count: 3, name: "node-%d", zones: [zone-a]}]
-  drivers: [{name: ebs.csi.aws.com, profile: aws-ebs-gp3}]
-  workload:
-  - create:
-      count: 100000
-      keep: 20
-      interarrival: {constant: 4s}
-      manifest:
-      - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a},
-         spec: {storageClassName: gp3, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
-      - {apiVersion: v1, kind: Pod, metadata: {name: a},
-         spec: {containers: [{name: c, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: a}}]}}
----
-{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: gp3}, provisioner: ebs.csi.aws.com}
-"""
 FRAMES = """const [seconds, done] = arguments, times = [];
 const frame = (now) => { times.push(now); if (now - times[0] < seconds * 1000) requestAnimationFrame(frame); else done(times); };
 requestAnimationFrame(frame);"""
@@ -88,29 +67,26 @@ def first_paint():
 
 
 def soak(minutes):
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = pathlib.Path(folder) / "churn.yaml"
-        scenario.write_text(CHURN)
-        with Served(str(scenario), "--speed", "60") as served:
-            page, tabs = served.page, ["story", "numbers", "hands", "lessons", "details"]
-            page.browser.execute_cdp_cmd("Performance.enable", {})
-            begin, samples = time.time(), []
-            while time.time() - begin < minutes * 60:
-                page.click(f"#tab-{tabs[len(samples) % len(tabs)]}")
-                page.browser.execute_script("[...document.querySelectorAll('.card .chip[data-kind=pod]')].at(arguments[0] % 10)?.click()", len(samples))
-                time.sleep(30)
-                page.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
-                now = served.metrics()
-                # What a server reads of its log again lies in memory as pages of a file, which the system takes back when it needs them.
-                own, logs = (int(re.search(rf"{name}:\s*(\d+)", pathlib.Path(f"/proc/{served.server.pid}/status").read_text()).group(1)) / 1024
-                             for name in ("RssAnon", "RssFile"))
-                samples.append((now["JSHeapUsedSize"] / 2**20, now["Nodes"], own))
-                print(f"# {(time.time() - begin) / 60:.1f} min, {page.ask('/kvolsim/v1/clock')['ns'] / 3.6e12:.1f} virtual hours: page {samples[-1][0]:.1f} MiB, "
-                      f"{samples[-1][1]:.0f} nodes of the document; server {own:.0f} MiB and {logs:.0f} MiB of files", flush=True)
-            half = len(samples) // 2
-            for what, i, unit in (("page_soak_heap", 0, "MiB"), ("page_soak_nodes", 1, "nodes"), ("page_soak_server", 2, "MiB")):
-                early, late = (sorted(sample[i] for sample in part) for part in (samples[2:half], samples[half:]))
-                print(f"{what}_first_half {early[len(early) // 2]:.1f} {unit}\n{what}_second_half {late[len(late) // 2]:.1f} {unit}")
+    with Served(str(source / "tests/serve/churn.yaml"), "--speed", "60") as served:
+        page, tabs = served.page, ["story", "numbers", "hands", "lessons", "details"]
+        page.browser.execute_cdp_cmd("Performance.enable", {})
+        begin, samples = time.time(), []
+        while time.time() - begin < minutes * 60:
+            page.click(f"#tab-{tabs[len(samples) % len(tabs)]}")
+            page.browser.execute_script("[...document.querySelectorAll('.card .chip[data-kind=pod]')].at(arguments[0] % 10)?.click()", len(samples))
+            time.sleep(30)
+            page.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+            now = served.metrics()
+            # What a server reads of its log again lies in memory as pages of a file, which the system takes back when it needs them.
+            own, logs = (int(re.search(rf"{name}:\s*(\d+)", pathlib.Path(f"/proc/{served.server.pid}/status").read_text()).group(1)) / 1024
+                         for name in ("RssAnon", "RssFile"))
+            samples.append((now["JSHeapUsedSize"] / 2**20, now["Nodes"], own))
+            print(f"# {(time.time() - begin) / 60:.1f} min, {page.ask('/kvolsim/v1/clock')['ns'] / 3.6e12:.1f} virtual hours: page {samples[-1][0]:.1f} MiB, "
+                  f"{samples[-1][1]:.0f} nodes of the document; server {own:.0f} MiB and {logs:.0f} MiB of files", flush=True)
+        half = len(samples) // 2
+        for what, i, unit in (("page_soak_heap", 0, "MiB"), ("page_soak_nodes", 1, "nodes"), ("page_soak_server", 2, "MiB")):
+            early, late = (sorted(sample[i] for sample in part) for part in (samples[2:half], samples[half:]))
+            print(f"{what}_first_half {early[len(early) // 2]:.1f} {unit}\n{what}_second_half {late[len(late) // 2]:.1f} {unit}")
 
 
 if "soak" in sys.argv:

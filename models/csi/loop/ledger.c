@@ -361,8 +361,13 @@ read_lines(const char *path, GError **error)
     }
     while (file != -1 && (n = read(file, block, sizeof block)) > 0 && text->len < LEDGER_BYTES_MAX)
         g_string_append_len(text, block, n);
+    int code = errno;
     if (file != -1)
         close(file);
+    if (n == -1) {
+        loop_refuse_errno(error, code, "%s", path);
+        return NULL;
+    }
     if (text->len < LEDGER_BYTES_MAX)
         return g_string_free(g_steal_pointer(&text), FALSE);
     loop_refuse(error, CSI_PERMISSION_DENIED, "%s is larger than a ledger gets", path);

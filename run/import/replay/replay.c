@@ -336,6 +336,24 @@ judge(const ReplayRow *row, double tolerance)
     return is_within ? REPLAY_WITHIN : is_near ? REPLAY_NEAR : REPLAY_DIFFERS;
 }
 
+#define CHANCE 0.05 /* Kolmogorov and Smirnov's p */
+
+ReplayVerdict
+replay_judge_call(const ValidationRow *row, double tolerance)
+{
+    const double *q[] = {row->p50, row->p90};
+    gboolean is_within = TRUE;
+
+    if (row->n[SIDE_REAL] < REPLAY_SAMPLES_MIN)
+        return REPLAY_FEW;
+    for (unsigned i = 0; i < G_N_ELEMENTS(q); i++) {
+        double real = q[i][SIDE_REAL], model = q[i][SIDE_MODEL];
+        is_within = is_within && (fabs(real - model) * SIM_SECOND <= (double)REPLAY_RESOLUTION ||
+                                  (real <= model * tolerance && model <= real * tolerance));
+    }
+    return is_within ? REPLAY_WITHIN : row->ks_p >= CHANCE ? REPLAY_NEAR : REPLAY_DIFFERS;
+}
+
 static void
 finish_row(ReplayRow *row, const ReplayOptions *options)
 {

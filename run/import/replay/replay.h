@@ -5,6 +5,7 @@
 
 #include "replay-stages.h"
 #include "run/import/recorder.h"
+#include "run/measure/validation.h"
 
 /* A recording of a real cluster against simulations of the same minutes. */
 
@@ -51,6 +52,11 @@ typedef enum {
 } ReplayVerdict;
 
 const char *replay_verdict_word(ReplayVerdict verdict);
+
+/* Of a call to a driver, with many replications in one. REPLAY_WITHIN: p50 and p90 differ by no
+ * more than the tolerance, a ratio, or %REPLAY_RESOLUTION. REPLAY_NEAR: chance alone brings two
+ * samples of one distribution as far apart, one time in twenty. */
+ReplayVerdict replay_judge_call(const ValidationRow *row, double tolerance);
 
 /* A stage of all objects, or of those of one workload. Quantiles by nearest rank, in seconds. */
 typedef struct {

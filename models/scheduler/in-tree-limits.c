@@ -8,7 +8,7 @@
 #define NO_PLUGINS_SINCE 31 /* not among the default plugins any more */
 #define EBS_MAX 39
 #define EBS_NITRO_MAX 25 /* m5, c5, r5, t3, z1d */
-#define GCE_MAX 127      /* what kubelets of Google's machines report: gce_pd.go, GetVolumeLimits */
+#define GCE_MAX 127      /* VF-7, as GCE_SMALL_MAX: gce_pd.go, GetVolumeLimits() */
 #define GCE_SMALL_MAX 15
 
 static const struct {

@@ -64,6 +64,37 @@ ended_pod(StorageWorld *world)
     go_on(world, 10 * SIM_SECOND);
 }
 
+static void
+delete_softly(StorageWorld *world, const char *pod)
+{
+    ApiRequest request = {
+        .verb = API_DELETE, .key = key(world, KIND_POD, pod), .client = "kubectl", .grace_s = 3600};
+    ApiResponse response;
+
+    api_server_commit(world->api, &request, &response);
+    assert_int_equal(response.code, API_OK);
+    kubelet_uses(world, "node-1", NULL);
+    go_on(world, 10 * SIM_SECOND);
+}
+
+/* ADC-31: it is deleted, and none of its containers runs. */
+static void
+pending_pod_goes(StorageWorld *world)
+{
+    attached_pod(world);
+    set_phase(world, "a", POD_PENDING);
+    storage_world_log(world);
+    delete_softly(world, "a");
+}
+
+/* A pod that still runs keeps its volumes, even if it is not ready. */
+static void
+running_pod_goes(StorageWorld *world)
+{
+    attached_pod(world);
+    delete_softly(world, "a");
+}
+
 /* ADC-35: the claim's own event attaches. */
 static void
 claim_is_bound_later(StorageWorld *world)
@@ -325,6 +356,8 @@ static const Story stories[] = {
      "AttachVolume.Attach succeeded for volume \"v\" "                                                           },
     {"ADC-45 detaches",                       detaches,               DETACH_1,                              NULL},
     {"ADC-31 a pod that ended",               ended_pod,              DETACH_1,                              NULL},
+    {"ADC-31 a pod goes that never ran",      pending_pod_goes,       DETACH_1,                              NULL},
+    {"ADC-31 a running pod goes",             running_pod_goes,       "",                                    NULL},
     {"ADC-35 the claim is bound later",       claim_is_bound_later,   ATTACH_1,                              NULL},
     {"ADC-36 the volume is late",             volume_is_late,         ATTACH_1,                              NULL},
     {"ADC-36 the pod went unseen",            pod_goes_unseen,        DETACH_1,                              NULL},

@@ -21,29 +21,17 @@ can_occur(const RuleTable *self, uint32_t facts)
     return TRUE;
 }
 
-/* @applied: notes the rows that have applied. */
-static char *
-fault_in_release(const RuleTable *self, const Release *release, gboolean *applied)
-{
-    for (uint32_t facts = 0; facts < self->facts_end; facts++) {
-        const Rule *first = NULL;
+typedef char *(*Look)(const RuleTable *self, uint32_t facts, const Release *release, void *data);
 
-        if (!can_occur(self, facts))
-            continue;
-        for (unsigned i = 0; i < self->n_rows; i++) {
-            if (!rule_applies(&self->rows[i], facts, release))
-                continue;
-            if (first != NULL)
-                return g_strdup_printf("%s: facts %#x in 1.%d: both %s and %s apply", self->name,
-                                       facts, release->minor, first->id, self->rows[i].id);
-            first = &self->rows[i];
-            applied[i] = TRUE;
-        }
-        if (first == NULL)
-            return g_strdup_printf("%s: facts %#x in 1.%d: no row applies", self->name, facts,
-                                   release->minor);
-    }
-    return NULL;
+static char *
+walk_release(const RuleTable *self, const Release *release, Look look, void *data)
+{
+    char *fault = NULL;
+
+    for (uint32_t facts = 0; facts < self->facts_end && fault == NULL; facts++)
+        if (can_occur(self, facts))
+            fault = look(self, facts, release, data);
+    return fault;
 }
 
 static void
@@ -60,7 +48,7 @@ add_gate(const char **gates, unsigned *n_gates, const char *gate)
 
 /* Every setting of the rows' gates, in this release. */
 static char *
-fault_with_gates(const RuleTable *self, int minor, gboolean *applied)
+walk_gates(const RuleTable *self, int minor, Look look, void *data)
 {
     const char *gates[GATES_MAX] = {NULL};
     unsigned n_gates = 0;
@@ -77,25 +65,83 @@ fault_with_gates(const RuleTable *self, int minor, gboolean *applied)
             pairs[i] = (StringPair){gates[i], setting >> i & 1 ? "true" : "false"};
         g_autoptr(StringMap) map = string_map_new(pairs, n_gates);
         const Release release = {minor, map};
-        fault = fault_in_release(self, &release, applied);
+        fault = walk_release(self, &release, look, data);
     }
     return fault;
+}
+
+/* All sets, in all releases that the rows tell apart. Returns: (owned): what @look found first */
+static char *
+walk(const RuleTable *self, Look look, void *data)
+{
+    char *fault = walk_gates(self, FIRST_MINOR, look, data);
+
+    for (unsigned i = 0; i < self->n_rows && fault == NULL; i++) {
+        if (self->rows[i].since > FIRST_MINOR)
+            fault = walk_gates(self, self->rows[i].since, look, data);
+        if (self->rows[i].until > FIRST_MINOR && fault == NULL)
+            fault = walk_gates(self, self->rows[i].until, look, data);
+    }
+    return fault;
+}
+
+/* @data: notes the rows that have applied. */
+static char *
+expect_one(const RuleTable *self, uint32_t facts, const Release *release, void *data)
+{
+    gboolean *applied = data;
+    const Rule *first = NULL;
+
+    for (unsigned i = 0; i < self->n_rows; i++) {
+        if (!rule_applies(&self->rows[i], facts, release))
+            continue;
+        if (first != NULL)
+            return g_strdup_printf("%s: facts %#x in 1.%d: both %s and %s apply", self->name, facts,
+                                   release->minor, first->id, self->rows[i].id);
+        first = &self->rows[i];
+        applied[i] = TRUE;
+    }
+    if (first != NULL)
+        return NULL;
+    return g_strdup_printf("%s: facts %#x in 1.%d: no row applies", self->name, facts,
+                           release->minor);
 }
 
 char *
 rules_fault(const RuleTable *self)
 {
     g_autofree gboolean *applied = g_new0(gboolean, self->n_rows);
-    g_autofree char *fault = fault_with_gates(self, FIRST_MINOR, applied);
+    g_autofree char *fault = walk(self, expect_one, applied);
 
-    for (unsigned i = 0; i < self->n_rows && fault == NULL; i++) {
-        if (self->rows[i].since > FIRST_MINOR)
-            fault = fault_with_gates(self, self->rows[i].since, applied);
-        if (self->rows[i].until > FIRST_MINOR && fault == NULL)
-            fault = fault_with_gates(self, self->rows[i].until, applied);
-    }
     for (unsigned i = 0; i < self->n_rows && fault == NULL; i++)
         if (!applied[i])
             fault = g_strdup_printf("%s: %s never applies", self->name, self->rows[i].id);
     return g_steal_pointer(&fault);
+}
+
+/* @data: the table of ifs. */
+static char *
+expect_same(const RuleTable *self, uint32_t facts, const Release *release, void *data)
+{
+    const RuleTable *ifs = data;
+    const Rule *row = rules_find(self, facts, release);
+
+    for (unsigned i = 0; i < ifs->n_rows; i++) {
+        const Rule *other = &ifs->rows[i];
+
+        if (!rule_applies(other, facts, release))
+            continue;
+        if (g_str_equal(row->id, other->id) && row->then == other->then)
+            return NULL;
+        return g_strdup_printf("%s: facts %#x in 1.%d: the row %s says %d, and the ifs %s %d",
+                               self->name, facts, release->minor, row->id, row->then, other->id,
+                               other->then);
+    }
+    return g_strdup_printf("%s: facts %#x in 1.%d: no if holds", self->name, facts, release->minor);
+}
+
+char *
+rules_differ(const RuleTable *self, const RuleTable *ifs)
+{
+    return walk(self, expect_same, (void *)ifs);
 }

@@ -11,3 +11,10 @@
  * none
  */
 char *rules_fault(const RuleTable *self);
+
+/**
+ * rules_differ:
+ * @ifs: the same decisions in another form: of its rows that apply, the first one counts
+ * Returns: (owned): the first set of facts for which id or consequence differ; NULL: none
+ */
+char *rules_differ(const RuleTable *self, const RuleTable *ifs);

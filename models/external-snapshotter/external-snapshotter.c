@@ -88,6 +88,41 @@ content_changed(void *data, const Object *before, const Object *after)
         return;
     if (queues_change(self, before, after))
         workers_add(self->single.workers, (after != NULL ? after : before)->key);
+    if (self->resync != NULL)
+        sim_ticker_wake(self->resync);
+}
+
+/* SREL-34: queues every content. Without contents the ticker sleeps. */
+static gboolean
+resync_pass(void *data)
+{
+    ExternalSnapshotter *self = data;
+    InformerIter iter;
+    const Object *content;
+    gboolean has_any = FALSE;
+
+    informer_iter_init(&iter, self->single.contents);
+    while ((content = informer_iter_next(&iter)) != NULL)
+        if (snapshotter_sees(self, SNAPSHOT_CONTENT_CONST(content))) {
+            workers_add(self->single.workers, content->key);
+            has_any = TRUE;
+        }
+    return has_any;
+}
+
+static SimTicker *
+resync_new(ExternalSnapshotter *self)
+{
+    return sim_ticker_new(self->base.sim, &(SimTickerOptions){
+                                              .name = "external-snapshotter/resync",
+                                              .period = self->options->resync_period,
+                                              .cost = process_timing(self->base.process)->loop_pass,
+                                              .phase = self->options->resync_period,
+                                              .order = self->base.order,
+                                              .wait = WAIT_POLL,
+                                              .pass = resync_pass,
+                                              .self = self,
+                                          });
 }
 
 /* SNAP-89 */
@@ -160,6 +195,8 @@ start_working(void *data)
 
     if (!sidecar_offers(self->sidecar, CSI_USE_CREATE_SNAPSHOT))
         return;
+    if (sidecar_is_since(&self->options->common, 8, 3, FALSE))
+        self->resync = resync_new(self);
     make_side(self, KIND_SNAPSHOT_CONTENT, "csi-snapshotter-content");
     if (handles_groups(self)) /* SNAP-90: also for a driver without groups */
         make_side(self, KIND_GROUP_CONTENT, "csi-snapshotter-groupsnapshotcontent");
@@ -187,6 +224,7 @@ clear(void *data)
     ExternalSnapshotter *self = data;
 
     sidecar_free(self->sidecar);
+    sim_ticker_free(self->resync);
     object_store_free(self->single.store);
     object_store_free(self->group.store);
 }
@@ -212,6 +250,8 @@ static const ProcessFlag flags[] = {
        "CSIVolumeGroupSnapshot=true: group snapshots (SNAP-80)"                                          },
     {"extra-create-metadata",     FLAG_BOOL,       AT(extra_create_metadata),     "false",
        "Pass the names of snapshot and content to the driver (SNAP-44)"                                  },
+    {"resync-period",             FLAG_DURATION,   AT(resync_period),             "15m",
+       "From 8.3 on: time between two checks of all contents (SNAP-41)"                                  },
     SIDECAR_ELECTION_FLAGS(ExternalSnapshotterOptions),
     {NULL,                        FLAG_BOOL,       0,                             NULL,            NULL},
 };

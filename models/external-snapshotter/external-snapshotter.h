@@ -13,6 +13,7 @@ typedef struct {
     int32_t snapshot_name_uuid_length;
     gboolean extra_create_metadata;
     gboolean node_deployment;
+    SimTime resync_period;
     const char *group_name_prefix;
     const char *feature_gates;
     LeaderElectionOptions election;

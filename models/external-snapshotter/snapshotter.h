@@ -7,6 +7,7 @@
 #include "models/plan/plan.h"
 #include "models/volume/object-store.h"
 #include "models/volume/snapshots.h"
+#include "sim/ticker.h"
 
 /* Within the sidecar: external-snapshotter.c holds its state and hears of changes. content.c syncs
  * VolumeSnapshotContents, with the help of creation.c, given.c, status.c and deletion.c. */
@@ -24,6 +25,7 @@ typedef struct {
     Sidecar *sidecar;
     SnapshotterSide single;
     SnapshotterSide group; /* without the feature gate: all NULL */
+    SimTicker *resync;     /* before 8.3: NULL */
 } ExternalSnapshotter;
 
 /* The side that has contents of this kind. */

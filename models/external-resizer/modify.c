@@ -188,7 +188,7 @@ plan_modified(const ExternalResizer *self, Plan *plan)
     const Claim *claim = claim_in_hand(self, plan);
 
     plan_because(plan, "RSZ-67");
-    if (claim->modify_status == NULL && claim->modify_target == NULL) { /* RSZ-69 */
+    if (claim->modify_status == NULL) { /* RSZ-69 */
         plan_change(plan, &(PlanChange){.what = CHANGE_PANIC});
         plan_fail(plan, "invalid memory address or nil pointer dereference");
         return;

@@ -381,6 +381,40 @@ retained_volume_is_let_go(void **state)
     assert_log(world, "");
 }
 
+static void
+release_static_volume(World *world, const char *name, const char *driver, const char *by)
+{
+    Volume *volume = world_volume(world, name);
+    const VolumeSource source = {.plugin = world_intern(world, "csi"),
+                                 .driver = world_intern(world, driver),
+                                 .handle = world_intern(world, name)};
+
+    volume->source = volume_source_new(&source);
+    volume->reclaim_policy = RECLAIM_DELETE;
+    if (by != NULL)
+        object_set_annotation(&volume->meta, world_intern(world, ANNOTATION_PROVISIONED_BY),
+                              world_intern(world, by));
+    world_create(world, &volume->meta);
+    set_phase(world, name, VOLUME_RELEASED);
+}
+
+/* PROV-31: the annotation counts; without one the driver of the volume does. */
+static void
+volumes_of_others_are_not_deleted(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    release_static_volume(world, "other", "csi.other.example", NULL);
+    release_static_volume(world, "made-by-another", WORLD_DRIVER, "csi.other.example");
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "");
+    release_static_volume(world, "ours", WORLD_DRIVER, NULL);
+    world_run(world, 2 * SIM_MINUTE);
+    assert_log(world, "DeleteVolume, DELETE PersistentVolume");
+}
+
 /* PROV-34, PROV-38 */
 static void
 attached_volume_is_not_deleted(void **state)
@@ -679,6 +713,7 @@ main(void)
         cmocka_unit_test(class_may_come_later),
         cmocka_unit_test(released_volume_is_deleted),
         cmocka_unit_test(retained_volume_is_let_go),
+        cmocka_unit_test(volumes_of_others_are_not_deleted),
         cmocka_unit_test(attached_volume_is_not_deleted),
         cmocka_unit_test(burst_of_claims),
         cmocka_unit_test(burst_of_deletes),

@@ -142,7 +142,7 @@ print_story(const Narrator *narrator, const NarratorOptions *telling, gboolean i
 }
 
 static ExitCode
-explain(const ExplainOptions *options, const char *file, const char *object)
+explain(const ExplainOptions *options, const char *file, const char *namespace, const char *object)
 {
     g_autoptr(Look) look = look_open(options->look, file);
     g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
@@ -156,6 +156,7 @@ explain(const ExplainOptions *options, const char *file, const char *object)
 
     NarratorOptions telling = {.level = options->level,
                                .object = object,
+                               .namespace = namespace,
                                .until = SIM_TIME_MAX,
                                .translate = options->translate};
     if (options->look->at != NULL) {
@@ -302,10 +303,12 @@ int
 cmd_explain(int argc, char **argv)
 {
     g_auto(LookOptions) look = {0};
-    g_autofree char *level = NULL, *language = NULL, *format = NULL;
+    g_autofree char *level = NULL, *language = NULL, *format = NULL, *namespace = NULL;
     ExplainOptions options = {.look = &look};
     const GOptionEntry more[] = {
         CLI_OPTION("level", STRING, &level, "beginner, operator (default) or developer", "LEVEL"),
+        {"namespace", 'n', 0, G_OPTION_ARG_STRING, &namespace, "of the object (default: any)",
+                                                                                         "NAMESPACE"},
         CLI_OPTION("lang", STRING, &language, "en or zh (default: from $LANG)", "LANG"),
         CLI_OPTION("csi", NONE, &options.csi,
                    "Without a scenario: list the consequences of each error of each CSI method",
@@ -329,5 +332,5 @@ cmd_explain(int argc, char **argv)
         return cli_bad_usage("explain", "give one scenario file, and an object if you like");
     if (!parse_level(level, &options.level) || !language_choose(language, &options.translate))
         return EXIT_BAD_INPUT;
-    return explain(&options, argv[1], argc == 3 ? argv[2] : NULL);
+    return explain(&options, argv[1], namespace, argc == 3 ? argv[2] : NULL);
 }

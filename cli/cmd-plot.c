@@ -214,6 +214,8 @@ cmd_plot(int argc, char **argv)
                    "FORMAT"),
         CLI_OPTION("object", STRING, &story.object, "For a story: the object, such as pod/web-0",
                    "KIND/NAME"),
+        {"namespace", 'n', 0, G_OPTION_ARG_STRING, &story.namespace,
+           "For a story: of the object (default: any)", "NAMESPACE"},
         CLI_OPTION("from", STRING, &story.from, "Draw from this time on", "TIME"),
         CLI_OPTION("to", STRING, &story.to, "Draw up to this time", "TIME"),
         CLI_OPTION("scenario", FILENAME, &story.scenario,

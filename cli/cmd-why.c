@@ -36,7 +36,7 @@ print_next(Look *look, const Narrator *narrator, const Why *why, Translation tra
     run_advance(look->run, sim_time_add(now, FUTURE));
     for (unsigned i = why->chain->len; i-- > 0 && at == SIM_TIME_MAX;) {
         const WhyLink *link = why->chain->pdata[i];
-        at = narrator_next_step(narrator, link->object, now, &who, &what);
+        at = narrator_next_step(narrator, link->namespace, link->object, now, &who, &what);
     }
     if (at == SIM_TIME_MAX)
         fputs(words(translate,

@@ -52,6 +52,7 @@ static Drawn
 draw_sequence(const Story *story)
 {
     const SequenceOptions options = {.object = story->options->object,
+                                     .namespace = story->options->namespace,
                                      .from = story->from,
                                      .to = story->to,
                                      .messages_max = MESSAGES_MAX};
@@ -72,8 +73,9 @@ draw_sequence(const Story *story)
 static Drawn
 draw_lifecycle(const Story *story)
 {
+    const PlotStory *options = story->options;
     g_autoptr(Lifecycle) lifecycle =
-        lifecycle_new(story->narrator, story->options->object, story->to);
+        lifecycle_new(story->narrator, options->namespace, options->object, story->to);
 
     if (lifecycle == NULL)
         return (Drawn){0};

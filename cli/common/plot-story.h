@@ -7,7 +7,7 @@
  * again. */
 typedef struct {
     LookOptions look; /* without --at */
-    char *object, *from, *to, *scenario, *out;
+    char *object, *namespace, *from, *to, *scenario, *out;
 } PlotStory;
 
 /* Returns: whether @picture ("sequence") is one of these */

@@ -129,9 +129,9 @@ pass(Path *path, const Entry *entry)
 }
 
 Lifecycle *
-lifecycle_new(const Narrator *narrator, const char *object, SimTime to)
+lifecycle_new(const Narrator *narrator, const char *namespace, const char *object, SimTime to)
 {
-    const ObjectKey *key = narrator_find_object(narrator, object);
+    const ObjectKey *key = narrator_find_object(narrator, namespace, object);
     g_autoptr(GHashTable) family = key != NULL ? narrator_family(narrator, key) : NULL;
     Lifecycle *self;
 

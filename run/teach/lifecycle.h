@@ -10,10 +10,12 @@ typedef struct Lifecycle Lifecycle;
 /**
  * lifecycle_new:
  * @object: "pvc/data", "pv/x", "pod/web-0": shows it and all claims and volumes that belong to it
+ * @namespace: of @object; NULL: any
  * @to: the end; SIM_TIME_MAX: of the run
  * Returns: (owned): %NULL if the run has no such object
  */
-Lifecycle *lifecycle_new(const Narrator *narrator, const char *object, SimTime to);
+Lifecycle *
+lifecycle_new(const Narrator *narrator, const char *namespace, const char *object, SimTime to);
 void lifecycle_free(Lifecycle *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Lifecycle, lifecycle_free)
 

@@ -62,8 +62,10 @@ struct Narrator {
     GHashTable *writers;  /* key -> 1 + the index of the last write that was sent */
 };
 
-/* @text: "pod/web-0", of any namespace. Returns: (borrowed): NULL if there is no such object */
-const ObjectKey *narrator_find_object(const Narrator *self, const char *text);
+/* @text: "pod/web-0". @namespace: NULL or "": any. Returns: (borrowed): NULL if there is no such
+ * object */
+const ObjectKey *
+narrator_find_object(const Narrator *self, const char *namespace, const char *text);
 /* Returns: (owned): the object and all objects that belong to it (keys). Pods that share a claim do
  * not belong together */
 GHashTable *narrator_family(const Narrator *self, const ObjectKey *key);

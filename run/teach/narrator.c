@@ -309,9 +309,10 @@ narrator_free(Narrator *self)
 }
 
 const ObjectKey *
-narrator_find_object(const Narrator *self, const char *text)
+narrator_find_object(const Narrator *self, const char *namespace, const char *text)
 {
     const char *slash = strchr(text, '/');
+    const gboolean is_any = namespace == NULL || *namespace == '\0';
     Objects *objects = run_objects(self->run);
 
     for (unsigned kind = 0; kind < N_KINDS && slash != NULL; kind++) {
@@ -329,7 +330,8 @@ narrator_find_object(const Narrator *self, const char *text)
         for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
             const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
 
-            if (strcmp(key->name, slash + 1) == 0)
+            if (strcmp(key->name, slash + 1) == 0 &&
+                (is_any || *key->namespace == '\0' || strcmp(key->namespace, namespace) == 0))
                 return key;
         }
     }
@@ -442,10 +444,14 @@ narrator_rules(const Narrator *self)
 }
 
 SimTime
-narrator_next_step(
-    const Narrator *self, const char *object, SimTime after, const char **who, const char **what)
+narrator_next_step(const Narrator *self,
+                   const char *namespace,
+                   const char *object,
+                   SimTime after,
+                   const char **who,
+                   const char **what)
 {
-    const ObjectKey *key = narrator_find_object(self, object);
+    const ObjectKey *key = narrator_find_object(self, namespace, object);
     g_autoptr(GHashTable) family = key != NULL ? narrator_family(self, key) : NULL;
 
     for (unsigned i = 0; family != NULL && i < self->entries->len; i++) {

@@ -21,7 +21,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Narrator, narrator_free)
 
 typedef struct {
     NarratorLevel level;
-    const char *object; /* "pod/web-0": only entries about it; NULL: all */
+    const char *object;    /* "pod/web-0": only entries about it; NULL: all */
+    const char *namespace; /* of @object; NULL or "": any */
     SimTime until;  /* ends the story, but for the event waited for then; SIM_TIME_MAX: tells all */
     unsigned first; /* the first entry to tell, see narrator_n_seen(); 0: all */
     /* Returns: (static): the text in the reader's language. NULL: English */
@@ -72,8 +73,12 @@ typedef struct {
 gboolean
 narrator_retries(const Narrator *self, CsiMethod method, CsiCode code, NarratorRetries *retries);
 
-/* Finds the next step after @after of a component about @object ("pvc/data") or an object that
- * belongs to it. @who, @what: (out) (borrowed). Returns: its time; %SIM_TIME_MAX if there is none
- * so far */
-SimTime narrator_next_step(
-    const Narrator *self, const char *object, SimTime after, const char **who, const char **what);
+/* Finds the next step after @after of a component about @object ("pvc/data") of @namespace (NULL:
+ * any), or about an object that belongs to it. @who, @what: (out) (borrowed). Returns: its time;
+ * %SIM_TIME_MAX if there is none so far */
+SimTime narrator_next_step(const Narrator *self,
+                           const char *namespace,
+                           const char *object,
+                           SimTime after,
+                           const char **who,
+                           const char **what);

@@ -360,7 +360,7 @@ add_silences(const Narrator *narrator, Sequence *self)
 Sequence *
 sequence_new(const Narrator *narrator, const SequenceOptions *options)
 {
-    const ObjectKey *key = narrator_find_object(narrator, options->object);
+    const ObjectKey *key = narrator_find_object(narrator, options->namespace, options->object);
     g_autoptr(GHashTable) family = key != NULL ? narrator_family(narrator, key) : NULL;
     g_autoptr(GHashTable) watched = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(Sequence) self = g_new0(Sequence, 1);

@@ -32,6 +32,7 @@ typedef struct {
 
 typedef struct {
     const char *object;    /* "pod/web-0": only messages about it */
+    const char *namespace; /* of @object; NULL or "": any */
     SimTime from, to;      /* the period to show; SIM_TIME_MAX: to the end */
     unsigned messages_max; /* shows no more, and says so; 0: no limit */
 } SequenceOptions;

@@ -378,7 +378,9 @@ walk_story(Telling *self, void (*tell)(Telling *self, const Entry *entry), const
     const NarratorOptions *options = self->options;
     const SimLog *entries = self->narrator->entries;
     const ObjectKey *key =
-        options->object != NULL ? narrator_find_object(self->narrator, options->object) : NULL;
+        options->object != NULL
+            ? narrator_find_object(self->narrator, options->namespace, options->object)
+            : NULL;
     g_autoptr(GHashTable) family = key != NULL ? narrator_family(self->narrator, key) : NULL;
 
     *next = NULL;

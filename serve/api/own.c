@@ -207,6 +207,7 @@ get_explain(ServeApi *self, Exchange *exchange)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     NarratorOptions options = {.object = exchange_query(exchange, "object"),
+                               .namespace = exchange_query(exchange, "namespace"),
                                .until = SIM_TIME_MAX,
                                .translate = translation(self, exchange)};
 
@@ -215,7 +216,8 @@ get_explain(ServeApi *self, Exchange *exchange)
     else if (!read_level(exchange_query(exchange, "level"), &options.level))
         refuse(exchange, 400, "level: beginner, operator or developer");
     else if (!narrator_tell(self->options.narrator, &options, text))
-        refuse(exchange, 404, "the run has no such object (?object=pod/NAME, pvc/NAME)");
+        refuse(exchange, 404,
+               "the run has no such object (?object=pod/NAME, pvc/NAME; &namespace=NAME)");
     else
         exchange_answer_text(exchange, 200, text->str);
 }
@@ -224,7 +226,10 @@ static void
 get_sequence(ServeApi *self, Exchange *exchange)
 {
     const char *object = exchange_query(exchange, "object");
-    const SequenceOptions options = {.object = object, .to = SIM_TIME_MAX, .messages_max = 500};
+    const SequenceOptions options = {.object = object,
+                                     .namespace = exchange_query(exchange, "namespace"),
+                                     .to = SIM_TIME_MAX,
+                                     .messages_max = 500};
     g_autoptr(Sequence) sequence = NULL;
 
     if (self->options.narrator == NULL) {
@@ -233,7 +238,8 @@ get_sequence(ServeApi *self, Exchange *exchange)
     }
     sequence = object == NULL ? NULL : sequence_new(self->options.narrator, &options);
     if (sequence == NULL) {
-        refuse(exchange, 404, "the run has no such object (?object=pod/NAME, pvc/NAME)");
+        refuse(exchange, 404,
+               "the run has no such object (?object=pod/NAME, pvc/NAME; &namespace=NAME)");
         return;
     }
     if (g_strcmp0(exchange_query(exchange, "format"), "json") == 0) {

@@ -47,6 +47,34 @@ result $? "what is waited for now, and until when"
 $kvolsim explain "$scenario" pod/app --at 49s | grep -q 'now: nothing more happens'
 result $? "an end is told as one"
 
+# Two namespaces have a pod and a claim of one name.
+cat >"$scratch/twins.yaml" <<'END'
+{apiVersion: kvolsim.io/v1, kind: Scenario, metadata: {name: twins}, spec: {until: 30s, nodes: [{name: "node-%d", count: 2}], drivers: [{name: csi.lab.example}]}}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: lab}, provisioner: csi.lab.example}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: lazy}, provisioner: csi.lab.example, volumeBindingMode: WaitForFirstConsumer}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: bank}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop}, spec: {storageClassName: lab, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: bank}, spec: {storageClassName: lazy, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+END
+for space in shop bank; do
+    $kvolsim explain "$scratch/twins.yaml" pvc/data --namespace $space >"$scratch/explain-$space"
+    $kvolsim plot "$scratch/twins.yaml" sequence --object pvc/data -n $space --format mermaid >"$scratch/plot-$space" 2>&1
+done
+grep -q CreateVolume "$scratch/explain-shop" && grep -q WaitForFirstConsumer "$scratch/explain-bank" && ! grep -q CreateVolume "$scratch/explain-bank"
+result $? "a namespace tells objects of one name apart"
+grep -q CreateVolume "$scratch/plot-shop" && grep -q 'nothing happened to "pvc/data"' "$scratch/plot-bank"
+result $? "... and so it does for pictures"
+$kvolsim explain "$scratch/twins.yaml" pvc/data -n nowhere >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 2 ] && grep -q 'the run has no "pvc/data"' "$scratch/err"
+result $? "... and one without the object is told"
+
 $kvolsim explain "$scenario" pod/nobody >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 2 ] && grep -q 'the run has no "pod/nobody"' "$scratch/err"
 result $? "an object that is not there is told"

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How well the page of `kvolsim serve` runs in a real Chromium (Debian: chromium-driver, python3-selenium; without them: nothing).
-   page-bench.py KVOLSIM SOURCE: the first paint of burst-100; frames a second while 100 pods start, and on 5,000 nodes.
+   page-bench.py KVOLSIM SOURCE: the first paint of burst-100; frames a second while 100 pods start, and on 5,000 nodes, beside those of
+   an empty page in the same browser; and the work of the page's thread for a frame, which other load on the machine hardly changes.
    page-bench.py KVOLSIM SOURCE soak [MINUTES]: memory of the page and of the server at speed 60, while a pod with a claim comes and
    goes every four virtual seconds, and the reader looks at everything."""
 import pathlib
@@ -11,9 +12,12 @@ import sys
 import time
 
 program, source = sys.argv[1], pathlib.Path(sys.argv[2])
+SAMPLES_MIN = 6  # of a soak: two to settle, one for the rest of its first half, three for its second
 FRAMES = """const [seconds, done] = arguments, times = [];
 const frame = (now) => { times.push(now); if (now - times[0] < seconds * 1000) requestAnimationFrame(frame); else done(times); };
 requestAnimationFrame(frame);"""
+EMPTY = """data:text/html,<div style="width:50px;height:50px;background:teal"></div><script>const square = document.querySelector('div');
+const move = (now) => { square.style.transform = `translateX(${now / 5 % 300}px)`; requestAnimationFrame(move); }; requestAnimationFrame(move);</script>"""
 
 try:
     from browser import Page
@@ -41,18 +45,43 @@ class Served:
     def metrics(self):
         return {one["name"]: one["value"] for one in self.page.browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]}
 
-    def frames(self, name, seconds=10):
-        """Frames a second while time passes, and the share of that time in which the page's thread was busy."""
-        self.page.browser.set_script_timeout(120)
-        self.page.browser.execute_cdp_cmd("Performance.enable", {})
-        time.sleep(2)
+    def window(self, seconds):
+        """Frames a second while time passes, the gap of one in a hundred, and ms of the page's thread for a frame: of the processor,
+        and by the clock for scripts, style and layout."""
         before = self.metrics()
         times = self.page.browser.execute_async_script(FRAMES, seconds)
         after = self.metrics()
         gaps = sorted(b - a for a, b in zip(times, times[1:]))
-        rate = (len(times) - 1) / (times[-1] - times[0]) * 1000
-        busy = (after["TaskDuration"] - before["TaskDuration"]) / (after["Timestamp"] - before["Timestamp"])
-        print(f"page_frames_{name} {rate:.1f} frames/s\npage_frame_{name} {1000 / rate:.2f} ms\npage_frame_p99_{name} {gaps[len(gaps) * 99 // 100]:.1f} ms\npage_busy_{name} {busy * 100:.0f} %", flush=True)
+        spent = {name: (after[name] - before[name]) / len(gaps) * 1000
+                 for name in ("ThreadTime", "TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration")}
+        return (times[-1] - times[0]) / len(gaps), gaps[len(gaps) * 99 // 100], spent
+
+    def frames(self, name, windows=4, seconds=5):
+        """Frames of the page, and of an empty page with a moving square in the same browser before and after each window: no page there
+        has more frames than that one."""
+        browser = self.page.browser
+        browser.set_script_timeout(120)
+        page = browser.current_window_handle
+        browser.switch_to.new_window("tab")
+        browser.get(EMPTY)
+        empty = browser.current_window_handle
+        time.sleep(1)
+        rows = {page: [], empty: []}
+        for _ in range(windows):
+            for handle in (empty, page):
+                browser.switch_to.window(handle)
+                browser.execute_cdp_cmd("Page.bringToFront", {})  # what lies behind draws nothing
+                browser.execute_cdp_cmd("Performance.enable", {})
+                time.sleep(1)
+                rows[handle].append(self.window(seconds))
+        for kind, found in (("", rows[page]), ("empty_", rows[empty])):
+            frame, late, spent = min(found, key=lambda row: row[0])
+            least = {part: min(row[2][part] for row in found) for part in spent}
+            print(f"page_frames_{kind}{name} {1000 / frame:.1f} frames/s\npage_frame_{kind}{name} {frame:.2f} ms\npage_frame_p99_{kind}{name} {late:.1f} ms\n"
+                  f"page_work_{kind}{name} {least['ThreadTime']:.2f} ms\npage_script_{kind}{name} {least['ScriptDuration']:.2f} ms\n"
+                  f"page_style_{kind}{name} {least['RecalcStyleDuration']:.2f} ms\npage_layout_{kind}{name} {least['LayoutDuration']:.2f} ms", flush=True)
+        ratios = sorted(own[0] / base[0] for own, base in zip(rows[page], rows[empty]))
+        print(f"page_frame_ratio_{name} {ratios[len(ratios) // 2]:.3f} of-an-empty-page", flush=True)
 
 
 def first_paint():
@@ -70,11 +99,11 @@ def soak(minutes):
     with Served(str(source / "tests/serve/churn.yaml"), "--speed", "60") as served:
         page, tabs = served.page, ["story", "numbers", "hands", "lessons", "details"]
         page.browser.execute_cdp_cmd("Performance.enable", {})
-        begin, samples = time.time(), []
-        while time.time() - begin < minutes * 60:
+        begin, samples, pause = time.time(), [], min(30, minutes * 60 / SAMPLES_MIN)
+        while time.time() - begin < minutes * 60 or len(samples) < SAMPLES_MIN:
             page.click(f"#tab-{tabs[len(samples) % len(tabs)]}")
             page.browser.execute_script("[...document.querySelectorAll('.card .chip[data-kind=pod]')].at(arguments[0] % 10)?.click()", len(samples))
-            time.sleep(30)
+            time.sleep(pause)
             page.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
             now = served.metrics()
             # What a server reads of its log again lies in memory as pages of a file, which the system takes back when it needs them.
@@ -90,7 +119,10 @@ def soak(minutes):
 
 
 if "soak" in sys.argv:
-    soak(float(sys.argv[4]) if len(sys.argv) > 4 else 20)
+    length = sys.argv[4] if len(sys.argv) > 4 else "20"
+    if not re.fullmatch(r"\d+(\.\d+)?", length) or float(length) == 0:
+        sys.exit(f'page-bench.py: soak: "{length}" is not a number of minutes above 0')
+    soak(float(length))
     sys.exit(0)
 first_paint()
 with Served(str(source / "scenarios/burst-100.yaml"), "--at", "5s", "--speed", "1") as quick:

@@ -18,6 +18,7 @@ const canvas = document.createElement('canvas');
 canvas.className = 'arrows';
 canvas.setAttribute('aria-hidden', 'true');
 const pending = [], flying = [], callers = new Map();
+const rects = new Map(); // places that were measured since the stage changed
 let placeOf = null, stage = null, launched = 0, colours = {}, obstacles = [], refreshed = -REFRESH;
 
 // @find(who, where) returns the place of a component, a driver or a node: an element, or what has its getBoundingClientRect().
@@ -25,7 +26,13 @@ export function arrowsOn(on, find) {
   placeOf = find;
   stage = on;
   stage.append(canvas);
+  new ResizeObserver(stageMoved).observe(stage);
   requestAnimationFrame(draw);
+}
+
+// Boxes may be elsewhere now.
+export function stageMoved() {
+  rects.clear();
 }
 
 export function clearArrows() {
@@ -88,6 +95,15 @@ function rectOf(place, origin) {
   return {left: left - origin.left, right: right - origin.left, top: top - origin.top, bottom: bottom - origin.top};
 }
 
+// The same, measured once until the stage changes: to measure costs a layout.
+function knownRect(place, origin) {
+  if (!(place instanceof Element))
+    return rectOf(place, origin);
+  if (!rects.has(place))
+    rects.set(place, rectOf(place, origin));
+  return rects.get(place);
+}
+
 // What goes to the right of two boxes' common part comes back, and the other way round.
 function laneOf(arrow) {
   const isBack = arrow.kind !== 'write' && arrow.kind !== 'call';
@@ -112,16 +128,21 @@ function endsOf(arrow, a, b) {
 const hits = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
 // Where the label of an arrow from @a to @b has room. Returns undefined if it has none.
-function placeLabel(arrow, a, b, width) {
+function placeLabel(arrow, a, b, context, stageWidth) {
+  if (arrow.looked === refreshed)
+    return undefined; // there was no room, and no box has moved since
+  arrow.looked = refreshed;
+  const width = Math.ceil(context.measureText(arrow.text).width) + 14;
   const others = flying.filter((other) => other.label).map((other) => other.label);
   if (others.length >= LABELS_MAX || flying.some((other) => other.label && other.text === arrow.text && other.from[0] === arrow.from[0]))
     return undefined;
   for (const part of [0.5, 0.2, 0.8, 0.35, 0.65, 0.05, 0.95])
     for (const aside of [-0.5, -0.05, -0.95]) {
-      const x = Math.min(Math.max(within(a.x, b.x, part) + width * aside, 0), Math.max(0, canvas.clientWidth - width));
+      const x = Math.min(Math.max(within(a.x, b.x, part) + width * aside, 0), Math.max(0, stageWidth - width));
       const y = within(a.y, b.y, part) - LABEL_HEIGHT / 2;
       const box = {left: x, right: x + width, top: y, bottom: y + LABEL_HEIGHT};
-      if (y > 0 && ![...obstacles, ...others].some((other) => hits(box, other)))
+      const isHit = (other) => hits(box, other);
+      if (y > 0 && !others.some(isHit) && !obstacles.some(isHit))
         return box;
     }
   return undefined;
@@ -169,6 +190,7 @@ function refresh(real, origin) {
   if (real - refreshed < REFRESH)
     return;
   refreshed = real;
+  rects.clear();
   const style = getComputedStyle(document.documentElement);
   for (const name of ['write', 'watch', 'call', 'answer', 'trouble', 'card', 'text'])
     colours[name] = style.getPropertyValue(`--${name}`).trim();
@@ -185,9 +207,9 @@ function drawAll(context, real, origin) {
     if (!from || !to || from === to)
       continue;
     const part = (real - arrow.began) / arrow.lasts, strength = Math.max(0, 1 - Math.max(0, real - arrow.began - arrow.lasts) / FADE);
-    const [a, b] = endsOf(arrow, rectOf(from, origin), rectOf(to, origin));
+    const [a, b] = endsOf(arrow, knownRect(from, origin), knownRect(to, origin));
     drawLine(context, arrow, a, b, part, strength);
-    arrow.label ??= placeLabel(arrow, a, b, Math.ceil(context.measureText(arrow.text).width) + 14);
+    arrow.label ??= placeLabel(arrow, a, b, context, origin.width);
     if (arrow.label)
       labelled.push([arrow, strength]);
   }

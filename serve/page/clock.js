@@ -10,10 +10,10 @@ import {shownTime, world} from './world.js';
 const SPEEDS = ['0.1', '0.5', '1', '2', '5', '10', '60', '600', 'max'];
 const S = 1e9;
 
-const time = h('output', {class: 'time', 'aria-label': t("Virtual time")});
+const time = h('div', {class: 'time', role: 'timer', 'aria-label': t("Virtual time")});
 const play = h('button', {type: 'button', id: 'play', class: 'primary'});
 const speed = h('select', {id: 'speed', 'aria-label': t("Speed")});
-const goal = h('input', {id: 'goal', type: 'text', size: 16, spellcheck: 'false'});
+const goal = h('input', {id: 'goal', type: 'text', size: 23, spellcheck: 'false'});
 const pastBar = h('div', {class: 'row past', hidden: true});
 let wanted = '1', report = null, show = null, moves = Promise.resolve();
 
@@ -23,7 +23,10 @@ const timeText = (ns) => `${Math.max(0, Math.round(ns))}ns`;
 
 // One after the other: a click waits until the move before it has arrived.
 function trying(deed) {
-  moves = moves.then(deed).catch((error) => report(error.message));
+  moves = moves.then(() => {
+    report(''); // nobody takes an older message for the answer
+    return deed();
+  }).catch((error) => report(error.message));
   return moves;
 }
 
@@ -119,14 +122,14 @@ export function clockBar(onReport, onShow) {
   report = onReport;
   show = onShow;
   for (const word of SPEEDS)
-    speed.append(h('option', {value: word}, word === 'max' ? t("as fast as it goes") : `× ${word}`));
+    speed.append(h('option', {value: word}, word === 'max' ? t("fastest") : `× ${word}`));
   speed.value = wanted;
   speed.addEventListener('change', () => {
     wanted = speed.value;
     if (isPlaying())
       put({speed: speedValue(wanted)});
   });
-  play.addEventListener('click', () => put({speed: isPlaying() ? 0 : speedValue(wanted)}));
+  play.addEventListener('click', () => trying(() => move({speed: isPlaying() ? 0 : speedValue(wanted)})));
   goal.placeholder = '42s  +5m  pod/web-0 Ready';
   const button = (label, id, click, name) => h('button', {type: 'button', id, click, 'aria-label': name, title: name}, label);
   pastBar.append(h('strong', null, t("This is the past.")), button(t("Back to the present"), 'to-present', () => trying(toPresent)),

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The selection: its cause of waiting, YAML, description, story and messages; and buttons to act on it.
 
-import {h, setText, tabList} from './dom.js';
+import {h, setLines, setText, tabList} from './dom.js';
 import {handsFor} from './hands.js';
-import {ask, own, pathOf} from './link.js';
+import {ask, isRecorded, own, pathOf} from './link.js';
 import {timeOfStage} from './numbers.js';
 import {sequencePicture} from './sequence.js';
 import {duration, language, stateWord, t} from './words.js';
-import {keyOf, wordOf, world} from './world.js';
+import {fullWordOf, keyOf, wordOf, world} from './world.js';
 
 const title = h('h2', {tabindex: -1});
 const deeds = h('div', {class: 'row hands'});
 const sample = (name, kind, text) => h('li', null, h('span', {class: `sample ${kind}`, 'data-state': name}), text);
-const empty = h('div', {class: 'legend'}, h('p', {class: 'quiet'}, t("Choose a box, a node, a pod or a volume to see what it is and why.")),
+const empty = h('div', {class: 'legend'},
+  h('h3', null, t("What to do first")),
+  h('ol', {class: 'first'}, h('li', null, t("Press Play, or go from write to write: arrows are messages on their way.")),
+    h('li', null, t("Choose a box, a node, a pod or a volume to see what it is and why.")),
+    h('li', null, t("Drag the line of time: the past is looked at, the present waits.")),
+    isRecorded() ? null : h('li', null, t("Cut a node's power, crash a component, slow a driver down, and watch what comes of it."))),
   h('h3', null, t("Messages")),
   h('ul', null, sample('write', 'message', t("a write to the API server")), sample('watch', 'message', t("news from a watch")),
     sample('call', 'message', t("a call of a driver")), sample('answer', 'message', t("its answer")), sample('trouble', 'message', t("trouble"))),
@@ -25,7 +30,7 @@ let selection = null, seen = '', tabs = null, report = null, chosenFrom = null;
 
 const textPanel = () => h('pre', {class: 'text'});
 
-async function showText(panel, question) {
+async function showText(panel, question, put = setText) {
   const of = selection;
   let text;
   try {
@@ -34,8 +39,29 @@ async function showText(panel, question) {
     text = error.message;
   }
   if (of === selection)
-    setText(panel, text);
+    put(panel, text);
 }
+
+// Links of the chain of waits, and what they come to: "cause: ..."
+function putWhy(panel, text) {
+  setLines(panel, text, (line, row) => {
+    const depth = /^ */.exec(line)[0].length, label = /^[^\s:：/]{1,12}[:：]/.exec(line);
+    row.style.marginLeft = `${Math.min(depth, 12) * 0.35}em`;
+    if (!label)
+      return;
+    row.className = 'line-of-text fact';
+    row.replaceChildren(h('b', null, label[0]), line.slice(label[0].length));
+  });
+}
+
+// Each entry of a story begins with its time, its parts with their rules.
+const putStory = (panel, text) => setLines(panel, text, (line, row) => {
+  const [, space, time, rule, rest] = /^( *)(\d[\d.:hm]*s)?([A-Z]+-[\d.]+:)?(.*\n?)$/.exec(line) ?? [];
+  if (!time && !rule)
+    return;
+  row.classList.toggle('timed', Boolean(time));
+  row.replaceChildren(space, time ? h('b', null, time) : h('span', {class: 'rule'}, rule), rest);
+});
 
 const asked = () => ({object: wordOf(selection.row), namespace: selection.row.namespace, lang: language() === 'en' ? undefined : language()});
 
@@ -44,7 +70,8 @@ async function showSequence(panel) {
   try {
     const sequence = await own('sequence', {...asked(), format: 'json'});
     if (of === selection)
-      panel.replaceChildren(sequencePicture(sequence, t("Messages about {object}", {object: wordOf(selection.row)})));
+      panel.replaceChildren(sequence.messages.length ? sequencePicture(sequence, t("Messages about {object}", {object: wordOf(selection.row)})) :
+                                                       h('p', {class: 'quiet'}, t("No component has sent a message about it yet.")));
   } catch (error) {
     setText(panel, error.message);
   }
@@ -66,10 +93,10 @@ async function showTime(panel) {
 }
 
 const panels = [
-  {id: 'why', title: t("Why"), panel: textPanel(), show: (panel) => showText(panel, () => own('why', {...asked(), format: 'text'}))},
-  {id: 'yaml', title: t("YAML"), panel: textPanel(), show: (panel) => showText(panel, () => ask(pathOf(selection.row), {accept: 'application/yaml'}))},
-  {id: 'describe', title: t("Describe"), panel: textPanel(), show: (panel) => showText(panel, () => own('describe', asked()))},
-  {id: 'explain', title: t("Story"), panel: textPanel(), show: (panel) => showText(panel, () => own('explain', asked()))},
+  {id: 'why', title: t("Why"), panel: h('div', {class: 'why'}), show: (panel) => showText(panel, () => own('why', {...asked(), format: 'text'}), putWhy)},
+  {id: 'yaml', title: t("YAML"), panel: h('pre', {class: 'text table'}), show: (panel) => showText(panel, () => ask(pathOf(selection.row), {accept: 'application/yaml'}))},
+  {id: 'describe', title: t("Describe"), panel: h('pre', {class: 'text table'}), show: (panel) => showText(panel, () => own('describe', asked()))},
+  {id: 'explain', title: t("Story"), panel: textPanel(), show: (panel) => showText(panel, () => own('explain', asked()), putStory)},
   {id: 'sequence', title: t("Messages"), panel: h('div'), show: showSequence},
   {id: 'time', title: t("Time"), panel: h('div'), show: showTime},
 ];
@@ -109,10 +136,13 @@ export function showDetails(what, isChosen = false) {
   empty.hidden = true;
   body.hidden = false;
   const isObject = what.type === 'object' && world.objects.has(keyOf(what.row));
-  setText(title, what.type === 'object' ? wordOf(what.row) : what.type === 'driver' ? what.name : what.item.title);
+  setText(title, what.type === 'object' ? fullWordOf(what.row) : what.type === 'driver' ? what.name : what.item.title);
   tabs.hidden = !isObject;
   facts.hidden = isObject;
-  panels.forEach((panel) => { panel.panel.hidden = true; });
+  for (const {panel} of panels) {
+    panel.hidden = true;
+    panel.replaceChildren(); // nobody reads of another object meanwhile
+  }
   deeds.replaceChildren(...handsFor(what, report));
   if (isObject)
     tabs.select(tabs.current ?? 'why');

@@ -31,6 +31,18 @@ export function setText(element, text) {
     element.textContent = text;
 }
 
+// The same for lines, each an element of its own: what does not fit in the width goes on below the beginning of its text.
+// @look(line, element): may give it a class.
+export function setLines(element, text, look) {
+  if (element.textContent === text)
+    return;
+  element.replaceChildren(...text.split(/(?<=\n)/).map((line) => {
+    const row = h('span', {class: 'line-of-text'}, line);
+    look?.(line, row);
+    return row;
+  }));
+}
+
 export function setAttribute(element, name, value) {
   if (value === undefined || value === null || value === false)
     element.removeAttribute(name);

@@ -4,7 +4,9 @@
 import {h} from './dom.js';
 import * as link from './link.js';
 import {t} from './words.js';
-import {world} from './world.js';
+import {fullWordOf, rowsOf, world} from './world.js';
+
+const TARGETS_MAX = 200; // of a kind
 
 const {ask, isRecorded, own, pathOf} = link;
 
@@ -100,16 +102,48 @@ async function saveSession() {
   URL.revokeObjectURL(link.href);
 }
 
-export function handsPanel(report) {
+// All that something can be done to: [the kind's word, [[name, selection]]].
+function targets() {
+  const processes = world.processes.filter((process) => !process.node);
+  const objects = (kind) => rowsOf(kind).slice(0, TARGETS_MAX).map((row) => [fullWordOf(row), {type: 'object', row}]);
+  return [[t("Nodes"), objects('node')],
+          [t("Components"), processes.map((process) => [process.driver ? `${process.name} (${process.driver})` : process.name,
+                                                        {type: 'process', item: {process, title: process.name}}])],
+          [t("Drivers"), world.drivers.map((driver) => [driver.name, {type: 'driver', name: driver.name}])],
+          [t("Workloads"), [...objects('statefulset'), ...objects('deployment')]]];
+}
+
+// A list of targets, and a button that chooses one.
+function targetForm(select) {
+  const list = h('select', {id: 'target', 'aria-label': t("Target")});
+  let known = [];
+  const fill = () => {
+    const groups = targets().filter(([, entries]) => entries.length), chosen = list.value;
+    known = groups.flatMap(([, entries]) => entries);
+    if (known.map(([name]) => name).join() === [...list.options].map((option) => option.textContent).join())
+      return;
+    let n = 0;
+    list.replaceChildren(...groups.map(([label, entries]) => h('optgroup', {label}, entries.map(([name]) => h('option', {value: n++}, name)))));
+    list.value = chosen || '0';
+  };
+  list.addEventListener('focus', fill);
+  list.addEventListener('pointerdown', fill);
+  return {fill, element: h('div', {class: 'row'}, list, button(t("Choose"), 'choose', () => known[list.value] && select(known[list.value][1])))};
+}
+
+// Returns the panel; its update() is called when it is seen.
+export function handsPanel(report, select) {
+  const target = targetForm(select);
   const text = h('textarea', {id: 'manifest', rows: 14, spellcheck: 'false', 'aria-label': t("Manifests, as YAML")});
   text.value = 'apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: [ReadWriteOnce]\n' +
-               '  resources: {requests: {storage: 1Gi}}\n';
+               '  resources:\n    requests: {storage: 1Gi}\n';
   const apply = async () => {
     for (const part of text.value.split(/^---.*$/m).filter((one) => one.trim()))
       await applyOne(part);
   };
-  return h('div', {class: 'panel'},
+  const panel = h('div', {class: 'panel'},
            h('p', null, t("Choose a node, a component, a driver or an object to do something to it. What you do becomes a part of the session's scenario.")),
-           text, h('div', {class: 'row'}, button(t("Apply"), 'apply', doing(report, apply)),
+           target.element, h('h3', null, t("Manifests")), text, h('div', {class: 'row'}, button(t("Apply"), 'apply', doing(report, apply)),
                    button(t("Save the session as a scenario"), 'save', doing(report, saveSession))));
+  return Object.assign(panel, {update: target.fill});
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Requests to the server that the page came from, or to a recorded run.
 
+import {t} from './words.js';
+
 const OWN = '/kvolsim/v1/';
 let token = null;
 let base = ''; // '', '/past', '/versus', '/versus/past': the run that is asked
@@ -51,8 +53,8 @@ export async function ask(path, {method = 'GET', body, type = 'application/json'
   let response;
   try {
     response = await fetch(of + path, {method, headers, body: typeof body === 'object' ? JSON.stringify(body) : body});
-  } catch (error) {
-    throw new LinkError(0, String(error));
+  } catch {
+    throw new LinkError(0, t("The server does not answer."));
   }
   return answerOf(response);
 }

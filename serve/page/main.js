@@ -9,8 +9,8 @@ const SLOW_MS = 1500; // ... of questions that cost more
 async function begin() {
   await chooseLanguage(); // the modules below make elements with texts as they load
   await (await import('./recorded.js')).openRecording();
-  const [{h, setText, tabList}, {isRecorded, own, setBase, setToken}, {language, store, t}, {apply, findObject, forgetAll, onChange, rowsOf, world},
-         {addEntry, arrowsOn, clearArrows}, {boxOf, stageBoxes, updateStage}, {nodeBox, nodesSection, updateNodes},
+  const [{h, setAttribute, setText, tabList}, {isRecorded, own, setBase, setToken}, {language, store, t}, {apply, findObject, forgetAll, fullWordOf, onChange, rowsOf, wordOf, world},
+         {addEntry, arrowsOn, clearArrows, stageMoved}, {boxOf, stageBoxes, updateStage}, {nodeBox, nodesSection, updateNodes},
          {clockBar, updateClock}, {updateMarks}, {detailsPanel, showAgain, showDetails, updateDetails}, {handsPanel}, {storyPanel, updateStory},
          {numbersPanel, updateNumbers}, {lessonsPanel, openLesson, updateLessons}] = await Promise.all(
     ['dom', 'link', 'words', 'world', 'arrows', 'stage', 'nodes', 'clock', 'marks', 'details', 'hands', 'story', 'numbers', 'lessons'].map((name) => import(`./${name}.js`)));
@@ -27,11 +27,12 @@ async function begin() {
   const find = h('input', {id: 'find', type: 'search', list: 'names', 'aria-label': t("Find an object"), placeholder: 'pod/web-0'});
   find.addEventListener('input', () => {
     const words = find.value.toLowerCase();
-    const rows = [...world.objects.values()].filter((row) => `${row.kind}/${row.name}`.toLowerCase().includes(words)).slice(0, 20);
-    names.replaceChildren(...rows.map((row) => h('option', {value: `${row.kind}/${row.name}`})));
+    const rows = [...world.objects.values()].filter((row) => fullWordOf(row).toLowerCase().includes(words)).slice(0, 20);
+    names.replaceChildren(...rows.map((row) => h('option', {value: fullWordOf(row)})));
   });
   find.addEventListener('change', () => {
-    const row = [...world.objects.values()].find((one) => `${one.kind}/${one.name}` === find.value);
+    const rows = [...world.objects.values()], wanted = find.value.trim();
+    const row = rows.find((one) => fullWordOf(one) === wanted) ?? rows.find((one) => wordOf(one) === wanted);
     if (row)
       select({type: 'object', row});
     else
@@ -43,22 +44,27 @@ async function begin() {
     location.reload();
   }}, language() === 'zh' ? 'English' : '中文');
 
+  const hands = isRecorded() ? null : handsPanel(report, select);
   const panels = [
     {id: 'details', title: t("Selected"), panel: detailsPanel(report)},
     {id: 'story', title: t("Story"), panel: storyPanel(select), shown: updateStory},
-    ...(isRecorded() ? [] : [{id: 'hands', title: t("Do"), panel: handsPanel(report)}]),
+    ...(hands ? [{id: 'hands', title: t("Do"), panel: hands, shown: hands.update}] : []),
     {id: 'numbers', title: t("Figures"), panel: numbersPanel(), shown: () => updateNumbers().catch(() => {})},
     ...isRecorded() ? [] : [{id: 'lessons', title: t("Lessons"), panel: lessonsPanel(report, show), shown: () => updateLessons().catch(() => {})}],
   ];
   const scenario = h('p', {class: 'scenario'});
   const side = tabList(t("More"), panels);
+  const wider = h('button', {type: 'button', id: 'wider', 'aria-pressed': 'false', 'aria-label': t("Wider"), title: t("Wider"), click: () => {
+    const isWide = document.body.toggleAttribute('data-wide');
+    wider.setAttribute('aria-pressed', isWide);
+  }}, '⇔');
   const stage = h('main', {class: 'stage'}, ...stageBoxes(select), nodesSection(select));
   document.body.append(
     h('header', {class: 'top'}, h('a', {href: '#side', class: 'skip', click: (event) => {
       event.preventDefault();
       side.querySelector('[aria-selected=true]').focus();
     }}, t("To the details")), h('h1', null, 'kvolsim'), scenario, find, names, said, tongue), clockBar(report, show), stage,
-    h('aside', {class: 'side', id: 'side', 'aria-label': t("More")}, side, ...panels.map((panel) => panel.panel)));
+    h('aside', {class: 'side', id: 'side', 'aria-label': t("More")}, wider, side, ...panels.map((panel) => panel.panel)));
   side.select('details');
   arrowsOn(stage, (who, where) => (where && nodeBox(where)) || boxOf(who));
 
@@ -70,19 +76,19 @@ async function begin() {
     show(world.present).catch((error) => report(error.message));
   }});
   const askRuns = async () => (await own('runs', null, {of: ''}).catch(() => ({runs: []}))).runs;
-  const runs = await askRuns();
-  const nameRun = (all) => {
-    const name = all.find((run) => run.path === world.path)?.name;
+  const takeRuns = (runs) => {
+    world.paths = runs.length ? runs.map((run) => run.path) : [''];
+    if (!world.paths.includes(world.path))
+      world.path = ''; // another server has no variant
+    const name = runs.find((run) => run.path === world.path)?.name;
     setText(scenario, name ?? '');
     document.title = name ? `${name} · kvolsim` : 'kvolsim';
+    chosen.replaceChildren(...runs.map((run, i) => h('option', {value: run.path}, `${String.fromCharCode(65 + i)} · ${run.title ?? run.name}`)));
+    chosen.value = world.path;
+    chosen.hidden = runs.length < 2;
+    setAttribute(document.body, 'data-race', runs.length > 1 ? 'yes' : null);
   };
-  nameRun(runs);
-  if (runs.length > 1) {
-    world.paths = runs.map((run) => run.path);
-    chosen.append(...runs.map((run, i) => h('option', {value: run.path}, `${String.fromCharCode(65 + i)} · ${run.title ?? run.name}`)));
-    chosen.hidden = false;
-    document.body.dataset.race = 'yes';
-  }
+  takeRuns(await askRuns());
   find.after(chosen);
 
   // @present: the clock of the present, whose past is shown; null: the present is
@@ -92,7 +98,7 @@ async function begin() {
     forgetAll();
     clearArrows();
     await ask();
-    nameRun(await askRuns());
+    takeRuns(await askRuns());
     showAgain();
     await updateMarks();
   }
@@ -107,6 +113,7 @@ async function begin() {
     updateNodes();
     updateDetails();
     updateStory();
+    stageMoved();
   });
 
   // Returns the token that the reader types.
@@ -125,9 +132,9 @@ async function begin() {
 
   // Asks for changes. An answer that another one has overtaken is of no use, nor one of a run that has left the stage.
   async function ask() {
-    const {next, present, storyNext} = world;
+    const {clock, next, present, storyNext} = world;
     const stage = await own('stage', {since: next, story: storyNext});
-    if (present === world.present && next === world.next && storyNext === world.storyNext && !apply(stage))
+    if (clock === world.clock && present === world.present && next === world.next && storyNext === world.storyNext && !apply(stage))
       apply(await own('stage', {since: 0, story: 0}));
   }
 
@@ -135,9 +142,11 @@ async function begin() {
     const {path, present} = world;
     try {
       await ask();
-      if (document.body.dataset.lost)
-        report('');
-      delete document.body.dataset.lost;
+      if (document.body.dataset.lost) {
+        delete document.body.dataset.lost;
+        await show(null); // another run may answer now
+        report(t("The server answers again."));
+      }
     } catch (error) {
       if (error.code === 401) {
         report(error.message);
@@ -149,7 +158,11 @@ async function begin() {
         await show(null); // somebody else has left the past
       else {
         document.body.dataset.lost = 'yes';
-        report(t("The server does not answer: {reason}", {reason: error.message}));
+        report(error.code === 0 ? t("The server does not answer. The page goes on once it does.")
+                                : t("The server does not answer: {reason}", {reason: error.message}));
+        world.path = '';
+        world.present = null;
+        setBase('');
         forgetAll(); // another run may answer next
         clearArrows();
       }
@@ -176,7 +189,7 @@ async function begin() {
   tick();
   slow();
 
-  // "#object=pod/web-0" selects an object; "#lesson=8&at=42s" opens a lesson at a time.
+  // "#object=pod/web-0&namespace=shop" selects an object; "#lesson=8&at=42s" opens a lesson at a time.
   async function follow() {
     const wanted = new URLSearchParams(location.hash.slice(1));
     if (wanted.has('lesson') && !isRecorded()) {
@@ -184,8 +197,9 @@ async function begin() {
       await openLesson(wanted.get('lesson'), wanted.get('at'));
     }
     if (wanted.has('object')) {
-      const [kind, name] = wanted.get('object').split('/');
-      select({type: 'object', row: rowsOf(kind).find((one) => one.name === name) ?? findObject(wanted.get('object'))});
+      const [kind, name] = wanted.get('object').split('/'), space = wanted.get('namespace');
+      select({type: 'object', row: rowsOf(kind).find((one) => one.name === name && (space ?? one.namespace) === one.namespace) ??
+                                   findObject(wanted.get('object'), space ?? '')});
     }
   }
   addEventListener('hashchange', follow);

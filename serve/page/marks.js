@@ -4,13 +4,14 @@
 import {h, keep, setAttribute, setText} from './dom.js';
 import {own} from './link.js';
 import {duration, instant, plural, t} from './words.js';
-import {world} from './world.js';
+import {shownTime, world} from './world.js';
 
 const SHORTEST_END = 60e9; // ns
+const GROWTH = 1.25;
 const STEPS = 1000;
 
 let marks = {faults: [], actions: [], outages: []};
-let go = null, isHeld = false;
+let go = null, isHeld = false, drawnTicks = '';
 const bands = h('div', {class: 'bands', 'aria-hidden': 'true'});
 const ticks = h('div', {class: 'ticks', 'aria-hidden': 'true'});
 const hand = h('div', {class: 'hand', 'aria-hidden': 'true'});
@@ -18,10 +19,10 @@ const slider = h('input', {type: 'range', id: 'line', min: 0, max: STEPS, step: 
 const list = h('ol', {class: 'marks'});
 const summary = h('summary');
 
-// The end of the line, in ns: that of the scenario, or somewhat after the latest mark and the present.
+// The end of the line, in ns: that of the scenario; or somewhat after the present, and a fourth later whenever that comes near.
 function end() {
   const now = (world.present ?? world.clock)?.ns ?? 0;
-  return marks.end ? Math.max(marks.end, now) : Math.max(now, SHORTEST_END) * 1.1;
+  return marks.end ? Math.max(marks.end, now) : SHORTEST_END * GROWTH ** Math.ceil(Math.log(Math.max(now / SHORTEST_END, 1) * 1.05) / Math.log(GROWTH));
 }
 
 // onGo(ns) is told of the time that the reader chooses.
@@ -55,6 +56,9 @@ function all() {
 
 // As many times as there is room for, nine at most, below the line, at round numbers of seconds.
 function updateTicks(last) {
+  if (drawnTicks === `${last} ${innerWidth}`)
+    return;
+  drawnTicks = `${last} ${innerWidth}`;
   const step = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 604800].find((s) => last / s <= Math.min(8.5, innerWidth / 75) * 1e9) ?? 2592000;
   const times = Array.from({length: Math.floor(last / (step * 1e9)) + 1}, (_, i) => i * step * 1e9).filter((ns) => ns < last * 0.96);
   keep(ticks, times, (ns) => ns, (ns) => h('span', null, duration(ns, 0)), (element, ns) => { element.style.left = `${ns / last * 100}%`; });
@@ -63,12 +67,13 @@ function updateTicks(last) {
 export function updateLine() {
   const last = end();
   updateTicks(last);
-  hand.style.left = `${world.clock.ns / last * 100}%`;
+  hand.style.transform = `translateX(${shownTime() / last * 100}%)`;
   if (isHeld || document.activeElement === slider && slider.matches(':active'))
     return;
   const value = String(Math.round(world.clock.ns / last * STEPS));
-  if (slider.value !== value)
-    slider.value = value;
+  if (slider.value === value && slider.ariaValueText)
+    return;
+  slider.value = value;
   setAttribute(slider, 'aria-valuetext', instant(world.clock.ns));
 }
 

@@ -16,9 +16,12 @@ const canvas = h('canvas', {class: 'crowd', role: 'img'});
 const heading = h('h2');
 const pointed = h('p', {class: 'quiet'});
 const nodeElements = new Map();
+let width = 0; // of the canvas; to ask for it costs a layout
 let select = null, squares = [], places = new Map(), drawn = '';
+const sorted = {version: -1, names: []};
+const painted = {on: '', colours: []}; // the canvas, and the colours of the squares on it
 
-const columnsOf = () => Math.max(1, Math.floor(canvas.clientWidth / CELL));
+const columnsOf = () => Math.max(1, Math.floor(width / CELL));
 
 // The place of a square on the page.
 function placeOfSquare(i) {
@@ -38,6 +41,10 @@ function squareAt(event) {
 
 export function nodesSection(onSelect) {
   select = onSelect;
+  new ResizeObserver(() => {
+    width = canvas.clientWidth;
+    updateNodes();
+  }).observe(canvas);
   canvas.addEventListener('click', (event) => {
     const node = squareAt(event)?.node;
     if (node)
@@ -53,9 +60,22 @@ export function nodesSection(onSelect) {
 function byNode(kind) {
   const map = new Map();
   for (const row of rowsOf(kind))
-    if (row.node)
-      map.set(row.node, [...(map.get(row.node) ?? []), row]);
+    if (!row.node)
+      continue;
+    else if (map.has(row.node))
+      map.get(row.node).push(row);
+    else
+      map.set(row.node, [row]);
   return map;
+}
+
+// Nodes by name: "node-2" comes before "node-10".
+function sortedNodes() {
+  if (sorted.version !== world.nodesVersion) {
+    sorted.names = rowsOf('node').sort((a, b) => inOrder.compare(a.name, b.name)).map(keyOf);
+    sorted.version = world.nodesVersion;
+  }
+  return sorted.names.map((key) => world.objects.get(key));
 }
 
 // ---- Cards ----
@@ -88,30 +108,37 @@ function paint(nodes, pods, troubles) {
   const style = getComputedStyle(document.documentElement), ratio = devicePixelRatio || 1;
   const columns = columnsOf(), height = Math.ceil(nodes.length / columns) * CELL;
   const context = canvas.getContext('2d');
-  canvas.style.height = `${height}px`;
-  canvas.width = canvas.clientWidth * ratio;
-  canvas.height = height * ratio;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
   squares = nodes.map((node) => {
     const mine = pods.get(node.name) ?? [];
     return {node, state: nodeState(node, troubles), all: mine.length, ready: mine.filter((pod) => podState(pod) === 'ready').length};
   });
   places = new Map(nodes.map((node, i) => [node.name, i]));
   const colours = Object.fromEntries(['ready', 'starting', 'failed', 'empty'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  const on = [width, height, ratio].join(' ');
+  if (painted.on !== on) {
+    Object.assign(painted, {on, colours: []});
+    canvas.style.height = `${height}px`;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  }
   squares.forEach((square, i) => {
     const isBad = square.state !== 'ready' && square.state !== 'cordoned';
-    context.fillStyle = isBad ? colours.failed : square.all === 0 ? colours.empty : square.ready === square.all ? colours.ready : colours.starting;
+    const colour = isBad ? colours.failed : square.all === 0 ? colours.empty : square.ready === square.all ? colours.ready : colours.starting;
+    if (painted.colours[i] === colour)
+      return;
+    painted.colours[i] = context.fillStyle = colour;
     context.fillRect((i % columns) * CELL, Math.floor(i / columns) * CELL, CELL - 2, CELL - 2);
   });
 }
 
 export function updateNodes() {
-  const troubles = nodeTroubles(), seen = [world.version, canvas.clientWidth, ...[...troubles].flat()].join(' ');
+  const troubles = nodeTroubles(), seen = [world.version, width, ...[...troubles].flat()].join(' ');
   if (seen === drawn)
     return;
   drawn = seen;
-  const nodes = rowsOf('node').sort((a, b) => inOrder.compare(a.name, b.name));
-  const isCrowd = nodes.length > CARDS_MAX, podCount = rowsOf('pod').length;
+  const nodes = sortedNodes();
+  const isCrowd = nodes.length > CARDS_MAX, podCount = world.kinds.get('pod')?.size ?? 0;
   setText(heading, `${plural(nodes.length, t("{n} node"), t("{n} nodes"))} · ${plural(podCount, t("{n} pod"), t("{n} pods"))}`);
   cards.hidden = isCrowd;
   canvas.hidden = !isCrowd;

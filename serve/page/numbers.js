@@ -4,7 +4,7 @@
 
 import {h, keep, setText, svg} from './dom.js';
 import {own} from './link.js';
-import {duration, t, waitWord} from './words.js';
+import {duration, plural, t, waitWord} from './words.js';
 import {world} from './world.js';
 
 const CAUSES_SHOWN = 4;
@@ -16,7 +16,7 @@ const legend = h('ul', {class: 'legend quiet'});
 const pictures = h('div', {class: 'pictures'});
 
 export function numbersPanel() {
-  body.append(legend, h('h3', null, t("How long each stage took")), pictures, columns);
+  body.append(legend, h('h3', null, t("How long each stage took")), h('p', {class: 'quiet'}, t("From left to right the time, from bottom to top the share of objects that took no longer.")), pictures, columns);
   return h('div', {class: 'panel'}, body);
 }
 
@@ -32,21 +32,23 @@ function curve(stage, longest) {
 }
 
 function summaryOf(name, stage) {
-  return `${name}${stage.count} · p50 ${duration(stage.p50)} · p99 ${duration(stage.p99)} · ${t("longest")} ${duration(stage.max)}`;
+  return `${name}${plural(stage.count, t("{n} object"), t("{n} objects"))} · p50 ${duration(stage.p50)} · p99 ${duration(stage.p99)} · ${t("longest")} ${duration(stage.max)}`;
 }
 
 function updatePicture(figure, {name, stages}) {
   const longest = Math.max(1, ...stages.map((stage) => stage?.max ?? 0));
-  const [caption, picture, list] = figure.children;
+  const [caption, picture, scale, list] = figure.children;
   setText(caption, name);
-  picture.replaceChildren(svg('path', {d: `M0 0V${HEIGHT}H${WIDTH}`, class: 'axis'}),
+  picture.replaceChildren(svg('path', {d: `M0 ${HEIGHT / 2}H${WIDTH}`, class: 'axis half'}), svg('path', {d: `M0 0V${HEIGHT}H${WIDTH}`, class: 'axis'}),
                           ...stages.map((stage, i) => stage && svg('path', {d: curve(stage, longest), class: `run-${i}`})).filter(Boolean));
+  setText(scale.lastChild, duration(longest, 1));
   picture.setAttribute('aria-label', t("{stage}: the share of objects that took at most a time, from 0 to {time}", {stage: name, time: duration(longest)}));
   list.replaceChildren(...stages.map((stage, i) => stage && h('li', {class: `run-${i}`}, summaryOf(stages.length > 1 ? `${String.fromCharCode(65 + i)}: ` : '', stage))).filter(Boolean));
 }
 
 function makePicture() {
   return h('figure', null, h('figcaption'), svg('svg', {role: 'img', viewBox: `-2 -4 ${WIDTH + 4} ${HEIGHT + 8}`, class: 'distribution'}),
+           h('div', {class: 'scale quiet', 'aria-hidden': 'true'}, h('span', null, '0'), h('span')),
            h('ul', {class: 'quiet'}));
 }
 
@@ -82,13 +84,13 @@ export function timeOfStage(name, {causes}) {
 function causesOf(figures) {
   return Object.entries(figures.attribution ?? {}).flatMap(([name, stage]) =>
     [h('h4', null, t("Where the time went: {stage}", {stage: name})),
-     h('ul', {class: 'causes'}, (stage.causes ?? []).slice(0, CAUSES_SHOWN).map(causeRow))]);
+     h('ul', {class: 'causes'}, (stage.causes ?? []).filter((cause) => cause.share >= SHARE_SHOWN).slice(0, CAUSES_SHOWN).map(causeRow))]);
 }
 
 // Requests of the latest second, and the client's limit.
 function clientRow([name, client]) {
   const latest = client.latest.at(-2) ?? 0, limit = client.qps;
-  return h('li', null, bar(limit ? latest / limit : 0, limit && latest >= limit ? 'full' : ''),
+  return h('li', null, limit && bar(latest / limit, latest >= limit ? 'full' : ''),
            limit ? t("{name}: {latest} requests in a second of {qps} (burst {burst}), {peak} at most, {total} in all",
                      {name, latest, qps: limit, burst: client.burst, peak: client.peak, total: client.total})
                  : t("{name}: {latest} requests in a second, {peak} at most, {total} in all", {name, latest, peak: client.peak, total: client.total}));

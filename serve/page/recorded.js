@@ -16,7 +16,9 @@ const STORY_MAX = 2000; // entries in one answer
 
 // Returns what a part of the recording holds: base64 of gzip of JSON.
 async function unpack(name) {
-  const bytes = Uint8Array.from(atob(globalThis.recording.parts[name]), (letter) => letter.charCodeAt(0));
+  const letters = atob(globalThis.recording.parts[name]), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++)
+    bytes[i] = letters.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   return JSON.parse(await new Response(stream).text());
 }

@@ -3,7 +3,7 @@
 
 import {h, keep, setAttribute, setText} from './dom.js';
 import {duration, plural, shortName, stateWord, t} from './words.js';
-import {podState, rowsOf, shownTime, world} from './world.js';
+import {fullWordOf, podState, rowsOf, shownTime, world} from './world.js';
 
 const CALLS_SHOWN = 8;
 const WAITING_SHOWN = 60;
@@ -37,7 +37,7 @@ export function stageBoxes(onSelect) {
 function meter(name, value, max, kind) {
   const element = h('div', {class: `meter ${kind}`}, h('span', {class: 'bar'}));
   element.update = (now, top) => {
-    element.firstChild.style.width = `${Math.min(100, Math.max(0, top > 0 ? now / top * 100 : 0))}%`;
+    element.firstChild.style.transform = `scaleX(${Math.min(1, Math.max(0, top > 0 ? now / top : 0))})`;
     element.classList.toggle('full', top > 0 && now >= top);
   };
   element.update(value, max);
@@ -58,6 +58,8 @@ function wordsOf(now) {
   else if (now.workers)
     words.push(t("queue {queued}, busy {busy} of {workers}", now));
   else
+    words.push(t("at work on {plans}", now));
+  if (now.workers > 0 && now.plans > now.busy) // some go on without a worker
     words.push(t("at work on {plans}", now));
   if (now.delayed)
     words.push(t("{delayed} later", now));
@@ -86,9 +88,10 @@ function updateBox(element, item) {
   setText(element.children[2], words);
   setAttribute(element, 'data-state', item.process.state);
   setAttribute(element, 'data-busy', now && now.plans > 0 ? 'yes' : null);
+  setAttribute(element, 'data-measured', now ? 'yes' : null);
   if (now) {
     element.meters[0].update(now.queued, 20);
-    element.meters[1].update(now.busy || now.plans, now.workers > 0 ? now.workers : Math.max(1, now.plans));
+    element.meters[1].update(now.workers ? now.busy : now.plans, now.workers > 0 ? now.workers : 20);
   }
   element.meters.forEach((each) => { each.hidden = !now; });
 }
@@ -157,7 +160,7 @@ export function updateChip(element, row, text) {
   setText(element, text ?? shortName(row.name));
   setAttribute(element, 'data-kind', row.kind);
   setAttribute(element, 'data-state', state);
-  setAttribute(element, 'title', `${row.kind}/${row.name}: ${stateWord(state)}`);
+  setAttribute(element, 'title', `${fullWordOf(row)}: ${stateWord(state)}`);
   setAttribute(element, 'aria-label', `${row.kind} ${row.name}: ${stateWord(state)}`);
 }
 
@@ -166,7 +169,10 @@ const isWaiting = (row) => row.kind === 'pod' ? podState(row) === 'waiting' :
                            row.kind === 'pv' && row.phase !== 'Bound';
 
 function updateWaiting() {
-  const rows = [...world.objects.values()].filter(isWaiting).concat(rowsOf('statefulset'), rowsOf('deployment'));
+  if (waiting.version === world.version)
+    return;
+  waiting.version = world.version;
+  const rows = [...['pod', 'pvc', 'pv'].flatMap(rowsOf).filter(isWaiting), ...rowsOf('statefulset'), ...rowsOf('deployment')];
   keep(waiting, rows.slice(0, WAITING_SHOWN), (row) => `${row.kind}/${row.namespace}/${row.name}`, makeChip, (element, row) =>
     updateChip(element, row, row.replicas === undefined ? `${row.kind} ${shortName(row.name)}` : `${row.kind} ${row.name} ${row.ready}/${row.replicas}`));
   setText(waitingNote, rows.length > WAITING_SHOWN ? t("and {n} more", {n: rows.length - WAITING_SHOWN}) :

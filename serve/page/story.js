@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The story as it goes on: the latest entries, newest first.
 
-import {h, setText} from './dom.js';
+import {h, keep} from './dom.js';
 import {duration, shortName, t} from './words.js';
 import {findObject, world} from './world.js';
 
 const SHOWN = 150;
 const list = h('ol', {class: 'story'});
 const filter = h('input', {type: 'search', 'aria-label': t("Show only entries with this text")});
+const empty = h('p', {class: 'quiet', hidden: true}, t("Nothing has happened yet."));
 let select = null, newest = -1;
 
 export function storyPanel(onSelect) {
@@ -17,7 +18,7 @@ export function storyPanel(onSelect) {
     newest = -1;
     updateStory();
   });
-  return h('div', {class: 'panel'}, filter, list);
+  return h('div', {class: 'panel'}, filter, list, empty);
 }
 
 export function entryText(entry) {
@@ -41,7 +42,6 @@ export function updateStory() {
   newest = last;
   const words = filter.value.toLowerCase();
   const entries = world.story.filter((entry) => !words || entryText(entry).toLowerCase().includes(words)).slice(-SHOWN).reverse();
-  list.replaceChildren(...entries.map(makeEntry));
-  if (!entries.length)
-    setText(list, t("Nothing has happened yet."));
+  keep(list, entries, (entry) => `${world.run} ${entry.number}`, makeEntry);
+  empty.hidden = entries.length > 0;
 }

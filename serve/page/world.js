@@ -10,11 +10,13 @@ export const world = {
   present: null, // the clock of the present, while the past is on the stage; else null
   clock: null,
   objects: new Map(), // "pod/default/web-0" -> row
+  kinds: new Map(), // "pod" -> the same by kind
   processes: [],
   drivers: [],
   story: [], // the latest entries
   next: 0, storyNext: 0,
   version: 0, // grows as objects change
+  nodesVersion: 0, // grows as nodes come and go
   active: new Set(), // components that have done something
   isFresh: true, // another run comes: its time does not go on from what is shown
 };
@@ -25,6 +27,8 @@ const tell = (what) => listeners.forEach((listener) => listener(what));
 
 export const keyOf = (row) => `${row.kind}/${row.namespace}/${row.name}`;
 export const wordOf = (row) => `${row.kind}/${row.name}`;
+// The same as kubectl needs it: "pod/web-0 -n shop"
+export const fullWordOf = (row) => wordOf(row) + (row.namespace && row.namespace !== 'default' ? ` -n ${row.namespace}` : '');
 
 // "pod/web-0" of an entry, in its namespace.
 export function findObject(word, namespace = '') {
@@ -32,8 +36,26 @@ export function findObject(word, namespace = '') {
   return world.objects.get(`${kind}/${namespace}/${name}`) ?? {kind, namespace, name, isGone: true};
 }
 
-export function rowsOf(kind) {
-  return [...world.objects.values()].filter((row) => row.kind === kind);
+export const rowsOf = (kind) => [...world.kinds.get(kind)?.values() ?? []];
+
+function setRow(row) {
+  const key = keyOf(row);
+  if (row.kind === 'node' && world.objects.has(key) === Boolean(row.isGone))
+    world.nodesVersion++;
+  if (!world.kinds.has(row.kind))
+    world.kinds.set(row.kind, new Map());
+  for (const map of [world.objects, world.kinds.get(row.kind)]) {
+    if (row.isGone)
+      map.delete(key);
+    else
+      map.set(key, row);
+  }
+}
+
+function forgetObjects() {
+  world.objects.clear();
+  world.kinds.clear();
+  world.nodesVersion++;
 }
 
 // ---- Time: the page shows the time of one answer ago, so it knows all that happened until then. ----
@@ -59,7 +81,7 @@ export const shownPace = () => (shown.to - shown.from) / shown.lasts;
 
 // Before another run is on the stage.
 export function forgetAll() {
-  world.objects.clear();
+  forgetObjects();
   world.version++;
   world.run = null;
   world.isFresh = true;
@@ -76,14 +98,9 @@ export function apply(stage) {
   }
   world.run = stage.run;
   if (stage.isWhole)
-    world.objects.clear();
-  for (const row of stage.objects) {
-    if (row.isGone)
-      world.objects.delete(keyOf(row));
-    else
-      world.objects.set(keyOf(row), row);
-  }
-  if (stage.objects.length)
+    forgetObjects();
+  stage.objects.forEach(setRow);
+  if (stage.objects.length || stage.isWhole)
     world.version++;
   stage.active?.forEach((who) => world.active.add(who));
   for (const entry of stage.story)

@@ -13,6 +13,10 @@ typedef struct {
     const char *summary;
 } Command;
 
+/* Loading the libraries of networks takes longer than most runs, so the commands that need them are
+ * in a program of their own. */
+#define NETWORK cli_run_network_program
+
 static const Command commands[] = {
     {"run",        cmd_run,        "SCENARIO",         "Run a scenario and print how long things took"                },
     {"check",      cmd_check,      "FILE…",          "Check scenario, sweep and manifest files without running them"},
@@ -27,7 +31,7 @@ static const Command commands[] = {
     {"fit",        cmd_fit,        "FILE",             "Fit a profile to histograms or samples of a cluster"          },
     {"profiles",   cmd_profiles,   "[show NAME]",
      "List latency profiles of storage back ends, or explain one"                                                     },
-    {"validate",   cmd_validate,   "SCENARIO",
+    {"validate",   NETWORK,        "SCENARIO",
      "Run a scenario with real loop devices, and compare it with its model"                                           },
     {"plot",       cmd_plot,       "RUN",              "Draw pictures of a run's results"                             },
     {"report",     cmd_report,     "RUN",              "Make one HTML page of a run"                                  },
@@ -40,9 +44,9 @@ static const Command commands[] = {
     {"explain",    cmd_explain,    "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"              },
     {"why",        cmd_why,        "FILE [OBJECT]",    "Tell why an object is stuck, and what would help"             },
     {"step",       cmd_step,       "FILE",             "Step through a run at a prompt, and change things by hand"    },
-    {"serve",      cmd_serve,      "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"       },
-    {"csi",        cmd_csi,        "",                 "Serve the fake driver on a CSI socket"                        },
-    {"teach",      cmd_teach,      "[LESSON]",         "Take a lesson, with questions and tasks that are checked"     },
+    {"serve",      NETWORK,        "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"       },
+    {"csi",        NETWORK,        "",                 "Serve the fake driver on a CSI socket"                        },
+    {"teach",      NETWORK,        "[LESSON]",         "Take a lesson, with questions and tasks that are checked"     },
     {"loop",       cmd_loop,       "list|clean",
      "List what the loop driver left on this machine, or remove it"                                                   },
     {"schema",     cmd_schema,     "[KIND]",           "Print the JSON Schema of scenario, sweep or result files"     },

@@ -104,18 +104,24 @@ cli_open_signals(int another)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Beside a program in a build folder are a link to the source tree and a folder of catalogues; an
- * installed one has its files in ../share, to wherever it was moved. @configured: where make
- * install was told to put them. */
+/* Beside a program in a build folder are the other program, a link to the source tree and a folder
+ * of catalogues; an installed one, in bin/ or libexec/kvolsim/, has them below the folder above, to
+ * wherever it was moved. @configured: where make install was told to put them. */
 static char *
-folder_beside_program(const char *in_build, const char *installed, const char *configured)
+find_beside_program(const char *in_build, const char *installed, const char *configured)
 {
     g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *folder = program == NULL ? NULL : g_path_get_dirname(program);
-    const char *const places[] = {in_build, installed};
+    const struct {
+        const char *up, *place;
+    } places[] = {
+        {".",     in_build },
+        {"..",    installed},
+        {"../..", installed}
+    };
 
     for (unsigned i = 0; folder != NULL && i < G_N_ELEMENTS(places); i++) {
-        g_autofree char *path = g_build_filename(folder, places[i], NULL);
+        g_autofree char *path = g_build_filename(folder, places[i].up, places[i].place, NULL);
         char *real = realpath(path, NULL);
         if (real != NULL)
             return real;
@@ -126,13 +132,30 @@ folder_beside_program(const char *in_build, const char *installed, const char *c
 char *
 cli_data_dir(void)
 {
-    return folder_beside_program("kvolsim.source", "../share/kvolsim", KVOLSIM_DATADIR);
+    return find_beside_program("kvolsim.source", "share/kvolsim", KVOLSIM_DATADIR);
 }
 
 char *
 cli_locale_dir(void)
 {
-    return folder_beside_program("kvolsim.po", "../share/locale", KVOLSIM_LOCALEDIR);
+    return find_beside_program("kvolsim.po", "share/locale", KVOLSIM_LOCALEDIR);
+}
+
+int
+cli_run_network_program(int argc, char **argv)
+{
+    g_autofree char *program =
+        find_beside_program("kvolsim-network", "libexec/kvolsim/kvolsim-network",
+                            KVOLSIM_LIBEXECDIR "/kvolsim-network");
+    g_autofree char **words = g_new0(char *, (size_t)argc + 2);
+    char name[] = "kvolsim";
+
+    words[0] = name;
+    memcpy(words + 1, argv, (size_t)argc * sizeof *argv);
+    execv(program, words);
+    cli_error("%s: %s (it came with kvolsim, and \"%s\" needs it)", program, g_strerror(errno),
+              argv[0]);
+    return EXIT_ERROR;
 }
 
 /* README and manual name scenarios as they stand in the source tree: away from there those that

@@ -91,6 +91,9 @@ void cli_print_faults(const GPtrArray *faults);
 char *cli_data_dir(void);
 /* The catalogues of messages are in <folder>/<locale>/LC_MESSAGES/kvolsim.mo. (owned) */
 char *cli_locale_dir(void);
+/* Becomes kvolsim-network, which has the command argv[0]. Returns: an ExitCode, only if that fails
+ */
+int cli_run_network_program(int argc, char **argv);
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and @another (0: none) in this thread and those that it starts.
  * Returns: (owned): a signalfd that does not block, to read them from; -1: none */

@@ -34,6 +34,8 @@ result $? "moved elsewhere, it finds its scenarios"
 result $? "... its profiles and lessons"
 ! cmp -s out zh
 result $? "... and its other languages"
+"$moved" validate --help >out 2>err
+result $? "... and the program for networks" err
 mkdir -p "$scratch/stage${prefix%/*}" && mv "$scratch/moved" "$scratch/stage$prefix"
 make -C "$builddir" uninstall DESTDIR="$scratch/stage" >"$scratch/out" 2>&1
 result $? "make uninstall DESTDIR=" "$scratch/out"

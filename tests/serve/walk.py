@@ -5,6 +5,7 @@
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -99,6 +100,20 @@ cases.case("a server that goes while the past is looked at leaves no past behind
            page.wait(lambda: not page.find("body[data-lost]") and not page.find("body[data-past]") and page.text(".time") == "0:00:00.000"), page.text(".time"))
 page.close()
 server.end()
+
+# ---- A report of a run links the page that was exported beside it ----
+if shutil.which("gnuplot"):
+    for arguments in (["run", small, "--out", "run"], ["serve", small, "--export", "run/page"], ["report", "run"]):
+        subprocess.run([program, *arguments], check=True, stdout=subprocess.DEVNULL)
+    page = Page(pathlib.Path("run/report.html").resolve().as_uri())
+    page.click("a[href='page/index.html']")
+    cases.case("the link of a report leads to the exported page", page.wait(lambda: page.find("body[data-ready]") and len(page.find(".card")) == 3))
+    page.write("#goal", "9s")
+    page.click("#go")
+    cases.case("... whose time can be moved", page.wait(lambda: page.text(".time") == "0:00:09.000" and page.find(".card .chip[data-kind=pod]")))
+    cases.case("... and which offers nothing to do", not page.find("#tab-hands, #tab-lessons"))
+    has_no_complaint(page, "exported")
+    page.close()
 
 # ---- Odd clusters ----
 for name, spec, objects, shows in (

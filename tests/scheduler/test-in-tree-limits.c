@@ -21,27 +21,34 @@ static const struct {
     const char *plugin, *label, *type, *told; /* NULL: none */
     int32_t max_pd_vols, limit;
 } cases[] = {
-    {EBS,                            NULL,   NULL,            NULL, 0,  39 },
-    {EBS,                            STABLE, "m5.large",      NULL, 0,  25 },
-    {EBS,                            BETA,   "c5d.xlarge",    NULL, 0,  25 },
-    {EBS,                            STABLE, "r5.large",      NULL, 0,  25 },
-    {EBS,                            STABLE, "t3.small",      NULL, 0,  25 },
-    {EBS,                            STABLE, "z1d.large",     NULL, 0,  25 },
-    {EBS,                            STABLE, "m4.large",      NULL, 0,  39 },
-    {EBS,                            STABLE, "i3.large",      NULL, 0,  39 },
-    {EBS,                            STABLE, "x.t3",          NULL, 0,  25 }, /* as the pattern has it */
-    {EBS,                            STABLE, "",              NULL, 0,  39 },
-    {EBS,                            STABLE, "m5.large",      NULL, 7,  7  },
-    {EBS,                            STABLE, "m5.large",      "3",  7,  3  },
-    {EBS,                            NULL,   NULL,            "0",  0,  0  },
-    {"kubernetes.io/gce-pd",         NULL,   NULL,            "3",  0,  16 }, /* told of EBS */
-    {"kubernetes.io/gce-pd",         STABLE, "n1-standard-1", NULL, 7,  127}, /* its kubelet says so */
-    {"kubernetes.io/gce-pd",         STABLE, "e2-small",      NULL, 0,  15 },
-    {"kubernetes.io/azure-disk",     NULL,   NULL,            NULL, 0,  16 },
-    {"kubernetes.io/azure-disk",     NULL,   NULL,            NULL, 20, 20 },
-    {"kubernetes.io/cinder",         NULL,   NULL,            NULL, 0,  256},
-    {"kubernetes.io/vsphere-volume", NULL,   NULL,            NULL, 5,  -1 },
-    {"ebs.csi.aws.com",              NULL,   NULL,            NULL, 5,  -1 },
+    {EBS,                            NULL,   NULL,                 NULL, 0,  39 },
+    {EBS,                            STABLE, "m5.large",           NULL, 0,  25 },
+    {EBS,                            BETA,   "c5d.xlarge",         NULL, 0,  25 },
+    {EBS,                            STABLE, "r5.large",           NULL, 0,  25 },
+    {EBS,                            STABLE, "t3.small",           NULL, 0,  25 },
+    {EBS,                            STABLE, "z1d.large",          NULL, 0,  25 },
+    {EBS,                            STABLE, "m4.large",           NULL, 0,  39 },
+    {EBS,                            STABLE, "i3.large",           NULL, 0,  39 },
+    {EBS,                            STABLE, "x.t3",               NULL, 0,  25 }, /* as the pattern has it */
+    {EBS,                            STABLE, "",                   NULL, 0,  39 },
+    {EBS,                            STABLE, "m5.large",           NULL, 7,  7  },
+    {EBS,                            STABLE, "m5.large",           "3",  7,  3  },
+    {EBS,                            NULL,   NULL,                 "0",  0,  0  },
+    {"kubernetes.io/gce-pd",         NULL,   NULL,                 "3",  0,  16 }, /* told of EBS */
+    {"kubernetes.io/gce-pd",         STABLE, "n1-standard-1",      NULL, 7,  127}, /* its kubelet says so */
+    {"kubernetes.io/gce-pd",         STABLE, "e2-small",           NULL, 0,  15 },
+    {"kubernetes.io/azure-disk",     NULL,   NULL,                 NULL, 0,  16 },
+    {"kubernetes.io/azure-disk",     NULL,   NULL,                 NULL, 20, 20 },
+    {"kubernetes.io/azure-disk",     STABLE, "Standard_D2s_v3",    NULL, 0,  4  }, /* its kubelet says so */
+    {"kubernetes.io/azure-disk",     STABLE, "Standard_D16s_v3",   NULL, 7,  32 },
+    {"kubernetes.io/azure-disk",     STABLE, "Standard_DS14-4_v2", NULL, 0,  64 },
+    {"kubernetes.io/azure-disk",     STABLE, "Standard_D8s_v3",    NULL, 7,  16 }, /* not in the table */
+    {"kubernetes.io/azure-disk",     BETA,   "Basic_A1",           NULL, 0,  2  },
+    {"kubernetes.io/azure-disk",     STABLE, "Standard_E3",        NULL, 7,  16 }, /* the beginning of others */
+    {"kubernetes.io/azure-disk",     STABLE, "m5.large",           NULL, 7,  7  }, /* another cloud's */
+    {"kubernetes.io/cinder",         NULL,   NULL,                 NULL, 0,  256},
+    {"kubernetes.io/vsphere-volume", NULL,   NULL,                 NULL, 5,  -1 },
+    {"ebs.csi.aws.com",              NULL,   NULL,                 NULL, 5,  -1 },
 };
 
 static void

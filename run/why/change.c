@@ -121,6 +121,8 @@ ask_expansion(Question *self, const Claim *claim)
                  why_ask_process(self, "kubelet", pod->node_name) ||
                  why_ask_call(self, driver, CSI_NODE_EXPAND_VOLUME, handle, pod->node_name)))
                 return TRUE;
+            if (!pod_is_ready(pod) && why_ask_pod(self, pod))
+                return TRUE;
         }
         return why_because(self, pods->len > 0 ? "expanding" : "unmounted");
     }

@@ -239,7 +239,7 @@ ask_pod_once(Question *self, const Object *object)
     case SAY_NOT_READY:
         if (pod->restarts > 0) {
             why_link(self, &pod->meta, pod->ready.changed_at,
-                     "crashes: its containers ended %d times", pod->restarts);
+                     "crashes: ends of its containers so far: %d", pod->restarts);
             return why_because(self, "crash-loop");
         }
         why_link(self, &pod->meta, pod->started_at, "is Running, and not Ready yet");

@@ -166,11 +166,12 @@ ask_resources(Question *self, const Pod *pod, const NodeAnswer *answer)
     }
     holder = greatest == NULL
                  ? g_strdup("")
-                 : g_strdup_printf(why_words(self, N_("; of its %d pods %s asks for most")),
+                 : g_strdup_printf(why_words(self, N_("; of its pods (%d) %s asks for most")),
                                    node->n_pods, object_name(&greatest->meta));
     const int64_t cpu = all->cpu_milli - node->requested_cpu_milli;
     if (node->n_pods >= all->pods) {
-        why_link(self, &node->node->meta, TIME_UNSET, "has all of its %d pods", all->pods);
+        why_link(self, &node->node->meta, TIME_UNSET, "has all the pods that it takes: %d",
+                 all->pods);
     } else if (pod->spec->cpu_milli > cpu) {
         g_autofree char *has = g_strdup_printf("%" G_GINT64_FORMAT "m", cpu);
         g_autofree char *asked = g_strdup_printf("%" G_GINT64_FORMAT "m", pod->spec->cpu_milli);

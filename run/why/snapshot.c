@@ -120,7 +120,7 @@ ask_content_once(Question *self, const Object *object)
     return why_ask_call(self, driver,
                         is_group ? CSI_CREATE_VOLUME_GROUP_SNAPSHOT : CSI_CREATE_SNAPSHOT, made,
                         NULL) ||
-           ask_readiness(self, content) ||
+           why_ask_driver_fault(self, driver, NULL) || ask_readiness(self, content) ||
            why_ask_work(self, &external_snapshotter_class, driver, content->meta.key,
                         "snapshotting");
 }

@@ -190,7 +190,7 @@ blame_api(Question *self)
         return;
     if (fault->action->fault == FAULT_LIMIT_SEATS)
         why_link_named(self, "process/kube-apiserver", fault->since,
-                       "serves no more than %u requests at once", fault->action->seats);
+                       "takes only so many requests at once: %u", fault->action->seats);
     else
         why_link_named(self, "process/kube-apiserver", fault->since,
                        "suffers from the fault \"%s\"", scenario_fault_name(fault->action->fault));
@@ -651,8 +651,7 @@ why_tell_all(const WhyView *view, GString *out)
         }
     }
     if (groups->len > GROUPS_MAX)
-        g_string_append_printf(out, words(view, N_("... and %u causes more\n")),
-                               groups->len - GROUPS_MAX);
+        g_string_append_printf(out, words(view, N_("... and %u more\n")), groups->len - GROUPS_MAX);
     if (groups->len == 0)
         g_string_append(out, words(view, N_("nothing is stuck\n")));
 }

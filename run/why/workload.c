@@ -79,8 +79,8 @@ ask_stateful_set(Question *self, const Object *workload)
         set->status_replicas <= set->replicas)
         return FALSE;
     why_link(self, &set->meta, TIME_UNSET,
-             "has %d pods, %d of %d replicas ready, %d of its last revision", set->status_replicas,
-             set->ready_replicas, set->replicas, set->updated_replicas);
+             "has %d of %d replicas ready, pods in all: %d, of its last revision: %d",
+             set->ready_replicas, set->replicas, set->status_replicas, set->updated_replicas);
     return ask_pods(self, &set->meta) || ask_refusal(self, set) ||
            why_ask_process(self, "kube-controller-manager", NULL) ||
            why_because(self, "starting-workload");
@@ -109,8 +109,8 @@ ask_deployment(Question *self, const Object *workload)
         deployment->status_replicas <= deployment->replicas)
         return FALSE;
     why_link(self, &deployment->meta, TIME_UNSET,
-             "has %d pods, %d of %d replicas ready, %d of its last revision",
-             deployment->status_replicas, deployment->ready_replicas, deployment->replicas,
+             "has %d of %d replicas ready, pods in all: %d, of its last revision: %d",
+             deployment->ready_replicas, deployment->replicas, deployment->status_replicas,
              deployment->updated_replicas);
     if (deployment->paused && deployment->updated_replicas < deployment->replicas) {
         why_link(self, &deployment->meta, deployment->progressing.changed_at, "is paused");
@@ -208,6 +208,27 @@ why_ask_workload(Question *self, const Object *workload)
     return FALSE;
 }
 
+/* Whoever makes the budget's pods may be kept from making one more. */
+static gboolean
+ask_owners(Question *self, const DisruptionBudget *budget)
+{
+    static const ObjectKind makers[] = {KIND_STATEFUL_SET, KIND_REPLICA_SET};
+    const GPtrArray *pods = why_list(self, KIND_POD);
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Object *pod = pods->pdata[i];
+        if (pod->key->namespace != budget->meta.key->namespace ||
+            !label_selector_matches(budget->selector, pod->labels))
+            continue;
+        for (unsigned k = 0; k < G_N_ELEMENTS(makers); k++) {
+            const Object *owner = why_owner(self, pod, makers[k]);
+            if (owner != NULL && why_ask_workload(self, owner))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 static gboolean
 ask_budget_once(Question *self, const Object *object)
 {
@@ -217,18 +238,20 @@ ask_budget_once(Question *self, const Object *object)
     if (budget->disruptions_allowed > 0 || budget->expected_pods == 0)
         return FALSE;
     why_link(self, &budget->meta, budget->allowed.changed_at,
-             "allows no disruption: %d pods are healthy, and %d must be", budget->current_healthy,
-             budget->desired_healthy);
+             "allows no disruption: %d of its pods must be healthy, and %d of them are",
+             budget->desired_healthy, budget->current_healthy);
     /* a pod more that is healthy would make the difference */
     const gboolean helps = budget->current_healthy < budget->desired_healthy ||
                            budget->desired_healthy < budget->expected_pods;
+    /* with a number in minAvailable only pods that there are count as expected */
+    const gboolean counts_pods = budget->min_available.is_set && !budget->min_available.is_percent;
     for (unsigned i = 0; helps && i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
         if (pod->meta.key->namespace == budget->meta.key->namespace && !pod_is_ready(pod) &&
             label_selector_matches(budget->selector, pod->meta.labels) && why_ask_pod(self, pod))
             return TRUE;
     }
-    return why_because(self, "budget");
+    return ((helps || counts_pods) && ask_owners(self, budget)) || why_because(self, "budget");
 }
 
 gboolean

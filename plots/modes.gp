@@ -2,7 +2,8 @@
 # Immediate against WaitForFirstConsumer: how long pods took to get a node and to become ready, by the mode of their first claim.
 #
 # Reads binding-modes.csv of a run: four blocks, schedule and pod-start of pods with Immediate, then with WaitForFirstConsumer
-# claims: seconds, and the share of those pods in % that took no longer. Pods that never got there are in none.
+# claims: seconds, and the share of those pods in % that took no longer. A curve with pods
+# that never got there ends below 100 %.
 
 is_text = GPVAL_TERM eq "dumb"
 set datafile separator ","
@@ -37,6 +38,9 @@ if (tics ne "") { eval("set xtics (" . tics[1 : strlen(tics) - 1] . ")") }
 if (exists("narrow")) { set ylabel "share of the pods, %" }
 array names[4] = ["Immediate: until it had a node", "Immediate: until it was ready", \
                   "WaitForFirstConsumer: until it had a node", "WaitForFirstConsumer: until it was ready"]
+array ends[4]
+do for [i = 1:4] { ends[i] = 0; if (seen[i] > 0) { stats input index i - 1 using 2 nooutput; ends[i] = STATS_max } }
+never(i) = ends[i] > 99.99 ? "" : sprintf(" (%.0f %% never)", 100 - ends[i])
 dash(i) = i % 2 == 0 ? 1 : 2
 plot for [i = 1:4] input index i - 1 using 1:2 with steps lw (i % 2 == 0 ? 3 : 2) dt dash(i) \
-    lc rgb (i <= 2 ? "#0072B2" : "#D55E00") title (seen[i] > 0 ? names[i] : "")
+    lc rgb (i <= 2 ? "#0072B2" : "#D55E00") title (seen[i] > 0 ? names[i] . never(i) : "")

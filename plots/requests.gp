@@ -30,11 +30,18 @@ set ylabel step > 1 ? sprintf("requests a second, mean of %g s each", step) : "r
 array color[8] = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#777777"]
 if (exists("narrow")) { set key font ",9" }
 up_to(n) = sum [i = 2:n] column(i)
-if (is_text) {
+total = 0
+do for [i = 2:9] { total = total + sums[i] }
+if (total == 0) {
+    # nothing to draw but the axes
+    set title (exists("narrow") ? "no requests" : run_title . ": no requests")
+    set xrange [0:1]; set yrange [0:1]; unset key
+    plot NaN notitle
+} else { if (is_text) {
     plot input using 1:(up_to(9)) with lines title "all"
 } else {
     plot for [n = 9:2:-1] input using 1:(sums[n] > 0 ? up_to(n) : NaN) with filledcurves y1=0 lc rgb color[n - 1] \
              title (sums[n] > 0 ? columnheader(n) : ""), \
          input using 1:(step > 1 ? $10 : NaN) with lines lw 1 lc rgb "#000000" \
              title (step > 1 ? "the most in any one second" : "")
-}
+}}

@@ -36,7 +36,7 @@ typedef struct {
 static unsigned
 room_for_texts(const Sequence *sequence)
 {
-    const double width = LANE_WIDTH * (sequence->lanes->len - 0.42);
+    const double width = LANE_WIDTH * (sequence->lanes->len - 0.5);
     double room = 0;
 
     for (unsigned i = 0; i < sequence->messages->len; i++) {

@@ -424,8 +424,8 @@ node_limit(const Run *run, const char *node)
 /* The nodes at one time. If there are more than NODES_MAX, several share a row, which shows the
  * fullest. */
 typedef struct {
-    const Run *run;
-    unsigned n_nodes, nodes_per_row;
+    const GPtrArray *nodes; /* their names, borrowed */
+    unsigned nodes_per_row;
     int *attached, *limits;
 } NodeVolumes;
 
@@ -442,14 +442,14 @@ is_fuller(const NodeVolumes *self, unsigned one, unsigned other)
 static void
 append_node_rows(const NodeVolumes *self, ResultFile *file, SimTime at)
 {
-    for (unsigned first = 0; first < self->n_nodes; first += self->nodes_per_row) {
-        unsigned fullest = first, end = MIN(first + self->nodes_per_row, self->n_nodes);
+    for (unsigned first = 0; first < self->nodes->len; first += self->nodes_per_row) {
+        unsigned fullest = first, end = MIN(first + self->nodes_per_row, self->nodes->len);
         for (unsigned i = first + 1; i < end; i++)
             if (is_fuller(self, i, fullest))
                 fullest = i;
         row_time(file, at);
         row_csv_unsigned(file, first / self->nodes_per_row);
-        row_csv_text(file, objects_key_at(run_objects(self->run), KIND_NODE, fullest)->name);
+        row_csv_text(file, self->nodes->pdata[fullest]);
         row_csv_integer(file, self->attached[fullest]);
         row_csv_integer(file, self->limits[fullest]);
         row_csv_unsigned(file, self->nodes_per_row);
@@ -458,26 +458,44 @@ append_node_rows(const NodeVolumes *self, ResultFile *file, SimTime at)
     row_end(file); /* gnuplot: a block of its own */
 }
 
+/* The nodes that there are at the end, and others that have had volumes. A key alone is none: it
+ * may be a pattern or the name that a template gives. Returns: (owned): their names, borrowed */
+static GPtrArray *
+nodes_of_run(const Run *run)
+{
+    const Milestones *log = run_milestones(run);
+    g_autoptr(GHashTable) used = g_hash_table_new(g_str_hash, g_str_equal);
+    GPtrArray *nodes = g_ptr_array_new();
+
+    for (unsigned i = 0; i < milestones_count(log); i++) {
+        const Milestone milestone = milestones_at(log, i);
+        if (milestone.kind == MILESTONE_VOLUME_ATTACHED && milestone.node != NULL)
+            g_hash_table_add(used, (void *)milestone.node);
+    }
+    for (unsigned i = 0; i < objects_n_keys(run_objects(run), KIND_NODE); i++) {
+        const ObjectKey *key = objects_key_at(run_objects(run), KIND_NODE, i);
+        if (api_server_get(cluster_api(run_cluster(run)), key) != NULL ||
+            g_hash_table_contains(used, key->name))
+            g_ptr_array_add(nodes, (void *)key->name);
+    }
+    return nodes;
+}
+
 void
 plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
 {
     const Milestones *log = run_milestones(run);
     SimTime end = sim_now(run_sim(run)), width = MAX(end / NODE_TIMES_MAX, 1);
-    unsigned n_nodes = objects_n_keys(run_objects(run), KIND_NODE);
+    g_autoptr(GPtrArray) nodes = nodes_of_run(run);
     g_autoptr(GHashTable) places = g_hash_table_new(g_str_hash, g_str_equal);
-    g_autofree int *attached = g_new0(int, n_nodes), *limits = g_new0(int, n_nodes);
+    g_autofree int *attached = g_new0(int, nodes->len), *limits = g_new0(int, nodes->len);
+    const NodeVolumes volumes = {nodes, (nodes->len + NODES_MAX - 1) / NODES_MAX, attached, limits};
     unsigned next = 0;
 
     (void)stages;
-    while (n_nodes > 0 &&
-           strcmp(objects_key_at(run_objects(run), KIND_NODE, n_nodes - 1)->name, "*") == 0)
-        n_nodes--; /* the key that stands for all nodes */
-    const NodeVolumes volumes = {run, n_nodes, (n_nodes + NODES_MAX - 1) / NODES_MAX, attached,
-                                 limits};
-    for (unsigned i = 0; i < n_nodes; i++) {
-        const ObjectKey *key = objects_key_at(run_objects(run), KIND_NODE, i);
-        g_hash_table_insert(places, (void *)key->name, GUINT_TO_POINTER(i + 1));
-        limits[i] = node_limit(run, key->name);
+    for (unsigned i = 0; i < nodes->len; i++) {
+        g_hash_table_insert(places, nodes->pdata[i], GUINT_TO_POINTER(i + 1));
+        limits[i] = node_limit(run, nodes->pdata[i]);
     }
     results_append_header(file->text, run, "# ", "");
     append_literal(file->text, "seconds,row,name,attached,limit,nodes\n");
@@ -596,6 +614,25 @@ plot_client_rates(const Run *run, const Stages *stages, ResultFile *file)
 
 /* ---- Binding modes ---- */
 
+/* Returns: the binding mode of the class of a claim without a volume; NULL: it has none */
+static const char *
+class_mode(const Run *run, const ObjectKey *key)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+    const Claim *claim = CLAIM_CONST(api_server_get(api, key));
+    const ObjectKey *class =
+        claim == NULL || claim->class_name == NULL
+            ? NULL
+            : objects_find_key(run_objects(run), KIND_STORAGE_CLASS, NULL, claim->class_name);
+    const Object *object = class == NULL ? NULL : api_server_get(api, class);
+
+    if (object == NULL)
+        return NULL;
+    return ((const StorageClass *)object)->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER
+               ? "WaitForFirstConsumer"
+               : "Immediate";
+}
+
 /* Returns: the binding mode of the class of the pod's first claim; NULL if it is unknown or there
  * is no claim */
 static const char *
@@ -613,15 +650,17 @@ binding_mode(const Run *run, const PodRecord *record)
         was_selected |= milestone.kind == MILESTONE_CLAIM_SELECTED;
         i = milestone.previous;
     }
-    if (claim == NULL || milestones_volume_of(log, claim) == NULL)
+    if (claim == NULL)
         return NULL;
-    return was_selected ? "WaitForFirstConsumer" : "Immediate";
+    if (was_selected || milestones_volume_of(log, claim) != NULL)
+        return was_selected ? "WaitForFirstConsumer" : "Immediate";
+    return class_mode(run, claim);
 }
 
 /* Appends a distribution as a block: seconds, and the share in % that took no longer, in at most
  * TIMES_MAX steps. */
 static void
-append_distribution(ResultFile *file, SimSample *sample, const char *name)
+append_distribution(ResultFile *file, SimSample *sample, unsigned n_all, const char *name)
 {
     unsigned n = sim_sample_count(sample), n_points = MIN(n, TIMES_MAX);
 
@@ -632,8 +671,9 @@ append_distribution(ResultFile *file, SimSample *sample, const char *name)
         double share = (double)i / MAX(n_points, 1);
         row_time(file, MAX(sim_sample_quantile(sample, share), SIM_MS));
         row_item(file);
-        if (!append_six_digits(file->text, i * 100 * (uint64_t)SIM_SECOND, MAX(n_points, 1)))
-            append_number(file->text, 100 * share);
+        if (n < n_all ||
+            !append_six_digits(file->text, i * 100 * (uint64_t)SIM_SECOND, MAX(n_points, 1)))
+            append_number(file->text, n < n_all ? 100 * share * n / n_all : 100 * share);
         row_end(file);
     }
     append_text(file->text, n == 0 ? "NaN,NaN\n\n\n" : "\n\n");
@@ -648,7 +688,7 @@ plot_distributions(const Run *run, const Stages *stages, ResultFile *file)
     results_append_header(file->text, run, "# ", "");
     for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
         SimSample *sample = (SimSample *)&stages->samples[shown[i]]; /* sorting changes nothing */
-        append_distribution(file, sample, stage_name(shown[i]));
+        append_distribution(file, sample, sim_sample_count(sample), stage_name(shown[i]));
     }
 }
 
@@ -666,13 +706,17 @@ plot_binding_modes(const Run *run, const Stages *stages, ResultFile *file)
     for (unsigned i = 0; i < G_N_ELEMENTS(modes) * G_N_ELEMENTS(shown); i++) {
         const char *mode = modes[i / 2];
         SimSample sample;
+        unsigned n_all = 0;
         sim_sample_init(&sample);
         for (unsigned k = 0; k < pods->len; k++) {
             SimTime took = pod_times_stage(&g_array_index(pods, PodTimes, k), shown[i % 2]);
-            if (g_strcmp0(mode_of[k], mode) == 0 && took != TIME_UNSET)
+            if (g_strcmp0(mode_of[k], mode) != 0)
+                continue;
+            n_all++;
+            if (took != TIME_UNSET)
                 sim_sample_add(&sample, took);
         }
-        append_distribution(file, &sample, mode);
+        append_distribution(file, &sample, n_all, mode);
         sim_sample_clear(&sample);
     }
 }

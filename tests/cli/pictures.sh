@@ -99,6 +99,22 @@ if [ $? -ne 4 ]; then
     grep -q '<a href="page/index.html">' "$scratch/run/report.html"
     result $? "report: a link to the exported page"
 fi
+# A run in which nobody asks for anything has all its pictures, too
+cat >"$scratch/nobody.yaml" <<END
+{apiVersion: kvolsim.io/v1, kind: Scenario, metadata: {name: nobody}, spec: {until: 1m, nodes: [{name: a}]}}
+END
+"$kvolsim" run "$scratch/nobody.yaml" --out "$scratch/nobody" >"$scratch/out" 2>&1 && "$kvolsim" plot "$scratch/nobody" >"$scratch/out" 2>&1 &&
+    "$kvolsim" report "$scratch/nobody" >>"$scratch/out" 2>&1 && grep -q requests.png "$scratch/out"
+result $? "a run without requests has its pictures and its page" "$scratch/out"
+# Rows are nodes: no pattern of names, nor the name that a template gives
+"$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/late-csinode.yaml" --out "$scratch/late" >"$scratch/out" 2>&1
+[ "$(grep -v '^#' "$scratch/late/node-volumes.csv" | cut -d, -f3 | sort -u | tr '\n' ' ')" = " added-0 added-1 added-2 added-3 added-4 added-5 added-6 added-7 added-8 added-9 first-0 name " ]
+result $? "nodes: a row for each node, and none for their pattern"
+# Eight of twelve pods with Immediate claims never start: their curve ends below 100 %
+"$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/wffc-vs-immediate.yaml" --out "$scratch/modes" >"$scratch/out" 2>&1
+grep -A100 '^# Immediate' "$scratch/modes/binding-modes.csv" | sed '/^# WaitFor/,$d' | grep ',' | tail -n 1 | grep -q ',33\.3' &&
+    "$kvolsim" plot "$scratch/modes" modes --format svg >"$scratch/out" 2>&1 && grep -q '67 % never' "$scratch/modes/modes.svg"
+result $? "modes: pods that never start count"
 # Names of a stranger's result files get into scripts that gnuplot evaluates.
 ! grep -nE "(system|shell) *[(]|[\`]|[\"']<" "$KVOLSIM_SRCDIR"/plots/*.gp | grep -vE ':[0-9]+:#' >"$scratch/out"
 result $? "no plot has a shell"

@@ -76,6 +76,10 @@ args_from_json(SchemaReader *self, const json_t *value, GArray *args, ArgMemory 
     json_t *member;
     gboolean ok = TRUE;
 
+    if (json_is_array(value) && json_array_size(value) == 0) {
+        schema_fault(self, NULL, "is an empty list");
+        return FALSE;
+    }
     if (json_is_array(value) && !is_one_argument(value)) {
         for (gsize i = 0; i < json_array_size(value); i++) {
             SimDistArg arg = {0};

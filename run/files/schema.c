@@ -243,6 +243,24 @@ field_find(const SchemaField *fields, const char *name)
     return NULL;
 }
 
+/* What people look for where it is not. */
+static const struct {
+    const char *key, *hint;
+} elsewhere[] = {
+    {"replications", "an option: kvolsim run --replications N; a sweep has the field"},
+    {"jobs",         "an option: kvolsim sweep -j N"                                 },
+    {"out",          "an option: kvolsim run --out DIR"                              },
+};
+
+static const char *
+hint_elsewhere(const char *key)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(elsewhere); i++)
+        if (g_str_equal(elsewhere[i].key, key))
+            return elsewhere[i].hint;
+    return NULL;
+}
+
 static void
 fault_unknown_field(SchemaReader *self,
                     const SchemaField *fields,
@@ -257,7 +275,12 @@ fault_unknown_field(SchemaReader *self,
     g_ptr_array_add(names, NULL);
     g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
     g_autofree char *known = g_strdup_printf("known: %s", all);
-    schema_fault_member(self, object, key, nearest != NULL ? nearest : known, "unknown field");
+    const char *hint = hint_elsewhere(key);
+    schema_fault_member(self, object, key,
+                        hint != NULL      ? hint
+                        : nearest != NULL ? nearest
+                                          : known,
+                        "unknown field");
 }
 
 void

@@ -523,7 +523,7 @@ close_backend(Validate *self, ExitCode code)
     unsigned left = loop_backend_n_volumes(self->backend);
 
     if (code == EXIT_DONE && left > 0)
-        fprintf(self->is_json ? stderr : stdout, "Left by the scenario, and removed: %u volumes\n",
+        fprintf(self->is_json ? stderr : stdout, "Left by the scenario, and removed: volumes: %u\n",
                 left);
     return !loop_folder_close(self->backend) && code == EXIT_DONE ? EXIT_ERROR : code;
 }

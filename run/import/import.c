@@ -77,7 +77,7 @@ read_dumps(Import *self, GError **error)
                                     ? g_strdup("a file")
                                     : g_path_get_basename(dump->files->pdata[0]);
         import_report_say(
-            self->report, REPORT_TAKEN, "Dump %u of %u (%s%s): %u objects, newest time stamp %s%s.",
+            self->report, REPORT_TAKEN, "Dump %u of %u (%s%s): objects: %u, newest time stamp %s%s.",
             i + 1, self->dumps->len, base, dump->files->len > 1 ? ", …" : "", dump->objects->len,
             dump->newest != TIME_UNSET ? api_time_format(dump->newest, FALSE, buffer) : "none",
             i == 0 ? ": the start state" : "");
@@ -342,9 +342,9 @@ add_comments(Import *self)
             self->writes != NULL ? "the end of the audit log"
                                  : "without an audit log: choose any length");
     comment(spec, "timing", "the default timing, with the writes as the audit log has them");
-    comment(spec, "manifests", "the start: %u objects", self->first->objects->len);
+    comment(spec, "manifests", "objects of the start: %u", self->first->objects->len);
     comment(spec, "components", "flags of the control plane, by their real names");
-    comment(spec, "workload", "what people and tools did: %" G_GSIZE_FORMAT " requests",
+    comment(spec, "workload", "requests of people and tools: %" G_GSIZE_FORMAT,
             json_array_size(self->workload));
     comment(spec, "faults", "found in the audit log; to leave them out: faults: []");
     comment_drivers(self);

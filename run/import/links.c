@@ -237,7 +237,7 @@ link_attachments(Links *self)
     }
     if (n_unknown == 0)
         return;
-    g_autofree char *text = g_strdup_printf("the volumes of %u attachments", n_unknown);
+    g_autofree char *text = g_strdup_printf("the volumes of attachments: %u", n_unknown);
     recorded_miss(self->recorded, text);
 }
 

@@ -746,7 +746,7 @@ workload_make(const Writes *writes,
             take_write(&self, write);
     }
     json_t *items = sorted_items(self.items);
-    import_report_say(report, REPORT_TAKEN, "Workload: %zu requests of people and tools.",
+    import_report_say(report, REPORT_TAKEN, "Workload: requests of people and tools: %zu.",
                       json_array_size(items));
     guess_clear(&self.guess);
     g_hash_table_unref(self.pods);

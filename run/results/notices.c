@@ -104,6 +104,9 @@ results_append_notices(const json_t *summary, GString *text)
     if (self.n_more > 0)
         g_string_append_printf(text, "... and %u more, in summary.json and --format json\n",
                                self.n_more);
+    else if (json_array_size(ignored) == 1)
+        g_string_append_printf(text, "ignored: 1 object that does not matter to storage, %s\n",
+                               json_string_value(json_array_get(ignored, 0)));
     else if (json_array_size(ignored) > 0)
         g_string_append_printf(
             text, "ignored: %zu objects that do not matter to storage, the first %s\n",

@@ -329,6 +329,12 @@ append_expects(GString *text, Results *self)
     }
 }
 
+static const char *
+plural(guint64 n)
+{
+    return n == 1 ? "" : "s";
+}
+
 char *
 results_table(Results *self)
 {
@@ -346,13 +352,14 @@ results_table(Results *self)
     attribution_append_table(self->attribution, text);
     availability_append_table(self->availability, text);
     g_string_append(text, self->first_run->str);
-    g_string_append_printf(text,
-                           "\nAt the end: %u pods (%u ready, %u pending), %u claims (%u bound), %u "
-                           "volumes, %u volume attachments, "
-                           "%u volumes in drivers\n",
-                           final->pods, final->pods_ready, final->pods_pending, final->claims,
-                           final->claims_bound, final->volumes, final->attachments,
-                           final->driver_volumes);
+    g_string_append_printf(
+        text,
+        "\nAt the end: %u pod%s (%u ready, %u pending), %u claim%s (%u bound), %u volume%s, "
+        "%u volume attachment%s, %u volume%s in drivers\n",
+        final->pods, plural(final->pods), final->pods_ready, final->pods_pending, final->claims,
+        plural(final->claims), final->claims_bound, final->volumes, plural(final->volumes),
+        final->attachments, plural(final->attachments), final->driver_volumes,
+        plural(final->driver_volumes));
     slos_append(self->slos, self->availability, text);
     append_expects(text, self);
     json_auto_t *summary = results_summary(self);

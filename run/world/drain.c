@@ -290,8 +290,8 @@ note_left(const Drain *self)
     const Eviction *eviction = first_left(self);
 
     if (eviction != NULL)
-        run_note(self->run, self->action, "drain of node %s: not over, %u pods are left: %s: %s",
-                 self->node, self->n_left, eviction->pod->text,
+        run_note(self->run, self->action, "drain of node %s: not over, %u pod%s left: %s: %s",
+                 self->node, self->n_left, self->n_left == 1 ? " is" : "s are", eviction->pod->text,
                  eviction->is_accepted       ? "is evicted, but not gone"
                  : eviction->refusal != NULL ? eviction->refusal
                                              : "its eviction is not answered");

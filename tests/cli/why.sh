@@ -159,7 +159,7 @@ spec:
   template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}
 END
 $kvolsim run "$scratch/drain.yaml" >"$scratch/out" 2>&1
-grep -q '^failed: .* drain of node node-.: not over, 1 pods are left: default/db-0: .*budget strict needs 1' "$scratch/out"
+grep -q '^failed: .* drain of node node-.: not over, 1 pod is left: default/db-0: .*budget strict needs 1' "$scratch/out"
 result $? 'a drain that a budget forbids is told'
 
 # ... and with actions that found nothing to act upon, and with the limit that pods waited for

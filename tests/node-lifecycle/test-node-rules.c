@@ -58,6 +58,30 @@ pods_stay_as_long_as_they_tolerate(void **state)
     }
 }
 
+#define FOR_A_WHILE(key, seconds)                                                                  \
+    "{key: " key ", operator: Exists, effect: NoExecute, tolerationSeconds: " #seconds "}"
+
+/* NL-41: of several taints the shortest toleration counts, in whichever order they come. */
+static void
+the_shortest_toleration_counts(void **state)
+{
+    static const char *const taints[] = {"a=x:NoExecute, b=x:NoExecute",
+                                         "b=x:NoExecute, a=x:NoExecute"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(taints); i++) {
+        g_autofree char *spec =
+            g_strconcat("  until: 10m\n  nodes: [{name: n-0}]\n  workload:\n" POD_WITH(
+                            "p", ", tolerations: [" FOR_A_WHILE("a", 200) ", " FOR_A_WHILE(
+                                     "b", 60) "]") "  - {at: 60s, taint: {node: n-0, taints: [",
+                        taints[i], "]}}\n", NULL);
+        g_autoptr(Scenario) scenario = scenario_of(spec);
+        Seen *seen = seen_new(scenario, 1);
+        assert_within(seen_pod(seen, "p")->deleted_at, 60 * SIM_SECOND, 60, 60.3);
+        seen_free(seen);
+    }
+}
+
 /* NL-5, NL-52, NL-V2: 50 s from 1.32 on, 40 before. NL-6: see test-numbers.c. */
 static void
 grace_depends_on_the_release(void **state)
@@ -396,6 +420,7 @@ main(void)
 {
     static const struct CMUnitTest functions[] = {
         cmocka_unit_test(pods_stay_as_long_as_they_tolerate),
+        cmocka_unit_test(the_shortest_toleration_counts),
         cmocka_unit_test(grace_depends_on_the_release),
         cmocka_unit_test(passes_keep_their_grid),
         cmocka_unit_test(zones_are_judged_one_by_one),

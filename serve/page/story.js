@@ -9,13 +9,13 @@ const SHOWN = 150;
 const list = h('ol', {class: 'story'});
 const filter = h('input', {type: 'search', 'aria-label': t("Show only entries with this text")});
 const empty = h('p', {class: 'quiet', hidden: true}, t("Nothing has happened yet."));
-let select = null, newest = -1;
+let select = null, newest = null;
 
 export function storyPanel(onSelect) {
   select = onSelect;
   filter.placeholder = t("Filter");
   filter.addEventListener('input', () => {
-    newest = -1;
+    newest = null;
     updateStory();
   });
   return h('div', {class: 'panel'}, filter, list, empty);

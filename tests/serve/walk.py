@@ -125,6 +125,8 @@ for name, spec, objects, shows in (
           claim("data", "default", "lab"), pod("app", "data")], ".box[data-title=kube-controller-manager][data-state=down]")):
     server = Server(scenario(name, spec, *objects))
     page = open_page(server)
+    page.click("#tab-story")
+    cases.case(f"{name}: a story without entries says so", page.wait(lambda: page.find(".story li") or page.find("#panel-story p:not([hidden])")))
     page.click("#step-10")
     cases.case(f"{name}: it is shown", page.wait(lambda: page.find(shows)), page.text(".stage"))
     for tab in ("story", "hands", "numbers", "lessons", "details"):

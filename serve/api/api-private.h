@@ -35,11 +35,12 @@ typedef struct {
     Exchange *exchange; /* (owned) */
     StoreKind *kind;
     const ApiResource *row;
-    const SchemaType *type; /* NULL: none is known */
-    char *api_version;      /* "apps/v1" */
-    char *namespace;        /* "": none */
-    char *name;             /* NULL: the collection */
-    char *subresource;      /* NULL: none */
+    const SchemaType *type;  /* NULL: none is known */
+    CustomResources *custom; /* (owned): to which @row and @type may belong; NULL: none */
+    char *api_version;       /* "apps/v1" */
+    char *namespace;         /* "": none */
+    char *name;              /* NULL: the collection */
+    char *subresource;       /* NULL: none */
     AnswerForm form;
     gboolean wants_yaml;
     const char *form_version; /* of a Table: "meta.k8s.io/v1" */

@@ -6,6 +6,7 @@
 #include "page.h"
 #include "run/kubectl/print.h"
 #include "run/results/snapshot.h"
+#include "serve/api/openapi/custom.h"
 #include "table.h"
 
 /* ---- Targets ---- */
@@ -22,6 +23,7 @@ target_copy(const Target *self)
     copy->name = g_strdup(self->name);
     copy->subresource = g_strdup(self->subresource);
     copy->qualified = g_strdup(self->qualified);
+    copy->custom = custom_resources_ref(self->custom);
     return copy;
 }
 
@@ -34,6 +36,7 @@ target_clear(Target *self)
     g_free(self->name);
     g_free(self->subresource);
     g_free(self->qualified);
+    custom_resources_unref(self->custom);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Target, target_clear)
 
@@ -284,6 +287,7 @@ read_path(Target *self, const char *group, const char *version, char **parts)
         return FALSE;
     if (rest[1] != NULL && self->row->namespaced && !in_namespace)
         return FALSE;
+    self->custom = custom_resources_ref(serve_store_apis(self->api->store)->custom);
     self->api_version = store_api_version(group, version);
     self->type = self->row->custom != NULL ? self->row->type
                                            : schema_find(self->api_version, self->row->kind);

@@ -10,10 +10,9 @@ struct ServeStore {
     Run *run; /* (borrowed) */
     ApiServer *api;
     int minor;
-    GHashTable *kinds;      /* "group/resource" -> StoreKind (owned) */
-    GPtrArray *custom;      /* of CustomResources (owned): of each generation, as requests go on */
-    GPtrArray *definitions; /* of json_t (owned): their CustomResourceDefinitions */
-    ServedApis apis;
+    GHashTable *kinds;       /* "group/resource" -> StoreKind (owned) */
+    CustomResources *custom; /* (owned): of the present definitions; NULL: none */
+    ServedApis apis;         /* ... */
     unsigned generation;
     gboolean is_built; /* it has its first objects */
     uint64_t plain_version;

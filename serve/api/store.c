@@ -330,9 +330,8 @@ read_definitions(StoreKind *kind)
     json_t *definitions = json_array();
     self->generation++;
     g_tree_foreach(kind->plain, add_definition, definitions);
-    self->apis.custom = custom_resources_new(definitions);
-    g_ptr_array_add(self->custom, (void *)self->apis.custom);
-    g_ptr_array_add(self->definitions, definitions);
+    custom_resources_unref(self->custom);
+    self->apis.custom = self->custom = custom_resources_new(definitions);
 }
 
 static void
@@ -483,6 +482,8 @@ kind_free(void *data)
     g_clear_pointer(&self->sorted, g_ptr_array_unref);
     g_clear_pointer(&self->plain, g_tree_unref);
     g_array_unref(self->listeners);
+    g_free(self->group);
+    g_free(self->resource);
     g_free(self);
 }
 
@@ -506,8 +507,8 @@ kind_new(ServeStore *self, const ApiResource *row)
     g_autofree char *api_version = store_api_version(row->group, row->version);
 
     *kind = (StoreKind){.store = self,
-                        .group = row->group,
-                        .resource = row->resource,
+                        .group = g_strdup(row->group),
+                        .resource = g_strdup(row->resource),
                         .namespaced = row->namespaced,
                         .listeners = g_array_new(FALSE, FALSE, sizeof(StoreListener))};
     if (strcmp(row->kind, "Event") == 0) {
@@ -670,8 +671,6 @@ serve_store_new(Run *run)
         .api = cluster_api(run_cluster(run)),
         .minor = run_scenario(run)->minor_version,
         .kinds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, kind_free),
-        .custom = g_ptr_array_new_with_free_func((GDestroyNotify)custom_resources_free),
-        .definitions = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref),
         .plain_version = 1,
         .managers =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref),
@@ -691,7 +690,6 @@ serve_store_free(ServeStore *self)
         return;
     g_hash_table_unref(self->kinds);
     g_hash_table_unref(self->managers);
-    g_ptr_array_unref(self->custom);
-    g_ptr_array_unref(self->definitions);
+    custom_resources_unref(self->custom);
     g_free(self);
 }

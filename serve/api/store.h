@@ -42,7 +42,7 @@ typedef struct {
 /* A resource of a group, in all its versions. */
 typedef struct {
     ServeStore *store;
-    const char *group, *resource;
+    char *group, *resource;
     gboolean namespaced;
     Keeper keeper;
     ObjectKind kind;   /* KEPT_BY_RUN */

@@ -232,7 +232,6 @@ parts_of_documents(void **state)
         "\"kind\":\"Thing\",\"verbs\":[\"get\",\"patch\",\"update\"]}]}");
     free(text);
     json_decref(list);
-    json_decref(custom);
 }
 
 int

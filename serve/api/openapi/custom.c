@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "sim/ref.h"
 
 struct CustomResources {
-    GPtrArray *rows;   /* of ApiResource */
-    GPtrArray *blocks; /* (owned): their strings and types */
+    RefCount refs;
+    json_t *definitions; /* (owned) */
+    GPtrArray *rows;     /* of ApiResource */
+    GPtrArray *blocks;   /* (owned): their strings and types */
 };
 
 static void *
@@ -296,15 +299,15 @@ by_group(const void *a, const void *b)
 }
 
 CustomResources *
-custom_resources_new(const json_t *definitions)
+custom_resources_new(json_t *definitions)
 {
     CustomResources *self = g_new(CustomResources, 1);
     json_t *definition, *version;
     gsize i, k;
 
-    *self = (CustomResources){g_ptr_array_new_with_free_func(g_free),
+    *self = (CustomResources){REF_COUNT_ONE, definitions, g_ptr_array_new_with_free_func(g_free),
                               g_ptr_array_new_with_free_func(g_free)};
-    json_array_foreach((json_t *)definitions, i, definition) {
+    json_array_foreach(definitions, i, definition) {
         const json_t *spec = json_object_get(definition, "spec");
         json_array_foreach(json_object_get(spec, "versions"), k, version)
             add_version(self, spec, version);
@@ -313,15 +316,16 @@ custom_resources_new(const json_t *definitions)
     return self;
 }
 
-void
+static void
 custom_resources_free(CustomResources *self)
 {
-    if (self == NULL)
-        return;
     g_ptr_array_unref(self->rows);
     g_ptr_array_unref(self->blocks);
+    json_decref(self->definitions);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(CustomResources, custom_resources, custom_resources_free)
 
 const ApiResource *
 custom_resource(const CustomResources *self, unsigned n)

@@ -9,11 +9,13 @@
 /* The resources of CustomResourceDefinitions, and the types that their schemas make: how lists and
  * maps merge (x-kubernetes-list-type and its like), which fields there are, defaults. */
 
-/* @definitions: (borrowed): a list of CustomResourceDefinitions; it and they outlive the result.
- * Returns: (owned): their served versions, in the order of groups and names */
-CustomResources *custom_resources_new(const json_t *definitions);
-void custom_resources_free(CustomResources *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CustomResources, custom_resources_free)
+/* @definitions: (taken): a list of CustomResourceDefinitions. Returns: (owned): their served
+ * versions, in the order of groups and names */
+CustomResources *custom_resources_new(json_t *definitions);
+/* Whoever keeps a resource or a type of it keeps a reference: a changed definition makes others. */
+CustomResources *custom_resources_ref(const CustomResources *self);
+void custom_resources_unref(CustomResources *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CustomResources, custom_resources_unref)
 /* Returns: (borrowed): the @n-th; %NULL: there are no more */
 const ApiResource *custom_resource(const CustomResources *self, unsigned n);
 

@@ -41,7 +41,7 @@ void tell_nothing_found(const KubectlRequest *self, gboolean in_namespace);
 void tell_not_found(const KubectlRequest *self, const KubectlKind *kind, const char *name);
 
 /* @selector: "app=web,tier!=front,a in (b,c),!d". Returns: FALSE with @fault (owned) if it is no
- * selector */
+ * selector, in Kubernetes' words */
 gboolean
 label_selector_text_matches(const char *selector, json_t *labels, gboolean *matches, char **fault);
 /* @selector: "status.phase=Running,metadata.name!=a" */

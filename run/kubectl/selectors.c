@@ -4,93 +4,228 @@
 #include "cluster.h"
 #include "models/api/fields.h"
 
-/* Splits at commas outside of parentheses. (owned) */
-static GPtrArray *
-split_requirements(const char *selector)
-{
-    GPtrArray *parts = g_ptr_array_new_with_free_func(g_free);
-    int depth = 0;
+/* ---- Label selectors: Parse() in Kubernetes' pkg/labels/selector.go ---- */
 
-    for (const char *start = selector;; selector++) {
-        if (*selector == '(')
-            depth++;
-        else if (*selector == ')')
-            depth--;
-        if (*selector != '\0' && (*selector != ',' || depth > 0))
-            continue;
-        g_ptr_array_add(parts, g_strstrip(g_strndup(start, (gsize)(selector - start))));
-        if (*selector == '\0')
-            return parts;
-        start = selector + 1;
-    }
+typedef enum {
+    TOKEN_END,
+    TOKEN_WORD, /* also "in" and "notin", which are operators only behind a key */
+    TOKEN_SYMBOL,
+} TokenType;
+
+/* A selector that is being read, with the token that comes next. */
+typedef struct {
+    const char *rest; /* the text behind the token */
+    TokenType type;
+    char *token; /* (owned) */
+    json_t *labels;
+    char *fault; /* (owned): NULL: none so far */
+} Reader;
+
+static const char *const comparisons[] = {"=", "==", "!=", ">", "<"};
+
+/* The longest symbol that @text begins with, as long as each beginning of it is one: "=" of "=!",
+ * "==" of "===". */
+static gsize
+symbol_length(const char *text)
+{
+    return strncmp(text, "==", 2) == 0 || strncmp(text, "!=", 2) == 0 ? 2 : 1;
 }
 
-/* "key in (a,b)", "key notin (a,b)". @rest: the text after the key. Returns: FALSE: neither */
-static gboolean
-match_set(const char *rest, const char *value, gboolean *matches)
+static void
+next_token(Reader *self)
 {
-    gboolean is_in = g_str_has_prefix(rest, "in "), is_found = FALSE;
-    const char *open = strchr(rest, '('), *close = strrchr(rest, ')');
+    gsize length;
 
-    if ((!is_in && !g_str_has_prefix(rest, "notin ")) || open == NULL || close == NULL ||
-        close < open)
+    self->rest += strspn(self->rest, " \t\r\n");
+    self->type = *self->rest == '\0'                      ? TOKEN_END
+                 : strchr("=!(),><", *self->rest) != NULL ? TOKEN_SYMBOL
+                                                          : TOKEN_WORD;
+    length = self->type == TOKEN_SYMBOL ? symbol_length(self->rest)
+                                        : strcspn(self->rest, "=!(),>< \t\r\n");
+    g_free(self->token);
+    self->token = g_strndup(self->rest, length);
+    self->rest += length;
+}
+
+static gboolean
+is_symbol(const Reader *self, const char *symbol)
+{
+    return self->type == TOKEN_SYMBOL && strcmp(self->token, symbol) == 0;
+}
+
+static gboolean
+is_requirement_over(const Reader *self)
+{
+    return self->type == TOKEN_END || is_symbol(self, ",");
+}
+
+/* Returns: FALSE */
+static gboolean
+expected(Reader *self, const char *what)
+{
+    self->fault = g_strdup_printf("found '%s', expected: %s", self->token, what);
+    return FALSE;
+}
+
+/* Whether the word may be a value of the label. */
+static gboolean
+check_value(Reader *self, const char *key, unsigned i, const char *value)
+{
+    const char *why = name_fault_label_value(value);
+
+    if (why != NULL)
+        self->fault =
+            g_strdup_printf("values[%u][%s]: Invalid value: \"%s\": %s", i, key, value, why);
+    return why == NULL;
+}
+
+/* "(a,b)"; between commas may be nothing, the empty value. */
+static gboolean
+read_set(Reader *self, const char *key, const char *value, gboolean *is_found)
+{
+    unsigned n = 0;
+
+    *is_found = FALSE;
+    if (!is_symbol(self, "(")) {
+        self->fault = g_strdup_printf("found '%s' expected: '('", self->token);
         return FALSE;
-    g_autofree char *inside = g_strndup(open + 1, (gsize)(close - open - 1));
-    g_auto(GStrv) words = g_strsplit(inside, ",", -1);
-    for (unsigned i = 0; words[i] != NULL; i++)
-        is_found = is_found || (value != NULL && strcmp(g_strstrip(words[i]), value) == 0);
-    *matches = is_in ? is_found : !is_found;
+    }
+    do {
+        next_token(self);
+        if (self->type != TOKEN_WORD && !is_symbol(self, ",") && !is_symbol(self, ")"))
+            return expected(self, n == 0 ? "',', ')' or identifier" : "',', or identifier");
+        g_autofree char *word = g_strdup(self->type == TOKEN_WORD ? self->token : "");
+        if (!check_value(self, key, n++, word))
+            return FALSE;
+        *is_found = *is_found || (value != NULL && strcmp(word, value) == 0);
+        if (self->type == TOKEN_WORD)
+            next_token(self);
+    } while (is_symbol(self, ","));
+    if (!is_symbol(self, ")"))
+        return expected(self, "',' or ')'");
+    next_token(self);
     return TRUE;
 }
 
 static gboolean
-match_requirement(const char *text, json_t *labels, gboolean *matches)
+check_number(Reader *self, const char *text)
 {
-    gboolean is_negated = *text == '!';
-    const char *start = is_negated ? text + 1 : text;
-    gsize length = strcspn(start, " =!");
-    g_autofree char *key = g_strndup(start, length);
-    const char *value = json_string_value(json_object_get(labels, key));
-    const char *rest = start + length + strspn(start + length, " ");
+    char *end;
 
-    if (length == 0 || name_fault_qualified(key) != NULL)
+    (void)g_ascii_strtoll(text, &end, 10);
+    if (*text == '\0' || *end != '\0')
+        self->fault = g_strdup_printf("values[0]: Invalid value: \"%s\": for 'Gt', 'Lt' operators, "
+                                      "the value must be an integer",
+                                      text);
+    return self->fault == NULL;
+}
+
+static gboolean
+is_beyond(const char *value, const char *limit, gboolean is_greater)
+{
+    char *end;
+
+    if (value == NULL)
         return FALSE;
-    if (*rest == '\0') {
+    gint64 number = g_ascii_strtoll(value, &end, 10), other = g_ascii_strtoll(limit, NULL, 10);
+    return *value != '\0' && *end == '\0' && (is_greater ? number > other : number < other);
+}
+
+/* What stands behind "=": a value, or nothing, the empty value. */
+static gboolean
+read_comparison(Reader *self, const char *key, const char *value, gboolean *matches)
+{
+    g_autofree char *operator= g_steal_pointer(&self->token);
+
+    next_token(self);
+    g_autofree char *wanted = g_strdup(is_requirement_over(self) ? "" : self->token);
+    if (self->type != TOKEN_WORD && !is_requirement_over(self))
+        return expected(self, "identifier");
+    if (!is_requirement_over(self))
+        next_token(self);
+    gboolean is_order = *operator== '>' || * operator== '<';
+    if ((is_order && !check_number(self, wanted)) || !check_value(self, key, 0, wanted))
+        return FALSE;
+    gboolean is_equal = value != NULL && strcmp(value, wanted) == 0;
+    *matches = is_order ? is_beyond(value, wanted, *operator== '>') : is_equal == (*operator!= '!');
+    return TRUE;
+}
+
+static gboolean
+read_requirement(Reader *self, gboolean *matches)
+{
+    gboolean is_negated = is_symbol(self, "!"), is_found;
+
+    if (is_negated)
+        next_token(self);
+    if (self->type != TOKEN_WORD)
+        return expected(self, "identifier");
+    g_autofree char *key = g_strdup(self->token);
+    const char *why = name_fault_qualified(key);
+    if (why != NULL) {
+        self->fault = g_strdup_printf("<nil>: Invalid value: \"%s\": %s", key, why);
+        return FALSE;
+    }
+    const char *value = json_string_value(json_object_get(self->labels, key));
+    next_token(self);
+    if (is_negated || is_requirement_over(self)) {
         *matches = (value != NULL) != is_negated;
         return TRUE;
     }
-    if (is_negated)
+    for (gsize i = 0; i < G_N_ELEMENTS(comparisons); i++)
+        if (is_symbol(self, comparisons[i]))
+            return read_comparison(self, key, value, matches);
+    gboolean is_in = self->type == TOKEN_WORD && strcmp(self->token, "in") == 0;
+    if (!is_in && (self->type != TOKEN_WORD || strcmp(self->token, "notin") != 0))
+        return expected(self, "in, notin, =, ==, !=, gt, lt");
+    next_token(self);
+    if (!read_set(self, key, value, &is_found))
         return FALSE;
-    if (g_str_has_prefix(rest, "!=")) {
-        *matches = value == NULL || strcmp(value, rest + 2 + strspn(rest + 2, " ")) != 0;
+    *matches = is_found == is_in;
+    return TRUE;
+}
+
+static gboolean
+read_selector(Reader *self, gboolean *matches)
+{
+    if (self->type == TOKEN_END)
         return TRUE;
+    if (self->type != TOKEN_WORD && !is_symbol(self, "!"))
+        return expected(self, "!, identifier, or 'end of string'");
+    for (;;) {
+        gboolean one = FALSE;
+
+        if (!read_requirement(self, &one)) {
+            g_autofree char *why = self->fault;
+            self->fault = g_strdup_printf("unable to parse requirement: %s", why);
+            return FALSE;
+        }
+        *matches = *matches && one;
+        if (self->type == TOKEN_END)
+            return TRUE;
+        if (!is_symbol(self, ","))
+            return expected(self, "',' or 'end of string'");
+        next_token(self);
+        if (self->type != TOKEN_WORD && !is_symbol(self, "!"))
+            return expected(self, "identifier after ','");
     }
-    if (*rest == '=') {
-        rest += rest[1] == '=' ? 2 : 1;
-        *matches = value != NULL && strcmp(value, rest + strspn(rest, " ")) == 0;
-        return TRUE;
-    }
-    return match_set(rest, value, matches);
 }
 
 gboolean
 label_selector_text_matches(const char *selector, json_t *labels, gboolean *matches, char **fault)
 {
-    g_autoptr(GPtrArray) parts = split_requirements(selector);
+    Reader reader = {.rest = selector, .labels = labels};
 
     *matches = TRUE;
-    for (unsigned i = 0; i < parts->len && *selector != '\0'; i++) {
-        gboolean one;
-
-        if (!match_requirement(parts->pdata[i], labels, &one)) {
-            *fault =
-                g_strdup_printf("unable to parse requirement: \"%s\"", (char *)parts->pdata[i]);
-            return FALSE;
-        }
-        *matches = *matches && one;
-    }
-    return TRUE;
+    next_token(&reader);
+    gboolean is_selector = read_selector(&reader, matches);
+    g_free(reader.token);
+    if (!is_selector)
+        *fault = reader.fault;
+    return is_selector;
 }
+
+/* ---- Field selectors ---- */
 
 gboolean
 field_selector_text_matches(const char *selector, json_t *object)

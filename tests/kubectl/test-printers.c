@@ -186,8 +186,16 @@ label_selectors_match(void **state)
         {"app=web,tier=front",     TRUE },
         {"app in (web),tier=back", FALSE},
         {"",                       TRUE },
+        {"app=web,tier=",          FALSE},
+        {"other notin ()",         TRUE },
+        {"app in (,web)",          TRUE },
+        {"app in(web)",            TRUE },
+        {"in in (in)",             FALSE},
+        {"size>2",                 TRUE },
+        {"size<2,app",             FALSE},
+        {"app>2",                  FALSE},
     };
-    json_auto_t *labels = json_pack("{s:s, s:s}", "app", "web", "tier", "front");
+    json_auto_t *labels = json_pack("{s:s, s:s, s:s}", "app", "web", "tier", "front", "size", "3");
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -196,6 +204,42 @@ label_selectors_match(void **state)
 
         assert_true(label_selector_text_matches(cases[i].selector, labels, &matches, &fault));
         assert_int_equal(matches, cases[i].matches);
+    }
+}
+
+static void
+broken_label_selectors_are_refused(void **state)
+{
+    static const struct {
+        const char *selector, *fault;
+    } cases[] = {
+        {"a===",       "unable to parse requirement: found '=', expected: identifier"           },
+        {"a===b",      "unable to parse requirement: found '=', expected: identifier"           },
+        {"a b",        "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, "
+                "lt"                                                             },
+        {"a=b c",      "found 'c', expected: ',' or 'end of string'"                            },
+        {"a=b,",       "found '', expected: identifier after ','"                               },
+        {",a",         "found ',', expected: !, identifier, or 'end of string'"                 },
+        {"!",          "unable to parse requirement: found '', expected: identifier"            },
+        {"!a=b",       "found '=', expected: ',' or 'end of string'"                            },
+        {"a in b",     "unable to parse requirement: found 'b' expected: '('"                   },
+        {"a in (",     "unable to parse requirement: found '', expected: ',', ')' or identifier"},
+        {"a in (b,=)", "unable to parse requirement: found '=', expected: ',', or identifier"   },
+        {"a in (b",    "unable to parse requirement: found '', expected: ',' or ')'"            },
+        {"a>b",        "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', "
+                "'Lt' operators, the value must be an integer"                   },
+        {"a=b!",       "found '!', expected: ',' or 'end of string'"                            },
+    };
+    json_auto_t *labels = json_pack("{s:s}", "a", "b");
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *fault = NULL;
+        gboolean matches;
+
+        assert_int_equal(label_selector_text_matches(cases[i].selector, labels, &matches, &fault),
+                         FALSE);
+        assert_string_equal(fault, cases[i].fault);
     }
 }
 
@@ -445,6 +489,8 @@ main(void)
         cmocka_unit_test(json_paths_find),
         cmocka_unit_test(broken_json_paths_are_errors),
         cmocka_unit_test(label_selectors_match),
+        cmocka_unit_test(broken_label_selectors_are_refused),
+        cmocka_unit_test(broken_label_selectors_are_refused),
         cmocka_unit_test(columns_are_aligned),
         cmocka_unit_test(equal_rows_come_out_alike),
         cmocka_unit_test(rows_without_recordings),

@@ -36,9 +36,11 @@ struct SimMetrics {
     GHashTable *families; /* SimFamily -> Family */
     GHashTable *by_key;   /* SeriesKey -> Entry */
     SimTime collected_at;
+    GPtrArray *woken;         /* of SimSeries */
+    SimCold *cold;            /* (borrowed) (nullable): of entries and spans */
     GQueue collectors;        /* of Collector (owned), in the order added */
     GHashTable *by_data;      /* a collector's data -> its GList in @collectors */
-    GArray *spans;            /* of SimSpan */
+    SimLog *spans;            /* of SimSpan */
     GString *values, *labels; /* of the series that is looked up or made */
 };
 
@@ -75,12 +77,10 @@ series_key_equal(const void *a, const void *b)
 }
 
 static void
-entry_free(void *data)
+entry_free(const SimMetrics *self, SimSeries *series)
 {
-    Entry *entry = data; /* begins with its series */
-
-    g_free(entry->series.buckets);
-    g_free(entry);
+    g_free(series->buckets);
+    sim_cold_give(self->cold, series); /* its entry begins with it */
 }
 
 static void
@@ -93,16 +93,18 @@ family_free(void *data)
 }
 
 SimMetrics *
-sim_metrics_new(void)
+sim_metrics_new(SimCold *cold)
 {
     SimMetrics *self = g_new0(SimMetrics, 1);
 
-    self->series = g_ptr_array_new_with_free_func(entry_free);
+    self->series = g_ptr_array_new();
+    self->woken = g_ptr_array_new();
+    self->cold = cold;
     self->families = g_hash_table_new_full(NULL, NULL, NULL, family_free);
     self->by_key = g_hash_table_new(series_key_hash, series_key_equal);
     g_queue_init(&self->collectors);
     self->by_data = g_hash_table_new(NULL, NULL);
-    self->spans = g_array_new(FALSE, FALSE, sizeof(SimSpan));
+    self->spans = sim_log_new(cold, sizeof(SimSpan));
     self->values = g_string_new(NULL);
     self->labels = g_string_new(NULL);
     return self;
@@ -115,10 +117,13 @@ sim_metrics_free(SimMetrics *self)
         return;
     g_hash_table_unref(self->by_key);
     g_hash_table_unref(self->families);
+    for (unsigned i = 0; i < self->series->len; i++)
+        entry_free(self, self->series->pdata[i]);
     g_ptr_array_unref(self->series);
+    g_ptr_array_unref(self->woken);
     g_queue_clear_full(&self->collectors, g_free);
     g_hash_table_unref(self->by_data);
-    g_array_unref(self->spans);
+    sim_log_free(self->spans);
     g_string_free(self->values, TRUE);
     g_string_free(self->labels, TRUE);
     g_free(self);
@@ -177,11 +182,12 @@ find_family(SimMetrics *self, const SimFamily *family)
 }
 
 static Entry *
-entry_new(const SeriesKey *key, const GString *labels)
+entry_new(SimCold *cold, const SeriesKey *key, const GString *labels)
 {
     const SimFamily *family = key->family;
-    Entry *self = g_malloc0(sizeof(Entry) + key->length + labels->len + 1);
+    Entry *self = sim_cold_take(cold, sizeof(Entry) + key->length + labels->len + 1);
 
+    *self = (Entry){0};
     self->key = *key;
     self->key.values = memcpy(self->text, key->values, key->length);
     self->series.family = family;
@@ -213,17 +219,34 @@ sim_metrics_series(SimMetrics *self,
                      .length = (uint32_t)self->values->len,
                      .hash = hash_values(family, self->values->str, self->values->len)};
     Entry *entry = g_hash_table_lookup(self->by_key, &key);
+    if (entry != NULL && entry->series.rests) {
+        entry->series.rests = FALSE;
+        g_ptr_array_add(self->woken, &entry->series);
+    }
     if (entry != NULL)
         return &entry->series;
 
     g_string_truncate(self->labels, 0);
     append_labels(self->labels, family, job, values);
-    entry = entry_new(&key, self->labels);
+    entry = entry_new(self->cold, &key, self->labels);
     entry->series.number = self->series->len;
     g_ptr_array_add(self->series, &entry->series);
     g_ptr_array_add(known->series, &entry->series);
     g_hash_table_insert(self->by_key, &entry->key, entry);
     return &entry->series;
+}
+
+void
+sim_series_rest(SimSeries *series)
+{
+    g_assert(!sim_series_is_told(series, series->sum));
+    series->rests = TRUE;
+}
+
+GPtrArray *
+sim_metrics_woken(SimMetrics *self)
+{
+    return self->woken;
 }
 
 void
@@ -293,10 +316,10 @@ void
 sim_metrics_add_span(SimMetrics *self, const SimSpan *span)
 {
     if (self != NULL && self->spans->len < SIM_SPANS_MAX)
-        g_array_append_vals(self->spans, span, 1);
+        *(SimSpan *)sim_log_append(self->spans) = *span;
 }
 
-const GArray *
+const SimLog *
 sim_metrics_spans(const SimMetrics *self)
 {
     return self->spans;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "cold.h"
 #include "sim-time.h"
 
 /* Counters, gauges and histograms by name and labels, as a monitoring system scrapes them. A
@@ -34,11 +35,13 @@ typedef struct {
     uint64_t *buckets;  /* of a histogram: how many values lie in each bucket alone */
     unsigned n_bounds;
     unsigned number; /* its place in sim_metrics_all() */
+    gboolean rests;  /* see sim_series_rest() */
 } SimSeries;
 
 typedef struct SimMetrics SimMetrics;
 
-SimMetrics *sim_metrics_new(void);
+/* @cold: (borrowed) (nullable): memory of what is hardly ever read; outlives it */
+SimMetrics *sim_metrics_new(SimCold *cold);
 void sim_metrics_free(SimMetrics *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimMetrics, sim_metrics_free)
 
@@ -67,6 +70,13 @@ SimTime sim_metrics_collected_at(const SimMetrics *self);
 /* Sets all gauges of a family to 0 (or untold), before the collector sets the current ones. */
 void sim_metrics_clear(SimMetrics *self, const SimFamily *family);
 
+/* The series of SIM_COLLECTED is of something that is gone: it has its untold value, and nobody
+ * changes it until sim_metrics_series() returns it again. */
+void sim_series_rest(SimSeries *series);
+/* Returns: (borrowed): of SimSeries: those that rested and were returned again; a reader empties it
+ */
+GPtrArray *sim_metrics_woken(SimMetrics *self);
+
 static inline void
 sim_series_add(SimSeries *self, int64_t n)
 {
@@ -92,7 +102,7 @@ typedef struct {
 
 void sim_metrics_add_span(SimMetrics *self, const SimSpan *span);
 /* (borrowed): of SimSpan, in the order of their ends; the first SIM_SPANS_MAX of a run */
-const GArray *sim_metrics_spans(const SimMetrics *self);
+const SimLog *sim_metrics_spans(const SimMetrics *self);
 #define SIM_SPANS_MAX 200000
 
 /* Whether a scrape has a sample of this series if it has this sum. */

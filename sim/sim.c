@@ -35,7 +35,7 @@ sim_new(const SimOptions *options)
     self->options = *options;
     self->trace = sim_trace_new(options->cold);
     self->memory = sim_memory_new();
-    self->metrics = options->measured ? sim_metrics_new() : NULL;
+    self->metrics = options->measured ? sim_metrics_new(options->cold) : NULL;
     event_queue_init(&self->queue);
     return self;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "strings.h"
+#include "frozen.h"
 
 #include <string.h>
 
@@ -22,9 +23,12 @@ struct Strings {
     size_t n_used;     /* bytes of the last block */
     StringPlace *table;
     unsigned size, n;
+    SimFrozen *frozen; /* (owned): older entries, by place + 1; NULL: none are taken out */
 };
 
 #define STRINGS_MIN 1024
+/* So many are in @table at most if older ones can be frozen. */
+#define STRINGS_WARM SIM_FROZEN_PART
 
 Strings *
 strings_new(void)
@@ -42,6 +46,7 @@ strings_new_cold(SimCold *cold)
     self->n_used = BLOCK_SIZE;
     self->size = STRINGS_MIN;
     self->table = g_new0(StringPlace, self->size);
+    self->frozen = cold == NULL ? NULL : sim_frozen_new(cold);
     return self;
 }
 
@@ -53,6 +58,7 @@ strings_free(Strings *self)
     for (unsigned i = 0; i < self->blocks->len; i++)
         sim_cold_give(self->cold, self->blocks->pdata[i]);
     g_ptr_array_unref(self->blocks);
+    sim_frozen_free(self->frozen);
     g_free(self->table);
     g_free(self);
 }
@@ -145,20 +151,77 @@ strings_grow(Strings *self)
     }
 }
 
+/* Empties the table. Strings that are asked for again come back. */
+static void
+strings_freeze(Strings *self)
+{
+    g_autofree SimFrozenEntry *entries = g_new(SimFrozenEntry, STRINGS_WARM);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < self->size; i++)
+        if (self->table[i].hash != 0)
+            entries[n++] = (SimFrozenEntry){self->table[i].hash, self->table[i].at + 1};
+    sim_frozen_add(self->frozen, entries);
+    memset(self->table, 0, self->size * sizeof(StringPlace));
+    self->n = 0;
+}
+
+static void
+strings_add(Strings *self, StringPlace *place, uint32_t hash, StringAt at)
+{
+    *place = (StringPlace){hash, at};
+    if (++self->n == STRINGS_WARM && self->frozen != NULL)
+        strings_freeze(self);
+    else if (self->n > self->size / 4 * 3)
+        strings_grow(self);
+}
+
+typedef struct {
+    const Strings *strings;
+    const char *text;
+} Wanted;
+
+static gboolean
+is_wanted(const void *data, uint32_t value)
+{
+    const Wanted *wanted = data;
+
+    return strcmp(string_at(wanted->strings, value - 1), wanted->text) == 0;
+}
+
+/* Returns: NULL: not among them */
+static const char *
+find_frozen(const Strings *self, uint32_t hash, const char *text, StringAt *at)
+{
+    Wanted wanted = {self, text};
+    uint32_t value =
+        self->frozen == NULL ? 0 : sim_frozen_find(self->frozen, hash, is_wanted, &wanted);
+
+    if (value == 0)
+        return NULL;
+    *at = value - 1;
+    return string_at(self, *at);
+}
+
 static const char *
 intern(Strings *self, const char *text, size_t length)
 {
     uint32_t hash = text_hash(text, length);
     StringPlace *place = strings_place(self, hash, text);
+    StringAt at;
+
     if (place->hash != 0)
         return string_at(self, place->at);
-
-    *place = (StringPlace){hash, strings_take_room(self, length + 1)};
-    char *known = string_at(self, place->at);
+    const char *frozen = find_frozen(self, hash, text, &at);
+    if (frozen != NULL) {
+        strings_add(self, place, hash, at);
+        return frozen;
+    }
+    at = strings_take_room(self, length + 1);
+    char *known = string_at(self, at);
     memcpy(known, text, length);
     known[length] = '\0';
-    if (++self->n > self->size / 4 * 3)
-        strings_grow(self);
+    strings_add(self, place, hash, at);
     return known;
 }
 
@@ -281,8 +344,10 @@ strings_find(const Strings *self, const char *text)
 {
     if (text == NULL)
         return NULL;
-    const StringPlace *place = strings_place(self, text_hash(text, strlen(text)), text);
-    return place->hash == 0 ? NULL : string_at(self, place->at);
+    uint32_t hash = text_hash(text, strlen(text));
+    const StringPlace *place = strings_place(self, hash, text);
+    StringAt at;
+    return place->hash == 0 ? find_frozen(self, hash, text, &at) : string_at(self, place->at);
 }
 
 static StringMap *
@@ -338,6 +403,22 @@ string_map_new(const StringPair *pairs, unsigned n_pairs)
 }
 
 REF_COUNTED_DEFINE(StringMap, string_map, g_free)
+
+StringMap *
+string_map_keep(const StringMap *self, SimCold *cold)
+{
+    if (self == NULL || cold == NULL)
+        return string_map_ref(self);
+    gsize size = sizeof *self + self->n_pairs * sizeof self->pairs[0];
+    return memcpy(sim_cold_take(cold, size), self, size);
+}
+
+void
+string_map_unkeep(StringMap *self, const SimCold *cold)
+{
+    if (cold == NULL)
+        string_map_unref(self);
+}
 
 const char *
 string_map_get(const StringMap *self, const char *key)

@@ -57,6 +57,10 @@ struct StringMap {
 StringMap *string_map_new(const StringPair *pairs, unsigned n_pairs);
 StringMap *string_map_ref(const StringMap *self);
 void string_map_unref(StringMap *self);
+/* For a log. Returns: (owned): a copy in memory for logs; without @cold a reference */
+StringMap *string_map_keep(const StringMap *self, SimCold *cold);
+/* Gives back what string_map_keep() returned. */
+void string_map_unkeep(StringMap *self, const SimCold *cold);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StringMap, string_map_unref)
 /* Returns: (borrowed): the value, NULL if @key is not there. @key need not be interned. */
 const char *string_map_get(const StringMap *self, const char *key);

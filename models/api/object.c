@@ -11,6 +11,7 @@
 #include "quota.h"
 #include "reference-grant.h"
 #include "secret.h"
+#include "sim/frozen.h"
 #include "snapshot.h"
 #include "workload.h"
 
@@ -71,11 +72,13 @@ struct Objects {
     uint64_t seed;
     uint64_t uid_salt;             /* see objects_avoid_uid() */
     uint64_t kind_hashes[N_KINDS]; /* by the kind's name, so that a new kind changes no draw */
-    GPtrArray *keys[N_KINDS];      /* by slot */
+    SimLog *keys[N_KINDS];         /* of ObjectKey *, by slot */
     GPtrArray *blocks;
     unsigned n_keys;
     KeyPlace *table;     /* with open addressing; at most three quarters are taken */
     unsigned table_size; /* a power of two */
+    unsigned n_warm;     /* in @table */
+    SimFrozen *frozen;   /* (owned): older keys; NULL: all are in @table */
     const char *no_namespace;
     GHashTable *aliases; /* set of Alias */
 };
@@ -200,11 +203,12 @@ objects_new_cold(uint64_t seed, SimCold *cold)
     self->seed = seed;
     for (unsigned i = 0; i < N_KINDS; i++) {
         self->kind_hashes[i] = sim_hash_string(kinds[i]->kind);
-        self->keys[i] = g_ptr_array_new();
+        self->keys[i] = sim_log_new(cold, sizeof(ObjectKey *));
     }
     self->blocks = g_ptr_array_new_with_free_func(cold == NULL ? g_aligned_free : NULL);
     self->table_size = 1024;
     self->table = g_new0(KeyPlace, self->table_size);
+    self->frozen = cold == NULL ? NULL : sim_frozen_new(cold);
     self->no_namespace = strings_intern(self->strings, "");
     self->aliases = g_hash_table_new_full(alias_hash, alias_equal, alias_free, NULL);
     return self;
@@ -217,9 +221,10 @@ objects_free(Objects *self)
         return;
     g_hash_table_unref(self->aliases);
     for (unsigned i = 0; i < N_KINDS; i++)
-        g_ptr_array_unref(self->keys[i]);
+        sim_log_free(self->keys[i]);
     g_ptr_array_unref(self->blocks);
     g_free(self->table);
+    sim_frozen_free(self->frozen);
     strings_free(self->strings);
     sim_memory_destroy(self->memory);
     g_free(self);
@@ -294,13 +299,47 @@ key_place(const Objects *self, ObjectKind kind, const char *namespace, const cha
     return &self->table[i];
 }
 
+typedef struct {
+    const Objects *objects;
+    ObjectKind kind;
+    const char *namespace, *name;
+} Wanted;
+
+static gboolean
+is_wanted(const void *data, uint32_t number)
+{
+    const Wanted *wanted = data;
+    const ObjectKey *key = key_numbered(wanted->objects, number - 1);
+
+    return key->name == wanted->name && key->namespace == wanted->namespace &&
+           key->kind == wanted->kind;
+}
+
 /* Returns: NULL if there is no key of these strings */
 static ObjectKey *
 find_by_addresses(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
-    const KeyPlace *place = key_place(self, kind, namespace, name);
+    uint32_t number = key_place(self, kind, namespace, name)->number;
 
-    return place->number == 0 ? NULL : key_numbered(self, place->number - 1);
+    if (number == 0 && self->frozen != NULL)
+        number = sim_frozen_find(self->frozen, address_hash(kind, namespace, name), is_wanted,
+                                 &(Wanted){self, kind, namespace, name});
+    return number == 0 ? NULL : key_numbered(self, number - 1);
+}
+
+/* Empties the table. A key that is looked up again is found among the old ones. */
+static void
+objects_freeze(Objects *self)
+{
+    g_autofree SimFrozenEntry *entries = g_new(SimFrozenEntry, SIM_FROZEN_PART);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < self->table_size; i++)
+        if (self->table[i].number != 0)
+            entries[n++] = (SimFrozenEntry){self->table[i].hash, self->table[i].number};
+    sim_frozen_add(self->frozen, entries);
+    memset(self->table, 0, self->table_size * sizeof(KeyPlace));
+    self->n_warm = 0;
 }
 
 static void
@@ -348,9 +387,11 @@ make_key(Objects *self, ObjectKind kind, const char *namespace, const char *name
     key->memory = self->memory;
     key->hash = objects_hash(self, kind, namespace, name);
     key->slot = self->keys[kind]->len;
-    g_ptr_array_add(self->keys[kind], key);
+    *(ObjectKey **)sim_log_append(self->keys[kind]) = key;
     *key_place(self, kind, namespace, name) = (KeyPlace){hash, self->n_keys};
-    if (self->n_keys > self->table_size / 4 * 3)
+    if (++self->n_warm == SIM_FROZEN_PART && self->frozen != NULL)
+        objects_freeze(self);
+    else if (self->n_warm > self->table_size / 4 * 3)
         objects_grow(self);
     return key;
 }
@@ -405,7 +446,7 @@ ObjectKey *
 objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot)
 {
     g_assert(slot < self->keys[kind]->len);
-    return self->keys[kind]->pdata[slot];
+    return sim_log_index(self->keys[kind], ObjectKey *, slot);
 }
 
 ObjectUid

@@ -67,16 +67,44 @@ pod_volume_as_volume(Objects *objects, const PodVolume *self, const Release *rel
 }
 
 static void
-pod_volumes_free(PodVolumes *self)
+unref_items(const PodVolumes *self)
 {
     for (unsigned i = 0; i < self->n_items + self->n_inline; i++) {
         claim_template_unref(self->items[i].claim_template);
         volume_source_unref(self->items[i].source);
     }
+}
+
+static void
+pod_volumes_free(PodVolumes *self)
+{
+    unref_items(self);
     g_free(self);
 }
 
 REF_COUNTED_DEFINE(PodVolumes, pod_volumes, pod_volumes_free)
+
+PodVolumes *
+pod_volumes_keep(const PodVolumes *self, SimCold *cold)
+{
+    if (self == NULL || cold == NULL)
+        return pod_volumes_ref(self);
+    gsize size = (self->n_items + self->n_inline) * sizeof self->items[0];
+    PodVolumes *kept = sim_cold_take(cold, sizeof *kept + size);
+    g_autofree PodVolume *items = pod_volumes_copy_items(self); /* takes the references */
+    *kept = *self;
+    memcpy(kept->items, items, size);
+    return kept;
+}
+
+void
+pod_volumes_unkeep(PodVolumes *self, const SimCold *cold)
+{
+    if (cold == NULL)
+        pod_volumes_unref(self);
+    else if (self != NULL)
+        unref_items(self);
+}
 
 /* The lists of containers that may mount volumes. */
 static const char *const container_lists[] = {"containers", "initContainers",

@@ -174,6 +174,10 @@ PodVolumes *pod_volumes_new_with_inline(const PodVolume *items, unsigned n, unsi
 /* Returns: (owned): the items of a list (nullable) as the functions above take them, to be changed
  * first */
 PodVolume *pod_volumes_copy_items(const PodVolumes *self);
+/* For a log. Returns: (owned): a copy in memory for logs; without @cold a reference */
+PodVolumes *pod_volumes_keep(const PodVolumes *self, SimCold *cold);
+/* Gives back what pod_volumes_keep() returned. */
+void pod_volumes_unkeep(PodVolumes *self, const SimCold *cold);
 /* Whether a CSI inline volume is of this driver. @self may be NULL */
 gboolean pod_volumes_has_inline(const PodVolumes *self, const char *driver);
 /* An inline volume of an in-tree plugin or of FlexVolume as a component of this release sees it: as

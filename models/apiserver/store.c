@@ -16,16 +16,17 @@ api_store_init(ApiStore *self, Sim *sim, Objects *objects, const ApiLatency *lat
         .observers = g_array_new(FALSE, FALSE, sizeof(Observer)),
     };
     for (unsigned i = 0; i < N_KINDS; i++)
-        self->stored[i] = g_ptr_array_new();
+        self->stored[i].element_size = sizeof(const Object *);
 }
 
 void
 api_store_clear(ApiStore *self)
 {
     for (unsigned kind = 0; kind < N_KINDS; kind++) {
-        for (unsigned i = 0; i < self->stored[kind]->len; i++)
-            object_unref(self->stored[kind]->pdata[i]);
-        g_ptr_array_unref(self->stored[kind]);
+        const SimSlots *stored = &self->stored[kind];
+        for (uint32_t i = 0; (i = sim_slots_next(stored, i)) < sim_slots_end(stored); i++)
+            object_unref(sim_slots_pointer(stored, i));
+        sim_slots_clear(&self->stored[kind]);
     }
     watch_hub_free(self->watches);
     g_array_unref(self->observers);
@@ -43,13 +44,11 @@ api_store_observe(ApiStore *self, ApiObserver observer, void *data)
 static void
 store_replace(ApiStore *self, const ObjectKey *key, Object *object)
 {
-    GPtrArray *stored = self->stored[key->kind];
+    gpointer *place = sim_slots_place(&self->stored[key->kind], key->slot);
+    const Object *before = *place;
 
-    if (key->slot >= stored->len)
-        g_ptr_array_set_size(stored, (int)slots_to_hold(key->slot, stored->len));
-    const Object *before = stored->pdata[key->slot];
     self->counts[key->kind] += (object != NULL) - (before != NULL);
-    stored->pdata[key->slot] = object;
+    *place = object;
     object_unref(before);
 }
 

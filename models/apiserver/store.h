@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "sim/slots.h"
 #include "watch.h"
 
 /* What the API server stores, by kind and slot, and its one revision (API-1). A commit tells the
@@ -15,7 +16,7 @@ typedef struct {
     gboolean knows_class_scope; /* API-156 */
     gboolean marks_victims;     /* gate PodDisruptionConditions */
     unsigned counts[N_KINDS];
-    GPtrArray *stored[N_KINDS]; /* of Object, by slot; NULL: no such object now */
+    SimSlots stored[N_KINDS]; /* of Object (owned), by slot; NULL: no such object now */
 } ApiStore;
 
 void api_store_init(ApiStore *self, Sim *sim, Objects *objects, const ApiLatency *latency);
@@ -26,9 +27,7 @@ void api_store_observe(ApiStore *self, ApiObserver observer, void *data);
 static inline const Object *
 api_store_get(const ApiStore *self, const ObjectKey *key)
 {
-    const GPtrArray *stored = self->stored[key->kind];
-
-    return key->slot < stored->len ? stored->pdata[key->slot] : NULL;
+    return sim_slots_pointer(&self->stored[key->kind], key->slot);
 }
 
 /**

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "models/api/object.h"
+#include "sim/slots.h"
 
 /* The objects that an informer knows: client-go's store. An informer of a whole kind finds them by
  * slot; one with a filter keeps a short list. */
 typedef struct {
-    /* of Object (owned); with @is_list none is NULL, else NULL: there is no such object */
-    GPtrArray *objects;
-    gboolean is_list;
+    SimSlots by_slot; /* of Object (owned); NULL: there is no such object */
+    GPtrArray *list;  /* ... or these (owned); NULL: by slot */
     unsigned count;
     uint64_t n_changes; /* the first content counts as the first change */
 } InformerCache;
@@ -23,12 +23,16 @@ void informer_cache_set(InformerCache *self, const Object *object);
 /* Forgets the object of @key, if it is known. */
 void informer_cache_remove(InformerCache *self, const ObjectKey *key);
 
+/* Walks the objects, by slot or in the order of the list. @place: 0 at first. Returns: (nullable)
+ * (borrowed): %NULL: the end */
+const Object *informer_cache_next(const InformerCache *self, uint32_t *place);
+
 /* Returns: (nullable) (borrowed): the version that is known; %NULL: none */
 static inline const Object *
 informer_cache_get(const InformerCache *self, const ObjectKey *key)
 {
-    if (!self->is_list)
-        return key->slot < self->objects->len ? self->objects->pdata[key->slot] : NULL;
+    if (self->list == NULL)
+        return sim_slots_pointer(&self->by_slot, key->slot);
     const Object *const *place = informer_cache_find(self, key);
     return place == NULL ? NULL : *place;
 }

@@ -4,6 +4,7 @@
 #include "event-correlator.h"
 
 #define QUEUE_MAX 1000 /* CGO-70: more are dropped */
+#define EVENT_TTL (3600 * SIM_SECOND)
 #define KNOWN_MIN 64
 #define TRIES_MAX 12                      /* CGO-75 */
 #define TRY_AGAIN_AFTER (10 * SIM_SECOND) /* defaultSleepDuration in tools/record/event.go */
@@ -118,6 +119,20 @@ put_known(EventRecorder *self, KnownEvent event)
     self->known[place] = event;
 }
 
+/* Whether nothing can come that repeats the event: its object is gone, and an API server would no
+ * longer have it (kube-apiserver's --event-ttl: 1 h; client-go itself remembers 4096 Events). */
+static gboolean
+is_past(const EventRecorder *self, const ApiEvent *event)
+{
+    const ObjectKey *key = event->involved;
+    const Object *object = key == NULL ? NULL : api_server_get(self->api, key);
+
+    if (key == NULL || key->incarnation == 0 /* nobody stores it */ ||
+        sim_now(self->sim) - event->last_at < EVENT_TTL)
+        return FALSE;
+    return object == NULL || !object_uid_equal(object->uid, event->involved_uid);
+}
+
 static void
 add_known(EventRecorder *self, KnownEvent event)
 {
@@ -126,12 +141,16 @@ add_known(EventRecorder *self, KnownEvent event)
         return;
 
     g_autofree KnownEvent *old = self->known;
-    unsigned old_size = self->known_size;
-    self->known_size *= 2;
-    self->known = g_new0(KnownEvent, self->known_size);
+    unsigned n = 0, old_size = self->known_size;
     for (unsigned i = 0; i < old_size; i++)
-        if (old[i].index != 0)
-            put_known(self, old[i]);
+        if (old[i].index != 0 && !is_past(self, api_server_event(self->api, old[i].index - 1)))
+            old[n++] = old[i];
+    if (n > self->known_size / 2)
+        self->known_size *= 2;
+    self->known = g_new0(KnownEvent, self->known_size);
+    self->n_known = n;
+    for (unsigned i = 0; i < n; i++)
+        put_known(self, old[i]);
 }
 
 EventRecorder *

@@ -71,14 +71,7 @@ informer_iter_init(InformerIter *iter, const Informer *informer)
 const Object *
 informer_iter_next(InformerIter *iter)
 {
-    const GPtrArray *objects = iter->cache->objects;
-
-    while (iter->next < objects->len) {
-        const Object *object = objects->pdata[iter->next++];
-        if (object != NULL)
-            return object;
-    }
-    return NULL;
+    return informer_cache_next(iter->cache, &iter->next);
 }
 
 InformerIndex *

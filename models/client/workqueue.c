@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workqueue.h"
 #include "models/metrics/metrics.h"
+#include "sim/slots.h"
 #include "sim/token-bucket.h"
 
 const RateLimit rate_limit_default = {
     .base = 5 * SIM_MS, .max = 1000 * SIM_SECOND, .bucket_qps = 10, .bucket_burst = 100};
 
-/* The state of a key; in an array by slot. */
+/* The state of a key. */
 typedef struct {
     SimCauseId added_by; /* the cause of the last add; after a sync the cause of its end */
     uint16_t failures;
@@ -31,14 +32,14 @@ typedef struct {
 /* MET-120 to MET-125. */
 typedef struct {
     SimSeries *adds, *depth, *duration, *work, *retries, *unfinished, *longest;
-    GArray *times;      /* of KeyTimes, by slot */
+    SimSlots times;     /* of KeyTimes, by slot */
     GPtrArray *in_work; /* of ObjectKey */
 } QueueMetrics;
 
 struct WorkQueue {
     WorkQueueOptions options;
     QueueMetrics *metrics; /* (owned): NULL: not measured */
-    GArray *states;        /* of KeyState, by slot */
+    SimSlots states;       /* of KeyState, by slot */
     /* Dirty and not processing: a ring. */
     ObjectKey **ready;
     unsigned ready_first, n_ready, ready_capacity; /* a power of two */
@@ -52,9 +53,7 @@ struct WorkQueue {
 static KeyTimes *
 times_of(QueueMetrics *metrics, const ObjectKey *key)
 {
-    if (key->slot >= metrics->times->len)
-        g_array_set_size(metrics->times, slots_to_hold(key->slot, metrics->times->len));
-    return &g_array_index(metrics->times, KeyTimes, key->slot);
+    return sim_slots_place(&metrics->times, key->slot);
 }
 
 /* Before a scrape: tells how long the present work has taken. */
@@ -94,7 +93,7 @@ queue_metrics_new(WorkQueue *queue)
         .retries = metric_series(metrics, METRIC_QUEUE_RETRIES, job, name),
         .unfinished = metric_series(metrics, METRIC_QUEUE_UNFINISHED, job, name),
         .longest = metric_series(metrics, METRIC_QUEUE_LONGEST, job, name),
-        .times = g_array_new(FALSE, TRUE, sizeof(KeyTimes)),
+        .times = {.cold = sim_cold(queue->options.sim), .element_size = sizeof(KeyTimes)},
         .in_work = g_ptr_array_new(),
     };
     sim_metrics_add_collector(metrics, measure_work, queue);
@@ -112,7 +111,7 @@ queue_metrics_free(WorkQueue *queue)
     sim_series_set(self->depth, 0);
     sim_series_set(self->unfinished, 0);
     sim_series_set(self->longest, 0);
-    g_array_unref(self->times);
+    sim_slots_clear(&self->times);
     g_ptr_array_unref(self->in_work);
     g_free(self);
 }
@@ -153,7 +152,7 @@ work_queue_new(const WorkQueueOptions *options)
     WorkQueue *self = g_new0(WorkQueue, 1);
 
     self->options = *options;
-    self->states = g_array_new(FALSE, TRUE, sizeof(KeyState));
+    self->states = (SimSlots){.cold = sim_cold(options->sim), .element_size = sizeof(KeyState)};
     self->delayed = g_hash_table_new(g_direct_hash, g_direct_equal);
     sim_token_bucket_init(&self->bucket, options->limit.bucket_qps, options->limit.bucket_burst);
     self->ready_capacity = READY_MIN;
@@ -173,16 +172,14 @@ work_queue_free(WorkQueue *self)
     queue_metrics_free(self);
     g_hash_table_unref(self->delayed);
     g_free(self->ready);
-    g_array_unref(self->states);
+    sim_slots_clear(&self->states);
     g_free(self);
 }
 
 static KeyState *
 state_of(WorkQueue *self, const ObjectKey *key)
 {
-    if (key->slot >= self->states->len)
-        g_array_set_size(self->states, slots_to_hold(key->slot, self->states->len));
-    return &g_array_index(self->states, KeyState, key->slot);
+    return sim_slots_place(&self->states, key->slot);
 }
 
 static void
@@ -210,7 +207,9 @@ push_ready(WorkQueue *self, ObjectKey *key)
 gboolean
 work_queue_has(const WorkQueue *self, const ObjectKey *key)
 {
-    return key->slot < self->states->len && g_array_index(self->states, KeyState, key->slot).dirty;
+    const KeyState *state = sim_slots_find(&self->states, key->slot);
+
+    return state != NULL && state->dirty;
 }
 
 void
@@ -339,8 +338,9 @@ work_queue_forget(WorkQueue *self, ObjectKey *key)
 unsigned
 work_queue_failures(const WorkQueue *self, const ObjectKey *key)
 {
-    return key->slot < self->states->len ? g_array_index(self->states, KeyState, key->slot).failures
-                                         : 0;
+    const KeyState *state = sim_slots_find(&self->states, key->slot);
+
+    return state == NULL ? 0 : state->failures;
 }
 
 unsigned

@@ -37,16 +37,15 @@ claim_selected_node(const Claim *claim)
 const Claim *
 provisioner_cached_claim(const ExternalProvisioner *self, const ObjectKey *volume)
 {
-    const ObjectKey *key =
-        volume->slot < self->claim_keys->len ? self->claim_keys->pdata[volume->slot] : NULL;
+    const ObjectKey *key = sim_slots_pointer(&self->claim_keys, volume->slot);
 
-    if (key == NULL || g_array_index(self->claim_records, ClaimRecord, key->slot).volume != volume)
+    if (key == NULL || provisioner_claim_record(self, key)->volume != volume)
         return NULL;
     const Object *claim = informer_get(self->claims, key);
     const Object *newer = g_hash_table_lookup(self->overwritten, key);
     if (claim != NULL && newer != NULL)
         claim = newer;
-    ObjectUid uid = g_array_index(self->claim_records, ClaimRecord, key->slot).uid;
+    ObjectUid uid = provisioner_claim_record(self, key)->uid;
     return claim != NULL && object_uid_equal(claim->uid, uid) ? CLAIM_CONST(claim) : NULL;
 }
 

@@ -30,10 +30,7 @@ note_claim(ExternalProvisioner *self, const Object *claim)
 {
     char uid[OBJECT_UID_BUFFER];
 
-    if (claim->key->slot >= self->claim_records->len)
-        g_array_set_size(self->claim_records,
-                         slots_to_hold(claim->key->slot, self->claim_records->len));
-    ClaimRecord *record = &g_array_index(self->claim_records, ClaimRecord, claim->key->slot);
+    ClaimRecord *record = sim_slots_place(&self->claim_records, claim->key->slot);
     if (record->volume != NULL && object_uid_equal(record->uid, claim->uid))
         return;
 
@@ -41,19 +38,17 @@ note_claim(ExternalProvisioner *self, const Object *claim)
         provisioner_volume_name(self->options, object_uid_format(claim->uid, uid));
     record->volume = objects_key(self->base.objects, KIND_VOLUME, NULL, name);
     record->uid = claim->uid;
-    if (record->volume->slot >= self->claim_keys->len)
-        g_ptr_array_set_size(self->claim_keys,
-                             (int)slots_to_hold(record->volume->slot, self->claim_keys->len));
-    self->claim_keys->pdata[record->volume->slot] = (void *)claim->key;
+    *(const ObjectKey **)sim_slots_place(&self->claim_keys, record->volume->slot) = claim->key;
 }
 
 /* Plans that wait to become its owner need not wait any longer. */
 static void
 claim_is_gone(ExternalProvisioner *self, const ObjectKey *claim)
 {
-    if (self->own_node != NULL && claim->slot < self->claim_records->len)
-        provisioner_wake_candidates(
-            self, g_array_index(self->claim_records, ClaimRecord, claim->slot).volume);
+    const ClaimRecord *record = sim_slots_find(&self->claim_records, claim->slot);
+
+    if (self->own_node != NULL && record != NULL)
+        provisioner_wake_candidates(self, record->volume);
 }
 
 /* PROV-10. A sync of a claim that has its volume, and no failures to forget, would do nothing. */
@@ -75,8 +70,7 @@ claim_changed(void *data, const Object *before, const Object *after)
     g_hash_table_remove(self->overwritten,
                         after->key); /* CGO-19: the informer is right in the end */
     note_claim(self, after);
-    const ObjectKey *volume =
-        g_array_index(self->claim_records, ClaimRecord, after->key->slot).volume;
+    const ObjectKey *volume = provisioner_claim_record(self, after->key)->volume;
     if (self->own_node != NULL)
         provisioner_wake_candidates(self, volume);
     if (claim_volume_name(CLAIM_CONST(after))[0] == '\0' ||
@@ -501,8 +495,9 @@ external_provisioner_init(void *data)
     ExternalProvisioner *self = data;
 
     self->options = self->base.options;
-    self->claim_records = g_array_new(FALSE, TRUE, sizeof(ClaimRecord));
-    self->claim_keys = g_ptr_array_new();
+    self->claim_records.element_size = sizeof(ClaimRecord);
+    self->claim_records.cold = self->claim_keys.cold = sim_cold(self->base.sim);
+    self->claim_keys.element_size = sizeof(const ObjectKey *);
     self->attempts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, attempt_free);
     self->in_progress = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     if (sidecar_is_since(&self->options->common, 6, 0, FALSE)) {
@@ -535,8 +530,8 @@ external_provisioner_clear(void *data)
     api_client_free(self->capacity_client);
     api_client_free(self->snapshot_client);
     topology_clear(&self->topology);
-    g_array_unref(self->claim_records);
-    g_ptr_array_unref(self->claim_keys);
+    sim_slots_clear(&self->claim_records);
+    sim_slots_clear(&self->claim_keys);
     g_hash_table_unref(self->attempts);
     g_hash_table_unref(self->in_progress);
     g_clear_pointer(&self->infeasible, g_hash_table_unref);

@@ -25,8 +25,7 @@ resync_pass(void *data)
             claim_volume_name(CLAIM_CONST(claim))[0] != '\0')
             continue;
         any = TRUE;
-        workers_add(self->claim_workers,
-                    g_array_index(self->claim_records, ClaimRecord, claim->key->slot).volume);
+        workers_add(self->claim_workers, provisioner_claim_record(self, claim->key)->volume);
     }
     return any;
 }

@@ -5,6 +5,7 @@
 
 #include "models/plan/plan.h"
 #include "models/volume/sidecar.h"
+#include "sim/slots.h"
 #include "sim/ticker.h"
 
 #include "capacity.h"
@@ -76,8 +77,8 @@ typedef struct {
     ApiClient *snapshot_client; /* NULL: the driver has no snapshots */
     Capacity *capacity;         /* NULL: --enable-capacity is off */
     ApiClient *capacity_client; /* ... */
-    GArray *claim_records;      /* of ClaimRecord */
-    GPtrArray *claim_keys;   /* by the slot of the volume: the claim's ObjectKey; NULL: unknown */
+    SimSlots claim_records;     /* of ClaimRecord */
+    SimSlots claim_keys;     /* by the slot of the volume: the claim's ObjectKey; NULL: unknown */
     GHashTable *attempts;    /* ObjectKey of the volume -> Attempt */
     GHashTable *in_progress; /* ... -> Claim: the back end may be making its volume (PROV-15) */
     GHashTable *infeasible;  /* ... -> Infeasible; NULL: before 6.0 (SREL-8) */
@@ -132,6 +133,13 @@ typedef enum {
 /* PROV-20.6: the name of the volume for a claim with this uid. With --volume-name-uuid-length the
  * uid loses its dashes first. Returns: (owned) */
 char *provisioner_volume_name(const ExternalProvisionerOptions *options, const char *uid);
+
+/* @claim: was noted */
+static inline ClaimRecord *
+provisioner_claim_record(const ExternalProvisioner *self, const ObjectKey *claim)
+{
+    return sim_slots_find(&self->claim_records, claim->slot);
+}
 
 static inline gboolean
 is_set(const char *text)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/cache.h"
+#include "sim/slots.h"
 
 #include <string.h>
 
 #define N_MODE_SETS 16 /* subsets of the four access modes */
-#define NO_SLOT UINT32_MAX
 
 /* Objects that are not settled, as bits by slot. */
 typedef struct {
@@ -15,14 +15,14 @@ typedef struct {
 /* What is kept of a claim; by slot. */
 typedef struct {
     const Claim *claim;    /* (owned): NULL: none */
-    uint32_t first_volume; /* the slots of volumes whose claimRef names this claim, NO_SLOT: none */
+    uint32_t first_volume; /* 1 + the slot of a volume whose claimRef names it; 0: none */
 } ClaimEntry;
 
 /* What is kept of a volume; by slot. */
 typedef struct {
-    const Volume *volume; /* (owned): NULL: none */
-    GSequenceIter *free;  /* its place in a FreeVolumes; NULL: it has a claimRef */
-    uint32_t next_of_claim;
+    const Volume *volume;   /* (owned): NULL: none */
+    GSequenceIter *free;    /* its place in a FreeVolumes; NULL: it has a claimRef */
+    uint32_t next_of_claim; /* 1 + the slot of another one of its claim; 0: none */
 } VolumeEntry;
 
 /* The volumes of a class that have no claimRef, for each access mode set: the smallest first, by
@@ -32,8 +32,8 @@ typedef struct {
 } FreeVolumes;
 
 struct PvCache {
-    GArray *claims;      /* of ClaimEntry */
-    GArray *volumes;     /* of VolumeEntry */
+    SimSlots claims;     /* of ClaimEntry */
+    SimSlots volumes;    /* of VolumeEntry */
     GHashTable *free;    /* class name -> FreeVolumes */
     SlotSet restless[2]; /* claims, volumes */
 };
@@ -116,8 +116,8 @@ pv_cache_new(void)
 {
     PvCache *self = g_new0(PvCache, 1);
 
-    self->claims = g_array_new(FALSE, FALSE, sizeof(ClaimEntry));
-    self->volumes = g_array_new(FALSE, FALSE, sizeof(VolumeEntry));
+    self->claims.element_size = sizeof(ClaimEntry);
+    self->volumes.element_size = sizeof(VolumeEntry);
     self->free = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_volumes_free);
     for (unsigned i = 0; i < G_N_ELEMENTS(self->restless); i++)
         self->restless[i].words = g_array_new(FALSE, TRUE, sizeof(uint64_t));
@@ -131,54 +131,46 @@ pv_cache_free(PvCache *self)
         return;
 
     g_hash_table_unref(self->free);
-    for (unsigned i = 0; i < self->claims->len; i++)
-        if (g_array_index(self->claims, ClaimEntry, i).claim != NULL)
-            object_unref(&g_array_index(self->claims, ClaimEntry, i).claim->meta);
-    for (unsigned i = 0; i < self->volumes->len; i++)
-        if (g_array_index(self->volumes, VolumeEntry, i).volume != NULL)
-            object_unref(&g_array_index(self->volumes, VolumeEntry, i).volume->meta);
-    g_array_unref(self->claims);
-    g_array_unref(self->volumes);
+    for (uint32_t i = 0; (i = sim_slots_next(&self->claims, i)) < sim_slots_end(&self->claims); i++)
+        object_unref((const Object *)((const ClaimEntry *)sim_slots_find(&self->claims, i))->claim);
+    for (uint32_t i = 0; (i = sim_slots_next(&self->volumes, i)) < sim_slots_end(&self->volumes);
+         i++)
+        object_unref(
+            (const Object *)((const VolumeEntry *)sim_slots_find(&self->volumes, i))->volume);
+    sim_slots_clear(&self->claims);
+    sim_slots_clear(&self->volumes);
     for (unsigned i = 0; i < G_N_ELEMENTS(self->restless); i++)
         g_array_unref(self->restless[i].words);
     g_free(self);
 }
 
-/* The entry of a slot, made if it is beyond the end. */
+/* The entry of a slot, made if need be. */
 static ClaimEntry *
 claim_entry(PvCache *self, uint32_t slot)
 {
-    while (slot >= self->claims->len) {
-        ClaimEntry none = {NULL, NO_SLOT};
-        g_array_append_val(self->claims, none);
-    }
-    return &g_array_index(self->claims, ClaimEntry, slot);
+    return sim_slots_place(&self->claims, slot);
 }
 
 static VolumeEntry *
 volume_entry(PvCache *self, uint32_t slot)
 {
-    while (slot >= self->volumes->len) {
-        VolumeEntry none = {NULL, NULL, NO_SLOT};
-        g_array_append_val(self->volumes, none);
-    }
-    return &g_array_index(self->volumes, VolumeEntry, slot);
+    return sim_slots_place(&self->volumes, slot);
 }
 
 const Claim *
 pv_cache_claim(const PvCache *self, const ObjectKey *key)
 {
-    if (key == NULL || key->slot >= self->claims->len)
-        return NULL;
-    return g_array_index(self->claims, ClaimEntry, key->slot).claim;
+    const ClaimEntry *entry = key == NULL ? NULL : sim_slots_find(&self->claims, key->slot);
+
+    return entry == NULL ? NULL : entry->claim;
 }
 
 const Volume *
 pv_cache_volume(const PvCache *self, const ObjectKey *key)
 {
-    if (key == NULL || key->slot >= self->volumes->len)
-        return NULL;
-    return g_array_index(self->volumes, VolumeEntry, key->slot).volume;
+    const VolumeEntry *entry = key == NULL ? NULL : sim_slots_find(&self->volumes, key->slot);
+
+    return entry == NULL ? NULL : entry->volume;
 }
 
 const Object *
@@ -231,7 +223,7 @@ index_volume(PvCache *self, VolumeEntry *entry)
     }
     ClaimEntry *claim = claim_entry(self, volume->claim_ref.claim->slot);
     entry->next_of_claim = claim->first_volume;
-    claim->first_volume = volume->meta.key->slot;
+    claim->first_volume = volume->meta.key->slot + 1;
 }
 
 static void
@@ -244,10 +236,10 @@ unindex_volume(PvCache *self, VolumeEntry *entry)
         return;
     }
     uint32_t *place = &claim_entry(self, volume->claim_ref.claim->slot)->first_volume;
-    while (*place != volume->meta.key->slot)
-        place = &volume_entry(self, *place)->next_of_claim;
+    while (*place != volume->meta.key->slot + 1)
+        place = &volume_entry(self, *place - 1)->next_of_claim;
     *place = entry->next_of_claim;
-    entry->next_of_claim = NO_SLOT;
+    entry->next_of_claim = 0;
 }
 
 /* ---- Changes ---- */
@@ -258,9 +250,9 @@ static void
 unsettle_claim(PvCache *self, const ObjectKey *key)
 {
     slot_set_add(restless_of(self, KIND_CLAIM), key->slot);
-    uint32_t slot = claim_entry(self, key->slot)->first_volume;
-    for (; slot != NO_SLOT; slot = volume_entry(self, slot)->next_of_claim)
-        slot_set_add(restless_of(self, KIND_VOLUME), slot);
+    uint32_t next = claim_entry(self, key->slot)->first_volume;
+    for (; next != 0; next = volume_entry(self, next - 1)->next_of_claim)
+        slot_set_add(restless_of(self, KIND_VOLUME), next - 1);
 }
 
 /* The same of a volume, and of the claim that it named or names. */
@@ -344,15 +336,13 @@ static const Volume *
 find_reserved(const PvCache *self, const MatchQuery *query, uint32_t modes)
 {
     const Volume *found = NULL;
-    uint32_t claim_slot = query->claim->meta.key->slot;
+    const ClaimEntry *claim = sim_slots_find(&self->claims, query->claim->meta.key->slot);
+    uint32_t next = claim == NULL ? 0 : claim->first_volume;
 
-    if (claim_slot >= self->claims->len)
-        return NULL;
-    uint32_t slot = g_array_index(self->claims, ClaimEntry, claim_slot).first_volume;
-    while (slot != NO_SLOT) {
-        const VolumeEntry *entry = &g_array_index(self->volumes, VolumeEntry, slot);
+    while (next != 0) {
+        const VolumeEntry *entry = sim_slots_find(&self->volumes, next - 1);
         const Volume *volume = entry->volume;
-        slot = entry->next_of_claim;
+        next = entry->next_of_claim;
         if (volume->access_modes != modes ||
             volume_match_judge(query, volume, NULL) != MATCH_RESERVED)
             continue;
@@ -404,8 +394,9 @@ is_refused(const PvCache *self, const MatchQuery *query)
     if (query->attributes_classes || query->claim->attributes_class == NULL ||
         query->claim->attributes_class[0] == '\0')
         return FALSE;
-    for (unsigned i = 0; i < self->volumes->len; i++) {
-        const Volume *volume = g_array_index(self->volumes, VolumeEntry, i).volume;
+    for (uint32_t i = 0; (i = sim_slots_next(&self->volumes, i)) < sim_slots_end(&self->volumes);
+         i++) {
+        const Volume *volume = ((const VolumeEntry *)sim_slots_find(&self->volumes, i))->volume;
         if (volume != NULL &&
             access_modes_include(volume->access_modes, query->claim->access_modes) &&
             volume_match_judge(query, volume, NULL) == MATCH_REFUSED)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "binding.h"
+#include "sim/slots.h"
 
 #include <inttypes.h>
 
 struct AssumeCache {
     Informer *informer;
     const char *kind;
-    GPtrArray *assumed; /* of Object, by slot; NULL: what the informer has */
+    SimSlots assumed; /* of Object (owned), by slot; NULL: what the informer has */
 };
 
 static void
@@ -22,7 +23,7 @@ assume_cache_new(Informer *informer, const char *kind)
 
     self->informer = informer;
     self->kind = kind;
-    self->assumed = g_ptr_array_new_with_free_func(object_clear);
+    self->assumed.element_size = sizeof(const Object *);
     return self;
 }
 
@@ -31,14 +32,17 @@ assume_cache_free(AssumeCache *self)
 {
     if (self == NULL)
         return;
-    g_ptr_array_unref(self->assumed);
+    for (uint32_t i = 0; (i = sim_slots_next(&self->assumed, i)) < sim_slots_end(&self->assumed);
+         i++)
+        object_clear(sim_slots_pointer(&self->assumed, i));
+    sim_slots_clear(&self->assumed);
     g_free(self);
 }
 
 static const Object *
 assumed_of(const AssumeCache *self, const ObjectKey *key)
 {
-    return key->slot < self->assumed->len ? self->assumed->pdata[key->slot] : NULL;
+    return sim_slots_pointer(&self->assumed, key->slot);
 }
 
 void
@@ -48,7 +52,7 @@ assume_cache_restore(AssumeCache *self, const ObjectKey *key)
 
     if (assumed == NULL)
         return;
-    self->assumed->pdata[key->slot] = NULL;
+    *(const Object **)sim_slots_find(&self->assumed, key->slot) = NULL;
     object_unref(assumed);
 }
 
@@ -89,9 +93,7 @@ assume_cache_assume(AssumeCache *self, const Object *object)
             "%s \"%s\" is out of sync (stored: %" PRIu64 ", assume: %" PRIu64 ")", self->kind,
             key->text, latest->resource_version, object->resource_version);
     assume_cache_restore(self, key);
-    if (self->assumed->len <= key->slot)
-        g_ptr_array_set_size(self->assumed, (int)key->slot + 1);
-    self->assumed->pdata[key->slot] = (void *)object_ref(object);
+    *(const Object **)sim_slots_place(&self->assumed, key->slot) = object_ref(object);
     return NULL;
 }
 

@@ -9,7 +9,7 @@
 CachedPod *
 scheduler_cache_find_pod(const SchedulerCache *self, const ObjectKey *key, ObjectUid uid)
 {
-    for (CachedPod *pod = cache_at_slot(self->pods, key->slot); pod != NULL;
+    for (CachedPod *pod = sim_slots_pointer(&self->pods, key->slot); pod != NULL;
          pod = pod->next_of_name) {
         if (object_uid_equal(pod->pod->meta.uid, uid))
             return pod;
@@ -119,8 +119,9 @@ place_pod(SchedulerCache *self, const Pod *pod, NodeInfo *node, void *attempt)
     if (node->pods != NULL)
         node->pods->previous_on_node = cached;
     node->pods = cached;
-    cached->next_of_name = cache_at_slot(self->pods, key->slot);
-    cache_set_slot(self->pods, key->slot, cached);
+    CachedPod **first = sim_slots_place(&self->pods, key->slot);
+    cached->next_of_name = *first;
+    *first = cached;
     self->n_pods++;
     self->n_assumed += attempt != NULL;
     count_requests(self, node, pod->spec, 1);
@@ -198,7 +199,7 @@ scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached)
     if (cached->next_on_node != NULL)
         cached->next_on_node->previous_on_node = cached->previous_on_node;
 
-    CachedPod **link = (CachedPod **)&self->pods->pdata[pod->meta.key->slot];
+    CachedPod **link = sim_slots_place(&self->pods, pod->meta.key->slot);
     while (*link != cached)
         link = &(*link)->next_of_name;
     *link = cached->next_of_name;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cache.h"
+#include "sim/slots.h"
 
 /* What the files of the cache share: cache.c has the nodes, cache-order.c their order and zones,
  * cache-pods.c the pods on them, cache-volumes.c the volumes of those. */
@@ -23,7 +24,7 @@ typedef struct {
 typedef struct {
     VolumeName name;
     uint32_t n_pods;
-    GArray *nodes; /* of ClaimOnNode; NULL: none yet */
+    GArray *nodes; /* of ClaimOnNode */
 } ClaimUse;
 
 /* How many pods on nodes have a priority. */
@@ -41,11 +42,10 @@ typedef struct {
 struct SchedulerCache {
     CacheOptions options;
     GPtrArray *nodes; /* of NodeInfo, by slot of the node's key */
-    GPtrArray *
-        pods; /* of CachedPod, by slot of the pod's key: one life of each name, the others linked */
+    SimSlots pods;    /* of CachedPod, by slot: one life of each name, the others linked */
     unsigned n_pods, n_assumed; /* in @pods; those of them that are assumed */
-    GPtrArray *claims;          /* of ClaimUse, by slot of the claim's key */
-    GArray *attachments;        /* of AttachmentUse, by slot */
+    SimSlots claims;            /* of ClaimUse (owned), by slot; NULL: no pod uses it */
+    SimSlots attachments;       /* of AttachmentUse, by slot */
     InformerIndex *attachments_by_volume;
     GPtrArray *zones; /* of Zone, in the order of their first node; empty ones are taken out */
     GPtrArray *order; /* of NodeInfo: see scheduler_cache_nodes() */
@@ -94,6 +94,7 @@ void cache_mark_special(SchedulerCache *self, const NodeInfo *node);
 
 /* ---- cache-volumes.c ---- */
 
-void cache_claim_use_free(ClaimUse *self);
+/* At the end. */
+void cache_forget_claims(SchedulerCache *self);
 /* @change: 1 or -1 */
 void cache_use_claims(SchedulerCache *self, const Pod *pod, NodeInfo *node, int change);

@@ -3,15 +3,23 @@
 
 /* Volumes in use on nodes: by the claims of pods, and by VolumeAttachments. */
 
-void
-cache_claim_use_free(ClaimUse *self)
+static void
+claim_use_free(ClaimUse *self)
 {
     if (self == NULL)
         return;
-    if (self->nodes != NULL)
-        g_array_unref(self->nodes);
+    g_array_unref(self->nodes);
     g_free(self);
 }
+
+void
+cache_forget_claims(SchedulerCache *self)
+{
+    for (uint32_t i = 0; (i = sim_slots_next(&self->claims, i)) < sim_slots_end(&self->claims); i++)
+        claim_use_free(sim_slots_pointer(&self->claims, i));
+    sim_slots_clear(&self->claims);
+}
+
 static void
 count_volume(SchedulerCache *self, NodeInfo *node, VolumeName name, int n_pods, int n_attachments)
 {
@@ -20,24 +28,18 @@ count_volume(SchedulerCache *self, NodeInfo *node, VolumeName name, int n_pods, 
 }
 
 static ClaimUse *
-claim_use(SchedulerCache *self, const ObjectKey *claim)
+claim_use_new(const SchedulerCache *self, const ObjectKey *claim)
 {
-    ClaimUse *use = cache_at_slot(self->claims, claim->slot);
+    ClaimUse *use = g_new0(ClaimUse, 1);
 
-    if (use == NULL) {
-        use = g_new0(ClaimUse, 1);
-        cache_set_slot(self->claims, claim->slot, use);
-    }
-    if (use->n_pods == 0)
-        use->name = volume_name_of_claim(&self->options.sources, claim);
+    use->name = volume_name_of_claim(&self->options.sources, claim);
+    use->nodes = g_array_new(FALSE, TRUE, sizeof(ClaimOnNode));
     return use;
 }
 
 static ClaimOnNode *
 claim_on_node(ClaimUse *use, NodeInfo *node)
 {
-    if (use->nodes == NULL)
-        use->nodes = g_array_new(FALSE, TRUE, sizeof(ClaimOnNode));
     for (unsigned i = 0; i < use->nodes->len; i++) {
         ClaimOnNode *on_node = &g_array_index(use->nodes, ClaimOnNode, i);
         if (on_node->node == node)
@@ -51,7 +53,8 @@ claim_on_node(ClaimUse *use, NodeInfo *node)
 static void
 use_claim(SchedulerCache *self, const ObjectKey *claim, NodeInfo *node, int change)
 {
-    ClaimUse *use = claim_use(self, claim);
+    ClaimUse **place = sim_slots_place(&self->claims, claim->slot);
+    ClaimUse *use = *place != NULL ? *place : (*place = claim_use_new(self, claim));
     ClaimOnNode *on_node = claim_on_node(use, node);
 
     use->n_pods += (uint32_t)change;
@@ -60,6 +63,10 @@ use_claim(SchedulerCache *self, const ObjectKey *claim, NodeInfo *node, int chan
     if (on_node->n_pods == 0)
         g_array_remove_index_fast(use->nodes,
                                   (unsigned)(on_node - (ClaimOnNode *)(void *)use->nodes->data));
+    if (use->n_pods > 0)
+        return;
+    *place = NULL;
+    claim_use_free(use);
 }
 
 void
@@ -77,9 +84,9 @@ cache_use_claims(SchedulerCache *self, const Pod *pod, NodeInfo *node, int chang
 void
 scheduler_cache_claim_changed(SchedulerCache *self, const ObjectKey *claim)
 {
-    ClaimUse *use = cache_at_slot(self->claims, claim->slot);
+    ClaimUse *use = sim_slots_pointer(&self->claims, claim->slot);
 
-    if (use == NULL || use->n_pods == 0)
+    if (use == NULL)
         return;
     VolumeName name = volume_name_of_claim(&self->options.sources, claim);
     if (volume_name_equal(name, use->name))
@@ -95,7 +102,7 @@ scheduler_cache_claim_changed(SchedulerCache *self, const ObjectKey *claim)
 unsigned
 scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey *claim)
 {
-    const ClaimUse *use = cache_at_slot(self->claims, claim->slot);
+    const ClaimUse *use = sim_slots_pointer(&self->claims, claim->slot);
 
     return use == NULL ? 0 : use->n_pods;
 }
@@ -131,9 +138,7 @@ attachment_use(SchedulerCache *self, const Object *object)
 static void
 count_attachment(SchedulerCache *self, const ObjectKey *key, const Object *attachment)
 {
-    if (self->attachments->len <= key->slot)
-        g_array_set_size(self->attachments, key->slot + 1);
-    AttachmentUse *use = &g_array_index(self->attachments, AttachmentUse, key->slot);
+    AttachmentUse *use = sim_slots_place(&self->attachments, key->slot);
     AttachmentUse after = attachment_use(self, attachment);
 
     if (use->node != NULL)

@@ -89,9 +89,9 @@ scheduler_cache_new(const CacheOptions *options)
 
     self->options = *options;
     self->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)node_info_free);
-    self->pods = g_ptr_array_new();
-    self->claims = g_ptr_array_new_with_free_func((GDestroyNotify)cache_claim_use_free);
-    self->attachments = g_array_new(FALSE, TRUE, sizeof(AttachmentUse));
+    self->pods.element_size = sizeof(CachedPod *);
+    self->claims.element_size = sizeof(ClaimUse *);
+    self->attachments.element_size = sizeof(AttachmentUse);
     self->attachments_by_volume =
         informer_add_index(options->attachments, index_attachments_by_volume);
     self->zones = g_ptr_array_new_with_free_func((GDestroyNotify)cache_zone_free);
@@ -119,9 +119,9 @@ scheduler_cache_free(SchedulerCache *self)
     node_set_clear(&self->special);
     g_ptr_array_unref(self->order);
     g_ptr_array_unref(self->zones);
-    g_array_unref(self->attachments);
-    g_ptr_array_unref(self->claims);
-    g_ptr_array_unref(self->pods);
+    sim_slots_clear(&self->attachments);
+    cache_forget_claims(self);
+    sim_slots_clear(&self->pods);
     g_ptr_array_unref(self->nodes);
     pod_counts_free(self->counts);
     g_free(self);

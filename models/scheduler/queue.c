@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "queue.h"
+#include "sim/slots.h"
 
 #define N_PLUGINS_MAX 32
 
 struct SchedulingQueue {
     QueueOptions options;
-    GPtrArray *by_slot;   /* of QueuedPod: all that are in a store, by the slot of the pod's key */
+    SimSlots by_slot;     /* of QueuedPod: all that are in a store */
     GPtrArray *stores[4]; /* by QueuePlace: two binary heaps and a bag; PLACE_NONE has none */
     unsigned n_rejected_by[N_PLUGINS_MAX]; /* in PLACE_UNSCHEDULABLE, by plugin */
     uint64_t n_moves;
@@ -46,7 +47,7 @@ scheduling_queue_new(const QueueOptions *options)
     g_autoptr(SchedulingQueue) self = g_new0(SchedulingQueue, 1);
 
     self->options = *options;
-    self->by_slot = g_ptr_array_new();
+    self->by_slot.element_size = sizeof(QueuedPod *);
     for (unsigned place = PLACE_ACTIVE; place <= PLACE_UNSCHEDULABLE; place++)
         self->stores[place] = g_ptr_array_new();
     return g_steal_pointer(&self);
@@ -63,8 +64,7 @@ scheduling_queue_free(SchedulingQueue *self)
         g_ptr_array_set_free_func(self->stores[place], (GDestroyNotify)queued_pod_free);
         g_ptr_array_unref(self->stores[place]);
     }
-    if (self->by_slot != NULL)
-        g_ptr_array_unref(self->by_slot);
+    sim_slots_clear(&self->by_slot);
     g_free(self);
 }
 
@@ -98,7 +98,7 @@ scheduling_queue_is_backing_off(const SchedulingQueue *self, const QueuedPod *en
 QueuedPod *
 scheduling_queue_find(const SchedulingQueue *self, const ObjectKey *key)
 {
-    return key->slot < self->by_slot->len ? g_ptr_array_index(self->by_slot, key->slot) : NULL;
+    return sim_slots_pointer(&self->by_slot, key->slot);
 }
 
 /* ---- The heaps. Equal keys keep the order of their moves, so that two runs agree (SCH-30). ----
@@ -205,10 +205,9 @@ scheduling_queue_put(SchedulingQueue *self, QueuedPod *entry, QueuePlace place, 
 
     if (entry->place != PLACE_NONE)
         leave_store(self, entry);
-    if (self->by_slot->len <= key->slot)
-        g_ptr_array_set_size(self->by_slot, (int)key->slot + 1);
-    g_assert(self->by_slot->pdata[key->slot] == NULL || self->by_slot->pdata[key->slot] == entry);
-    self->by_slot->pdata[key->slot] = entry;
+    QueuedPod **known = sim_slots_place(&self->by_slot, key->slot);
+    g_assert(*known == NULL || *known == entry);
+    *known = entry;
     entry->place = place;
     entry->sequence = self->n_moves++;
     entry->index = self->stores[place]->len;
@@ -225,7 +224,7 @@ QueuedPod *
 scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry)
 {
     leave_store(self, entry);
-    self->by_slot->pdata[entry->pod->meta.key->slot] = NULL;
+    *(QueuedPod **)sim_slots_find(&self->by_slot, entry->pod->meta.key->slot) = NULL;
     return entry;
 }
 

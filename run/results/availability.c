@@ -321,18 +321,18 @@ live_on(Past *self, PodLife *life, const ReadinessChange *change, SimTime to)
 static void
 add_pods(Past *self)
 {
-    const GArray *changes = self->log->changes;
+    const SimLog *changes = self->log->changes;
     g_autofree uint32_t *next = g_new0(uint32_t, changes->len + 1);
     g_autofree gboolean *is_later = g_new0(gboolean, changes->len + 1);
     g_autoptr(GHashTable) last = g_hash_table_new(g_direct_hash, g_direct_equal);
 
     for (unsigned i = 0; i < changes->len; i++) {
-        const ReadinessChange *change = &g_array_index(changes, ReadinessChange, i);
+        const ReadinessChange *change = &sim_log_index(changes, ReadinessChange, i);
         uint32_t before;
         if (change->pod == NULL)
             continue;
         before = GPOINTER_TO_UINT(g_hash_table_lookup(last, change->pod));
-        if (before != 0 && g_array_index(changes, ReadinessChange, before - 1).incarnation ==
+        if (before != 0 && sim_log_index(changes, ReadinessChange, before - 1).incarnation ==
                                change->incarnation) {
             next[before - 1] = i + 1;
             is_later[i] = TRUE;
@@ -340,7 +340,7 @@ add_pods(Past *self)
         g_hash_table_insert(last, (void *)change->pod, GUINT_TO_POINTER(i + 1));
     }
     for (unsigned i = 0; i < changes->len; i++) {
-        const ReadinessChange *change = &g_array_index(changes, ReadinessChange, i);
+        const ReadinessChange *change = &sim_log_index(changes, ReadinessChange, i);
         if (change->pod == NULL || is_later[i])
             continue;
         uint32_t workload = readiness_resolve(self->log, change->workload);
@@ -349,12 +349,12 @@ add_pods(Past *self)
             g_array_index(self->log->workloads, ReadinessWorkload, workload).key == NULL;
         for (uint32_t k = i + 1; k != 0; k = next[k - 1])
             life.is_ever |=
-                (g_array_index(changes, ReadinessChange, k - 1).seen & POD_SEEN_READY) != 0;
+                (sim_log_index(changes, ReadinessChange, k - 1).seen & POD_SEEN_READY) != 0;
         for (uint32_t k = i + 1; k != 0; k = next[k - 1]) {
-            const ReadinessChange *now = &g_array_index(changes, ReadinessChange, k - 1);
+            const ReadinessChange *now = &sim_log_index(changes, ReadinessChange, k - 1);
             SimTime to = next[k - 1] == 0
                              ? self->end
-                             : g_array_index(changes, ReadinessChange, next[k - 1] - 1).at;
+                             : sim_log_index(changes, ReadinessChange, next[k - 1] - 1).at;
             live_on(self, &life, now, to);
         }
         g_clear_pointer(&life.volumes, g_ptr_array_unref);
@@ -365,7 +365,7 @@ static void
 add_workloads(Past *self)
 {
     for (unsigned i = 0; i < self->log->changes->len; i++) {
-        const ReadinessChange *change = &g_array_index(self->log->changes, ReadinessChange, i);
+        const ReadinessChange *change = &sim_log_index(self->log->changes, ReadinessChange, i);
         Step step = {.at = change->at,
                      .number = self->steps->len,
                      .workload = readiness_resolve(self->log, change->workload),

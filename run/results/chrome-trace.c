@@ -54,8 +54,8 @@ typedef struct {
 typedef struct {
     const Run *run;
     const Milestones *log;
-    const GArray *spans, *pods,
-        *claims; /* the objects of slices; spans: NULL if nothing was measured */
+    const SimLog *spans; /* the objects of slices; NULL: nothing was measured */
+    const GArray *pods, *claims;
     uint32_t first_pod, first_claim, first_call; /* numbers of slices; spans come first */
     GArray *marks;                               /* of Mark, finally sorted by time */
     GArray *lines;                               /* of Line */
@@ -198,7 +198,7 @@ add_workers(ChromeTrace *self)
     g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
 
     for (unsigned i = 0; self->spans != NULL && i < self->spans->len; i++) {
-        SimSpan *span = &g_array_index(self->spans, SimSpan, i);
+        SimSpan *span = &sim_log_index(self->spans, SimSpan, i);
         uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(by_queue, span));
         if (number == 0) {
             number = worker_number(self, span, by_name) + 1;
@@ -213,7 +213,7 @@ add_workers(ChromeTrace *self)
 static Slice
 worker_slice(const ChromeTrace *self, uint32_t i)
 {
-    const SimSpan *span = &g_array_index(self->spans, SimSpan, i);
+    const SimSpan *span = &sim_log_index(self->spans, SimSpan, i);
     uint32_t worker = g_array_index(self->worker_of_span, uint32_t, i);
 
     return (Slice){.group = GROUP_COMPONENTS,

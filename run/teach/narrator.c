@@ -227,6 +227,8 @@ find_writer(Narrator *self, Entry *change)
     guint index = GPOINTER_TO_UINT(g_hash_table_lookup(self->writers, change->key));
     SimTime now = sim_now(run_sim(self->run));
 
+    if (change->change == CHANGE_GONE)
+        g_hash_table_remove(self->writers, change->key);
     if (index == 0)
         return;
     Entry *step = &sim_log_index(self->entries, Entry, index - 1);

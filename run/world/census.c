@@ -5,6 +5,7 @@
 
 #include "models/api/lease.h"
 #include "models/metrics/metrics.h"
+#include "sim/slots.h"
 
 #define CSI_PREFIX "kubernetes.io/csi/"
 #define PLUGIN_PREFIX "kubernetes.io/csi:"
@@ -45,7 +46,7 @@ struct Census {
     Objects *objects;
     SimMetrics *metrics;
     uint32_t count;            /* the number of the count to come, from 1 */
-    GArray *parts[N_KINDS];    /* of Part, by slot; NULL: this kind is not counted */
+    SimSlots parts[N_KINDS];   /* of Part, by slot; without a size: this kind is not counted */
     GPtrArray *plugins;        /* of Plugin (owned) */
     GHashTable *told_nodes;    /* set of interned names: their kubelets tell the capacity */
     gboolean uses_changed;     /* a pod, claim or volume was written since the last count */
@@ -61,14 +62,6 @@ plugin_free(void *data)
     g_free(plugin);
 }
 
-static void
-part_clear(void *data)
-{
-    Part *part = data;
-
-    g_free(part->uses);
-}
-
 Census *
 census_new(const Cluster *cluster, Objects *objects, SimMetrics *metrics)
 {
@@ -82,9 +75,7 @@ census_new(const Cluster *cluster, Objects *objects, SimMetrics *metrics)
     self->plugins = g_ptr_array_new_with_free_func(plugin_free);
     self->told_nodes = g_hash_table_new(NULL, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(remembered); i++) {
-        GArray *parts = g_array_new(FALSE, TRUE, sizeof(Part));
-        g_array_set_clear_func(parts, part_clear);
-        self->parts[remembered[i]] = parts;
+        self->parts[remembered[i]].element_size = sizeof(Part);
     }
     return self;
 }
@@ -94,8 +85,11 @@ census_free(Census *self)
 {
     if (self == NULL)
         return;
+    const SimSlots *pods = &self->parts[KIND_POD];
+    for (uint32_t i = 0; (i = sim_slots_next(pods, i)) < sim_slots_end(pods); i++)
+        g_free(((const Part *)sim_slots_find(pods, i))->uses);
     for (unsigned i = 0; i < N_KINDS; i++)
-        g_clear_pointer(&self->parts[i], g_array_unref);
+        sim_slots_clear(&self->parts[i]);
     g_ptr_array_unref(self->plugins);
     g_hash_table_unref(self->told_nodes);
     g_free(self);
@@ -108,19 +102,17 @@ census_leave_usage(Census *self, const char *node)
 }
 
 static Part *
-part_of(const Census *self, const ObjectKey *key)
+part_of(Census *self, const ObjectKey *key)
 {
-    GArray *parts = self->parts[key->kind];
-
-    if (key->slot >= parts->len)
-        g_array_set_size(parts, slots_to_hold(key->slot, parts->len));
-    return &g_array_index(parts, Part, key->slot);
+    return sim_slots_place(&self->parts[key->kind], key->slot);
 }
 
 static gboolean
 was_written(const Census *self, const ObjectKey *key)
 {
-    return part_of(self, key)->written == self->count;
+    const Part *part = sim_slots_find(&self->parts[key->kind], key->slot);
+
+    return part != NULL && part->written == self->count;
 }
 
 /* ---- Volumes and claims: MET-50 to MET-54 ---- */
@@ -367,12 +359,14 @@ count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
 }
 
 static void
-take_back(const Census *self, const Use *use)
+take_back(Census *self, const Use *use)
 {
     sim_series_add(use->desired, -1);
     sim_series_add(use->in_use, -1);
-    if (use->capacity != NULL && --part_of(self, use->claim)->n_users == 0)
-        sim_series_set(use->capacity, 0);
+    if (use->capacity == NULL || --part_of(self, use->claim)->n_users > 0)
+        return;
+    sim_series_set(use->capacity, 0);
+    sim_series_rest(use->capacity);
 }
 
 /* The object behind a volume's name may be new although the claim was not written. */
@@ -400,6 +394,7 @@ count_pod(Census *self, const ObjectKey *key)
     for (unsigned i = 0; uses != NULL && i < uses->n; i++)
         take_back(self, &uses->items[i]);
     if (pod == NULL || pod->node_name == NULL || pod_is_terminal(pod) || pod->volumes == NULL) {
+        part_of(self, key)->written = 0;
         g_free(uses);
         return;
     }
@@ -413,10 +408,10 @@ count_pod(Census *self, const ObjectKey *key)
 static void
 count_uses(Census *self)
 {
-    unsigned n = MIN(self->parts[KIND_POD]->len, objects_n_keys(self->objects, KIND_POD));
+    const SimSlots *pods = &self->parts[KIND_POD];
 
-    for (uint32_t i = 0; i < n; i++) {
-        const Part *part = &g_array_index(self->parts[KIND_POD], Part, i);
+    for (uint32_t i = 0; (i = sim_slots_next(pods, i)) < sim_slots_end(pods); i++) {
+        const Part *part = sim_slots_find(pods, i);
         if (part->written == self->count || uses_changed(self, part->uses))
             count_pod(self, objects_key_at(self->objects, KIND_POD, i));
     }
@@ -460,7 +455,7 @@ census_object_written(Census *self, const Object *before, const Object *after)
 {
     const ObjectKey *key = (after != NULL ? after : before)->key;
 
-    if (self->parts[key->kind] != NULL) {
+    if (self->parts[key->kind].element_size != 0) {
         part_of(self, key)->written = self->count;
         self->uses_changed = TRUE;
     }

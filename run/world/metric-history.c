@@ -21,6 +21,7 @@ typedef struct {
 /* The points of a series. */
 typedef struct {
     uint32_t first, last; /* NO_POINT: not scraped yet */
+    gboolean is_awake;    /* in @awake */
 } Chain;
 
 typedef struct {
@@ -33,20 +34,22 @@ struct MetricHistory {
     SimTime interval, next_scrape;
     uint32_t n_scrapes; /* scrapes that were made */
     GArray *scrapes;    /* of Scrape: remaining scrapes */
-    GArray *points;     /* of Point, of all series, in order of time */
+    SimLog *points;     /* of Point, of all series, in order of time */
     GArray *chains;     /* of Chain, by the number of the series */
+    GPtrArray *awake;   /* of SimSeries: those that may have changed */
 };
 
 MetricHistory *
-metric_history_new(SimMetrics *metrics)
+metric_history_new(SimMetrics *metrics, SimCold *cold)
 {
     MetricHistory *self = g_new0(MetricHistory, 1);
 
     self->metrics = metrics;
     self->interval = self->next_scrape = SCRAPE_INTERVAL;
     self->scrapes = g_array_new(FALSE, FALSE, sizeof(Scrape));
-    self->points = g_array_new(FALSE, FALSE, sizeof(Point));
+    self->points = sim_log_new(cold, sizeof(Point));
     self->chains = g_array_new(FALSE, FALSE, sizeof(Chain));
+    self->awake = g_ptr_array_new();
     return self;
 }
 
@@ -56,7 +59,8 @@ metric_history_free(MetricHistory *self)
     if (self == NULL)
         return;
     g_array_unref(self->scrapes);
-    g_array_unref(self->points);
+    sim_log_free(self->points);
+    g_ptr_array_unref(self->awake);
     g_array_unref(self->chains);
     g_free(self);
 }
@@ -70,7 +74,7 @@ metric_history_next_scrape(const MetricHistory *self)
 static Point *
 point_at(const MetricHistory *self, uint32_t index)
 {
-    return index == NO_POINT ? NULL : &g_array_index(self->points, Point, index);
+    return index == NO_POINT ? NULL : &sim_log_index(self->points, Point, index);
 }
 
 static void
@@ -89,7 +93,7 @@ keep(MetricHistory *self, Chain *chain, const SimSeries *series)
     else
         chain->first = index;
     chain->last = index;
-    g_array_append_val(self->points, point);
+    *(Point *)sim_log_append(self->points) = point;
 }
 
 /* Removes every second scrape: those at odd multiples of the interval. Their points stay, because
@@ -108,18 +112,48 @@ thin_out(MetricHistory *self)
     g_array_set_size(self->scrapes, n);
 }
 
+/* Adds series that are new, and those that no longer rest. */
+static void
+find_awake(MetricHistory *self)
+{
+    static const Chain fresh = {NO_POINT, NO_POINT, TRUE};
+    const GPtrArray *all = sim_metrics_all(self->metrics);
+    GPtrArray *woken = sim_metrics_woken(self->metrics);
+
+    for (unsigned i = 0; i < woken->len; i++) {
+        SimSeries *series = woken->pdata[i];
+        Chain *chain = series->number < self->chains->len
+                           ? &g_array_index(self->chains, Chain, series->number)
+                           : NULL;
+        if (chain == NULL || chain->is_awake)
+            continue;
+        chain->is_awake = TRUE;
+        g_ptr_array_add(self->awake, series);
+    }
+    g_ptr_array_set_size(woken, 0);
+    while (self->chains->len < all->len) {
+        g_ptr_array_add(self->awake, all->pdata[self->chains->len]);
+        g_array_append_val(self->chains, fresh);
+    }
+}
+
 void
 metric_history_scrape(MetricHistory *self)
 {
-    static const Chain none = {NO_POINT, NO_POINT};
-    const GPtrArray *all = sim_metrics_all(self->metrics);
     Scrape scrape = {self->next_scrape, self->n_scrapes};
+    unsigned n_awake = 0;
 
     sim_metrics_collect(self->metrics, scrape.at);
-    while (self->chains->len < all->len)
-        g_array_append_val(self->chains, none);
-    for (unsigned i = 0; i < all->len; i++)
-        keep(self, &g_array_index(self->chains, Chain, i), all->pdata[i]);
+    find_awake(self);
+    for (unsigned i = 0; i < self->awake->len; i++) {
+        SimSeries *series = self->awake->pdata[i];
+        Chain *chain = &g_array_index(self->chains, Chain, series->number);
+        keep(self, chain, series);
+        chain->is_awake = !series->rests;
+        if (chain->is_awake)
+            self->awake->pdata[n_awake++] = series;
+    }
+    g_ptr_array_set_size(self->awake, (int)n_awake);
     self->n_scrapes++;
     g_array_append_val(self->scrapes, scrape);
     if (self->scrapes->len >= SCRAPES_MAX)

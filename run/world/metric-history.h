@@ -9,8 +9,8 @@
  * the interval doubles. */
 typedef struct MetricHistory MetricHistory;
 
-/* @metrics: (borrowed). Returns: (owned) */
-MetricHistory *metric_history_new(SimMetrics *metrics);
+/* @metrics: (borrowed). @cold: (borrowed) (nullable): memory of the values. Returns: (owned) */
+MetricHistory *metric_history_new(SimMetrics *metrics, SimCold *cold);
 void metric_history_free(MetricHistory *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MetricHistory, metric_history_free)
 

@@ -5,6 +5,7 @@
 
 #include "models/api/snapshot.h"
 #include "sim/pointer-map.h"
+#include "sim/slots.h"
 #include "volume-names.h"
 
 /* The log grows by blocks of this size, so that it is never copied. */
@@ -37,10 +38,10 @@ struct Milestones {
     PointerMap node_numbers; /* name -> index + 1 */
     const char *last_node;   /* the last name that was looked up, and its number */
     uint32_t last_number;
-    GArray *last[N_KINDS]; /* of uint32_t, by slot: head of the object's chain, index + 1 */
-    SimLog *pods;          /* of PodRecord */
-    GArray *last_pods;     /* of uint32_t, by slot: the last record of the pod, index + 1 */
-    GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot: its volume */
+    SimSlots last[N_KINDS]; /* of uint32_t, by slot: head of the object's chain, index + 1 */
+    SimLog *pods;           /* of PodRecord */
+    SimSlots last_pods;     /* of uint32_t, by slot: the last record of the pod, index + 1 */
+    SimSlots volume_of;     /* of ObjectKey, by the claim's slot: its volume */
     VolumeNames *names;
     PointerMap by_uid;  /* interned uid -> ObjectKey of the VolumeSnapshot */
     GPtrArray *drivers; /* of DriverWatch (owned) */
@@ -68,11 +69,7 @@ milestone_name(MilestoneKind kind)
 static uint32_t *
 chain_head(Milestones *self, const ObjectKey *object)
 {
-    GArray *heads = self->last[object->kind];
-
-    if (object->slot >= heads->len)
-        g_array_set_size(heads, slots_to_hold(object->slot, heads->len));
-    return &g_array_index(heads, uint32_t, object->slot);
+    return sim_slots_place(&self->last[object->kind], object->slot);
 }
 
 static ObjectKind
@@ -186,14 +183,11 @@ annotation_appeared(const Object *before, const Object *after, const char *annot
 static void
 remember_volume_of(Milestones *self, const Claim *claim)
 {
-    GPtrArray *volumes = self->volume_of;
-    uint32_t slot = claim->meta.key->slot;
+    const ObjectKey **volume = sim_slots_place(&self->volume_of, claim->meta.key->slot);
 
-    if (slot >= volumes->len)
-        g_ptr_array_set_size(volumes, (int)slots_to_hold(slot, volumes->len));
-    volumes->pdata[slot] = claim->volume_name == NULL
-                               ? NULL /* bound as of a dump only */
-                               : objects_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
+    *volume = claim->volume_name == NULL
+                  ? NULL /* bound as of a dump only */
+                  : objects_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
 }
 
 static void
@@ -289,13 +283,11 @@ add_pod(Milestones *self, const Pod *pod)
 {
     const ObjectKey *key = pod->meta.key;
 
-    if (key->slot >= self->last_pods->len)
-        g_array_set_size(self->last_pods, slots_to_hold(key->slot, self->last_pods->len));
-    uint32_t *last = &g_array_index(self->last_pods, uint32_t, key->slot);
+    uint32_t *last = sim_slots_place(&self->last_pods, key->slot);
     PodRecord record = {.pod = key,
-                        .volumes = pod_volumes_ref(pod->volumes),
+                        .volumes = pod_volumes_keep(pod->volumes, self->cold),
                         .inline_volumes = volume_names_add_pod(self->names, pod),
-                        .labels = string_map_ref(pod->meta.labels),
+                        .labels = string_map_keep(pod->meta.labels, self->cold),
                         .incarnation = (uint16_t)key->incarnation,
                         .previous = *last};
     *(PodRecord *)sim_log_append(self->pods) = record;
@@ -608,12 +600,12 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->blocks = g_ptr_array_new();
     self->nodes = g_ptr_array_new();
     self->pods = sim_log_new(self->cold, sizeof(PodRecord));
-    self->last_pods = g_array_new(FALSE, TRUE, sizeof(uint32_t));
-    self->volume_of = g_ptr_array_new();
+    self->last_pods = (SimSlots){.cold = self->cold, .element_size = sizeof(uint32_t)};
+    self->volume_of = (SimSlots){.cold = self->cold, .element_size = sizeof(const ObjectKey *)};
     self->names = volume_names_new(cluster, objects);
     self->drivers = g_ptr_array_new_with_free_func(g_free);
     for (unsigned i = 0; i < N_KINDS; i++)
-        self->last[i] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+        self->last[i] = self->last_pods;
     api_server_observe(cluster_api(cluster), see_write, self);
     cluster_watch_pulls(cluster, see_pulled, self);
     return self;
@@ -625,12 +617,12 @@ milestones_free(Milestones *self)
     if (self == NULL)
         return;
     for (unsigned i = 0; i < self->pods->len; i++) {
-        pod_volumes_unref(sim_log_index(self->pods, PodRecord, i).volumes);
+        pod_volumes_unkeep(sim_log_index(self->pods, PodRecord, i).volumes, self->cold);
         g_free(sim_log_index(self->pods, PodRecord, i).inline_volumes);
-        string_map_unref(sim_log_index(self->pods, PodRecord, i).labels);
+        string_map_unkeep(sim_log_index(self->pods, PodRecord, i).labels, self->cold);
     }
     for (unsigned i = 0; i < N_KINDS; i++)
-        g_array_unref(self->last[i]);
+        sim_slots_clear(&self->last[i]);
     for (unsigned i = 0; i < self->blocks->len; i++) {
         sim_cold_give(self->cold, ((Block *)self->blocks->pdata[i])->causes);
         sim_cold_give(self->cold, self->blocks->pdata[i]);
@@ -639,8 +631,8 @@ milestones_free(Milestones *self)
     g_ptr_array_unref(self->nodes);
     pointer_map_clear(&self->node_numbers, NULL);
     sim_log_free(self->pods);
-    g_array_unref(self->last_pods);
-    g_ptr_array_unref(self->volume_of);
+    sim_slots_clear(&self->last_pods);
+    sim_slots_clear(&self->volume_of);
     volume_names_free(self->names);
     pointer_map_clear(&self->by_uid, NULL);
     g_ptr_array_unref(self->drivers);
@@ -699,9 +691,9 @@ milestones_of(const Milestones *self, const ObjectKey *object, GArray *milestone
 uint32_t
 milestones_last(const Milestones *self, const ObjectKey *object)
 {
-    const GArray *heads = self->last[object->kind];
+    const uint32_t *head = sim_slots_find(&self->last[object->kind], object->slot);
 
-    return object->slot < heads->len ? g_array_index(heads, uint32_t, object->slot) : 0;
+    return head == NULL ? 0 : *head;
 }
 
 unsigned
@@ -719,8 +711,8 @@ milestones_pod(const Milestones *self, unsigned i)
 const PodRecord *
 milestones_find_pod(const Milestones *self, const ObjectKey *pod, unsigned incarnation)
 {
-    uint32_t i =
-        pod->slot < self->last_pods->len ? g_array_index(self->last_pods, uint32_t, pod->slot) : 0;
+    const uint32_t *last = sim_slots_find(&self->last_pods, pod->slot);
+    uint32_t i = last == NULL ? 0 : *last;
 
     while (i != 0 && milestones_pod(self, i - 1)->incarnation != incarnation)
         i = milestones_pod(self, i - 1)->previous;
@@ -730,7 +722,7 @@ milestones_find_pod(const Milestones *self, const ObjectKey *pod, unsigned incar
 const ObjectKey *
 milestones_volume_of(const Milestones *self, const ObjectKey *claim)
 {
-    return claim->slot < self->volume_of->len ? self->volume_of->pdata[claim->slot] : NULL;
+    return sim_slots_pointer(&self->volume_of, claim->slot);
 }
 
 SimTime

@@ -71,7 +71,7 @@ see_workload(Readiness *self, const Object *before, const Object *after)
         return;
     ReadinessChange change = {
         .at = sim_now(self->sim), .workload = number_of_key(self, any->key), .desired = is};
-    g_array_append_val(self->changes, change);
+    *(ReadinessChange *)sim_log_append(self->changes) = change;
 }
 
 /* ---- Pods ---- */
@@ -122,7 +122,7 @@ see_pod(Readiness *self, const Pod *before, const Pod *after)
         before->node_name == after->node_name)
         return;
     if (workload_of_pod(self, &any->meta, &change.workload))
-        g_array_append_val(self->changes, change);
+        *(ReadinessChange *)sim_log_append(self->changes) = change;
 }
 
 static void
@@ -162,7 +162,7 @@ readiness_new(Cluster *cluster, Sim *sim)
     Readiness *self = g_new0(Readiness, 1);
 
     self->sim = sim;
-    self->changes = g_array_new(FALSE, FALSE, sizeof(ReadinessChange));
+    self->changes = sim_log_new(sim_cold(sim), sizeof(ReadinessChange));
     self->nodes = g_array_new(FALSE, FALSE, sizeof(NodeChange));
     self->workloads = g_array_new(FALSE, FALSE, sizeof(ReadinessWorkload));
     self->number_of = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -176,7 +176,7 @@ readiness_free(Readiness *self)
 {
     if (self == NULL)
         return;
-    g_array_unref(self->changes);
+    sim_log_free(self->changes);
     g_array_unref(self->nodes);
     g_array_unref(self->workloads);
     g_hash_table_unref(self->number_of);

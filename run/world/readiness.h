@@ -39,7 +39,7 @@ typedef struct {
 } ReadinessWorkload;
 
 typedef struct {
-    GArray *changes;       /* of ReadinessChange, in order of time */
+    SimLog *changes;       /* of ReadinessChange, in order of time */
     GArray *nodes;         /* of NodeChange, in order of time */
     GArray *workloads;     /* of ReadinessWorkload, in order of appearance */
     GHashTable *number_of; /* ObjectKey or interned namespace -> number + 1 */

@@ -7,6 +7,7 @@
 #include "census.h"
 #include "metric-history.h"
 #include "models/metrics/metrics.h"
+#include "sim/slots.h"
 
 static const char apiserver[] = "kube-apiserver", manager[] = "kube-controller-manager",
                   scheduler[] = "kube-scheduler", kubelet[] = "kubelet",
@@ -14,6 +15,7 @@ static const char apiserver[] = "kube-apiserver", manager[] = "kube-controller-m
 
 /* Data of an object that is kept from write to write. */
 typedef struct {
+    gboolean is_known; /* else it is to be filled in */
     SimTime asked_at,
         deleted_at; /* start of a claim's provisioning or of a volume's release; TIME_UNSET: none */
     SimTime seen_at; /* time of a pod's binding */
@@ -65,7 +67,7 @@ struct Telemetry {
     SimMetrics *metrics;
     MetricHistory *history;
     Census *census;
-    GArray *past[N_KINDS];       /* of Past, by slot */
+    SimSlots past[N_KINDS];      /* of Past, by slot */
     GHashTable *class_of_volume; /* interned handle -> interned class */
     GHashTable *started; /* interned name of CreateVolume -> SimTime * (owned): its first call */
     KindSeries kinds[N_KINDS];
@@ -81,12 +83,11 @@ struct Telemetry {
 static Past *
 past_of(Telemetry *self, const ObjectKey *key)
 {
-    GArray *past = self->past[key->kind];
-    static const Past none = {TIME_UNSET, TIME_UNSET, TIME_UNSET};
+    Past *past = sim_slots_place(&self->past[key->kind], key->slot);
 
-    while (key->slot >= past->len)
-        g_array_append_val(past, none);
-    return &g_array_index(past, Past, key->slot);
+    if (!past->is_known)
+        *past = (Past){TRUE, TIME_UNSET, TIME_UNSET, TIME_UNSET};
+    return past;
 }
 
 static const char *
@@ -375,6 +376,14 @@ volume_written(Telemetry *self, const Volume *before, const Volume *after)
 }
 
 static void
+forget_volume(Telemetry *self, const Volume *volume)
+{
+    g_hash_table_remove(self->started, volume->meta.key->name);
+    if (volume->source != NULL && volume->source->handle != NULL)
+        g_hash_table_remove(self->class_of_volume, volume->source->handle);
+}
+
+static void
 pod_written(Telemetry *self, const Pod *before, const Pod *after)
 {
     if (after == NULL || after->node_name == NULL)
@@ -417,6 +426,8 @@ object_written(void *data, const Object *before, const Object *after)
         volume_written(self, (const Volume *)before, (const Volume *)after);
     else if (kind == KIND_POD)
         pod_written(self, (const Pod *)before, (const Pod *)after);
+    if (kind == KIND_VOLUME && after == NULL)
+        forget_volume(self, (const Volume *)before);
     census_object_written(self->census, before, after);
 }
 
@@ -582,10 +593,10 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->objects = objects;
     self->metrics = metrics;
     for (unsigned i = 0; i < N_KINDS; i++)
-        self->past[i] = g_array_new(FALSE, FALSE, sizeof(Past));
+        self->past[i] = (SimSlots){.cold = sim_cold(sim), .element_size = sizeof(Past)};
     self->class_of_volume = g_hash_table_new(g_str_hash, g_str_equal);
     self->started = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    self->history = metric_history_new(metrics);
+    self->history = metric_history_new(metrics, sim_cold(sim));
     self->census = census_new(cluster, objects, metrics);
     self->programs = g_ptr_array_new_with_free_func(g_free);
     self->clients = g_hash_table_new(NULL, NULL);
@@ -610,7 +621,7 @@ telemetry_free(Telemetry *self)
     if (self == NULL)
         return;
     for (unsigned i = 0; i < N_KINDS; i++)
-        g_array_unref(self->past[i]);
+        sim_slots_clear(&self->past[i]);
     g_hash_table_unref(self->class_of_volume);
     g_hash_table_unref(self->started);
     metric_history_free(self->history);

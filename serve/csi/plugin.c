@@ -327,7 +327,7 @@ csi_plugin_new(const CsiPluginOptions *options, GError **error)
     sim.start = self->epoch;
     self->sim = sim_new(&sim);
     self->strings = strings_new();
-    self->metrics = sim_metrics_new();
+    self->metrics = sim_metrics_new(NULL);
     self->answers = g_ptr_array_new_with_free_func(call_free);
     self->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->driver = open_driver(self, error);

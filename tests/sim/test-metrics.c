@@ -132,7 +132,7 @@ series_of(SimMetrics *metrics,
 static void
 series_are_found_by_all_their_values(void **state)
 {
-    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+    g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
     SimSeries *first = series_of(metrics, &requests, "a", "200", "GET");
     char code[] = "200", verb[] = "GET", job[] = "a";
 
@@ -152,7 +152,7 @@ series_are_found_by_all_their_values(void **state)
 static void
 many_series_stay_apart(void **state)
 {
-    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+    g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
 
     (void)state;
     for (unsigned turn = 0; turn < 2; turn++) {
@@ -176,7 +176,7 @@ many_series_stay_apart(void **state)
 static void
 text_is_as_prometheus_has_it(void **state)
 {
-    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+    g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
     g_autoptr(GString) text = g_string_new(NULL);
 
     (void)state;
@@ -228,7 +228,7 @@ call(void *data)
 static void
 collectors_are_called_in_the_order_added(void **state)
 {
-    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+    g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
     g_autoptr(GString) calls = g_string_new(NULL);
     Caller callers[] = {
         {calls, 'a'},

@@ -27,11 +27,12 @@ struct CsiModelledDriver {
     PointerMap volumes_by_id, volumes_with_name;
     PointerMap *volumes_by_name; /* one of the two */
     GHashTable *snapshots_by_id, *snapshots_by_name;
-    GHashTable *groups;                     /* interned name or id -> Group */
-    GPtrArray *all_groups;                  /* (owned) */
-    GPtrArray *all_volumes, *all_snapshots; /* records, also of deleted ones */
-    GQueue waiting;                         /* of ModelledCall: for locks of others */
-    GQueue volumes, snapshots;              /* existing ones, in the order of creation */
+    GHashTable *groups;        /* interned name or id -> Group */
+    GPtrArray *all_groups;     /* (owned) */
+    SimLog *all_volumes;       /* of Volume * (owned), also of deleted ones */
+    GPtrArray *all_snapshots;  /* ... (owned) */
+    GQueue waiting;            /* of ModelledCall: for locks of others */
+    GQueue volumes, snapshots; /* existing ones, in the order of creation */
     uint64_t last_sequence;
     SumBytes used_bytes;
     gboolean closing;

@@ -3,6 +3,7 @@
 #include "modelled-private.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Members of records that own maps and lists. */
 static void
@@ -59,9 +60,8 @@ volume_forget(Volume *self)
 }
 
 static void
-volume_free(void *data)
+volume_clear(Volume *self)
 {
-    Volume *self = data;
     VolumeNode *on;
 
     volume_forget(self);
@@ -69,7 +69,6 @@ volume_free(void *data)
         self->nodes = on->next;
         volume_node_free(on);
     }
-    g_free(self);
 }
 
 static void
@@ -109,10 +108,21 @@ modelled_state_init(CsiModelledDriver *self)
     self->snapshots_by_name =
         random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->snapshots_by_id);
     self->all_nodes = g_ptr_array_new();
-    self->all_volumes = g_ptr_array_new_with_free_func(volume_free);
+    self->all_volumes = sim_log_new(sim_cold(self->base.sim), sizeof(Volume *));
     self->all_snapshots = g_ptr_array_new_with_free_func(snapshot_free);
     self->groups = g_hash_table_new(NULL, NULL);
     self->all_groups = g_ptr_array_new_with_free_func(group_free);
+}
+
+static void
+clear_volumes(CsiModelledDriver *self)
+{
+    for (unsigned i = 0; self->all_volumes != NULL && i < self->all_volumes->len; i++) {
+        Volume *volume = sim_log_index(self->all_volumes, Volume *, i);
+        volume_clear(volume);
+        sim_cold_give(sim_cold(self->base.sim), volume);
+    }
+    g_clear_pointer(&self->all_volumes, sim_log_free);
 }
 
 void
@@ -121,7 +131,7 @@ modelled_state_clear(CsiModelledDriver *self)
     g_clear_pointer(&self->all_snapshots, g_ptr_array_unref);
     g_clear_pointer(&self->all_groups, g_ptr_array_unref);
     g_clear_pointer(&self->groups, g_hash_table_unref);
-    g_clear_pointer(&self->all_volumes, g_ptr_array_unref);
+    clear_volumes(self);
     pointer_map_clear(&self->volumes_by_id, NULL);
     pointer_map_clear(&self->volumes_with_name, NULL);
     g_clear_pointer(&self->snapshots_by_id, g_hash_table_unref);
@@ -177,7 +187,7 @@ each_volume_on(CsiModelledDriver *self,
                void (*visit)(Volume *volume, VolumeNode *on))
 {
     for (unsigned i = 0; i < self->all_volumes->len; i++) {
-        Volume *volume = g_ptr_array_index(self->all_volumes, i);
+        Volume *volume = sim_log_index(self->all_volumes, Volume *, i);
         VolumeNode *on = modelled_find_volume_node(volume, node);
         if (on == NULL)
             continue;
@@ -443,13 +453,13 @@ volume_record(CsiModelledDriver *self, PointerMap *table, const char *key, gbool
 
     if (volume != NULL)
         return volume;
-    volume = g_new0(Volume, 1);
+    volume = memset(sim_cold_take(sim_cold(self->base.sim), sizeof *volume), 0, sizeof *volume);
     volume->subject.hash = sim_hash_string(key);
     volume->name = is_name ? key : NULL;
     volume->id = is_name ? NULL : key;
     volume->link.data = volume;
     pointer_map_set(table, key, volume);
-    g_ptr_array_add(self->all_volumes, volume);
+    *(Volume **)sim_log_append(self->all_volumes) = volume;
     return volume;
 }
 

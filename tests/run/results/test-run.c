@@ -148,13 +148,13 @@ spans_outlive_components(void **state)
 {
     g_autoptr(Scenario) scenario = load("leader-election", NULL);
     g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1, .measured = TRUE});
-    const GArray *spans = sim_metrics_spans(sim_metrics(run_sim(run)));
+    const SimLog *spans = sim_metrics_spans(sim_metrics(run_sim(run)));
     const Strings *strings = objects_strings(run_objects(run));
 
     (void)state;
     assert_true(spans->len > 0);
     for (unsigned i = 0; i < spans->len; i++) {
-        const SimSpan *span = &g_array_index(spans, SimSpan, i);
+        const SimSpan *span = &sim_log_index(spans, SimSpan, i);
         assert_ptr_equal(strings_find(strings, span->job), span->job);
         assert_ptr_equal(strings_find(strings, span->subject), span->subject);
     }

@@ -225,7 +225,7 @@ counts_are_those_of_a_walk(void **state)
         g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1, .measured = TRUE}, NULL);
         SimMetrics *metrics = sim_metrics(run_sim(run));
         for (SimTime at = SIM_SECOND; at < 1000 * SIM_SECOND; at += 2 * SIM_SECOND + at / 7) {
-            g_autoptr(SimMetrics) plain = sim_metrics_new();
+            g_autoptr(SimMetrics) plain = sim_metrics_new(NULL);
             assert_int_equal(run_advance(run, at), RUN_DONE);
             sim_metrics_collect(metrics, sim_now(run_sim(run)));
             count_objects(plain, run);
@@ -350,8 +350,8 @@ history_is_what_each_scrape_found(void **state)
 
     (void)state;
     for (unsigned turn = 0; turn < G_N_ELEMENTS(n_scrapes); turn++) {
-        g_autoptr(SimMetrics) metrics = sim_metrics_new();
-        g_autoptr(MetricHistory) history = metric_history_new(metrics);
+        g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
+        g_autoptr(MetricHistory) history = metric_history_new(metrics, NULL);
         g_autoptr(GArray) records = g_array_new(FALSE, FALSE, sizeof(Record));
         g_autoptr(GString) text = g_string_new(NULL);
         SimStream stream = sim_stream_from(turn, 0, "history");

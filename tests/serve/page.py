@@ -62,7 +62,7 @@ def until(what, name):
 
 
 def click(selector):
-    browser.execute_script("arguments[0].click()", browser.find_element(By.CSS_SELECTOR, selector))
+    browser.execute_script("document.querySelector(arguments[0]).click()", selector)  # at once: the page may make it anew
 
 
 def shows(selector, text):

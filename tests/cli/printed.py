@@ -119,4 +119,5 @@ def main():
     sys.exit(n_failed != 0 or n_cases == 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,7 @@ for document in docs/*.md; do
     [ "$document" = docs/your-cluster.md ] || set -- "$@" "$document"
 done
 if [ -n "${KVOLSIM_BUNDLES:-}" ]; then
-    cp "$KVOLSIM_BUNDLES"/bundle-1/run1/dumps/*.json "$KVOLSIM_BUNDLES"/bundle-1/run1/*.xz "$scratch" || exit 1
+    cp "$KVOLSIM_BUNDLES"/bundle-1/run1/dumps/*.json "$KVOLSIM_BUNDLES"/bundle-1/run1/*.xz "$scratch" && mv "$scratch/start.json" "$scratch/dump.json" || exit 1
     set -- "$@" docs/your-cluster.md
 fi
 python3 "$KVOLSIM_SRCDIR/tests/cli/printed.py" "$scratch" "$@" -- README.md docs/*.md docs/rules/*.md

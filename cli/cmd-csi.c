@@ -393,8 +393,9 @@ cmd_csi(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    cli_error("csi: this program was built without it (libgrpc or protobuf-c was missing, or "
-              "--without-csi)");
+    cli_error("csi: this program was built without it: --without-csi, or a library was missing "
+              "(on Debian: apt-get install libgrpc-dev libprotobuf-c-dev protobuf-c-compiler, then "
+              "configure and make again)");
     return EXIT_NOT_PERMITTED;
 }
 

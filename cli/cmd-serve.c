@@ -549,8 +549,9 @@ cmd_serve(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    cli_error("serve: this program was built without it (libsoup-3.0 was missing, or "
-              "--without-serve)");
+    cli_error(
+        "serve: this program was built without it: --without-serve, or libsoup-3.0 was missing "
+        "(on Debian: apt-get install libsoup-3.0-dev, then configure and make again)");
     return EXIT_NOT_PERMITTED;
 }
 

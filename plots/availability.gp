@@ -31,6 +31,11 @@ n = n > rows_max ? rows_max : n
 array wanted[n > 0 ? n : 1]
 array lacked[n > 0 ? n : 1]
 do for [k = 1:n] { wanted[k] = 0; lacked[k] = 0 }
+# What stands beside a band: a long name without its middle, for the ends tell names apart.
+room = exists("narrow") ? 24 : 34
+label(text) = strlen(text) <= room ? text : text[1 : room - 12] . "…" . text[strlen(text) - 10 : *]
+longest = 10
+do for [k = 1:n] { longest = strlen(label(item(k))) > longest ? strlen(label(item(k))) : longest }
 place(text) = sum [k = 1:n] (item(k) eq text ? k : 0)
 last = 1
 add(k) = k == 0 ? 0 : (wanted[k] = wanted[k] + $4 * ($3 - $2), lacked[k] = lacked[k] + ($5 < $4 ? ($4 - $5) * ($3 - $2) : 0), 0)
@@ -50,17 +55,15 @@ set xtics nomirror
 set ytics scale 0 noenhanced
 set key below reverse Left height 1
 set style fill solid 1 noborder
-set lmargin 24
+set lmargin (longest < 24 ? 24 : 0.95 * longest + 1)
 if (exists("narrow")) {
-    longest = 10
-    do for [k = 1:n] { longest = strlen(item(k)) > longest ? strlen(item(k)) : longest }
-    set lmargin 0.9 * (longest < 24 ? longest : 24) + 1
+    set lmargin 0.9 * longest + 1
     set xtics rotate by 45 right
     set key samplen 1.5 width -2
     if (has_lines) { unset xlabel }
 }
 labels = ""
-do for [k = 1:n] { labels = labels . sprintf("%s%s %d", k > 1 ? ", " : "", quoted(item(k)), k) }
+do for [k = 1:n] { labels = labels . sprintf("%s%s %d", k > 1 ? ", " : "", quoted(label(item(k))), k) }
 if (n > 0) { eval "set ytics (" . labels . ")" } else { unset ytics }
 
 # Okabe's and Ito's colours, which colour-blind people tell apart.
@@ -108,7 +111,7 @@ if (n_rows == 0) {
         plot for [k = 1:n] input using 2:(level(k, $4)):($3 - $2):(0) with vectors nohead lw 5 lc rgb "#bbbbbb" \
                  title (k == 1 ? "wanted" : ""), \
              for [k = 1:n] input using 2:(level(k, $5)):($3 - $2):(0) with vectors nohead lw 2 dt k lc rgb colour[k] \
-                 title "Ready of " . item(k) noenhanced
+                 title "Ready of " . (exists("narrow") ? label(item(k)) : item(k)) noenhanced
         unset multiplot
     }
 } }

@@ -24,6 +24,13 @@ result $? "availability: few workloads have their pods below the bands, wanted a
 grep -A 1 'fill="rgb(26,26,26)"' "$scratch/run/availability.svg" | grep -q -- '>-3<' && grep -qF '[fill="rgb(26,26,26)"] text' "$KVOLSIM_SRCDIR/cli/report/report.css"
 result $? "availability: numbers upon bands stay dark on a dark page" "$scratch/words"
 
+name=database-for-the-accounting-department-of-the-northern-r
+sed "s/metadata: {name: web}/metadata: {name: $name}/" "$KVOLSIM_SRCDIR/scenarios/zone-outage.yaml" >"$scratch/long.yaml"
+"$kvolsim" run "$scratch/long.yaml" --out "$scratch/long" >"$scratch/out" 2>"$scratch/err"
+"$kvolsim" plot "$scratch/long" availability --format svg >"$scratch/out" 2>"$scratch/err" && words "$scratch/long/availability.svg" >"$scratch/words"
+grep -q '^StatefulSet/database-f.*-northern-r$' "$scratch/words" && ! grep -qx "StatefulSet/$name" "$scratch/words"
+result $? "availability: a name too long for the margin is short of its middle" "$scratch/words"
+
 # Starts of more than 100 s: gnuplot's statistics of one column leave out what is beyond yrange
 "$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/node-power-off.yaml" --out "$scratch/off" >"$scratch/out" 2>"$scratch/err"
 for picture in cdf modes; do

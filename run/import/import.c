@@ -77,8 +77,9 @@ read_dumps(Import *self, GError **error)
                                     ? g_strdup("a file")
                                     : g_path_get_basename(dump->files->pdata[0]);
         import_report_say(
-            self->report, REPORT_TAKEN, "Dump %u of %u (%s%s): objects: %u, newest time stamp %s%s.",
-            i + 1, self->dumps->len, base, dump->files->len > 1 ? ", …" : "", dump->objects->len,
+            self->report, REPORT_TAKEN,
+            "Dump %u of %u (%s%s): objects: %u, newest time stamp %s%s.", i + 1, self->dumps->len,
+            base, dump->files->len > 1 ? ", …" : "", dump->objects->len,
             dump->newest != TIME_UNSET ? api_time_format(dump->newest, FALSE, buffer) : "none",
             i == 0 ? ": the start state" : "");
         migrated_translate(dump, i == 0 ? self->report : NULL);

@@ -37,8 +37,11 @@ reached(i) = later(later(later(later(at('created'), at('scheduled')), at('attach
                          at('staged')), at('published'))
 smaller(a, b) = !seen(a) || b < a ? b : a
 larger(a, b) = seen(b) && (!seen(a) || b > a) ? b : a
-label(i) = (strcol('namespace') eq 'default' ? '' : strcol('namespace') . '/') . strcol('name') . \
-           (column('incarnation') > 1 ? ' #' . strcol('incarnation') : '')
+# A long name without its middle, for the ends tell names apart: a narrow picture has little room.
+room = exists('narrow') ? 16 : 40
+short(text) = strlen(text) <= room ? text : text[1 : room / 2 - 1] . '…' . text[strlen(text) - room / 2 + 1 : *]
+label(i) = short((strcol('namespace') eq 'default' ? '' : strcol('namespace') . '/') . strcol('name') . \
+           (column('incarnation') > 1 ? ' #' . strcol('incarnation') : ''))
 
 n_pods = 0
 n_late = 0

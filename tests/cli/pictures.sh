@@ -30,6 +30,9 @@ sed "s/metadata: {name: web}/metadata: {name: $name}/" "$KVOLSIM_SRCDIR/scenario
 "$kvolsim" plot "$scratch/long" availability --format svg >"$scratch/out" 2>"$scratch/err" && words "$scratch/long/availability.svg" >"$scratch/words"
 grep -q '^StatefulSet/database-f.*-northern-r$' "$scratch/words" && ! grep -qx "StatefulSet/$name" "$scratch/words"
 result $? "availability: a name too long for the margin is short of its middle" "$scratch/words"
+"$kvolsim" plot "$scratch/long" timeline --format svg >"$scratch/out" 2>"$scratch/err" && words "$scratch/long/timeline.svg" >"$scratch/words"
+grep -q '^database-for-the-ac.*-of-the-northern-r-0$' "$scratch/words" && ! grep -qx "$name-0" "$scratch/words"
+result $? "... and in the timeline" "$scratch/words"
 
 # Starts of more than 100 s: gnuplot's statistics of one column leave out what is beyond yrange
 "$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/node-power-off.yaml" --out "$scratch/off" >"$scratch/out" 2>"$scratch/err"

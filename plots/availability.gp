@@ -100,14 +100,15 @@ if (n_rows == 0) {
         unset title
         set xlabel "seconds of virtual time"
         set tmargin at screen 0.94 - 0.13 * n - 0.19
-        set bmargin at screen (exists("narrow") ? 0.25 : 0.15)
+        # Names that widen the margin leave the key one column.
+        set bmargin at screen (exists("narrow") ? 0.25 : longest > 24 ? 0.19 : 0.15)
         set border 3
         set yrange [0 : 1.08 * most]
         set ytics scale 1 autofreq nomirror
         if (most < 9) { set ytics 1 }
         set ylabel "pods"
         set grid ytics lc rgb "#dddddd" lw 1
-        set key at screen 0.5, (exists("narrow") ? 0.05 : 0.04) center center horizontal maxrows 2
+        set key at screen 0.5, (exists("narrow") ? 0.05 : longest > 24 ? 0.058 : 0.04) center center horizontal maxrows 2
         plot for [k = 1:n] input using 2:(level(k, $4)):($3 - $2):(0) with vectors nohead lw 5 lc rgb "#bbbbbb" \
                  title (k == 1 ? "wanted" : ""), \
              for [k = 1:n] input using 2:(level(k, $5)):($3 - $2):(0) with vectors nohead lw 2 dt k lc rgb colour[k] \

@@ -8,6 +8,8 @@ scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 same "the claim waits" Pending "$($kvolsim get pvc data "$scenario" --at 10s -o 'jsonpath={.status.phase}')"
 same "the claim is bound" Bound "$($kvolsim get pvc data "$scenario" --at 20s -o 'jsonpath={.status.phase}')"
 same "names" persistentvolumeclaim/data "$($kvolsim get pvc "$scenario" --at 10s -o name)"
+same "names with their kind" persistentvolumeclaim/data "$($kvolsim get pvc "$scenario" --at 10s --no-headers --show-kind | awk '{ print $1 }')"
+same "what is not there may be ignored" "0 " "$($kvolsim get pvc no-such "$scenario" --at 10s --ignore-not-found >"$scratch/none" 2>&1; echo "$? $(cat "$scratch/none")")"
 same "custom columns" "NAME   PHASE
 data   Pending" "$($kvolsim get pvc "$scenario" --at 10s -o custom-columns=NAME:.metadata.name,PHASE:.status.phase)"
 same "ages are told from the instant" 9s "$($kvolsim get pvc "$scenario" --at 10.2s --no-headers | awk '{ print $NF }')"

@@ -23,6 +23,9 @@ step 'until 12.5s'
 says 'until a time' '12.5s (+12.5s) as asked for'
 step 'until 1s' 'until +500ms'
 says 'until a time from now' '1.5s (+500ms) as asked for'
+echo 'until +1s' | $kvolsim step "$scenario" --at 20s >"$scratch/out" 2>"$scratch/err"
+status=$?
+says '--at lets time pass first' '21s (+1s) as asked for'
 step 'until pod/app Ready'
 says 'until a condition' '19.03s (+19.03s) pod/app Ready'
 step 'until pod/app Ready' 'until pod/app Ready'

@@ -75,6 +75,35 @@ result $? "pareto: both axes have units" "$scratch/out" "$scratch/err" "$scratch
 grep -qE '^1: qps = [0-9]+, workers = [0-9]+$' "$scratch/words"
 result $? "pareto: the points of the front have labels" "$scratch/words"
 
+# ink VALUE: the colour of the number in the heat map
+ink()
+{
+    awk -v value=">$1<" '/<g transform/ { match($0, /fill="[^"]*/); fill = substr($0, RSTART + 6, RLENGTH - 6) } index($0, value) { print fill }' \
+        "$scratch/small-heat-map.svg" | sort -u
+}
+grep -oE '<tspan font-family="sans" >[0-9.]+<' "$scratch/small-heat-map.svg" | tr -d '<' | sed 's/.*>//' | sort -n >"$scratch/numbers"
+least=$(head -n 1 "$scratch/numbers")
+most=$(tail -n 1 "$scratch/numbers")
+[ "$least" != "$most" ] && [ "$(ink "$least") $(ink "$most")" = "rgb(255,255,255) rgb(0,0,0)" ]
+result $? "heat map: white numbers on dark fields, black ones on light fields" "$scratch/numbers"
+
+# A decade has ticks of its own on a logarithmic axis, less than one has not.
+cat >"$scratch/qq.dat" <<END
+"narrow"
+0.1 0.010 0.011
+0.5 0.012 0.012
+0.9 0.015 0.014
+
+
+"wide"
+0.1 0.001 0.001
+0.5 0.1 0.1
+0.9 2 2
+END
+gnuplot -e "set terminal svg; set output '$scratch/qq.svg'; input = '$scratch/qq.dat'" "$KVOLSIM_SRCDIR/plots/qq.gp" 2>"$scratch/err" && words "$scratch/qq.svg" >"$scratch/words"
+[ "$(grep -cx -e 10 -e 15 "$scratch/words")" -ge 4 ] && [ "$(grep -cx -e 1 -e 100 -e 1000 "$scratch/words")" -ge 6 ]
+result $? "qq: both axes have ticks, however near the quantiles are" "$scratch/words" "$scratch/err"
+
 "$kvolsim" plot "$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml" sequence --object pod/app --format svg --out "$scratch/new/folder" >"$scratch/out" 2>"$scratch/err"
 result $? "plot makes the folder of --out"
 words "$scratch/new/folder/sequence-pod-app.svg" >"$scratch/words"

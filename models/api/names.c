@@ -2,9 +2,10 @@
 #include <string.h>
 
 #include "fields.h"
+#include "object.h"
 
 /* The syntax of names, labels and annotations, in the words of Kubernetes' apimachinery
- * (util/validation). */
+ * (util/validation), and the text of uids. */
 
 #define SUBDOMAIN_LENGTH_MAX 253
 #define LABEL_LENGTH_MAX 63
@@ -188,4 +189,63 @@ name_nearest(const char *text, const char *const *known, unsigned n_known)
         }
     }
     return nearest;
+}
+
+/* ---- Uids ---- */
+
+/* The characters of a UUID, out of 36, at which its groups end. */
+static gboolean
+uid_has_dash_at(unsigned position)
+{
+    return position == 8 || position == 13 || position == 18 || position == 23;
+}
+
+/* Writes the lowest @n_digits of @number. Returns: the place behind them */
+static char *
+write_hex(char *place, uint64_t number, unsigned n_digits)
+{
+    for (unsigned i = n_digits; i-- > 0; number >>= 4)
+        place[i] = "0123456789abcdef"[number & 0xf];
+    return place + n_digits;
+}
+
+const char *
+object_uid_format(ObjectUid uid, char *buffer)
+{
+    char *place = write_hex(buffer, uid.high >> 32, 8);
+
+    *place++ = '-';
+    place = write_hex(place, uid.high >> 16, 4);
+    *place++ = '-';
+    place = write_hex(place, uid.high, 4);
+    *place++ = '-';
+    place = write_hex(place, uid.low >> 48, 4);
+    *place++ = '-';
+    place = write_hex(place, uid.low, 12);
+    *place = '\0';
+    return buffer;
+}
+
+gboolean
+object_uid_parse(const char *text, ObjectUid *uid)
+{
+    uint64_t halves[2] = {0, 0};
+    unsigned digit = 0;
+
+    if (strlen(text) != OBJECT_UID_BUFFER - 1)
+        return FALSE;
+    for (unsigned i = 0; i < OBJECT_UID_BUFFER - 1; i++) {
+        if (uid_has_dash_at(i)) {
+            if (text[i] != '-')
+                return FALSE;
+            continue;
+        }
+        int value = g_ascii_xdigit_value(text[i]);
+        if (value < 0)
+            return FALSE;
+        halves[digit / 16] = halves[digit / 16] << 4 | (uint64_t)value;
+        digit++;
+    }
+    *uid = (ObjectUid){halves[0], halves[1]};
+    return TRUE;
 }

@@ -389,6 +389,7 @@ release_static_volume(World *world, const char *name, const char *driver, const 
                                  .driver = world_intern(world, driver),
                                  .handle = world_intern(world, name)};
 
+    volume_source_unref(volume->source);
     volume->source = volume_source_new(&source);
     volume->reclaim_policy = RECLAIM_DELETE;
     if (by != NULL)

@@ -72,3 +72,7 @@ sim_slots_next(const SimSlots *self, uint32_t slot)
         page++;
     return page * SIM_SLOTS_PAGE;
 }
+
+/* Walks all slots from 0 on that have a place. */
+#define SIM_SLOTS_EACH(slots, slot)                                                                \
+    for (uint32_t slot = 0; (slot = sim_slots_next(slots, slot)) < sim_slots_end(slots); slot++)

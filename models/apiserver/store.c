@@ -24,7 +24,7 @@ api_store_clear(ApiStore *self)
 {
     for (unsigned kind = 0; kind < N_KINDS; kind++) {
         const SimSlots *stored = &self->stored[kind];
-        for (uint32_t i = 0; (i = sim_slots_next(stored, i)) < sim_slots_end(stored); i++)
+        SIM_SLOTS_EACH(stored, i)
             object_unref(sim_slots_pointer(stored, i));
         sim_slots_clear(&self->stored[kind]);
     }

@@ -3,8 +3,8 @@
 
 #include "event-correlator.h"
 
-#define QUEUE_MAX 1000 /* CGO-70: more are dropped */
-#define EVENT_TTL (3600 * SIM_SECOND)
+#define QUEUE_MAX 1000     /* CGO-70: more are dropped */
+#define EVENT_TTL SIM_HOUR /* kube-apiserver --event-ttl */
 #define KNOWN_MIN 64
 #define TRIES_MAX 12                      /* CGO-75 */
 #define TRY_AGAIN_AFTER (10 * SIM_SECOND) /* defaultSleepDuration in tools/record/event.go */
@@ -120,7 +120,7 @@ put_known(EventRecorder *self, KnownEvent event)
 }
 
 /* Whether nothing can come that repeats the event: its object is gone, and an API server would no
- * longer have it (kube-apiserver's --event-ttl: 1 h; client-go itself remembers 4096 Events). */
+ * longer have it (client-go itself remembers 4096 Events). */
 static gboolean
 is_past(const EventRecorder *self, const ApiEvent *event)
 {

@@ -131,10 +131,9 @@ pv_cache_free(PvCache *self)
         return;
 
     g_hash_table_unref(self->free);
-    for (uint32_t i = 0; (i = sim_slots_next(&self->claims, i)) < sim_slots_end(&self->claims); i++)
+    SIM_SLOTS_EACH(&self->claims, i)
         object_unref((const Object *)((const ClaimEntry *)sim_slots_find(&self->claims, i))->claim);
-    for (uint32_t i = 0; (i = sim_slots_next(&self->volumes, i)) < sim_slots_end(&self->volumes);
-         i++)
+    SIM_SLOTS_EACH(&self->volumes, i)
         object_unref(
             (const Object *)((const VolumeEntry *)sim_slots_find(&self->volumes, i))->volume);
     sim_slots_clear(&self->claims);
@@ -394,8 +393,7 @@ is_refused(const PvCache *self, const MatchQuery *query)
     if (query->attributes_classes || query->claim->attributes_class == NULL ||
         query->claim->attributes_class[0] == '\0')
         return FALSE;
-    for (uint32_t i = 0; (i = sim_slots_next(&self->volumes, i)) < sim_slots_end(&self->volumes);
-         i++) {
+    SIM_SLOTS_EACH(&self->volumes, i) {
         const Volume *volume = ((const VolumeEntry *)sim_slots_find(&self->volumes, i))->volume;
         if (volume != NULL &&
             access_modes_include(volume->access_modes, query->claim->access_modes) &&

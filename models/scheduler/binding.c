@@ -32,8 +32,7 @@ assume_cache_free(AssumeCache *self)
 {
     if (self == NULL)
         return;
-    for (uint32_t i = 0; (i = sim_slots_next(&self->assumed, i)) < sim_slots_end(&self->assumed);
-         i++)
+    SIM_SLOTS_EACH(&self->assumed, i)
         object_clear(sim_slots_pointer(&self->assumed, i));
     sim_slots_clear(&self->assumed);
     g_free(self);

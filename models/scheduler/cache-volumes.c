@@ -15,7 +15,7 @@ claim_use_free(ClaimUse *self)
 void
 cache_forget_claims(SchedulerCache *self)
 {
-    for (uint32_t i = 0; (i = sim_slots_next(&self->claims, i)) < sim_slots_end(&self->claims); i++)
+    SIM_SLOTS_EACH(&self->claims, i)
         claim_use_free(sim_slots_pointer(&self->claims, i));
     sim_slots_clear(&self->claims);
 }

@@ -86,7 +86,7 @@ census_free(Census *self)
     if (self == NULL)
         return;
     const SimSlots *pods = &self->parts[KIND_POD];
-    for (uint32_t i = 0; (i = sim_slots_next(pods, i)) < sim_slots_end(pods); i++)
+    SIM_SLOTS_EACH(pods, i)
         g_free(((const Part *)sim_slots_find(pods, i))->uses);
     for (unsigned i = 0; i < N_KINDS; i++)
         sim_slots_clear(&self->parts[i]);
@@ -410,7 +410,7 @@ count_uses(Census *self)
 {
     const SimSlots *pods = &self->parts[KIND_POD];
 
-    for (uint32_t i = 0; (i = sim_slots_next(pods, i)) < sim_slots_end(pods); i++) {
+    SIM_SLOTS_EACH(pods, i) {
         const Part *part = sim_slots_find(pods, i);
         if (part->written == self->count || uses_changed(self, part->uses))
             count_pod(self, objects_key_at(self->objects, KIND_POD, i));

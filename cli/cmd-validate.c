@@ -12,6 +12,7 @@
 #include "models/csi/loop/loop-driver.h"
 #include "run/measure/validation.h"
 #include "run/results/results.h"
+#include "sim/append.h"
 #ifdef WITH_CSI
 #include "serve/csi/remote-driver.h"
 #endif
@@ -523,8 +524,8 @@ close_backend(Validate *self, ExitCode code)
     unsigned left = loop_backend_n_volumes(self->backend);
 
     if (code == EXIT_DONE && left > 0)
-        fprintf(self->is_json ? stderr : stdout, "Left by the scenario, and removed: volumes: %u\n",
-                left);
+        fprintf(self->is_json ? stderr : stdout, "Left by the scenario, and removed: %u volume%s\n",
+                left, plural(left));
     return !loop_folder_close(self->backend) && code == EXIT_DONE ? EXIT_ERROR : code;
 }
 

@@ -8,6 +8,13 @@
 /* Builds the rows of result files. A large run has tens of millions of rows, so no format string is
  * parsed and nothing is copied twice. Always in the C locale. */
 
+/* Returns: what the name of @n things ends with: 1 pod, 2 pods */
+static inline const char *
+plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* Makes room for @n more bytes. Returns: where to write them; append_took() tells how many were
  * written */
 static inline char *

@@ -17,6 +17,7 @@
 #include "run/import/start/missing.h"
 #include "run/import/start/priorities.h"
 #include "run/scenario/scenario.h"
+#include "sim/append.h"
 #include "timing.h"
 #include "workload.h"
 #include "yaml-print.h"
@@ -78,8 +79,8 @@ read_dumps(Import *self, GError **error)
                                     : g_path_get_basename(dump->files->pdata[0]);
         import_report_say(
             self->report, REPORT_TAKEN,
-            "Dump %u of %u (%s%s): objects: %u, newest time stamp %s%s.", i + 1, self->dumps->len,
-            base, dump->files->len > 1 ? ", …" : "", dump->objects->len,
+            "Dump %u of %u (%s%s): %u object%s, newest time stamp %s%s.", i + 1, self->dumps->len,
+            base, dump->files->len > 1 ? ", …" : "", dump->objects->len, plural(dump->objects->len),
             dump->newest != TIME_UNSET ? api_time_format(dump->newest, FALSE, buffer) : "none",
             i == 0 ? ": the start state" : "");
         migrated_translate(dump, i == 0 ? self->report : NULL);
@@ -343,10 +344,11 @@ add_comments(Import *self)
             self->writes != NULL ? "the end of the audit log"
                                  : "without an audit log: choose any length");
     comment(spec, "timing", "the default timing, with the writes as the audit log has them");
-    comment(spec, "manifests", "objects of the start: %u", self->first->objects->len);
+    comment(spec, "manifests", "the start: %u object%s", self->first->objects->len,
+            plural(self->first->objects->len));
     comment(spec, "components", "flags of the control plane, by their real names");
-    comment(spec, "workload", "requests of people and tools: %" G_GSIZE_FORMAT,
-            json_array_size(self->workload));
+    comment(spec, "workload", "what people and tools did: %" G_GSIZE_FORMAT " request%s",
+            json_array_size(self->workload), plural(json_array_size(self->workload)));
     comment(spec, "faults", "found in the audit log; to leave them out: faults: []");
     comment_drivers(self);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sim/append.h"
+
 /* Pairs of a volume and a node whose attachment's name is computed; more would take seconds. */
 #define PAIRS_MAX 500000
 
@@ -237,7 +239,8 @@ link_attachments(Links *self)
     }
     if (n_unknown == 0)
         return;
-    g_autofree char *text = g_strdup_printf("the volumes of attachments: %u", n_unknown);
+    g_autofree char *text =
+        g_strdup_printf("the volumes of %u attachment%s", n_unknown, plural(n_unknown));
     recorded_miss(self->recorded, text);
 }
 

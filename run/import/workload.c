@@ -8,6 +8,7 @@
 #include "models/api/patch/patch.h"
 #include "run/import/bodies/patches.h"
 #include "run/import/bodies/unseen.h"
+#include "sim/append.h"
 
 typedef struct {
     SimTime at; /* the commit in the recording */
@@ -746,8 +747,8 @@ workload_make(const Writes *writes,
             take_write(&self, write);
     }
     json_t *items = sorted_items(self.items);
-    import_report_say(report, REPORT_TAKEN, "Workload: requests of people and tools: %zu.",
-                      json_array_size(items));
+    import_report_say(report, REPORT_TAKEN, "Workload: %zu request%s of people and tools.",
+                      json_array_size(items), plural(json_array_size(items)));
     guess_clear(&self.guess);
     g_hash_table_unref(self.pods);
     g_hash_table_unref(self.nodes);

@@ -15,6 +15,7 @@
 #include "run/files/result-file.h"
 #include "run/files/rows.h"
 #include "run/world/run-private.h"
+#include "sim/append.h"
 #include "slos.h"
 
 /* An expectation's worst outcome over the replications. */
@@ -327,12 +328,6 @@ append_expects(GString *text, Results *self)
         else
             g_string_append_printf(text, "found %" PRId64 "\n", summary->worst.count);
     }
-}
-
-static const char *
-plural(guint64 n)
-{
-    return n == 1 ? "" : "s";
 }
 
 char *

@@ -9,13 +9,14 @@ tree=$scratch/tree
 mkdir "$scratch/objects"
 : >"$scratch/faults"
 
-# planted CHECK CASE WORD FILE COMMAND…: FILE is changed by the command (it edits $1), so the check's case must fail, and say WORD.
+# planted CHECK CASE FILE[=WORD] COMMAND…: FILE is changed by the command (it edits $1), so the check's case must fail, and say WORD,
+# or FILE if there is none.
 # All faults are in the tree before the checks run: each reads the whole of it.
 planted()
 {
-    printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$scratch/planted"
-    file=$tree/$4
-    shift 4
+    printf '%s\t%s\t%s\n' "$1" "$2" "${3#*=}" >>"$scratch/planted"
+    file=$tree/${3%%=*}
+    shift 3
     "$@" "$file"
 }
 
@@ -34,43 +35,43 @@ long_function()
     { printf 'void\nlong_function(void)\n{\n'; lines 71 /dev/stdout; printf '}\n'; } >>"$1"
 }
 
-planted includes "includes follow the arrow" models/plan/plan.c models/plan/plan.c append '#include "run/world/run.h"\n'
-planted includes "includes follow the arrow" run/study/sweep.c run/study/sweep.c append '#include "run/teach/narrator.h"\n'
-planted includes "no component includes another" models/kubelet/kubelet.c models/kubelet/kubelet.c append '#include "models/scheduler/scheduler.h"\n'
-planted includes "every included header exists" sim/sim.c sim/sim.c append '#include "sim/none.h"\n'
-planted doors "components call neither the API server nor a driver" models/kubelet/kubelet.c models/kubelet/kubelet.c append 'void f(void) { api_server_commit(NULL); }\n'
-planted doors "components call neither the API server nor a driver" models/volume/sidecar.c models/volume/sidecar.c append 'void f(void) { csi_driver_call(NULL); }\n'
-planted doors "components include no private header of the executor" models/kubelet/kubelet.c models/kubelet/kubelet.c append '#include "models/plan/plan-private.h"\n'
-planted doors "general code names no component" models/cluster/faults.c models/cluster/faults.c append 'const char *f = "kubelet";\n'
-planted sizes "no .c file has more than 800 lines" sim/sim.c sim/sim.c lines 800
-planted sizes "no .c file has more than 800 lines" models/plan/plan-private.h models/plan/plan-private.h lines 250
-planted sizes "no function has more than 70 lines" sim/sim.c sim/sim.c long_function
-planted listed "every source file is listed" sim/forgotten.c sim/forgotten.c append 'int forgotten;\n'
-planted architecture "every path that a document names exists" sim/none.c README.md append '`sim/none.c`\n'
-planted architecture "every path that a document names exists" docs/none.md docs/kvolsim.1 append '.I docs/none.md\n'
-planted architecture "every link leads somewhere" README.md#none CONTRIBUTING.md append '[none](README.md#none)\n'
-planted architecture "every function of the architecture page" sim_none docs/architecture.md append '| None | `sim/sim.c` | `sim_none()` |\n'
-planted architecture "the picture of the rooms is up to date" docs/rooms.svg docs/rooms.svg append '<!-- -->'
-planted words "no absolute paths" README.md README.md append '/ro''ot/x\n'
+planted includes "includes follow the arrow" models/plan/plan.c append '#include "run/world/run.h"\n'
+planted includes "includes follow the arrow" run/study/sweep.c append '#include "run/teach/narrator.h"\n'
+planted includes "no component includes another" models/kubelet/kubelet.c append '#include "models/scheduler/scheduler.h"\n'
+planted includes "every included header exists" sim/sim.c append '#include "sim/none.h"\n'
+planted doors "components call neither the API server nor a driver" models/kubelet/kubelet.c append 'void f(void) { api_server_commit(NULL); }\n'
+planted doors "components call neither the API server nor a driver" models/volume/sidecar.c append 'void f(void) { csi_driver_call(NULL); }\n'
+planted doors "components include no private header of the executor" models/kubelet/kubelet.c append '#include "models/plan/plan-private.h"\n'
+planted doors "general code names no component" models/cluster/faults.c append 'const char *f = "kubelet";\n'
+planted sizes "no .c file has more than 800 lines" sim/sim.c lines 800
+planted sizes "no .c file has more than 800 lines" models/plan/plan-private.h lines 250
+planted sizes "no function has more than 70 lines" sim/sim.c long_function
+planted listed "every source file is listed" sim/forgotten.c append 'int forgotten;\n'
+planted architecture "every path that a document names exists" README.md=sim/none.c append '`sim/none.c`\n'
+planted architecture "every path that a document names exists" docs/kvolsim.1=docs/none.md append '.I docs/none.md\n'
+planted architecture "every link leads somewhere" CONTRIBUTING.md=README.md#none append '[none](README.md#none)\n'
+planted architecture "every function of the architecture page" docs/architecture.md=sim_none append '| None | `sim/sim.c` | `sim_none()` |\n'
+planted architecture "the picture of the rooms is up to date" docs/rooms.svg append '<!-- -->'
+planted words "no absolute paths" README.md append '/ro''ot/x\n'
 if command -v clang-format >/dev/null; then
-    planted format "every source file is formatted" sim/sim.c sim/sim.c append 'int   x;\n'
+    planted format "every source file is formatted" sim/sim.c append 'int   x;\n'
 fi
 
 # Folders: 31 files are too many.
 mkdir "$tree/sim/many"
 for i in $(seq 31); do : >"$tree/sim/many/$i.c"; done
-planted sizes "no folder has more than 30" sim/many sim/many/0.h append ''
+planted sizes "no folder has more than 30" sim/many/0.h=sim/many append ''
 
 # Symbols: an object of a lower floor that uses one of a higher.
 if command -v "${CC:-cc}" >/dev/null; then
     mkdir -p "$scratch/objects/sim" "$scratch/objects/run/world"
     echo 'int upper(void); int upper(void) { return 1; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/run/world/run.o" -
     echo 'int upper(void); int lower(void); int lower(void) { return upper(); }' | "${CC:-cc}" -x c -c -o "$scratch/objects/sim/sim.o" -
-    planted includes "no symbol is used against the arrow" upper sim/sim.c true
+    planted includes "no symbol is used against the arrow" sim/sim.c=upper true
 
     echo 'int counter; int count(void); int count(void) { return ++counter; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/count.o" -
     ar cr "$scratch/objects/libcount.a" "$scratch/objects/count.o"
-    planted globals "libcount.a has no mutable globals" counter sim/sim.c true
+    planted globals "libcount.a has no mutable globals" sim/sim.c=counter true
 fi
 
 cut -f 1 "$scratch/planted" | sort -u | while read -r check; do

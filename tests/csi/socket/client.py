@@ -512,7 +512,8 @@ def killed_at_random_instants():
     instants = random.Random(seed)
     try:
         for round_number in range(int(os.environ.get("KILLS", "6"))):
-            with driver("--set", "spec.drivers[0].attachLimit=5000", state=state, name="random") as d:
+            with driver("--set", "spec.drivers[0].attachLimit=100000", "--set", "spec.drivers[0].pools=[{zone: zone-a, capacity: 1Pi}]",
+                        state=state, name="random") as d:
                 told.check(d)
                 timer = threading.Timer(instants.uniform(0.02, 1), d.process.kill)
                 callers = [threading.Thread(target=told.work, args=(d, f"r{round_number}-{i}")) for i in range(8)]

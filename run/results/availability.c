@@ -50,14 +50,16 @@ typedef struct {
     GArray *driver_faults; /* of RunFault */
     GArray *steps;         /* of Step */
     SimTime end;
+    gboolean goes_on; /* the run does */
 } Past;
 
 static void
-past_init(Past *self, const Run *run)
+past_init(Past *self, const Run *run, gboolean goes_on)
 {
     const GArray *faults = run_faults(run);
 
-    *self = (Past){.run = run, .log = run_readiness(run), .end = sim_now(run_sim(run))};
+    *self = (Past){
+        .run = run, .log = run_readiness(run), .end = sim_now(run_sim(run)), .goes_on = goes_on};
     self->nodes =
         g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, (GDestroyNotify)g_array_unref);
     self->driver_faults = g_array_new(FALSE, FALSE, sizeof(RunFault));
@@ -347,6 +349,7 @@ add_pods(Past *self)
         PodLife life = {.workload = workload};
         life.is_alone =
             g_array_index(self->log->workloads, ReadinessWorkload, workload).key == NULL;
+        life.is_ever = self->goes_on;
         for (uint32_t k = i + 1; k != 0; k = next[k - 1])
             life.is_ever |=
                 (sim_log_index(changes, ReadinessChange, k - 1).seen & POD_SEEN_READY) != 0;
@@ -538,15 +541,17 @@ availability_find(const Availability *self, const char *name)
     return NULL;
 }
 
-/* Calls @visit for the steps of each workload that has some. */
+/* Calls @visit for the steps of each workload that has some.
+ * @goes_on: a pod without a controller that was never Ready may be so yet, and is not missing */
 static void
 for_each_workload(const Run *run,
+                  gboolean goes_on,
                   void (*visit)(void *data, const char *name, Walk walk),
                   void *data)
 {
     Past past;
 
-    past_init(&past, run);
+    past_init(&past, run, goes_on);
     add_workloads(&past);
     add_pods(&past);
     g_array_sort(past.steps, compare_steps);
@@ -590,7 +595,7 @@ tell_outages(void *data, const char *name, Walk walk)
 void
 availability_outages(const Run *run, OutageSeen see, void *data)
 {
-    for_each_workload(run, tell_outages, &(OutageVisit){see, data});
+    for_each_workload(run, TRUE, tell_outages, &(OutageVisit){see, data});
 }
 
 static void
@@ -610,7 +615,7 @@ add_row(void *data, const char *name, Walk walk)
 void
 availability_add(Availability *self, const Run *run)
 {
-    for_each_workload(run, add_row, self);
+    for_each_workload(run, FALSE, add_row, self);
 }
 
 PodTime
@@ -740,5 +745,5 @@ availability_over_time_csv(const Run *run, const Stages *stages, ResultFile *fil
         return;
     results_append_header(file->text, run, "# ", "");
     g_string_append(file->text, "workload,from,until,desired,ready\n");
-    for_each_workload(run, append_walk, file);
+    for_each_workload(run, FALSE, append_walk, file);
 }

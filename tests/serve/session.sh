@@ -58,6 +58,12 @@ refused 'outside of the scenario' run elsewhere/record.yaml
 "$kvolsim" run elsewhere/record.yaml --set "spec.drivers[0].profile=$scratch/there/mine.yaml" --out moved-own >out 2>err
 result $? "... and elsewhere needs --set"
 
+# ---- The line of time ----
+begin served serve "$KVOLSIM_SRCDIR/scenarios/burst-100.yaml" --speed 0 --at 19s && curl -s "http://127.0.0.1:$port/kvolsim/v1/marks" >out
+end INT
+grep -q '"outages":\[\]' out
+result $? "the first start of pods without a controller is no outage, though some are not Ready yet" out
+
 # ---- A lesson's task ----
 XDG_STATE_HOME=$scratch/state
 export XDG_STATE_HOME

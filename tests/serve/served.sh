@@ -58,8 +58,8 @@ end()
     wait $pid 2>/dev/null || status=$?
 }
 
-# needs_chromium [once]: skips without a browser (Debian: chromium-driver, python3-selenium). once: also beside sanitizers, where
-# the page is the same and slow; page.sh and lessons.sh ask the server for all that it has.
+# needs_chromium [once]: skips without a browser (Debian: chromium-driver, python3-selenium). once: beside sanitizers, too, where
+# the page is the same and slow; page.sh asks the server for all that it has.
 needs_chromium()
 {
     [ "${1:-}" != once ] || [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the page is the same, and slow"

@@ -208,6 +208,7 @@ bare_copy(const json_t *object)
     json_t *copy = json_deep_copy(object);
 
     json_object_del(json_object_get(copy, "metadata"), "managedFields");
+    patch_drop_nulls(copy);
     return copy;
 }
 
@@ -508,7 +509,6 @@ managed_fields_apply(const json_t *live,
     write_init(&write, applied, type, writer, TRUE);
     read_managers(&write, live);
     json_t *before = live != NULL ? bare_copy(live) : empty_object(applied);
-    patch_drop_nulls(before);
     json_t *fields = typed_field_set(applied, type), *after = typed_merge(before, applied, type);
     ManagerEntry *mine = managers_get(write.managers, &write.self);
     json_t *last = json_incref(mine->set);

@@ -8,7 +8,6 @@
 #include "local/local-volume.h"
 #include "manifest.h"
 #include "namespace.h"
-#include "patch/patch.h"
 #include "quota.h"
 #include "reference-grant.h"
 #include "secret.h"
@@ -643,18 +642,15 @@ object_patch_manifest(Object *self, const json_t *patch)
     self->manifest = changed;
 }
 
-/* Returns: (owned): a copy without the members that are no spec, and without nulls, such as the
- * creationTimestamp of templates, which clients leave out */
+/* Returns: (owned): a shallow copy without the members that are no spec */
 static json_t *
 manifest_spec(const json_t *manifest)
 {
-    json_auto_t *spec = manifest == NULL ? json_object() : json_copy((json_t *)manifest);
+    json_t *spec = manifest == NULL ? json_object() : json_copy((json_t *)manifest);
 
     json_object_del(spec, "metadata");
     json_object_del(spec, "status");
-    json_t *own = json_deep_copy(spec);
-    patch_drop_nulls(own);
-    return own;
+    return spec;
 }
 
 gboolean

@@ -374,8 +374,10 @@ complete_object(const Run *run, const Object *object, json_t *json)
     complete_templates(json);
     if (object->created_at < 0 && object->created_at != TIME_UNSET) /* of a dump */
         return;
-    complete_status(
-        json, schema_find(json_path_string(json, "apiVersion"), json_path_string(json, "kind")));
+    const SchemaType *type =
+        schema_find(json_path_string(json, "apiVersion"), json_path_string(json, "kind"));
+    defaults_set(json, type);
+    complete_status(json, type);
     if (kind == KIND_NODE) {
         complete_node(object, json);
     } else if (kind == KIND_POD) {

@@ -413,9 +413,9 @@ edit(void *data, const Object *object)
     if (after == NULL)
         return NULL;
     json_auto_t *bare = write_take_managers(self, after);
-    json_auto_t *before = json_copy(live), *metadata = json_copy(json_object_get(live, "metadata"));
-    json_object_del(metadata, "managedFields");
-    json_object_set(before, "metadata", metadata);
+    json_auto_t *before = json_deep_copy(live);
+    json_object_del(json_object_get(before, "metadata"), "managedFields");
+    patch_drop_nulls(before); /* @after has none: a template's creationTimestamp is no change */
     copy_member(bare, before, "apiVersion"); /* another one may have been asked for */
     return merge_patch_make(before, bare);
 }

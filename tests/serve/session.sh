@@ -64,6 +64,20 @@ end INT
 grep -q '"outages":\[\]' out
 result $? "the first start of pods without a controller is no outage, though some are not Ready yet" out
 
+# ---- Writes that change nothing ----
+template='{metadata: {name: data, creationTimestamp: null}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeMode: Filesystem}, status: {phase: Pending}, kind: PersistentVolumeClaim, apiVersion: v1}'
+container='{containers: [{name: c, image: i}]}'
+{
+    small_cluster
+    echo "---"
+    echo "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}, spec: {serviceName: web, replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}, creationTimestamp: null}, spec: $container}, volumeClaimTemplates: [$template]}}"
+} >nulls.yaml
+same='{"spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]}}'
+begin served serve nulls.yaml --speed 0 && web=http://127.0.0.1:$port/apis/apps/v1/namespaces/default/statefulsets/web && curl -s "$web" >before &&
+    curl -s -X PATCH -H 'Content-Type: application/strategic-merge-patch+json' "$web" -d "$same" >out && cmp before out >faults && grep -q '"generation":1' out
+result $? "a patch that differs by defaults and nulls only is no write" faults out
+end INT
+
 # ---- A lesson's task ----
 XDG_STATE_HOME=$scratch/state
 export XDG_STATE_HOME

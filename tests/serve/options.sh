@@ -21,8 +21,8 @@ fails()
 # ---- TLS ----
 if openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=kvolsim -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem >out 2>err; then
     # LeakSanitizer itself crashes at the end of a server that has used TLS ("Tracer caught signal 11"): no leaks are looked for here
-    with_leaks=$ASAN_OPTIONS
-    ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+    ASAN_OPTIONS=detect_leaks=0
+    export ASAN_OPTIONS
     begin served serve small.yaml --speed 0 --at 1m --tls-cert cert.pem --tls-key key.pem --token-file token --kubeconfig kubeconfig >out 2>&1
     result $? "serves over TLS" out served served.err
     same "TLS: curl with the certificate and the token" 200 \
@@ -39,7 +39,7 @@ if openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=kvolsim -addext s
         case_skip "TLS: kubectl with the written configuration" "kubectl is not here"
     fi
     end INT
-    ASAN_OPTIONS=$with_leaks
+    unset ASAN_OPTIONS
     same "... and ends as it should" 130 $status
     fails 'key.pem' serve small.yaml --tls-cert key.pem --tls-key key.pem
     refused '--tls-key' serve small.yaml --tls-cert cert.pem
@@ -67,9 +67,9 @@ end INT
 
 # ---- A record ----
 mkfifo pipe
-fails 'no regular file' serve small.yaml --record pipe
-fails 'no regular file' serve small.yaml --record /dev/null
-fails 'nothere/record.yaml' serve small.yaml --record nothere/record.yaml
+fails 'no regular file' serve small.yaml --listen 127.0.0.1:0 --record pipe
+fails 'no regular file' serve small.yaml --listen 127.0.0.1:0 --record /dev/null
+fails 'nothere/record.yaml' serve small.yaml --listen 127.0.0.1:0 --record nothere/record.yaml
 
 # A limit on the sizes of files is a full disk as far as writes go.
 trap '' XFSZ

@@ -140,6 +140,69 @@ node_without_the_driver(void **state)
     assert_null(attachment(world, "va")->meta.finalizers);
 }
 
+/* ---- EA-19.9, EA-20: what the driver's capabilities change of a request ---- */
+
+static const struct {
+    const char *name;
+    CsiControllerCapabilities capabilities;
+    gboolean readonly;
+    CsiAccessMode mode;
+} request_cases[] = {
+    {"EA-19.9: neither",   0,                                       FALSE, CSI_SINGLE_NODE_WRITER},
+    {"EA-19.9: read-only", CSI_CONTROLLER_PUBLISH_READONLY,         TRUE,  CSI_SINGLE_NODE_WRITER},
+    {"EA-19.9: writers",   CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER, FALSE,
+     CSI_SINGLE_NODE_MULTI_WRITER                                                                },
+};
+
+static void
+set_capabilities(World *world, CsiModelledOptions *options)
+{
+    const CsiControllerCapabilities *more = world->options.driver_arg;
+
+    options->controller_capabilities &=
+        ~(CSI_CONTROLLER_PUBLISH_READONLY | CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER);
+    options->controller_capabilities |= *more;
+}
+
+typedef struct {
+    unsigned n;
+    gboolean readonly;
+    CsiAccessMode mode;
+} Published;
+
+static void
+see_publish(void *data, const CsiCallRecord *record)
+{
+    Published *self = data;
+
+    if (record->request->method != CSI_CONTROLLER_PUBLISH_VOLUME)
+        return;
+    self->n++;
+    self->readonly = record->request->readonly;
+    self->mode = record->request->capabilities[0].mode;
+}
+
+static void
+capabilities_shape_requests(void **state)
+{
+    const typeof(request_cases[0]) *row = *state;
+    WorldOptions options = {
+        .seed = 1, .driver = set_capabilities, .driver_arg = &row->capabilities};
+    Published published = {0};
+    CsiObserver observer = {.answered = see_publish, .data = &published};
+    g_autoptr(World) world = world_new(&options);
+    Volume *volume = world_volume(world, "pv");
+
+    csi_driver_add_observer(csi_modelled_driver_base(world->driver), &observer);
+    volume->source->read_only = TRUE;
+    world_create(world, &volume->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, SIM_MINUTE);
+    assert_int_equal(published.n, 1);
+    assert_int_equal(published.readonly, row->readonly);
+    assert_int_equal(published.mode, row->mode);
+}
+
 static const CsiModelledError publish_fails = {
     .method = CSI_CONTROLLER_PUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1};
 static const CsiModelledError unpublish_fails = {
@@ -669,6 +732,7 @@ main(void)
     TEST(tests, burst_up_and_down);
     TEST(tests, ten_workers);
     TEST(tests, crash_and_restart);
+    TEST_ROWS(tests, request_cases, capabilities_shape_requests);
     TEST_ROWS(tests, node_id_cases, node_id_of_a_detach);
     TEST_ROWS(tests, forced_cases, forced_detach);
     TEST_ROWS(tests, change_cases, queued_by_a_change);

@@ -510,6 +510,8 @@ stepper_command(Stepper *self, const char *line, GString *out, GString *errors)
     self->errors = errors;
     if (*text == '\0' || *text == '#')
         return STEPPER_DONE;
+    if (!g_utf8_validate(text, -1, NULL))
+        return stepper_refuse(self, "a command is text in UTF-8");
     if (command == NULL)
         return stepper_refuse(self, "there is no command \"%s\" (help lists them)", word);
     g_auto(GStrv) words = split_words(self, command, rest);

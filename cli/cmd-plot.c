@@ -13,27 +13,23 @@
 #include "run/world/run.h"
 
 /* plots/<name>.gp draws a picture from a file of the folder, which the index there knows. */
+/* clang-format off */
 static const struct {
     const char *name, *index, *source, *meaning;
 } pictures[] = {
-    {"timeline",     "summary.json", "objects.csv",                "the start of each pod, stage by stage"  },
-    {"cdf",          "summary.json", "distributions.csv",
-     "what share of the pods had completed a stage, by time"                                                },
-    {"waits",        "summary.json", "waits.csv",                  "where the time went"                    },
-    {"in-flight",    "summary.json", "over-time.csv",              "calls in flight and queues over time"   },
-    {"pending",      "summary.json", "over-time.csv",              "pending pods over time"                 },
-    {"availability", "summary.json", "availability-over-time.csv",
-     "when each workload lacked pods"                                                                       },
-    {"nodes",        "summary.json", "node-volumes.csv",
-     "volumes of each node over time, against its limit"                                                    },
-    {"requests",     "summary.json", "client-rates.csv",
-     "requests to the API server over time, by client"                                                      },
-    {"tornado",      "whatif.json",  "whatif.csv",
-     "which flag or limit matters most (of kvolsim whatif)"                                                 },
+    {"timeline",     "summary.json", "objects.csv",                "the start of each pod, stage by stage"},
+    {"cdf",          "summary.json", "distributions.csv",          "what share of the pods had completed a stage, by time"},
+    {"waits",        "summary.json", "waits.csv",                  "where the time went"},
+    {"in-flight",    "summary.json", "over-time.csv",              "calls in flight and queues over time"},
+    {"pending",      "summary.json", "over-time.csv",              "pending pods over time"},
+    {"availability", "summary.json", "availability-over-time.csv", "when each workload lacked pods"},
+    {"nodes",        "summary.json", "node-volumes.csv",           "volumes of each node over time, against its limit"},
+    {"requests",     "summary.json", "client-rates.csv",           "requests to the API server over time, by client"},
+    {"tornado",      "whatif.json",  "whatif.csv",                 "which flag or limit matters most (of kvolsim whatif)"},
     {"pareto",       "tune.json",    "tune.csv",                   "API load against time (of kvolsim tune)"},
-    {"modes",        "summary.json", "binding-modes.csv",
-     "pods with Immediate and WaitForFirstConsumer claims"                                                  },
+    {"modes",        "summary.json", "binding-modes.csv",          "pods with Immediate and WaitForFirstConsumer claims"},
 };
+/* clang-format on */
 
 static char *
 picture_names(const char *separator, gboolean with_meaning)

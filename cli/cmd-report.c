@@ -17,20 +17,21 @@
  * dark; the colours of the data are the same in both. report.js shows the objects at the time of
  * the slider: a square for each, whose colour is the last point that the object has reached. */
 
+/* clang-format off */
 static const struct {
     const char *picture, *source, *caption;
 } figures[] = {
-    {"waits",        "waits.csv",
-     "Where the time went: each stage of the mean object, by what it waited for."                         },
-    {"timeline",     "objects.csv",                "Each pod's start, stage by stage."                    },
-    {"availability", "availability-over-time.csv", "When each workload lacked pods."                      },
-    {"pending",      "over-time.csv",              "Pods that were not ready."                            },
-    {"cdf",          "distributions.csv",          "How long the stages took."                            },
+    {"waits",        "waits.csv",                  "Where the time went: each stage of the mean object, by what it waited for."},
+    {"timeline",     "objects.csv",                "Each pod's start, stage by stage."},
+    {"availability", "availability-over-time.csv", "When each workload lacked pods."},
+    {"pending",      "over-time.csv",              "Pods that were not ready."},
+    {"cdf",          "distributions.csv",          "How long the stages took."},
     {"in-flight",    "over-time.csv",              "Calls in flight at the drivers, and pods that waited."},
-    {"requests",     "client-rates.csv",           "Requests to the API server."                          },
-    {"nodes",        "node-volumes.csv",           "Volumes attached to each node."                       },
-    {"modes",        "binding-modes.csv",          "Immediate against WaitForFirstConsumer."              },
+    {"requests",     "client-rates.csv",           "Requests to the API server."},
+    {"nodes",        "node-volumes.csv",           "Volumes attached to each node."},
+    {"modes",        "binding-modes.csv",          "Immediate against WaitForFirstConsumer."},
 };
+/* clang-format on */
 
 /* Columns of objects.csv. */
 enum {

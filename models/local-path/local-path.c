@@ -500,19 +500,21 @@ client_qps(const void *options, unsigned *burst)
 
 #define AT(member) offsetof(LocalPathOptions, member)
 
+/* clang-format off */
 static const ProcessFlag flags[] = {
-    {"provisioner-name",  FLAG_STRING,   AT(provisioner_name), "rancher.io/local-path",
-     "Provisioner of its classes (LOC-30)"                                                                                          },
-    {"namespace",         FLAG_STRING,   AT(namespace),        "local-path-storage",          "Namespace of helper pods"            },
-    {"path",              FLAG_STRING,   AT(path),             "/opt/local-path-provisioner",
-     "Folder on all nodes, as nodePathMap's default"                                                                                },
-    {"worker-threads",    FLAG_INT,      AT(n_workers),        "4",                           "Claims, and volumes, handled at once"},
-    {"cmdTimeoutSeconds", FLAG_DURATION, AT(command_timeout),  "120s",
-     "Time for a helper pod (LOC-33)"                                                                                               },
-    {"commandTime",       FLAG_STRING,   AT(command_time),     "100ms",
-     "Simulated: how long the helper's command runs, as the annotation kvolsim.io/runs-for"                                         },
-    {NULL,                FLAG_BOOL,     0,                    NULL,                          NULL                                  },
+    {"provisioner-name", FLAG_STRING, AT(provisioner_name), "rancher.io/local-path",
+     "Provisioner of its classes (LOC-30)"},
+    {"namespace", FLAG_STRING, AT(namespace), "local-path-storage", "Namespace of helper pods"},
+    {"path", FLAG_STRING, AT(path), "/opt/local-path-provisioner",
+     "Folder on all nodes, as nodePathMap's default"},
+    {"worker-threads", FLAG_INT, AT(n_workers), "4", "Claims, and volumes, handled at once"},
+    {"cmdTimeoutSeconds", FLAG_DURATION, AT(command_timeout), "120s",
+     "Time for a helper pod (LOC-33)"},
+    {"commandTime", FLAG_STRING, AT(command_time), "100ms",
+     "Simulated: how long the helper's command runs, as the annotation kvolsim.io/runs-for"},
+    {NULL, FLAG_BOOL, 0, NULL, NULL},
 };
+/* clang-format on */
 
 const ProcessClass local_path_process = {
     .name = "local-path-provisioner",

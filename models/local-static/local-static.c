@@ -344,17 +344,19 @@ client_qps(const void *options, unsigned *burst)
 
 #define AT(member) offsetof(LocalStaticOptions, member)
 
+/* clang-format off */
 static const ProcessFlag flags[] = {
     {"discovery-period", FLAG_DURATION, AT(discovery_period), "10s",
-     "Rest between two passes (LOC-40)"                                              },
-    {"storageClass",     FLAG_STRING,   AT(storage_class),    "local-storage",
-     "Class of its volumes (LOC-42)"                                                 },
-    {"hostDir",          FLAG_STRING,   AT(host_dir),         "/mnt/disks",
+     "Rest between two passes (LOC-40)"},
+    {"storageClass", FLAG_STRING, AT(storage_class), "local-storage",
+     "Class of its volumes (LOC-42)"},
+    {"hostDir", FLAG_STRING, AT(host_dir), "/mnt/disks",
      "Folder with the disks; which there are: the Node's annotation kvolsim.io/disks"},
-    {"cleaningTime",     FLAG_DURATION, AT(cleaning_time),    "1s",
-     "Simulated: how long the cleaning of a disk takes (LOC-41)"                     },
-    {NULL,               FLAG_BOOL,     0,                    NULL,            NULL  },
+    {"cleaningTime", FLAG_DURATION, AT(cleaning_time), "1s",
+     "Simulated: how long the cleaning of a disk takes (LOC-41)"},
+    {NULL, FLAG_BOOL, 0, NULL, NULL},
 };
+/* clang-format on */
 
 const ProcessClass local_static_process = {
     .name = "local-static-provisioner",

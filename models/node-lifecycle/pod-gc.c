@@ -34,18 +34,18 @@ typedef enum {
 } PodAction;
 
 /* gcOrphaned(), gcTerminating() and gcUnscheduledTerminating(). */
+/* clang-format off */
 static const Rule pod_table[] = {
-    {"NL-73", POD_DELETED,                                                  POD_SCHEDULED,                   POD_DELETE    },
-    {"NL-73", 0,                                                            POD_SCHEDULED | POD_DELETED,     POD_KEEP      },
+    {"NL-73", POD_DELETED,                                                  POD_SCHEDULED,                   POD_DELETE},
+    {"NL-73", 0,                                                            POD_SCHEDULED | POD_DELETED,     POD_KEEP},
     {"NL-72", POD_SCHEDULED,                                                POD_HAS_NODE | NODE_LONG_GONE,   POD_QUARANTINE},
-    {"NL-72", POD_SCHEDULED | NODE_LONG_GONE,                               POD_HAS_NODE,                    POD_ASK_NODE  },
-    {"NL-71", POD_SCHEDULED | POD_HAS_NODE,                                 POD_DELETED,                     POD_KEEP      },
-    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED | NODE_IS_READY,   0,                               POD_KEEP      },
-    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED,                   NODE_IS_READY | NODE_IS_RETIRED,
-     POD_KEEP                                                                                                              },
-    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED | NODE_IS_RETIRED, NODE_IS_READY,
-     POD_FAIL                                                                                                              },
+    {"NL-72", POD_SCHEDULED | NODE_LONG_GONE,                               POD_HAS_NODE,                    POD_ASK_NODE},
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE,                                 POD_DELETED,                     POD_KEEP},
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED | NODE_IS_READY,   0,                               POD_KEEP},
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED,                   NODE_IS_READY | NODE_IS_RETIRED, POD_KEEP},
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED | NODE_IS_RETIRED, NODE_IS_READY,                   POD_FAIL},
 };
+/* clang-format on */
 
 static const RuleTable pod_rules =
     RULE_TABLE("pods that nobody finishes", POD_FACTS_END, pod_table);

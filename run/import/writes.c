@@ -6,32 +6,30 @@
 #include "body-facts.h"
 
 /* The kinds whose writes matter, by resource. */
+/* clang-format off */
 static const WriteKind kinds[] = {
-    {"pods",                    "",                        "Pod",                   KIND_POD,               RECORDED_POD   },
-    {"persistentvolumeclaims",  "",                        "PersistentVolumeClaim", KIND_CLAIM,             RECORDED_CLAIM },
+    {"pods",                    "",                        "Pod",                   KIND_POD,               RECORDED_POD},
+    {"persistentvolumeclaims",  "",                        "PersistentVolumeClaim", KIND_CLAIM,             RECORDED_CLAIM},
     {"persistentvolumes",       "",                        "PersistentVolume",      KIND_VOLUME,            RECORDED_VOLUME},
-    {"volumeattachments",       "storage.k8s.io",          "VolumeAttachment",      KIND_ATTACHMENT,
-     RECORDED_ATTACHMENT                                                                                                   },
-    {"nodes",                   "",                        "Node",                  KIND_NODE,              -1             },
-    {"storageclasses",          "storage.k8s.io",          "StorageClass",          KIND_STORAGE_CLASS,     -1             },
-    {"csidrivers",              "storage.k8s.io",          "CSIDriver",             KIND_CSI_DRIVER,        -1             },
-    {"statefulsets",            "apps",                    "StatefulSet",           KIND_STATEFUL_SET,      -1             },
-    {"deployments",             "apps",                    "Deployment",            KIND_DEPLOYMENT,        -1             },
-    {"replicasets",             "apps",                    "ReplicaSet",            KIND_REPLICA_SET,       -1             },
-    {"daemonsets",              "apps",                    "DaemonSet",             KIND_DAEMON_SET,        -1             },
-    {"jobs",                    "batch",                   "Job",                   KIND_JOB,               -1             },
-    {"cronjobs",                "batch",                   "CronJob",               KIND_CRON_JOB,          -1             },
-    {"poddisruptionbudgets",    "policy",                  "PodDisruptionBudget",   KIND_DISRUPTION_BUDGET, -1             },
-    {"resourcequotas",          "",                        "ResourceQuota",         KIND_RESOURCE_QUOTA,    -1             },
-    {"limitranges",             "",                        "LimitRange",            KIND_LIMIT_RANGE,       -1             },
-    {"volumesnapshots",         "snapshot.storage.k8s.io", "VolumeSnapshot",        KIND_VOLUME_SNAPSHOT,   -1             },
-    {"volumesnapshotcontents",  "snapshot.storage.k8s.io", "VolumeSnapshotContent",
-     KIND_SNAPSHOT_CONTENT,                                                                                 -1             },
-    {"volumesnapshotclasses",   "snapshot.storage.k8s.io", "VolumeSnapshotClass",   KIND_SNAPSHOT_CLASS,
-     -1                                                                                                                    },
-    {"volumeattributesclasses", "storage.k8s.io",          "VolumeAttributesClass", KIND_ATTRIBUTES_CLASS,
-     -1                                                                                                                    },
+    {"volumeattachments",       "storage.k8s.io",          "VolumeAttachment",      KIND_ATTACHMENT,        RECORDED_ATTACHMENT},
+    {"nodes",                   "",                        "Node",                  KIND_NODE,              -1},
+    {"storageclasses",          "storage.k8s.io",          "StorageClass",          KIND_STORAGE_CLASS,     -1},
+    {"csidrivers",              "storage.k8s.io",          "CSIDriver",             KIND_CSI_DRIVER,        -1},
+    {"statefulsets",            "apps",                    "StatefulSet",           KIND_STATEFUL_SET,      -1},
+    {"deployments",             "apps",                    "Deployment",            KIND_DEPLOYMENT,        -1},
+    {"replicasets",             "apps",                    "ReplicaSet",            KIND_REPLICA_SET,       -1},
+    {"daemonsets",              "apps",                    "DaemonSet",             KIND_DAEMON_SET,        -1},
+    {"jobs",                    "batch",                   "Job",                   KIND_JOB,               -1},
+    {"cronjobs",                "batch",                   "CronJob",               KIND_CRON_JOB,          -1},
+    {"poddisruptionbudgets",    "policy",                  "PodDisruptionBudget",   KIND_DISRUPTION_BUDGET, -1},
+    {"resourcequotas",          "",                        "ResourceQuota",         KIND_RESOURCE_QUOTA,    -1},
+    {"limitranges",             "",                        "LimitRange",            KIND_LIMIT_RANGE,       -1},
+    {"volumesnapshots",         "snapshot.storage.k8s.io", "VolumeSnapshot",        KIND_VOLUME_SNAPSHOT,   -1},
+    {"volumesnapshotcontents",  "snapshot.storage.k8s.io", "VolumeSnapshotContent", KIND_SNAPSHOT_CONTENT,  -1},
+    {"volumesnapshotclasses",   "snapshot.storage.k8s.io", "VolumeSnapshotClass",   KIND_SNAPSHOT_CLASS,    -1},
+    {"volumeattributesclasses", "storage.k8s.io",          "VolumeAttributesClass", KIND_ATTRIBUTES_CLASS,  -1},
 };
+/* clang-format on */
 
 const WriteKind *
 write_kind_named(const char *kind)

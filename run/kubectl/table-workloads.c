@@ -278,20 +278,21 @@ cell_address(Cell *cell)
                     value_text(value_find(addresses, "type", cell->column->path), "address"));
 }
 
+/* clang-format off */
 const KindColumn node_columns[] = {
     {"Name",              cell_value,       "metadata.name",                           "",          COLUMN_NAME},
-    {"Status",            cell_node_status, "",                                        "",          0          },
-    {"Roles",             cell_roles,       "",                                        "",          0          },
-    {"Age",               cell_age,         "metadata.creationTimestamp",              "<unknown>", 0          },
-    {"Version",           cell_value,       "status.nodeInfo.kubeletVersion",          "",          0          },
+    {"Status",            cell_node_status, "",                                        "",          0},
+    {"Roles",             cell_roles,       "",                                        "",          0},
+    {"Age",               cell_age,         "metadata.creationTimestamp",              "<unknown>", 0},
+    {"Version",           cell_value,       "status.nodeInfo.kubeletVersion",          "",          0},
     {"Internal-IP",       cell_address,     "InternalIP",                              "<none>",    COLUMN_WIDE},
     {"External-IP",       cell_address,     "ExternalIP",                              "<none>",    COLUMN_WIDE},
     {"OS-Image",          cell_value,       "status.nodeInfo.osImage",                 "<unknown>", COLUMN_WIDE},
     {"Kernel-Version",    cell_value,       "status.nodeInfo.kernelVersion",           "<unknown>", COLUMN_WIDE},
-    {"Container-Runtime", cell_value,       "status.nodeInfo.containerRuntimeVersion", "<unknown>",
-     COLUMN_WIDE                                                                                               },
-    {NULL,                NULL,             NULL,                                      NULL,        0          },
+    {"Container-Runtime", cell_value,       "status.nodeInfo.containerRuntimeVersion", "<unknown>", COLUMN_WIDE},
+    {NULL,                NULL,             NULL,                                      NULL,        0},
 };
+/* clang-format on */
 
 /* One field of each of a template's containers. */
 void

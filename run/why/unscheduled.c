@@ -28,44 +28,38 @@ static const char *const cause_ids[N_NODE_CAUSES] = {
 };
 
 /* What a filter means. Rows with a reason come before that of the whole plugin. */
+/* clang-format off */
 static const struct {
     PluginId plugin;
     const char *reason; /* how the filter's reason begins; NULL: any */
     NodeCause cause;
 } filter_rows[] = {
-    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/not-ready",
-     NODE_SILENT                                                                                                        },
-    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/unreachable",
-     NODE_SILENT                                                                                                        },
-    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/unschedulable",
-     NODE_CORDONED                                                                                                      },
-    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/memory-pressure",
-     NODE_PRESSURE                                                                                                      },
-    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/disk-pressure",
-     NODE_PRESSURE                                                                                                      },
-    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/pid-pressure",
-     NODE_PRESSURE                                                                                                      },
-    {PLUGIN_TAINT_TOLERATION,
-     "node(s) had untolerated taint {node.kubernetes.io/network-unavailable",                         NODE_PRESSURE     },
-    {PLUGIN_TAINT_TOLERATION,    NULL,                                                                NODE_TAINT        },
-    {PLUGIN_NODE_UNSCHEDULABLE,  NULL,                                                                NODE_CORDONED     },
-    {PLUGIN_NODE_NAME,           NULL,                                                                NODE_SELECTOR     },
-    {PLUGIN_NODE_AFFINITY,       NULL,                                                                NODE_SELECTOR     },
-    {PLUGIN_NODE_RESOURCES_FIT,  NULL,                                                                NODE_RESOURCES    },
-    {PLUGIN_VOLUME_RESTRICTIONS, NULL,                                                                NODE_RWOP         },
-    {PLUGIN_NODE_VOLUME_LIMITS,  "node(s) exceed max volume count",                                   NODE_LIMIT        },
-    {PLUGIN_NODE_VOLUME_LIMITS,  NULL,                                                                NODE_NO_DRIVER    },
-    {PLUGIN_VOLUME_BINDING,      "node(s) did not have enough free storage",                          NODE_CAPACITY     },
-    {PLUGIN_VOLUME_BINDING,      "node(s) didn't find available persistent volumes",                  NODE_NO_VOLUME    },
-    {PLUGIN_VOLUME_BINDING,      "node(s) unavailable due to",                                        NODE_CLAIM_LOST   },
-    {PLUGIN_VOLUME_BINDING,      NULL,                                                                NODE_ZONE         },
-    {PLUGIN_VOLUME_ZONE,         NULL,                                                                NODE_ZONE         },
-    {PLUGIN_POD_TOPOLOGY_SPREAD, NULL,                                                                NODE_SPREAD       },
-    {PLUGIN_INTER_POD_AFFINITY,  "node(s) didn't match pod anti-affinity",                            NODE_ANTI_AFFINITY},
-    {PLUGIN_INTER_POD_AFFINITY,  "node(s) didn't satisfy existing pods anti-affinity",
-     NODE_ANTI_AFFINITY                                                                                                 },
-    {PLUGIN_INTER_POD_AFFINITY,  NULL,                                                                NODE_AFFINITY     },
+    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/not-ready",           NODE_SILENT},
+    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/unreachable",         NODE_SILENT},
+    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/unschedulable",       NODE_CORDONED},
+    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/memory-pressure",     NODE_PRESSURE},
+    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/disk-pressure",       NODE_PRESSURE},
+    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/pid-pressure",        NODE_PRESSURE},
+    {PLUGIN_TAINT_TOLERATION,    "node(s) had untolerated taint {node.kubernetes.io/network-unavailable", NODE_PRESSURE},
+    {PLUGIN_TAINT_TOLERATION,    NULL,                                                                    NODE_TAINT},
+    {PLUGIN_NODE_UNSCHEDULABLE,  NULL,                                                                    NODE_CORDONED},
+    {PLUGIN_NODE_NAME,           NULL,                                                                    NODE_SELECTOR},
+    {PLUGIN_NODE_AFFINITY,       NULL,                                                                    NODE_SELECTOR},
+    {PLUGIN_NODE_RESOURCES_FIT,  NULL,                                                                    NODE_RESOURCES},
+    {PLUGIN_VOLUME_RESTRICTIONS, NULL,                                                                    NODE_RWOP},
+    {PLUGIN_NODE_VOLUME_LIMITS,  "node(s) exceed max volume count",                                       NODE_LIMIT},
+    {PLUGIN_NODE_VOLUME_LIMITS,  NULL,                                                                    NODE_NO_DRIVER},
+    {PLUGIN_VOLUME_BINDING,      "node(s) did not have enough free storage",                              NODE_CAPACITY},
+    {PLUGIN_VOLUME_BINDING,      "node(s) didn't find available persistent volumes",                      NODE_NO_VOLUME},
+    {PLUGIN_VOLUME_BINDING,      "node(s) unavailable due to",                                            NODE_CLAIM_LOST},
+    {PLUGIN_VOLUME_BINDING,      NULL,                                                                    NODE_ZONE},
+    {PLUGIN_VOLUME_ZONE,         NULL,                                                                    NODE_ZONE},
+    {PLUGIN_POD_TOPOLOGY_SPREAD, NULL,                                                                    NODE_SPREAD},
+    {PLUGIN_INTER_POD_AFFINITY,  "node(s) didn't match pod anti-affinity",                                NODE_ANTI_AFFINITY},
+    {PLUGIN_INTER_POD_AFFINITY,  "node(s) didn't satisfy existing pods anti-affinity",                    NODE_ANTI_AFFINITY},
+    {PLUGIN_INTER_POD_AFFINITY,  NULL,                                                                    NODE_AFFINITY},
 };
+/* clang-format on */
 
 static void
 node_refused(void *data, const NodeInfo *node, PluginId plugin, const Reason *reason)

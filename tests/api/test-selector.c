@@ -9,29 +9,31 @@ typedef struct {
 #define EXPRESSION(key, operator, values)                                                          \
     "{'matchExpressions': [{'key': '" key "', 'operator': '" operator"'" values "}]}"
 
+/* clang-format off */
 static const Row label_rows[] = {
-    {"an empty selector matches everything",   "{}",                                       "a=b",                                                                           TRUE},
-    {"an empty selector matches nothing else", "{}",                                       "",                                                                              TRUE},
-    {"matchLabels",                            "{'matchLabels': {'a': 'b'}}",              "a=b,c=d",                                                                       TRUE},
-    {"matchLabels: another value",             "{'matchLabels': {'a': 'b'}}",              "a=x",                                                                           FALSE},
-    {"matchLabels: no such key",               "{'matchLabels': {'a': 'b'}}",              "c=d",                                                                           FALSE},
-    {"matchLabels: all must hold",             "{'matchLabels': {'a': 'b', 'c': 'd'}}",    "a=b",                                                                           FALSE},
-    {"matchLabels: an empty value",            "{'matchLabels': {'a': ''}}",               "a=",                                                                            TRUE},
-    {"In",                                     EXPRESSION("a",                             "In",                                                                            ", 'values': ['x', 'b']"),"a=b", TRUE},
-    {"In: another value",                                    EXPRESSION("a",                                                                              "In",                                                                                                                                           ", 'values': ['x', 'y']"),"a=b", FALSE},
-    {"In: no such key",               EXPRESSION("a",                                                    "In",", 'values': ['x']"),"", FALSE},
-    {"NotIn",            EXPRESSION("a","NotIn",                                                                       ", 'values': ['x']"),"a=b", TRUE},
-    {"NotIn: that value",                                        EXPRESSION("a",                                                                            "NotIn",                                                                                                                                  ", 'values': ['b']"),"a=b", FALSE},
-    {"NotIn matches what lacks the key",                                   EXPRESSION("a",                                                                         "NotIn",                                                                                                                                                        ", 'values': ['b']"),"c=d",
+    {"an empty selector matches everything", "{}", "a=b", TRUE},
+    {"an empty selector matches nothing else", "{}", "", TRUE},
+    {"matchLabels", "{'matchLabels': {'a': 'b'}}", "a=b,c=d", TRUE},
+    {"matchLabels: another value", "{'matchLabels': {'a': 'b'}}", "a=x", FALSE},
+    {"matchLabels: no such key", "{'matchLabels': {'a': 'b'}}", "c=d", FALSE},
+    {"matchLabels: all must hold", "{'matchLabels': {'a': 'b', 'c': 'd'}}", "a=b", FALSE},
+    {"matchLabels: an empty value", "{'matchLabels': {'a': ''}}", "a=", TRUE},
+    {"In", EXPRESSION("a", "In", ", 'values': ['x', 'b']"), "a=b", TRUE},
+    {"In: another value", EXPRESSION("a", "In", ", 'values': ['x', 'y']"), "a=b", FALSE},
+    {"In: no such key", EXPRESSION("a", "In", ", 'values': ['x']"), "", FALSE},
+    {"NotIn", EXPRESSION("a", "NotIn", ", 'values': ['x']"), "a=b", TRUE},
+    {"NotIn: that value", EXPRESSION("a", "NotIn", ", 'values': ['b']"), "a=b", FALSE},
+    {"NotIn matches what lacks the key", EXPRESSION("a", "NotIn", ", 'values': ['b']"), "c=d",
      TRUE},
-    {"Exists",                                 EXPRESSION("a","Exists",""),"a=", TRUE},
-    {"Exists: not",       EXPRESSION("a", "Exists", ""),"b=", FALSE},
-    {"DoesNotExist",                                     EXPRESSION("a",                                                                               "DoesNotExist",                                                                                                                                                       ""),"b=", TRUE},
-    {"DoesNotExist: does",                                     EXPRESSION("a",                                                                           "DoesNotExist",                                                                                                                                                                                                                                  ""),                                                                                                                                                                                                              "a=b", FALSE},
+    {"Exists", EXPRESSION("a", "Exists", ""), "a=", TRUE},
+    {"Exists: not", EXPRESSION("a", "Exists", ""), "b=", FALSE},
+    {"DoesNotExist", EXPRESSION("a", "DoesNotExist", ""), "b=", TRUE},
+    {"DoesNotExist: does", EXPRESSION("a", "DoesNotExist", ""), "a=b", FALSE},
     {"labels and expressions",
-     "{'matchLabels': {'a': 'b'}, 'matchExpressions': [{'key': 'c', 'operator': 'Exists'}]}",                                                      "a=b",
-     FALSE                                                                                                                                                                                                                                                                                                        },
+     "{'matchLabels': {'a': 'b'}, 'matchExpressions': [{'key': 'c', 'operator': 'Exists'}]}", "a=b",
+     FALSE},
 };
+/* clang-format on */
 
 static void
 label_selector(void **state)
@@ -165,26 +167,20 @@ typedef struct {
     gboolean tolerates;
 } TolerationRow;
 
+/* clang-format off */
 static const TolerationRow toleration_rows[] = {
-    {"equal",                        "{'key': 'a', 'value': 'b'}",         {"a", "b", TAINT_NO_SCHEDULE, 0}, TRUE },
-    {"equal, written",
-     "{'key': 'a', 'operator': 'Equal', 'value': 'b'}",                    {"a", "b", TAINT_NO_SCHEDULE, 0},
-     TRUE                                                                                                         },
-    {"another value",                "{'key': 'a', 'value': 'x'}",         {"a", "b", TAINT_NO_SCHEDULE, 0}, FALSE},
-    {"another key",                  "{'key': 'x', 'value': 'b'}",         {"a", "b", TAINT_NO_SCHEDULE, 0}, FALSE},
-    {"no value equals an empty one", "{'key': 'a'}",                       {"a", "", TAINT_NO_SCHEDULE, 0},  TRUE },
-    {"exists",                       "{'key': 'a', 'operator': 'Exists'}", {"a", "b", TAINT_NO_EXECUTE, 0},  TRUE },
-    {"exists, another key",
-     "{'key': 'x', 'operator': 'Exists'}",                                 {"a", "b", TAINT_NO_EXECUTE, 0},
-     FALSE                                                                                                        },
-    {"everything",                   "{'operator': 'Exists'}",             {"a", "b", TAINT_NO_EXECUTE, 0},  TRUE },
-    {"that effect",
-     "{'key': 'a', 'operator': 'Exists', 'effect': 'NoExecute'}",          {"a", "b", TAINT_NO_EXECUTE, 0},
-     TRUE                                                                                                         },
-    {"another effect",
-     "{'key': 'a', 'operator': 'Exists', 'effect': 'NoSchedule'}",         {"a", "b", TAINT_NO_EXECUTE, 0},
-     FALSE                                                                                                        },
+    {"equal",                        "{'key': 'a', 'value': 'b'}",                                 {"a", "b", TAINT_NO_SCHEDULE, 0}, TRUE},
+    {"equal, written",               "{'key': 'a', 'operator': 'Equal', 'value': 'b'}",            {"a", "b", TAINT_NO_SCHEDULE, 0}, TRUE},
+    {"another value",                "{'key': 'a', 'value': 'x'}",                                 {"a", "b", TAINT_NO_SCHEDULE, 0}, FALSE},
+    {"another key",                  "{'key': 'x', 'value': 'b'}",                                 {"a", "b", TAINT_NO_SCHEDULE, 0}, FALSE},
+    {"no value equals an empty one", "{'key': 'a'}",                                               {"a", "", TAINT_NO_SCHEDULE, 0},  TRUE},
+    {"exists",                       "{'key': 'a', 'operator': 'Exists'}",                         {"a", "b", TAINT_NO_EXECUTE, 0},  TRUE},
+    {"exists, another key",          "{'key': 'x', 'operator': 'Exists'}",                         {"a", "b", TAINT_NO_EXECUTE, 0},  FALSE},
+    {"everything",                   "{'operator': 'Exists'}",                                     {"a", "b", TAINT_NO_EXECUTE, 0},  TRUE},
+    {"that effect",                  "{'key': 'a', 'operator': 'Exists', 'effect': 'NoExecute'}",  {"a", "b", TAINT_NO_EXECUTE, 0},  TRUE},
+    {"another effect",               "{'key': 'a', 'operator': 'Exists', 'effect': 'NoSchedule'}", {"a", "b", TAINT_NO_EXECUTE, 0},  FALSE},
 };
+/* clang-format on */
 
 static void
 toleration(void **state)

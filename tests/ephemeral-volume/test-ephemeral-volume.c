@@ -136,16 +136,17 @@ pod_without_any(StorageWorld *world)
     storage_world_run(world, 1 * SIM_SECOND);
 }
 
+/* clang-format off */
 static const StorageStory stories[] = {
-    {"each volume gets its claim, in order",       pod_appears,               "POST pvc/p-a, POST pvc/p-b", ""  },
-    {"a pod that was there before the controller", pod_was_there,             "POST pvc/p-a, POST pvc/p-b", ""  },
-    {"a claim of that name is not the pod's",      claim_is_somebody_elses,   "POST pvc/p-a",
-     "Warning FailedBinding pod/p"                                                                              },
+    {"each volume gets its claim, in order",       pod_appears,               "POST pvc/p-a, POST pvc/p-b", ""},
+    {"a pod that was there before the controller", pod_was_there,             "POST pvc/p-a, POST pvc/p-b", ""},
+    {"a claim of that name is not the pod's",      claim_is_somebody_elses,   "POST pvc/p-a",               "Warning FailedBinding pod/p"},
     {"... and goes, so there is room",             somebody_elses_claim_goes, "POST pvc/p-b",               NULL},
-    {"the pod's own claim is deleted under it",    own_claim_goes,            "POST pvc/p-a",               ""  },
-    {"... while the pod is being deleted",         own_claim_goes_with_pod,   "",                           ""  },
-    {"a pod with plain claims",                    pod_without_any,           "",                           ""  },
+    {"the pod's own claim is deleted under it",    own_claim_goes,            "POST pvc/p-a",               ""},
+    {"... while the pod is being deleted",         own_claim_goes_with_pod,   "",                           ""},
+    {"a pod with plain claims",                    pod_without_any,           "",                           ""},
 };
+/* clang-format on */
 
 static void
 stories_send_what_they_should(void **state)

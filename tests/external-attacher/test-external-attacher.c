@@ -142,6 +142,7 @@ node_without_the_driver(void **state)
 
 /* ---- EA-19.9, EA-20: what the driver's capabilities change of a request ---- */
 
+/* clang-format off */
 static const struct {
     const char *name;
     CsiControllerCapabilities capabilities;
@@ -150,9 +151,9 @@ static const struct {
 } request_cases[] = {
     {"EA-19.9: neither",   0,                                       FALSE, CSI_SINGLE_NODE_WRITER},
     {"EA-19.9: read-only", CSI_CONTROLLER_PUBLISH_READONLY,         TRUE,  CSI_SINGLE_NODE_WRITER},
-    {"EA-19.9: writers",   CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER, FALSE,
-     CSI_SINGLE_NODE_MULTI_WRITER                                                                },
+    {"EA-19.9: writers",   CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER, FALSE, CSI_SINGLE_NODE_MULTI_WRITER},
 };
+/* clang-format on */
 
 static void
 set_capabilities(World *world, CsiModelledOptions *options)
@@ -444,12 +445,12 @@ typedef struct {
 } ForcedCase;
 
 /* Somebody else's finalizer holds a deleted attachment, which the driver's list contradicts. */
+/* clang-format off */
 static const ForcedCase forced_cases[] = {
     {"forced: nothing is left to write",   FALSE, "ListVolumes, ControllerUnpublishVolume"},
-    {"forced: it was said to be attached", TRUE,
-     "ListVolumes, ControllerUnpublishVolume, PATCH VolumeAttachment, PATCH_STATUS "
-     "VolumeAttachment"                                                                   },
+    {"forced: it was said to be attached", TRUE,  "ListVolumes, ControllerUnpublishVolume, PATCH VolumeAttachment, PATCH_STATUS VolumeAttachment"},
 };
+/* clang-format on */
 
 static void
 forced_detach(void **state)

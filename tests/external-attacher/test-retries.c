@@ -20,13 +20,15 @@ const ModelClass *const model_classes[] = {&external_attacher_class, NULL};
 /* For ControllerPublishVolume and for ControllerUnpublishVolume: EA-22, EA-24. The attacher gives a
  * call up after 15 s (EA-3); the retry meets the call that is still under way, until that is done.
  */
+/* clang-format off */
 static const RetryCase cases[] = {
-    {"EA-3: takes 17 s",                                       17000, PLAIN,   NULL,      NULL,  "0 16000 18000",                         TRUE },
-    {"EA-3: takes 1 min",                                      60000, PLAIN,   NULL,      NULL,  "0 16000 18000 22000 30000 46000 78000", TRUE },
-    {"EA-3: the flag of the deadline",                         17000, PLAIN,   "timeout", "20s", "0",                                     TRUE },
-    {"EA-3: takes 17 s, and is undone at the deadline: never", 17000, FORGETS, NULL,      NULL,
-     "0 16000 33000 52000 75000 106000 153000 232000 375000 646000 961000",                                                               FALSE},
+    {"EA-3: takes 17 s", 17000, PLAIN, NULL, NULL, "0 16000 18000", TRUE},
+    {"EA-3: takes 1 min", 60000, PLAIN, NULL, NULL, "0 16000 18000 22000 30000 46000 78000", TRUE},
+    {"EA-3: the flag of the deadline", 17000, PLAIN, "timeout", "20s", "0", TRUE},
+    {"EA-3: takes 17 s, and is undone at the deadline: never", 17000, FORGETS, NULL, NULL,
+     "0 16000 33000 52000 75000 106000 153000 232000 375000 646000 961000", FALSE},
 };
+/* clang-format on */
 
 static const Attachment *
 attachment(World *world)

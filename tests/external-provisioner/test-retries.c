@@ -15,24 +15,27 @@ const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 
 /* The provisioner gives a call up after 10 s; the retry meets the call that is still under way,
  * until that is done. */
+/* clang-format off */
 static const RetryCase create_cases[] = {
-    {"PROV-22: CreateVolume takes 12 s",                 12000,  PLAIN,    NULL,      NULL,  "0 11000 13000",             TRUE },
-    {"PROV-22: CreateVolume takes 24 s",                 24000,  PLAIN,    NULL,      NULL,  "0 11000 13000 17000 25000",
-     TRUE                                                                                                                      },
-    {"PROV-22: CreateVolume takes 2 min",                120000, PLAIN,    NULL,      NULL,
-     "0 11000 13000 17000 25000 41000 73000 137000",                                                                      TRUE },
-    {"PROV-22: the flag of the deadline",                12000,  PLAIN,    "timeout", "13s", "0",                         TRUE },
+    {"PROV-22: CreateVolume takes 12 s", 12000, PLAIN, NULL, NULL, "0 11000 13000", TRUE},
+    {"PROV-22: CreateVolume takes 24 s", 24000, PLAIN, NULL, NULL, "0 11000 13000 17000 25000",
+     TRUE},
+    {"PROV-22: CreateVolume takes 2 min", 120000, PLAIN, NULL, NULL,
+     "0 11000 13000 17000 25000 41000 73000 137000", TRUE},
+    {"PROV-22: the flag of the deadline", 12000, PLAIN, "timeout", "13s", "0", TRUE},
  /* Each attempt lasts until its deadline or until the volume is there. */
-    {"PROV-22: 24 s, calls may overlap",                 24000,  UNLOCKED, NULL,      NULL,  "0 11000 23000 37000",       TRUE },
-    {"PROV-22: 12 s, and undone at the deadline: never", 12000,  FORGETS,  NULL,      NULL,
-     "0 11000 23000 37000 55000 81000 123000 197000 335000 601000 911000",                                                FALSE},
+    {"PROV-22: 24 s, calls may overlap", 24000, UNLOCKED, NULL, NULL, "0 11000 23000 37000", TRUE},
+    {"PROV-22: 12 s, and undone at the deadline: never", 12000, FORGETS, NULL, NULL,
+     "0 11000 23000 37000 55000 81000 123000 197000 335000 601000 911000", FALSE},
 };
+/* clang-format on */
 
+/* clang-format off */
 static const RetryCase delete_cases[] = {
-    {"PROV-35: DeleteVolume takes 12 s",  12000,  PLAIN, NULL, NULL, "0 11000 13000", TRUE},
-    {"PROV-35: DeleteVolume takes 2 min", 120000, PLAIN, NULL, NULL,
-     "0 11000 13000 17000 25000 41000 73000 137000",                                  TRUE},
+    {"PROV-35: DeleteVolume takes 12 s",  12000,  PLAIN, NULL, NULL, "0 11000 13000",                                TRUE},
+    {"PROV-35: DeleteVolume takes 2 min", 120000, PLAIN, NULL, NULL, "0 11000 13000 17000 25000 41000 73000 137000", TRUE},
 };
+/* clang-format on */
 
 static unsigned
 count_volumes(const World *world)

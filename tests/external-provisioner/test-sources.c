@@ -364,31 +364,27 @@ allow_another_mode(World *world, SnapshotContent *content)
                           world_intern(world, "true"));
 }
 
+/* clang-format off */
 static const SourceCase restore_cases[] = {
-    {.title = "SRC-4: all is well"               },
-    {                               .title = "SRC-4: a source without a name",
-     .spoil_claim = name_no_source,
+    {.title = "SRC-4: all is well"},
+    {.title = "SRC-4: a source without a name", .spoil_claim = name_no_source,
      .error = "error getting snapshot  from api server"},
-    {                           .title = "SRC-4: not bound",                  .spoil_snapshot = not_be_bound, .error = "not bound"},
-    {.title = "SRC-4: not ready",                                            .spoil_snapshot = not_be_ready, .error = "is not Ready"},
-    {                                                                          .title = "SRC-4: too large",
-     .spoil_snapshot = need_more_room,
+    {.title = "SRC-4: not bound", .spoil_snapshot = not_be_bound, .error = "not bound"},
+    {.title = "SRC-4: not ready", .spoil_snapshot = not_be_ready, .error = "is not Ready"},
+    {.title = "SRC-4: too large", .spoil_snapshot = need_more_room,
      .error = "is less than the size 2147483648"},
-    {                                                   .title = "SRC-4: ... not for a larger claim",
-     .spoil_snapshot = need_more_room,
+    {.title = "SRC-4: ... not for a larger claim", .spoil_snapshot = need_more_room,
      .spoil_claim = be_larger},
-    {                                  .title = "SRC-4: the content of another",
-     .spoil_content = be_of_another_snapshot,
+    {.title = "SRC-4: the content of another", .spoil_content = be_of_another_snapshot,
      .error = "not bound"},
-    {                                             .title = "SRC-4: another driver",
-     .spoil_content = be_cut_by_another_driver,
+    {.title = "SRC-4: another driver", .spoil_content = be_cut_by_another_driver,
      .error = "not bound"},
-    { .title = "SRC-4: no handle",                         .spoil_content = have_no_handle, .error = "is not available"},
-    {                                                       .title = "SRC-4: another mode",
-     .spoil_content = be_of_a_block_volume,
+    {.title = "SRC-4: no handle", .spoil_content = have_no_handle, .error = "is not available"},
+    {.title = "SRC-4: another mode", .spoil_content = be_of_a_block_volume,
      .error = "does not have permission"},
-    {                                                         .title = "SRC-4: ... which is allowed",                  .spoil_content = allow_another_mode},
+    {.title = "SRC-4: ... which is allowed", .spoil_content = allow_another_mode},
 };
+/* clang-format on */
 
 /* VolumeSnapshot "cut" and its content. */
 static void

@@ -37,42 +37,46 @@ typedef struct {
 #define IMPORT "import dump.yaml --audit audit.log --out mine"
 #define IMPORTED "check mine/scenario.yaml"
 
+/* clang-format off */
 static const Target targets[] = {
-    {"scenario",  NULL,                               "input.yaml",         "check input.yaml",                                         NULL,           "scenarios/*.yaml"            },
-    {"sweep",     NULL,                               "input.yaml",         "check input.yaml",                                         NULL,           "scenarios/sweeps/*.yaml"     },
-    {"profile",   NULL,                               "input.yaml",         "check profile.yaml",                                       NULL,           "models/profiles/*.yaml"      },
-    {"timing",    NULL,                               "input.yaml",         "check timing.yaml",                                        NULL,           "models/profiles/timing*.yaml"},
-    {"dump",      NULL,                               "input.yaml",         "import input.yaml --out out --force",                      NULL,           "./dump.yaml"                 },
-    {"audit",     NULL,                               "input.log",          "import dump.yaml --audit input.log --out out --force",     NULL,
-     "./audit.log"                                                                                                                                                                    },
-    {"metrics",   NULL,                               "input.prom",
-     "import dump.yaml --metrics input.prom --out out --force; fit input.prom",                                                         NULL,
-     "scenarios/manifests/*.prom"                                                                                                                                                     },
-    {"imported",  IMPORT,                             "mine/workload.json", IMPORTED,                                                   NULL,           "./mine/workload.json"        },
-    {"recording", IMPORT,                             "mine/recorded.json", "replay mine --replications 1 --jobs 1",                    NULL,
-     "./mine/recorded.json"                                                                                                                                                           },
-    {"journal",   NULL,                               "input.jsonl",        "validate base.yaml --replay input.jsonl --replications 1",
-     put_hash,                                                                                                                                          NULL                          },
-    {"samples",   NULL,                               "input.csv",          "calibrate --from input.csv",                               NULL,           NULL                          },
-    {"ledger",    NULL,                               NULL,                 "loop list --state-dir state",                              put_ledger,     NULL                          },
-    {"summary",   RUN,                                "run/summary.json",   "compare run run",                                          NULL,           "./run/summary.json"          },
-    {"objects",   RUN,                                "run/objects.csv",    "compare run run",                                          seal_results,   "./run/objects.csv"           },
-    {"database",  "sweep sweep.yaml --out db.sqlite", "input.sqlite",
-     "export input.sqlite; export input.sqlite --table runs; export input.sqlite --table pairs",                                        NULL,           "./db.sqlite"                 },
-    {"rows",      "sweep sweep.yaml --out db.sqlite", NULL,
-     "export input.sqlite; export input.sqlite --table runs; export input.sqlite --table pairs",                                        take_sql,       NULL                          },
-    {"json-path", NULL,                               NULL,                 NULL,                                                       take_json_path, NULL                          },
-    {"selector",  NULL,                               NULL,                 NULL,                                                       take_selector,  NULL                          },
-    {"kubectl",   NULL,                               NULL,                 NULL,                                                       take_kubectl,   NULL                          },
-    {"patch",     NULL,                               NULL,                 NULL,                                                       take_patch,     NULL                          },
-    {"step",      NULL,                               NULL,                 NULL,                                                       take_step,      NULL                          },
+    {"scenario", NULL, "input.yaml", "check input.yaml", NULL, "scenarios/*.yaml"},
+    {"sweep", NULL, "input.yaml", "check input.yaml", NULL, "scenarios/sweeps/*.yaml"},
+    {"profile", NULL, "input.yaml", "check profile.yaml", NULL, "models/profiles/*.yaml"},
+    {"timing", NULL, "input.yaml", "check timing.yaml", NULL, "models/profiles/timing*.yaml"},
+    {"dump", NULL, "input.yaml", "import input.yaml --out out --force", NULL, "./dump.yaml"},
+    {"audit", NULL, "input.log", "import dump.yaml --audit input.log --out out --force", NULL,
+     "./audit.log"},
+    {"metrics", NULL, "input.prom",
+     "import dump.yaml --metrics input.prom --out out --force; fit input.prom", NULL,
+     "scenarios/manifests/*.prom"},
+    {"imported", IMPORT, "mine/workload.json", IMPORTED, NULL, "./mine/workload.json"},
+    {"recording", IMPORT, "mine/recorded.json", "replay mine --replications 1 --jobs 1", NULL,
+     "./mine/recorded.json"},
+    {"journal", NULL, "input.jsonl", "validate base.yaml --replay input.jsonl --replications 1",
+     put_hash, NULL},
+    {"samples", NULL, "input.csv", "calibrate --from input.csv", NULL, NULL},
+    {"ledger", NULL, NULL, "loop list --state-dir state", put_ledger, NULL},
+    {"summary", RUN, "run/summary.json", "compare run run", NULL, "./run/summary.json"},
+    {"objects", RUN, "run/objects.csv", "compare run run", seal_results, "./run/objects.csv"},
+    {"database", "sweep sweep.yaml --out db.sqlite", "input.sqlite",
+     "export input.sqlite; export input.sqlite --table runs; export input.sqlite --table pairs",
+     NULL, "./db.sqlite"},
+    {"rows", "sweep sweep.yaml --out db.sqlite", NULL,
+     "export input.sqlite; export input.sqlite --table runs; export input.sqlite --table pairs",
+     take_sql, NULL},
+    {"json-path", NULL, NULL, NULL, take_json_path, NULL},
+    {"selector", NULL, NULL, NULL, take_selector, NULL},
+    {"kubectl", NULL, NULL, NULL, take_kubectl, NULL},
+    {"patch", NULL, NULL, NULL, take_patch, NULL},
+    {"step", NULL, NULL, NULL, take_step, NULL},
 #ifdef WITH_SERVE
-    {"http",      NULL,                               NULL,                 NULL,                                                       take_http,      NULL                          },
+    {"http", NULL, NULL, NULL, take_http, NULL},
 #endif
 #ifdef WITH_CSI
-    {"csi",       NULL,                               NULL,                 NULL,                                                       take_csi,       NULL                          },
+    {"csi", NULL, NULL, NULL, take_csi, NULL},
 #endif
 };
+/* clang-format on */
 
 /* ---- The scratch folder ---- */
 

@@ -645,16 +645,16 @@ draw(World *world, unsigned *n, unsigned below)
     return (unsigned)sim_random_below(sim_stream(world->sim, "test"), 0, (*n)++, below);
 }
 
+/* clang-format off */
 static const CsiModelledError random_errors[] = {
-    {.method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 0.3                 },
-    {.method = CSI_NODE_STAGE_VOLUME,
-     .code = CSI_ABORTED,
-     .probability = 0.2,
+    {.method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 0.3},
+    {.method = CSI_NODE_STAGE_VOLUME, .code = CSI_ABORTED, .probability = 0.2,
      .after_effect = TRUE},
-    {.method = CSI_NODE_PUBLISH_VOLUME,                               .code = CSI_UNAVAILABLE,                   .probability = 0.3},
-    {.method = CSI_NODE_UNPUBLISH_VOLUME,                               .code = CSI_INTERNAL,                 .probability = 0.3 },
-    {.method = CSI_NODE_UNSTAGE_VOLUME,                               .code = CSI_INTERNAL,                   .probability = 0.3  },
+    {.method = CSI_NODE_PUBLISH_VOLUME, .code = CSI_UNAVAILABLE, .probability = 0.3},
+    {.method = CSI_NODE_UNPUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 0.3},
+    {.method = CSI_NODE_UNSTAGE_VOLUME, .code = CSI_INTERNAL, .probability = 0.3},
 };
+/* clang-format on */
 
 static void
 random_step(World *world, unsigned *n)

@@ -48,21 +48,20 @@ typedef struct {
     const char *reason; /* of Ready; NULL: it is ready, or none */
 } PolicyCase;
 
+/* clang-format off */
 static const PolicyCase policy_cases[] = {
     {"Never, ends well",        "Never",     "30s", "0",       SECONDS(90),  POD_SUCCEEDED, 0, "PodCompleted"},
-    {"Never, fails",            "Never",     "30s", "3",       SECONDS(90),  POD_FAILED,    0, "PodFailed"   },
-    {"Never, says nothing",     "Never",     NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
-    {"Never, not over yet",     "Never",     "10m", "0",       SECONDS(90),  POD_RUNNING,   0, NULL          },
-    {"OnFailure, ends well",    "OnFailure", "30s", "0",       SECONDS(90),  POD_SUCCEEDED, 0,
-     "PodCompleted"                                                                                          },
-    {"OnFailure, second try",   "OnFailure", "5s",  "1 0",     SECONDS(90),  POD_SUCCEEDED, 1,
-     "PodCompleted"                                                                                          },
-    {"OnFailure, fourth try",   "OnFailure", "5s",  "1 2 1 0", SECONDS(200), POD_SUCCEEDED, 3,
-     "PodCompleted"                                                                                          },
-    {"OnFailure, says nothing", "OnFailure", NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
-    {"Always, ends well",       "Always",    "40s", "0",       SECONDS(70),  POD_RUNNING,   1, NULL          },
-    {"Always, says nothing",    "Always",    NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
+    {"Never, fails",            "Never",     "30s", "3",       SECONDS(90),  POD_FAILED,    0, "PodFailed"},
+    {"Never, says nothing",     "Never",     NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL},
+    {"Never, not over yet",     "Never",     "10m", "0",       SECONDS(90),  POD_RUNNING,   0, NULL},
+    {"OnFailure, ends well",    "OnFailure", "30s", "0",       SECONDS(90),  POD_SUCCEEDED, 0, "PodCompleted"},
+    {"OnFailure, second try",   "OnFailure", "5s",  "1 0",     SECONDS(90),  POD_SUCCEEDED, 1, "PodCompleted"},
+    {"OnFailure, fourth try",   "OnFailure", "5s",  "1 2 1 0", SECONDS(200), POD_SUCCEEDED, 3, "PodCompleted"},
+    {"OnFailure, says nothing", "OnFailure", NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL},
+    {"Always, ends well",       "Always",    "40s", "0",       SECONDS(70),  POD_RUNNING,   1, NULL},
+    {"Always, says nothing",    "Always",    NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL},
 };
+/* clang-format on */
 
 static void
 policy_decides(void **state)

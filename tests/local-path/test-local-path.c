@@ -152,17 +152,19 @@ typedef struct {
     "\"default/data\"; ProvisioningFailed x1: failed to provision volume with "                    \
     "StorageClass \"class\": "
 
+/* clang-format off */
 static const RefusalCase refusal_cases[] = {
     {"LOC-30: waits for a consumer", BINDING_WAIT_FOR_FIRST_CONSUMER, ACCESS_RWO, FALSE, NULL, ""},
-    {"LOC-31.1",                     BINDING_WAIT_FOR_FIRST_CONSUMER, ACCESS_RWO, TRUE,  "a",
-     FAILED "claim.Spec.Selector is not supported"                                               },
-    {"LOC-31.2",                     BINDING_WAIT_FOR_FIRST_CONSUMER, ACCESS_RWX, FALSE, "a",
-     FAILED "NodePath only supports ReadWriteOnce and ReadWriteOncePod (1.22+) access modes"     },
-    {"LOC-31.3",                     BINDING_IMMEDIATE,               ACCESS_RWO, FALSE, NULL,
-     FAILED "configuration error, no node was specified"                                         },
-    {"LOC-31.4",                     BINDING_WAIT_FOR_FIRST_CONSUMER, ACCESS_RWO, FALSE, "z",
-     FAILED "node \"z\" not found"                                                               },
+    {"LOC-31.1", BINDING_WAIT_FOR_FIRST_CONSUMER, ACCESS_RWO, TRUE, "a",
+     FAILED "claim.Spec.Selector is not supported"},
+    {"LOC-31.2", BINDING_WAIT_FOR_FIRST_CONSUMER, ACCESS_RWX, FALSE, "a",
+     FAILED "NodePath only supports ReadWriteOnce and ReadWriteOncePod (1.22+) access modes"},
+    {"LOC-31.3", BINDING_IMMEDIATE, ACCESS_RWO, FALSE, NULL,
+     FAILED "configuration error, no node was specified"},
+    {"LOC-31.4", BINDING_WAIT_FOR_FIRST_CONSUMER, ACCESS_RWO, FALSE, "z",
+     FAILED "node \"z\" not found"},
 };
+/* clang-format on */
 
 static void
 a_claim_is_refused(void **state)

@@ -143,21 +143,21 @@ typedef struct {
     int gone_ms; /* the LocalVolume is gone by then; 0: it stays */
 } CreateCase;
 
+/* clang-format off */
 static const CreateCase create_cases[] = {
-    {"the first node",                 "abc", NULL, NULL, 0,                       CSI_OK,                "a", 1000,  0    },
-    {"only a wanted node",             "b",   NULL, NULL, 0,                       CSI_OK,                "b", 1000,  0    },
-    {"order is not the caller's",      "cb",  NULL, NULL, 0,                       CSI_OK,                "b", 1000,  0    },
-    {"the next node",                  "abc", "a",  NULL, 0,                       CSI_OK,                "b", 2000,  0    },
-    {"no next node",                   "a",   "a",  NULL, 0,                       CSI_INTERNAL,          "",  1000,  1000 },
-    {"none can",                       "abc", "*",  NULL, 0,                       CSI_INTERNAL,          "",  3000,  3000 },
-    {"no place wanted",                "",    NULL, NULL, 0,                       CSI_INTERNAL,          "",  0,     1    },
+    {"the first node",                 "abc", NULL, NULL, 0,                       CSI_OK,                "a", 1000,  0},
+    {"only a wanted node",             "b",   NULL, NULL, 0,                       CSI_OK,                "b", 1000,  0},
+    {"order is not the caller's",      "cb",  NULL, NULL, 0,                       CSI_OK,                "b", 1000,  0},
+    {"the next node",                  "abc", "a",  NULL, 0,                       CSI_OK,                "b", 2000,  0},
+    {"no next node",                   "a",   "a",  NULL, 0,                       CSI_INTERNAL,          "",  1000,  1000},
+    {"none can",                       "abc", "*",  NULL, 0,                       CSI_INTERNAL,          "",  3000,  3000},
+    {"no place wanted",                "",    NULL, NULL, 0,                       CSI_INTERNAL,          "",  0,     1},
     {"a dead node has no successor",   "abc", NULL, "a",  0,                       CSI_INTERNAL,          "",  10000, 10000},
     {"the time of a dead one counts",  "abc", "a",  "b",  0,                       CSI_INTERNAL,          "",  11000, 11000},
-    {"the caller waits no longer",     "abc", NULL, "a",  4 * SIM_SECOND,          CSI_DEADLINE_EXCEEDED, "",
-     4000,                                                                                                            4000 },
-    {"... and the driver stops later", "abc", NULL, "a",  4 * SIM_SECOND + SIM_MS,
-     CSI_DEADLINE_EXCEEDED,                                                                               "",  4001,  5000 },
+    {"the caller waits no longer",     "abc", NULL, "a",  4 * SIM_SECOND,          CSI_DEADLINE_EXCEEDED, "",  4000,  4000},
+    {"... and the driver stops later", "abc", NULL, "a",  4 * SIM_SECOND + SIM_MS, CSI_DEADLINE_EXCEEDED, "",  4001,  5000},
 };
+/* clang-format on */
 
 static void
 a_node_is_chosen(void **state)

@@ -222,22 +222,24 @@ typedef struct {
     const char *message;
 } Comer;
 
+/* clang-format off */
 static const Comer comers[] = {
-    {"no pressure (EVM-41)",           "network-unavailable", ASKS(""),                                       TRUE,  NULL                                                        },
-    {"memory, best effort (EVM-45)",   "memory-pressure",     ASKS(""),                                       FALSE,
-     "Pod was rejected: The node had condition: [MemoryPressure]. "                                                                                                              },
-    {"memory, with requests (EVM-43)", "memory-pressure",     ASKS("cpu: 1"),                                 TRUE,  NULL                                                        },
-    {"memory, tolerated (EVM-44)",     "memory-pressure",
-     "tolerations: [{key: node.kubernetes.io/memory-pressure, operator: Exists}], " ASKS(""),                 TRUE,
-     NULL                                                                                                                                                                        },
-    {"disk, with requests (EVM-46)",   "disk-pressure",       ASKS("cpu: 1"),                                 FALSE,
-     "Pod was rejected: The node had condition: [DiskPressure]. "                                                                                                                },
-    {"disk, tolerated (EVM-46)",       "disk-pressure",       "tolerations: [{operator: Exists}], " ASKS(""),
-     FALSE,                                                                                                          "Pod was rejected: The node had condition: [DiskPressure]. "},
-    {"process ids (EVM-46)",           "pid-pressure",        ASKS("cpu: 1"),                                 FALSE,
-     "Pod was rejected: The node had condition: [PIDPressure]. "                                                                                                                 },
-    {"critical (EVM-42)",              "disk-pressure",       "priority: 2000000000, " ASKS(""),              TRUE,  NULL                                                        },
+    {"no pressure (EVM-41)", "network-unavailable", ASKS(""), TRUE, NULL},
+    {"memory, best effort (EVM-45)", "memory-pressure", ASKS(""), FALSE,
+     "Pod was rejected: The node had condition: [MemoryPressure]. "},
+    {"memory, with requests (EVM-43)", "memory-pressure", ASKS("cpu: 1"), TRUE, NULL},
+    {"memory, tolerated (EVM-44)", "memory-pressure",
+     "tolerations: [{key: node.kubernetes.io/memory-pressure, operator: Exists}], " ASKS(""), TRUE,
+     NULL},
+    {"disk, with requests (EVM-46)", "disk-pressure", ASKS("cpu: 1"), FALSE,
+     "Pod was rejected: The node had condition: [DiskPressure]. "},
+    {"disk, tolerated (EVM-46)", "disk-pressure", "tolerations: [{operator: Exists}], " ASKS(""),
+     FALSE, "Pod was rejected: The node had condition: [DiskPressure]. "},
+    {"process ids (EVM-46)", "pid-pressure", ASKS("cpu: 1"), FALSE,
+     "Pod was rejected: The node had condition: [PIDPressure]. "},
+    {"critical (EVM-42)", "disk-pressure", "priority: 2000000000, " ASKS(""), TRUE, NULL},
 };
+/* clang-format on */
 
 static void
 pods_come_or_not(void **state)

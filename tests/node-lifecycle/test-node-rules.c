@@ -140,21 +140,23 @@ typedef struct {
 } ZoneCase;
 
 /* NL-7, NL-8, NL-9, NL-10, NL-31, NL-34, NL-35, NL-37, NL-V3, NL-V4. Ten minutes after the crash */
+/* clang-format off */
 static const ZoneCase zone_cases[] = {
-    {"one in 10 s",                                     10,  4,  "", 4,  4,  10},
-    {"one in 10 s, and never more at once",             60,  20, "", 20, 20, 10},
-    {"none of a small zone in which many are dead",     10,  6,  "", 0,  1,  0 },
-    {"54 % are not many",                               50,  27, "", 27, 27, 10},
-    {"56 % are, once all of them are known to be",      50,  28, "", 0,  2,  0 },
-    {"two are never many",                              3,   2,  "", 2,  2,  10},
-    {"one in 100 s of a large zone, but for the first", 100, 60, "", 6,  8,  0 },
-    {"the flags say otherwise",                         10,  6,
-     "  components: {kube-controller-manager: {unhealthy-zone-threshold: 0.7, node-eviction-rate: "
-     "0.05}}\n",                                                     6,  6,  20},
-    {"what is excluded does not count",                 10,  6,
-     "  workload:\n  - {at: 1s, patch: {kind: Node, name: n-0, patch: {metadata: {labels: "
-     "{node.kubernetes.io/exclude-disruption: \"\"}}}}}\n",          0,  10, 0 },
+    {"one in 10 s", 10, 4, "", 4, 4, 10},
+    {"one in 10 s, and never more at once", 60, 20, "", 20, 20, 10},
+    {"none of a small zone in which many are dead", 10, 6, "", 0, 1, 0},
+    {"54 % are not many", 50, 27, "", 27, 27, 10},
+    {"56 % are, once all of them are known to be", 50, 28, "", 0, 2, 0},
+    {"two are never many", 3, 2, "", 2, 2, 10},
+    {"one in 100 s of a large zone, but for the first", 100, 60, "", 6, 8, 0},
+    {"the flags say otherwise", 10, 6,
+     "  components: {kube-controller-manager: {unhealthy-zone-threshold: 0.7, node-eviction-rate: 0.05}}\n",
+     6, 6, 20},
+    {"what is excluded does not count", 10, 6,
+     "  workload:\n  - {at: 1s, patch: {kind: Node, name: n-0, patch: {metadata: {labels: {node.kubernetes.io/exclude-disruption: \"\"}}}}}\n",
+     0, 10, 0},
 };
+/* clang-format on */
 
 static void
 zones_have_their_rates(void **state)

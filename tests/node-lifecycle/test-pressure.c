@@ -35,19 +35,21 @@ typedef struct {
 
 /* A look every 10 s, a round every 10 to 10.4 s; what is over counts for 5 minutes from the last
  * look that found it. */
+/* clang-format off */
 static const Trouble troubles[] = {
-    {"memory-pressure",     NODE_MEMORY_PRESSURE,     "node.kubernetes.io/memory-pressure",
+    {"memory-pressure", NODE_MEMORY_PRESSURE, "node.kubernetes.io/memory-pressure",
      "KubeletHasInsufficientMemory", "KubeletHasSufficientMemory", "NodeHasInsufficientMemory",
-     "NodeHasSufficientMemory",                                                                       20.6, 290, 310.6, FALSE},
-    {"disk-pressure",       NODE_DISK_PRESSURE,       "node.kubernetes.io/disk-pressure",
-     "KubeletHasDiskPressure",       "KubeletHasNoDiskPressure",   "NodeHasDiskPressure",
-     "NodeHasNoDiskPressure",                                                                         20.6, 290, 310.6, TRUE },
-    {"pid-pressure",        NODE_PID_PRESSURE,        "node.kubernetes.io/pid-pressure",
-     "KubeletHasInsufficientPID",    "KubeletHasSufficientPID",    "NodeHasInsufficientPID",
-     "NodeHasSufficientPID",                                                                          20.6, 290, 310.6, TRUE },
+     "NodeHasSufficientMemory", 20.6, 290, 310.6, FALSE},
+    {"disk-pressure", NODE_DISK_PRESSURE, "node.kubernetes.io/disk-pressure",
+     "KubeletHasDiskPressure", "KubeletHasNoDiskPressure", "NodeHasDiskPressure",
+     "NodeHasNoDiskPressure", 20.6, 290, 310.6, TRUE},
+    {"pid-pressure", NODE_PID_PRESSURE, "node.kubernetes.io/pid-pressure",
+     "KubeletHasInsufficientPID", "KubeletHasSufficientPID", "NodeHasInsufficientPID",
+     "NodeHasSufficientPID", 20.6, 290, 310.6, TRUE},
     {"network-unavailable", NODE_NETWORK_UNAVAILABLE, "node.kubernetes.io/network-unavailable",
-     "NoRouteCreated",               "RouteCreated",               NULL,                        NULL, 0.1,  0,   0.1,   FALSE},
+     "NoRouteCreated", "RouteCreated", NULL, NULL, 0.1, 0, 0.1, FALSE},
 };
+/* clang-format on */
 
 static void
 troubles_have_taints(void **state)

@@ -193,21 +193,22 @@ decide_failing_then(const void *self, Plan *plan)
     plan_then(plan, decide_after_failure);
 }
 
+/* clang-format off */
 static const struct {
     PlanErrors errors;
     PlanDecide decide;
     const char *log;
 } error_cases[] = {
-    {PLAN_STOP,           decide_failing,
-     "11ms PATCH a 404, 11ms a failed: persistentvolumeclaims \"a\" not found"               },
-    {PLAN_GO_ON,          decide_failing,      "11ms PATCH a 404, 11ms change 1, 11ms a done"},
-    {PLAN_GONE_IS_FINE,   decide_failing,      "11ms PATCH a 404, 11ms change 1, 11ms a done"},
+    {PLAN_STOP, decide_failing,
+     "11ms PATCH a 404, 11ms a failed: persistentvolumeclaims \"a\" not found"},
+    {PLAN_GO_ON, decide_failing, "11ms PATCH a 404, 11ms change 1, 11ms a done"},
+    {PLAN_GONE_IS_FINE, decide_failing, "11ms PATCH a 404, 11ms change 1, 11ms a done"},
     {PLAN_EXISTS_IS_FINE, decide_failing,
-     "11ms PATCH a 404, 11ms a failed: persistentvolumeclaims \"a\" not found"               },
-    {PLAN_DECIDE,         decide_failing_then,
-     "11ms PATCH a 404, 11ms asked: 404 persistentvolumeclaims \"a\" not found, 11ms a failed: in "
-     "its own words"                                                                         },
+     "11ms PATCH a 404, 11ms a failed: persistentvolumeclaims \"a\" not found"},
+    {PLAN_DECIDE, decide_failing_then,
+     "11ms PATCH a 404, 11ms asked: 404 persistentvolumeclaims \"a\" not found, 11ms a failed: in its own words"},
 };
+/* clang-format on */
 
 static void
 an_error_means_what_its_step_says(void **state)

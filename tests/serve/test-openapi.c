@@ -166,27 +166,29 @@ documents_are_whole(void **state)
 }
 
 /* Parts of documents, by the way of keys to them. */
+/* clang-format off */
 static const struct {
     const char *path, *way, *value;
 } parts[] = {
-    {"api/v1",              "io.k8s.api.core.v1.Container/properties/ports/x-kubernetes-list-map-keys",
-     "[\"containerPort\", \"protocol\"]"                                                                                                       },
-    {"api/v1",              "io.k8s.api.core.v1.PodSpec/properties/volumes/x-kubernetes-patch-strategy",
-     "\"merge,retainKeys\""                                                                                                                    },
-    {"api/v1",              "io.k8s.api.core.v1.PodSpec/properties/tolerations/x-kubernetes-list-type",
-     "\"atomic\""                                                                                                                              },
-    {"api/v1",              "io.k8s.api.core.v1.PersistentVolumeClaim/x-kubernetes-group-version-kind",
-     "[{\"group\": \"\", \"version\": \"v1\", \"kind\": \"PersistentVolumeClaim\"}]"                                                           },
-    {"api/v1",              "io.k8s.api.core.v1.PersistentVolumeClaimSpec/properties/volumeMode/enum",
-     "[\"Block\", \"Filesystem\"]"                                                                                                             },
-    {"api/v1",              "io.k8s.api.core.v1.PersistentVolumeSpec/properties/claimRef/x-kubernetes-map-type",
-     "\"granular\""                                                                                                                            },
-    {"apis/apps/v1",        "io.k8s.api.apps.v1.DeploymentSpec/required",                                        "[\"selector\", \"template\"]"},
-    {"apis/apps/v1",        "io.k8s.api.autoscaling.v1.Scale/type",                                              "\"object\""                  },
-    {"apis/example.com/v1", "com.example.v1.Thing/properties/spec/type",                                         "\"string\""                  },
+    {"api/v1", "io.k8s.api.core.v1.Container/properties/ports/x-kubernetes-list-map-keys",
+     "[\"containerPort\", \"protocol\"]"},
+    {"api/v1", "io.k8s.api.core.v1.PodSpec/properties/volumes/x-kubernetes-patch-strategy",
+     "\"merge,retainKeys\""},
+    {"api/v1", "io.k8s.api.core.v1.PodSpec/properties/tolerations/x-kubernetes-list-type",
+     "\"atomic\""},
+    {"api/v1", "io.k8s.api.core.v1.PersistentVolumeClaim/x-kubernetes-group-version-kind",
+     "[{\"group\": \"\", \"version\": \"v1\", \"kind\": \"PersistentVolumeClaim\"}]"},
+    {"api/v1", "io.k8s.api.core.v1.PersistentVolumeClaimSpec/properties/volumeMode/enum",
+     "[\"Block\", \"Filesystem\"]"},
+    {"api/v1", "io.k8s.api.core.v1.PersistentVolumeSpec/properties/claimRef/x-kubernetes-map-type",
+     "\"granular\""},
+    {"apis/apps/v1", "io.k8s.api.apps.v1.DeploymentSpec/required", "[\"selector\", \"template\"]"},
+    {"apis/apps/v1", "io.k8s.api.autoscaling.v1.Scale/type", "\"object\""},
+    {"apis/example.com/v1", "com.example.v1.Thing/properties/spec/type", "\"string\""},
     {"apis/example.com/v1", "com.example.v1.Thing/properties/metadata/$ref",
-     "\"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta\""                                                                },
+     "\"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta\""},
 };
+/* clang-format on */
 
 static const char definition[] =
     "[{\"spec\": {\"group\": \"example.com\", \"scope\": \"Namespaced\", \"names\": {\"plural\": "

@@ -55,23 +55,23 @@ one(long double x)
     return 1;
 }
 
+/* clang-format off */
 static const FunctionCase function_cases[] = {
-    {"log: all magnitudes",                    -1074,    1023.9,    TRUE,  pm_log,                logl                },
-    {"log: around 1",                          0.5,      2,         FALSE, pm_log,                logl                },
-    {"log: very close to 1",                   1 - 1e-6, 1 + 1e-6,  FALSE, pm_log,                logl                },
-    {"exp: all results but the subnormal",     -708,     709.7,     FALSE, pm_exp,                expl                },
-    {"exp: close to 0",                        -60,      -1,        TRUE,  pm_exp,                expl                },
+    {"log: all magnitudes",                    -1074,    1023.9,    TRUE,  pm_log,                logl},
+    {"log: around 1",                          0.5,      2,         FALSE, pm_log,                logl},
+    {"log: very close to 1",                   1 - 1e-6, 1 + 1e-6,  FALSE, pm_log,                logl},
+    {"exp: all results but the subnormal",     -708,     709.7,     FALSE, pm_exp,                expl},
+    {"exp: close to 0",                        -60,      -1,        TRUE,  pm_exp,                expl},
     {"normal cdf: all results",                -37,      9,         FALSE, pm_normal_cdf,         normal_cdf_reference},
     {"normal cdf: close to 0",                 -60,      1,         TRUE,  pm_normal_cdf,         normal_cdf_reference},
-    {"normal quantile: lower tail",            -1000,    -2,        TRUE,  normal_quantile_error, one                 },
-    {"normal quantile: centre and upper tail", 0.001,    1 - 1e-12, FALSE, normal_quantile_error, one                 },
-    {"log gamma: all magnitudes",              -300,     300,       TRUE,  pm_log_gamma,          log_gamma_reference },
-    {"log gamma: common shapes",               0.01,     30,        FALSE, pm_log_gamma,          log_gamma_reference },
-    {"log gamma: close to its zero at 1",      1 - 1e-4, 1 + 1e-4,  FALSE, pm_log_gamma,
-     log_gamma_reference                                                                                              },
-    {"log gamma: close to its zero at 2",      2 - 1e-4, 2 + 1e-4,  FALSE, pm_log_gamma,
-     log_gamma_reference                                                                                              },
+    {"normal quantile: lower tail",            -1000,    -2,        TRUE,  normal_quantile_error, one},
+    {"normal quantile: centre and upper tail", 0.001,    1 - 1e-12, FALSE, normal_quantile_error, one},
+    {"log gamma: all magnitudes",              -300,     300,       TRUE,  pm_log_gamma,          log_gamma_reference},
+    {"log gamma: common shapes",               0.01,     30,        FALSE, pm_log_gamma,          log_gamma_reference},
+    {"log gamma: close to its zero at 1",      1 - 1e-4, 1 + 1e-4,  FALSE, pm_log_gamma,          log_gamma_reference},
+    {"log gamma: close to its zero at 2",      2 - 1e-4, 2 + 1e-4,  FALSE, pm_log_gamma,          log_gamma_reference},
 };
+/* clang-format on */
 
 static double
 relative_error(double value, long double reference)

@@ -17,17 +17,18 @@ typedef struct {
     uint64_t bits;
 } GoldenBits;
 
+/* clang-format off */
 static const GoldenBits golden_bits[] = {
-    {"golden: zeros",               0,          0,          "",                               0,          0, UINT64_C(0x47026ef69382d427)},
-    {"golden: first draw",          1,          0,          "csi/CreateVolume",               0,          0, UINT64_C(0xcc39b38eadee1f5f)},
-    {"golden: second draw",         1,          0,          "csi/CreateVolume",               0,          1, UINT64_C(0x17886fe45dbec395)},
-    {"golden: another entity",      1,          0,          "csi/CreateVolume",               1,          0, UINT64_C(0xbfc0d730dab2619c)},
-    {"golden: another stream",      1,          0,          "csi/DeleteVolume",               0,          0, UINT64_C(0xde1ca0a21b69c335)},
-    {"golden: another seed",        2,          0,          "csi/CreateVolume",               0,          0, UINT64_C(0x8a133d334748840d)},
-    {"golden: another replication", 1,          1,          "csi/CreateVolume",               0,          0, UINT64_C(0x697402942e513952)},
-    {"golden: large numbers",       UINT64_MAX, UINT32_MAX, "a name longer than eight bytes", UINT64_MAX,
-     UINT64_MAX,                                                                                             UINT64_C(0x058d1cebf791b246)},
+    {"golden: zeros",               0,          0,          "",                               0,          0,          UINT64_C(0x47026ef69382d427)},
+    {"golden: first draw",          1,          0,          "csi/CreateVolume",               0,          0,          UINT64_C(0xcc39b38eadee1f5f)},
+    {"golden: second draw",         1,          0,          "csi/CreateVolume",               0,          1,          UINT64_C(0x17886fe45dbec395)},
+    {"golden: another entity",      1,          0,          "csi/CreateVolume",               1,          0,          UINT64_C(0xbfc0d730dab2619c)},
+    {"golden: another stream",      1,          0,          "csi/DeleteVolume",               0,          0,          UINT64_C(0xde1ca0a21b69c335)},
+    {"golden: another seed",        2,          0,          "csi/CreateVolume",               0,          0,          UINT64_C(0x8a133d334748840d)},
+    {"golden: another replication", 1,          1,          "csi/CreateVolume",               0,          0,          UINT64_C(0x697402942e513952)},
+    {"golden: large numbers",       UINT64_MAX, UINT32_MAX, "a name longer than eight bytes", UINT64_MAX, UINT64_MAX, UINT64_C(0x058d1cebf791b246)},
 };
+/* clang-format on */
 
 static void
 bits_are_golden(void **state)

@@ -14,26 +14,25 @@ typedef struct {
 } BucketCase;
 
 /* CGO-40: tokens = min(burst, tokens + elapsed x qps) - 1; granted when the debt is paid. */
+/* clang-format off */
 static const BucketCase bucket_cases[] = {
-    {"30 at once at 5/10",               5,         10, 30,     {0, -1},                    4 * SIM_SECOND           },
-    {"the burst is free",                5,         10, 10,     {0, -1},                    0                        },
-    {"the first beyond the burst",       5,         10, 11,     {0, -1},                    200 * SIM_MS             },
+    {"30 at once at 5/10",               5,         10, 30,     {0, -1},                    4 * SIM_SECOND},
+    {"the burst is free",                5,         10, 10,     {0, -1},                    0},
+    {"the first beyond the burst",       5,         10, 11,     {0, -1},                    200 * SIM_MS},
     {"refills while nobody asks",        5,         10, 8,      {0, 1 * SIM_SECOND, -1},    SIM_SECOND + 200 * SIM_MS},
-    {"never holds more than the burst",
-     5,                                             10,
-     11,                                                        {0, 1000 * SIM_SECOND, -1},
-     1000 * SIM_SECOND + 200 * SIM_MS                                                                                },
-    {"reservations are kept",            5,         10, 30,     {0, 1 * SIM_SECOND, -1},    10 * SIM_SECOND          },
-    {"20/30 of kube-controller-manager", 20,        30, 100,    {0, -1},                    3500 * SIM_MS            },
-    {"a third of a second, rounded",     3,         1,  4,      {0, -1},                    3 * INT64_C(333333333)   },
-    {"slower than one a second",         0.1,       1,  3,      {0, -1},                    20 * SIM_SECOND          },
-    {"one in 300 s",                     1.0 / 300, 25, 26,     {0, -1},                    300 * SIM_SECOND         },
-    {"no burst at all",                  5,         0,  1,      {0, -1},                    200 * SIM_MS             },
-    {"no limit",                         0,         10, 100000, {7, -1},                    7                        },
-    {"less than no limit",               -1,        0,  100000, {7, -1},                    7                        },
-    {"faster than the clock",            1e10,      1,  100000, {7, -1},                    7                        },
-    {"so slow that it is never",         1e-300,    1,  4,      {5, -1},                    SIM_TIME_MAX             },
+    {"never holds more than the burst",  5,         10, 11,     {0, 1000 * SIM_SECOND, -1}, 1000 * SIM_SECOND + 200 * SIM_MS},
+    {"reservations are kept",            5,         10, 30,     {0, 1 * SIM_SECOND, -1},    10 * SIM_SECOND},
+    {"20/30 of kube-controller-manager", 20,        30, 100,    {0, -1},                    3500 * SIM_MS},
+    {"a third of a second, rounded",     3,         1,  4,      {0, -1},                    3 * INT64_C(333333333)},
+    {"slower than one a second",         0.1,       1,  3,      {0, -1},                    20 * SIM_SECOND},
+    {"one in 300 s",                     1.0 / 300, 25, 26,     {0, -1},                    300 * SIM_SECOND},
+    {"no burst at all",                  5,         0,  1,      {0, -1},                    200 * SIM_MS},
+    {"no limit",                         0,         10, 100000, {7, -1},                    7},
+    {"less than no limit",               -1,        0,  100000, {7, -1},                    7},
+    {"faster than the clock",            1e10,      1,  100000, {7, -1},                    7},
+    {"so slow that it is never",         1e-300,    1,  4,      {5, -1},                    SIM_TIME_MAX},
 };
+/* clang-format on */
 
 static void
 grants(void **state)

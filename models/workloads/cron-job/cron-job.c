@@ -336,18 +336,19 @@ typedef enum {
 } CronAction;
 
 /* A CronJob has one policy: FORBIDS goes before REPLACES, which no CronJob has beside it. */
+/* clang-format off */
 static const Rule due_table[] = {
-    {"CRJ-5",   DELETED,               0,                                                      CRON_LEAVE },
-    {"CRJ-5",   SUSPENDED,             DELETED,                                                CRON_LEAVE },
-    {"CRJ-10",  0,                     DELETED | SUSPENDED | DUE,                              CRON_NEXT  },
-    {"CRJ-6.1", DUE | LATE,            DELETED | SUSPENDED,                                    CRON_MISS  },
-    {"CRJ-6.2", DUE | DONE,            DELETED | SUSPENDED | LATE,                             CRON_NEXT  },
-    {"CRJ-6.3", DUE | BUSY | FORBIDS,  DELETED | SUSPENDED | LATE | DONE,                      CRON_BUSY  },
-    {"CRJ-7",   DUE | BUSY | REPLACES, DELETED | SUSPENDED | LATE | DONE | FORBIDS,
-     CRON_REPLACE_JOBS                                                                                    },
+    {"CRJ-5",   DELETED,               0,                                                      CRON_LEAVE},
+    {"CRJ-5",   SUSPENDED,             DELETED,                                                CRON_LEAVE},
+    {"CRJ-10",  0,                     DELETED | SUSPENDED | DUE,                              CRON_NEXT},
+    {"CRJ-6.1", DUE | LATE,            DELETED | SUSPENDED,                                    CRON_MISS},
+    {"CRJ-6.2", DUE | DONE,            DELETED | SUSPENDED | LATE,                             CRON_NEXT},
+    {"CRJ-6.3", DUE | BUSY | FORBIDS,  DELETED | SUSPENDED | LATE | DONE,                      CRON_BUSY},
+    {"CRJ-7",   DUE | BUSY | REPLACES, DELETED | SUSPENDED | LATE | DONE | FORBIDS,            CRON_REPLACE_JOBS},
     {"CRJ-8",   DUE | BUSY,            DELETED | SUSPENDED | LATE | DONE | FORBIDS | REPLACES, CRON_CREATE},
     {"CRJ-8",   DUE,                   DELETED | SUSPENDED | LATE | DONE | BUSY,               CRON_CREATE},
 };
+/* clang-format on */
 
 static const RuleTable due_rules = RULE_TABLE("due CronJobs", DUE_FACTS_END, due_table);
 

@@ -140,17 +140,17 @@ typedef enum {
 
 /* The condition Progressing: syncRolloutStatus() of progress.go. Columns: all of these hold, none
  * of these, then, and if not 0 one of these. */
+/* clang-format off */
 static const Rule progress_table[] = {
     {"WL-70", 0,                       DEADLINE,                                              PROGRESS_REMOVE,    0},
     {"WL-71", DEADLINE | WAS_COMPLETE, 0,                                                     PROGRESS_LEAVE,     0},
     {"WL-71", DEADLINE | COMPLETE,     WAS_COMPLETE,                                          PROGRESS_COMPLETE,  0},
     {"WL-71", DEADLINE | MOVES,        WAS_COMPLETE | COMPLETE,                               PROGRESS_MOVES,     0},
-    {"WL-70", DEADLINE | TOLD,         WAS_COMPLETE | COMPLETE | MOVES,                       PROGRESS_TIMED_OUT,
-     TIMED_OUT | EXPIRED                                                                                           },
-    {"WL-70", DEADLINE | TOLD,         WAS_COMPLETE | COMPLETE | MOVES | TIMED_OUT | EXPIRED,
-     PROGRESS_LEAVE,                                                                                              0},
+    {"WL-70", DEADLINE | TOLD,         WAS_COMPLETE | COMPLETE | MOVES,                       PROGRESS_TIMED_OUT, TIMED_OUT | EXPIRED},
+    {"WL-70", DEADLINE | TOLD,         WAS_COMPLETE | COMPLETE | MOVES | TIMED_OUT | EXPIRED, PROGRESS_LEAVE,     0},
     {"WL-71", DEADLINE,                WAS_COMPLETE | COMPLETE | MOVES | TOLD,                PROGRESS_LEAVE,     0},
 };
+/* clang-format on */
 
 const RuleTable deployment_progress_rules =
     RULE_TABLE("progress of Deployments", PROGRESS_FACTS_END, progress_table);

@@ -157,21 +157,22 @@ typedef enum {
 } Verdict;
 
 /* In the order of Verdict. NULL: it depends on the Job */
+/* clang-format off */
 static const struct {
     JobEnd end;
     const char *reason, *message;
 } ends[] = {
-    {JOB_GOES_ON,   NULL,                       NULL                                           },
-    {JOB_COMPLETES, NULL,                       NULL                                           },
-    {JOB_FAILS,     NULL,                       NULL                                           },
-    {JOB_FAILS,     "PodFailurePolicy",         NULL                                           },
-    {JOB_FAILS,     "BackoffLimitExceeded",     "Job has reached the specified backoff limit"  },
+    {JOB_GOES_ON,   NULL,                       NULL},
+    {JOB_COMPLETES, NULL,                       NULL},
+    {JOB_FAILS,     NULL,                       NULL},
+    {JOB_FAILS,     "PodFailurePolicy",         NULL},
+    {JOB_FAILS,     "BackoffLimitExceeded",     "Job has reached the specified backoff limit"},
     {JOB_FAILS,     "DeadlineExceeded",         "Job was active longer than specified deadline"},
-    {JOB_FAILS,     "MaxFailedIndexesExceeded",
-     "Job has exceeded the specified maximal number of failed indexes"                         },
-    {JOB_FAILS,     "FailedIndexes",            "Job has failed indexes"                       },
-    {JOB_COMPLETES, "SuccessPolicy",            NULL                                           },
+    {JOB_FAILS,     "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"},
+    {JOB_FAILS,     "FailedIndexes",            "Job has failed indexes"},
+    {JOB_COMPLETES, "SuccessPolicy",            NULL},
 };
+/* clang-format on */
 
 /* An earlier decision stands; else a failure comes before a success. */
 static const Rule end_table[] = {

@@ -13,19 +13,21 @@ typedef struct {
     gboolean only_if_none; /* told only if the dump has no object of that kind */
 } Reference;
 
+/* clang-format off */
 static const Reference references[] = {
-    {"Pod",                   "spec.nodeName",                                  "Node",                  "pods on them are deleted",      FALSE},
-    {"Pod",                   "spec.volumes[].persistentVolumeClaim.claimName", "PersistentVolumeClaim",
-     "pods that use them and stop do not start again",                                                                                    FALSE},
-    {"PersistentVolumeClaim", "spec.volumeName",                                "PersistentVolume",      "claims on them are Lost",
-     FALSE                                                                                                                                     },
-    {"PersistentVolume",      "spec.claimRef.name",                             "PersistentVolumeClaim",
-     "volumes of theirs are released, and deleted if their policy is Delete",                                                             FALSE},
-    {"PersistentVolumeClaim", "spec.storageClassName",                          "StorageClass",
-     "new claims of theirs stay Pending",                                                                                                 TRUE },
-    {"Node",                  "status.volumesAttached[].name",                  "VolumeAttachment",      "all volumes are attached anew",
-     TRUE                                                                                                                                      },
+    {"Pod", "spec.nodeName", "Node", "pods on them are deleted", FALSE},
+    {"Pod", "spec.volumes[].persistentVolumeClaim.claimName", "PersistentVolumeClaim",
+     "pods that use them and stop do not start again", FALSE},
+    {"PersistentVolumeClaim", "spec.volumeName", "PersistentVolume", "claims on them are Lost",
+     FALSE},
+    {"PersistentVolume", "spec.claimRef.name", "PersistentVolumeClaim",
+     "volumes of theirs are released, and deleted if their policy is Delete", FALSE},
+    {"PersistentVolumeClaim", "spec.storageClassName", "StorageClass",
+     "new claims of theirs stay Pending", TRUE},
+    {"Node", "status.volumesAttached[].name", "VolumeAttachment", "all volumes are attached anew",
+     TRUE},
 };
+/* clang-format on */
 
 typedef struct {
     const Dump *dump;

@@ -244,20 +244,18 @@ typedef struct {
     unsigned n_skipped;
 } DriverCase;
 
+/* clang-format off */
 static const DriverCase drivers[] = {
-    {"a driver that can do all but group snapshots",   ALL_CAPABILITIES,                      6 },
-    {"SAN-5 ids that are not names",                   ALL_CAPABILITIES "random-ids",         6 },
-    {"a driver that takes its time",
-     ALL_CAPABILITIES "latency=CreateVolume:2s "
-                      "latency=NodeStageVolume:1s latency=Refusal:5ms",                       6 },
-    {"a driver that has room for one thing at a time", ALL_CAPABILITIES "limit=concurrent=1", 6 },
-    {"CSI-39 a driver without attaching",
-     "list capacity list-snapshots get-snapshot clone get condition "
-     "mutable=iops no-attach",                                                                16},
-    {"CSI-39 a driver without staging",                ALL_CAPABILITIES "no-stage",           11},
-    {"a driver that only expands on nodes",            ALL_CAPABILITIES "no-expand",          9 },
-    {"the driver as it comes",                         "",                                    29},
+    {"a driver that can do all but group snapshots",   ALL_CAPABILITIES,                                                                          6},
+    {"SAN-5 ids that are not names",                   ALL_CAPABILITIES "random-ids",                                                             6},
+    {"a driver that takes its time",                   ALL_CAPABILITIES "latency=CreateVolume:2s latency=NodeStageVolume:1s latency=Refusal:5ms", 6},
+    {"a driver that has room for one thing at a time", ALL_CAPABILITIES "limit=concurrent=1",                                                     6},
+    {"CSI-39 a driver without attaching",              "list capacity list-snapshots get-snapshot clone get condition mutable=iops no-attach",    16},
+    {"CSI-39 a driver without staging",                ALL_CAPABILITIES "no-stage",                                                               11},
+    {"a driver that only expands on nodes",            ALL_CAPABILITIES "no-expand",                                                              9},
+    {"the driver as it comes",                         "",                                                                                        29},
 };
+/* clang-format on */
 
 static void
 driver_is_sane(void **state)

@@ -167,28 +167,26 @@ deep_nesting_is_refused(void **state)
 
 /* ---- Several files ---- */
 
+/* clang-format off */
 static const struct {
     const char *what;
     const char *files[4];
     const char *dumps; /* the numbers of objects in each; NULL: refused */
 } several[] = {
-    {"parts of one",            {LIST(NODE("a", "1")), LIST(CLAIM("c", "2"))},                      "2"  },
-    {"two times",               {LIST(CLAIM("c", "2") "," CLAIM("d", "3")), LIST(CLAIM("c", "2"))}, "1 2"},
+    {"parts of one", {LIST(NODE("a", "1")), LIST(CLAIM("c", "2"))}, "2"},
+    {"two times", {LIST(CLAIM("c", "2") "," CLAIM("d", "3")), LIST(CLAIM("c", "2"))}, "1 2"},
     {"parts of two times",
-     {LIST(CLAIM("c", "2")), LIST(NODE("a", "1")), LIST(NODE("a", "1")),
-      LIST(CLAIM("c", "2") "," CLAIM("d", "3"))},
-     "2 3"                                                                                               },
-    {"one cluster",
-     {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("1") "," CLAIM("d", "3"))},
-     "3"                                                                                                 },
+     {LIST(CLAIM("c", "2")), LIST(NODE("a", "1")), LIST(NODE("a", "1")), LIST(CLAIM("c", "2") "," CLAIM("d", "3"))},
+     "2 3"},
+    {"one cluster", {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("1") "," CLAIM("d", "3"))},
+     "3"},
     {"another cluster",
-     {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("9") "," CLAIM("d", "3"))},
-     NULL                                                                                                },
+     {LIST(SYSTEM("1") "," CLAIM("c", "2")), LIST(SYSTEM("9") "," CLAIM("d", "3"))}, NULL},
     {"another cluster's nodes",
-     {LIST(NODE("a", "1") "," CLAIM("c", "2")), LIST(NODE("a", "9") "," CLAIM("d", "3"))},
-     NULL                                                                                                },
-    {"a file for each node",    {NODE("a", "1"), NODE("b", "2"), CLAIM("c", "3")},                  "3"  },
+     {LIST(NODE("a", "1") "," CLAIM("c", "2")), LIST(NODE("a", "9") "," CLAIM("d", "3"))}, NULL},
+    {"a file for each node", {NODE("a", "1"), NODE("b", "2"), CLAIM("c", "3")}, "3"},
 };
+/* clang-format on */
 
 static void
 files_are_parts_or_times(void **state)
@@ -434,26 +432,27 @@ stand_ins_fit_each_other(void **state)
 }
 
 /* Where Kubernetes' own words and a user's stand in one key or value. */
+/* clang-format off */
 static const struct {
     const char *text, *expected;
 } mixed[] = {
     {"{\"hard\":{\"acme.storageclass.storage.k8s.io/requests.storage\":\"1Gi\",\"pods\":\"4\"}}",
-     "{\"hard\":{\"w0000.storageclass.storage.k8s.io/requests.storage\":\"1Gi\",\"pods\":\"4\"}}"                                },
+     "{\"hard\":{\"w0000.storageclass.storage.k8s.io/requests.storage\":\"1Gi\",\"pods\":\"4\"}}"},
     {"{\"limits\":{\"acme.example/gpu\":\"1\",\"cpu\":\"2\"}}",
-     "{\"limits\":{\"w0000.w0001/w0002\":\"1\",\"cpu\":\"2\"}}"                                                                  },
+     "{\"limits\":{\"w0000.w0001/w0002\":\"1\",\"cpu\":\"2\"}}"},
     {"{\"labels\":{\"node-role.kubernetes.io/acme\":\"\",\"node-role.kubernetes.io/worker\":\"\"}}",
-     "{\"labels\":{\"node-role.kubernetes.io/w0000\":\"\",\"node-role.kubernetes.io/"
-     "worker\":\"\"}}"                                                                                                           },
-    {"{\"restoreSize\":\"10Gi\"}",                                                                   "{\"restoreSize\":\"10Gi\"}"},
+     "{\"labels\":{\"node-role.kubernetes.io/w0000\":\"\",\"node-role.kubernetes.io/worker\":\"\"}}"},
+    {"{\"restoreSize\":\"10Gi\"}", "{\"restoreSize\":\"10Gi\"}"},
     {"{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"acme\"]}",
-     "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"w0000\"]}"                                                    },
+     "{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"w0000\"]}"},
     {"{\"key\":\"node-role.kubernetes.io/acme\",\"operator\":\"Exists\"}",
-     "{\"key\":\"node-role.kubernetes.io/w0000\",\"operator\":\"Exists\"}"                                                       },
+     "{\"key\":\"node-role.kubernetes.io/w0000\",\"operator\":\"Exists\"}"},
     {"{\"apiVersion\":\"db.acme.example/v1\",\"kind\":\"AcmeCluster\"}",
-     "{\"apiVersion\":\"w0002.w0001.w0003/v1\",\"kind\":\"w0000\"}"                                                              },
+     "{\"apiVersion\":\"w0002.w0001.w0003/v1\",\"kind\":\"w0000\"}"},
     {"{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"}",
-     "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"}"                                                                      },
+     "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\"}"},
 };
+/* clang-format on */
 
 static void
 words_of_users_are_replaced_beside_those_of_kubernetes(void **state)
@@ -558,6 +557,7 @@ owners_that_are_gone_stay_gone(void **state)
 }
 
 /* Kubernetes reads volumes of plugins that moved to CSI as those of the drivers. */
+/* clang-format off */
 static const struct {
     const char *driver; /* in the annotation migrated-to; "": not migrated */
     const char *source; /* in the PersistentVolume's spec */
@@ -565,21 +565,22 @@ static const struct {
     const char *handle; /* NULL: it stays as it is */
     const char *key;    /* of its node affinity afterwards */
 } migrated[] = {
-    {"ebs.csi.aws.com",        "'awsElasticBlockStore': {'volumeID': 'vol-0f', 'fsType': 'xfs'}",       "'a'",
-     "vol-0f",                                                                                                                                            "topology.ebs.csi.aws.com/zone"},
-    {"ebs.csi.aws.com",        "'awsElasticBlockStore': {'volumeID': 'aws://eu-1a/vol-0f'}",            "'a'",
-     "vol-0f",                                                                                                                                            "topology.ebs.csi.aws.com/zone"},
-    {"",                       "'awsElasticBlockStore': {'volumeID': 'vol-0f'}",                        "'a'",                NULL,
-     "topology.kubernetes.io/zone"                                                                                                                                                       },
-    {"pd.csi.storage.gke.io",  "'gcePersistentDisk': {'pdName': 'd'}",                                  "'eu-1-b'",
-     "projects/UNSPECIFIED/zones/eu-1-b/disks/d",                                                                                                         "topology.kubernetes.io/zone"  },
-    {"pd.csi.storage.gke.io",  "'gcePersistentDisk': {'pdName': 'd'}",                                  "'eu-1-b', 'eu-1-c'",
-     "projects/UNSPECIFIED/regions/eu-1/disks/d",                                                                                                         "topology.kubernetes.io/zone"  },
-    {"disk.csi.azure.com",     "'azureDisk': {'diskURI': '/subscriptions/A/disks/D', 'diskName': 'D'}",
-     "'eu-1'",                                                                                                                "/subscriptions/A/disks/D", "topology.kubernetes.io/zone"  },
-    {"csi.vsphere.vmware.com", "'vsphereVolume': {'volumePath': '[ds] k/d.vmdk'}",                      "'eu-1'",
-     "[ds] k/d.vmdk",                                                                                                                                     "topology.kubernetes.io/zone"  },
+    {"ebs.csi.aws.com", "'awsElasticBlockStore': {'volumeID': 'vol-0f', 'fsType': 'xfs'}", "'a'",
+     "vol-0f", "topology.ebs.csi.aws.com/zone"},
+    {"ebs.csi.aws.com", "'awsElasticBlockStore': {'volumeID': 'aws://eu-1a/vol-0f'}", "'a'",
+     "vol-0f", "topology.ebs.csi.aws.com/zone"},
+    {"", "'awsElasticBlockStore': {'volumeID': 'vol-0f'}", "'a'", NULL,
+     "topology.kubernetes.io/zone"},
+    {"pd.csi.storage.gke.io", "'gcePersistentDisk': {'pdName': 'd'}", "'eu-1-b'",
+     "projects/UNSPECIFIED/zones/eu-1-b/disks/d", "topology.kubernetes.io/zone"},
+    {"pd.csi.storage.gke.io", "'gcePersistentDisk': {'pdName': 'd'}", "'eu-1-b', 'eu-1-c'",
+     "projects/UNSPECIFIED/regions/eu-1/disks/d", "topology.kubernetes.io/zone"},
+    {"disk.csi.azure.com", "'azureDisk': {'diskURI': '/subscriptions/A/disks/D', 'diskName': 'D'}",
+     "'eu-1'", "/subscriptions/A/disks/D", "topology.kubernetes.io/zone"},
+    {"csi.vsphere.vmware.com", "'vsphereVolume': {'volumePath': '[ds] k/d.vmdk'}", "'eu-1'",
+     "[ds] k/d.vmdk", "topology.kubernetes.io/zone"},
 };
+/* clang-format on */
 
 /* In a cluster whose nodes have the zone of the EBS driver, and no other driver's. */
 static void

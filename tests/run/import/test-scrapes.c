@@ -501,17 +501,19 @@ old_failures_are_told(void **state)
 
 /* ---- Bad input ---- */
 
+/* clang-format off */
 static const struct {
     const char *name, *text, *fault; /* the fault without the file's name */
 } broken[] = {
-    {"no scrape",     "<html>\n",
-     ":1: no sample of Prometheus' text format (such as: name{label=\"value\"} 12)"                                                             },
+    {"no scrape", "<html>\n",
+     ":1: no sample of Prometheus' text format (such as: name{label=\"value\"} 12)"},
     {"cut off",
-     "csi_operations_seconds_bucket{driver_name=\"a\",grpc_status_code=\"OK\",method_name=\"/a/"
-     "NodeStageVolume\",le=\"0.1\"} 1\n",                    ": the buckets of csi_operations_seconds for NodeStageVolume are broken or cut off"},
+     "csi_operations_seconds_bucket{driver_name=\"a\",grpc_status_code=\"OK\",method_name=\"/a/NodeStageVolume\",le=\"0.1\"} 1\n",
+     ": the buckets of csi_operations_seconds for NodeStageVolume are broken or cut off"},
     {"within a line", "csi_operations_seconds_bucket{a=\"b",
-     ":1: no sample of Prometheus' text format (such as: name{label=\"value\"} 12)"                                                             },
+     ":1: no sample of Prometheus' text format (such as: name{label=\"value\"} 12)"},
 };
+/* clang-format on */
 
 static void
 says_what_is_wrong(void **state)

@@ -25,23 +25,21 @@ typedef struct {
     const char *const flags[4]; /* the first NULL: all */
 } Case;
 
+/* clang-format off */
 static const Case cases[] = {
     {"the 99th percentile of a burst",
-     {COUNT, "spec.until=90s", SLO("{stage: pod-start, quantile: 0.99, below: 15s}")},
-     {NULL}                                                        },
+     {COUNT, "spec.until=90s", SLO("{stage: pod-start, quantile: 0.99, below: 15s}")}, {NULL}},
     {"the median, of two flags",
      {COUNT, "spec.until=90s", SLO("{stage: pod-start, quantile: 0.5, below: 12s}")},
-     {"external-attacher kube-api-*", NULL}                        },
+     {"external-attacher kube-api-*", NULL}},
     {"two promises at once",
-     {COUNT, "spec.until=90s",
-      SLO("{stage: provision, quantile: 0.9, below: 4s}, {stage: pod-start, quantile: 1, below: "
-          "25s}")},
-     {"external-*", NULL}                                          },
+     {COUNT, "spec.until=90s", SLO("{stage: provision, quantile: 0.9, below: 4s}, {stage: pod-start, quantile: 1, below: 25s}")},
+     {"external-*", NULL}},
     {"a slow driver needs workers",
-     {COUNT, "spec.until=90s", "spec.drivers[0].latency.CreateVolume=4s",
-      SLO("{stage: pod-start, quantile: 0.9, below: 20s}")},
+     {COUNT, "spec.until=90s", "spec.drivers[0].latency.CreateVolume=4s", SLO("{stage: pod-start, quantile: 0.9, below: 20s}")},
      {"*worker-threads", "external-provisioner kube-api-qps", NULL}},
 };
+/* clang-format on */
 
 static Tune *
 new_tune(const Case *row, unsigned jobs, TuneOptions *options)

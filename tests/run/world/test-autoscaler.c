@@ -17,23 +17,21 @@ typedef struct {
     unsigned n_before, n_after; /* at 150 s; at 200 s, after the first have joined */
 } ScalerCase;
 
+/* clang-format off */
 static const ScalerCase cases[] = {
-    {"one at a time if it does not know the limits", {NULL},                                          1, 2},
-    {"as many as it takes if it does",               {"spec.nodes[0].autoscaler.attachLimits=known"}, 1, 6},
-    {"as many as it takes if a node tells",
-     {"spec.nodes[0].autoscaler.attachLimits=csi-node"},
-     1,                                                                                                  6},
+    {"one at a time if it does not know the limits", {NULL}, 1, 2},
+    {"as many as it takes if it does", {"spec.nodes[0].autoscaler.attachLimits=known"}, 1, 6},
+    {"as many as it takes if a node tells", {"spec.nodes[0].autoscaler.attachLimits=csi-node"}, 1,
+     6},
     {"no more than it may",
-     {"spec.nodes[0].autoscaler.attachLimits=known", "spec.nodes[0].autoscaler.max=3"},
-     1,                                                                                                  3},
+     {"spec.nodes[0].autoscaler.attachLimits=known", "spec.nodes[0].autoscaler.max=3"}, 1, 3},
     {"a machine takes as long as it takes",
-     {"spec.nodes[0].autoscaler.attachLimits=known", "spec.nodes[0].autoscaler.max=6",
-      "spec.nodes[0].autoscaler.delay=10s"},
-     6,                                                                                                  6},
-    {"pods that fit on no such machine bring none",
-     {"Pod/app.spec.nodeSelector={no: machine}"},
-     1,                                                                                                  1},
+     {"spec.nodes[0].autoscaler.attachLimits=known", "spec.nodes[0].autoscaler.max=6", "spec.nodes[0].autoscaler.delay=10s"},
+     6, 6},
+    {"pods that fit on no such machine bring none", {"Pod/app.spec.nodeSelector={no: machine}"}, 1,
+     1},
 };
+/* clang-format on */
 
 static void
 machines_come(void **state)

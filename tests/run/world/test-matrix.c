@@ -120,13 +120,14 @@ typedef struct {
     const char *rule;
 } Leak;
 
+/* clang-format off */
 static const Leak leaks[] = {
-    {"back end loses the volume", ATTACHING, MOUNTING, "",          FALSE,
-     "what is not there is not attached or mounted, however often it is tried; a bound claim gets "
-     "no other volume"                                    },
-    {"back end keeps volumes",    DELETING,  DELETING, "in-driver", TRUE,
+    {"back end loses the volume", ATTACHING, MOUNTING, "", FALSE,
+     "what is not there is not attached or mounted, however often it is tried; a bound claim gets no other volume"},
+    {"back end keeps volumes", DELETING, DELETING, "in-driver", TRUE,
      "CSI-17: DeleteVolume said OK, and nobody asks again"},
 };
+/* clang-format on */
 
 typedef struct {
     SimTime at[N_PHASES];

@@ -355,8 +355,10 @@ static const char *
 time_text(double seconds, char *buffer)
 {
     char positive[SHORT_TIME_BUFFER];
+    double ns = fabs(seconds) * 1e9;
 
-    short_time((SimTime)(fabs(seconds) * 1e9), positive, sizeof positive);
+    /* a stranger's file may have any number */
+    short_time(ns < (double)SIM_TIME_MAX ? (SimTime)ns : SIM_TIME_MAX, positive, sizeof positive);
     g_snprintf(buffer, SHORT_TIME_BUFFER, "%s%s", seconds < 0 ? "-" : "", positive);
     return buffer;
 }

@@ -21,8 +21,8 @@ fails()
 # ---- TLS ----
 if openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=kvolsim -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem >out 2>err; then
     # LeakSanitizer itself crashes at the end of a server that has used TLS ("Tracer caught signal 11"): no leaks are looked for here
-    ASAN_OPTIONS=detect_leaks=0
-    export ASAN_OPTIONS
+    with_leaks=$ASAN_OPTIONS
+    ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
     begin served serve small.yaml --speed 0 --at 1m --tls-cert cert.pem --tls-key key.pem --token-file token --kubeconfig kubeconfig >out 2>&1
     result $? "serves over TLS" out served served.err
     same "TLS: curl with the certificate and the token" 200 \
@@ -39,7 +39,7 @@ if openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=kvolsim -addext s
         case_skip "TLS: kubectl with the written configuration" "kubectl is not here"
     fi
     end INT
-    unset ASAN_OPTIONS
+    ASAN_OPTIONS=$with_leaks
     same "... and ends as it should" 130 $status
     fails 'key.pem' serve small.yaml --tls-cert key.pem --tls-key key.pem
     refused '--tls-key' serve small.yaml --tls-cert cert.pem

@@ -48,10 +48,9 @@ has_messages(const char *locale)
     g_setenv("LANGUAGE", locale, TRUE);
     bindtextdomain(DOMAIN, folder);
     bind_textdomain_codeset(DOMAIN, "UTF-8");
-    /* gettext reads $LANGUAGE in every locale but C, and that of Debian 13 in none named C.*,
-     * either. Many machines have no other. For a C with a country glibc takes the C that there is.
-     * The translation of the empty text is the catalogue's header: it tells that there is a
-     * catalogue. */
+    /* gettext ignores $LANGUAGE in the locale C, and that of Debian 13 in each named C.*. Many
+     * machines have no other. For C_CN.UTF-8 glibc takes C.UTF-8, and gettext sees another name.
+     * The translation of the empty text is the catalogue's header: there is a catalogue. */
     return (setlocale(LC_MESSAGES, "C_CN.UTF-8") != NULL ||
             setlocale(LC_MESSAGES, "C.UTF-8") != NULL) &&
            *dgettext(DOMAIN, "") != '\0';

@@ -50,7 +50,7 @@ typedef struct {
     GArray *driver_faults; /* of RunFault */
     GArray *steps;         /* of Step */
     SimTime end;
-    gboolean goes_on; /* the run does */
+    gboolean goes_on; /* as for for_each_workload() */
 } Past;
 
 static void
@@ -542,7 +542,8 @@ availability_find(const Availability *self, const char *name)
 }
 
 /* Calls @visit for the steps of each workload that has some.
- * @goes_on: a pod without a controller that was never Ready may be so yet, and is not missing */
+ * @goes_on: the run is not over: a pod alone counts from its first Ready, even if that is to come
+ */
 static void
 for_each_workload(const Run *run,
                   gboolean goes_on,

@@ -76,7 +76,7 @@ json_t *availability_json(const Availability *self);
 void availability_append_table(const Availability *self, GString *text);
 
 /* Calls @see for each time in which pods of a workload were missing, @until of the last one: now.
- * The run goes on: a pod without a controller counts from its first Ready, as it may be so yet. */
+ * The run is not over: a pod without a controller counts from its first Ready only. */
 typedef void (*OutageSeen)(void *data, const char *workload, SimTime since, SimTime until);
 void availability_outages(const Run *run, OutageSeen see, void *data);
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # For tests of `kvolsim serve`, read with `.`: shell.sh, and servers in the scratch folder, which is the current one.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
-# libsoup 3.2 does not free all sockets that it accepts. To suppress that, stacks are walked by their tables, which takes half of the
-# time, and as deep as g_socket_accept() stands.
+# libsoup 3.2 does not free all sockets. A suppression finds g_socket_accept() within twelve frames, and only in the slow walk of a stack.
 ASAN_OPTIONS=fast_unwind_on_malloc=0:malloc_context_size=12
 LSAN_OPTIONS=suppressions=$KVOLSIM_SRCDIR/tests/serve/libsoup.supp:print_suppressions=0
 export ASAN_OPTIONS LSAN_OPTIONS
@@ -59,8 +58,8 @@ end()
     wait $pid 2>/dev/null || status=$?
 }
 
-# needs_chromium [once]: skips without a browser (Debian: chromium-driver, python3-selenium). once: beside sanitizers, too, where
-# the page is the same and slow; page.sh asks the server for all that it has.
+# needs_chromium [once]: skips without a browser (Debian: chromium-driver, python3-selenium). once: skips beside sanitizers, too: the page
+# is the same there, and slow. page.sh asks the server for all that it has.
 needs_chromium()
 {
     [ "${1:-}" != once ] || [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the page is the same, and slow"

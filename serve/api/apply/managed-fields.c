@@ -201,7 +201,7 @@ empty_object(const json_t *object)
                      json_object_get(object, "kind"));
 }
 
-/* Returns: (owned): a copy of @object without managedFields */
+/* Returns: (owned): a copy of @object without managedFields and nulls */
 static json_t *
 bare_copy(const json_t *object)
 {

@@ -125,3 +125,17 @@ input_is_below(const char *path, const char *folder)
     free(above);
     return is_below;
 }
+
+char *
+input_scenario_path(const char *folder, const char *data_dir, const char *name)
+{
+    g_autofree char *path = g_path_is_absolute(name) || g_str_equal(folder, ".")
+                                ? g_strdup(name)
+                                : g_build_filename(folder, name, NULL);
+
+    if (data_dir == NULL || !g_str_has_prefix(name, "scenarios/") ||
+        g_file_test(path, G_FILE_TEST_EXISTS))
+        return g_steal_pointer(&path);
+    g_autofree char *own = g_build_filename(data_dir, name, NULL);
+    return g_file_test(own, G_FILE_TEST_EXISTS) ? g_steal_pointer(&own) : g_steal_pointer(&path);
+}

@@ -19,5 +19,9 @@ gboolean input_get_contents(const char *path, char **contents, gsize *length, GE
 /* Whether @path is below @folder ("": the present one), without links that lead out. A file that is
  * not there is judged by its name: nobody learns which files exist elsewhere. */
 gboolean input_is_below(const char *path, const char *folder);
+/* Where the scenario @name of a file in @folder is: there, or, as on the command line, among those
+ * that came with the program, in @data_dir (%NULL: unknown). Returns: (owned): a path that may be
+ * outside of both: ask input_is_below() */
+char *input_scenario_path(const char *folder, const char *data_dir, const char *name);
 /* Returns: %FALSE with @error: @path is there and no regular file */
 gboolean input_check_regular(const char *path, GError **error);

@@ -675,9 +675,7 @@ build(SweepFile *self, const char *data_dir, const json_t *document, const Sweep
     if (!g_str_equal(fields->api_version, API_VERSION))
         schema_fault_member(&self->reader, document, "apiVersion", "it is " API_VERSION,
                             "\"%s\" is not known", fields->api_version);
-    g_autofree char *path = g_path_is_absolute(scenario) || g_str_equal(folder, ".")
-                                ? g_strdup(scenario)
-                                : g_build_filename(folder, scenario, NULL);
+    g_autofree char *path = input_scenario_path(folder, data_dir, scenario);
     sweep->name = fields->name;
     sweep->description = fields->spec.description;
     sweep->scenario_file = schema_intern(&self->reader, path);

@@ -69,6 +69,10 @@ for path in ../else/secret.yaml folder/secret.yaml /etc/passwd /dev/zero; do
     printf '%s\n  scenario: "%s"\n' "$sweep" "$path" >"$scratch/own/w.yaml"
     told 2 "outside of the sweep.s folder" "a sweep of $path" check "$scratch/own/w.yaml"
 done
+printf '%s\n  scenario: scenarios/quickstart.yaml\n' "$sweep" >"$scratch/own/w.yaml"
+told 0 "" "a sweep of a scenario that came with the program" check "$scratch/own/w.yaml"
+printf '%s\n  scenario: scenarios/../../else/secret.yaml\n' "$sweep" >"$scratch/own/w.yaml"
+told 2 "outside of the sweep.s folder" "... and not of one beside these" check "$scratch/own/w.yaml"
 printf '%s\n  scenario: pipe.yaml\n' "$sweep" >"$scratch/own/w.yaml"
 told 2 "regular file" "a sweep of a pipe" check "$scratch/own/w.yaml"
 

@@ -142,10 +142,17 @@ import(const ImportCommand *self, const char *const *dumps)
         code = publish(made, self->out);
     if (g_file_test(made, G_FILE_TEST_EXISTS))
         remove_folder(made);
-    if (code == EXIT_DONE)
-        printf("%s/import.md tells what was taken, guessed and left out%s. Go on with:\n"
-               "    kvolsim run %s/scenario.yaml\n",
-               self->out, is_incomplete ? ", and which objects the dump lacks" : "", self->out);
+    if (code != EXIT_DONE)
+        return code;
+    printf("%s/import.md tells what was taken, guessed and left out%s. Go on with:\n"
+           "    kvolsim run %s/scenario.yaml\n",
+           self->out, is_incomplete ? ", and which objects the dump lacks" : "", self->out);
+    if (self->audit == NULL)
+        printf(
+            "Nobody acts in it without an audit log. What would the drain of a NODE do?\n"
+            "    kvolsim run %s/scenario.yaml --set 'spec.workload=[{at: 1m, drain: {node: NODE, "
+            "ignoreDaemonSets: true, deleteEmptyDirData: true}}]'\n",
+            self->out);
     return code;
 }
 

@@ -271,8 +271,17 @@ whatif_text(const Whatif *self, const SweepTable *table)
     g_autoptr(GArray) rows = whatif_rows(self, table);
     GString *text = g_string_new(NULL);
     Estimate now = sweep_table_estimate(table, (unsigned)self->sweep->baseline, MEASURED);
-    unsigned width = strlen("FLAG OR LIMIT"), n_unsure = 0;
+    unsigned width = strlen("FLAG OR LIMIT"), n_unsure = 0, n_effects = 0;
 
+    for (unsigned i = 0; i < rows->len; i++)
+        n_effects += g_array_index(rows, WhatifRow, i).has_effect;
+    if (now.n == 0 && n_effects == 0) {
+        g_string_append_printf(text,
+                               "%s: nothing to compare: no run has a %s. Give the scenario a "
+                               "workload, or name another --stage.\n",
+                               self->scenario->name, self->measure);
+        return g_string_free(text, FALSE);
+    }
     g_autofree char *mean = now.n > 0 ? short_number(now.mean, FALSE) : g_strdup("-");
     g_autofree char *half = now.n > 1 ? short_number(now.half, FALSE) : g_strdup("-");
     g_string_append_printf(

@@ -26,6 +26,16 @@ result $? "ages go on from the newest time stamp"
 $kvolsim run "$scratch/dump.yaml" --out "$scratch/run" >"$scratch/out" && [ "$(sed -n '/^STAGE/,/^$/p' "$scratch/out" | wc -l)" -eq 2 ] &&
     grep -q '^At the end: 6 pods (6 ready, 0 pending)' "$scratch/out"
 result $? "nothing starts, nothing is replaced"
+$kvolsim whatif --replications 2 "$scratch/dump.yaml" >"$scratch/out" && grep -qx 'dump: nothing to compare: no run has a pod-start p99. .*' "$scratch/out" &&
+    [ "$(wc -l <"$scratch/out")" -eq 1 ]
+result $? "so whatif has nothing to compare, and says so"
+
+drain="spec.workload=[{at: 1m, drain: {node: NODE, ignoreDaemonSets: true, deleteEmptyDirData: true}}]"
+$kvolsim import "$scratch/objects.json" --out "$scratch/tonight" >"$scratch/out" && grep -qF -- "--set '$drain'" "$scratch/out"
+result $? "import shows an action"
+node=$($kvolsim get pod redis-0 -o 'jsonpath={.spec.nodeName}' "$scratch/tonight/scenario.yaml" --at 0s) &&
+    $kvolsim run "$scratch/tonight/scenario.yaml" --set "$(echo "$drain" | sed "s/NODE/$node/")" >"$scratch/out" && grep -q '^pod-start  *[1-6] ' "$scratch/out"
+result $? "that drain starts pods anew"
 [ "$(grep -c '^pod,default,redis-[0-5],0,[^,]*,*0[.]0*$' "$scratch/run/objects.csv")" -eq 6 ]
 result $? "pods of the start have no times"
 $kvolsim run "$scratch/dump.yaml" --set 'spec.slo=[{stage: pod-start, quantile: 0.5, below: 1h}]' >"$scratch/out"

@@ -358,9 +358,13 @@ cmd_teach(int argc, char **argv)
             &argc, &argv, entries, "[LESSON [SOLUTION]]",
             "Learn the life of PersistentVolumes and their claims, lesson by lesson. Without "
             "LESSON: list the lessons.",
-            "LESSON: its number or name. Answers are read from the standard input, one per "
-            "line. Exit status: 3 if\nan answer was wrong or missing, or the task is not "
-            "solved. Progress is kept in $XDG_STATE_HOME/kvolsim/lessons.") ||
+            "LESSON: its number or name. SOLUTION: a file of manifests, which replace or add "
+            "objects, and of a\n"
+            "document of kind Solution, whose `set` and `workload` change the scenario; --solution "
+            "shows an example.\n"
+            "Answers are read from the standard input, one per line. Exit status: 3 if an\n"
+            "answer was wrong or missing, or the task is not solved. Progress is kept in "
+            "$XDG_STATE_HOME/kvolsim/lessons.") ||
         !language_choose(language, &translate))
         return EXIT_BAD_INPUT;
     self.is_zh = translate != NULL; /* lessons have their own texts */

@@ -83,7 +83,9 @@ find_command(const char *name)
     }
     names[G_N_ELEMENTS(commands)] = "help";
     const char *nearest = name_nearest(name, names, G_N_ELEMENTS(names));
-    if (nearest != NULL)
+    if (name[0] == '-')
+        cli_error("no command before the option \"%s\" (see kvolsim --help)", name);
+    else if (nearest != NULL)
         cli_error("no such command: \"%s\" (did you mean \"%s\"?)", name, nearest);
     else
         cli_error("no such command: \"%s\" (see kvolsim --help)", name);

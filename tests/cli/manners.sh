@@ -16,6 +16,7 @@ sed 's/count/cont/' small.yaml >wrong.yaml
 
 # ---- Words ----
 refused 'no such command: "rnu" (did you mean "run"?)' rnu
+refused 'no command before the option "--lang" (see kvolsim --help)' --lang zh teach
 refused 'no such command: "hlep" (did you mean "help"?)' hlep
 refused 'no such command: "nonsense" (see kvolsim --help)' help nonsense
 "$kvolsim" run --help >help && "$kvolsim" help run | cmp - help >out 2>&1

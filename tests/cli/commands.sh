@@ -11,4 +11,6 @@ cd "$KVOLSIM_SRCDIR" || exit 1
 ln -s "$KVOLSIM_SRCDIR/scenarios" "$scratch/scenarios"
 ln -s "$KVOLSIM_BUILDDIR" "$scratch/build"
 "$kvolsim" teach --solution 8 >"$scratch/solution.yaml"
+# the first block of docs/sweeps.md is a file that the reader saves
+sed -n '/^```yaml$/,/^```$/{/^```/!p;/^```$/q}' docs/sweeps.md >"$scratch/workers.yaml"
 python3 tests/cli/commands.py "$scratch" README.md CONTRIBUTING.md docs/*.md docs/rules/*.md models/profiles/README.md

@@ -170,6 +170,22 @@ is_made_object(const Checker *self, ObjectKind kind, const char *namespace, cons
     return FALSE;
 }
 
+/* Whether the action of @from creates the object, too: another action may have created a namesake
+ * before. */
+static gboolean
+is_in_same_create(const Checker *self, const ManifestInfo *info, const ManifestInfo *from)
+{
+    const GArray *manifests = self->loader->manifests;
+
+    for (unsigned i = 0; i < manifests->len; i++) {
+        const ManifestInfo *other = &g_array_index(manifests, ManifestInfo, i);
+        if (other->action == from->action && other->object != NULL &&
+            other->object->key == info->object->key)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* @from: the manifest with the reference; NULL: the scenario */
 gboolean
 checker_has(const Checker *self,
@@ -181,7 +197,7 @@ checker_has(const Checker *self,
     const ManifestInfo *info = checker_find(self, kind, namespace, name);
 
     if (info != NULL &&
-        (!checker_is_numbered(self, info) || (from != NULL && from->action == info->action)))
+        (!checker_is_numbered(self, info) || (from != NULL && is_in_same_create(self, info, from))))
         return TRUE;
     return is_numbered_copy(self, kind, namespace, name) ||
            (kind == KIND_CLAIM && is_made_claim(self, namespace, name)) ||

@@ -337,6 +337,25 @@ manifests_come_from_files(void **state)
     assert_int_equal(scenario->actions[0].n_manifests, 1);
 }
 
+/* Two actions make pods and claims of the same names, one after the other: each names its own. */
+static void
+copies_may_come_again(void **state)
+{
+#define COPIES                                                                                     \
+    "    create:\n      count: 2\n      manifest:\n"                                               \
+    "      - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: "         \
+    "{accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n"                     \
+    "      - {apiVersion: v1, kind: Pod, metadata: {name: app}, spec: {containers: [{name: c, "    \
+    "image: i, volumeMounts: [{name: v, mountPath: /v}]}], volumes: [{name: v, "                   \
+    "persistentVolumeClaim: {claimName: data}}]}}\n"
+    g_auto(Files) files = files_new(HEAD "  workload:\n  - at: 1s\n" COPIES "  - at: 9s\n" COPIES);
+
+    (void)state;
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    assert_int_equal(scenario->n_actions, 2);
+#undef COPIES
+}
+
 /* JSON is read without the places of its values until a fault wants one. */
 static void
 faults_in_json_have_places(void **state)
@@ -660,6 +679,7 @@ main(void)
         cmocka_unit_test(imports_may_dangle),
         cmocka_unit_test(sets_change_what_they_name),
         cmocka_unit_test(wrong_sets_are_faults),
+        cmocka_unit_test(copies_may_come_again),
         cmocka_unit_test(sets_leave_aliases_alone),
         cmocka_unit_test(missing_file_is_a_fault),
         cmocka_unit_test(scenarios_fit_the_schema),

@@ -32,6 +32,7 @@ struct History {
     GHashTable *node_changes;       /* interned node -> SimTime: its taints or cordon changed */
     GHashTable *forgotten_contents; /* set of names of VolumeSnapshotContents, interned */
     GHashTable *out_of_service;     /* set of names of nodes that have had the taint, interned */
+    GHashTable *kept;               /* set of handles of volumes that were to be kept, interned */
 };
 
 static void
@@ -62,6 +63,7 @@ history_new(const Run *run)
     self->node_changes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->forgotten_contents = g_hash_table_new(NULL, NULL);
     self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
+    self->kept = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CSI_NODE); i++) {
         const Object *csi_node = api_server_get(cluster_api(run_cluster(run)),
                                                 objects_key_at(self->objects, KIND_CSI_NODE, i));
@@ -85,6 +87,7 @@ history_free(History *self)
     g_hash_table_unref(self->node_changes);
     g_hash_table_unref(self->forgotten_contents);
     g_hash_table_unref(self->out_of_service);
+    g_hash_table_unref(self->kept);
     g_free(self);
 }
 
@@ -202,6 +205,20 @@ history_has_crash(
         const RunFault *fault = &g_array_index(faults, RunFault, i);
         SimTime until = MIN(fault->until, SIM_TIME_MAX - IS_BACK_WITHIN) + IS_BACK_WITHIN;
         if (fault->since <= to && until >= from && ends_process(fault, process, instance))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean
+history_was_deposed(const History *self, const char *process)
+{
+    const GArray *faults = run_faults(self->run);
+
+    for (unsigned i = 0; faults != NULL && i < faults->len; i++) {
+        const RunFault *fault = &g_array_index(faults, RunFault, i);
+        if (fault->action->fault == FAULT_HANG && fault->until - fault->since > EXITS_AFTER &&
+            g_str_equal(fault->action->process, process))
             return TRUE;
     }
     return FALSE;
@@ -368,11 +385,30 @@ saw_node(History *self, const Node *before, const Node *node)
             g_hash_table_add(self->out_of_service, (void *)node->meta.key->name);
 }
 
+/* It comes again with a new limit. */
+static void
+forget_csi_node(History *self, const char *node)
+{
+    g_autofree char *end = g_strdup_printf(" %s", node);
+    GHashTableIter iter;
+    void *key;
+
+    g_hash_table_iter_init(&iter, self->registered);
+    while (g_hash_table_iter_next(&iter, &key, NULL))
+        if (g_str_has_suffix(key, end))
+            g_hash_table_iter_remove(&iter);
+}
+
 void
 history_saw_write(History *self, const Object *before, const Object *after)
 {
     char uid[OBJECT_UID_BUFFER];
 
+    if (after == NULL && object_kind(before) == KIND_CSI_NODE)
+        forget_csi_node(self, before->key->name);
+    if (after == NULL && object_kind(before) == KIND_VOLUME &&
+        VOLUME_CONST(before)->reclaim_policy == RECLAIM_RETAIN)
+        g_hash_table_add(self->kept, (void *)VOLUME_CONST(before)->source->handle);
     if (after == NULL && object_kind(before) == KIND_CLAIM)
         note_time(self, self->claims, g_strdup(object_uid_format(before->uid, uid)));
     else if (after != NULL && object_kind(after) == KIND_CSI_NODE)
@@ -440,6 +476,12 @@ history_is_staging_forgotten(const History *self, const char *volume_id, const c
 
     return place.bare_since != TIME_UNSET &&
            history_has_crash(self, "kubelet", node, place.bare_since, sim_now(self->sim));
+}
+
+gboolean
+history_is_kept(const History *self, const char *volume_id)
+{
+    return g_hash_table_contains(self->kept, volume_id);
 }
 
 gboolean

@@ -31,6 +31,9 @@ SimTime history_node_changed_at(const History *self, const char *node);
 gboolean history_has_crash(
     const History *self, const char *process, const char *instance, SimTime from, SimTime to);
 
+/* Whether the process has ever hung for so long that another replica led. It wakes up with requests
+ * that it had decided on before. */
+gboolean history_was_deposed(const History *self, const char *process);
 /* Whether the node has been silent for so long, by a fault. */
 gboolean history_was_silent(const History *self, const char *node, SimTime at_least);
 /* Whether the attach/detach controller may have detached volumes that the node still uses: it was
@@ -57,6 +60,8 @@ gboolean history_is_staging_forgotten(const History *self, const char *volume_id
  * that is still there: if the claim has gone by then nobody does.
  */
 gboolean history_is_creation_forgotten(const History *self, const char *driver, const char *name);
+/* Whether a user has deleted its PersistentVolume with the policy Retain. */
+gboolean history_is_kept(const History *self, const char *volume_id);
 /* SNAP-41, SNAP-43: if a content is deleted while its CreateSnapshot may be under way the sidecar
  * waits, but nothing wakes it: the content stays. @content: interned name (nullable) */
 gboolean history_is_snapshot_forgotten(const History *self, const char *content);

@@ -90,6 +90,10 @@ check_exclusive(Invariants *self, const CsiCallRecord *record, const StringList 
     const CsiRequest *request = record->request;
     const Volume *volume = volume_of_handle(self, record->driver, request->volume_id);
 
+    /* the attacher asks again as long as the attachment is there */
+    if (history_place(self->history, request->volume_id, request->node_id).attach_asked_at <
+        sim_now(self->sim))
+        return;
     for (unsigned i = 0; volume != NULL && nodes != NULL && i < nodes->n_items; i++)
         if (invariants_keeps_others_away(self, volume, nodes->items[i]))
             invariants_fault(self, "%s attached to %s while it is on %s", request->volume_id,
@@ -194,6 +198,10 @@ invariants_call_started(void *data, const CsiCallRecord *record)
         check_attach_call(self, record);
     } else if (request->method == CSI_NODE_STAGE_VOLUME) {
         check_stage_call(self, record);
+    } else if (request->method == CSI_NODE_UNSTAGE_VOLUME) {
+        if (csi_modelled_driver_n_targets(driver, request->volume_id, request->served_by) > 0)
+            invariants_fault(self, "%s unstaged on %s, where a pod has it", request->volume_id,
+                             request->served_by);
     } else if (request->method == CSI_CONTROLLER_UNPUBLISH_VOLUME) {
         if (csi_modelled_driver_is_staged(driver, request->volume_id, request->node_id) &&
             !history_is_staging_forgotten(self->history, request->volume_id, request->node_id) &&

@@ -26,17 +26,16 @@ was_calm(const Invariants *self)
     return TRUE;
 }
 
-/* Whether nothing has happened to it for long enough. */
-static gboolean
-is_old(const Invariants *self, const Object *object)
+gboolean
+invariants_is_old(const Invariants *self, const Object *object)
 {
     SimTime at = object_is_deleted(object) ? object->deleted_at : object->created_at;
 
     return at + CALM <= sim_now(self->sim);
 }
 
-static gboolean
-node_is_well(const Node *node)
+gboolean
+invariants_node_is_well(const Node *node)
 {
     for (unsigned i = 0; i < N_NODE_TROUBLES; i++)
         if (node->troubles[i].status == CONDITION_TRUE)
@@ -97,7 +96,7 @@ check_volume_for(Invariants *self, const Claim *claim)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_VOLUME); i++) {
         const Volume *volume = VOLUME_CONST(invariants_stored(self, KIND_VOLUME, i));
-        if (volume != NULL && fits(volume, claim) && is_old(self, &volume->meta))
+        if (volume != NULL && fits(volume, claim) && invariants_is_old(self, &volume->meta))
             invariants_fault(self, "claim %s: still Pending, volume %s would fit",
                              claim->meta.key->text, volume->meta.key->name);
     }
@@ -108,7 +107,7 @@ check_claims(Invariants *self)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
         const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
-        if (claim == NULL || !is_old(self, &claim->meta))
+        if (claim == NULL || !invariants_is_old(self, &claim->meta))
             continue;
         const StorageClass *class =
             (const StorageClass *)invariants_find(self, KIND_STORAGE_CLASS, claim_class(claim));
@@ -174,8 +173,11 @@ pod_has_volume(const Invariants *self, const Pod *pod, const char *driver, const
     return FALSE;
 }
 
-static gboolean
-is_used_on(const Invariants *self, const char *node, const char *driver, const char *volume_id)
+gboolean
+invariants_is_used_on(const Invariants *self,
+                      const char *node,
+                      const char *driver,
+                      const char *volume_id)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
         const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
@@ -191,7 +193,7 @@ check_attachments(Invariants *self)
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_ATTACHMENT); i++) {
         const Attachment *attachment =
             (const Attachment *)invariants_stored(self, KIND_ATTACHMENT, i);
-        if (attachment == NULL || !is_old(self, &attachment->meta))
+        if (attachment == NULL || !invariants_is_old(self, &attachment->meta))
             continue;
         const Volume *volume =
             attachment->inline_volume != NULL
@@ -203,7 +205,7 @@ check_attachments(Invariants *self)
         if (volume == NULL)
             invariants_fault(self, "%s: its volume is gone", text);
         /* ADC-42: it goes with the last pod of its volume on the node. */
-        else if (!is_used_on(self, node, volume->source->driver, volume->source->handle))
+        else if (!invariants_is_used_on(self, node, volume->source->driver, volume->source->handle))
             invariants_fault(self, "%s: no pod on %s has %s", text, node, volume->source->handle);
     }
 }
@@ -243,7 +245,7 @@ has_volumes(const Invariants *self, const Pod *pod, const Node *node)
         const Volume *volume = invariants_volume_of_claim(self, key);
         CsiModelledDriver *driver = invariants_driver_of(self, volume);
         if (claim == NULL || object_is_deleted(&claim->meta) || volume == NULL || driver == NULL ||
-            is_taken(self, pod, claim, volume) ||
+            object_is_deleted(&volume->meta) || is_taken(self, pod, claim, volume) ||
             !csi_modelled_driver_get_volume(driver, volume->source->handle, NULL) ||
             !node_selector_matches(volume->node_affinity, node->meta.labels, node->meta.key->name))
             return FALSE;
@@ -299,7 +301,7 @@ could_run_on(const Invariants *self, const Pod *pod, const Node *node)
 {
     const PodSpec *spec = pod->spec;
 
-    return node_is_well(node) && tolerates(pod, node) && has_room(self, pod, node) &&
+    return invariants_node_is_well(node) && tolerates(pod, node) && has_room(self, pod, node) &&
            !has_limits(self, node->meta.key->name) &&
            (spec->node_selector == NULL ||
             string_map_contains(node->meta.labels, spec->node_selector)) &&
@@ -328,12 +330,12 @@ check_pods(Invariants *self)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
         const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
-        if (pod == NULL || pod_is_terminal(pod) || !is_old(self, &pod->meta))
+        if (pod == NULL || pod_is_terminal(pod) || !invariants_is_old(self, &pod->meta))
             continue;
         const Node *node = (const Node *)invariants_find(self, KIND_NODE, pod->node_name);
         if (pod->node_name == NULL && !object_is_deleted(&pod->meta))
             check_waiting(self, pod);
-        if (node == NULL || !node_is_well(node))
+        if (node == NULL || !invariants_node_is_well(node))
             continue;
         if (object_is_deleted(&pod->meta))
             invariants_fault(self, "pod %s: still ends on %s", pod->meta.key->text, pod->node_name);
@@ -361,13 +363,14 @@ check_mounts(void *data, const CsiModelledVolume *volume)
 
     for (uint32_t i = 0; i < objects_n_keys(objects, KIND_NODE); i++) {
         const Node *node = (const Node *)invariants_stored(visit->self, KIND_NODE, i);
-        if (node == NULL || !node_is_well(node))
+        if (node == NULL || !invariants_node_is_well(node))
             continue;
         const char *name = node->meta.key->name;
         gboolean is_mounted = csi_modelled_driver_n_targets(visit->driver, volume->id, name) > 0;
         gboolean is_staged = csi_modelled_driver_is_staged(visit->driver, volume->id, name) &&
                              !history_is_staging_forgotten(visit->self->history, volume->id, name);
-        if ((is_mounted || is_staged) && !is_used_on(visit->self, name, visit->name, volume->id))
+        if ((is_mounted || is_staged) &&
+            !invariants_is_used_on(visit->self, name, visit->name, volume->id))
             invariants_fault(visit->self, "volume %s is %s on %s, and no pod there has it",
                              volume->id, is_mounted ? "mounted" : "staged", name);
     }
@@ -378,6 +381,8 @@ invariants_check_liveness(Invariants *self)
 {
     if (!was_calm(self))
         return;
+    invariants_check_workloads(self);
+    invariants_check_states(self);
     check_claims(self);
     check_volumes(self);
     check_attachments(self);

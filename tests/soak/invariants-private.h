@@ -43,6 +43,21 @@ invariants_keeps_others_away(const Invariants *self, const Volume *volume, const
 gboolean invariants_pod_has_claim(const Invariants *self, const Pod *pod, const ObjectKey *claim);
 /* After a calm time whatever could proceed has done so: invariants-liveness.c */
 void invariants_check_liveness(Invariants *self);
+/* Whether nothing has happened to it for long enough. */
+gboolean invariants_is_old(const Invariants *self, const Object *object);
+/* Whether it is ready, open, and in no trouble. */
+gboolean invariants_node_is_well(const Node *node);
+/* Whether a pod on the node has the volume. */
+gboolean invariants_is_used_on(const Invariants *self,
+                               const char *node,
+                               const char *driver,
+                               const char *volume_id);
+/* Whether a snapshot or a content belongs to a VolumeGroupSnapshot. */
+gboolean invariants_is_group_member(const Object *object);
+/* Marks of volumes, snapshots and nodes: invariants-states.c */
+void invariants_check_states(Invariants *self);
+/* Pods and statuses of workloads: invariants-workloads.c */
+void invariants_check_workloads(Invariants *self);
 
 /* The scheduler's promises as it binds a pod: invariants-binding.c */
 void invariants_check_binding(Invariants *self, const Pod *pod);

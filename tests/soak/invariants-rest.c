@@ -130,6 +130,7 @@ check_left_volume(void *data, const CsiModelledVolume *volume)
     Visit *visit = data;
 
     if (volume->name != NULL && !is_retained(visit, volume->id) &&
+        !history_is_kept(visit->self->history, volume->id) &&
         !history_is_creation_forgotten(visit->self->history, visit->name, volume->name))
         invariants_fault(visit->self, "volume %s is left in the driver", volume->id);
     if (volume->n_published > 0 && !is_attached_for_ever(visit->self, volume->id))
@@ -156,6 +157,14 @@ check_left_node(Invariants *self, const Node *node)
                          node->volumes_in_use->items[0]);
 }
 
+static gboolean
+is_key_of_group_member(const Invariants *self, const ObjectKey *key)
+{
+    const Object *object = key == NULL ? NULL : api_server_get(self->api, key);
+
+    return object != NULL && invariants_is_group_member(object);
+}
+
 /* A work queue or a plan still has something to do, though nothing has changed for long. */
 static void
 check_idle(void *data, const Doing *doing)
@@ -165,7 +174,9 @@ check_idle(void *data, const Doing *doing)
 
     if (doing->kind == DOING_QUEUED && !g_str_equal(doing->queue, "csistoragecapacity")) /* polls */
         invariants_fault(self, "%s: queue %s still holds %s", name, doing->queue, doing->key->text);
-    else if (doing->kind == DOING_DELAYED && doing->failures > 0)
+    else if (doing->kind == DOING_DELAYED && doing->failures > 0 &&
+             !g_str_equal(doing->queue, "pvc-modify") && /* RSZ-62: also if the claim is gone */
+             !is_key_of_group_member(self, doing->key))
         invariants_fault(self, "%s: queue %s still tries %s again", name, doing->queue,
                          doing->key->text);
 }
@@ -181,11 +192,24 @@ check_process(void *data, const ProcessView *process)
                          process->instance == NULL ? "the cluster" : process->instance);
 }
 
+/* SNAP-88: a group that is not ready at once may leave members that are bound to nothing. */
+gboolean
+invariants_is_group_member(const Object *object)
+{
+    if (object_kind(object) == KIND_SNAPSHOT_CONTENT)
+        return object_annotation(object, ANNOTATION_SNAPSHOT_GROUP_HANDLE) != NULL;
+    return object_kind(object) == KIND_VOLUME_SNAPSHOT &&
+           (VOLUME_SNAPSHOT_CONST(object)->group_name != NULL ||
+            object_has_finalizer(object, FINALIZER_SNAPSHOT_IN_GROUP) || object->owners != NULL);
+}
+
 static gboolean
 is_forgotten(const Invariants *self, const Object *object)
 {
     if (object_kind(object) == KIND_ATTACHMENT)
         return is_attachment_forgotten(self, (const Attachment *)object);
+    if (invariants_is_group_member(object))
+        return TRUE;
     if (object_kind(object) == KIND_SNAPSHOT_CONTENT)
         return history_is_snapshot_forgotten(self->history, object->key->name);
     return object_kind(object) == KIND_VOLUME_SNAPSHOT &&

@@ -218,6 +218,7 @@ check_snapshot_source(Invariants *self, const Claim *gone)
             (const VolumeSnapshot *)invariants_stored(self, KIND_VOLUME_SNAPSHOT, i);
         if (snapshot != NULL && snapshot->bound_content != NULL &&
             snapshot->readiness != SNAPSHOT_READY && !object_is_deleted(&snapshot->meta) &&
+            !invariants_is_group_member(&snapshot->meta) &&
             snapshot->meta.key->namespace == gone->meta.key->namespace &&
             g_strcmp0(snapshot->claim_name, gone->meta.key->name) == 0)
             invariants_fault(self, "claim %s: gone, but its snapshot %s is not ready",

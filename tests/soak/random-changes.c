@@ -6,7 +6,7 @@
 /* ---- Changes while it lives ---- */
 
 /* Returns: a copy of a claim; "" if there is none */
-static void
+void
 draw_claim(Maker *self, char *name, size_t size)
 {
     unsigned pods = self->n_copies == 0 ? 0 : below(self, self->n_copies);
@@ -166,19 +166,36 @@ taint_node(Maker *self, unsigned at)
     g_string_append_printf(self->spec, format, at + between(self, 10, 100), group, number, "-");
 }
 
+static void
+update_set(Maker *self, unsigned at)
+{
+    char name[16];
+
+    if (self->n_sets == 0)
+        return;
+    g_snprintf(name, sizeof name, "set%u", below(self, self->n_sets));
+    update_template(self, at, "StatefulSet", name, "default");
+}
+
 /* Deletes and grows some objects while the rest stays. */
 void
 add_changes(Maker *self)
 {
     static void (*const changes[])(Maker *, unsigned) = {
-        delete_pods,     change_set,        change_set,  delete_claims, grow_claim,
-        grow_claim,      label_pod,         cordon_node, change_driver, drain_node,
-        add_late_volume, change_reclaiming, taint_node};
+        delete_pods,     change_set,        change_set,    delete_claims, grow_claim,
+        grow_claim,      label_pod,         cordon_node,   change_driver, drain_node,
+        add_late_volume, change_reclaiming, taint_node,    update_set,    modify_claim,
+        recreate_set,    recreate_claims,   delete_volume, break_driver};
+
+    static void (*const rare[])(Maker *, unsigned) = {update_set,      modify_claim,  recreate_set,
+                                                      recreate_claims, delete_volume, break_driver};
 
     for (unsigned i = below(self, 12); i > 0; i--) {
         unsigned at = between(self, 1, WORK_UNTIL_S);
         PICK(self, changes)(self, at);
     }
+    for (unsigned i = 0; i < G_N_ELEMENTS(rare); i++) /* do nothing without their features */
+        rare[i](self, between(self, 30, WORK_UNTIL_S));
 }
 
 void

@@ -166,10 +166,15 @@ void
 add_components(Maker *self)
 {
     static const char *const names[] = {"kube-controller-manager", "kube-scheduler"};
+    gboolean is_plain = one_in(self, 2);
 
-    if (one_in(self, 2))
+    if (!is_plain || has(self, HAS_GROUPS))
+        g_string_append(self->spec, "  components:\n");
+    if (has(self, HAS_GROUPS))
+        g_string_append(self->spec,
+                        "    snapshot-controller: {feature-gates: CSIVolumeGroupSnapshot=true}\n");
+    if (is_plain)
         return;
-    g_string_append(self->spec, "  components:\n");
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
         g_string_append_printf(self->spec, "    %s: {replicas: %u}\n", names[i],
                                between(self, 1, 3));
@@ -197,14 +202,20 @@ add_pools(Maker *self)
 static void
 add_capabilities(Maker *self, gboolean has_capacity)
 {
-    if (has(self, HAS_SNAPSHOTS) || has_capacity)
+    if (has(self, HAS_SNAPSHOTS | HAS_MODIFICATIONS) || has_capacity)
         g_string_append_printf(
             self->spec,
             "    controllerCapabilities: [CREATE_DELETE_VOLUME, PUBLISH_UNPUBLISH_VOLUME, "
-            "EXPAND_VOLUME%s%s]\n",
+            "EXPAND_VOLUME%s%s%s]\n",
             has(self, HAS_SNAPSHOTS) ? ", CREATE_DELETE_SNAPSHOT, LIST_SNAPSHOTS, CLONE_VOLUME"
                                      : "",
-            has_capacity ? ", GET_CAPACITY" : "");
+            has_capacity ? ", GET_CAPACITY" : "",
+            has(self, HAS_MODIFICATIONS) ? ", MODIFY_VOLUME" : "");
+    if (has(self, HAS_MODIFICATIONS))
+        g_string_append(self->spec, "    mutableParameters: [iops]\n");
+    if (has(self, HAS_GROUPS))
+        g_string_append(self->spec,
+                        "    groupCapabilities: [CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT]\n");
 }
 
 void
@@ -230,7 +241,8 @@ add_driver(Maker *self, const char *name, gboolean attaches)
     g_string_append_printf(
         self->spec,
         "    sidecars:\n      external-provisioner: {feature-gates: "
-        "Topology=%s, worker-threads: %u, kube-api-qps: %u, kube-api-burst: %u%s%s}\n",
+        "\"Topology=%s,VolumeAttributesClass=true\", worker-threads: %u, kube-api-qps: %u, "
+        "kube-api-burst: %u%s%s}\n",
         has_topology ? "true" : "false", between(self, 1, 100), between(self, 2, 20),
         between(self, 5, 40), draw_replicas(self),
         has_capacity ? ", enable-capacity: true, capacity-ownerref-level: -1, "
@@ -239,8 +251,13 @@ add_driver(Maker *self, const char *name, gboolean attaches)
     if (attaches)
         g_string_append_printf(self->spec, "      external-attacher: {worker-threads: %u%s}\n",
                                between(self, 1, 20), draw_replicas(self));
-    g_string_append_printf(self->spec, "      external-resizer: {workers: %u%s}\n",
+    g_string_append_printf(self->spec,
+                           "      external-resizer: {workers: %u, feature-gates: "
+                           "VolumeAttributesClass=true%s}\n",
                            between(self, 1, 10), draw_replicas(self));
+    if (attaches && has(self, HAS_GROUPS))
+        g_string_append(self->spec, "      external-snapshotter: {feature-gates: "
+                                    "CSIVolumeGroupSnapshot=true}\n");
     if (one_in(self, 4))
         g_string_append(self->spec, "    nodePlugin: {registersAfter: {uniform: [100ms, 20s]}}\n");
     g_string_append_printf(self->objects,

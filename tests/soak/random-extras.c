@@ -67,12 +67,14 @@ add_deployment(Maker *self, unsigned number)
     g_autofree char *app = g_strdup_printf("deployment%u", number);
 
     begin_object(self, "apps/v1", "Deployment", "deployment", number);
-    g_string_append_printf(self->spec, "{replicas: %u, %sselector: {matchLabels: {app: %s}}, ",
-                           between(self, 1, 5),
-                           one_in(self, 3) ? "strategy: {type: Recreate}, " : "", app);
+    g_string_append_printf(
+        self->spec, "{replicas: %u, %sselector: {matchLabels: {app: %s}}, ", between(self, 1, 5),
+        one_in(self, 3) && !has(self, HAS_UPDATES) ? "strategy: {type: Recreate}, " : "", app);
+    append_update_strategy(self, "Deployment");
     append_template(self, app, FALSE);
     g_string_append(self->spec, "}");
     end_object(self);
+    update_template(self, 61, "Deployment", app, namespace_of(self));
     if (one_in(self, 2))
         g_string_append_printf(self->spec,
                                "  - {at: %us, patch: {kind: Deployment, name: %s, namespace: %s, "
@@ -87,9 +89,11 @@ add_daemon_set(Maker *self, unsigned number)
 
     begin_object(self, "apps/v1", "DaemonSet", "daemons", number);
     g_string_append_printf(self->spec, "{selector: {matchLabels: {app: %s}}, ", app);
+    append_update_strategy(self, "DaemonSet");
     append_template(self, app, FALSE);
     g_string_append(self->spec, "}");
     end_object(self);
+    update_template(self, 61, "DaemonSet", app, namespace_of(self));
 }
 
 static void
@@ -98,9 +102,9 @@ add_job(Maker *self, unsigned number)
     g_autofree char *app = g_strdup_printf("job%u", number);
 
     begin_object(self, "batch/v1", "Job", "job", number);
-    g_string_append_printf(self->spec, "{completions: %u, parallelism: %u, backoffLimit: %u, %s",
-                           between(self, 1, 5), between(self, 1, 3), below(self, 4),
-                           one_in(self, 2) ? "completionMode: Indexed, " : "");
+    g_string_append_printf(self->spec, "{completions: %u, parallelism: %u, backoffLimit: %u, ",
+                           between(self, 1, 5), between(self, 1, 3), below(self, 4));
+    append_job_options(self);
     append_template(self, app, TRUE);
     g_string_append(self->spec, "}");
     end_object(self);
@@ -239,6 +243,11 @@ add_extras(Maker *self)
         add_snapshots(self);
     if (has(self, HAS_DISKS))
         add_disk_pods(self);
+    if (has(self, HAS_CRON))
+        for (unsigned n = between(self, 1, 2); n > 0; n--)
+            add_cron_job(self, n, namespace_of(self));
+    if (has(self, HAS_GROUPS))
+        add_group_snapshots(self);
     add_limits_of_users(self);
 }
 
@@ -251,6 +260,7 @@ end_extras(Maker *self)
     } kinds[] = {
         {HAS_DEPLOYMENTS, "Deployment"},
         {HAS_DAEMONS,     "DaemonSet" },
+        {HAS_CRON,        "CronJob"   },
         {HAS_JOBS,        "Job"       }
     };
 
@@ -269,6 +279,10 @@ end_extras(Maker *self)
         g_string_append_printf(self->spec,
                                "  - {at: %us, delete: {kind: VolumeSnapshot, name: \"*\"}} # end\n",
                                self->delete_at_s + below(self, 60));
+    if (has(self, HAS_GROUPS))
+        g_string_append_printf(
+            self->spec, "  - {at: %us, delete: {kind: VolumeGroupSnapshot, name: \"*\"}} # end\n",
+            self->delete_at_s + below(self, 60));
     if (self->n_copies == 0 && has(self, HAS_SNAPSHOTS | HAS_DISKS))
         g_string_append_printf(self->spec,
                                "  - {at: %us, delete: {kind: Pod, name: \"*\"}} # end\n",

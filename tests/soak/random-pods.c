@@ -170,8 +170,9 @@ add_pods(Maker *self, unsigned number)
     self->n_pods[number] = count;
     self->n_claims[number] = n_claims;
     self->has_any_claim |= n_claims > 0;
-    g_string_append_printf(self->spec, "  - at: %ums\n    create:\n      count: %u\n",
-                           below(self, 60 * 1000), count);
+    g_string_append_printf(self->spec, "  - at: %ums\n", below(self, 60 * 1000));
+    gsize start = self->spec->len;
+    g_string_append_printf(self->spec, "    create:\n      count: %u\n", count);
     if (one_in(self, 2))
         g_string_append_printf(self->spec, "      interarrival: {exponential: {mean: %ums}}\n",
                                between(self, 1, 5000));
@@ -201,6 +202,7 @@ add_pods(Maker *self, unsigned number)
     g_snprintf(app, sizeof app, "p%u", number);
     append_pod_spec(self, self->spec, app, uses, n_uses, FALSE);
     g_string_append(self->spec, "}\n");
+    self->pods_again[number] = g_strdup(self->spec->str + start);
 }
 
 void
@@ -217,26 +219,41 @@ add_shared_claim(Maker *self)
     g_string_append(self->spec, "}\n");
 }
 
-void
-add_stateful_set(Maker *self)
+static void
+append_retention(Maker *self)
+{
+    static const char *const policies[] = {"Retain", "Delete"};
+
+    if (has(self, HAS_UPDATES) && one_in(self, 2))
+        g_string_append_printf(
+            self->spec, "persistentVolumeClaimRetentionPolicy: {whenDeleted: %s, whenScaled: %s}, ",
+            PICK(self, policies), PICK(self, policies));
+    if (has(self, HAS_UPDATES) && one_in(self, 4))
+        g_string_append_printf(self->spec, "ordinals: {start: %u}, ", between(self, 1, 2));
+}
+
+static void
+make_stateful_set(Maker *self, unsigned number)
 {
     static const char *const names[] = {"data", "log"};
     const char *classes[G_N_ELEMENTS(names)];
     ClaimUse uses[G_N_ELEMENTS(names)];
-    unsigned number = self->n_sets++, n_templates = between(self, 1, 2);
+    unsigned n_templates = between(self, 1, 2);
     char app[16];
 
     self->has_any_claim = TRUE;
     g_string_append_printf(
         self->spec,
-        "  - at: %ums\n    create:\n      manifest:\n        apiVersion: apps/v1\n        kind: "
-        "StatefulSet\n        metadata: {name: set%u}\n        spec:\n"
-        "          replicas: %u\n          serviceName: s\n          "
-        "podManagementPolicy: %s\n          selector: {matchLabels: {app: set%u}}\n",
-        below(self, 30 * 1000), number, between(self, 1, self->is_small ? 2 : 6),
+        "    create:\n      manifest:\n        apiVersion: apps/v1\n        kind: "
+        "StatefulSet\n        metadata: {name: set%u}\n        spec: {replicas: %u, serviceName: "
+        "s, "
+        "podManagementPolicy: %s, selector: {matchLabels: {app: set%u}}, ",
+        number, between(self, 1, self->is_small ? 2 : 6),
         one_in(self, 2) ? "Parallel" : "OrderedReady", number);
+    append_update_strategy(self, "StatefulSet");
+    append_retention(self);
     g_string_append_printf(self->spec,
-                           "          template: {metadata: {labels: {app: set%u}}, spec: ", number);
+                           "template: {metadata: {labels: {app: set%u}}, spec: ", number);
     for (unsigned i = 0; i < n_templates; i++) {
         classes[i] = class_of(self);
         if (self->is_easy)
@@ -246,10 +263,29 @@ add_stateful_set(Maker *self)
     }
     g_snprintf(app, sizeof app, "set%u", number);
     append_pod_spec(self, self->spec, app, uses, n_templates, TRUE);
-    g_string_append(self->spec, "}\n          volumeClaimTemplates:\n");
+    g_string_append(self->spec, "}, volumeClaimTemplates: [");
     for (unsigned i = 0; i < n_templates; i++) {
-        g_string_append_printf(self->spec, "          - {metadata: {name: %s}, spec: ", names[i]);
+        g_string_append_printf(self->spec, "%s{metadata: {name: %s}, spec: ", i == 0 ? "" : ", ",
+                               names[i]);
         append_claim_spec(self, self->spec, classes[i], uses[i].is_block);
-        g_string_append(self->spec, "}\n");
+        g_string_append(self->spec, "}");
     }
+    g_string_append(self->spec, "]}\n");
+}
+
+void
+append_stateful_set(Maker *self, unsigned number)
+{
+    g_string_append(self->spec, self->sets_again[number]);
+}
+
+void
+add_stateful_set(Maker *self)
+{
+    unsigned number = self->n_sets++;
+
+    g_string_append_printf(self->spec, "  - at: %ums\n", below(self, 30 * 1000));
+    gsize start = self->spec->len;
+    make_stateful_set(self, number);
+    self->sets_again[number] = g_strdup(self->spec->str + start);
 }

@@ -22,6 +22,7 @@
 #define N_PODS_MAX 5
 #define N_GROUPS_MAX 3
 #define N_CLAIMS_MAX 5 /* of a pod */
+#define N_SETS_MAX 4
 
 /* Parts of a world that are there or not. */
 typedef enum {
@@ -31,21 +32,28 @@ typedef enum {
     HAS_DAEMONS = 1 << 3,
     HAS_JOBS = 1 << 4,
     HAS_NAMESPACES = 1 << 5, /* workloads of the kinds above are in one of their own */
-    HARMLESS = (1 << 6) - 1, /* all pods still become ready */
-    HAS_SNAPSHOTS = 1 << 6,  /* and volumes that are copies of snapshots and of other volumes */
-    HAS_LOST_NODES = 1 << 7, /* for more than six minutes, or for good */
-    HAS_OUT_OF_SERVICE = 1 << 8,
-    HAS_DRAINS = 1 << 9, /* with budgets */
-    HAS_AUTOSCALER = 1 << 10,
-    HAS_QUOTA = 1 << 11,
-    HAS_RETAIN = 1 << 12, /* of volumes that were provisioned */
-    HAS_TAINTS = 1 << 13,
-    HAS_AFFINITY = 1 << 14,
-    HAS_CAPACITY = 1 << 15,        /* CSIStorageCapacity */
-    HAS_VOLUME_AFFINITY = 1 << 16, /* of volumes made by hand */
-    HAS_MANY_FAULTS = 1 << 17,
-    HAS_DISKS = 1 << 18, /* in-tree volumes that stand in pods, and have migrated */
-    N_FEATURES = 19,
+    HAS_UPDATES = 1 << 6,    /* of the templates of StatefulSets and DaemonSets */
+    HAS_CRON = 1 << 7,
+    HAS_MODIFICATIONS = 1 << 8, /* VolumeAttributesClasses */
+    HARMLESS = (1 << 9) - 1,    /* all pods still become ready */
+    HAS_SNAPSHOTS = 1 << 9,     /* and volumes that are copies of snapshots and of other volumes */
+    HAS_LOST_NODES = 1 << 10,   /* for more than six minutes, or for good */
+    HAS_OUT_OF_SERVICE = 1 << 11,
+    HAS_DRAINS = 1 << 12, /* with budgets */
+    HAS_AUTOSCALER = 1 << 13,
+    HAS_QUOTA = 1 << 14,
+    HAS_RETAIN = 1 << 15, /* of volumes that were provisioned */
+    HAS_TAINTS = 1 << 16,
+    HAS_AFFINITY = 1 << 17,
+    HAS_CAPACITY = 1 << 18,        /* CSIStorageCapacity */
+    HAS_VOLUME_AFFINITY = 1 << 19, /* of volumes made by hand */
+    HAS_MANY_FAULTS = 1 << 20,
+    HAS_DISKS = 1 << 21,        /* in-tree volumes that stand in pods, and have migrated */
+    HAS_NAMESAKES = 1 << 22,    /* workloads and claims that go and come again by the same name */
+    HAS_LONG_ERRORS = 1 << 23,  /* a call of a driver fails for minutes */
+    HAS_LOST_VOLUMES = 1 << 24, /* PersistentVolumes that users delete */
+    HAS_GROUPS = 1 << 25,       /* VolumeGroupSnapshots */
+    N_FEATURES = 26,
 } Feature;
 
 /* A claim as a pod uses it. */
@@ -68,6 +76,8 @@ typedef struct {
     unsigned n_copies;                                 /* of pods, below */
     unsigned n_pods[N_PODS_MAX], n_claims[N_PODS_MAX]; /* pods, and claims of each, by number */
     unsigned n_snapshots, n_late;
+    char *pods_again[N_PODS_MAX]; /* the actions that made these, without their times */
+    char *sets_again[N_SETS_MAX];
 } Maker;
 
 unsigned below(Maker *self, unsigned limit);
@@ -101,6 +111,23 @@ void add_stateful_set(Maker *self);
 void add_extras(Maker *self);
 /* Deletes them again. */
 void end_extras(Maker *self);
+
+/* Updates of templates, namesakes, CronJobs, classes of attributes, groups of snapshots:
+ * random-updates.c */
+void append_update_strategy(Maker *self, const char *kind);
+void update_template(
+    Maker *self, unsigned at, const char *kind, const char *name, const char *namespace);
+void add_cron_job(Maker *self, unsigned number, const char *namespace);
+void append_job_options(Maker *self);
+void add_attributes_classes(Maker *self);
+void modify_claim(Maker *self, unsigned at);
+void add_group_snapshots(Maker *self);
+void recreate_set(Maker *self, unsigned at);
+void recreate_claims(Maker *self, unsigned at);
+void delete_volume(Maker *self, unsigned at);
+void break_driver(Maker *self, unsigned at);
+void draw_claim(Maker *self, char *name, size_t size);
+void append_stateful_set(Maker *self, unsigned number);
 
 /* What happens to all that while it lives, and its end: random-changes.c */
 void add_changes(Maker *self);

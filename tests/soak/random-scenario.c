@@ -38,7 +38,9 @@ draw_features(Maker *self)
             self->features |= 1U << i;
     if (self->is_easy)
         self->features &= HARMLESS;
-    self->delete_at_s = has(self, HAS_LOST_NODES) ? DELETE_LATE_S : DELETE_AT_S;
+    if (has(self, HAS_GROUPS))
+        self->features |= HAS_SNAPSHOTS;
+    self->delete_at_s = has(self, HAS_LOST_NODES | HAS_LONG_ERRORS) ? DELETE_LATE_S : DELETE_AT_S;
 }
 
 static void
@@ -56,6 +58,15 @@ add_work(Maker *self)
     add_changes(self);
     add_faults(self);
     add_end(self);
+}
+
+static void
+free_again(Maker *self)
+{
+    for (unsigned i = 0; i < N_PODS_MAX; i++)
+        g_free(self->pods_again[i]);
+    for (unsigned i = 0; i < N_SETS_MAX; i++)
+        g_free(self->sets_again[i]);
 }
 
 char *
@@ -79,7 +90,8 @@ random_scenario_new(guint64 seed)
         "\n  until: idle\n  idleFor: 15m\n",
         self.is_easy ? " easy" : "", self.is_small ? " small" : "", self.delete_at_s, seed, seed);
     if (one_in(&self, 4))
-        g_string_append(self.spec, "  kubernetes: {version: \"1.32\", unlimitedQPS: true}\n");
+        g_string_append(self.spec, "  kubernetes: {version: \"1.32\", unlimitedQPS: true, "
+                                   "featureGates: {VolumeAttributesClass: true}}\n");
     add_nodes(&self);
     add_components(&self);
     g_string_append(self.spec, "  drivers:\n");
@@ -91,10 +103,12 @@ random_scenario_new(guint64 seed)
     if (has(&self, HAS_DISKS))
         add_disk_driver(&self);
     add_classes(&self);
+    add_attributes_classes(&self);
     add_static_volumes(&self);
     add_work(&self);
     if (faults->len > 0)
         g_string_append_printf(self.spec, "  faults:\n%s", faults->str);
     g_string_append(self.spec, objects->str);
+    free_again(&self);
     return g_string_free(self.spec, FALSE);
 }

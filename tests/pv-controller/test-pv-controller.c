@@ -235,6 +235,25 @@ expanded_capacity_stays(StorageWorld *world)
 }
 
 static void
+no_class_no_volume(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
+    storage_world_run(world, 31 * SIM_SECOND);
+}
+
+/* PVC-56: a claim without a volume tells none, whoever wrote one into its status. */
+static void
+pending_claim_tells_no_volume(StorageWorld *world)
+{
+    no_class_no_volume(world);
+    storage_world_patch_status(world, storage_world_claim_key(world, "c"), edit_expanded, NULL);
+    storage_world_run(world, 100 * SIM_SECOND);
+    assert_int_equal(storage_world_stored_claim(world, "c")->phase, CLAIM_PENDING);
+    assert_true(storage_world_stored_claim(world, "c")->capacity_bytes == 0);
+}
+
+static void
 claim_found_again(StorageWorld *world)
 {
     claim_lost(world);
@@ -292,14 +311,6 @@ named_volume(StorageWorld *world)
     assert_int_equal(storage_world_stored_claim(world, "c")->phase, CLAIM_BOUND);
     assert_null(object_annotation(&storage_world_stored_claim(world, "c")->meta,
                                   ANNOTATION_BOUND_BY_CONTROLLER));
-}
-
-static void
-no_class_no_volume(StorageWorld *world)
-{
-    storage_world_start(world);
-    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
-    storage_world_run(world, 31 * SIM_SECOND);
 }
 
 static void
@@ -529,6 +540,7 @@ static const StorageStory stories[] = {
     {"PVC-74 claimRef removed by hand", reference_removed_by_hand, "PUT/st pv/v", NULL},
     {"PVC-40 Lost", claim_lost, "PUT/st pvc/c", "Warning ClaimLost pvc/c"},
     {"PVC-56 the capacity of a Bound claim stays", expanded_capacity_stays, "PUT/st pvc/c", NULL},
+    {"PVC-56 a pending claim tells no volume", pending_claim_tells_no_volume, "PUT/st pvc/c", NULL},
     {"PVC-42 Lost, and found", claim_found_again,
      "PUT/st pv/v, PUT pv/v, PUT/st pv/v, " RACE_LOST "PUT/st pvc/c", NULL},
     {"PVC-22.1 named volume missing", named_volume_missing, "", ""},

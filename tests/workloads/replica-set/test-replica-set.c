@@ -307,6 +307,30 @@ victims_in_order(void **state)
     storage_world_clear(&world);
 }
 
+/* WL-77: the controller counts the pods on each node; a pod that is alone on its node stays, though it
+ * is ready for the shortest time. */
+static void
+the_crowded_node_loses_a_pod(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 3);
+    world_go_on(&world, SIM_SECOND);
+    for (unsigned i = 1; i < 3; i++)
+        world_start_pod(&world, object_name(&world_nth_pod(&world, i)->meta));
+    world_go_on(&world, 1000 * SIM_SECOND);
+    const char *alone = object_name(&world_nth_pod(&world, 0)->meta);
+    world_assign(&world, alone, "node-2");
+    world_set_phase(&world, alone, POD_RUNNING, TRUE);
+    world_go_on(&world, 20 * SIM_SECOND);
+    scale(&world, 2);
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(world_count(&world, KIND_POD), 2);
+    assert_false(object_is_deleted(&world_pod(&world, alone)->meta));
+    storage_world_clear(&world);
+}
+
 /* Ages below the same power of two count as equal: then the uid decides. */
 static void
 ages_count_by_powers_of_two(void **state)
@@ -399,6 +423,7 @@ main(void)
         cmocka_unit_test(adopts_and_releases),
         cmocka_unit_test(available_after_min_ready_seconds),
         cmocka_unit_test(victims_in_order),
+        cmocka_unit_test(the_crowded_node_loses_a_pod),
         cmocka_unit_test(ages_count_by_powers_of_two),
         cmocka_unit_test(expectations),
         cmocka_unit_test(many_seeds),

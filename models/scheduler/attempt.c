@@ -336,7 +336,7 @@ edit_set_disrupted(Object *object, const void *arg)
     *condition = (PodCondition){
         .reason = edit->reason,
         .message = edit->message,
-        .changed_at = edit->now,
+        .changed_at = condition->status == CONDITION_TRUE ? condition->changed_at : edit->now,
         .status = CONDITION_TRUE,
     };
     return TRUE;

@@ -51,6 +51,32 @@ preemption(StorageWorld *world)
     assert_string_equal(stored_pod(world, "high")->node_name, "n1");
 }
 
+static gboolean
+edit_disrupted(Object *object, const void *reason)
+{
+    POD(object)->disruption =
+        (PodCondition){.reason = reason, .status = CONDITION_TRUE, .changed_at = 1 * SIM_SECOND};
+    return TRUE;
+}
+
+/* UpdatePodCondition(): the victim of another gets the scheduler's reason; since when it is to go
+ * stays. */
+static void
+preemption_of_a_disrupted_pod(StorageWorld *world)
+{
+    add_nodes(world, one_node);
+    storage_world_start(world);
+    add_pod_of_priority(world, "low", NULL, 3000, 0);
+    storage_world_run(world, 2 * SIM_SECOND);
+    storage_world_patch_status(world, objects_key(world->objects, KIND_POD, "default", "low"),
+                               edit_disrupted,
+                               storage_world_intern(world, "EvictionByEvictionAPI"));
+    add_pod_of_priority(world, "high", NULL, 3000, 1000);
+    storage_world_run(world, 3 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "low")->disruption.reason, "PreemptionByScheduler");
+    assert_int_equal(stored_pod(world, "low")->disruption.changed_at, 1 * SIM_SECOND);
+}
+
 /* SCH-93: tried again while the victim is on its way out. */
 static void
 preemption_goes_on(StorageWorld *world)
@@ -190,6 +216,7 @@ preemption_leaves_attachments(StorageWorld *world)
 
 static const Story stories[] = {
     {"SCH-114 preemption",         preemption,                    PREEMPTED_BOUND,                   SMALL     },
+    {"SCH-114 disrupted before",   preemption_of_a_disrupted_pod, PREEMPTED,                         SMALL     },
     {"SCH-93 the victim lingers",  preemption_goes_on,            PREEMPTED_AGAIN,                   LINGERS   },
     {"SCH-59 the node is kept",    preemption_keeps_node,         NULL,                              NULL      },
     {"SCH-102 nominated pod goes", nominated_pod_goes,            NULL,                              NULL      },

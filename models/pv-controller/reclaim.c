@@ -40,11 +40,20 @@ volume_is_released(const PvController *self, const Volume *volume)
     return name[0] != '\0' && strcmp(name, object_name(&volume->meta)) != 0;
 }
 
+/* NULL: nothing made it, or an empty annotation says nothing. */
+static const char *
+maker_of(const Volume *volume)
+{
+    const char *provisioner = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
+
+    return provisioner == NULL || *provisioner == '\0' ? NULL : provisioner;
+}
+
 /* PVC-76: a deleter outside of Kubernetes acts when it sees the phase Released. */
 static gboolean
 deleter_is_external(const Volume *volume)
 {
-    const char *provisioner = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
+    const char *provisioner = maker_of(volume);
 
     if (provisioner != NULL && !pv_is_in_tree(provisioner))
         return TRUE;
@@ -57,11 +66,11 @@ deleter_is_external(const Volume *volume)
 static CsiDriver *
 deleter_of(const PvController *self, const Volume *volume)
 {
-    const char *provisioner = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
+    const char *provisioner = maker_of(volume);
     const VolumeSource *source = volume_in_process_source(volume);
     const InTreePlugin *plugin = source == NULL ? NULL : source->in_tree;
 
-    if (provisioner == NULL || *provisioner == '\0')
+    if (provisioner == NULL)
         provisioner = plugin == NULL ? NULL : in_tree_plugin_name(plugin);
     return provisioner == NULL ? NULL
                                : cluster_plugin_backend(self->base.cluster, provisioner, NULL);

@@ -8,11 +8,14 @@
 
 #include "models/api/fields.h"
 #include "models/cluster/model.h"
+#include "models/csi/modelled/modelled-driver.h"
 #include "models/pv-controller/in-tree-volume.h"
+#include "models/pv-controller/pv-controller.h"
+#include "tests/lib/storage-world.h"
 
 #include <string.h>
 
-const ModelClass *const model_classes[] = {NULL};
+const ModelClass *const model_classes[] = {&pv_controller_class, NULL};
 
 #define MIB (INT64_C(1) << 20)
 #define GIB (INT64_C(1) << 30)
@@ -128,10 +131,79 @@ volumes_of_plugins(void **state)
     }
 }
 
+static void *
+no_options(void *data, const ProcessClass *class)
+{
+    (void)data;
+    (void)class;
+    return NULL;
+}
+
+static CsiDriver *
+add_ebs(StorageWorld *world)
+{
+    CsiModelledOptions options;
+
+    csi_modelled_options_init(&options);
+    options.name = storage_world_intern(world, "ebs.csi.aws.com");
+    options.adopts_unknown_volumes = TRUE;
+    CsiDriver *driver = csi_modelled_driver_base(
+        csi_modelled_driver_new(world->sim, objects_strings(world->objects), &options, NULL));
+    cluster_add_driver(world->cluster, driver, options.name, &(NodePluginOptions){0}, no_options,
+                       NULL);
+    return driver;
+}
+
+/* INT-36, findDeletablePlugin(): an annotation that names nobody leaves it to the plugin of the
+ * source. */
+static void
+released_volumes_go(void **state)
+{
+    static const struct {
+        const char *made_by, *log; /* annotation; NULL: none */
+    } rows[] = {
+        {EBS,        "GET pv/v, DELETE pv/v"},
+        {NULL,       "GET pv/v, DELETE pv/v"},
+        {"",         "GET pv/v, DELETE pv/v"},
+        {"csi.test", "GET pv/v"             },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        StorageWorld world;
+        storage_world_init(&world, &(StorageWorldOptions){.minor_version = 22});
+        CsiDriver *driver = add_ebs(&world);
+        const VolumeSource source = {.refs = REF_COUNT_ONE,
+                                     .plugin = "awsElasticBlockStore",
+                                     .handle = storage_world_intern(&world, "vol-1"),
+                                     .in_tree = in_tree_plugin_find(EBS)};
+        Volume *volume = storage_world_volume(&world, "v", 5, "");
+        volume_source_unref(volume->source);
+        volume->source = volume_source_new(&source);
+        volume->reclaim_policy = RECLAIM_DELETE;
+        volume->phase = VOLUME_RELEASED;
+        volume->claim_ref.claim = storage_world_claim_key(&world, "c");
+        volume->claim_ref.uid = (ObjectUid){1, 1};
+        if (rows[i].made_by != NULL)
+            object_set_annotation(&volume->meta,
+                                  storage_world_intern(&world, ANNOTATION_PROVISIONED_BY),
+                                  storage_world_intern(&world, rows[i].made_by));
+        storage_world_import(&world, volume);
+        storage_world_start(&world);
+        storage_world_run(&world, 10 * SIM_SECOND);
+        assert_string_equal(storage_world_log(&world), rows[i].log);
+        storage_world_clear(&world);
+        csi_driver_free(driver);
+    }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(volumes_of_plugins)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(volumes_of_plugins),
+        cmocka_unit_test(released_volumes_go),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,8 +307,8 @@ victims_in_order(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-77: the controller counts the pods on each node; a pod that is alone on its node stays, though it
- * is ready for the shortest time. */
+/* WL-77: the controller counts the pods on each node; a pod that is alone on its node stays, though
+ * it is ready for the shortest time. */
 static void
 the_crowded_node_loses_a_pod(void **state)
 {

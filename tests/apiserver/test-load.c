@@ -165,6 +165,49 @@ events_are_work_too(void **state)
     assert_true(send_at_once(world, 1) > 90 * SIM_MS);
 }
 
+static void
+limit_ends(Sim *sim, void *data)
+{
+    const World *world = data;
+
+    (void)sim;
+    api_server_set_seats(world->api, 0);
+}
+
+static const SimEventType limit_ends_event = {.name = "test/limit ends", .fire = limit_ends};
+
+/* API-90, API-92: a level has its share of the seats, at least one, and its requests wait for it;
+ * with the limit gone all go on. */
+static void
+requests_wait_for_seats(void **state)
+{
+    World *world = *state;
+    static const struct {
+        unsigned seats, n, turned_away;
+        SimTime limit_ends_after; /* 0: it stays */
+        SimTime last_after;
+    } cases[] = {
+        {1,  1,  0, 0,          ALONE         },
+        {1,  5,  0, 0,          5 * ALONE     },
+        {1,  51, 0, 0,          51 * ALONE    },
+        {1,  52, 1, 0,          51 * ALONE    },
+        {24, 5,  0, 0,          3 * ALONE     }, /* 20 of 245 are 2 */
+        {0,  60, 0, 0,          ALONE         },
+        {1,  51, 0, 1 * SIM_MS, ALONE + SIM_MS},
+    };
+    uint64_t turned_away = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        api_server_set_seats(world->api, cases[i].seats);
+        if (cases[i].limit_ends_after > 0)
+            sim_after(world->sim, cases[i].limit_ends_after, &limit_ends_event, world,
+                      WAIT_SCENARIO);
+        assert_int_equal(send_at_once(world, cases[i].n), cases[i].last_after);
+        turned_away += cases[i].turned_away;
+        assert_int_equal(api_server_n_turned_away(world->api), turned_away);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, world_teardown)
 
 int
@@ -176,6 +219,7 @@ main(void)
         TEST(one_at_a_time_nothing_waits),
         TEST(a_slow_server_has_no_more_work),
         TEST(events_are_work_too),
+        TEST(requests_wait_for_seats),
     };
 
     return cmocka_run_group_tests_name("load on the API server", tests, NULL, NULL);

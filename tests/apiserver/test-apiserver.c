@@ -352,6 +352,46 @@ a_node_s_watch_sees_its_pods_only(void **state)
     g_string_free(other.seen, TRUE);
 }
 
+/* API-75: of one client only, or of all. Nothing comes before the repair, and nothing is left out.
+ */
+static void
+broken_watches_see_nothing(void **state)
+{
+    World *world = *state;
+    static const struct {
+        uint64_t entity; /* whose watches break; 0: all */
+        gboolean is_broken[2];
+    } cases[] = {
+        {1, {TRUE, FALSE} },
+        {2, {FALSE, TRUE} },
+        {3, {FALSE, FALSE}},
+        {0, {TRUE, TRUE}  },
+    };
+
+    world_create(world, world_new_claim(world));
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        Watcher watchers[2];
+        ApiWatch *watches[2];
+        for (unsigned k = 0; k < 2; k++) {
+            watchers[k] = (Watcher){.seen = g_string_new(NULL), .world = world};
+            watches[k] = api_server_watch(world->api, KIND_CLAIM, NULL, k + 1, see, &watchers[k]);
+        }
+        api_server_break_watches(world->api, cases[i].entity);
+        world_patch(world, world_claim_key(world), world_annotate,
+                    strings_internf(objects_strings(world->objects), "%u", i));
+        sim_run_until(world->sim, sim_now(world->sim) + SIM_SECOND);
+        for (unsigned k = 0; k < 2; k++)
+            assert_int_equal(watchers[k].seen->len == 0, cases[i].is_broken[k]);
+        api_server_repair_watches(world->api, cases[i].entity, WATCHES_GO_ON);
+        sim_run_until(world->sim, sim_now(world->sim) + SIM_MINUTE);
+        for (unsigned k = 0; k < 2; k++) {
+            assert_string_equal(watchers[k].seen->str, "MODIFIED data");
+            api_watch_free(watches[k]);
+            g_string_free(watchers[k].seen, TRUE);
+        }
+    }
+}
+
 /* TIM-1, TIM-7: recorded delays, order kept over a thousand writes; some events come before the
  * writer's answer. */
 typedef struct {
@@ -417,6 +457,7 @@ main(void)
         TEST(status_and_spec_are_written_apart),
         TEST(watches_see_every_version_in_order),
         TEST(a_node_s_watch_sees_its_pods_only),
+        TEST(broken_watches_see_nothing),
         TEST(watch_events_race_with_answers),
     };
 

@@ -109,6 +109,31 @@ surges(void **state)
     }
 }
 
+/* DS-5: an old pod that is not ready keeps nothing up: it goes before the new one is available. */
+static void
+a_surge_spares_no_unready_pod(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    daemon_begin(&world, 1);
+    DaemonSet *set = daemon_new(&world);
+    set->max_surge = (IntOrPercent){1, FALSE, TRUE};
+    set->max_unavailable = (IntOrPercent){0, FALSE, TRUE};
+    storage_world_create(&world, set);
+    world_go_on(&world, SIM_SECOND);
+    daemon_play(&world);
+    world_go_on(&world, SIM_SECOND);
+    daemon_change_template(&world, "b");
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(world_count(&world, KIND_POD), 2);
+    world_set_phase(&world, object_name(&world_nth_pod(&world, 0)->meta), POD_RUNNING, FALSE);
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(world_count(&world, KIND_POD), 1);
+    assert_int_equal(daemon_count_image(&world, "b"), 1);
+    storage_world_clear(&world);
+}
+
 /* ---- History (DS-30, DS-31) ---- */
 
 /* The numbers of the existing revisions, in the order in which their names were first used: "1 3".
@@ -221,6 +246,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates),
         cmocka_unit_test(surges),
+        cmocka_unit_test(a_surge_spares_no_unready_pod),
         cmocka_unit_test(history_is_kept_and_cut),
         cmocka_unit_test(available_after_min_ready_seconds),
     };

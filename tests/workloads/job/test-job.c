@@ -650,6 +650,33 @@ indexes(void **state)
     storage_world_clear(&world);
 }
 
+static gboolean
+edit_size(Object *object, const void *size)
+{
+    JOB(object)->completions = JOB(object)->parallelism = *(const int32_t *)size;
+    return TRUE;
+}
+
+/* An Indexed Job may shrink: what succeeded beyond its last index is no part of it any more. */
+static void
+fewer_indexes(void **state)
+{
+    static const JobSpec spec = {.completions = 3, .parallelism = 3, .indexed = TRUE};
+    static const int32_t two = 2;
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    storage_world_patch(&world, world_key(&world, KIND_JOB, "work"), edit_size, &two);
+    world_set_phase(&world, object_name(&world_nth_pod(&world, 2)->meta), POD_SUCCEEDED, FALSE);
+    world_go_on(&world, SECONDS(3));
+    assert_int_equal(the_job(&world)->succeeded, 0);
+    end_a_pod(&world, TRUE);
+    world_go_on(&world, SECONDS(3));
+    assert_int_equal(the_job(&world)->complete.status, CONDITION_ABSENT);
+    storage_world_clear(&world);
+}
+
 static void
 index_sets(void **state)
 {
@@ -755,6 +782,7 @@ main(void)
         cmocka_unit_test(deleted_after_its_time),
         cmocka_unit_test(suspended_and_resumed),
         cmocka_unit_test(indexes),
+        cmocka_unit_test(fewer_indexes),
         cmocka_unit_test(index_sets),
         cmocka_unit_test(adopts),
         cmocka_unit_test(flags_have_kubernetes_defaults),

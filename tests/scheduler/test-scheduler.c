@@ -249,6 +249,49 @@ attach_limit(StorageWorld *world)
     storage_world_run(world, 10 * SIM_SECOND);
 }
 
+/* The claims of a pod are named by its name and a letter each, which tells their driver. */
+static void
+add_pod_of_drivers(StorageWorld *world, const char *name, const char *drivers)
+{
+    PodVolume volumes[4] = {{0}};
+    unsigned n = (unsigned)strlen(drivers);
+    Pod *pod = new_pod(world, name, NULL, 100);
+
+    for (unsigned i = 0; i < n; i++) {
+        g_autofree char *claim = g_strdup_printf("%s-%u", name, i);
+        const char class[] = {drivers[i], '\0'};
+        storage_world_create(world, storage_world_claim(world, claim, 5, class));
+        volumes[i].name = volumes[i].claim_name = storage_world_intern(world, claim);
+    }
+    pod->volumes = pod_volumes_new(volumes, n);
+    storage_world_create(world, pod);
+}
+
+/* VF-1: each driver has its own limit; what one pod lacked of one driver tells nothing of another
+ * pod that asks as much of the other driver. */
+static void
+limits_of_two_drivers(StorageWorld *world)
+{
+    CsiNode *csi_node =
+        CSI_NODE(object_new(objects_key(world->objects, KIND_CSI_NODE, NULL, "n1")));
+    const char *node_id = storage_world_intern(world, "n1");
+    const CsiNodeDriver drivers[] = {
+        {.name = storage_world_intern(world, "csi.a"), .node_id = node_id, .allocatable_count = 5},
+        {.name = storage_world_intern(world, "csi.b"), .node_id = node_id, .allocatable_count = 1},
+    };
+
+    add_nodes(world, one_node);
+    csi_node->drivers = csi_node_drivers_new(drivers, G_N_ELEMENTS(drivers));
+    storage_world_create(world, csi_node);
+    storage_world_class(world, "a", "csi.a", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_class(world, "b", "csi.b", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_start(world);
+    add_pod_of_drivers(world, "p", "abb");
+    storage_world_run(world, 1 * SIM_SECOND);
+    add_pod_of_drivers(world, "q", "ab");
+    storage_world_run(world, 10 * SIM_SECOND);
+}
+
 /* VF-V2: the attachment still counts when its pod is gone; the pod waits for it. */
 static void
 attachment_counts(StorageWorld *world)
@@ -445,6 +488,7 @@ gated_pod(StorageWorld *world)
     "object "                                                                                      \
     "has been modified; please apply your changes to the latest version and try again"
 #define NODE_GONE PREBIND "failed to get node \"n1\": node \"n1\" not found"
+#define TWO_DRIVERS "PATCH/st pod/p, PUT pvc/q-0, PUT pvc/q-1"
 #define FULL UNFIT("1", "1 node(s) exceed max volume count", "1 " NO_VICTIMS)
 #define ONE_POD                                                                                    \
     UNFIT("3",                                                                                     \
@@ -482,6 +526,7 @@ static const Story stories[] = {
     {"VB-T14 claim changed",        claim_conflict,             "PATCH/st pod/p",                         NULL                                 },
     {"RACE-17 two pods, one claim", shared_claim,               NULL,                                     NULL                                 },
     {"VF-V1 attach limit",          attach_limit,               ATTACHED,                                 FULL                                 },
+    {"VF-1 two drivers",            limits_of_two_drivers,      TWO_DRIVERS,                              FULL                                 },
     {"VF-V2 attachment counts",     attachment_counts,          ATTACHED_AFTER_ALL,                       FULL                                 },
     {"VF-V7 one pod",               read_write_once_pod,        "BIND pod/p, PATCH/st pod/q, BIND pod/q", ONE_POD                              },
     {"SCH-V4 many reasons",         many_reasons,               "PATCH/st pod/p",                         MANY                                 },

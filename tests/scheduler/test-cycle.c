@@ -637,6 +637,27 @@ ties_are_drawn(void **state)
     cycle_world_clear(&world);
 }
 
+/* VF-73: NormalizeScore() of interpodaffinity: from 0 for the least to 100 for the most. */
+static void
+affinity_scores_are_spread(void **state)
+{
+    static const struct {
+        int64_t scores[3], normal[3];
+    } cases[] = {
+        {{0, 0, 0},    {0, 0, 0}   },
+        {{7, 7, 7},    {0, 0, 0}   },
+        {{10, 20, 40}, {0, 33, 100}},
+        {{-5, 5, 0},   {0, 100, 50}},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        int64_t scores[3] = {cases[i].scores[0], cases[i].scores[1], cases[i].scores[2]};
+        pod_affinity_normalise(NULL, scores, 3);
+        assert_memory_equal(scores, cases[i].normal, sizeof scores);
+    }
+}
+
 int
 main(void)
 {
@@ -644,6 +665,7 @@ main(void)
         cmocka_unit_test(enough_nodes),
         cmocka_unit_test(reasons_are_sorted_as_text),
         cmocka_unit_test(resource_scores),
+        cmocka_unit_test(affinity_scores_are_spread),
         cmocka_unit_test(claims_are_matched),
         cmocka_unit_test(attributes_are_matched),
         cmocka_unit_test(capacity_is_checked),

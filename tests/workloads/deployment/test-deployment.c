@@ -306,36 +306,45 @@ edit_replicas(Object *object, const void *replicas)
     return TRUE;
 }
 
-/* A change of the size in the middle of a rollout is shared by the sets in proportion to their
- * sizes: from 10 (8 old, 5 new, at most 13) to 20 (at most 25). */
-static void
-scales_in_proportion(void **state)
-{
-    const int32_t twenty = 20;
-    StorageWorld world;
-    unsigned n_old, n_new;
-
-    (void)state;
-    begin(&world, 10, FALSE);
-    set_image(&world, "b");
-    world_go_on(&world, SIM_SECOND);
-    n_old = count_with_image(&world, "a");
-    n_new = count_with_image(&world, "b");
-    assert_int_equal(n_old, 8);
-    assert_int_equal(n_new, 5);
-    storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_replicas, &twenty);
-    world_go_on(&world, SIM_SECOND);
-    assert_int_equal(world_count(&world, KIND_POD), 25);
-    assert_int_equal(count_with_image(&world, "a"), 15); /* 8 x 25 / 13 */
-    assert_int_equal(count_with_image(&world, "b"), 10);
-    storage_world_clear(&world);
-}
-
 static gboolean
 edit_paused(Object *object, const void *paused)
 {
     DEPLOYMENT(object)->paused = *(const gboolean *)paused;
     return TRUE;
+}
+
+/* A change of the size in the middle of a rollout is shared by the sets in proportion to their
+ * sizes, here of 10 (8 old, 5 new, at most 13). A paused one goes no further. */
+static void
+scales_in_proportion(void **state)
+{
+    static const struct {
+        gboolean paused;
+        int32_t replicas;
+        unsigned n_old, n_new;
+    } cases[] = {
+        {FALSE, 20, 15, 10}, /* at most 25: 8 x 25 / 13 */
+        {TRUE,  20, 15, 10},
+        {TRUE,  5,  4,  3 }, /* at most 7 */
+        {TRUE,  0,  0,  0 },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        StorageWorld world;
+        begin(&world, 10, FALSE);
+        ObjectKey *web = world_key(&world, KIND_DEPLOYMENT, "web");
+        set_image(&world, "b");
+        world_go_on(&world, SIM_SECOND);
+        assert_int_equal(count_with_image(&world, "a"), 8);
+        assert_int_equal(count_with_image(&world, "b"), 5);
+        storage_world_patch(&world, web, edit_paused, &cases[i].paused);
+        storage_world_patch(&world, web, edit_replicas, &cases[i].replicas);
+        world_go_on(&world, SIM_SECOND);
+        assert_int_equal(count_with_image(&world, "a"), cases[i].n_old);
+        assert_int_equal(count_with_image(&world, "b"), cases[i].n_new);
+        storage_world_clear(&world);
+    }
 }
 
 static void

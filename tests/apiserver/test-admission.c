@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "models/api/quota.h"
 #include "models/api/workload.h"
 #include "world.h"
 
@@ -464,6 +465,67 @@ the_server_drops_and_copies_fields(void **state)
     }
 }
 
+/* API-20: admission comes before the store, which alone knows the name. */
+static void
+a_name_in_use_is_told_last(void **state)
+{
+    static const struct {
+        int64_t max_bytes; /* of the LimitRange; 0: there is none */
+        int64_t bytes;
+        ApiCode code;
+    } rows[] = {
+        {0,  50, API_EXISTS   },
+        {40, 30, API_EXISTS   },
+        {40, 50, API_FORBIDDEN},
+    };
+    World *world = *state;
+
+    world_create(world, world_new_claim(world));
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        ObjectKey *key = objects_key(world->objects, KIND_LIMIT_RANGE, "default", "limits");
+        if (rows[i].max_bytes > 0 && api_server_get(world->api, key) == NULL) {
+            Object *range = object_new(key);
+            ((LimitRange *)range)->max_bytes = rows[i].max_bytes;
+            world_create(world, range);
+        }
+        Object *claim = world_new_claim(world);
+        CLAIM(claim)->request_bytes = rows[i].bytes;
+        assert_int_equal(world_create(world, claim).code, rows[i].code);
+    }
+}
+
+/* API-189 */
+static void
+pods_alone_need_a_release_that_knows_them(void **state)
+{
+    static const struct {
+        int minor;
+        uint32_t modes;
+        ApiCode code;
+    } rows[] = {
+        {22, ACCESS_RWO,  API_OK     },
+        {26, ACCESS_RWOP, API_INVALID},
+        {27, ACCESS_RWOP, API_OK     },
+        {32, ACCESS_RWO,  API_OK     },
+        {32, ACCESS_RWOP, API_OK     },
+    };
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const Release release = {.minor = rows[i].minor};
+        api_server_free(world->api);
+        world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
+                                                        .objects = world->objects,
+                                                        .timing = &world->timing,
+                                                        .release = &release});
+        Object *claim = world_new_claim(world);
+        Object *volume = object_new(objects_key(world->objects, KIND_VOLUME, NULL, "v"));
+        CLAIM(claim)->access_modes = VOLUME(volume)->access_modes = rows[i].modes;
+        assert_int_equal(world_create(world, claim).code, rows[i].code);
+        assert_int_equal(world_create(world, volume).code, rows[i].code);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
 
 int
@@ -478,6 +540,8 @@ main(void)
         TEST(requests_grow_only_while_bound_and_never_shrink),
         TEST(requests_shrink_down_to_the_capacity),
         TEST(some_fields_never_change),
+        TEST(a_name_in_use_is_told_last),
+        TEST(pods_alone_need_a_release_that_knows_them),
         TEST(the_server_drops_and_copies_fields),
     };
 

@@ -126,6 +126,36 @@ volume_of_another_claim(void **state)
     storage_world_clear(&world);
 }
 
+static ApiCode
+refuse_reads(void *data, const ApiRequest *request, GString *message)
+{
+    unsigned *n_left = data;
+
+    if (request->key->kind != KIND_VOLUME || request->verb != API_GET || *n_left == 0)
+        return API_OK;
+    (*n_left)--;
+    g_string_assign(message, "refused by the test");
+    return API_ERROR;
+}
+
+/* RSZ-11: the volume is read again after a while. */
+static void
+a_volume_that_cannot_be_read(void **state)
+{
+    StorageWorld world;
+    unsigned n_refusals = 3;
+
+    (void)state;
+    world_start(&world);
+    api_server_set_fault(world.api, refuse_reads, &n_refusals);
+    ask_for(&world, GI(2));
+    settle(&world);
+    g_autofree char *events = storage_world_events(&world);
+    assert_string_equal(events, "Normal ExternalExpanding pvc/c");
+    assert_int_equal(n_refusals, 0);
+    storage_world_clear(&world);
+}
+
 /* RSZ-10: a claim that shrinks is ignored. */
 static void
 a_smaller_request(void **state)
@@ -149,6 +179,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_that_another_expands),
         cmocka_unit_test(volume_of_another_claim),
+        cmocka_unit_test(a_volume_that_cannot_be_read),
         cmocka_unit_test(a_smaller_request),
     };
 

@@ -637,6 +637,39 @@ ties_are_drawn(void **state)
     cycle_world_clear(&world);
 }
 
+/* GetNonzeroRequests(): scores take a container that asks for nothing as 100 millicores and 200
+ * MiB.
+ */
+static void
+containers_count_without_requests(void **state)
+{
+    static const struct {
+        int64_t cpu_milli, memory_mib;
+        unsigned n_containers;
+        int64_t scored_cpu_milli, scored_mib;
+    } cases[] = {
+        {0,   0,  1, 100, 200},
+        {0,   0,  2, 200, 400},
+        {500, 0,  1, 500, 200},
+        {0,   64, 1, 100, 64 },
+        {500, 64, 1, 500, 64 },
+    };
+    PodSpec *spec = pod_spec_new();
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        int64_t cpu_milli, memory_bytes;
+        spec->cpu_milli = cases[i].cpu_milli;
+        spec->memory_bytes = cases[i].memory_mib << 20;
+        spec->n_containers = cases[i].n_containers;
+        pod_nonzero_requests(spec, &cpu_milli, &memory_bytes);
+        assert_int_equal(cpu_milli, cases[i].scored_cpu_milli);
+        assert_int_equal(memory_bytes, cases[i].scored_mib << 20);
+    }
+    spec->n_containers = 0;
+    pod_spec_unref(spec);
+}
+
 /* VF-73: NormalizeScore() of interpodaffinity: from 0 for the least to 100 for the most. */
 static void
 affinity_scores_are_spread(void **state)
@@ -665,6 +698,7 @@ main(void)
         cmocka_unit_test(enough_nodes),
         cmocka_unit_test(reasons_are_sorted_as_text),
         cmocka_unit_test(resource_scores),
+        cmocka_unit_test(containers_count_without_requests),
         cmocka_unit_test(affinity_scores_are_spread),
         cmocka_unit_test(claims_are_matched),
         cmocka_unit_test(attributes_are_matched),

@@ -339,6 +339,40 @@ claims_are_retained(void **state)
     storage_world_clear(&world);
 }
 
+static ApiCode
+refuse_a_claim(void *data, const ApiRequest *request, GString *message)
+{
+    unsigned *n_left = data;
+
+    if (request->key->kind != KIND_CLAIM || request->verb == API_GET || *n_left == 0)
+        return API_OK;
+    (*n_left)--;
+    g_string_assign(message, "refused by the test");
+    return API_ERROR;
+}
+
+/* The set is synced again until the pod owns its claim; before that it is not deleted. */
+static void
+a_refused_owner_is_written_later(void **state)
+{
+    StorageWorld world;
+    unsigned n_refusals = 6;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    StatefulSet *set = new_set(&world, 2);
+    set->delete_when_scaled = TRUE;
+    begin(&world, set);
+    api_server_set_fault(world.api, refuse_a_claim, &n_refusals);
+    scale(&world, 1);
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(n_refusals, 0);
+    assert_string_equal(object_controller(world_stored(&world, KIND_CLAIM, "data-web-1"))->kind,
+                        "Pod");
+    assert_true(object_is_deleted(&world_pod(&world, "web-1")->meta));
+    storage_world_clear(&world);
+}
+
 /* WL-44: a claim that still belongs to the earlier pod is not used; the pod is made when the claim
  * is gone. */
 static gboolean
@@ -511,6 +545,7 @@ main(void)
         cmocka_unit_test(a_broken_update_blocks),
         cmocka_unit_test(history_is_trimmed),
         cmocka_unit_test(most_of_the_spec_never_changes),
+        cmocka_unit_test(a_refused_owner_is_written_later),
         cmocka_unit_test(stale_claims_are_waited_for),
         cmocka_unit_test(others_claims_are_left_alone),
         cmocka_unit_test(claims_of_an_older_set_are_left_alone),

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "models/api/secret.h"
 #include "models/external-attacher/attacher.h"
 #include "tests/sidecar/retries.h"
 
@@ -156,6 +157,63 @@ finalizers_bear_the_drivers_name(void **state)
     }
 }
 
+/* ---- Secrets (EA-19.6, EA-23) ---- */
+
+static void
+want_secrets(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->needs_secrets = TRUE;
+}
+
+/* @n_keys: of the Secret that the volume names; negative: there is none */
+static World *
+world_with_secret(int n_keys)
+{
+    World *world = world_new(&(WorldOptions){.seed = 1, .driver = want_secrets});
+    Volume *volume = world_volume(world, "pv");
+    VolumeSecrets *secrets = g_new0(VolumeSecrets, 1);
+
+    secrets->refs = REF_COUNT_ONE;
+    secrets->of[SECRET_CONTROLLER_PUBLISH] =
+        (SecretReference){world_intern(world, "default"), world_intern(world, "keys")};
+    volume->source->secrets = secrets;
+    if (n_keys >= 0) {
+        Object *secret = object_new(world_key(world, KIND_SECRET, "keys"));
+        SECRET(secret)->n_keys = (uint32_t)n_keys;
+        world_create(world, secret);
+    }
+    world_create(world, &volume->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, SIM_MINUTE);
+    return world;
+}
+
+static void
+secrets_are_handed_on(void **state)
+{
+    static const struct {
+        int n_keys;
+        gboolean attached;
+        const char *error; /* NULL: none */
+    } rows[] = {
+        {2,  TRUE,  NULL                                                                 },
+        {0,  FALSE, "rpc error: code = Unauthenticated desc = secrets missing in request"},
+        {-1, FALSE, "failed to load secret \"default/keys\": secrets \"keys\" not found" },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(World) world = world_with_secret(rows[i].n_keys);
+        assert_int_equal(attachment(world)->attached, rows[i].attached);
+        if (rows[i].error != NULL)
+            assert_string_equal(attachment(world)->attach_error.message, rows[i].error);
+        world_delete(world, KIND_ATTACHMENT, "va");
+        world_run(world, 2 * SIM_MINUTE);
+        assert_int_equal(n_published(world), 0);
+    }
+}
+
 int
 main(void)
 {
@@ -163,6 +221,7 @@ main(void)
         cmocka_unit_test(attempts_lie_on_the_grid),
         cmocka_unit_test(a_publish_that_timed_out_is_undone),
         cmocka_unit_test(a_deletion_does_not_wait_for_the_back_off),
+        cmocka_unit_test(secrets_are_handed_on),
         cmocka_unit_test(finalizers_bear_the_drivers_name),
     };
 

@@ -104,6 +104,9 @@ sed 's|metadata: {name: work}|metadata: {name: work, uid: 6e0e4f3c-0c4a-4c39-b5a
 "$kvolsim" events "$scratch/stored.yaml" >"$scratch/events" 2>"$scratch/err"
 grep -q 'UnsupportedSchedule.*CRON_TZ or TZ used in schedule "TZ=Asia/Kolkata 32 7' "$scratch/events" && grep -q 'Created job work-29453882' "$scratch/events"
 result $? "a stored schedule with a zone counts, with a warning (CRJ-22)" "$scratch/events" "$scratch/err"
+sed 's|schedule: "TZ|suspend: true\n  schedule: "TZ|' "$scratch/stored.yaml" >"$scratch/suspended.yaml"
+grep -q 'suspend: true' "$scratch/suspended.yaml" && "$kvolsim" events "$scratch/suspended.yaml" >"$scratch/events" 2>"$scratch/err" && ! grep UnsupportedSchedule "$scratch/events"
+result $? "... and without one while it is suspended" "$scratch/events" "$scratch/err"
 sed 's|"\*/2 \* \* \* \*"|"TZ=Asia/Kolkata 32 7 * * *"|' "$scratch/cron.yaml" >"$scratch/new.yaml"
 wrong 'new.yaml:15:13: CronJob/work.spec.schedule: Invalid value: "TZ=Asia/Kolkata 32 7 \* \* \*": cannot use TZ or CRON_TZ in schedule, use timeZone field instead' "$scratch/new.yaml"
 

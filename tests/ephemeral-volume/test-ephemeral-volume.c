@@ -99,6 +99,33 @@ somebody_elses_claim_goes(StorageWorld *world)
     storage_world_run(world, 101 * SIM_SECOND);
 }
 
+static gboolean
+edit_finalizer(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+/* EPH-2: before the next attempt. */
+static void
+pod_is_deleted_between_attempts(StorageWorld *world)
+{
+    claim_is_somebody_elses(world);
+    storage_world_patch(world, pod_key(world, "p"), edit_finalizer,
+                        storage_world_intern(world, "test/hold"));
+    storage_world_delete(world, pod_key(world, "p"));
+    storage_world_remove(world, storage_world_claim_key(world, "p-b"));
+    storage_world_run(world, 2 * SIM_SECOND);
+}
+
+static void
+pod_is_gone_at_the_next_attempt(StorageWorld *world)
+{
+    claim_is_somebody_elses(world);
+    storage_world_remove(world, pod_key(world, "p"));
+    storage_world_remove(world, storage_world_claim_key(world, "p-b"));
+    storage_world_run(world, 2 * SIM_SECOND);
+}
+
 static void
 own_claim_goes(StorageWorld *world)
 {
@@ -106,12 +133,6 @@ own_claim_goes(StorageWorld *world)
     storage_world_log(world);
     storage_world_remove(world, storage_world_claim_key(world, "p-a"));
     storage_world_run(world, 2 * SIM_SECOND);
-}
-
-static gboolean
-edit_finalizer(Object *object, const void *finalizer)
-{
-    return object_add_finalizer(object, finalizer);
 }
 
 /* EPH-2: a pod under deletion gets nothing back. */
@@ -138,13 +159,15 @@ pod_without_any(StorageWorld *world)
 
 /* clang-format off */
 static const StorageStory stories[] = {
-    {"each volume gets its claim, in order",       pod_appears,               "POST pvc/p-a, POST pvc/p-b", ""},
-    {"a pod that was there before the controller", pod_was_there,             "POST pvc/p-a, POST pvc/p-b", ""},
-    {"a claim of that name is not the pod's",      claim_is_somebody_elses,   "POST pvc/p-a",               "Warning FailedBinding pod/p"},
-    {"... and goes, so there is room",             somebody_elses_claim_goes, "POST pvc/p-b",               NULL},
-    {"the pod's own claim is deleted under it",    own_claim_goes,            "POST pvc/p-a",               ""},
-    {"... while the pod is being deleted",         own_claim_goes_with_pod,   "",                           ""},
-    {"a pod with plain claims",                    pod_without_any,           "",                           ""},
+    {"each volume gets its claim, in order",       pod_appears,                     "POST pvc/p-a, POST pvc/p-b", ""                           },
+    {"a pod that was there before the controller", pod_was_there,                   "POST pvc/p-a, POST pvc/p-b", ""                           },
+    {"a claim of that name is not the pod's",      claim_is_somebody_elses,         "POST pvc/p-a",               "Warning FailedBinding pod/p"},
+    {"... and goes, so there is room",             somebody_elses_claim_goes,       "POST pvc/p-b",               NULL                         },
+    {"... as the pod does",                        pod_is_deleted_between_attempts, "POST pvc/p-a",               "Warning FailedBinding pod/p"},
+    {"... as the pod has done",                    pod_is_gone_at_the_next_attempt, "POST pvc/p-a",               "Warning FailedBinding pod/p"},
+    {"the pod's own claim is deleted under it",    own_claim_goes,                  "POST pvc/p-a",               ""                           },
+    {"... while the pod is being deleted",         own_claim_goes_with_pod,         "",                           ""                           },
+    {"a pod with plain claims",                    pod_without_any,                 "",                           ""                           },
 };
 /* clang-format on */
 

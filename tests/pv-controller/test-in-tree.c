@@ -197,12 +197,53 @@ released_volumes_go(void **state)
     }
 }
 
+typedef struct {
+    const Sim *sim;
+    GString *seconds; /* of each look */
+} Looks;
+
+static ApiCode
+refuse_reads(void *data, const ApiRequest *request, GString *message)
+{
+    Looks *looks = data;
+
+    if (request->key->kind != KIND_VOLUME || request->verb != API_GET)
+        return API_OK;
+    g_string_append_printf(looks->seconds, " %d", (int)(sim_now(looks->sim) / SIM_SECOND));
+    g_string_assign(message, "refused by the test");
+    return API_ERROR;
+}
+
+/* INT-30: each resync, every 15 s, looks for the volume first, except in the back-off of an earlier
+ * failure: 500 ms, doubled up to 122 s. */
+static void
+looks_that_fail_back_off(void **state)
+{
+    StorageWorld world;
+    Looks looks = {.seconds = g_string_new(NULL)};
+
+    (void)state;
+    storage_world_init(&world, &(StorageWorldOptions){.minor_version = 22});
+    CsiDriver *driver = add_ebs(&world);
+    looks.sim = world.sim;
+    api_server_set_fault(world.api, refuse_reads, &looks);
+    storage_world_class(&world, "fast", EBS, BINDING_IMMEDIATE);
+    storage_world_start(&world);
+    storage_world_create(&world, storage_world_claim(&world, "c", 5, "fast"));
+    storage_world_run(&world, 300 * SIM_SECOND);
+    assert_string_equal(looks.seconds->str, " 0 10 25 40 55 70 100 145 220");
+    storage_world_clear(&world);
+    csi_driver_free(driver);
+    g_string_free(looks.seconds, TRUE);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(volumes_of_plugins),
         cmocka_unit_test(released_volumes_go),
+        cmocka_unit_test(looks_that_fail_back_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #define GENERATED_BASE_MAX 58 /* API-60 */
 #define GENERATED_LETTERS 5
+#define TRY_SHIFT 40 /* no owner has so many pods */
 static const char generated_alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
 
 int64_t
@@ -44,12 +45,14 @@ controller_of_kind(const Object *object, ObjectKind kind)
     return owner != NULL && owner->key != NULL && owner->key->kind == kind ? owner->key : NULL;
 }
 
-ObjectKey *
-generated_pod_key_of(const Component *component, const Object *owner, const char *base, uint64_t n)
+/* The @n-th name for this owner at the @try-th attempt. */
+static ObjectKey *
+draw_pod_key(
+    const Component *component, const Object *owner, const char *base, uint64_t n, uint64_t try)
 {
     SimStream stream = sim_stream(component->sim, "apiserver/generated names");
     uint64_t entity = owner->key->hash ^ objects_uid_salt(component->objects);
-    uint64_t drawn = sim_random_bits(stream, entity, n);
+    uint64_t drawn = sim_random_bits(stream, entity, n + (try << TRY_SHIFT));
     char letters[GENERATED_LETTERS + 1] = "";
 
     for (unsigned i = 0; i < GENERATED_LETTERS; i++) {
@@ -59,6 +62,18 @@ generated_pod_key_of(const Component *component, const Object *owner, const char
     return objects_key(
         component->objects, KIND_POD, owner->key->namespace,
         strings_internf(component->strings, "%.*s%s", GENERATED_BASE_MAX, base, letters));
+}
+
+/* A controller that has started anew counts from 0 again: names of earlier pods are left out. A
+ * real API server draws names that hardly ever come twice. */
+ObjectKey *
+generated_pod_key_of(const Component *component, const Object *owner, const char *base, uint64_t n)
+{
+    ObjectKey *key = draw_pod_key(component, owner, base, n, 0);
+
+    for (uint64_t try = 1; key->incarnation > 0; try++)
+        key = draw_pod_key(component, owner, base, n, try);
+    return key;
 }
 
 ObjectKey *

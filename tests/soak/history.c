@@ -32,6 +32,8 @@ struct History {
     GHashTable *node_changes;       /* interned node -> SimTime: its taints or cordon changed */
     GHashTable *forgotten_contents; /* set of names of VolumeSnapshotContents, interned */
     GHashTable *out_of_service;     /* set of names of nodes that have had the taint, interned */
+    GHashTable *gone;               /* key of a pod -> SimTime: it went */
+    GHashTable *no_execute;         /* interned node -> SimTime: since when it drives pods away */
     GHashTable *kept;               /* set of handles of volumes that were to be kept, interned */
 };
 
@@ -45,6 +47,7 @@ place_record_free(void *data)
 }
 
 static void saw_csi_node(History *self, const CsiNode *csi_node);
+static void note_taints(const History *self, const Node *node);
 
 History *
 history_new(const Run *run)
@@ -63,12 +66,20 @@ history_new(const Run *run)
     self->node_changes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->forgotten_contents = g_hash_table_new(NULL, NULL);
     self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
+    self->gone = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    self->no_execute = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->kept = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CSI_NODE); i++) {
         const Object *csi_node = api_server_get(cluster_api(run_cluster(run)),
                                                 objects_key_at(self->objects, KIND_CSI_NODE, i));
         if (csi_node != NULL)
             saw_csi_node(self, (const CsiNode *)csi_node);
+    }
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++) {
+        const Object *node = api_server_get(cluster_api(run_cluster(run)),
+                                            objects_key_at(self->objects, KIND_NODE, i));
+        if (node != NULL)
+            note_taints(self, (const Node *)node);
     }
     return self;
 }
@@ -87,8 +98,19 @@ history_free(History *self)
     g_hash_table_unref(self->node_changes);
     g_hash_table_unref(self->forgotten_contents);
     g_hash_table_unref(self->out_of_service);
+    g_hash_table_unref(self->gone);
+    g_hash_table_unref(self->no_execute);
     g_hash_table_unref(self->kept);
     g_free(self);
+}
+
+static void
+note_now(const History *self, GHashTable *table, const void *key)
+{
+    SimTime *at = g_new(SimTime, 1);
+
+    *at = sim_now(self->sim);
+    g_hash_table_insert(table, (void *)key, at);
 }
 
 /* The first time counts. */
@@ -372,8 +394,20 @@ saw_csi_node(History *self, const CsiNode *csi_node)
 }
 
 static void
+note_taints(const History *self, const Node *node)
+{
+    const char *name = node->meta.key->name;
+
+    if (taints_find(node->taints, NULL, TAINT_NO_EXECUTE) == NULL)
+        g_hash_table_remove(self->no_execute, name);
+    else if (!g_hash_table_contains(self->no_execute, name))
+        note_now(self, self->no_execute, name);
+}
+
+static void
 saw_node(History *self, const Node *before, const Node *node)
 {
+    note_taints(self, node);
     if (before == NULL || before->unschedulable != node->unschedulable ||
         before->taints != node->taints) {
         SimTime *at = g_new(SimTime, 1);
@@ -404,6 +438,8 @@ history_saw_write(History *self, const Object *before, const Object *after)
 {
     char uid[OBJECT_UID_BUFFER];
 
+    if (after == NULL && object_kind(before) == KIND_POD)
+        note_now(self, self->gone, before->key);
     if (after == NULL && object_kind(before) == KIND_CSI_NODE)
         forget_csi_node(self, before->key->name);
     if (after == NULL && object_kind(before) == KIND_VOLUME &&
@@ -476,6 +512,18 @@ history_is_staging_forgotten(const History *self, const char *volume_id, const c
 
     return place.bare_since != TIME_UNSET &&
            history_has_crash(self, "kubelet", node, place.bare_since, sim_now(self->sim));
+}
+
+SimTime
+history_gone_at(const History *self, const ObjectKey *pod)
+{
+    return time_in(self->gone, pod);
+}
+
+SimTime
+history_no_execute_since(const History *self, const char *node)
+{
+    return time_in(self->no_execute, node);
 }
 
 gboolean

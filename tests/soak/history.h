@@ -50,6 +50,10 @@ typedef struct {
 } Place;
 Place history_place(const History *self, const char *volume_id, const char *node);
 
+/* When the object was deleted the last time; TIME_UNSET: never. Of pods only. */
+SimTime history_gone_at(const History *self, const ObjectKey *pod);
+/* Since when the node has had some taint NoExecute; TIME_UNSET: it has none */
+SimTime history_no_execute_since(const History *self, const char *node);
 /* KVM-60: if a kubelet dies while the volume is staged and in no pod, the volume stays staged, and
  * no component knows. */
 gboolean history_is_staging_forgotten(const History *self, const char *volume_id, const char *node);

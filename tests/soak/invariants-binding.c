@@ -5,27 +5,6 @@
  * have known is older than that. */
 
 #define WATCH_DELAY SIM_SECOND /* longer than any */
-/* After a fault of the scheduler or of its watches its cache is right again. */
-#define IS_CALM_AFTER (2 * SIM_MINUTE)
-
-/* Whether its cache is as old as watches make it, and no other instance binds pods still. */
-static gboolean
-scheduler_is_calm(const Invariants *self, SimTime since)
-{
-    const GArray *faults = run_faults(self->run);
-
-    for (unsigned i = 0; faults != NULL && i < faults->len; i++) {
-        const RunFault *fault = &g_array_index(faults, RunFault, i);
-        const ScenarioAction *action = fault->action;
-        gboolean is_api = action->fault >= FAULT_API_OUTAGE && action->fault <= FAULT_LIMIT_SEATS;
-        gboolean is_scheduler = action->fault <= FAULT_LOSE_LEADERSHIP &&
-                                g_str_equal(action->process, "kube-scheduler");
-        if ((is_api || is_scheduler) &&
-            MIN(fault->until, SIM_TIME_MAX - IS_CALM_AFTER) + IS_CALM_AFTER >= since)
-            return FALSE;
-    }
-    return TRUE;
-}
 
 typedef struct {
     Invariants *self;
@@ -220,7 +199,8 @@ invariants_check_binding(Invariants *self, const Pod *pod)
     check_reach(&binding);
     if (binding.decided_at == TIME_UNSET) /* not by the scheduler */
         return;
-    if (!scheduler_is_calm(self, binding.decided_at))
+    /* its cache is as old as watches make it, and no other instance binds pods still */
+    if (!invariants_is_calm_for(self, "kube-scheduler", binding.decided_at))
         return;
     check_room(&binding);
     check_limits(&binding);

@@ -223,6 +223,7 @@ invariants_call_answered(void *data, const CsiCallRecord *record)
     Invariants *self = data;
 
     history_call_answered(self->history, record);
+    invariants_check_pace(self, record);
 }
 
 /* KVM-41, VF-30: a volume for one pod is in one at most. */

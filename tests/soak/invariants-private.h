@@ -16,6 +16,9 @@ struct Invariants {
     unsigned n_faults;
     char *first_kind; /* the first fault without its names and numbers; NULL: none */
     uint64_t resource_version;
+    GHashTable *failures; /* a call -> Failures: since it last succeeded */
+    GHashTable *lags;     /* message -> at how many looks, one after the other */
+    gboolean is_looking;  /* faults are lags only */
 };
 
 void invariants_fault(Invariants *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -58,6 +61,18 @@ gboolean invariants_is_group_member(const Object *object);
 void invariants_check_states(Invariants *self);
 /* Pods and statuses of workloads: invariants-workloads.c */
 void invariants_check_workloads(Invariants *self);
+
+/* Order and time: invariants-time.c. Whether neither the process nor the API server had a fault at
+ * @since, nor a short time before. */
+gboolean invariants_is_calm_for(const Invariants *self, const char *process, SimTime since);
+void invariants_check_new_pod(Invariants *self, const Pod *pod);
+/* @pod: its deletion has begun */
+void invariants_check_eviction(Invariants *self, const Pod *pod);
+/* @snapshot: it has gone */
+void invariants_check_restored(Invariants *self, const Object *snapshot);
+void invariants_check_pace(Invariants *self, const CsiCallRecord *record);
+/* What workloads, budgets and quotas tell: invariants-workloads.c */
+void invariants_check_statuses(Invariants *self);
 
 /* The scheduler's promises as it binds a pod: invariants-binding.c */
 void invariants_check_binding(Invariants *self, const Pod *pod);

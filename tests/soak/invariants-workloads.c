@@ -196,7 +196,8 @@ check_replicas(Invariants *self, const StatefulSet *set)
 
     for (int32_t i = set->replicas - 1; i >= 0; i--) {
         const Pod *pod = pod_of_ordinal(self, set, set->ordinals_start + i);
-        is_blocked |= pod == NULL || !pod_is_ready(pod) || object_is_deleted(&pod->meta);
+        is_blocked |= pod == NULL || !is_available(self, pod, set->min_ready_s) ||
+                      object_is_deleted(&pod->meta);
     }
     for (int32_t i = 0; i < set->replicas; i++) {
         const Pod *pod = pod_of_ordinal(self, set, set->ordinals_start + i);
@@ -421,7 +422,7 @@ check_job(Invariants *self, const Job *job)
         invariants_fault(self, "Job %s: both Complete and Failed", object->key->text);
     if (is_complete || has_failed || job->suspend)
         expect(self, object, "the number of its pods", count.n, 0);
-    else
+    else if (!self->is_looking || job->failed == 0) /* a back-off of minutes */
         expect(self, object, "the number of its pods", count.n + count.n_going,
                MIN(job->parallelism, left));
     if (is_complete && job->completions >= 0 && job->success_policy == NULL)
@@ -550,6 +551,17 @@ check_workload(Invariants *self, const Object *object)
         check_quota(self, RESOURCE_QUOTA_CONST(object));
         break;
     }
+}
+
+void
+invariants_check_statuses(Invariants *self)
+{
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kind); slot++) {
+            const Object *object = invariants_stored(self, kind, slot);
+            if (object != NULL && !object_is_deleted(object))
+                check_workload(self, object);
+        }
 }
 
 void

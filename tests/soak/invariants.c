@@ -28,11 +28,15 @@ invariants_fault(Invariants *self, const char *format, ...)
     char buffer[SIM_TIME_BUFFER];
     va_list args;
 
-    if (++self->n_faults > FAULTS_MAX)
+    if (!self->is_looking && ++self->n_faults > FAULTS_MAX)
         return;
     va_start(args, format);
     g_autofree char *message = g_strdup_vprintf(format, args);
     va_end(args);
+    if (self->is_looking) {
+        g_hash_table_add(self->lags, g_steal_pointer(&message));
+        return;
+    }
     if (self->first_kind == NULL)
         self->first_kind = kind_of(message);
     g_string_append_printf(self->faults, "  at %s: %s\n",
@@ -315,6 +319,10 @@ check_pod(Invariants *self, const Pod *before, const Pod *after)
 {
     if (after->node_name != NULL && (before == NULL || before->node_name == NULL))
         invariants_check_binding(self, after);
+    if (before == NULL)
+        invariants_check_new_pod(self, after);
+    else if (!object_is_deleted(&before->meta) && object_is_deleted(&after->meta))
+        invariants_check_eviction(self, after);
     if (before != NULL && before->node_name != NULL && before->node_name != after->node_name)
         invariants_fault(self, "pod %s: moved from %s", after->meta.key->text, before->node_name);
     if (before != NULL && pod_is_terminal(before) && before->phase != after->phase)
@@ -403,6 +411,9 @@ see_write(void *data, const Object *before, const Object *after)
         check_protection(self, CLAIM_CONST(before), CLAIM_CONST(after));
     if (object_kind(now) == KIND_CLAIM && after == NULL)
         check_snapshot_source(self, CLAIM_CONST(before));
+    if (object_kind(now) == KIND_VOLUME_SNAPSHOT && after == NULL && object_is_deleted(before) &&
+        !invariants_is_group_member(before))
+        invariants_check_restored(self, before);
     else if (object_kind(now) == KIND_VOLUME)
         check_volume_protection(self, VOLUME_CONST(before), VOLUME_CONST(after));
     if (after == NULL)
@@ -428,6 +439,8 @@ invariants_new(Run *run)
     self->history = history_new(run);
     cluster_observe_plans(cluster, history_saw_step, self->history);
     self->faults = g_string_new(NULL);
+    self->failures = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->lags = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->resource_version = api_server_resource_version(self->api);
     api_server_observe(self->api, see_write, self);
     for (unsigned i = 0; i < cluster_n_drivers(cluster); i++) {
@@ -448,6 +461,8 @@ invariants_free(Invariants *self)
     g_string_free(self->faults, TRUE);
     history_free(self->history);
     g_free(self->first_kind);
+    g_hash_table_unref(self->failures);
+    g_hash_table_unref(self->lags);
     g_free(self);
 }
 

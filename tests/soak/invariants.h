@@ -10,6 +10,9 @@ typedef struct Invariants Invariants;
 Invariants *invariants_new(Run *run);
 void invariants_free(Invariants *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Invariants, invariants_free)
+/* To be called every INVARIANTS_LOOK_PERIOD of the run. */
+#define INVARIANTS_LOOK_PERIOD (20 * SIM_SECOND)
+void invariants_look(Invariants *self);
 /* All existing pods must be ready now. */
 void invariants_check_ready(Invariants *self);
 /* The cluster is at rest: both sides of a binding name each other. */

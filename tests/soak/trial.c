@@ -166,7 +166,12 @@ watch(Soak *self, Run *run)
     g_autoptr(Invariants) invariants = invariants_new(run);
 
     if (self->world->delete_at_s > 0) {
-        sim_run_until(run_sim(run), self->world->delete_at_s * SIM_SECOND - 1);
+        SimTime end = self->world->delete_at_s * SIM_SECOND - 1;
+        for (SimTime at = INVARIANTS_LOOK_PERIOD; at < end; at += INVARIANTS_LOOK_PERIOD) {
+            sim_run_until(run_sim(run), at);
+            invariants_look(invariants);
+        }
+        sim_run_until(run_sim(run), end);
         invariants_check_settled(invariants);
         if (self->world->is_easy)
             invariants_check_ready(invariants);

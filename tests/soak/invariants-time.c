@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "invariants-private.h"
+#include "models/api/snapshot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What may come only after something else, or not so soon: pods of StatefulSets in their order,
+ * evictions after the time that a pod tolerates, failing calls with a back-off; and what may not go
+ * as long as something needs it. */
+
+#define SEEN_WITHIN (5 * SIM_SECOND) /* by a controller in calm times */
+#define IS_CALM_AFTER (2 * SIM_MINUTE)
+
+gboolean
+invariants_is_calm_for(const Invariants *self, const char *process, SimTime since)
+{
+    const GArray *faults = run_faults(self->run);
+
+    for (unsigned i = 0; faults != NULL && i < faults->len; i++) {
+        const RunFault *fault = &g_array_index(faults, RunFault, i);
+        const ScenarioAction *action = fault->action;
+        gboolean is_api = action->fault >= FAULT_API_OUTAGE && action->fault <= FAULT_LIMIT_SEATS;
+        gboolean is_own =
+            action->fault <= FAULT_LOSE_LEADERSHIP && g_strcmp0(action->process, process) == 0;
+        if ((is_api || is_own) &&
+            MIN(fault->until, SIM_TIME_MAX - IS_CALM_AFTER) + IS_CALM_AFTER >= since)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- Pods of StatefulSets ---- */
+
+/* WL-41: with OrderedReady a pod comes after all those of lower ordinals are ready. */
+static void
+check_order(Invariants *self, const StatefulSet *set, const Pod *pod)
+{
+    int32_t ordinal = atoi(strrchr(pod->meta.key->name, '-') + 1);
+    SimTime now = sim_now(self->sim);
+
+    for (int32_t i = set->ordinals_start; i < ordinal; i++) {
+        g_autofree char *name = g_strdup_printf("%s-%d", set->meta.key->name, i);
+        const ObjectKey *key =
+            objects_find_key(self->objects, KIND_POD, set->meta.key->namespace, name);
+        const Object *lower = key == NULL ? NULL : api_server_get(self->api, key);
+        SimTime gone_at = key == NULL ? TIME_UNSET : history_gone_at(self->history, key);
+        if (lower == NULL && (gone_at == TIME_UNSET || gone_at + SEEN_WITHIN < now))
+            invariants_fault(self, "pod %s: made before %s", pod->meta.key->text, name);
+        else if (lower != NULL && !pod_is_ready(POD_CONST(lower)) &&
+                 (POD_CONST(lower)->ready.status == CONDITION_ABSENT ||
+                  POD_CONST(lower)->ready.changed_at + SEEN_WITHIN < now) &&
+                 lower->created_at + SEEN_WITHIN < now)
+            invariants_fault(self, "pod %s: made before %s is ready", pod->meta.key->text, name);
+    }
+}
+
+void
+invariants_check_new_pod(Invariants *self, const Pod *pod)
+{
+    const OwnerReference *owner = object_controller(&pod->meta);
+    const Object *set = owner == NULL || owner->key == NULL || owner->key->kind != KIND_STATEFUL_SET
+                            ? NULL
+                            : api_server_get(self->api, owner->key);
+
+    if (set != NULL && !STATEFUL_SET(set)->parallel &&
+        invariants_is_calm_for(self, "kube-controller-manager", sim_now(self->sim)))
+        check_order(self, STATEFUL_SET(set), pod);
+}
+
+/* ---- Evictions ---- */
+
+/* NL-41: a pod that tolerates the taints of its node for a while stays for so long. */
+void
+invariants_check_eviction(Invariants *self, const Pod *pod)
+{
+    const Node *node = (const Node *)invariants_find(self, KIND_NODE, pod->node_name);
+    SimTime since = history_no_execute_since(self->history, pod->node_name);
+    int64_t seconds = INT64_MAX;
+
+    if (g_strcmp0(pod->disruption.reason, "DeletionByTaintManager") != 0 || node == NULL ||
+        since == TIME_UNSET)
+        return;
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++) {
+        const Toleration *toleration =
+            tolerations_find(pod->spec->tolerations, &node->taints->items[i]);
+        if (node->taints->items[i].effect != TAINT_NO_EXECUTE)
+            continue;
+        if (toleration == NULL)
+            return;
+        if (toleration->seconds >= 0)
+            seconds = MIN(seconds, toleration->seconds);
+    }
+    since = MAX(since, pod->scheduled.changed_at);
+    if (seconds == INT64_MAX || sim_now(self->sim) - since < (seconds - 2) * SIM_SECOND)
+        invariants_fault(self, "pod %s: evicted from %s too early", pod->meta.key->text,
+                         pod->node_name);
+}
+
+/* ---- Snapshots ---- */
+
+/* SNAP-31: a snapshot stays while a claim is being made from it. */
+void
+invariants_check_restored(Invariants *self, const Object *snapshot)
+{
+    if (VOLUME_SNAPSHOT_CONST(snapshot)->bound_content == NULL ||
+        !invariants_is_calm_for(self, "snapshot-controller", snapshot->deleted_at))
+        return;
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+        const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
+        if (claim != NULL && claim->phase == CLAIM_PENDING &&
+            g_strcmp0(claim->data_source.kind, "VolumeSnapshot") == 0 &&
+            g_str_equal(claim->data_source.name, snapshot->key->name) &&
+            claim->meta.key->namespace == snapshot->key->namespace &&
+            claim->meta.created_at + SEEN_WITHIN < snapshot->deleted_at)
+            invariants_fault(self, "snapshot %s: gone, but claim %s needs it", snapshot->key->text,
+                             claim->meta.key->text);
+    }
+}
+
+/* ---- Back-offs ---- */
+
+/* The shortest first back-off is 500 ms, of the kubelet's operations; each doubles. Events and
+ * restarts may lead to more calls. */
+#define FIRST_BACKOFF (500 * SIM_MS)
+#define CALLS_PER_DOUBLING 4
+#define CALLS_MORE 30
+
+typedef struct {
+    SimTime first_at;
+    unsigned n;
+    gboolean is_told;
+} Failures;
+
+/* A call that fails all the time is repeated less and less often. */
+void
+invariants_check_pace(Invariants *self, const CsiCallRecord *record)
+{
+    const CsiRequest *request = record->request;
+    const char *what = request->volume_id != NULL ? request->volume_id : request->name;
+    const GArray *faults = run_faults(self->run);
+
+    if (what == NULL || record->answered_at == SIM_TIME_MAX ||
+        request->method == CSI_NODE_GET_VOLUME_STATS)
+        return;
+    g_autofree char *key =
+        g_strdup_printf("%s %s %s%s %s", csi_method_name(request->method), what,
+                        request->node_id == NULL ? "" : request->node_id,
+                        request->served_by == NULL ? "" : request->served_by,
+                        request->target_path == NULL ? "" : request->target_path);
+    if (record->answer == CSI_OK) {
+        g_hash_table_remove(self->failures, key);
+        return;
+    }
+    Failures *failures = g_hash_table_lookup(self->failures, key);
+    if (failures == NULL) {
+        failures = g_new0(Failures, 1);
+        failures->first_at = sim_now(self->sim);
+        g_hash_table_insert(self->failures, g_strdup(key), failures);
+    }
+    double doublings =
+        log2(1 + (double)(sim_now(self->sim) - failures->first_at) / (double)FIRST_BACKOFF);
+    unsigned allowed = CALLS_MORE * (1 + (faults == NULL ? 0 : faults->len)) +
+                       (unsigned)(CALLS_PER_DOUBLING * doublings);
+    if (++failures->n > allowed && !failures->is_told) {
+        failures->is_told = TRUE;
+        invariants_fault(self, "%s: fails, and was called %u times", key, failures->n);
+    }
+}
+
+/* ---- Statuses that lag ---- */
+
+#define SOON (SIM_MINUTE + 30 * SIM_SECOND) /* after a fault its effects are over */
+#define LAGS_MAX 4                          /* looks that see the same */
+
+static gboolean
+is_calm_now(const Invariants *self)
+{
+    const GArray *faults = run_faults(self->run);
+
+    for (unsigned i = 0; faults != NULL && i < faults->len; i++)
+        if (MIN(g_array_index(faults, RunFault, i).until, SIM_TIME_MAX - SOON) + SOON >
+            sim_now(self->sim))
+            return FALSE;
+    return TRUE;
+}
+
+/* Called every INVARIANTS_LOOK_PERIOD: a status that is wrong in the same way at several looks, one
+ * after the other, is wrong. */
+void
+invariants_look(Invariants *self)
+{
+    GHashTableIter iter;
+    void *message, *count;
+
+    if (!is_calm_now(self)) {
+        g_hash_table_remove_all(self->lags);
+        return;
+    }
+    g_autoptr(GHashTable) before = g_steal_pointer(&self->lags);
+    self->lags = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->is_looking = TRUE;
+    invariants_check_statuses(self);
+    self->is_looking = FALSE;
+    g_hash_table_iter_init(&iter, self->lags);
+    while (g_hash_table_iter_next(&iter, &message, &count)) {
+        unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(before, message)) + 1;
+        g_hash_table_iter_replace(&iter, GUINT_TO_POINTER(n));
+        if (n == LAGS_MAX)
+            invariants_fault(self, "%s, for a minute", (const char *)message);
+    }
+}

@@ -136,6 +136,41 @@ loop_devices_list(void)
     return devices;
 }
 
+/* As in the kernel's huge_encode_dev(). */
+static uint64_t
+encoded(dev_t device)
+{
+    unsigned high = major(device), low = minor(device);
+
+    return (low & 0xff) | (uint64_t)high << 8 | (uint64_t)(low & ~0xffu) << 12;
+}
+
+static gboolean
+is_same_file(int number, const char *full)
+{
+    g_autofree char *path = g_strdup_printf("/dev/loop%d", number);
+    struct loop_info64 info;
+    struct stat status;
+    int device = stat(full, &status) == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (device == -1)
+        return FALSE;
+    gboolean is_same = ioctl(device, LOOP_GET_STATUS64, &info) == 0 &&
+                       info.lo_inode == status.st_ino && info.lo_device == encoded(status.st_dev);
+    close(device);
+    return is_same;
+}
+
+gboolean
+loop_device_has(const LoopDevice *self, const char *full)
+{
+    g_autofree char *printed = g_path_get_basename(self->backing_file);
+    g_autofree char *wanted = g_path_get_basename(full);
+
+    return strcmp(self->backing_file, full) == 0 ||
+           (!self->is_deleted && strcmp(printed, wanted) == 0 && is_same_file(self->number, full));
+}
+
 int
 loop_device_of(const char *backing_file)
 {
@@ -143,7 +178,7 @@ loop_device_of(const char *backing_file)
 
     for (unsigned i = 0; i < devices->len; i++) {
         const LoopDevice *device = devices->pdata[i];
-        if (strcmp(device->backing_file, backing_file) == 0)
+        if (loop_device_has(device, backing_file))
             return device->number;
     }
     return -1;
@@ -360,8 +395,12 @@ has_backing_file(int number, const char *full)
 {
     g_autofree char *file = backing_file_of(number);
 
-    return file != NULL && g_str_has_prefix(file, full) &&
-           (file[strlen(full)] == '\0' || strcmp(file + strlen(full), DELETED) == 0);
+    if (file == NULL)
+        return FALSE;
+    gboolean is_deleted = g_str_has_suffix(file, DELETED);
+    if (is_deleted)
+        file[strlen(file) - strlen(DELETED)] = '\0';
+    return loop_device_has(&(LoopDevice){number, file, is_deleted}, full);
 }
 
 /* A mounted device cannot be opened exclusively (LOOP-29). Clearing it all the same would only take

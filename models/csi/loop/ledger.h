@@ -10,6 +10,11 @@
  * only the death of the process. After a power cut devices and mounts are gone anyway. */
 typedef struct LoopLedger LoopLedger;
 
+/* Folders below the state folder. */
+#define LOOP_VOLUMES "volumes"
+#define LOOP_SNAPSHOTS "snapshots"
+#define LOOP_NODES "nodes"
+
 /* Errors about real devices; the code is a CsiCode. */
 #define LOOP_ERROR (loop_error_quark())
 GQuark loop_error_quark(void);

@@ -83,10 +83,6 @@ typedef struct {
     gboolean was_known; /* the id was in use */
 } LoopCall;
 
-#define LOOP_VOLUMES "volumes"
-#define LOOP_SNAPSHOTS "snapshots"
-#define LOOP_NODES "nodes"
-
 typedef gboolean (*LoopMethod)(LoopBackend *self, LoopCall *call, GError **error);
 
 gboolean loop_refuse_unknown(GError **error, const char *volume_id);

@@ -371,7 +371,9 @@ is_ours(const LoopLedger *ledger, const LoopMount *mount)
     for (unsigned i = 0; i < devices->len; i++) {
         const LoopDevice *device = devices->pdata[i];
         g_autofree char *node = g_strdup_printf("/loop%d", device->number);
-        if (g_str_has_prefix(device->backing_file, below) &&
+        g_autofree char *name = g_path_get_basename(device->backing_file);
+        g_autofree char *file = g_strconcat(below, LOOP_VOLUMES "/", name, NULL);
+        if ((g_str_has_prefix(device->backing_file, below) || loop_device_has(device, file)) &&
             ((mount->major == LOOP_MAJOR && mount->minor == (unsigned)device->number) ||
              g_str_has_suffix(mount->root, node)))
             return TRUE;

@@ -366,6 +366,44 @@ device_mounted_elsewhere(void **state)
     machine_leave(&machine);
 }
 
+/* A driver in a container that was started anew sees its folder by another mount, and the kernel
+ * prints the old path. The volume is staged, published and attached as before. */
+static void
+state_folder_at_another_path(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    g_autofree char *again = machine_path(&machine, "again");
+    assert_int_equal(g_mkdir(again, 0700), 0);
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    g_autofree char *id = g_strdup(caller_create(&caller, "v", 16 * MIB, CSI_OK));
+    caller_up(&caller, id);
+    g_autofree char *file = g_strdup_printf("%s/volumes/%s.img", folder, id);
+    g_autofree char *file_again = g_strdup_printf("%s/volumes/%s.img", again, id);
+    caller_close(&caller);
+
+    machine_run("mount --rbind '%s' '%s'", folder, again);
+    assert_int_equal(loop_device_of(file_again), loop_device_of(file));
+    caller_open(&caller, &(LoopOptions){.state_dir = again});
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_OK);
+    caller_do(&caller, CSI_NODE_PUBLISH_VOLUME, id, CSI_OK);
+    machine_run("umount '%s/nodes/n1/pods/%s/mount' '%s/nodes/n1/staging/%s'", folder, id, folder,
+                id);
+    caller_down(&caller, id);
+    assert_int_equal(loop_device_of(file), -1);
+    caller_do(&caller, CSI_DELETE_VOLUME, id, CSI_OK);
+    caller_close(&caller);
+    machine_run("umount -R '%s'", again);
+    g_rmdir(again);
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
 /* LOOP-5: a device with data is never formatted, even if it has another file system than asked
  * for. */
 static void
@@ -623,6 +661,7 @@ main(void)
         cmocka_unit_test(node_is_full),
         cmocka_unit_test(unmount_busy),
         cmocka_unit_test(backing_file_removed),
+        cmocka_unit_test(state_folder_at_another_path),
         cmocka_unit_test(device_mounted_elsewhere),
         cmocka_unit_test(other_file_system),
         cmocka_unit_test(bad_requests),

@@ -388,6 +388,26 @@ pod_is_ready(const Pod *self)
     return self->ready.status == CONDITION_TRUE;
 }
 
+gboolean
+pod_disruption_differs(const Pod *self, const PodCondition *wanted)
+{
+    return self->disruption.status != CONDITION_TRUE || self->disruption.reason != wanted->reason ||
+           self->disruption.message != wanted->message;
+}
+
+gboolean
+pod_set_disruption(Pod *self, const PodCondition *wanted)
+{
+    SimTime since = self->disruption.status == CONDITION_TRUE ? self->disruption.changed_at
+                                                              : wanted->changed_at;
+
+    if (!pod_disruption_differs(self, wanted))
+        return FALSE;
+    self->disruption = *wanted;
+    self->disruption.changed_at = since;
+    return TRUE;
+}
+
 ObjectKey *
 pod_claim_key(Objects *objects, const Pod *self, const PodVolume *volume)
 {

@@ -198,6 +198,11 @@ ClaimTemplates *claim_templates_new(ClaimTemplate *const *items,
 void pod_set_spec(Pod *self, const PodSpec *spec, const PodVolumes *volumes);
 gboolean pod_is_terminal(const Pod *self); /* Succeeded or Failed */
 gboolean pod_is_ready(const Pod *self);
+/* The condition DisruptionTarget; @wanted: true since its changed_at, with interned words. Returns:
+ * whether the pod says something else */
+gboolean pod_disruption_differs(const Pod *self, const PodCondition *wanted);
+/* UpdatePodCondition(): since when stays if it was true before. Returns: whether it changed */
+gboolean pod_set_disruption(Pod *self, const PodCondition *wanted);
 /* The key of the claim of a volume of this pod. */
 ObjectKey *pod_claim_key(Objects *objects, const Pod *self, const PodVolume *volume);
 const char *pod_phase_name(PodPhase phase);

@@ -101,14 +101,12 @@ gboolean
 eviction_tell(const ApiStore *self, Pod *pod)
 {
     Strings *strings = objects_strings(self->objects);
-
-    if (!self->marks_victims || pod->disruption.status == CONDITION_TRUE)
-        return FALSE;
-    pod->disruption = (PodCondition){
+    const PodCondition condition = {
         .status = CONDITION_TRUE,
         .reason = strings_intern(strings, "EvictionByEvictionAPI"),
         .message = strings_intern(strings, "Eviction API: evicting"),
         .changed_at = sim_now(self->sim),
     };
-    return TRUE;
+
+    return self->marks_victims && pod_set_disruption(pod, &condition);
 }

@@ -73,7 +73,7 @@ edit_failed(Object *object, const void *arg)
         return FALSE;
     pod->phase = POD_FAILED;
     if (condition->reason != NULL)
-        pod->disruption = *condition;
+        pod_set_disruption(pod, condition);
     return TRUE;
 }
 

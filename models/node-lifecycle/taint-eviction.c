@@ -64,12 +64,7 @@ pod_toleration(const Pod *pod, const Node *node)
 static gboolean
 edit_disrupted(Object *object, const void *arg)
 {
-    const PodCondition *condition = arg;
-
-    if (POD(object)->disruption.status == CONDITION_TRUE)
-        return FALSE;
-    POD(object)->disruption = *condition;
-    return TRUE;
+    return pod_set_disruption(POD(object), arg);
 }
 
 static void decide_try_again(const void *data, Plan *plan);
@@ -112,7 +107,7 @@ decide_evict_read(const void *data, Plan *plan)
         .changed_at = plan_now(plan),
         .status = CONDITION_TRUE,
     };
-    if (POD_CONST(pod)->disruption.status != CONDITION_TRUE)
+    if (pod_disruption_differs(POD_CONST(pod), condition))
         plan_patch_status(plan, pod->key, edit_disrupted, condition, PLAN_DECIDE);
     plan_delete(plan, pod->key, (ObjectUid){0}, -1, PLAN_DECIDE);
     plan_then(plan, decide_tried);

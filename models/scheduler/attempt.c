@@ -328,18 +328,7 @@ plan_choices(const Scheduler *self, Plan *plan)
 static gboolean
 edit_set_disrupted(Object *object, const void *arg)
 {
-    const ConditionEdit *edit = arg;
-    PodCondition *condition = &POD(object)->disruption;
-
-    if (condition->status == CONDITION_TRUE && condition->reason == edit->reason)
-        return FALSE;
-    *condition = (PodCondition){
-        .reason = edit->reason,
-        .message = edit->message,
-        .changed_at = condition->status == CONDITION_TRUE ? condition->changed_at : edit->now,
-        .status = CONDITION_TRUE,
-    };
-    return TRUE;
+    return pod_set_disruption(POD(object), arg);
 }
 
 /* SCH-114: victims get a condition (from 1.26 on), then DELETE, one after the other; 404 is fine.
@@ -352,17 +341,19 @@ plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
 
     for (unsigned i = 0; result->victims != NULL && i < result->victims->len; i++) {
         const Object *victim = result->victims->pdata[i];
-        ConditionEdit *edit = plan_new_arg(plan, ConditionEdit);
+        PodCondition *condition = plan_new_arg(plan, PodCondition);
         plan_because(plan, "SCH-114");
-        *edit = (ConditionEdit){
+        *condition = (PodCondition){
             .reason = strings_intern(self->base.strings, "PreemptionByScheduler"),
             .message = strings_intern(self->base.strings,
                                       "default-scheduler: preempting to accommodate a higher "
                                       "priority pod"),
-            .now = plan_now(plan),
+            .changed_at = plan_now(plan),
+            .status = CONDITION_TRUE,
         };
-        if (release_has_gate(self->view.release, "PodDisruptionConditions"))
-            plan_patch_status(plan, victim->key, edit_set_disrupted, edit, PLAN_GO_ON);
+        if (release_has_gate(self->view.release, "PodDisruptionConditions") &&
+            pod_disruption_differs(POD_CONST(victim), condition))
+            plan_patch_status(plan, victim->key, edit_set_disrupted, condition, PLAN_GO_ON);
         plan_delete(plan, victim->key, (ObjectUid){0}, -1, PLAN_GO_ON);
         plan_event(plan, victim, "Normal", "Preempted", "Preempted by pod %s on node %s",
                    object_uid_format(attempt->pod->meta.uid, uid), result->nominated);

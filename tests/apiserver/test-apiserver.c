@@ -352,6 +352,57 @@ a_node_s_watch_sees_its_pods_only(void **state)
     g_string_free(other.seen, TRUE);
 }
 
+static gboolean
+edit_disrupted(Object *object, const void *reason)
+{
+    POD(object)->disruption =
+        (PodCondition){.reason = reason, .status = CONDITION_TRUE, .changed_at = 3 * SIM_SECOND};
+    return TRUE;
+}
+
+/* WL-113: an evicted pod tells so, in place of another reason; it is to go since that one. */
+static void
+evictions_are_told(void **state)
+{
+    static const struct {
+        int minor;
+        const char *reason, *told; /* before and after; NULL: none */
+        SimTime since;
+    } rows[] = {
+        {25, NULL,                    NULL,                    0             },
+        {26, NULL,                    "EvictionByEvictionAPI", 0             },
+        {32, NULL,                    "EvictionByEvictionAPI", 0             },
+        {32, "PreemptionByScheduler", "EvictionByEvictionAPI", 3 * SIM_SECOND},
+        {25, "PreemptionByScheduler", "PreemptionByScheduler", 3 * SIM_SECOND},
+    };
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const Release release = {.minor = rows[i].minor};
+        api_server_free(world->api);
+        world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
+                                                        .objects = world->objects,
+                                                        .timing = &world->timing,
+                                                        .release = &release});
+        world_create(world, world_new_pod(world, "node-1"));
+        if (rows[i].reason != NULL)
+            world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
+                                              .key = world_pod_key(world),
+                                              .edit = edit_disrupted,
+                                              .arg = world_intern(world, rows[i].reason)});
+        ApiResponse response = world_commit(
+            world, &(ApiRequest){.verb = API_EVICT, .key = world_pod_key(world), .grace_s = -1});
+        assert_int_equal(response.code, API_OK);
+        const Pod *pod = POD_CONST(api_server_get(world->api, world_pod_key(world)));
+        assert_true(object_is_deleted(&pod->meta));
+        assert_int_equal(pod->disruption.status == CONDITION_TRUE, rows[i].told != NULL);
+        if (rows[i].told != NULL) {
+            assert_string_equal(pod->disruption.reason, rows[i].told);
+            assert_int_equal(pod->disruption.changed_at, rows[i].since);
+        }
+    }
+}
+
 /* API-75: of one client only, or of all. Nothing comes before the repair, and nothing is left out.
  */
 static void
@@ -457,6 +508,7 @@ main(void)
         TEST(status_and_spec_are_written_apart),
         TEST(watches_see_every_version_in_order),
         TEST(a_node_s_watch_sees_its_pods_only),
+        TEST(evictions_are_told),
         TEST(broken_watches_see_nothing),
         TEST(watch_events_race_with_answers),
     };

@@ -165,6 +165,37 @@ events_are_work_too(void **state)
     assert_true(send_at_once(world, 1) > 90 * SIM_MS);
 }
 
+/* TIM-5: what is not there is answered sooner; a list or a new object is never missing. */
+static void
+a_missing_object_is_told_sooner(void **state)
+{
+    World *world = *state;
+    ObjectKey *missing = objects_key(world->objects, KIND_VOLUME, NULL, "none");
+    const struct {
+        ApiVerb verb;
+        ObjectKey *key;
+        SimTime after;
+    } cases[] = {
+        {API_GET,    world_claim_key(world), ALONE    },
+        {API_DELETE, world_claim_key(world), ALONE    },
+        {API_GET,    missing,                ALONE / 4},
+        {API_DELETE, missing,                ALONE / 4},
+        {API_LIST,   missing,                ALONE    },
+    };
+
+    world->timing.load = 0;
+    world->timing.not_found_factor = 0.25;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const ApiRequest request = {
+            .verb = cases[i].verb, .key = cases[i].key, .grace_s = -1, .client = "test"};
+        Answers answers = {.world = world};
+        SimTime sent_at = sim_now(world->sim);
+        api_server_request(world->api, &request, answered, NULL, &answers);
+        sim_run_until(world->sim, sent_at + SIM_MINUTE);
+        assert_int_equal(answers.last_at - sent_at, cases[i].after);
+    }
+}
+
 static void
 limit_ends(Sim *sim, void *data)
 {
@@ -219,6 +250,7 @@ main(void)
         TEST(one_at_a_time_nothing_waits),
         TEST(a_slow_server_has_no_more_work),
         TEST(events_are_work_too),
+        TEST(a_missing_object_is_told_sooner),
         TEST(requests_wait_for_seats),
     };
 

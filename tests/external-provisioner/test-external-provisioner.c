@@ -208,6 +208,37 @@ background_outlives_the_claim(void **state)
     assert_non_null(world_get(world, KIND_VOLUME, name));
 }
 
+/* --controller-publish-readonly: volumes of claims that only read. */
+static void
+read_only_volumes(void **state)
+{
+    static const struct {
+        const char *flag;
+        uint32_t modes;
+        gboolean read_only;
+    } rows[] = {
+        {"true",  ACCESS_ROX,              TRUE },
+        {"true",  ACCESS_ROX | ACCESS_RWO, FALSE},
+        {"true",  ACCESS_RWO,              FALSE},
+        {"false", ACCESS_ROX,              FALSE},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        WorldOptions options = {
+            .seed = 1, .flag = "controller-publish-readonly", .value = rows[i].flag};
+        g_autoptr(World) world = world_new(&options);
+        Claim *claim = world_claim(world, "data", "class", NULL);
+        claim->access_modes = rows[i].modes;
+        add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+        world_create(world, &claim->meta);
+        const char *name = volume_name(world, "data");
+        world_run(world, SIM_MINUTE);
+        const Volume *volume = VOLUME_CONST(world_get(world, KIND_VOLUME, name));
+        assert_int_equal(volume->source->read_only, rows[i].read_only);
+    }
+}
+
 static void
 run_out_in_a(World *world, CsiModelledOptions *options)
 {
@@ -706,6 +737,7 @@ main(void)
         cmocka_unit_test(late_binding_waits_for_a_node),
         cmocka_unit_test(claims_of_others_are_left_alone),
         cmocka_unit_test(failures_back_off),
+        cmocka_unit_test(read_only_volumes),
         cmocka_unit_test(background_outlives_the_claim),
         cmocka_unit_test(exhausted_node_is_given_up),
         cmocka_unit_test(vanished_node_is_given_up),

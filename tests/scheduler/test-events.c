@@ -259,11 +259,56 @@ old_releases_ignore_limits(void **state)
     storage_world_clear(&world);
 }
 
+/* SCH-66, AdmissionCheck(): requests, labels, taints and the name of the node. */
+static void
+pods_fit_on_changed_nodes(void **state)
+{
+    static const struct {
+        int64_t cpu_milli, memory_mib;
+        int n_pods;            /* on the node, which takes 3; they have 3 of 4 CPUs, 3 of 4 GiB */
+        const char *node_name; /* that the pod asks for */
+        gboolean fits;
+    } rows[] = {
+        {0,    0,    2, NULL,    TRUE },
+        {1000, 1024, 2, NULL,    TRUE },
+        {1001, 1024, 2, NULL,    FALSE},
+        {1000, 1025, 2, NULL,    FALSE},
+        {0,    0,    3, NULL,    FALSE},
+        {1000, 1024, 2, "n",     TRUE },
+        {1000, 1024, 2, "other", FALSE},
+    };
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    g_autoptr(Object) before = new_object(&world, EVENT_NODE, "n");
+    g_autoptr(Object) after = object_edit(before);
+    NODE(after)->allocatable =
+        (NodeResources){.cpu_milli = 4000, .memory_bytes = INT64_C(4) << 30, .pods = 3};
+    ClusterEvent event = cluster_event(EVENT_NODE, before, after, 32);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Pod *pod = storage_world_pod(&world, "p", NULL, rows[i].node_name);
+        const NodeInfo info = {.node = (const Node *)after,
+                               .n_pods = rows[i].n_pods,
+                               .requested_cpu_milli = 3000,
+                               .requested_memory_bytes = INT64_C(3) << 30};
+        pod->spec->cpu_milli = rows[i].cpu_milli;
+        pod->spec->memory_bytes = rows[i].memory_mib << 20;
+        if (cluster_event_fits(&event, pod, &info) != rows[i].fits)
+            fail_msg("row %u", i);
+        object_unref(&pod->meta);
+    }
+    g_clear_pointer(&before, object_unref);
+    g_clear_pointer(&after, object_unref);
+    storage_world_clear(&world);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_help_whom_they_help),
+        cmocka_unit_test(pods_fit_on_changed_nodes),
         cmocka_unit_test(old_releases_ignore_limits),
     };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/migration/migration.h"
 #include "models/attach-detach-controller/controller.h"
 #include "models/cluster/kube-controller-manager.h"
+#include "models/csi/modelled/modelled-driver.h"
 #include "tests/attach-detach-controller/attach-world.h"
 
 #include <setjmp.h>
@@ -704,11 +706,88 @@ tell_story(void **state)
     }
 }
 
+/* ---- INT-3: the controller attaches in-tree volumes itself ---- */
+
+static void *
+no_options(void *data, const ProcessClass *class)
+{
+    (void)data, (void)class;
+    return NULL;
+}
+
+static void
+see_call(void *data, const CsiCallRecord *record)
+{
+    const CsiRequest *request = record->request;
+    const CsiCapability *capability = request->n_capabilities > 0 ? request->capabilities : NULL;
+
+    g_string_append_printf(data, "%s %s to %s as %s %s\n", csi_method_name(request->method),
+                           request->volume_id, request->node_id,
+                           csi_access_mode_name(capability->mode),
+                           capability->type == CSI_ACCESS_BLOCK ? "block" : "mount");
+}
+
+static void
+in_tree_volumes_are_attached_as_they_are(void **state)
+{
+    static const struct {
+        VolumeMode mode;
+        AccessModes modes;
+        const char *call;
+    } rows[] = {
+        {VOLUME_FILESYSTEM, ACCESS_RWO,
+         "ControllerPublishVolume vol-1 to node-1 as SINGLE_NODE_WRITER mount\n"    },
+        {VOLUME_BLOCK,      ACCESS_RWO,
+         "ControllerPublishVolume vol-1 to node-1 as SINGLE_NODE_WRITER block\n"    },
+        {VOLUME_FILESYSTEM, ACCESS_ROX,
+         "ControllerPublishVolume vol-1 to node-1 as MULTI_NODE_READER_ONLY mount\n"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        StorageWorld world;
+        g_autoptr(GString) calls = g_string_new(NULL);
+        CsiModelledOptions options;
+        storage_world_init(&world, &(StorageWorldOptions){.minor_version = 22});
+        csi_modelled_options_init(&options);
+        options.name = word(&world, "ebs.csi.aws.com");
+        options.adopts_unknown_volumes = TRUE;
+        g_autoptr(CsiDriver) driver = csi_modelled_driver_base(
+            csi_modelled_driver_new(world.sim, objects_strings(world.objects), &options, NULL));
+        csi_driver_add_observer(driver, &(CsiObserver){.answered = see_call, .data = calls});
+        cluster_add_driver(world.cluster, driver, options.name,
+                           &(NodePluginOptions){.attaches = TRUE}, no_options, NULL);
+        const VolumeSource source = {.refs = REF_COUNT_ONE,
+                                     .plugin = "awsElasticBlockStore",
+                                     .handle = word(&world, "vol-1"),
+                                     .in_tree = in_tree_plugin_find("kubernetes.io/aws-ebs")};
+        Volume *volume = storage_world_volume(&world, "v", 1, "fast");
+        const Object *claim =
+            storage_world_create(&world, storage_world_claim(&world, "c", 1, "fast"));
+        volume_source_unref(volume->source);
+        volume->source = volume_source_new(&source);
+        volume->volume_mode = rows[i].mode;
+        volume->access_modes = rows[i].modes;
+        volume->claim_ref = (ClaimReference){claim->key, claim->uid, 1};
+        storage_world_create(&world, volume);
+        bind_claim(&world, "c", "v");
+        create_node(&world, "node-1", NULL, NULL);
+        csi_driver_add_node(driver, word(&world, "node-1"), word(&world, "node-1"), NULL);
+        storage_world_start(&world);
+        create_pod(&world, "p", "node-1");
+        go_on(&world, SIM_MINUTE);
+        assert_string_equal(calls->str, rows[i].call);
+        storage_world_clear(&world);
+    }
+}
+
 int
 main(void)
 {
-    struct CMUnitTest tests[G_N_ELEMENTS(stories)];
+    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 1];
     unsigned n = 0;
+
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(in_tree_volumes_are_attached_as_they_are);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].title,

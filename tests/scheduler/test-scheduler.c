@@ -215,6 +215,24 @@ scheduler_crashes(StorageWorld *world)
     assert_string_equal(stored_pod(world, "p")->node_name, "n1");
 }
 
+/* CheckNodeAffinity() knows the labels of a node only: no node matches a field. */
+static void
+volume_of_a_node_by_name(StorageWorld *world)
+{
+    const NodeSelectorTerm term = {.field_name = storage_world_intern(world, "n2")};
+    Volume *volume = storage_world_volume(world, "v", 5, "local");
+
+    volume->phase = VOLUME_AVAILABLE;
+    volume->node_affinity = node_selector_new(&term, 1);
+    add_nodes(world, three_nodes);
+    storage_world_class(world, "local", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_import(world, volume);
+    storage_world_create(world, storage_world_claim(world, "c", 5, "local"));
+    storage_world_start(world);
+    add_pod(world, "p", "c");
+    storage_world_run(world, 10 * SIM_SECOND);
+}
+
 /* VB-W10: somebody else changed the claim while the write was on its way. */
 static void
 claim_conflict(StorageWorld *world)
@@ -488,6 +506,8 @@ gated_pod(StorageWorld *world)
     "object "                                                                                      \
     "has been modified; please apply your changes to the latest version and try again"
 #define NODE_GONE PREBIND "failed to get node \"n1\": node \"n1\" not found"
+#define NO_VOLUMES                                                                                 \
+    UNFIT("3", "3 node(s) didn't find available persistent volumes to bind", "3 " NO_USE)
 #define TWO_DRIVERS "PATCH/st pod/p, PUT pvc/q-0, PUT pvc/q-1"
 #define FULL UNFIT("1", "1 node(s) exceed max volume count", "1 " NO_VICTIMS)
 #define ONE_POD                                                                                    \
@@ -523,6 +543,7 @@ static const Story stories[] = {
     {"SCH-72 pod replaced",         pod_is_replaced,            REPLACED,                                 CONFLICT                             },
     {"VB-T22 node deleted",         node_goes,                  "PUT pvc/c, PATCH/st pod/p",              NODE_GONE                            },
     {"TIM-92 crash",                scheduler_crashes,          "PUT pvc/c, PUT pvc/c, BIND pod/p",       ""                                   },
+    {"VB-41 a node by its name",    volume_of_a_node_by_name,   "PATCH/st pod/p",                         NO_VOLUMES                           },
     {"VB-T14 claim changed",        claim_conflict,             "PATCH/st pod/p",                         NULL                                 },
     {"RACE-17 two pods, one claim", shared_claim,               NULL,                                     NULL                                 },
     {"VF-V1 attach limit",          attach_limit,               ATTACHED,                                 FULL                                 },

@@ -40,15 +40,20 @@ make_driver(World *world, CsiModelledOptions *options)
 }
 
 static World *
-new_world(const char *failing)
+new_world_of(void (*driver)(World *, CsiModelledOptions *), const char *failing)
 {
-    World *world =
-        world_new(&(WorldOptions){.seed = 1, .driver = make_driver, .driver_arg = failing});
+    World *world = world_new(&(WorldOptions){.seed = 1, .driver = driver, .driver_arg = failing});
 
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
         cluster_add_node(world->cluster, nodes[i], no_options, NULL);
     world_run(world, 0);
     return world;
+}
+
+static World *
+new_world(const char *failing)
+{
+    return new_world_of(make_driver, failing);
 }
 
 /* The answer to a call. */
@@ -298,6 +303,38 @@ other_finalizers_come_first(void **state)
     assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 0);
 }
 
+static void
+fail_one_deletion(World *world, CsiModelledOptions *options)
+{
+    make_driver(world, options);
+    world->errors[0] = (CsiModelledError){
+        .method = CSI_DELETE_VOLUME, .code = CSI_INTERNAL, .probability = 1, .count = 1};
+    options->errors = world->errors;
+    options->n_errors = 1;
+}
+
+/* LOC-21.3: waiting for them is an error that is tried again: after a minute of that the back-off
+ * of a deletion that fails is long. */
+static void
+waiting_counts_as_failing(void **state)
+{
+    g_autoptr(World) world = new_world_of(fail_one_deletion, NULL);
+    Reply reply;
+
+    (void)state;
+    create(world, "a", 1, 0, &reply);
+    world_run(world, 2 * SIM_SECOND);
+    edit_volume(world, add_finalizer);
+    delete (world, &reply);
+    world_run(world, SIM_MINUTE);
+    edit_volume(world, drop_finalizer);
+    world_run(world, SIM_MINUTE + 10 * SIM_SECOND);
+    assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 1);
+    world_run(world, 3 * SIM_MINUTE);
+    assert_null(local_volume(world));
+    assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 0);
+}
+
 /* ---- LOC-19 ---- */
 
 #define GIB ((int64_t)1 << 30)
@@ -371,6 +408,7 @@ main(void)
     TEST_ROWS(tests, expand_cases, a_volume_grows);
     TEST(tests, a_dead_node_keeps_its_volume);
     TEST(tests, other_finalizers_come_first);
+    TEST(tests, waiting_counts_as_failing);
     TEST(tests, calls_end_with_the_controller);
     return test_list_run("local-volume", tests);
 }

@@ -269,6 +269,33 @@ infeasible_in_use(void **state)
     assert_claim(world, "", GI(2), NULL);
 }
 
+static void
+internal_for_ever(World *world, CsiModelledOptions *options)
+{
+    fail_with(world, options, CSI_INTERNAL, 0);
+}
+
+/* RSZ-54.5: a final error that comes again is infeasible only once the claim asks for another size.
+ */
+static void
+another_size_since(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = internal_for_ever};
+    g_autoptr(World) world = world_with_volume(&options);
+
+    (void)state;
+    start_pod(world, SECONDS(100));
+    grow(world, GI(2), "NodeResizePending");
+    node_world_run_until(world, SECONDS(300));
+    assert_true(world_count(world, "NodeExpandVolume INTERNAL", NULL, NULL) > 2);
+    assert_claim(world, "NodeResizeInProgress", GI(1), CONDITION_NODE_RESIZE_ERROR);
+    Object *claim = object_edit(&the_claim(world)->meta);
+    CLAIM(claim)->request_bytes = GI(3);
+    api_server_import(world->api, claim);
+    node_world_run_until(world, SECONDS(600));
+    assert_claim(world, "NodeResizeInfeasible", GI(1), CONDITION_NODE_RESIZE_ERROR);
+}
+
 /* KVM-56 */
 static void
 only_offline(void **state)
@@ -325,15 +352,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_in_use),
-        cmocka_unit_test(grows_at_any_time),
-        cmocka_unit_test(grows_at_mount),
-        cmocka_unit_test(mount_is_tried_again),
-        cmocka_unit_test(fails_in_use),
-        cmocka_unit_test(infeasible_in_use),
-        cmocka_unit_test(only_offline),
-        cmocka_unit_test(older_path),
-        cmocka_unit_test(driver_without_node_expansion),
+        cmocka_unit_test(grows_in_use),       cmocka_unit_test(grows_at_any_time),
+        cmocka_unit_test(grows_at_mount),     cmocka_unit_test(mount_is_tried_again),
+        cmocka_unit_test(fails_in_use),       cmocka_unit_test(infeasible_in_use),
+        cmocka_unit_test(another_size_since), cmocka_unit_test(only_offline),
+        cmocka_unit_test(older_path),         cmocka_unit_test(driver_without_node_expansion),
     };
 
     return cmocka_run_group_tests_name("volume-expansion", tests, NULL, NULL);

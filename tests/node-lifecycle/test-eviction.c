@@ -176,6 +176,34 @@ pods_go_as_told(void **state)
     }
 }
 
+/* EVM-3: what containers write lies on the disk of the images, if there is one, and directories of
+ * pods never do. Here pod "a" has directories and "b" writes less, or more on the other disk. */
+static void
+each_disk_has_its_own_users(void **state)
+{
+    static const struct {
+        const char *capacity, *b_writes, *machine_uses;
+    } rows[] = {
+        {"disk=100Gi",             "1Gi", "disk start=83Gi"},
+        {"disk=100Gi images=50Gi", "9Gi", "disk start=89Gi"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *spec = g_strdup_printf(
+            "  until: 8m\n  nodes:\n  - name: n-0\n    annotations:\n      "
+            "kvolsim.io/capacity: memory=16Gi inodes=1M pids=1k %s\n" PODS POD_USING(
+                "a", "emptyDir/d start=2Gi", DIR("")) POD_USING("b", "disk start=%s", ASKS(""))
+                MACHINE_USES("%s"),
+            rows[i].capacity, rows[i].b_writes, rows[i].machine_uses);
+        g_autoptr(Scenario) scenario = scenario_of(spec);
+        Seen *seen = seen_new(scenario, 1);
+        g_autofree char *gone = evicted(seen, "a b");
+        assert_string_equal(gone, "a");
+        seen_free(seen);
+    }
+}
+
 /* ---- When ---- */
 
 /* EVM-34: the next pass comes when the pod is cleaned up, so pods go within seconds of each other,
@@ -282,6 +310,7 @@ int
 main(void)
 {
     struct CMUnitTest tests[G_N_ELEMENTS(stories) + G_N_ELEMENTS(comers) + 3] = {
+        cmocka_unit_test(each_disk_has_its_own_users),
         cmocka_unit_test(passes_follow_cleanups),
         cmocka_unit_test(pressure_ends_after_the_pod),
         cmocka_unit_test(nobody_goes_untold),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "models/kubelet/plugin-manager.h"
+#include "models/metrics/metrics.h"
 #include "node-world.h"
 
 /* A driver's plugin comes to a node, goes, and comes again: what the registrar's socket makes the
@@ -615,10 +616,50 @@ sleeping_equals_polling(void **state)
     }
 }
 
+/* Returns: (owned): "desired actual", "" while nothing is told */
+static char *
+count_plugins(World *world)
+{
+    SimMetrics *metrics = sim_metrics(world->sim);
+    g_autoptr(GString) text = g_string_new(NULL);
+    GString *counts = g_string_new(NULL);
+
+    sim_metrics_clear(metrics, &metric_families[METRIC_KUBELET_PLUGINS]);
+    sim_metrics_collect(metrics, sim_now(world->sim));
+    sim_metrics_append_text(metrics, text);
+    const char *plugins = strstr(text->str, "\nplugin_manager_total_plugins{");
+    const char *desired = plugins == NULL ? NULL : strstr(plugins, "desired_state_of_world\"}");
+    const char *actual = plugins == NULL ? NULL : strstr(plugins, "actual_state_of_world\"}");
+    if (desired != NULL && actual != NULL)
+        g_string_append_printf(counts, "%d %d", atoi(strchr(desired, '}') + 1),
+                               atoi(strchr(actual, '}') + 1));
+    return g_string_free(counts, FALSE);
+}
+
+/* MET-98: a registrar's socket counts as desired, and as actual once its plugin is registered. */
+static void
+plugins_are_counted(void **state)
+{
+    g_autoptr(World) world = world_new(&(WorldOptions){.seed = 7, .measured = TRUE});
+
+    (void)state;
+    node_world_start(world);
+    node_world_run_until(world, SECONDS(2));
+    set_registrar(world, REGISTRAR_LISTENS);
+    node_world_run_for(world, SECONDS(5));
+    g_autofree char *registered = count_plugins(world);
+    assert_string_equal(registered, "1 1");
+    set_registrar(world, REGISTRAR_GONE);
+    node_world_run_for(world, SECONDS(5));
+    g_autofree char *gone = count_plugins(world);
+    assert_string_equal(gone, "");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plugins_are_counted),
         cmocka_unit_test(a_socket_goes),
         cmocka_unit_test(a_socket_comes),
         cmocka_unit_test(a_socket_is_made_anew),

@@ -147,7 +147,8 @@ World *
 world_new(const WorldOptions *options)
 {
     World *self = g_new0(World, 1);
-    SimOptions sim_options = {.seed = options->seed, .polling = options->polling};
+    SimOptions sim_options = {
+        .seed = options->seed, .polling = options->polling, .measured = options->measured};
 
     self->options = *options;
     self->sim = sim_new(&sim_options);

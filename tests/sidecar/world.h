@@ -25,7 +25,8 @@ typedef struct {
     const ModelClass *only;   /* the only model that runs; NULL: all of model_classes */
     gboolean recorded_timing; /* TIM-1 to TIM-10; else nothing takes time */
     uint64_t seed;
-    gboolean polling; /* no ticker sleeps */
+    gboolean polling;  /* no ticker sleeps */
+    gboolean measured; /* keeps metrics */
     /* NULL: as csi_modelled_options_init() has it, with 1 s for CreateVolume, ControllerPublish and
      * -Unpublish. */
     void (*driver)(World *world, CsiModelledOptions *options);

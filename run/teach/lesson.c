@@ -364,8 +364,8 @@ refuse(const Lesson *self, const char *what, GError **error)
 {
     g_autofree char *allowed = g_strjoinv(", ", self->task.allows);
 
-    g_set_error(error, LESSON_ERROR, 0,
-                "%s is not what this task is about; a solution may have: %s", what, allowed);
+    g_set_error(error, LESSON_ERROR, 0, "this task does not permit %s; a solution may have: %s",
+                what, allowed);
     return FALSE;
 }
 
@@ -438,7 +438,7 @@ read_solution(const Lesson *self, const LessonSolution *solution, GPtrArray *set
             if (!add_changes(self, documents->pdata[i], set, error))
                 return FALSE;
         } else if (!is_allowed(self, kind)) {
-            return refuse(self, *kind != '\0' ? kind : "what has no kind", error);
+            return refuse(self, *kind != '\0' ? kind : "a document without a kind", error);
         }
     }
     return TRUE;

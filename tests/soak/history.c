@@ -32,9 +32,10 @@ struct History {
     GHashTable *node_changes;       /* interned node -> SimTime: its taints or cordon changed */
     GHashTable *forgotten_contents; /* set of names of VolumeSnapshotContents, interned */
     GHashTable *out_of_service;     /* set of names of nodes that have had the taint, interned */
-    GHashTable *gone;               /* key of a pod -> SimTime: it went */
-    GHashTable *no_execute;         /* interned node -> SimTime: since when it drives pods away */
-    GHashTable *kept;               /* set of handles of volumes that were to be kept, interned */
+    GHashTable *restoring;  /* set of names of volumes that claims were to get from snapshots */
+    GHashTable *gone;       /* key of a pod -> SimTime: it went */
+    GHashTable *no_execute; /* interned node -> SimTime: since when it drives pods away */
+    GHashTable *kept;       /* set of handles of volumes that were to be kept, interned */
 };
 
 static void
@@ -66,6 +67,7 @@ history_new(const Run *run)
     self->node_changes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->forgotten_contents = g_hash_table_new(NULL, NULL);
     self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
+    self->restoring = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->gone = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->no_execute = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->kept = g_hash_table_new(g_str_hash, g_str_equal);
@@ -98,6 +100,7 @@ history_free(History *self)
     g_hash_table_unref(self->node_changes);
     g_hash_table_unref(self->forgotten_contents);
     g_hash_table_unref(self->out_of_service);
+    g_hash_table_unref(self->restoring);
     g_hash_table_unref(self->gone);
     g_hash_table_unref(self->no_execute);
     g_hash_table_unref(self->kept);
@@ -445,6 +448,11 @@ history_saw_write(History *self, const Object *before, const Object *after)
     if (after == NULL && object_kind(before) == KIND_VOLUME &&
         VOLUME_CONST(before)->reclaim_policy == RECLAIM_RETAIN)
         g_hash_table_add(self->kept, (void *)VOLUME_CONST(before)->source->handle);
+    if (after == NULL && object_kind(before) == KIND_CLAIM &&
+        CLAIM_CONST(before)->phase == CLAIM_PENDING &&
+        g_strcmp0(CLAIM_CONST(before)->data_source.kind, "VolumeSnapshot") == 0)
+        g_hash_table_add(self->restoring,
+                         g_strdup_printf("pvc-%s", object_uid_format(before->uid, uid)));
     if (after == NULL && object_kind(before) == KIND_CLAIM)
         note_time(self, self->claims, g_strdup(object_uid_format(before->uid, uid)));
     else if (after != NULL && object_kind(after) == KIND_CSI_NODE)
@@ -524,6 +532,12 @@ SimTime
 history_no_execute_since(const History *self, const char *node)
 {
     return time_in(self->no_execute, node);
+}
+
+gboolean
+history_is_source_forgotten(const History *self, const char *name)
+{
+    return g_hash_table_contains(self->restoring, name);
 }
 
 gboolean

@@ -17,6 +17,7 @@ struct Invariants {
     char *first_kind; /* the first fault without its names and numbers; NULL: none */
     uint64_t resource_version;
     GHashTable *failures; /* a call -> Failures: since it last succeeded */
+    GHashTable *steps;    /* a component, a step and an object -> Steps */
     GHashTable *lags;     /* message -> at how many looks, one after the other */
     gboolean is_looking;  /* faults are lags only */
 };
@@ -71,6 +72,9 @@ void invariants_check_eviction(Invariants *self, const Pod *pod);
 /* @snapshot: it has gone */
 void invariants_check_restored(Invariants *self, const Object *snapshot);
 void invariants_check_pace(Invariants *self, const CsiCallRecord *record);
+/* A PlanObserver. */
+void invariants_saw_step(
+    void *self, const Component *component, const Plan *plan, const char *rule, const char *step);
 /* What workloads, budgets and quotas tell: invariants-workloads.c */
 void invariants_check_statuses(Invariants *self);
 

@@ -131,6 +131,7 @@ check_left_volume(void *data, const CsiModelledVolume *volume)
 
     if (volume->name != NULL && !is_retained(visit, volume->id) &&
         !history_is_kept(visit->self->history, volume->id) &&
+        !history_is_source_forgotten(visit->self->history, volume->name) &&
         !history_is_creation_forgotten(visit->self->history, visit->name, volume->name))
         invariants_fault(visit->self, "volume %s is left in the driver", volume->id);
     if (volume->n_published > 0 && !is_attached_for_ever(visit->self, volume->id))
@@ -176,7 +177,8 @@ check_idle(void *data, const Doing *doing)
         invariants_fault(self, "%s: queue %s still holds %s", name, doing->queue, doing->key->text);
     else if (doing->kind == DOING_DELAYED && doing->failures > 0 &&
              !g_str_equal(doing->queue, "pvc-modify") && /* RSZ-62: also if the claim is gone */
-             !is_key_of_group_member(self, doing->key))
+             !is_key_of_group_member(self, doing->key) &&
+             !history_is_source_forgotten(self->history, doing->key->name))
         invariants_fault(self, "%s: queue %s still tries %s again", name, doing->queue,
                          doing->key->text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "invariants-private.h"
 #include "models/api/snapshot.h"
+#include "models/plan/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -167,6 +168,66 @@ invariants_check_pace(Invariants *self, const CsiCallRecord *record)
         failures->is_told = TRUE;
         invariants_fault(self, "%s: fails, and was called %u times", key, failures->n);
     }
+}
+
+/* The same of requests: the steps of a component about an object, without those that only wait. */
+#define STEPS_WINDOW (10 * SIM_MINUTE)
+#define STEPS_MAX 250
+
+typedef struct {
+    SimTime from;
+    unsigned n;
+} Steps;
+
+/* Whether there may be many: about groups of snapshots and their members they never end (SNAP-88,
+ * SNAP-89); a kubelet that is short of something turns pods away, and their controllers make others
+ * at once. */
+static gboolean
+is_busy(const ObjectKey *key)
+{
+    switch ((unsigned)key->kind) {
+    case KIND_GROUP_SNAPSHOT:
+    case KIND_GROUP_CONTENT:
+    case KIND_DEPLOYMENT:
+    case KIND_REPLICA_SET:
+    case KIND_STATEFUL_SET:
+    case KIND_DAEMON_SET:
+    case KIND_JOB:
+        return TRUE;
+    }
+    return g_str_has_prefix(key->name, "snapshot-");
+}
+
+static gboolean
+is_idle(const char *step)
+{
+    return g_str_equal(step, "change") || g_str_equal(step, "poll") || g_str_equal(step, "wait") ||
+           g_str_equal(step, "start");
+}
+
+void
+invariants_saw_step(
+    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+{
+    Invariants *self = data;
+    const ObjectKey *key = plan_key(plan);
+    SimTime now = sim_now(self->sim);
+
+    history_saw_step(self->history, component, plan, rule, step);
+    if (key == NULL || step == NULL || rule == NULL || is_busy(key) || is_idle(step))
+        return;
+    g_autofree char *what = g_strdup_printf(
+        "%s%s%s: %s of %s by %s", component->class->name, component->node_name == NULL ? "" : "/",
+        component->node_name == NULL ? "" : component->node_name, step, key->text, rule);
+    Steps *steps = g_hash_table_lookup(self->steps, what);
+    if (steps == NULL) {
+        steps = g_new0(Steps, 1);
+        g_hash_table_insert(self->steps, g_strdup(what), steps);
+    }
+    if (steps->n == 0 || steps->from + STEPS_WINDOW < now)
+        *steps = (Steps){now, 0};
+    if (++steps->n == STEPS_MAX)
+        invariants_fault(self, "%s: %u times in ten minutes", what, steps->n);
 }
 
 /* ---- Statuses that lag ---- */

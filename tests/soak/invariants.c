@@ -437,9 +437,10 @@ invariants_new(Run *run)
     self->api = cluster_api(cluster);
     self->objects = run_objects(run);
     self->history = history_new(run);
-    cluster_observe_plans(cluster, history_saw_step, self->history);
+    cluster_observe_plans(cluster, invariants_saw_step, self);
     self->faults = g_string_new(NULL);
     self->failures = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->steps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->lags = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->resource_version = api_server_resource_version(self->api);
     api_server_observe(self->api, see_write, self);
@@ -462,6 +463,7 @@ invariants_free(Invariants *self)
     history_free(self->history);
     g_free(self->first_kind);
     g_hash_table_unref(self->failures);
+    g_hash_table_unref(self->steps);
     g_hash_table_unref(self->lags);
     g_free(self);
 }

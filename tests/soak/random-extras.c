@@ -110,16 +110,24 @@ add_job(Maker *self, unsigned number)
     end_object(self);
 }
 
-/* A pod that uses a claim of the default namespace that was made from another volume. */
+/* A pod that uses a claim of the default namespace that was made from another volume. @deleted: the
+ * snapshot that goes soon afterwards has this name and the number; NULL: none does */
 static void
-add_copy(Maker *self, const char *name, const char *class, const char *source)
+add_copy(Maker *self,
+         const char *name,
+         const char *class,
+         const char *source,
+         const char *deleted,
+         unsigned number)
 {
+    unsigned at = between(self, 30, WORK_UNTIL_S);
+
     g_string_append_printf(
         self->spec,
         "  - at: %us\n    create:\n      manifest:\n      - {apiVersion: v1, kind: "
         "PersistentVolumeClaim, metadata: {name: %s}, spec: {accessModes: [ReadWriteOnce], "
         "storageClassName: %s, resources: {requests: {storage: %uGi}}, dataSource: {%s}}}\n",
-        between(self, 30, WORK_UNTIL_S), name, class, between(self, 3, 4), source);
+        at, name, class, between(self, 3, 4), source);
     if (one_in(self, 2))
         g_string_append_printf(
             self->spec,
@@ -127,6 +135,10 @@ add_copy(Maker *self, const char *name, const char *class, const char *source)
             "c, image: i, volumeMounts: [{name: v, mountPath: /v}]}], volumes: [{name: v, "
             "persistentVolumeClaim: {claimName: %s}}]}}\n",
             name, name);
+    if (deleted != NULL)
+        g_string_append_printf(self->spec,
+                               "  - {at: %us, delete: {kind: VolumeSnapshot, name: %s%u}}\n",
+                               at + below(self, 20), deleted, number);
 }
 
 static void
@@ -159,13 +171,13 @@ add_snapshots(Maker *self)
             g_autofree char *name = g_strdup_printf("restored%u", i);
             g_autofree char *cut = g_strdup_printf(
                 "apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: cut%u", i);
-            add_copy(self, name, class, cut);
+            add_copy(self, name, class, cut, one_in(self, 3) ? "cut" : NULL, i);
         }
         if (one_in(self, 2)) {
             g_autofree char *name = g_strdup_printf("clone%u", i);
             g_autofree char *claim =
                 g_strdup_printf("kind: PersistentVolumeClaim, name: %s", source);
-            add_copy(self, name, class, claim);
+            add_copy(self, name, class, claim, NULL, i);
         }
         if (one_in(self, 3))
             g_string_append_printf(self->spec,

@@ -256,6 +256,9 @@ break_driver(Maker *self, unsigned at)
         self->spec, "  - {at: %us, setDriver: {name: %s, errors: [{method: %s, code: %s}]}}\n", at,
         drivers[which], methods[below(self, which < 2 ? 9 : 7)],
         one_in(self, 2) ? "UNAVAILABLE" : "INTERNAL");
+    if (self->n_copies > 0) /* pods that go meanwhile may leave volumes behind */
+        g_string_append_printf(self->spec, "  - {at: %us, delete: {kind: Pod, name: p%u-*}}\n",
+                               at + below(self, 30), below(self, self->n_copies));
     g_string_append_printf(self->spec, "  - {at: %us, setDriver: {name: %s, errors: []}}\n",
-                           at + between(self, 300, 800), drivers[which]);
+                           at + between(self, 300, 900), drivers[which]);
 }

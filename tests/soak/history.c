@@ -33,6 +33,7 @@ struct History {
     GHashTable *forgotten_contents; /* set of names of VolumeSnapshotContents, interned */
     GHashTable *out_of_service;     /* set of names of nodes that have had the taint, interned */
     GHashTable *restoring;  /* set of names of volumes that claims were to get from snapshots */
+    GHashTable *attached;   /* set of "volume node" */
     GHashTable *gone;       /* key of a pod -> SimTime: it went */
     GHashTable *no_execute; /* interned node -> SimTime: since when it drives pods away */
     GHashTable *kept;       /* set of handles of volumes that were to be kept, interned */
@@ -68,6 +69,7 @@ history_new(const Run *run)
     self->forgotten_contents = g_hash_table_new(NULL, NULL);
     self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
     self->restoring = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->attached = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->gone = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->no_execute = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->kept = g_hash_table_new(g_str_hash, g_str_equal);
@@ -101,6 +103,7 @@ history_free(History *self)
     g_hash_table_unref(self->forgotten_contents);
     g_hash_table_unref(self->out_of_service);
     g_hash_table_unref(self->restoring);
+    g_hash_table_unref(self->attached);
     g_hash_table_unref(self->gone);
     g_hash_table_unref(self->no_execute);
     g_hash_table_unref(self->kept);
@@ -441,6 +444,11 @@ history_saw_write(History *self, const Object *before, const Object *after)
 {
     char uid[OBJECT_UID_BUFFER];
 
+    if (after != NULL && object_kind(after) == KIND_ATTACHMENT &&
+        ((const Attachment *)after)->attached)
+        g_hash_table_add(self->attached,
+                         g_strdup_printf("%s %s", ((const Attachment *)after)->volume_name,
+                                         ((const Attachment *)after)->node_name));
     if (after == NULL && object_kind(before) == KIND_POD)
         note_now(self, self->gone, before->key);
     if (after == NULL && object_kind(before) == KIND_CSI_NODE)
@@ -538,6 +546,14 @@ gboolean
 history_is_source_forgotten(const History *self, const char *name)
 {
     return g_hash_table_contains(self->restoring, name);
+}
+
+gboolean
+history_was_attached(const History *self, const char *volume, const char *node)
+{
+    g_autofree char *key = g_strdup_printf("%s %s", volume, node);
+
+    return g_hash_table_contains(self->attached, key);
 }
 
 gboolean

@@ -53,6 +53,8 @@ Place history_place(const History *self, const char *volume_id, const char *node
 /* Whether a claim went before the volume of this name was made of its snapshot: then the
  * provisioner goes on trying, and what the driver has made stays. */
 gboolean history_is_source_forgotten(const History *self, const char *name);
+/* Whether the volume's attachment to the node has ever said attached. */
+gboolean history_was_attached(const History *self, const char *volume, const char *node);
 /* When the object was deleted the last time; TIME_UNSET: never. Of pods only. */
 SimTime history_gone_at(const History *self, const ObjectKey *pod);
 /* Since when the node has had some taint NoExecute; TIME_UNSET: it has none */

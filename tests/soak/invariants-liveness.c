@@ -383,6 +383,7 @@ invariants_check_liveness(Invariants *self)
         return;
     invariants_check_workloads(self);
     invariants_check_states(self);
+    invariants_check_told(self);
     check_claims(self);
     check_volumes(self);
     check_attachments(self);

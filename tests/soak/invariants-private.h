@@ -72,6 +72,10 @@ void invariants_check_eviction(Invariants *self, const Pod *pod);
 /* @snapshot: it has gone */
 void invariants_check_restored(Invariants *self, const Object *snapshot);
 void invariants_check_pace(Invariants *self, const CsiCallRecord *record);
+/* Events: invariants-events.c. An ApiEventObserver. */
+void invariants_saw_event(void *self, const ApiEventWrite *write, SimTime responds_at);
+/* At rest: what has happened was told. */
+void invariants_check_told(Invariants *self);
 /* A PlanObserver. */
 void invariants_saw_step(
     void *self, const Component *component, const Plan *plan, const char *rule, const char *step);

@@ -444,6 +444,7 @@ invariants_new(Run *run)
     self->lags = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->resource_version = api_server_resource_version(self->api);
     api_server_observe(self->api, see_write, self);
+    api_server_observe_events(self->api, invariants_saw_event, self);
     for (unsigned i = 0; i < cluster_n_drivers(cluster); i++) {
         const CsiObserver observer = {.started = invariants_call_started,
                                       .answered = invariants_call_answered,

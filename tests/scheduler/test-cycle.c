@@ -110,8 +110,8 @@ set_label(CycleWorld *self, void *object, const char *key, const char *value)
                      storage_world_intern(&self->base, value));
 }
 
-static void
-add_node(CycleWorld *self, const char *name, const char *zone)
+static Node *
+new_node(CycleWorld *self, const char *name, const char *zone)
 {
     Node *node = NODE(object_new(objects_key(self->base.objects, KIND_NODE, NULL, name)));
 
@@ -119,8 +119,15 @@ add_node(CycleWorld *self, const char *name, const char *zone)
     set_label(self, node, "kubernetes.io/hostname", name);
     if (zone != NULL)
         set_label(self, node, "topology.kubernetes.io/zone", zone);
+    return node;
+}
+
+static void
+add_node(CycleWorld *self, const char *name, const char *zone)
+{
     storage_world_import(&self->base,
-                         node); /* ready to take pods: as a new one it would have a taint (NL-26) */
+                         new_node(self, name, zone)); /* ready to take pods: as a new one it would
+                                                         have a taint (NL-26) */
 }
 
 /* A pod with these claims, "c1 c2". */
@@ -585,6 +592,59 @@ sets_are_spread(void **state)
     cycle_world_clear(&world);
 }
 
+/* VF-64: pods on a node that lacks a label of the pod's own constraints do not count in its zone,
+ * though these constraints are soft. */
+static void
+nodes_without_a_label_do_not_count(void **state)
+{
+    static const char *const nodes[][3] = {
+        {"a", "a", "1" },
+        {"b", "b", "2" },
+        {"x", "a", NULL}
+    };
+    static const char *const keys[] = {"topology.kubernetes.io/zone", "rack"};
+    CycleWorld world;
+    Pod *others[3];
+
+    (void)state;
+    cycle_world_init(&world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++) {
+        Node *node = new_node(&world, nodes[i][0], nodes[i][1]);
+        if (nodes[i][2] != NULL)
+            set_label(&world, node, "rack", nodes[i][2]);
+        storage_world_import(&world.base, node);
+    }
+    StatefulSet *set = new_set(&world);
+    cycle_world_start(&world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
+        g_autofree char *name = g_strdup_printf("web-%u", i);
+        others[i] = new_pod(&world, name, "");
+        set_label(&world, others[i], "app", "web");
+        scheduler_cache_add_pod(world.cache, others[i], i == 0 ? "b" : "x", NULL);
+    }
+    Pod *pod = new_pod(&world, "web-3", "");
+    set_label(&world, pod, "app", "web");
+    pod->spec->n_spread = G_N_ELEMENTS(keys);
+    pod->spec->spread = g_new0(SpreadConstraint, G_N_ELEMENTS(keys));
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
+        pod->spec->spread[i] =
+            (SpreadConstraint){.selector = label_selector_ref(set->selector),
+                               .topology_key = storage_world_intern(&world.base, keys[i]),
+                               .max_skew = 1};
+    cycle_run(world.cycle, pod, 1, 0);
+    for (unsigned i = 0; i < world.cycle->feasible->len; i++) {
+        const NodeInfo *node = world.cycle->feasible->pdata[i];
+        char name = node->node->meta.key->name[0];
+        if (name != 'x') /* of "b": log 4 for the zone and for the rack */
+            assert_int_equal(topology_spread_score(world.cycle, node), name == 'a' ? 0 : 3);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
+        object_unref(&others[i]->meta);
+    object_unref(&pod->meta);
+    object_unref(&set->meta);
+    cycle_world_clear(&world);
+}
+
 /* SCH-56: zones take turns. */
 static void
 zones_take_turns(void **state)
@@ -706,6 +766,7 @@ main(void)
         cmocka_unit_test(missing_drivers_keep_pods_away),
         cmocka_unit_test(zones_of_volumes),
         cmocka_unit_test(sets_are_spread),
+        cmocka_unit_test(nodes_without_a_label_do_not_count),
         cmocka_unit_test(who_is_spread_by_default),
         cmocka_unit_test(zones_take_turns),
         cmocka_unit_test(ties_are_drawn),

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "models/metrics/metrics.h"
+#include "node-world.h"
+
+/* SELinux labels of two pods that share a volume: what the metrics of the kubelet tell (CSP-28). */
+
+static gboolean
+enforce(Object *object, const void *arg)
+{
+    (void)arg;
+    return object_set_annotation(object, ANNOTATION_SELINUX, "true");
+}
+
+static gboolean
+mount_with_label(Object *object, const void *arg)
+{
+    (void)arg;
+    CSI_DRIVER_OBJECT(object)->selinux_mount = TRUE;
+    return TRUE;
+}
+
+/* @level: NULL: the pod has none */
+static void
+add_pod(World *world, const char *name, const char *level)
+{
+    node_world_add_pod(world, name, "a", "one");
+    Object *pod = object_edit(world_get(world, KIND_POD, name));
+    PodSpec *spec = pod_spec_with_tolerations(POD(pod)->spec, POD(pod)->spec->tolerations);
+    spec->selinux.level = world_intern(world, level);
+    pod_set_spec(POD(pod), spec, POD(pod)->volumes);
+    pod_spec_unref(spec);
+    api_server_import(world->api, pod);
+}
+
+/* Returns: of the volumes that are ReadWriteMany; 0 also if nothing is told */
+static int
+told(World *world, const char *metric)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autofree char *line = g_strdup_printf("\n%s{", metric);
+
+    sim_metrics_append_text(sim_metrics(world->sim), text);
+    const char *at = strstr(text->str, line);
+    return at == NULL ? 0 : atoi(strchr(at, '}') + 1);
+}
+
+static void
+pods_share_a_volume(void **state)
+{
+    static const struct {
+        const char *first, *second; /* levels */
+        int admitted, warnings;
+    } rows[] = {
+        {"s0:c1,c2", "s0:c1,c2", 1, 0},
+        {"s0:c1,c2", "s0:c3,c4", 1, 1},
+        {"s0:c1,c2", NULL,       1, 1},
+        {NULL,       NULL,       0, 0},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(World) world = world_new(&(WorldOptions){.seed = 1, .measured = TRUE});
+        world_edit(world, KIND_NODE, "a", enforce, NULL);
+        node_world_add_driver(world, FALSE, FALSE);
+        world_edit(world, KIND_CSI_DRIVER, WORLD_DRIVER, mount_with_label, NULL);
+        node_world_add_volume(world, "one", "csi");
+        node_world_set_access_modes(world, "one", ACCESS_RWX);
+        node_world_start(world);
+        add_pod(world, "first", rows[i].first);
+        node_world_run_for(world, SIM_MINUTE);
+        add_pod(world, "second", rows[i].second);
+        node_world_run_for(world, SIM_MINUTE);
+        assert_int_equal(told(world, "volume_manager_selinux_volumes_admitted_total"),
+                         rows[i].admitted);
+        assert_int_equal(
+            told(world, "volume_manager_selinux_volume_context_mismatch_warnings_total"),
+            rows[i].warnings);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pods_share_a_volume)};
+
+    return cmocka_run_group_tests_name("kubelet/labels", tests, NULL, NULL);
+}

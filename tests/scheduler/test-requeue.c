@@ -441,6 +441,38 @@ back_off_ends_on_a_tick(void **state)
     storage_world_clear(&world);
 }
 
+/* In the log of causes its own claims explain the wait themselves, all else ends a wait for the
+ * cluster. */
+static void
+waits_are_told(void **state)
+{
+    static const struct {
+        Deed *change;
+        gboolean is_wait;
+    } rows[] = {
+        {claim_changes, FALSE},
+        {new_volume,    FALSE},
+        {node_comes,    TRUE },
+        {new_class,     TRUE },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        StorageWorld world;
+        storage_world_init(&world, NULL);
+        unbound(&world);
+        storage_world_run(&world, SIM_SECOND / 2);
+        rows[i].change(&world);
+        storage_world_run(&world, SIM_SECOND / 2 + SIM_MS);
+        const Scheduler *scheduler = cluster_model(world.cluster, &scheduler_class, NULL);
+        const QueuedPod *entry = scheduling_queue_find(scheduler->queue, pod_key(&world, "p"));
+        assert_int_equal(entry->place, PLACE_BACKOFF);
+        const SimCause *cause = sim_trace_get(sim_trace(world.sim), entry->parked);
+        assert_int_equal(cause->wait == WAIT_UNSCHEDULABLE, rows[i].is_wait);
+        storage_world_clear(&world);
+    }
+}
+
 /* A pod that fails just after a tick of the flush, and is helped within its back-off. */
 typedef struct {
     const char *title;
@@ -507,6 +539,7 @@ main(void)
         cmocka_unit_test(pods_move_when_the_rule_says),
         cmocka_unit_test(back_off_ends_on_a_tick),
         cmocka_unit_test(nobody_is_forgotten),
+        cmocka_unit_test(waits_are_told),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(drift_cases)];
 

@@ -377,10 +377,38 @@ a_share_of_runs_fails(void **state)
     assert_int_equal(container_life_exit_code(&life, stream, 1, 100), 4);
 }
 
+/* KVM-30 in the log of causes: a wanted volume waits for the next status of the node, and then for
+ * the request that tells of it. */
+static void
+the_wait_for_the_status_is_told(void **state)
+{
+    g_autoptr(World) world = world_new(&(WorldOptions){.seed = 11, .recorded_timing = TRUE});
+    unsigned n = 0;
+
+    (void)state;
+    node_world_add_volume(world, "v", "csi");
+    node_world_attach(world, "v", "a");
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    node_world_run_for(world, SECONDS(60));
+    const Kubelet *kubelet = node_world_kubelet(world);
+    const SimTrace *trace = sim_trace(world->sim);
+    for (SimCauseId i = 1; i < sim_trace_length(trace); i++) {
+        const SimCause *told = sim_trace_get(trace, i);
+        if (told->wait != WAIT_API || told->detail != API_PATCH_STATUS + 1 || told->parent == 0)
+            continue;
+        const SimCause *round = sim_trace_get(trace, told->parent);
+        n += round->wait == WAIT_POLL && round->detail == kubelet->status_label &&
+             round->at <= told->at;
+    }
+    assert_int_equal(n, 1);
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest others[] = {
+        cmocka_unit_test(the_wait_for_the_status_is_told),
         cmocka_unit_test(the_end_is_seen_by_a_relist),
         cmocka_unit_test(the_end_comes_when_it_is_due),
         cmocka_unit_test(volumes_of_a_finished_pod_go),

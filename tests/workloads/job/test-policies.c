@@ -470,13 +470,49 @@ policies_are_printed(void **state)
     storage_world_clear(&world);
 }
 
+/* WL-84: a pod whose finalizer was removed is not counted twice. Once it is gone another pod may
+ * have its name, and counts, though no watch has told that the first one lost its finalizer. */
+static void
+a_name_counts_again(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        StorageWorld world;
+        g_autoptr(GString) faults = g_string_new(NULL);
+        storage_world_init(&world, &(StorageWorldOptions){.slow = TRUE, .seed = seed});
+        storage_world_start(&world);
+        storage_world_create(&world, read_job(&world, "\"completions\": 2", faults));
+        assert_string_equal(faults->str, "");
+        world_go_on(&world, SIM_SECOND);
+        const char *name = object_name(&active_pod(&world, -1)->meta);
+        g_autoptr(StringMap) labels = string_map_ref(active_pod(&world, -1)->meta.labels);
+        storage_world_delete(&world, world_key(&world, KIND_POD, name)); /* never ran */
+        while (world_pod(&world, name) != NULL)
+            world_go_on(&world, 10 * SIM_US);
+        api_server_break_watches(world.api, 0);
+        api_server_repair_watches(world.api, 0, WATCHES_RELIST);
+        world_go_on(&world, 5 * SIM_SECOND);
+        assert_int_equal(the_job(&world)->failed, 1);
+
+        Pod *pod = storage_world_pod(&world, name, NULL, NULL);
+        pod->meta.labels = g_steal_pointer(&labels);
+        object_set_owner(&pod->meta, &the_job(&world)->meta, TRUE, TRUE);
+        object_add_finalizer(&pod->meta, storage_world_intern(&world, FINALIZER_JOB_TRACKING));
+        storage_world_create(&world, pod);
+        world_start_pod(&world, name);
+        world_set_phase(&world, name, POD_SUCCEEDED, FALSE);
+        world_go_on(&world, 5 * SIM_SECOND);
+        assert_int_equal(the_job(&world)->succeeded, 1);
+        storage_world_clear(&world);
+    }
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest fixed[] = {
-        cmocka_unit_test(indexes_back_off_one_by_one),
-        cmocka_unit_test(managed_elsewhere),
-        cmocka_unit_test(broken_manifests),
+        cmocka_unit_test(a_name_counts_again),  cmocka_unit_test(indexes_back_off_one_by_one),
+        cmocka_unit_test(managed_elsewhere),    cmocka_unit_test(broken_manifests),
         cmocka_unit_test(policies_are_printed),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(stories) + G_N_ELEMENTS(fixed)];

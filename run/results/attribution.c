@@ -74,24 +74,33 @@ attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
     return sim_trace_label_text(trace, detail);
 }
 
-static void
-add_link(GArray *links, const ChainLink *link)
-{
-    ChainLink *last = links->len == 0 ? NULL : &g_array_index(links, ChainLink, links->len - 1);
+/* Where the links of a chain go: equal neighbours are joined on the way. */
+typedef struct {
+    ChainLink last; /* joined so far; without a length: none */
+    void (*take)(void *data, const ChainLink *link);
+    void *data;
+} LinkSink;
 
-    if (link->from == link->to)
+static inline void
+add_link(LinkSink *sink, ChainLink link)
+{
+    ChainLink *last = &sink->last;
+
+    if (link.from == link.to)
         return;
-    if (last != NULL && last->from == link->to && last->wait == link->wait &&
-        last->detail == link->detail && last->behind == link->behind &&
-        last->behind_detail == link->behind_detail)
-        last->from = link->from;
-    else
-        g_array_append_vals(links, link, 1);
+    if (last->from == link.to && last->wait == link.wait && last->detail == link.detail &&
+        last->behind == link.behind && last->behind_detail == link.behind_detail) {
+        last->from = link.from;
+        return;
+    }
+    if (last->from != last->to)
+        sink->take(sink->data, last);
+    *last = link;
 }
 
 /* A wait for workers: walks back through the keys that the freed worker had processed meanwhile. */
 static void
-walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, GArray *links)
+walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, LinkSink *sink)
 {
     uint16_t label = sim_trace_get(trace, waited)->detail;
     SimCauseId cause = sim_trace_releaser(trace, waited);
@@ -109,11 +118,55 @@ walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, 
         SimTime start = MAX(sim_trace_get(trace, entry->parent)->at, from);
         if (entry->at < at || entry->wait == WAIT_WORKERS)
             break;
-        add_link(links, &(ChainLink){start, at, WAIT_WORKERS, label, entry->wait, entry->detail});
+        add_link(sink, (ChainLink){start, at, WAIT_WORKERS, label, entry->wait, entry->detail});
         at = start;
         cause = entry->parent;
     }
-    add_link(links, &(ChainLink){from, at, WAIT_WORKERS, label, WAIT_NONE, 0});
+    add_link(sink, (ChainLink){from, at, WAIT_WORKERS, label, WAIT_NONE, 0});
+}
+
+/* attribution_walk(); inline, so that a run's sums need no list of the links. */
+static inline void
+walk(const SimTrace *trace,
+     SimCauseId cause,
+     SimTime from,
+     SimTime to,
+     const ChainAnchor *anchor,
+     LinkSink *sink)
+{
+    const SimCause *entry = sim_trace_get(trace, cause);
+    SimTime at = to;
+
+    while (at > from) {
+        if (entry->at < at) { /* done from outside, at a time of the scenario */
+            SimTime since = MAX(entry->at, from);
+            add_link(sink, (ChainLink){.from = since, .to = at, .wait = WAIT_SCENARIO});
+            at = since;
+            continue;
+        }
+        const SimCause *parent = sim_trace_get(trace, entry->parent);
+        SimTime since = MAX(parent->at, from);
+        gboolean is_past = anchor != NULL && anchor->at != TIME_UNSET && since < anchor->at;
+        if (is_past)
+            since = MIN(anchor->at, at);
+        if (entry->wait == WAIT_WORKERS)
+            walk_behind(trace, cause, since, at, sink);
+        else
+            add_link(sink, (ChainLink){since, at, entry->wait, entry->detail, WAIT_NONE, 0});
+        at = since;
+        cause = is_past ? anchor->cause : entry->parent;
+        entry = is_past ? sim_trace_get(trace, cause) : parent;
+        if (is_past)
+            anchor = NULL;
+    }
+    if (sink->last.from != sink->last.to)
+        sink->take(sink->data, &sink->last);
+}
+
+static void
+append_link(void *links, const ChainLink *link)
+{
+    g_array_append_vals(links, link, 1);
 }
 
 void
@@ -124,32 +177,9 @@ attribution_walk(const SimTrace *trace,
                  const ChainAnchor *anchor,
                  GArray *links)
 {
-    SimTime at = to;
+    LinkSink sink = {.take = append_link, .data = links};
 
-    while (at > from) {
-        const SimCause *entry = sim_trace_get(trace, cause);
-        ChainLink link = {.to = at, .wait = WAIT_SCENARIO};
-        if (entry->at < at) { /* done from outside, at a time of the scenario */
-            link.from = MAX(entry->at, from);
-            add_link(links, &link);
-            at = link.from;
-            continue;
-        }
-        link.from = MAX(sim_trace_get(trace, entry->parent)->at, from);
-        link.wait = entry->wait;
-        link.detail = entry->detail;
-        gboolean is_past = anchor != NULL && anchor->at != TIME_UNSET && link.from < anchor->at;
-        if (is_past)
-            link.from = MIN(anchor->at, at);
-        if (entry->wait == WAIT_WORKERS)
-            walk_behind(trace, cause, link.from, at, links);
-        else
-            add_link(links, &link);
-        at = link.from;
-        cause = is_past ? anchor->cause : entry->parent;
-        if (is_past)
-            anchor = NULL;
-    }
+    walk(trace, cause, from, to, anchor, &sink);
 }
 
 void
@@ -245,6 +275,7 @@ typedef struct {
     GArray *sums;                 /* of Sum */
     GHashTable *index;            /* key -> place in sums, from 1 */
     unsigned recent[RECENT_SUMS]; /* places by the key's hash; checked before use */
+    Stage stage;                  /* of the chain that is walked */
 } Sums;
 
 /* Returns: the key's place, from 1; 0: it has none yet */
@@ -259,16 +290,17 @@ sums_find(Sums *self, uint64_t key)
 }
 
 static void
-sum_link(Sums *self, Stage stage, const ChainLink *link)
+sum_link(void *sums, const ChainLink *link)
 {
+    Sums *self = sums;
     uint16_t detail = coarse(link->wait, link->detail);
     uint16_t behind_detail = coarse(link->behind, link->behind_detail);
-    uint64_t key = (uint64_t)stage << 48 | (uint64_t)link->wait << 40 |
+    uint64_t key = (uint64_t)self->stage << 48 | (uint64_t)link->wait << 40 |
                    (uint64_t)link->behind << 32 | (uint64_t)detail << 16 | behind_detail;
     unsigned place = sums_find(self, key);
 
     if (place == 0) {
-        Sum sum = {.key = key, .stage = stage, .link = *link};
+        Sum sum = {.key = key, .stage = self->stage, .link = *link};
         sum.link.detail = detail;
         sum.link.behind_detail = behind_detail;
         g_array_append_val(self->sums, sum);
@@ -286,7 +318,6 @@ add_records(Attribution *self, const Run *run, const Stages *stages, const Objec
 {
     const SimTrace *trace = sim_trace(run_sim(run));
     g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(Sum));
-    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     g_autoptr(GHashTable) index = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
     if (run_options(run)->untraced)
@@ -297,10 +328,10 @@ add_records(Attribution *self, const Run *run, const Stages *stages, const Objec
         const StageRecord *record = &g_array_index(records, StageRecord, i);
         if (object != NULL && record->object != object)
             continue;
-        g_array_set_size(links, 0);
-        attribution_chain(run, record, links);
-        for (unsigned k = 0; k < links->len; k++)
-            sum_link(&by_key, record->stage, &g_array_index(links, ChainLink, k));
+        const ChainAnchor anchor = {record->scheduled, record->scheduled_by};
+        LinkSink sink = {.take = sum_link, .data = &by_key};
+        by_key.stage = record->stage;
+        walk(trace, record->cause, record->from, record->to, &anchor, &sink);
     }
     for (unsigned i = 0; i < sums->len; i++) {
         const Sum *sum = &g_array_index(sums, Sum, i);

@@ -15,6 +15,9 @@ typedef struct {
     StringAt at;
 } StringPlace;
 
+/* An error is formatted, and then goes as it is into an Event and the end of a plan. */
+#define N_MADE 4
+
 /* An open-addressing table in the order of the hashes. A search begins at the home of the hash and
  * compares mostly hashes only. At most three quarters of the places are taken. */
 struct Strings {
@@ -23,7 +26,9 @@ struct Strings {
     size_t n_used;     /* bytes of the last block */
     StringPlace *table;
     unsigned size, n;
-    SimFrozen *frozen; /* (owned): older entries, by place + 1; NULL: none are taken out */
+    SimFrozen *frozen;        /* (owned): older entries, by place + 1; NULL: none are taken out */
+    const char *made[N_MADE]; /* the texts that were formatted last, in turn */
+    unsigned next_made;
 };
 
 #define STRINGS_MIN 1024
@@ -300,20 +305,53 @@ static int G_GNUC_PRINTF(3, 0)
     return fits ? (int)(writer.place - buffer) : -1;
 }
 
+static gboolean
+is_made(const Strings *self, const char *text)
+{
+    for (unsigned i = 0; i < N_MADE; i++)
+        if (self->made[i] == text)
+            return text != NULL;
+    return FALSE;
+}
+
+static const char *
+note_made(Strings *self, const char *text)
+{
+    self->made[self->next_made++ % N_MADE] = text;
+    return text;
+}
+
+/* Returns: (nullable): the only argument of "%s", if it is interned for sure */
+static const char *G_GNUC_PRINTF(2, 0)
+    made_before(const Strings *self, const char *format, va_list args)
+{
+    va_list again;
+
+    if (strcmp(format, "%s") != 0)
+        return NULL;
+    va_copy(again, args);
+    const char *text = va_arg(again, const char *);
+    va_end(again);
+    return is_made(self, text) ? text : NULL;
+}
+
 const char *
 strings_internv(Strings *self, const char *format, va_list args)
 {
+    const char *made = made_before(self, format, args);
     char buffer[512];
     va_list again;
 
+    if (made != NULL)
+        return made;
     va_copy(again, args);
     int length = format_simply(buffer, sizeof buffer, format, again);
     va_end(again);
     if (length >= 0)
-        return intern(self, buffer, (size_t)length);
+        return note_made(self, intern(self, buffer, (size_t)length));
 
     g_autofree char *text = g_strdup_vprintf(format, args);
-    return strings_intern(self, text);
+    return note_made(self, strings_intern(self, text));
 }
 
 char *

@@ -92,13 +92,13 @@ detach_facts(const AttachDetachController *self,
              SimTime now)
 {
     const KubeControllerManagerOptions *options = self->base.options;
-    const Node *node = NODE(informer_get(
-        self->nodes, objects_key(self->base.objects, KIND_NODE, NULL, pair->node->name)));
     uint32_t facts = 0;
 
     if (operations_may_start(self->operations, adc_detach_key(pair), adc_detach_kind) !=
         OPERATION_STARTED)
         return BUSY;
+    const Node *node = NODE(informer_get(
+        self->nodes, objects_key(self->base.objects, KIND_NODE, NULL, pair->node->name)));
     facts |= adc_is_in_use(pair) ? USED : 0;
     if (now - asked_at <= MAX_WAIT_FOR_UNMOUNT)
         facts |= RUNS;

@@ -220,6 +220,8 @@ static const RuleBound end_bounds[] = {
 const RuleTable kubelet_step_rules = RULE_TABLE(
     "kubelet: the end of a pod's step", END_FACTS_END, end_table, RULE_BOUNDS(end_bounds));
 
+/* PERIODIC counts at the end of a sync that went well only, and is asked for then only: pods that
+ * wait for a volume fail again and again. */
 static unsigned
 end_facts(const PodWorker *self, PlanEnd end)
 {
@@ -230,7 +232,7 @@ end_facts(const PodWorker *self, PlanEnd end)
     facts |= self->step == WORKER_TERMINATING ? IN_TERMINATING : 0;
     facts |= self->over ? OVER : 0;
     facts |= self->wants_step ? WANTED : 0;
-    facts |= self->step == WORKER_SYNC && needs_periodic_sync(self) ? PERIODIC : 0;
+    facts |= facts == (DONE | IN_SYNC) && needs_periodic_sync(self) ? PERIODIC : 0;
     return facts;
 }
 

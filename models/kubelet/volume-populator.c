@@ -15,11 +15,37 @@ populate_mount(const Populate *self)
     return &self->worker->mounts[self->at];
 }
 
+/* The volume as the last read found it, whose keys are at hand. NULL: none was found yet */
+static const Volume *
+known_volume(const Populate *populate)
+{
+    const NodeVolume *volume = populate_mount(populate)->volume;
+
+    return volume == NULL ? NULL : VOLUME_CONST(volume->pv);
+}
+
 static ObjectKey *
 claim_key(const Kubelet *self, const Populate *populate)
 {
-    return pod_claim_key(self->base.objects, POD_CONST(populate->worker->pod),
-                         populate_mount(populate)->spec);
+    const Object *pod = populate->worker->pod;
+    const PodVolume *spec = populate_mount(populate)->spec;
+    const Volume *known = known_volume(populate);
+    ObjectKey *claim = known == NULL ? NULL : (ObjectKey *)known->claim_ref.claim;
+
+    if (claim != NULL && claim->name == spec->claim_name &&
+        claim->namespace == pod->key->namespace)
+        return claim;
+    return pod_claim_key(self->base.objects, POD_CONST(pod), spec);
+}
+
+static ObjectKey *
+volume_key(const Kubelet *self, const Populate *populate, const char *name)
+{
+    const Volume *known = known_volume(populate);
+
+    return known != NULL && known->meta.key->name == name
+               ? (ObjectKey *)known->meta.key
+               : objects_key(self->base.objects, KIND_VOLUME, NULL, name);
 }
 
 /* ---- What a claim must be: KVM-24 ---- */
@@ -251,10 +277,7 @@ decide_claim(const void *data, Plan *plan)
         add_next(plan, populate);
         return;
     }
-    plan_get(
-        plan,
-        objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(CLAIM_CONST(claim))),
-        PLAN_DECIDE);
+    plan_get(plan, volume_key(self, populate, claim_volume_name(CLAIM_CONST(claim))), PLAN_DECIDE);
     plan_then(plan, decide_volume);
 }
 

@@ -87,17 +87,15 @@ void
 reconstruct_add_directory(Kubelet *self, const PodMount *mount)
 {
     VolumeDirectory *directory = g_new0(VolumeDirectory, 1);
-    const Object *pv = mount->volume->pv;
 
     reconstruct_remove_directory(self, mount); /* a second try finds it there */
     directory->pod = object_ref(mount->worker->pod);
     directory->volume = mount->spec->name;
     directory->path = make_path(self, mount);
     if (volume_plugin_is_csi(mount->volume->plugin))
-        directory->data =
-            csi_saved_data(self->base.strings, VOLUME_CONST(pv), self->base.node_name);
+        directory->data = csi_saved_data(self->base.strings, mount->volume, self->base.node_name);
     else
-        directory->pv = object_ref(pv);
+        directory->pv = object_ref(mount->volume->pv);
     g_ptr_array_add(reconstruct_disk(self), directory);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run/files/rows.h"
+#include "sim/pointer-map.h"
 
 #define CLIENTS_SHOWN 8
 
@@ -16,7 +17,8 @@ typedef struct {
 struct ApiLoad {
     Sim *sim;
     GPtrArray *clients;    /* of Client (owned) */
-    GHashTable *by_client; /* interned name -> Client */
+    GHashTable *by_client; /* name -> Client */
+    PointerMap by_address; /* the same by the names' addresses: some name has several */
     GPtrArray *rows;       /* of ApiLoadRow (owned) */
     SimLog *seconds;       /* of uint32_t: requests of all clients */
 };
@@ -45,16 +47,20 @@ row_free(void *data)
 }
 
 static Client *
-find_client(ApiLoad *self, const char *name)
+find_client(ApiLoad *self, const char *name /* interned or static */)
 {
-    Client *client = g_hash_table_lookup(self->by_client, name);
+    Client *client = pointer_map_get(&self->by_address, name);
 
     if (client != NULL)
         return client;
-    client = g_new0(Client, 1);
-    client->client = name;
-    g_ptr_array_add(self->clients, client);
-    g_hash_table_insert(self->by_client, (void *)name, client);
+    client = g_hash_table_lookup(self->by_client, name);
+    if (client == NULL) {
+        client = g_new0(Client, 1);
+        client->client = name;
+        g_ptr_array_add(self->clients, client);
+        g_hash_table_insert(self->by_client, (void *)name, client);
+    }
+    pointer_map_set(&self->by_address, name, client);
     return client;
 }
 
@@ -142,6 +148,7 @@ api_load_free(ApiLoad *self)
 {
     if (self == NULL)
         return;
+    pointer_map_clear(&self->by_address, NULL);
     g_hash_table_unref(self->by_client);
     g_ptr_array_unref(self->clients);
     g_ptr_array_unref(self->rows);

@@ -211,7 +211,7 @@ const char *csi_metrics_path(const Kubelet *self, const PodMount *mount);
 /* ---- saved-data.c: vol_data.json, which a kubelet leaves on its disk (CSP-14) ---- */
 
 /* Beside the directory of a mount in a pod. @node: of the kubelet. Returns: (owned) */
-StringMap *csi_saved_data(Strings *strings, const Volume *volume, const char *node);
+StringMap *csi_saved_data(Strings *strings, const NodeVolume *volume, const char *node);
 /* Beside the staging path. Returns: (owned) */
 StringMap *csi_saved_device_data(Strings *strings, const VolumeSource *source);
 /* ConstructVolumeSpec and ConstructBlockVolumeSpec. Returns: (owned): the volume as far as the file

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/strings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Interned strings: equal texts have one address, whichever way they came. */
+
+#define N_TEXTS 100000 /* the table grows several times */
+
+static int
+set_up(void **state)
+{
+    *state = strings_new();
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    strings_free(*state);
+    return 0;
+}
+
+static void
+equal_texts_have_one_address(void **state)
+{
+    g_autofree const char **known = g_new(const char *, N_TEXTS);
+
+    for (int i = 0; i < N_TEXTS; i++)
+        known[i] = strings_internf(*state, "pvc-%d", i);
+    for (int i = 0; i < N_TEXTS; i++) {
+        g_autofree char *copy = g_strdup_printf("pvc-%d", i);
+        assert_ptr_equal(strings_intern(*state, copy), known[i]);
+        assert_ptr_equal(strings_find(*state, copy), known[i]);
+    }
+    assert_null(strings_find(*state, "pvc--1"));
+}
+
+/* A text that was just made is not looked up again; one at the same address that is not interned
+ * is. */
+static void
+texts_as_they_are(void **state)
+{
+    const char *made[6]; /* more than are remembered */
+    char buffer[16];
+
+    for (int i = 0; i < 6; i++) {
+        made[i] = strings_internf(*state, "timed out after %d s", i);
+        for (int k = 0; k <= i; k++)
+            assert_ptr_equal(strings_internf(*state, "%s", made[k]), made[k]);
+    }
+    g_strlcpy(buffer, "first", sizeof buffer);
+    const char *first = strings_internf(*state, "%s", buffer);
+    g_strlcpy(buffer, "second", sizeof buffer);
+    const char *second = strings_internf(*state, "%s", buffer);
+    assert_string_equal(first, "first");
+    assert_string_equal(second, "second");
+}
+
+/* What the fast way cannot write, the slow one does. */
+static void
+formats(void **state)
+{
+    g_autofree char *long_text = g_strnfill(1000, 'x');
+
+    assert_string_equal(strings_internf(*state, "%s: %d of %u, 100 %%", "a", -3, 7u),
+                        "a: -3 of 7, 100 %");
+    assert_string_equal(strings_internf(*state, "%d", INT32_MIN), "-2147483648");
+    assert_string_equal(strings_internf(*state, "%04x", 0xbeefu), "beef");
+    assert_string_equal(strings_internf(*state, "%s", long_text), long_text);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(equal_texts_have_one_address, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(texts_as_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(formats, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attribution.h"
 
+#include "sim/pointer-map.h"
+
 #include <string.h>
 
 /* The number of log entries to read for the work of the keys ahead in one wait for workers. In a
@@ -99,28 +101,31 @@ add_link(LinkSink *sink, ChainLink link)
 }
 
 /* A wait for workers: walks back through the keys that the freed worker had processed meanwhile. */
-static void
+static inline void
 walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, LinkSink *sink)
 {
     uint16_t label = sim_trace_get(trace, waited)->detail;
     SimCauseId cause = sim_trace_releaser(trace, waited);
+    const SimCause *entry = sim_trace_get(trace, cause);
     SimTime at = to;
 
     for (unsigned i = 0; i < BEHIND_ENTRIES && cause != 0 && at > from; i++) {
-        const SimCause *entry = sim_trace_get(trace, cause);
         SimCauseId releaser = entry->wait == WAIT_WORKERS && entry->detail == label
                                   ? sim_trace_releaser(trace, cause)
                                   : 0;
         if (releaser != 0) { /* the worker took up this key then; before, it had another one */
             cause = releaser;
+            entry = sim_trace_get(trace, cause);
             continue;
         }
-        SimTime start = MAX(sim_trace_get(trace, entry->parent)->at, from);
+        const SimCause *parent = sim_trace_get(trace, entry->parent);
+        SimTime start = MAX(parent->at, from);
         if (entry->at < at || entry->wait == WAIT_WORKERS)
             break;
         add_link(sink, (ChainLink){start, at, WAIT_WORKERS, label, entry->wait, entry->detail});
         at = start;
         cause = entry->parent;
+        entry = parent;
     }
     add_link(sink, (ChainLink){from, at, WAIT_WORKERS, label, WAIT_NONE, 0});
 }
@@ -259,57 +264,65 @@ coarse(SimWait wait, uint16_t detail)
     return wait == WAIT_API || wait == WAIT_WATCH || wait == WAIT_THINK ? 0 : detail;
 }
 
-/* Sums of one run, by numbers: names are looked up only at the end. */
+/* Sums of one run, by numbers: names are looked up only at the end. A run has some hundred sums and
+ * a hundred thousand links. */
 typedef struct {
-    uint64_t key;
+    ChainLink link; /* the first */
     Stage stage;
-    ChainLink link;
     SimTime total;
     unsigned count;
 } Sum;
 
-/* A run has some hundred sums and a hundred thousand links. A power of two */
-#define RECENT_SUMS 256
-
 typedef struct {
-    GArray *sums;                 /* of Sum */
-    GHashTable *index;            /* key -> place in sums, from 1 */
-    unsigned recent[RECENT_SUMS]; /* places by the key's hash; checked before use */
-    Stage stage;                  /* of the chain that is walked */
+    GPtrArray *sums;     /* of Sum (owned) */
+    PointerMap by_cause; /* stage and cause of a link, as a number -> Sum */
+    Stage stage;         /* of the chain that is walked */
 } Sums;
 
-/* Returns: the key's place, from 1; 0: it has none yet */
-static unsigned
-sums_find(Sums *self, uint64_t key)
+static const void *
+sum_key(Stage stage, const ChainLink *link)
 {
-    unsigned *recent = &self->recent[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+    G_STATIC_ASSERT(N_WAITS < 256 && sizeof(void *) == sizeof(uint64_t));
 
-    if (*recent == 0 || g_array_index(self->sums, Sum, *recent - 1).key != key)
-        *recent = GPOINTER_TO_UINT(g_hash_table_lookup(self->index, &key));
-    return *recent;
+    return (const void *)(uintptr_t)((uint64_t)(stage + 1) << 56 | (uint64_t)link->wait << 48 |
+                                     (uint64_t)link->detail << 32 | (uint64_t)link->behind << 16 |
+                                     link->behind_detail);
 }
 
-static void
+static inline void
 sum_link(void *sums, const ChainLink *link)
 {
     Sums *self = sums;
-    uint16_t detail = coarse(link->wait, link->detail);
-    uint16_t behind_detail = coarse(link->behind, link->behind_detail);
-    uint64_t key = (uint64_t)self->stage << 48 | (uint64_t)link->wait << 40 |
-                   (uint64_t)link->behind << 32 | (uint64_t)detail << 16 | behind_detail;
-    unsigned place = sums_find(self, key);
+    const void *key = sum_key(self->stage, link);
+    Sum *sum = pointer_map_get(&self->by_cause, key);
 
-    if (place == 0) {
-        Sum sum = {.key = key, .stage = self->stage, .link = *link};
-        sum.link.detail = detail;
-        sum.link.behind_detail = behind_detail;
-        g_array_append_val(self->sums, sum);
-        place = self->sums->len;
-        g_hash_table_insert(self->index, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(place));
+    if (sum == NULL) {
+        sum = g_new0(Sum, 1);
+        sum->link = *link;
+        sum->stage = self->stage;
+        g_ptr_array_add(self->sums, sum);
+        pointer_map_set(&self->by_cause, key, sum);
     }
-    Sum *sum = &g_array_index(self->sums, Sum, place - 1);
     sum->total += link->to - link->from;
     sum->count++;
+}
+
+static void
+add_sum(Attribution *self, const SimTrace *trace, const Sum *sum)
+{
+    const ChainLink *link = &sum->link;
+    AttributionRow wanted = {
+        .stage = sum->stage,
+        .wait = link->wait,
+        .behind = link->behind,
+        .detail = attribution_detail(trace, link->wait, coarse(link->wait, link->detail)),
+        .behind_detail =
+            attribution_detail(trace, link->behind, coarse(link->behind, link->behind_detail)),
+    };
+    AttributionRow *row = find_row(self, &wanted);
+
+    row->total += sum->total;
+    row->count += sum->count;
 }
 
 /* @object: NULL: all */
@@ -317,36 +330,24 @@ static void
 add_records(Attribution *self, const Run *run, const Stages *stages, const ObjectKey *object)
 {
     const SimTrace *trace = sim_trace(run_sim(run));
-    g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(Sum));
-    g_autoptr(GHashTable) index = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    g_autoptr(GPtrArray) sums = g_ptr_array_new_with_free_func(g_free);
+    Sums by_cause = {.sums = sums};
 
     if (run_options(run)->untraced)
         return;
-    Sums by_key = {.sums = sums, .index = index};
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
         if (object != NULL && record->object != object)
             continue;
         const ChainAnchor anchor = {record->scheduled, record->scheduled_by};
-        LinkSink sink = {.take = sum_link, .data = &by_key};
-        by_key.stage = record->stage;
+        LinkSink sink = {.take = sum_link, .data = &by_cause};
+        by_cause.stage = record->stage;
         walk(trace, record->cause, record->from, record->to, &anchor, &sink);
     }
-    for (unsigned i = 0; i < sums->len; i++) {
-        const Sum *sum = &g_array_index(sums, Sum, i);
-        const ChainLink *link = &sum->link;
-        AttributionRow wanted = {
-            .stage = sum->stage,
-            .wait = link->wait,
-            .behind = link->behind,
-            .detail = attribution_detail(trace, link->wait, link->detail),
-            .behind_detail = attribution_detail(trace, link->behind, link->behind_detail),
-        };
-        AttributionRow *row = find_row(self, &wanted);
-        row->total += sum->total;
-        row->count += sum->count;
-    }
+    for (unsigned i = 0; i < sums->len; i++)
+        add_sum(self, trace, sums->pdata[i]);
+    pointer_map_clear(&by_cause.by_cause, NULL);
 }
 
 void

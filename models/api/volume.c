@@ -604,7 +604,10 @@ volume_check(ApiParser *parser, const json_t *manifest, const Object *object)
 
     if (!json_is_object(spec))
         return;
-    check_capacity(parser, manifest, volume);
+    /* The spec of an inline volume has no object around it, and may have no capacity:
+     * ValidatePersistentVolumeSpec() in Kubernetes' validation.go. */
+    if (json_path_get(manifest, "metadata") != NULL)
+        check_capacity(parser, manifest, volume);
     if (json_is_array(modes) && json_array_size(modes) == 0)
         api_parser_required_at(parser, modes, "spec.accessModes", NULL);
     if ((volume->access_modes & ACCESS_RWOP) != 0 && volume->access_modes != ACCESS_RWOP) {

@@ -420,6 +420,22 @@ static const BadRow bad[] = {
 };
 /* clang-format on */
 
+/* As the API server has it of an in-tree volume that stands in a pod: inlineVolumeSpec has no
+ * capacity there. */
+static void
+reads_an_attachment_of_an_inline_volume(void **state)
+{
+    g_autoptr(ApiTest) test = api_test_new();
+    g_autoptr(Object) object = api_test_read(
+        test, STORAGE("VolumeAttachment",
+                      ", 'spec': {'attacher': 'd', 'nodeName': 'n', 'source': {'inlineVolumeSpec': "
+                      "{'accessModes': ['ReadWriteOnce'], " CSI "}}}"));
+
+    (void)state;
+    assert_string_equal(test->faults->str, "");
+    assert_non_null(object);
+}
+
 static void
 complains(void **state)
 {
@@ -582,5 +598,6 @@ main(void)
     TEST(tests, imports_keep_their_distance);
     TEST(tests, prints_typed_fields_over_the_manifest);
     TEST(tests, conditions_come_back);
+    TEST(tests, reads_an_attachment_of_an_inline_volume);
     return test_list_run("manifest", tests);
 }

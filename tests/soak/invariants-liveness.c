@@ -205,7 +205,8 @@ check_attachments(Invariants *self)
         if (volume == NULL)
             invariants_fault(self, "%s: its volume is gone", text);
         /* ADC-42: it goes with the last pod of its volume on the node. */
-        else if (!invariants_is_used_on(self, node, volume->source->driver, volume->source->handle))
+        else if (!invariants_is_attachment_forgotten(self, attachment) &&
+                 !invariants_is_used_on(self, node, volume->source->driver, volume->source->handle))
             invariants_fault(self, "%s: no pod on %s has %s", text, node, volume->source->handle);
     }
 }

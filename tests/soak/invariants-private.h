@@ -44,6 +44,8 @@ invariants_attachment_of(const Invariants *self, const Volume *volume, const cha
 gboolean
 invariants_keeps_others_away(const Invariants *self, const Volume *volume, const char *node);
 
+/* ADC-27: whether its controller may have skipped it at its start. */
+gboolean invariants_is_attachment_forgotten(const Invariants *self, const Attachment *attachment);
 gboolean invariants_pod_has_claim(const Invariants *self, const Pod *pod, const ObjectKey *claim);
 /* After a calm time whatever could proceed has done so: invariants-liveness.c */
 void invariants_check_liveness(Invariants *self);

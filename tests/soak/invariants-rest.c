@@ -101,12 +101,13 @@ is_retained(const Visit *visit, const char *volume_id)
 
 /* ADC-27: at its start the attach/detach controller skips a VolumeAttachment of an inline volume,
  * which then stays for ever if its pod has gone meanwhile. */
-static gboolean
-is_attachment_forgotten(const Invariants *self, const Attachment *attachment)
+gboolean
+invariants_is_attachment_forgotten(const Invariants *self, const Attachment *attachment)
 {
     return attachment->inline_volume != NULL &&
-           history_has_crash(self->history, "kube-controller-manager", NULL,
-                             attachment->meta.created_at, sim_now(self->sim));
+           (attachment->meta.created_at < 0 ||
+            history_has_crash(self->history, "kube-controller-manager", NULL,
+                              attachment->meta.created_at, sim_now(self->sim)));
 }
 
 /* By such a VolumeAttachment. */
@@ -117,7 +118,7 @@ is_attached_for_ever(const Invariants *self, const char *volume_id)
         const Object *object = invariants_stored(self, KIND_ATTACHMENT, i);
         const Attachment *attachment = (const Attachment *)object;
 
-        if (object != NULL && is_attachment_forgotten(self, attachment) &&
+        if (object != NULL && invariants_is_attachment_forgotten(self, attachment) &&
             g_strcmp0(VOLUME_CONST(attachment->inline_volume)->source->handle, volume_id) == 0)
             return TRUE;
     }
@@ -209,7 +210,7 @@ static gboolean
 is_forgotten(const Invariants *self, const Object *object)
 {
     if (object_kind(object) == KIND_ATTACHMENT)
-        return is_attachment_forgotten(self, (const Attachment *)object);
+        return invariants_is_attachment_forgotten(self, (const Attachment *)object);
     if (invariants_is_group_member(object))
         return TRUE;
     if (object_kind(object) == KIND_SNAPSHOT_CONTENT)

@@ -193,6 +193,7 @@ is_busy(const ObjectKey *key)
     case KIND_STATEFUL_SET:
     case KIND_DAEMON_SET:
     case KIND_JOB:
+    case KIND_DISRUPTION_BUDGET: /* each change of a pod counts */
         return TRUE;
     }
     return g_str_has_prefix(key->name, "snapshot-");
@@ -216,18 +217,20 @@ invariants_saw_step(
     history_saw_step(self->history, component, plan, rule, step);
     if (key == NULL || step == NULL || rule == NULL || is_busy(key) || is_idle(step))
         return;
-    g_autofree char *what = g_strdup_printf(
-        "%s%s%s: %s of %s by %s", component->class->name, component->node_name == NULL ? "" : "/",
-        component->node_name == NULL ? "" : component->node_name, step, key->text, rule);
-    Steps *steps = g_hash_table_lookup(self->steps, what);
+    int64_t id = (int64_t)(((uintptr_t)component * 31 + (uintptr_t)key) * 1000003 +
+                           31 * g_str_hash(step) + g_str_hash(rule));
+    Steps *steps = g_hash_table_lookup(self->steps, &id);
     if (steps == NULL) {
         steps = g_new0(Steps, 1);
-        g_hash_table_insert(self->steps, g_strdup(what), steps);
+        g_hash_table_insert(self->steps, g_memdup2(&id, sizeof id), steps);
     }
     if (steps->n == 0 || steps->from + STEPS_WINDOW < now)
         *steps = (Steps){now, 0};
     if (++steps->n == STEPS_MAX)
-        invariants_fault(self, "%s: %u times in ten minutes", what, steps->n);
+        invariants_fault(self, "%s%s%s: %s of %s by %s: %u times in ten minutes",
+                         component->class->name, component->node_name == NULL ? "" : "/",
+                         component->node_name == NULL ? "" : component->node_name, step, key->text,
+                         rule, steps->n);
 }
 
 /* ---- Statuses that lag ---- */

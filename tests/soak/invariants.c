@@ -440,7 +440,7 @@ invariants_new(Run *run)
     cluster_observe_plans(cluster, invariants_saw_step, self);
     self->faults = g_string_new(NULL);
     self->failures = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    self->steps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->steps = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     self->lags = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->resource_version = api_server_resource_version(self->api);
     api_server_observe(self->api, see_write, self);

@@ -8,3 +8,6 @@
  * comment of trial.h.
  * Returns: (owned): the same for the same @seed */
 char *random_scenario_new(guint64 seed);
+/* The same world from the middle of its run on: it begins with the objects that it had made by
+ * then, as kubectl prints them. Returns: (owned) */
+char *random_scenario_imported(guint64 seed);

@@ -16,6 +16,7 @@
 #else
 #define WORLDS_OF_CHECK 200
 #endif
+#define IMPORTED_EACH 5   /* of so many worlds one begins with an imported state */
 #define SHRINK_TRIES 1500 /* a few minutes for most worlds */
 
 /* Random clusters, workloads and faults, one per seed, with what must hold in all of them. Each
@@ -53,7 +54,9 @@ typedef struct {
 static World *
 world_of_seed(uint64_t seed)
 {
-    g_autofree char *text = random_scenario_new(seed);
+    gboolean is_imported = seed % IMPORTED_EACH == IMPORTED_EACH - 1;
+    g_autofree char *text =
+        is_imported ? random_scenario_imported(seed) : random_scenario_new(seed);
 
     return world_new(text);
 }

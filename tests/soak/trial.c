@@ -377,8 +377,8 @@ trial_pid(const TrialProcess *self)
     return self->pid;
 }
 
-static void
-remove_folder(const char *folder)
+void
+trial_remove_folder(const char *folder)
 {
     static const char *const others[] = {scenario_file, faults_file, kind_file};
 
@@ -409,7 +409,7 @@ trial_finish(TrialProcess *self, const int *status)
         add_fault(trial, g_strsignal(WTERMSIG(end)), "  it dies: %s\n", g_strsignal(WTERMSIG(end)));
     else if (end != 0)
         add_fault(trial, "leaks", "  it ends with status %d\n", WEXITSTATUS(end));
-    remove_folder(self->folder);
+    trial_remove_folder(self->folder);
     g_free(self->folder);
     g_free(self);
     return trial;

@@ -45,6 +45,8 @@ Trial *trial_watch(const World *world,
                    const Scenario *scenario,
                    void (*begun)(void *data, Run *run),
                    void *data);
+/* Removes a folder of trial_run() or trial_load() with its files. */
+void trial_remove_folder(const char *folder);
 /* Prints what every component and driver does, a line each. With `diff` against @polling the first
  * line shows where a ticker that sleeps goes astray. */
 void trial_log(const World *world, const char *folder, gboolean polling);

@@ -32,8 +32,7 @@ claim_key(const Kubelet *self, const Populate *populate)
     const Volume *known = known_volume(populate);
     ObjectKey *claim = known == NULL ? NULL : (ObjectKey *)known->claim_ref.claim;
 
-    if (claim != NULL && claim->name == spec->claim_name &&
-        claim->namespace == pod->key->namespace)
+    if (claim != NULL && claim->name == spec->claim_name && claim->namespace == pod->key->namespace)
         return claim;
     return pod_claim_key(self->base.objects, POD_CONST(pod), spec);
 }

@@ -389,6 +389,7 @@ invariants_check_liveness(Invariants *self)
     check_volumes(self);
     check_attachments(self);
     check_pods(self);
+    invariants_check_grown(self);
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(self->run)); i++) {
         CsiDriver *driver = cluster_driver(run_cluster(self->run), i);
         Visit visit = {self, csi_modelled_driver_cast(driver), csi_driver_name(driver)};

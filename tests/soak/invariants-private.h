@@ -47,6 +47,8 @@ invariants_keeps_others_away(const Invariants *self, const Volume *volume, const
 /* ADC-27: whether its controller may have skipped it at its start. */
 gboolean invariants_is_attachment_forgotten(const Invariants *self, const Attachment *attachment);
 gboolean invariants_pod_has_claim(const Invariants *self, const Pod *pod, const ObjectKey *claim);
+/* Volumes of ready pods are as large as was asked for. */
+void invariants_check_grown(Invariants *self);
 /* After a calm time whatever could proceed has done so: invariants-liveness.c */
 void invariants_check_liveness(Invariants *self);
 /* Whether nothing has happened to it for long enough. */

@@ -20,8 +20,8 @@ has_ready_pod(const Invariants *self, const Claim *claim)
 
 /* Volumes have grown if it was requested early enough, as all pods are ready and no fault is left
  * (RSZ-20, RSZ-51). A class that forbids growing refuses the request (API-124). */
-static void
-check_grown(Invariants *self)
+void
+invariants_check_grown(Invariants *self)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
         const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
@@ -35,7 +35,7 @@ check_grown(Invariants *self)
 void
 invariants_check_ready(Invariants *self)
 {
-    check_grown(self);
+    invariants_check_grown(self);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
         const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
         if (pod != NULL && !pod_is_ready(pod) && !pod_is_terminal(pod))

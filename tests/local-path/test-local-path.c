@@ -99,6 +99,39 @@ a_volume_comes_and_goes(void **state)
     assert_times(world, "DELETE PersistentVolume", "7000");
 }
 
+static ApiCode
+refuse_a_volume(void *data, const ApiRequest *request, GString *message)
+{
+    unsigned *n_left = data;
+
+    if (request->key->kind != KIND_VOLUME || request->verb != API_CREATE || *n_left == 0)
+        return API_OK;
+    (*n_left)--;
+    g_string_assign(message, "refused by the test");
+    return API_ERROR;
+}
+
+/* LOC-37: 15 s after the volume was refused all is done again. */
+static void
+a_volume_is_refused(void **state)
+{
+    g_autoptr(World) world = new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
+    unsigned n_refusals = 1;
+
+    (void)state;
+    api_server_set_fault(world->api, refuse_a_volume, &n_refusals);
+    world_create(world, &world_claim(world, "data", "class", "b")->meta);
+    const char *name = volume_name(world);
+    world_run(world, 1500 * SIM_MS);
+    end_pod(world, helper(world, "create", name));
+    world_run(world, 10 * SIM_SECOND);
+    assert_null(world_get(world, KIND_VOLUME, name));
+    world_run(world, 17500 * SIM_MS);
+    end_pod(world, helper(world, "create", name));
+    world_run(world, 20 * SIM_SECOND);
+    assert_non_null(world_get(world, KIND_VOLUME, name));
+}
+
 /* LOC-35: nobody cleans a node that is gone. */
 static void
 a_node_is_gone(void **state)
@@ -191,6 +224,7 @@ main(void)
     TestList tests = {0};
 
     TEST(tests, a_volume_comes_and_goes);
+    TEST(tests, a_volume_is_refused);
     TEST(tests, a_node_is_gone);
     TEST(tests, a_dead_node_is_waited_for);
     TEST_ROWS(tests, refusal_cases, a_claim_is_refused);

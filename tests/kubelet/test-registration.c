@@ -616,6 +616,19 @@ sleeping_equals_polling(void **state)
     }
 }
 
+/* Registered: the plugin manager, which looks each second, sleeps. */
+static void
+nothing_is_looked_at_for_nothing(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    node_world_run_for(world, SECONDS(60));
+    uint64_t fired = sim_events_fired(world->sim);
+    node_world_run_for(world, SECONDS(3600));
+    assert_true(sim_events_fired(world->sim) - fired <= 1); /* the one of node_world_run_for() */
+}
+
 /* Returns: (owned): "desired actual", "" while nothing is told */
 static char *
 count_plugins(World *world)
@@ -659,6 +672,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_looked_at_for_nothing),
         cmocka_unit_test(plugins_are_counted),
         cmocka_unit_test(a_socket_goes),
         cmocka_unit_test(a_socket_comes),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/snapshot.h"
+#include "models/api/workload.h"
 #include "models/plan/plan.h"
 
 #define TAKES_OVER_WITHIN                                                                          \
@@ -34,6 +35,7 @@ struct History {
     GHashTable *out_of_service;     /* set of names of nodes that have had the taint, interned */
     GHashTable *restoring;  /* set of names of volumes that claims were to get from snapshots */
     GHashTable *attached;   /* set of "volume node" */
+    GHashTable *suspended;  /* key of a CronJob -> SimTime */
     GHashTable *gone;       /* key of a pod -> SimTime: it went */
     GHashTable *no_execute; /* interned node -> SimTime: since when it drives pods away */
     GHashTable *kept;       /* set of handles of volumes that were to be kept, interned */
@@ -70,6 +72,7 @@ history_new(const Run *run)
     self->out_of_service = g_hash_table_new(g_str_hash, g_str_equal);
     self->restoring = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->attached = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->suspended = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->gone = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->no_execute = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->kept = g_hash_table_new(g_str_hash, g_str_equal);
@@ -104,6 +107,7 @@ history_free(History *self)
     g_hash_table_unref(self->out_of_service);
     g_hash_table_unref(self->restoring);
     g_hash_table_unref(self->attached);
+    g_hash_table_unref(self->suspended);
     g_hash_table_unref(self->gone);
     g_hash_table_unref(self->no_execute);
     g_hash_table_unref(self->kept);
@@ -449,6 +453,9 @@ history_saw_write(History *self, const Object *before, const Object *after)
         g_hash_table_add(self->attached,
                          g_strdup_printf("%s %s", ((const Attachment *)after)->volume_name,
                                          ((const Attachment *)after)->node_name));
+    if (before != NULL && after != NULL && object_kind(after) == KIND_CRON_JOB &&
+        CRON_JOB_CONST(after)->suspend && !CRON_JOB_CONST(before)->suspend)
+        note_now(self, self->suspended, after->key);
     if (after == NULL && object_kind(before) == KIND_POD)
         note_now(self, self->gone, before->key);
     if (after == NULL && object_kind(before) == KIND_CSI_NODE)
@@ -554,6 +561,12 @@ history_was_attached(const History *self, const char *volume, const char *node)
     g_autofree char *key = g_strdup_printf("%s %s", volume, node);
 
     return g_hash_table_contains(self->attached, key);
+}
+
+SimTime
+history_suspended_at(const History *self, const ObjectKey *cron_job)
+{
+    return time_in(self->suspended, cron_job);
 }
 
 gboolean

@@ -57,6 +57,8 @@ gboolean history_is_source_forgotten(const History *self, const char *name);
 gboolean history_was_attached(const History *self, const char *volume, const char *node);
 /* When the object was deleted the last time; TIME_UNSET: never. Of pods only. */
 SimTime history_gone_at(const History *self, const ObjectKey *pod);
+/* When the CronJob was suspended the last time; TIME_UNSET: never */
+SimTime history_suspended_at(const History *self, const ObjectKey *cron_job);
 /* Since when the node has had some taint NoExecute; TIME_UNSET: it has none */
 SimTime history_no_execute_since(const History *self, const char *node);
 /* KVM-60: if a kubelet dies while the volume is staged and in no pod, the volume stays staged, and

@@ -71,6 +71,7 @@ void invariants_check_workloads(Invariants *self);
  * @since, nor a short time before. */
 gboolean invariants_is_calm_for(const Invariants *self, const char *process, SimTime since);
 void invariants_check_new_pod(Invariants *self, const Pod *pod);
+void invariants_check_new_job(Invariants *self, const Object *job);
 /* @pod: its deletion has begun */
 void invariants_check_eviction(Invariants *self, const Pod *pod);
 /* @snapshot: it has gone */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "invariants-private.h"
 #include "models/api/snapshot.h"
+#include "models/api/workload.h"
 #include "models/plan/plan.h"
 
 #include <math.h>
@@ -68,6 +69,34 @@ invariants_check_new_pod(Invariants *self, const Pod *pod)
     if (set != NULL && !STATEFUL_SET(set)->parallel &&
         invariants_is_calm_for(self, "kube-controller-manager", sim_now(self->sim)))
         check_order(self, STATEFUL_SET(set), pod);
+}
+
+/* ---- Jobs of CronJobs ---- */
+
+/* CRJ: none while it is suspended, nor, with Forbid, while another is active. */
+void
+invariants_check_new_job(Invariants *self, const Object *job)
+{
+    const OwnerReference *owner = object_controller(job);
+    const Object *object = owner == NULL || owner->key == NULL || owner->key->kind != KIND_CRON_JOB
+                               ? NULL
+                               : api_server_get(self->api, owner->key);
+    SimTime now = sim_now(self->sim);
+
+    if (object == NULL || !invariants_is_calm_for(self, "kube-controller-manager", now))
+        return;
+    SimTime suspended_at = history_suspended_at(self->history, object->key);
+    if (CRON_JOB_CONST(object)->suspend && suspended_at != TIME_UNSET &&
+        suspended_at + SEEN_WITHIN < now)
+        invariants_fault(self, "Job %s: its CronJob is suspended", job->key->text);
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_JOB); i++) {
+        const Object *other = invariants_stored(self, KIND_JOB, i);
+        if (other != NULL && other != job && object_is_controlled_by(other, object) &&
+            CRON_JOB_CONST(object)->concurrency == CRON_FORBID &&
+            !job_is_finished(JOB_CONST(other)) && other->created_at + SEEN_WITHIN < now)
+            invariants_fault(self, "Job %s: made while %s is active", job->key->text,
+                             other->key->text);
+    }
 }
 
 /* ---- Evictions ---- */

@@ -437,6 +437,31 @@ check_job(Invariants *self, const Job *job)
                          job->failed, job->backoff_limit);
 }
 
+/* CRJ: a CronJob keeps as many finished Jobs as its limits say, and names the others. */
+static void
+check_cron_job(Invariants *self, const CronJob *cron)
+{
+    const Object *object = &cron->meta;
+    int32_t n_active = 0, n_complete = 0, n_failed = 0;
+
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_JOB); i++) {
+        const Job *job = JOB_CONST(invariants_stored(self, KIND_JOB, i));
+        if (job == NULL || !object_is_controlled_by(&job->meta, object))
+            continue;
+        n_active += !job_is_finished(job);
+        n_complete += job->complete.status == CONDITION_TRUE;
+        n_failed += job->has_failed.status == CONDITION_TRUE;
+    }
+    expect(self, object, "the number of its active Jobs",
+           cron->active == NULL ? 0 : cron->active->n_items, n_active);
+    if (self->is_looking || cron->suspend) /* it cleans up when it is due the next time */
+        return;
+    expect(self, object, "the number of its complete Jobs", n_complete,
+           MIN(n_complete, cron->successful_limit));
+    expect(self, object, "the number of its failed Jobs", n_failed,
+           MIN(n_failed, cron->failed_limit));
+}
+
 /* ---- Budgets and quotas ---- */
 
 /* The replicas that the controllers of these pods want. */
@@ -543,6 +568,9 @@ check_workload(Invariants *self, const Object *object)
         break;
     case KIND_JOB:
         check_job(self, JOB_CONST(object));
+        break;
+    case KIND_CRON_JOB:
+        check_cron_job(self, CRON_JOB_CONST(object));
         break;
     case KIND_DISRUPTION_BUDGET:
         check_budget(self, DISRUPTION_BUDGET_CONST(object));

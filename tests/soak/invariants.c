@@ -418,6 +418,8 @@ see_write(void *data, const Object *before, const Object *after)
         check_volume_protection(self, VOLUME_CONST(before), VOLUME_CONST(after));
     if (after == NULL)
         return;
+    if (object_kind(now) == KIND_JOB && before == NULL)
+        invariants_check_new_job(self, after);
     if (object_kind(now) == KIND_CLAIM)
         check_claim(self, CLAIM_CONST(before), CLAIM_CONST(after));
     else if (object_kind(now) == KIND_VOLUME)

@@ -81,6 +81,51 @@ check_taints(const Binding *binding)
                              taints->items[i].key, binding->pod->node_name);
 }
 
+/* VF-47: the labels that it wants are the node's; these worlds never change them. */
+static void
+check_selection(const Binding *binding)
+{
+    const PodSpec *spec = binding->pod->spec;
+    const StringMap *labels = binding->node->meta.labels;
+
+    if ((spec->node_selector != NULL && !string_map_contains(labels, spec->node_selector)) ||
+        !node_selector_matches(spec->required_nodes, labels, binding->pod->node_name))
+        invariants_fault(binding->self, "pod %s: bound to %s, which it does not select",
+                         binding->pod->meta.key->text, binding->pod->node_name);
+}
+
+/* Whether a required anti-affinity of @pod forbids it the node's domain because of @other. */
+static gboolean
+keeps_away(const Binding *binding, const PodAffinityTerm *term, const Pod *other)
+{
+    const Node *node = (const Node *)invariants_find(binding->self, KIND_NODE, other->node_name);
+    const char *domain = string_map_get(binding->node->meta.labels, term->topology_key);
+
+    return term->anti && term->weight == 0 && term->namespaces == NULL && domain != NULL &&
+           node != NULL && other->meta.key->namespace == binding->pod->meta.key->namespace &&
+           label_selector_matches(term->selector, other->meta.labels) &&
+           g_strcmp0(string_map_get(node->meta.labels, term->topology_key), domain) == 0;
+}
+
+/* VF-70: a pod keeps away from the pods that it names, if it could know of them. */
+static void
+check_anti_affinity(const Binding *binding)
+{
+    for (uint32_t i = 0; i < objects_n_keys(binding->self->objects, KIND_POD); i++) {
+        const Pod *other = POD_CONST(invariants_stored(binding->self, KIND_POD, i));
+        if (other == NULL || other == binding->pod || other->meta.key == binding->pod->meta.key ||
+            other->node_name == NULL || pod_is_terminal(other) ||
+            other->scheduled.changed_at == TIME_UNSET ||
+            other->scheduled.changed_at + WATCH_DELAY >= binding->decided_at)
+            continue;
+        for (unsigned k = 0; k < binding->pod->spec->n_pod_terms; k++)
+            if (keeps_away(binding, &binding->pod->spec->pod_terms[k], other))
+                invariants_fault(binding->self, "pod %s: bound to %s, too near to %s",
+                                 binding->pod->meta.key->text, binding->pod->node_name,
+                                 other->meta.key->text);
+    }
+}
+
 gboolean
 invariants_pod_has_claim(const Invariants *self, const Pod *pod, const ObjectKey *claim)
 {
@@ -203,6 +248,8 @@ invariants_check_binding(Invariants *self, const Pod *pod)
     if (!invariants_is_calm_for(self, "kube-scheduler", binding.decided_at))
         return;
     check_room(&binding);
+    check_anti_affinity(&binding);
+    check_selection(&binding);
     check_limits(&binding);
     if (history_node_changed_at(self->history, pod->node_name) + WATCH_DELAY < binding.decided_at)
         check_taints(&binding);

@@ -8,7 +8,10 @@
 
 #include "models/api/fields.h"
 #include "models/cluster/model.h"
+#include "models/scheduler/disks.h"
 #include "models/scheduler/in-tree-limits.h"
+
+#include <string.h>
 
 const ModelClass *const model_classes[] = {NULL};
 
@@ -111,10 +114,80 @@ later_releases_have_no_limit(void **state)
     objects_free(objects);
 }
 
+/* ---- VF-34: disks that pods name themselves ---- */
+
+typedef struct {
+    const char *plugin, *handle, *monitors; /* "m1 m2"; of iSCSI the target; NULL: none */
+    gboolean read_only;
+} Disk;
+
+/* Returns: (owned) */
+static Pod *
+pod_with(Objects *objects, const char *name, const Disk *disk)
+{
+    Strings *strings = objects_strings(objects);
+    Pod *pod = POD(object_new(objects_key(objects, KIND_POD, "default", name)));
+    g_auto(GStrv) monitors = g_strsplit(disk->monitors == NULL ? "" : disk->monitors, " ", -1);
+    StringPair pairs[4];
+    unsigned n = 0;
+
+    for (; monitors[n] != NULL; n++)
+        pairs[n] = (StringPair){strings_intern(strings, monitors[n]), strings_intern(strings, "")};
+    const VolumeSource source = {.plugin = disk->plugin,
+                                 .handle = strings_intern(strings, disk->handle),
+                                 .attributes = n == 0 ? NULL : string_map_new(pairs, n),
+                                 .read_only = disk->read_only,
+                                 .is_inline = TRUE};
+    const PodVolume volume = {.source = volume_source_new(&source)};
+    pod->volumes = pod_volumes_new_with_inline(&volume, 0, 1);
+    return pod;
+}
+
+static void
+pods_share_no_disk(void **state)
+{
+    static const struct {
+        Disk one, other;
+        gboolean conflict;
+    } rows[] = {
+        {{"gcePersistentDisk", "d", NULL, FALSE},   {"gcePersistentDisk", "d", NULL, FALSE}, TRUE },
+        {{"gcePersistentDisk", "d", NULL, FALSE},   {"gcePersistentDisk", "e", NULL, FALSE}, FALSE},
+        {{"gcePersistentDisk", "d", NULL, TRUE},    {"gcePersistentDisk", "d", NULL, FALSE}, TRUE },
+        {{"gcePersistentDisk", "d", NULL, TRUE},    {"gcePersistentDisk", "d", NULL, TRUE},  FALSE},
+        {{"gcePersistentDisk", "d", NULL, FALSE},
+         {"awsElasticBlockStore", "d", NULL, FALSE},
+         FALSE                                                                                    },
+        {{"awsElasticBlockStore", "d", NULL, TRUE},
+         {"awsElasticBlockStore", "d", NULL, TRUE},
+         TRUE                                                                                     },
+        {{"iscsi", "d", "iqn-1", FALSE},            {"iscsi", "e", "iqn-1", FALSE},          TRUE },
+        {{"iscsi", "d", "iqn-1", FALSE},            {"iscsi", "d", "iqn-2", FALSE},          FALSE},
+        {{"rbd", "pool/i", "m1 m2", FALSE},         {"rbd", "pool/i", "m2 m3", FALSE},       TRUE },
+        {{"rbd", "pool/i", "m1 m2", FALSE},         {"rbd", "pool/i", "m3", FALSE},          FALSE},
+        {{"rbd", "pool/i", "m1", FALSE},            {"rbd", "pool/j", "m1", FALSE},          FALSE},
+        {{"rbd", "pool/i", "m1", TRUE},             {"rbd", "pool/i", "m1", TRUE},           FALSE},
+        {{"nfs", "d", NULL, FALSE},                 {"nfs", "d", NULL, FALSE},               FALSE},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Objects *objects = objects_new(1);
+        Pod *one = pod_with(objects, "one", &rows[i].one);
+        Pod *other = pod_with(objects, "other", &rows[i].other);
+        if (pods_want_one_disk(one, other) != rows[i].conflict)
+            fail_msg("row %u", i);
+        assert_int_equal(pod_has_exclusive_disks(one), strcmp(rows[i].one.plugin, "nfs") != 0);
+        object_unref(&one->meta);
+        object_unref(&other->meta);
+        objects_free(objects);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_take_disks),
+                                       cmocka_unit_test(pods_share_no_disk),
                                        cmocka_unit_test(later_releases_have_no_limit)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

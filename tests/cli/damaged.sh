@@ -113,7 +113,8 @@ if $has_gnuplot; then
 
     ls "$scratch/stuck" >"$scratch/before"
     rm -f "$scratch"/stuck/*.png
-    (trap '' XFSZ; ulimit -f 4; LC_ALL=C exec "$kvolsim" plot "$scratch/stuck") >"$scratch/out" 2>"$scratch/err" </dev/null
+    # GCOV_PREFIX: a program that counts its lines keeps its counters elsewhere, for the limit would cut them off.
+    (trap '' XFSZ; ulimit -f 4; GCOV_PREFIX=$scratch LC_ALL=C exec "$kvolsim" plot "$scratch/stuck") >"$scratch/out" 2>"$scratch/err" </dev/null
     [ $? -eq 1 ] && grep -q 'stuck/timeline.png: the picture is incomplete' "$scratch/err" && ! ls "$scratch/stuck" | grep 'png\|partial' >>"$scratch/out"
     result $? "a picture that does not fit is an error, and removed"
 else

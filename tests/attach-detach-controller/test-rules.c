@@ -752,8 +752,9 @@ in_tree_volumes_are_attached_as_they_are(void **state)
         csi_modelled_options_init(&options);
         options.name = word(&world, "ebs.csi.aws.com");
         options.adopts_unknown_volumes = TRUE;
-        g_autoptr(CsiDriver) driver = csi_modelled_driver_base(
+        CsiDriver *driver = csi_modelled_driver_base(
             csi_modelled_driver_new(world.sim, objects_strings(world.objects), &options, NULL));
+        world.driver = driver;
         csi_driver_add_observer(driver, &(CsiObserver){.answered = see_call, .data = calls});
         cluster_add_driver(world.cluster, driver, options.name,
                            &(NodePluginOptions){.attaches = TRUE}, no_options, NULL);

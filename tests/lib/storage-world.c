@@ -144,6 +144,8 @@ storage_world_clear(StorageWorld *self)
     cluster_crash(self->cluster, "kube-controller-manager", NULL);
     storage_world_run(self, sim_now(self->sim) + SIM_SECOND);
     cluster_free(self->cluster);
+    if (self->driver != NULL)
+        csi_driver_free(self->driver);
     string_map_unref(self->gates);
     sim_free(self->sim);
     objects_free(self->objects);

@@ -11,6 +11,7 @@ typedef struct {
     Objects *objects;
     Timing timing;
     Cluster *cluster;
+    CsiDriver *driver; /* (owned) (nullable): of the test's, if it needs one */
     ApiServer *api;
     GString *log;       /* requests as answered: "PUT pv/a, GET pvc/c 404" */
     gboolean log_times; /* "1.000000000 PUT pv/a" */

@@ -139,7 +139,7 @@ no_options(void *data, const ProcessClass *class)
     return NULL;
 }
 
-static CsiDriver *
+static void
 add_ebs(StorageWorld *world)
 {
     CsiModelledOptions options;
@@ -147,11 +147,10 @@ add_ebs(StorageWorld *world)
     csi_modelled_options_init(&options);
     options.name = storage_world_intern(world, "ebs.csi.aws.com");
     options.adopts_unknown_volumes = TRUE;
-    CsiDriver *driver = csi_modelled_driver_base(
+    world->driver = csi_modelled_driver_base(
         csi_modelled_driver_new(world->sim, objects_strings(world->objects), &options, NULL));
-    cluster_add_driver(world->cluster, driver, options.name, &(NodePluginOptions){0}, no_options,
-                       NULL);
-    return driver;
+    cluster_add_driver(world->cluster, world->driver, options.name, &(NodePluginOptions){0},
+                       no_options, NULL);
 }
 
 /* INT-36, findDeletablePlugin(): an annotation that names nobody leaves it to the plugin of the
@@ -172,7 +171,7 @@ released_volumes_go(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.minor_version = 22});
-        CsiDriver *driver = add_ebs(&world);
+        add_ebs(&world);
         const VolumeSource source = {.refs = REF_COUNT_ONE,
                                      .plugin = "awsElasticBlockStore",
                                      .handle = storage_world_intern(&world, "vol-1"),
@@ -193,7 +192,6 @@ released_volumes_go(void **state)
         storage_world_run(&world, 10 * SIM_SECOND);
         assert_string_equal(storage_world_log(&world), rows[i].log);
         storage_world_clear(&world);
-        csi_driver_free(driver);
     }
 }
 
@@ -224,7 +222,7 @@ looks_that_fail_back_off(void **state)
 
     (void)state;
     storage_world_init(&world, &(StorageWorldOptions){.minor_version = 22});
-    CsiDriver *driver = add_ebs(&world);
+    add_ebs(&world);
     looks.sim = world.sim;
     api_server_set_fault(world.api, refuse_reads, &looks);
     storage_world_class(&world, "fast", EBS, BINDING_IMMEDIATE);
@@ -233,7 +231,6 @@ looks_that_fail_back_off(void **state)
     storage_world_run(&world, 300 * SIM_SECOND);
     assert_string_equal(looks.seconds->str, " 0 10 25 40 55 70 100 145 220");
     storage_world_clear(&world);
-    csi_driver_free(driver);
     g_string_free(looks.seconds, TRUE);
 }
 

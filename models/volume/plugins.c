@@ -161,6 +161,15 @@ volume_unique_name_parse(const char *name, char **driver)
     return caret + 1;
 }
 
+const char *
+volume_attachment_name(Strings *strings, const char *driver, const char *handle, const char *node)
+{
+    g_autofree char *text = g_strconcat(handle, driver, node, NULL);
+    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+
+    return strings_internf(strings, "csi-%s", sum);
+}
+
 ObjectKey *
 volume_attachment_key(Objects *objects, const char *driver, const char *handle, const char *node)
 {
@@ -171,10 +180,8 @@ volume_attachment_key(Objects *objects, const char *driver, const char *handle, 
     ObjectKey *key = objects_find_alias(objects, parts);
 
     if (key == NULL) {
-        g_autofree char *text = g_strconcat(handle, driver, node, NULL);
-        g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-        const char *name = strings_internf(strings, "csi-%s", sum);
-        key = objects_key(objects, KIND_ATTACHMENT, NULL, name);
+        key = objects_key(objects, KIND_ATTACHMENT, NULL,
+                          volume_attachment_name(strings, driver, handle, node));
         objects_add_alias(objects, parts, key);
     }
     return key;

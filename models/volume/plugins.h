@@ -50,7 +50,9 @@ const char *volume_inline_handle(Strings *strings, ObjectUid pod, const char *na
 /* @driver: (out) (owned). Returns: the handle in the unique name of a CSI volume; NULL: it is none
  */
 const char *volume_unique_name_parse(const char *name, char **driver);
-/* The VolumeAttachment of a CSI volume and a node: "csi-" and the SHA-256 of handle, driver and
- * node (ADC-59). */
+/* "csi-" and the SHA-256 of handle, driver and node (ADC-59). Returns: interned */
+const char *
+volume_attachment_name(Strings *strings, const char *driver, const char *handle, const char *node);
+/* The VolumeAttachment of a CSI volume and a node. */
 ObjectKey *
 volume_attachment_key(Objects *objects, const char *driver, const char *handle, const char *node);

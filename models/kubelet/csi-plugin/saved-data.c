@@ -19,25 +19,16 @@ csi_saved_device_data(Strings *strings, const VolumeSource *source)
     return string_map_new(pairs, G_N_ELEMENTS(pairs));
 }
 
-/* getAttachmentName(). Returns: interned */
-static const char *
-attachment_name(Strings *strings, const VolumeSource *source, const char *node)
-{
-    g_autofree char *text = g_strconcat(source->handle, source->driver, node, NULL);
-    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-
-    return strings_internf(strings, "csi-%s", sum);
-}
-
 /* A block volume's mapper has no lifecycle mode: such a volume is never inline. */
 StringMap *
 csi_saved_data(Strings *strings, const NodeVolume *node_volume, const char *node)
 {
     const Volume *volume = VOLUME_CONST(node_volume->pv);
     const VolumeSource *source = volume->source;
-    const char *attachment = node_volume->attachment != NULL
-                                 ? node_volume->attachment->name
-                                 : attachment_name(strings, source, node);
+    const char *attachment =
+        node_volume->attachment != NULL
+            ? node_volume->attachment->name
+            : volume_attachment_name(strings, source->driver, source->handle, node);
     StringPair pairs[] = {
         {VOLUME_NAME,    volume->meta.key->name         },
         {HANDLE,         source->handle                 },

@@ -60,11 +60,7 @@ several_defaults_were_refused(void **state)
 {
     World *world = *state;
 
-    api_server_free(world->api);
-    world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
-                                                    .objects = world->objects,
-                                                    .timing = &world->timing,
-                                                    .refuses_defaults = TRUE});
+    world_renew(world, (ApiServerOptions){.refuses_defaults = TRUE});
     create_class(world, "one", TRUE);
     assert_string_equal(CLAIM_CONST(world_create(world, world_new_claim(world)).object)->class_name,
                         "one");
@@ -234,11 +230,7 @@ requests_shrink_down_to_the_capacity(void **state)
     World *world = *state;
 
     for (int keeps = 0; keeps < 2; keeps++) {
-        api_server_free(world->api);
-        world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
-                                                        .objects = world->objects,
-                                                        .timing = &world->timing,
-                                                        .keeps_requests = keeps});
+        world_renew(world, (ApiServerOptions){.keeps_requests = keeps});
         Object *claim = world_new_claim(world);
         Object *class = object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "fast"));
         CLAIM(claim)->class_name = world_intern(world, "fast");
@@ -513,11 +505,7 @@ pods_alone_need_a_release_that_knows_them(void **state)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         const Release release = {.minor = rows[i].minor};
-        api_server_free(world->api);
-        world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
-                                                        .objects = world->objects,
-                                                        .timing = &world->timing,
-                                                        .release = &release});
+        world_renew(world, (ApiServerOptions){.release = &release});
         Object *claim = world_new_claim(world);
         Object *volume = object_new(objects_key(world->objects, KIND_VOLUME, NULL, "v"));
         CLAIM(claim)->access_modes = VOLUME(volume)->access_modes = rows[i].modes;

@@ -379,11 +379,7 @@ evictions_are_told(void **state)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         const Release release = {.minor = rows[i].minor};
-        api_server_free(world->api);
-        world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
-                                                        .objects = world->objects,
-                                                        .timing = &world->timing,
-                                                        .release = &release});
+        world_renew(world, (ApiServerOptions){.release = &release});
         world_create(world, world_new_pod(world, "node-1"));
         if (rows[i].reason != NULL)
             world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,

@@ -16,10 +16,19 @@ world_setup(void **state)
     world->sim = sim_new(&options);
     world->objects = objects_new(1);
     timing_init_instant(&world->timing);
-    world->api = api_server_new(&(ApiServerOptions){
-        .sim = world->sim, .objects = world->objects, .timing = &world->timing});
+    world_renew(world, (ApiServerOptions){0});
     *state = world;
     return 0;
+}
+
+void
+world_renew(World *world, ApiServerOptions options)
+{
+    g_clear_pointer(&world->api, api_server_free);
+    options.sim = world->sim;
+    options.objects = world->objects;
+    options.timing = &world->timing;
+    world->api = api_server_new(&options);
 }
 
 int

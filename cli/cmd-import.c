@@ -149,7 +149,7 @@ import(const ImportCommand *self, const char *const *dumps)
            self->out, is_incomplete ? ", and which objects the dump lacks" : "", self->out);
     if (self->audit == NULL)
         printf(
-            "Nobody acts in it without an audit log. What would the drain of a NODE do?\n"
+            "Without an audit log nothing happens in it. To drain a node, put its name for NODE:\n"
             "    kvolsim run %s/scenario.yaml --set 'spec.workload=[{at: 1m, drain: {node: NODE, "
             "ignoreDaemonSets: true, deleteEmptyDirData: true}}]'\n",
             self->out);

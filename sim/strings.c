@@ -15,7 +15,7 @@ typedef struct {
     StringAt at;
 } StringPlace;
 
-/* An error is formatted, and then goes as it is into an Event and the end of a plan. */
+/* An error is formatted once. Then the same text goes into an Event and into the end of a plan. */
 #define N_MADE 4
 
 /* An open-addressing table in the order of the hashes. A search begins at the home of the hash and
@@ -309,8 +309,8 @@ static gboolean
 is_made(const Strings *self, const char *text)
 {
     for (unsigned i = 0; i < N_MADE; i++)
-        if (self->made[i] == text)
-            return text != NULL;
+        if (text != NULL && self->made[i] == text)
+            return TRUE;
     return FALSE;
 }
 

@@ -220,8 +220,8 @@ static const RuleBound end_bounds[] = {
 const RuleTable kubelet_step_rules = RULE_TABLE(
     "kubelet: the end of a pod's step", END_FACTS_END, end_table, RULE_BOUNDS(end_bounds));
 
-/* PERIODIC counts at the end of a sync that went well only, and is asked for then only: pods that
- * wait for a volume fail again and again. */
+/* PERIODIC counts only at the end of a successful sync, so it is asked for only there: the syncs of
+ * waiting pods fail again and again. */
 static unsigned
 end_facts(const PodWorker *self, PlanEnd end)
 {

@@ -15,7 +15,7 @@ populate_mount(const Populate *self)
     return &self->worker->mounts[self->at];
 }
 
-/* The volume as the last read found it, whose keys are at hand. NULL: none was found yet */
+/* The volume of the last read; it has the keys of itself and of its claim. NULL: there was none */
 static const Volume *
 known_volume(const Populate *populate)
 {

@@ -64,8 +64,8 @@ draw_pod_key(
         strings_internf(component->strings, "%.*s%s", GENERATED_BASE_MAX, base, letters));
 }
 
-/* A controller that has started anew counts from 0 again: names of earlier pods are left out. A
- * real API server draws names that hardly ever come twice. */
+/* API-60. After its restart a controller counts from 0 again, so names of earlier pods are left
+ * out: in a real cluster a random name hardly ever comes twice. */
 ObjectKey *
 generated_pod_key_of(const Component *component, const Object *owner, const char *base, uint64_t n)
 {

@@ -130,7 +130,7 @@ walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, 
     add_link(sink, (ChainLink){from, at, WAIT_WORKERS, label, WAIT_NONE, 0});
 }
 
-/* attribution_walk(); inline, so that a run's sums need no list of the links. */
+/* See attribution_walk(). It is inline, so that the sums of a run need no list of links. */
 static inline void
 walk(const SimTrace *trace,
      SimCauseId cause,
@@ -265,7 +265,7 @@ coarse(SimWait wait, uint16_t detail)
 }
 
 /* Sums of one run, by numbers: names are looked up only at the end. A run has some hundred sums and
- * a hundred thousand links. */
+ * a thousand links for each pod. */
 typedef struct {
     ChainLink link; /* the first */
     Stage stage;

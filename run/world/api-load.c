@@ -18,7 +18,7 @@ struct ApiLoad {
     Sim *sim;
     GPtrArray *clients;    /* of Client (owned) */
     GHashTable *by_client; /* name -> Client */
-    PointerMap by_address; /* the same by the names' addresses: some name has several */
+    PointerMap by_address; /* the same by the address of a name; a name may have several */
     GPtrArray *rows;       /* of ApiLoadRow (owned) */
     SimLog *seconds;       /* of uint32_t: requests of all clients */
 };

@@ -420,7 +420,7 @@ static const BadRow bad[] = {
 };
 /* clang-format on */
 
-/* As the API server has it of an in-tree volume that stands in a pod: inlineVolumeSpec has no
+/* A VolumeAttachment of an in-tree volume within a pod: inlineVolumeSpec has no
  * capacity there. */
 static void
 reads_an_attachment_of_an_inline_volume(void **state)

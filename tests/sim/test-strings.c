@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* Interned strings: equal texts have one address, whichever way they came. */
+/* Interned strings: equal texts have one address. */
 
 #define N_TEXTS 100000 /* the table grows several times */
 
@@ -41,10 +41,9 @@ equal_texts_have_one_address(void **state)
     assert_null(strings_find(*state, "pvc--1"));
 }
 
-/* A text that was just made is not looked up again; one at the same address that is not interned
- * is. */
+/* A text that was just made has its address still. Two texts in one buffer have two. */
 static void
-texts_as_they_are(void **state)
+texts_without_changes(void **state)
 {
     const char *made[6]; /* more than are remembered */
     char buffer[16];
@@ -62,7 +61,7 @@ texts_as_they_are(void **state)
     assert_string_equal(second, "second");
 }
 
-/* What the fast way cannot write, the slow one does. */
+/* Formats of the fast way, and formats that only the slow way can write. */
 static void
 formats(void **state)
 {
@@ -80,7 +79,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(equal_texts_have_one_address, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(texts_as_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(texts_without_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(formats, set_up, tear_down),
     };
 

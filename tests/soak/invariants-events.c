@@ -5,8 +5,8 @@
 
 #include "models/api/snapshot.h"
 
-/* Events tell the truth: what they say has happened, and their type and reason suit their words.
- * And what has happened was told. */
+/* Events are true: each names a change of the cluster, and its type and reason suit its words. And
+ * each of these changes has its Event. */
 
 /* ---- What they say ---- */
 
@@ -23,10 +23,10 @@ check_words(Invariants *self, const ApiEvent *event)
 
     /* PVC-21.5: a claim without a class that waits for a volume is told so. */
     if (is_failure && !is_warning && !g_str_equal(event->reason, "FailedBinding"))
-        invariants_fault(self, "event %s of %s: a failure, and not a warning", event->reason,
+        invariants_fault(self, "event %s of %s: a failure, not told as a warning", event->reason,
                          event->involved->text);
     if (is_success && (is_failure || is_warning))
-        invariants_fault(self, "event %s of %s: a success that fails", event->reason,
+        invariants_fault(self, "event %s of %s: a success, told as a warning", event->reason,
                          event->involved->text);
 }
 

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may come only after something else, or not so soon: pods of StatefulSets in their order,
- * evictions after the time that a pod tolerates, failing calls with a back-off; and what may not go
- * as long as something needs it. */
+/* Order and time. Pods of StatefulSets come in their order, evictions after the tolerated time, and
+ * repeated failures of calls ever later. An object stays as long as another one needs it. */
 
 #define SEEN_WITHIN (5 * SIM_SECOND) /* by a controller in calm times */
 #define IS_CALM_AFTER (2 * SIM_MINUTE)

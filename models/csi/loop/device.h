@@ -21,8 +21,8 @@ typedef struct {
 
 /* Returns: (owned): of LoopDevice (owned): the bound devices, by number */
 GPtrArray *loop_devices_list(void);
-/* Whether @full (absolute) is the backing file: by name or by inode. The name is that which the
- * process saw that bound the device: another one for the next process in a container. */
+/* Whether @full (absolute) is the backing file: by name or by inode. The kernel prints the path
+ * in the mount namespace of the process at its binding; a later container has another path. */
 gboolean loop_device_has(const LoopDevice *self, const char *full);
 /* Returns: the device with this backing file (absolute); -1: none */
 int loop_device_of(const char *backing_file);

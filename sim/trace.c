@@ -86,6 +86,12 @@ sim_trace_label(SimTrace *self, const char *text)
     return (uint16_t)number;
 }
 
+unsigned
+sim_trace_n_labels(const SimTrace *self)
+{
+    return self->labels->len;
+}
+
 const char *
 sim_trace_label_text(const SimTrace *self, uint16_t label)
 {

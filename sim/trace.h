@@ -50,4 +50,5 @@ SimCauseId sim_trace_releaser(const SimTrace *self, SimCauseId id);
 /* Labels: names for details, numbered from 1 in the order in which they come; the same text has the
  * same number. 0 means no label, also for labels that come when there are no numbers left. */
 uint16_t sim_trace_label(SimTrace *self, const char *text);
+unsigned sim_trace_n_labels(const SimTrace *self);                      /* with that for 0 */
 const char *sim_trace_label_text(const SimTrace *self, uint16_t label); /* "" for 0 */

@@ -397,22 +397,6 @@ append_json_link(ResultFile *file, const SimTrace *trace, const ChainLink *link)
     row_close(file, '}');
 }
 
-/* Joins the parts of a wait for workers into one link. Returns: the index of the last part, counted
- * down from @k */
-static unsigned
-join_workers(const GArray *links, unsigned k, ChainLink *link)
-{
-    *link = g_array_index(links, ChainLink, k);
-    while (k > 0 && link->wait == WAIT_WORKERS) {
-        const ChainLink *next = &g_array_index(links, ChainLink, k - 1);
-        if (next->wait != WAIT_WORKERS || next->detail != link->detail)
-            break;
-        link->to = next->to;
-        k--;
-    }
-    return k;
-}
-
 void
 attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
 {
@@ -433,11 +417,8 @@ attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
         row_json_seconds(file, "seconds", record->to - record->from);
         row_key(file, "chain");
         row_open(file, '[');
-        for (unsigned k = links->len; k > 0; k--) {
-            ChainLink link;
-            k = join_workers(links, k - 1, &link) + 1;
-            append_json_link(file, trace, &link);
-        }
+        for (unsigned k = links->len; k > 0; k--)
+            append_json_link(file, trace, &g_array_index(links, ChainLink, k - 1));
         row_close(file, ']');
         row_close(file, '}');
         row_end(file);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attribution.h"
 
-#include "sim/pointer-map.h"
-
 #include <string.h>
 
 /* The number of log entries to read for the work of the keys ahead in one wait for workers. In a
@@ -76,102 +74,148 @@ attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
     return sim_trace_label_text(trace, detail);
 }
 
-/* Where the links of a chain go: equal neighbours are joined on the way. */
+/* ---- Steps back ---- */
+
+/* A chain, from its end to its start. */
 typedef struct {
-    ChainLink last; /* joined so far; without a length: none */
-    void (*take)(void *data, const ChainLink *link);
-    void *data;
-} LinkSink;
+    const SimTrace *trace;
+    SimCauseId cause; /* of what lies before @at */
+    SimCause entry;   /* of @cause */
+    SimTime from, at; /* what is left of the chain */
+    ChainAnchor anchor;
+} Chain;
 
-static inline void
-add_link(LinkSink *sink, ChainLink link)
+static inline Chain
+chain_begin(
+    const SimTrace *trace, SimCauseId cause, SimTime from, SimTime to, const ChainAnchor *anchor)
 {
-    ChainLink *last = &sink->last;
+    return (Chain){.trace = trace,
+                   .cause = cause,
+                   .entry = *sim_trace_get(trace, cause),
+                   .from = from,
+                   .at = to,
+                   .anchor = anchor != NULL ? *anchor : (ChainAnchor){.at = TIME_UNSET}};
+}
 
+/* @link: (out): the next interval; may have no length
+ * @waited: (out): the entry of a wait for workers: see behind_begin()
+ * Returns: FALSE: there is none */
+static inline gboolean
+chain_next(Chain *self, ChainLink *link, SimCauseId *waited)
+{
+    SimTime to = self->at;
+
+    if (to <= self->from)
+        return FALSE;
+    if (self->entry.at < to) { /* done from outside, at a time of the scenario */
+        self->at = MAX(self->entry.at, self->from);
+        *link = (ChainLink){.from = self->at, .to = to, .wait = WAIT_SCENARIO};
+        return TRUE;
+    }
+    SimWait wait = self->entry.wait;
+    uint16_t detail = self->entry.detail;
+    *waited = self->cause;
+    self->cause = self->entry.parent;
+    self->entry = *sim_trace_get(self->trace, self->cause);
+    self->at = MAX(self->entry.at, self->from);
+    if (self->anchor.at != TIME_UNSET && self->at < self->anchor.at) {
+        self->at = MIN(self->anchor.at, to);
+        self->cause = self->anchor.cause;
+        self->entry = *sim_trace_get(self->trace, self->cause);
+        self->anchor.at = TIME_UNSET;
+    }
+    *link = (ChainLink){.from = self->at, .to = to, .wait = wait, .detail = detail};
+    return TRUE;
+}
+
+/* A wait for workers, from its end to its start: what the freed worker had done meanwhile. */
+typedef struct {
+    const SimTrace *trace;
+    SimCauseId cause; /* as in Chain */
+    SimCause entry;
+    SimTime from, at;
+    uint16_t label; /* of the queue */
+    unsigned n_to_read;
+} Behind;
+
+static inline Behind
+behind_begin(const SimTrace *trace, SimCauseId waited, const ChainLink *link)
+{
+    SimCauseId cause = sim_trace_releaser(trace, waited);
+
+    return (Behind){.trace = trace,
+                    .cause = cause,
+                    .entry = *sim_trace_get(trace, cause),
+                    .from = link->from,
+                    .at = link->to,
+                    .label = link->detail,
+                    .n_to_read = BEHIND_ENTRIES};
+}
+
+/* @part: (out): the next interval; WAIT_NONE: it is not known what the worker did. Returns: FALSE:
+ * there is none */
+static inline gboolean
+behind_next(Behind *self, ChainLink *part)
+{
+    SimTime to = self->at;
+
+    if (to <= self->from)
+        return FALSE;
+    for (; self->n_to_read > 0 && self->cause != 0; self->n_to_read--) {
+        SimWait wait = self->entry.wait;
+        uint16_t detail = self->entry.detail;
+        if (wait == WAIT_WORKERS) { /* the worker took up this key then; before, it had another */
+            self->cause = detail == self->label ? sim_trace_releaser(self->trace, self->cause) : 0;
+            self->entry = *sim_trace_get(self->trace, self->cause);
+            continue;
+        }
+        if (self->entry.at < to)
+            break;
+        self->n_to_read--;
+        self->cause = self->entry.parent;
+        self->entry = *sim_trace_get(self->trace, self->cause);
+        self->at = MAX(self->entry.at, self->from);
+        *part = (ChainLink){.from = self->at, .to = to, .wait = wait, .detail = detail};
+        return TRUE;
+    }
+    self->at = self->from;
+    *part = (ChainLink){.from = self->from, .to = to, .wait = WAIT_NONE};
+    return TRUE;
+}
+
+/* ---- Lists ---- */
+
+/* Equal neighbours are joined. */
+static void
+append_link(GArray *links, unsigned first, ChainLink link)
+{
     if (link.from == link.to)
         return;
-    if (last->from == link.to && last->wait == link.wait && last->detail == link.detail &&
-        last->behind == link.behind && last->behind_detail == link.behind_detail) {
-        last->from = link.from;
-        return;
-    }
-    if (last->from != last->to)
-        sink->take(sink->data, last);
-    *last = link;
-}
-
-/* A wait for workers: walks back through the keys that the freed worker had processed meanwhile. */
-static inline void
-walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, LinkSink *sink)
-{
-    uint16_t label = sim_trace_get(trace, waited)->detail;
-    SimCauseId cause = sim_trace_releaser(trace, waited);
-    const SimCause *entry = sim_trace_get(trace, cause);
-    SimTime at = to;
-
-    for (unsigned i = 0; i < BEHIND_ENTRIES && cause != 0 && at > from; i++) {
-        SimCauseId releaser = entry->wait == WAIT_WORKERS && entry->detail == label
-                                  ? sim_trace_releaser(trace, cause)
-                                  : 0;
-        if (releaser != 0) { /* the worker took up this key then; before, it had another one */
-            cause = releaser;
-            entry = sim_trace_get(trace, cause);
-            continue;
+    if (links->len > first) {
+        ChainLink *last = &g_array_index(links, ChainLink, links->len - 1);
+        if (last->wait == link.wait && last->detail == link.detail && last->behind == link.behind &&
+            last->behind_detail == link.behind_detail) {
+            last->from = link.from;
+            return;
         }
-        const SimCause *parent = sim_trace_get(trace, entry->parent);
-        SimTime start = MAX(parent->at, from);
-        if (entry->at < at || entry->wait == WAIT_WORKERS)
-            break;
-        add_link(sink, (ChainLink){start, at, WAIT_WORKERS, label, entry->wait, entry->detail});
-        at = start;
-        cause = entry->parent;
-        entry = parent;
     }
-    add_link(sink, (ChainLink){from, at, WAIT_WORKERS, label, WAIT_NONE, 0});
-}
-
-/* See attribution_walk(). It is inline, so that the sums of a run need no list of links. */
-static inline void
-walk(const SimTrace *trace,
-     SimCauseId cause,
-     SimTime from,
-     SimTime to,
-     const ChainAnchor *anchor,
-     LinkSink *sink)
-{
-    const SimCause *entry = sim_trace_get(trace, cause);
-    SimTime at = to;
-
-    while (at > from) {
-        if (entry->at < at) { /* done from outside, at a time of the scenario */
-            SimTime since = MAX(entry->at, from);
-            add_link(sink, (ChainLink){.from = since, .to = at, .wait = WAIT_SCENARIO});
-            at = since;
-            continue;
-        }
-        const SimCause *parent = sim_trace_get(trace, entry->parent);
-        SimTime since = MAX(parent->at, from);
-        gboolean is_past = anchor != NULL && anchor->at != TIME_UNSET && since < anchor->at;
-        if (is_past)
-            since = MIN(anchor->at, at);
-        if (entry->wait == WAIT_WORKERS)
-            walk_behind(trace, cause, since, at, sink);
-        else
-            add_link(sink, (ChainLink){since, at, entry->wait, entry->detail, WAIT_NONE, 0});
-        at = since;
-        cause = is_past ? anchor->cause : entry->parent;
-        entry = is_past ? sim_trace_get(trace, cause) : parent;
-        if (is_past)
-            anchor = NULL;
-    }
-    if (sink->last.from != sink->last.to)
-        sink->take(sink->data, &sink->last);
+    g_array_append_val(links, link);
 }
 
 static void
-append_link(void *links, const ChainLink *link)
+append_behind(
+    const SimTrace *trace, SimCauseId waited, ChainLink link, GArray *links, unsigned first)
 {
-    g_array_append_vals(links, link, 1);
+    Behind behind = behind_begin(trace, waited, &link);
+    ChainLink part;
+
+    while (behind_next(&behind, &part)) {
+        link.from = part.from;
+        link.to = part.to;
+        link.behind = part.wait;
+        link.behind_detail = part.detail;
+        append_link(links, first, link);
+    }
 }
 
 void
@@ -182,18 +226,36 @@ attribution_walk(const SimTrace *trace,
                  const ChainAnchor *anchor,
                  GArray *links)
 {
-    LinkSink sink = {.take = append_link, .data = links};
+    Chain chain = chain_begin(trace, cause, from, to, anchor);
+    unsigned first = links->len;
+    SimCauseId waited;
+    ChainLink link;
 
-    walk(trace, cause, from, to, anchor, &sink);
+    while (chain_next(&chain, &link, &waited))
+        if (link.wait == WAIT_WORKERS)
+            append_behind(trace, waited, link, links, first);
+        else
+            append_link(links, first, link);
+}
+
+static ChainAnchor
+anchor_of(const StageRecord *record)
+{
+    return (ChainAnchor){record->scheduled, record->scheduled_by};
 }
 
 void
 attribution_chain(const Run *run, const StageRecord *record, GArray *links)
 {
-    const ChainAnchor anchor = {record->scheduled, record->scheduled_by};
+    const ChainAnchor anchor = anchor_of(record);
+    Chain chain =
+        chain_begin(sim_trace(run_sim(run)), record->cause, record->from, record->to, &anchor);
+    unsigned first = links->len;
+    SimCauseId waited;
+    ChainLink link;
 
-    attribution_walk(sim_trace(run_sim(run)), record->cause, record->from, record->to, &anchor,
-                     links);
+    while (chain_next(&chain, &link, &waited))
+        append_link(links, first, link);
 }
 
 /* ---- Sums ---- */
@@ -264,90 +326,124 @@ coarse(SimWait wait, uint16_t detail)
     return wait == WAIT_API || wait == WAIT_WATCH || wait == WAIT_THINK ? 0 : detail;
 }
 
-/* Sums of one run, by numbers: names are looked up only at the end. A run has some hundred sums and
- * a thousand links for each pod. */
-typedef struct {
-    ChainLink link; /* the first */
-    Stage stage;
-    SimTime total;
-    unsigned count;
-} Sum;
+/* The time by cause: a cause's place is computed from its wait and detail. NULL: no time yet. */
+typedef SimTime *Totals;
 
+/* The sums of one run. A run has some hundred sums and a thousand steps for each pod. */
 typedef struct {
-    GPtrArray *sums;     /* of Sum (owned) */
-    PointerMap by_cause; /* stage and cause of a link, as a number -> Sum */
-    Stage stage;         /* of the chain that is walked */
+    const SimTrace *trace;
+    unsigned n_details;
+    Totals stages[N_STAGES];
+    Totals
+        *behind[N_STAGES]; /* by the label of the queue: the time in queues by what workers did */
 } Sums;
 
-static const void *
-sum_key(Stage stage, const ChainLink *link)
+static void
+sums_init(Sums *self, const SimTrace *trace)
 {
-    G_STATIC_ASSERT(N_WAITS < 256 && sizeof(void *) == sizeof(uint64_t));
+    unsigned n =
+        MAX(sim_trace_n_labels(trace), MAX((unsigned)N_KINDS, (unsigned)CSI_N_METHODS) + 1);
 
-    return (const void *)(uintptr_t)((uint64_t)(stage + 1) << 56 | (uint64_t)link->wait << 48 |
-                                     (uint64_t)link->detail << 32 | (uint64_t)link->behind << 16 |
-                                     link->behind_detail);
-}
-
-static inline void
-sum_link(void *sums, const ChainLink *link)
-{
-    Sums *self = sums;
-    const void *key = sum_key(self->stage, link);
-    Sum *sum = pointer_map_get(&self->by_cause, key);
-
-    if (sum == NULL) {
-        sum = g_new0(Sum, 1);
-        sum->link = *link;
-        sum->stage = self->stage;
-        g_ptr_array_add(self->sums, sum);
-        pointer_map_set(&self->by_cause, key, sum);
-    }
-    sum->total += link->to - link->from;
-    sum->count++;
+    *self = (Sums){.trace = trace, .n_details = MAX(n, API_EVICT + 2u)};
+    for (unsigned i = 0; i < N_STAGES; i++)
+        self->behind[i] = g_new0(Totals, self->n_details);
 }
 
 static void
-add_sum(Attribution *self, const SimTrace *trace, const Sum *sum)
+sums_clear(Sums *self)
 {
-    const ChainLink *link = &sum->link;
-    AttributionRow wanted = {
-        .stage = sum->stage,
-        .wait = link->wait,
-        .behind = link->behind,
-        .detail = attribution_detail(trace, link->wait, coarse(link->wait, link->detail)),
-        .behind_detail =
-            attribution_detail(trace, link->behind, coarse(link->behind, link->behind_detail)),
-    };
-    AttributionRow *row = find_row(self, &wanted);
+    for (unsigned i = 0; i < N_STAGES; i++) {
+        for (unsigned label = 0; label < self->n_details; label++)
+            g_free(self->behind[i][label]);
+        g_free(self->behind[i]);
+        g_free(self->stages[i]);
+    }
+}
 
-    row->total += sum->total;
-    row->count += sum->count;
+static inline SimTime *
+find_total(const Sums *self, Totals *totals, SimWait wait, uint16_t detail)
+{
+    if (*totals == NULL)
+        *totals = g_new0(SimTime, N_WAITS * self->n_details);
+    return *totals + (wait * self->n_details + detail);
+}
+
+static inline void
+sum_link(const Sums *self, Totals *totals, const ChainLink *link)
+{
+    *find_total(self, totals, link->wait, link->detail) += link->to - link->from;
+}
+
+static void
+sum_record(Sums *self, const StageRecord *record)
+{
+    const ChainAnchor anchor = anchor_of(record);
+    Chain chain = chain_begin(self->trace, record->cause, record->from, record->to, &anchor);
+    SimCauseId waited;
+    ChainLink link, part;
+
+    while (chain_next(&chain, &link, &waited)) {
+        if (link.wait != WAIT_WORKERS) {
+            sum_link(self, &self->stages[record->stage], &link);
+            continue;
+        }
+        Behind behind = behind_begin(self->trace, waited, &link);
+        while (behind_next(&behind, &part))
+            sum_link(self, &self->behind[record->stage][link.detail], &part);
+    }
+}
+
+/* Adds a row for each cause of @totals. @row: its stage; if @is_behind, the queue, too */
+static void
+add_totals(
+    Attribution *self, const Sums *sums, Totals totals, AttributionRow row, gboolean is_behind)
+{
+    SimWait *wait = is_behind ? &row.behind : &row.wait;
+    const char **detail = is_behind ? &row.behind_detail : &row.detail;
+
+    for (unsigned i = 0; totals != NULL && i < N_WAITS * sums->n_details; i++) {
+        if (totals[i] == 0)
+            continue;
+        *wait = (SimWait)(i / sums->n_details);
+        *detail =
+            attribution_detail(sums->trace, *wait, coarse(*wait, (uint16_t)(i % sums->n_details)));
+        find_row(self, &row)->total += totals[i];
+    }
+}
+
+static void
+add_sums(Attribution *self, const Sums *sums)
+{
+    for (unsigned stage = 0; stage < N_STAGES; stage++) {
+        AttributionRow row = {.stage = (Stage)stage, .detail = "", .behind_detail = ""};
+        add_totals(self, sums, sums->stages[stage], row, FALSE);
+        row.wait = WAIT_WORKERS;
+        for (unsigned label = 0; label < sums->n_details; label++) {
+            if (sums->behind[stage][label] == NULL)
+                continue;
+            row.detail = attribution_detail(sums->trace, WAIT_WORKERS, (uint16_t)label);
+            add_totals(self, sums, sums->behind[stage][label], row, TRUE);
+        }
+    }
 }
 
 /* @object: NULL: all */
 static void
 add_records(Attribution *self, const Run *run, const Stages *stages, const ObjectKey *object)
 {
-    const SimTrace *trace = sim_trace(run_sim(run));
-    g_autoptr(GPtrArray) sums = g_ptr_array_new_with_free_func(g_free);
-    Sums by_cause = {.sums = sums};
+    Sums sums;
 
     if (run_options(run)->untraced)
         return;
+    sums_init(&sums, sim_trace(run_sim(run)));
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
-        if (object != NULL && record->object != object)
-            continue;
-        const ChainAnchor anchor = {record->scheduled, record->scheduled_by};
-        LinkSink sink = {.take = sum_link, .data = &by_cause};
-        by_cause.stage = record->stage;
-        walk(trace, record->cause, record->from, record->to, &anchor, &sink);
+        if (object == NULL || record->object == object)
+            sum_record(&sums, record);
     }
-    for (unsigned i = 0; i < sums->len; i++)
-        add_sum(self, trace, sums->pdata[i]);
-    pointer_map_clear(&by_cause.by_cause, NULL);
+    add_sums(self, &sums);
+    sums_clear(&sums);
 }
 
 void
@@ -406,7 +502,6 @@ attribution_merge_row(GArray *rows, const AttributionRow *row)
         if (other->wait != row->wait || !g_str_equal(other->detail, row->detail))
             continue;
         other->total += row->total;
-        other->count += row->count;
         return;
     }
     g_array_append_vals(rows, row, 1);

@@ -27,7 +27,7 @@ typedef struct {
 
 /**
  * attribution_walk:
- * Appends the chain of causes of an event.
+ * Appends the chain of causes of an event. Equal neighbours are joined.
  * @cause: of the event at @to
  * @anchor: NULL: none
  * @links: gets the links (ChainLink) of [@from, @to], newest first, without a gap
@@ -38,7 +38,7 @@ void attribution_walk(const SimTrace *trace,
                       SimTime to,
                       const ChainAnchor *anchor,
                       GArray *links);
-/* Appends the chain of the stage of @record; @links as above. Equal neighbours are joined. */
+/* The same for the stage of @record, but a wait for workers stays one link: @behind is not set. */
 void attribution_chain(const Run *run, const StageRecord *record, GArray *links);
 
 /* In words: "client throttling"; "external-attacher (5/s, burst 10)", or "" without a detail. */
@@ -51,7 +51,6 @@ typedef struct {
     SimWait wait, behind;               /* as in ChainLink */
     const char *detail, *behind_detail; /* owned by the table; "" if there is none */
     SimTime total;                      /* over all objects */
-    unsigned count;                     /* number of intervals */
 } AttributionRow;
 
 /* The attribution of the stages of one or several runs. */

@@ -585,7 +585,6 @@ replay_waits(const Replay *self, const ReplayPair *pair)
         AttributionRow row = {.wait = link->wait,
                               .detail = attribution_detail(trace, link->wait, link->detail),
                               .total = link->to - link->from,
-                              .count = 1,
                               .behind_detail = ""};
         attribution_merge_row(sums, &row);
     }

@@ -81,6 +81,10 @@ check_scenario(const char *file, uint64_t seed)
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
         assert_adds_up(file, record, links);
+        g_array_set_size(links, 0); /* with the parts of waits for workers */
+        attribution_walk(sim_trace(run_sim(run)), record->cause, record->from, record->to,
+                         &(ChainAnchor){record->scheduled, record->scheduled_by}, links);
+        assert_adds_up(file, record, links);
     }
     /* The sums lose nothing, either. */
     attribution_add(attribution, run, stages);

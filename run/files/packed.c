@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "packed.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "input.h"
+#include "libarchive.h"
 
 #define BLOCK_BYTES ((gsize)256 * 1024) /* of one read */
 
 struct PackedFile {
     char *path;
     int fd;
+    Libarchive lib;
     struct archive *archive;
     gboolean is_empty; /* libarchive finds no entry in a file without a byte */
 };
@@ -30,8 +30,8 @@ fail(const char *path, int code, const char *why, GError **error)
 static gboolean
 fail_reading(PackedFile *self, GError **error)
 {
-    const char *why = archive_error_string(self->archive);
-    int code = archive_errno(self->archive);
+    const char *why = self->lib.archive_error_string(self->archive);
+    int code = self->lib.archive_errno(self->archive);
 
     if (why == NULL)
         why = "cannot be read";
@@ -47,15 +47,15 @@ begin(PackedFile *self, GError **error)
 {
     struct archive_entry *entry;
 
-    self->archive = archive_read_new();
-    archive_read_support_filter_gzip(self->archive);
-    archive_read_support_filter_xz(self->archive);
-    archive_read_support_filter_zstd(self->archive);
-    archive_read_support_format_raw(self->archive);
-    archive_read_support_format_empty(self->archive);
-    if (archive_read_open_fd(self->archive, self->fd, BLOCK_BYTES) != ARCHIVE_OK)
+    self->archive = self->lib.archive_read_new();
+    self->lib.archive_read_support_filter_gzip(self->archive);
+    self->lib.archive_read_support_filter_xz(self->archive);
+    self->lib.archive_read_support_filter_zstd(self->archive);
+    self->lib.archive_read_support_format_raw(self->archive);
+    self->lib.archive_read_support_format_empty(self->archive);
+    if (self->lib.archive_read_open_fd(self->archive, self->fd, BLOCK_BYTES) != ARCHIVE_OK)
         return fail_reading(self, error);
-    int result = archive_read_next_header(self->archive, &entry);
+    int result = self->lib.archive_read_next_header(self->archive, &entry);
     self->is_empty = result == ARCHIVE_EOF;
     return result == ARCHIVE_OK || self->is_empty || fail_reading(self, error);
 }
@@ -73,7 +73,7 @@ packed_file_open(const char *path, GError **error)
 
     self->path = g_strdup(path);
     self->fd = input_open(path, error);
-    if (self->fd < 0)
+    if (self->fd < 0 || !libarchive_load(&self->lib, path, error))
         return NULL;
     return begin(self, error) ? g_steal_pointer(&self) : NULL;
 }
@@ -84,7 +84,7 @@ packed_file_free(PackedFile *self)
     if (self == NULL)
         return;
     if (self->archive != NULL)
-        archive_read_free(self->archive);
+        self->lib.archive_read_free(self->archive);
     if (self->fd >= 0)
         close(self->fd);
     g_free(self->path);
@@ -99,7 +99,7 @@ packed_file_next(PackedFile *self, const char **data, GError **error)
     la_int64_t offset;
 
     while (!self->is_empty) {
-        int result = archive_read_data_block(self->archive, &block, &n, &offset);
+        int result = self->lib.archive_read_data_block(self->archive, &block, &n, &offset);
         if (result == ARCHIVE_EOF)
             break;
         if (result != ARCHIVE_OK)
@@ -173,25 +173,28 @@ gather(struct archive *archive, void *data, const void *bytes, size_t n)
 GBytes *
 packed_xz(const char *text, gsize length, GError **error)
 {
+    Libarchive lib;
+    if (!libarchive_load(&lib, "xz", error))
+        return NULL;
     GByteArray *packed = g_byte_array_new();
-    struct archive *archive = archive_write_new();
-    struct archive_entry *entry = archive_entry_new();
+    struct archive *archive = lib.archive_write_new();
+    struct archive_entry *entry = lib.archive_entry_new();
     gboolean done;
 
-    archive_write_add_filter_xz(archive);
-    archive_write_set_format_raw(archive);
-    archive_write_set_options(archive, "xz:compression-level=1");
-    archive_write_set_bytes_in_last_block(archive, 1);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    done = archive_write_open(archive, packed, NULL, gather, NULL) == ARCHIVE_OK &&
-           archive_write_header(archive, entry) == ARCHIVE_OK &&
-           archive_write_data(archive, text, length) == (la_ssize_t)length &&
-           archive_write_close(archive) == ARCHIVE_OK;
+    lib.archive_write_add_filter_xz(archive);
+    lib.archive_write_set_format_raw(archive);
+    lib.archive_write_set_options(archive, "xz:compression-level=1");
+    lib.archive_write_set_bytes_in_last_block(archive, 1);
+    lib.archive_entry_set_filetype(entry, AE_IFREG);
+    done = lib.archive_write_open(archive, packed, NULL, gather, NULL) == ARCHIVE_OK &&
+           lib.archive_write_header(archive, entry) == ARCHIVE_OK &&
+           lib.archive_write_data(archive, text, length) == (la_ssize_t)length &&
+           lib.archive_write_close(archive) == ARCHIVE_OK;
     if (!done)
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "xz: %s",
-                    archive_error_string(archive));
-    archive_entry_free(entry);
-    archive_write_free(archive);
+                    lib.archive_error_string(archive));
+    lib.archive_entry_free(entry);
+    lib.archive_write_free(archive);
     GBytes *bytes = g_byte_array_free_to_bytes(packed);
     if (done)
         return bytes;

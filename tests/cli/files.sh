@@ -86,6 +86,22 @@ truncate -s 2G "$scratch/large.yaml"
 told 2 "larger than 1 GiB" "run of 2 GiB" run "$scratch/large.yaml"
 told 2 "larger than 1 GiB" "fit of 2 GiB" fit "$scratch/large.yaml"
 
+# libarchive takes longer to load than a small run takes: only a packed file loads it. Where there is none, the file's name is told.
+printf '%s\n' "$head" >"$scratch/own/plain.yaml"
+gzip -c "$scratch/own/plain.yaml" >"$scratch/own/packed.yaml"
+for file in plain packed; do
+    LD_DEBUG=files "$kvolsim" run "$scratch/own/$file.yaml" >"$scratch/$file" 2>&1
+    grep -c 'calling init: .*/libarchive' "$scratch/$file"
+done >"$scratch/out"
+[ "$(tr '\n' ' ' <"$scratch/out")" = "0 1 " ]
+result $? "a packed scenario alone loads libarchive"
+mkdir "$scratch/libraries" && : >"$scratch/libraries/libarchive.so.13"
+LD_LIBRARY_PATH=$scratch/libraries "$kvolsim" run "$scratch/own/packed.yaml" >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 2 ] && grep -q "packed.yaml: .*packed files need libarchive: .*libarchive.so.13" "$scratch/err"
+result $? "without libarchive a packed scenario is refused"
+LD_LIBRARY_PATH=$scratch/libraries "$kvolsim" run "$scratch/own/plain.yaml" >"$scratch/out" 2>"$scratch/err"
+result $? "... and a plain one runs"
+
 # GLib's own end would be a trap. Sanitizers reserve more memory than any limit.
 if [ "${KVOLSIM_SANITIZERS:-no}" != yes ]; then
     truncate -s 900M "$scratch/large.yaml"

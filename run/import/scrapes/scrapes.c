@@ -2,14 +2,13 @@
 /* outside the model: reads what clusters export */
 #include "scrapes.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
 #include "models/api/field.h"
+#include "run/files/libarchive.h"
 #include "scrapes-private.h"
 
 #define BLOCK_BYTES (64 * 1024)             /* of one read */
@@ -210,17 +209,17 @@ read_scrape(GPtrArray *scrapes,
 
 /* (owned): the text of the entry, terminated; %NULL: @archive tells why */
 static char *
-read_entry(struct archive *archive, gsize *length)
+read_entry(const Libarchive *lib, struct archive *archive, gsize *length)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     char block[BLOCK_BYTES];
     la_ssize_t n;
 
-    while ((n = archive_read_data(archive, block, sizeof block)) > 0) {
+    while ((n = lib->archive_read_data(archive, block, sizeof block)) > 0) {
         g_string_append_len(text, block, n);
         if (text->len <= SCRAPE_BYTES_MAX)
             continue;
-        archive_set_error(archive, EFBIG, "a scrape of more than 256 MiB");
+        lib->archive_set_error(archive, EFBIG, "a scrape of more than 256 MiB");
         return NULL;
     }
     *length = text->len;
@@ -229,24 +228,29 @@ read_entry(struct archive *archive, gsize *length)
 
 /* Returns: ARCHIVE_EOF after the last entry; else @error, or @archive, tells why */
 static int
-read_entries(
-    GPtrArray *scrapes, struct archive *archive, const char *file, gint64 changed_s, GError **error)
+read_entries(GPtrArray *scrapes,
+             const Libarchive *lib,
+             struct archive *archive,
+             const char *file,
+             gint64 changed_s,
+             GError **error)
 {
     struct archive_entry *entry;
     int result;
 
-    while ((result = archive_read_next_header(archive, &entry)) == ARCHIVE_OK) {
-        gboolean is_raw = archive_format(archive) == ARCHIVE_FORMAT_RAW;
+    while ((result = lib->archive_read_next_header(archive, &entry)) == ARCHIVE_OK) {
+        gboolean is_raw = lib->archive_format(archive) == ARCHIVE_FORMAT_RAW;
         g_autofree char *path =
-            is_raw ? g_strdup(file) : g_strdup_printf("%s:%s", file, archive_entry_pathname(entry));
+            is_raw ? g_strdup(file)
+                   : g_strdup_printf("%s:%s", file, lib->archive_entry_pathname(entry));
         gsize length;
-        if (!is_raw && archive_entry_filetype(entry) != AE_IFREG)
+        if (!is_raw && lib->archive_entry_filetype(entry) != AE_IFREG)
             continue;
-        g_autofree char *text = read_entry(archive, &length);
+        g_autofree char *text = read_entry(lib, archive, &length);
         if (text == NULL)
             return ARCHIVE_FATAL;
         if (!read_scrape(scrapes, path, text, length,
-                         is_raw ? changed_s : (gint64)archive_entry_mtime(entry), error))
+                         is_raw ? changed_s : (gint64)lib->archive_entry_mtime(entry), error))
             return ARCHIVE_FATAL;
     }
     return result;
@@ -257,19 +261,23 @@ read_file(GPtrArray *scrapes, const char *file, GError **error)
 {
     GStatBuf status;
     gint64 changed_s = g_stat(file, &status) == 0 ? (gint64)status.st_mtime : 0;
-    struct archive *archive = archive_read_new();
     g_autoptr(GError) why = NULL;
+    Libarchive lib;
 
-    archive_read_support_filter_gzip(archive);
-    archive_read_support_filter_xz(archive);
-    archive_read_support_filter_zstd(archive);
-    archive_read_support_format_tar(archive);
-    archive_read_support_format_raw(archive);
-    archive_read_support_format_empty(archive);
+    if (!libarchive_load(&lib, file, error))
+        return FALSE;
+    struct archive *archive = lib.archive_read_new();
+
+    lib.archive_read_support_filter_gzip(archive);
+    lib.archive_read_support_filter_xz(archive);
+    lib.archive_read_support_filter_zstd(archive);
+    lib.archive_read_support_format_tar(archive);
+    lib.archive_read_support_format_raw(archive);
+    lib.archive_read_support_format_empty(archive);
     unsigned n = scrapes->len;
-    int result = archive_read_open_filename(archive, file, BLOCK_BYTES);
+    int result = lib.archive_read_open_filename(archive, file, BLOCK_BYTES);
     if (result == ARCHIVE_OK)
-        result = read_entries(scrapes, archive, file, changed_s, &why);
+        result = read_entries(scrapes, &lib, archive, file, changed_s, &why);
     if (result == ARCHIVE_EOF && scrapes->len == n) {
         g_set_error(&why, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: there is no scrape in it", file);
         result = ARCHIVE_FATAL;
@@ -281,8 +289,8 @@ read_file(GPtrArray *scrapes, const char *file, GError **error)
         g_propagate_error(error, g_steal_pointer(&why));
     else if (result != ARCHIVE_EOF)
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: %s", file,
-                    archive_error_string(archive));
-    archive_read_free(archive);
+                    lib.archive_error_string(archive));
+    lib.archive_read_free(archive);
     return result == ARCHIVE_EOF;
 }
 

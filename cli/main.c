@@ -13,9 +13,10 @@ typedef struct {
     const char *summary;
 } Command;
 
-/* Loading the libraries of networks takes longer than most runs, so the commands that need them are
- * in a program of their own. */
-#define NETWORK cli_run_network_program
+/* Loading the libraries of networks, devices, prompts and built-in files (gRPC, libsoup, libmount,
+ * libblkid, readline, GIO) takes longer than most runs, so the commands that need them are in a
+ * program of their own. */
+#define SLOW_TO_LOAD cli_run_network_program
 
 /* clang-format off */
 static const Command commands[] = {
@@ -27,13 +28,13 @@ static const Command commands[] = {
     {"whatif",     cmd_whatif,     "SCENARIO",         "Find the flag or limit that moves the start of pods most"},
     {"tune",       cmd_tune,       "SCENARIO",         "Find the smallest flags that meet the scenario's slo"},
     {"compare",    cmd_compare,    "RUN RUN…",         "Show runs side by side, object by object"},
-    {"replay",     cmd_replay,     "FOLDER|JOURNAL",   "Compare a real cluster's recording with simulations"},
-    {"calibrate",  cmd_calibrate,  "",                 "Measure this machine's loop devices and fit a profile"},
+    {"replay",     SLOW_TO_LOAD,   "FOLDER|JOURNAL",   "Compare a real cluster's recording with simulations"},
+    {"calibrate",  SLOW_TO_LOAD,   "",                 "Measure this machine's loop devices and fit a profile"},
     {"fit",        cmd_fit,        "FILE",             "Fit a profile to histograms or samples of a cluster"},
     {"profiles",   cmd_profiles,   "[show NAME]",      "List latency profiles of storage back ends, or explain one"},
-    {"validate",   NETWORK,        "SCENARIO",         "Run a scenario with real loop devices, and compare it with its model"},
+    {"validate",   SLOW_TO_LOAD,   "SCENARIO",         "Run a scenario with real loop devices, and compare it with its model"},
     {"plot",       cmd_plot,       "RUN",              "Draw pictures of a run's results"},
-    {"report",     cmd_report,     "RUN",              "Make one HTML page of a run"},
+    {"report",     SLOW_TO_LOAD,   "RUN",              "Make one HTML page of a run"},
     {"import",     cmd_import,     "FILE…",            "Make a scenario of your cluster: dumps, audit log, metrics"},
     {"get",        cmd_get,        "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"},
     {"describe",   cmd_describe,   "KIND [NAME] FILE", "Describe objects at an instant of a run, as kubectl does"},
@@ -41,13 +42,13 @@ static const Command commands[] = {
     {"diff",       cmd_diff,       "FILE",             "Show how objects differ between two instants of a run"},
     {"explain",    cmd_explain,    "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"},
     {"why",        cmd_why,        "FILE [OBJECT]",    "Tell why an object is stuck, and what would help"},
-    {"step",       cmd_step,       "FILE",             "Step through a run at a prompt, and change things by hand"},
-    {"serve",      NETWORK,        "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"},
-    {"csi",        NETWORK,        "",                 "Serve the fake driver on a CSI socket"},
-    {"teach",      NETWORK,        "[LESSON]",         "Take a lesson, with questions and tasks that are checked"},
-    {"loop",       cmd_loop,       "list|clean",       "List what the loop driver left on this machine, or remove it"},
+    {"step",       SLOW_TO_LOAD,   "FILE",             "Step through a run at a prompt, and change things by hand"},
+    {"serve",      SLOW_TO_LOAD,   "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"},
+    {"csi",        SLOW_TO_LOAD,   "",                 "Serve the fake driver on a CSI socket"},
+    {"teach",      SLOW_TO_LOAD,   "[LESSON]",         "Take a lesson, with questions and tasks that are checked"},
+    {"loop",       SLOW_TO_LOAD,   "list|clean",       "List what the loop driver left on this machine, or remove it"},
     {"schema",     cmd_schema,     "[KIND]",           "Print the JSON Schema of scenario, sweep or result files"},
-    {"completion", cmd_completion, "bash|zsh|fish",    "Print the completion of commands and options for a shell"},
+    {"completion", SLOW_TO_LOAD,   "bash|zsh|fish",    "Print the completion of commands and options for a shell"},
     {"version",    cmd_version,    "",                 "Print the version"},
 };
 /* clang-format on */

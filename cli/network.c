@@ -10,10 +10,16 @@ main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } commands[] = {
-        {"csi",      cmd_csi     },
-        {"serve",    cmd_serve   },
-        {"teach",    cmd_teach   },
-        {"validate", cmd_validate},
+        {"calibrate",  cmd_calibrate },
+        {"completion", cmd_completion},
+        {"csi",        cmd_csi       },
+        {"loop",       cmd_loop      },
+        {"replay",     cmd_replay    },
+        {"report",     cmd_report    },
+        {"serve",      cmd_serve     },
+        {"step",       cmd_step      },
+        {"teach",      cmd_teach     },
+        {"validate",   cmd_validate  },
     };
 
     cli_begin(argc, argv);

@@ -4,9 +4,16 @@
 void
 informer_cache_init(InformerCache *self, gboolean is_list)
 {
-    *self = (InformerCache){.by_slot.element_size = sizeof(const Object *),
-                            .list = is_list ? g_ptr_array_new() : NULL,
-                            .n_changes = 1};
+    *self =
+        (InformerCache){.by_slot.element_size = sizeof(const Object *),
+                        .list = is_list ? g_array_new(FALSE, FALSE, sizeof(ListedObject)) : NULL,
+                        .n_changes = 1};
+}
+
+static ListedObject *
+listed(const InformerCache *self, unsigned i)
+{
+    return &g_array_index(self->list, ListedObject, i);
 }
 
 const Object *
@@ -15,7 +22,7 @@ informer_cache_next(const InformerCache *self, uint32_t *place)
     const Object *object = NULL;
 
     if (self->list != NULL)
-        return *place < self->list->len ? self->list->pdata[(*place)++] : NULL;
+        return *place < self->list->len ? listed(self, (*place)++)->object : NULL;
     while (object == NULL &&
            (*place = sim_slots_next(&self->by_slot, *place)) < sim_slots_end(&self->by_slot))
         object = sim_slots_pointer(&self->by_slot, (*place)++);
@@ -32,63 +39,74 @@ informer_cache_clear(InformerCache *self)
         object_unref(object);
     sim_slots_clear(&self->by_slot);
     if (self->list != NULL)
-        g_ptr_array_unref(self->list);
+        g_array_unref(self->list);
+}
+
+/* Returns: the object's number in the list; its length: the object is not there */
+static unsigned
+number_in_list(const InformerCache *self, const ObjectKey *key)
+{
+    unsigned i = 0;
+
+    while (i < self->list->len && listed(self, i)->key != key)
+        i++;
+    return i;
 }
 
 /* Returns: (nullable) (borrowed): where the object of @key stands, if it is known */
-static gpointer *
+static const Object **
 place_of(const InformerCache *self, const ObjectKey *key)
 {
     if (self->list == NULL) {
-        gpointer *place = sim_slots_find(&self->by_slot, key->slot);
+        const Object **place = sim_slots_find(&self->by_slot, key->slot);
         return place == NULL || *place == NULL ? NULL : place;
     }
-    for (unsigned i = 0; i < self->list->len; i++)
-        if (((const Object *)self->list->pdata[i])->key == key)
-            return &self->list->pdata[i];
-    return NULL;
+    unsigned i = number_in_list(self, key);
+    return i < self->list->len ? &listed(self, i)->object : NULL;
 }
 
-static gpointer *
+static const Object **
 make_place(InformerCache *self, const ObjectKey *key)
 {
+    ListedObject empty = {.key = key};
+
     if (self->list == NULL)
         return sim_slots_place(&self->by_slot, key->slot);
-    g_ptr_array_add(self->list, NULL);
-    return &self->list->pdata[self->list->len - 1];
+    g_array_append_val(self->list, empty);
+    return &listed(self, self->list->len - 1)->object;
 }
 
 const Object *const *
 informer_cache_find(const InformerCache *self, const ObjectKey *key)
 {
-    return (const Object *const *)place_of(self, key);
+    return place_of(self, key);
 }
 
-void
+const Object *
 informer_cache_set(InformerCache *self, const Object *object)
 {
-    gpointer *place = place_of(self, object->key);
+    const Object **place = place_of(self, object->key);
 
     if (place == NULL)
         place = make_place(self, object->key);
     const Object *before = *place;
     self->count += before == NULL;
-    *place = (gpointer)object_ref(object);
-    object_unref(before);
+    *place = object_ref(object);
+    return before;
 }
 
-void
+const Object *
 informer_cache_remove(InformerCache *self, const ObjectKey *key)
 {
-    gpointer *place = place_of(self, key);
+    const Object **place = place_of(self, key);
 
     if (place == NULL)
-        return;
-    object_unref(*place);
+        return NULL;
+    const Object *before = *place;
     self->count--;
     if (self->list != NULL)
-        g_ptr_array_remove_index(self->list,
-                                 (unsigned)(place - self->list->pdata)); /* keeps the order */
+        g_array_remove_index(self->list, number_in_list(self, key)); /* keeps the order */
     else
         *place = NULL;
+    return before;
 }

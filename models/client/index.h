@@ -37,5 +37,5 @@ typedef struct {
 InformerIndex *index_new(const InformerIndexOptions *options);
 void index_free(InformerIndex *self);
 InformerIndexFunc index_function(const InformerIndex *self);
-/* The cache is about to have @after (%NULL: nothing) in the place of @before (%NULL: nothing). */
+/* The cache has @after (%NULL: nothing) in the place of @before (%NULL: nothing) now. */
 void index_change(InformerIndex *self, const Object *before, const Object *after);

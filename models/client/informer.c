@@ -18,26 +18,24 @@ struct Informer {
 
 /* ---- The store: a cache and its indexes ---- */
 
-/* @after NULL: deleted */
-static void
-store_change(Informer *self, const Object *before, const Object *after)
+/* Puts @object into the store, or takes it out. Returns: (nullable) (owned): the version before */
+static Object *
+store_change(Informer *self, const Object *object, gboolean is_deleted)
 {
-    self->cache.n_changes++;
+    const Object *after = is_deleted ? NULL : object;
+    const Object *before = is_deleted ? informer_cache_remove(&self->cache, object->key)
+                                      : informer_cache_set(&self->cache, object);
+
+    self->cache.n_changes += before != NULL || after != NULL;
     for (unsigned i = 0; i < self->indexes->len; i++)
         index_change(self->indexes->pdata[i], before, after);
-    if (after != NULL)
-        informer_cache_set(&self->cache, after);
-    else
-        informer_cache_remove(&self->cache, before->key);
+    return (Object *)before;
 }
 
 void
 informer_put(Informer *self, const Object *object)
 {
-    const Object *known = informer_get(self, object->key);
-    g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
-
-    store_change(self, before, object);
+    object_unref(store_change(self, object, FALSE));
 }
 
 const Object *
@@ -125,15 +123,13 @@ informer_add_handler(Informer *self, InformerHandler handler, void *data)
 static void
 take_version(Informer *self, WatchType type, const Object *object)
 {
-    const Object *known = informer_get(self, object->key);
-    g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
-    const Object *after = type == WATCH_DELETED ? NULL : object;
+    gboolean is_deleted = type == WATCH_DELETED;
+    g_autoptr(Object) before = store_change(self, object, is_deleted);
 
-    if (before == NULL && after == NULL)
-        return;
-    store_change(self, before, after);
-    /* A deletion hands over the last state, newer than what the cache had. */
-    informer_tell(self, after == NULL ? object : before, after);
+    if (!is_deleted)
+        informer_tell(self, before, object);
+    else if (before != NULL) /* A deletion hands over the last state, newer than the cache's. */
+        informer_tell(self, object, NULL);
 }
 
 /* API-63: a kubelet sees only the pods of its node. */
@@ -229,7 +225,7 @@ new_informer(Process *process, ObjectKind kind, const char *filter, uint64_t ent
     for (uint32_t slot = slots.begin; slot < slots.end; slot++) {
         const Object *object = stored_for(self, objects_key_at(options->objects, kind, slot));
         if (object != NULL)
-            informer_cache_set(&self->cache, object);
+            object_unref(informer_cache_set(&self->cache, object));
     }
     return self;
 }

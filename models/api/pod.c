@@ -408,14 +408,27 @@ pod_set_disruption(Pod *self, const PodCondition *wanted)
     return TRUE;
 }
 
+/* Pods of several namespaces may share a list of volumes. */
+static gboolean
+is_claim_of(const ObjectKey *claim, const char *namespace, const char *name)
+{
+    return claim != NULL && claim->name == name && claim->namespace == namespace;
+}
+
+/* A pod's versions share its volumes, and each is asked for its claims again and again, so the
+ * volume keeps the answer, although it is const. */
 ObjectKey *
 pod_claim_key(Objects *objects, const Pod *self, const PodVolume *volume)
 {
     const ObjectKey *key = self->meta.key;
     char buffer[512];
 
-    if (!volume->ephemeral)
-        return objects_key(objects, KIND_CLAIM, key->namespace, volume->claim_name);
+    if (!volume->ephemeral) {
+        if (!is_claim_of(volume->claim, key->namespace, volume->claim_name))
+            ((PodVolume *)volume)->claim =
+                objects_key(objects, KIND_CLAIM, key->namespace, volume->claim_name);
+        return volume->claim;
+    }
     g_snprintf(buffer, sizeof buffer, "%s-%s", key->name, volume->name); /* VB-9 */
     return objects_key(objects, KIND_CLAIM, key->namespace, buffer);
 }

@@ -25,6 +25,7 @@ typedef struct {
     gboolean device; /* in volumeDevices */
     /* An inline volume; of csi without a handle. Owned by the list. NULL: a claim */
     VolumeSource *source;
+    ObjectKey *claim; /* what pod_claim_key() found last; NULL: nothing yet */
 } PodVolume;
 
 typedef struct {

@@ -15,7 +15,7 @@ populate_mount(const Populate *self)
     return &self->worker->mounts[self->at];
 }
 
-/* The volume of the last read; it has the keys of itself and of its claim. NULL: there was none */
+/* The volume of the last read. NULL: there was none */
 static const Volume *
 known_volume(const Populate *populate)
 {
@@ -27,14 +27,8 @@ known_volume(const Populate *populate)
 static ObjectKey *
 claim_key(const Kubelet *self, const Populate *populate)
 {
-    const Object *pod = populate->worker->pod;
-    const PodVolume *spec = populate_mount(populate)->spec;
-    const Volume *known = known_volume(populate);
-    ObjectKey *claim = known == NULL ? NULL : (ObjectKey *)known->claim_ref.claim;
-
-    if (claim != NULL && claim->name == spec->claim_name && claim->namespace == pod->key->namespace)
-        return claim;
-    return pod_claim_key(self->base.objects, POD_CONST(pod), spec);
+    return pod_claim_key(self->base.objects, POD_CONST(populate->worker->pod),
+                         populate_mount(populate)->spec);
 }
 
 static ObjectKey *

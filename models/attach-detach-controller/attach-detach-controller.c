@@ -72,9 +72,7 @@ apply_change(void *data, const PlanChange *change)
         sim_resume(self->base.sim, pair->queued_by, WAIT_POLL, self->label);
         break;
     case CHANGE_TELL:
-        if (pair->told == NULL)
-            pair->told = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
-        g_ptr_array_add(pair->told, (void *)object_ref(change->object));
+        pair->told = g_slist_append(pair->told, (void *)object_ref(change->object));
         break;
     case CHANGE_RETRY_AT:
         adc_queue_at(self, pair, change->number);
@@ -84,6 +82,12 @@ apply_change(void *data, const PlanChange *change)
         break;
     case CHANGE_DEVICE_PATH:
         pair->device_path = change->text;
+        break;
+    case CHANGE_TIMEOUT:
+        pair->timeout = change->text;
+        break;
+    case CHANGE_TOLD_TIMEOUT:
+        pair->told_timeout = change->text;
         break;
     case CHANGE_VERIFIED:
     case CHANGE_NOT_ATTACHED:

@@ -34,6 +34,8 @@ typedef enum {
     CHANGE_NOT_ATTACHED, /* ADC-50: @pointer: the AttachCheck */
     CHANGE_FLEX_DRIVER,  /* FLX-23: @text: a driver, @number: see InProcessWork.note */
     CHANGE_DEVICE_PATH,  /* @pointer: the pair; @text: of the attach under way */
+    CHANGE_TIMEOUT,      /* @pointer: the pair; @text: see AttachPair */
+    CHANGE_TOLD_TIMEOUT, /* likewise */
 } AttachDetachChange;
 
 /* reconciler.c: ADC-40 to ADC-46, ADC-49; operations.c: ADC-60 to ADC-62, ADC-56, ADC-57;

@@ -82,8 +82,10 @@ void
 adc_plan_reports(const AttachDetachController *self, Plan *plan)
 {
     SimStream stream = sim_stream(self->base.sim, "attach-detach-controller/report order");
-    g_autoptr(GPtrArray) nodes = g_ptr_array_copy(self->nodes_to_update, NULL, NULL);
 
+    if (self->nodes_to_update->len == 0)
+        return;
+    g_autoptr(GPtrArray) nodes = g_ptr_array_copy(self->nodes_to_update, NULL, NULL);
     plan_because(plan, "ADC-51");
     sim_shuffle(nodes->pdata, nodes->len, node_place, stream, (uint64_t)plan_now(plan));
     for (unsigned i = 0; i < nodes->len; i++)

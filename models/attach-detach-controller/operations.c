@@ -23,8 +23,8 @@ plan_pod_events(const AttachDetachController *self,
     const AttachPair *pair = plan_operation(plan);
     const char *message = operation_event_message(self->base.strings, text);
 
-    for (unsigned i = 0; pair->told != NULL && i < pair->told->len; i++)
-        plan_event(plan, pair->told->pdata[i], type, reason, "%s", message);
+    for (const GSList *link = pair->told; link != NULL; link = link->next)
+        plan_event_with(plan, link->data, type, reason, message);
 }
 
 const Attachment *
@@ -99,15 +99,10 @@ is_detached(const void *data, const Plan *plan)
 static const char *
 attach_failure(const AttachDetachController *self, Plan *plan, const AttachPair *pair)
 {
-    int step = plan_last_step(plan);
     const Attachment *attachment = adc_find_attachment(self, pair);
 
-    if (plan_code(plan, step) == API_TIMEOUT)
-        return plan_internf(
-            plan, "timed out waiting for external-attacher of %s CSI driver to attach volume %s",
-            pair->volume->driver, pair->volume->handle);
-    if (plan_message(plan, step) != NULL) /* the POST failed */
-        return plan_message(plan, step);
+    if (plan_last_message(plan) != NULL) /* the POST failed */
+        return plan_last_message(plan);
     if (attachment != NULL && object_is_deleted(&attachment->meta))
         return "volume attachment is being deleted";
     return attachment != NULL && attachment->attach_error.message != NULL
@@ -122,16 +117,38 @@ tell_attached(const AttachDetachController *self, Plan *plan, const char *volume
                     plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", volume));
 }
 
-static void
-tell_not_attached(const AttachDetachController *self,
-                  Plan *plan,
-                  const char *volume,
-                  const char *failure)
+static const char *
+text_of_failure(Plan *plan, const AttachPair *pair, const char *failure)
 {
-    plan_pod_events(
-        self, plan, "Warning", "FailedAttachVolume",
-        plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s", volume, failure));
+    return plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s",
+                        pair->volume->spec->name, failure);
+}
+
+static void
+tell_not_attached(const AttachDetachController *self, Plan *plan, const char *failure)
+{
+    plan_pod_events(self, plan, "Warning", "FailedAttachVolume",
+                    text_of_failure(plan, plan_operation(plan), failure));
     plan_fail(plan, "%s", failure);
+}
+
+static void
+tell_timeout(const AttachDetachController *self, Plan *plan)
+{
+    const AttachPair *pair = plan_operation(plan);
+    const char *error = pair->timeout, *text = pair->told_timeout;
+
+    if (text == NULL) {
+        error = plan_internf(
+            plan, "timed out waiting for external-attacher of %s CSI driver to attach volume %s",
+            pair->volume->driver, pair->volume->handle);
+        text = text_of_failure(plan, pair, error);
+        plan_change(plan, &(PlanChange){.what = CHANGE_TIMEOUT, .pointer = pair, .text = error});
+        plan_change(plan,
+                    &(PlanChange){.what = CHANGE_TOLD_TIMEOUT, .pointer = pair, .text = text});
+    }
+    plan_pod_events(self, plan, "Warning", "FailedAttachVolume", text);
+    plan_fail_with(plan, error);
 }
 
 /* ADC-56. */
@@ -140,13 +157,14 @@ decide_attach_result(const void *data, Plan *plan)
 {
     const AttachDetachController *self = data;
     const AttachPair *pair = plan_operation(plan);
-    const char *volume = pair->volume->spec->name;
 
     plan_because(plan, "ADC-56");
     if (plan_code(plan, plan_last_step(plan)) == API_OK)
-        tell_attached(self, plan, volume);
+        tell_attached(self, plan, pair->volume->spec->name);
+    else if (plan_code(plan, plan_last_step(plan)) == API_TIMEOUT)
+        tell_timeout(self, plan);
     else
-        tell_not_attached(self, plan, volume, attach_failure(self, plan, pair));
+        tell_not_attached(self, plan, attach_failure(self, plan, pair));
 }
 
 /* ADC-72: the whole spec of the PersistentVolume that the volume in the pod has become (MIG-45). */
@@ -192,7 +210,7 @@ attached_in_process(const void *data, Plan *plan, const InProcessResult *result)
                               .what = CHANGE_DEVICE_PATH, .pointer = pair, .text = result->device});
         tell_attached(self, plan, volume);
     } else {
-        tell_not_attached(self, plan, volume, result->error);
+        tell_not_attached(self, plan, result->error);
     }
 }
 
@@ -374,7 +392,7 @@ operation_ended(AttachDetachController *self, Plan *plan, PlanEnd end, gboolean 
                          pair->device_path == NULL ? CSI_DEVICE_PATH : pair->device_path,
                          rule->then == ADC_ATTACHED);
     pair->operation = (OperationKey){0};
-    g_clear_pointer(&pair->told, g_ptr_array_unref);
+    g_clear_slist(&pair->told, (GDestroyNotify)object_unref);
     queue_pairs_of_volume(self, pair, key);
 }
 

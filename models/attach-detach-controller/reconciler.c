@@ -406,7 +406,7 @@ forget_refused(AttachDetachController *self, AttachPair *pair)
 
     if (plan != NULL && plan_operation(plan) != pair) {
         pair->operation = (OperationKey){0};
-        g_clear_pointer(&pair->told, g_ptr_array_unref);
+        g_clear_slist(&pair->told, (GDestroyNotify)object_unref);
     }
 }
 
@@ -442,10 +442,12 @@ reconcile(void *data)
     self->pass = (AttachPass){0};
     g_array_set_size(self->reports, 0);
     sim_ticker_begin_long_pass(self->reconciler);
+    if (self->pass_key == NULL)
+        self->pass_key = objects_key(self->base.objects, KIND_NODE, NULL, "*");
     plan_start(&(PlanStart){
         .component = &self->base,
         .decide = decide_detaches,
-        .key = objects_key(self->base.objects, KIND_NODE, NULL, "*"),
+        .key = self->pass_key,
         .done = pass_ended,
     });
     return FALSE;

@@ -13,7 +13,7 @@ static void
 pair_free(AttachPair *pair)
 {
     g_slist_free(pair->pods);
-    g_clear_pointer(&pair->told, g_ptr_array_unref);
+    g_clear_slist(&pair->told, (GDestroyNotify)object_unref);
     g_free(pair);
 }
 

@@ -33,9 +33,12 @@ typedef struct {
     gboolean is_queued;          /* the next pass looks at it */
     SimCauseId queued_by;        /* for the log of causes */
     OperationKey operation;      /* of the one under way; volume NULL: none */
-    GPtrArray *told;  /* of Object (owned): the pods that hear of an attach (ADC-56); NULL: none */
-    SimEventId timer; /* queues it for a later pass */
-    const char *device_path; /* interned: of an attach in process; NULL: CSI */
+    GSList *told;                /* of Object (owned): the pods that hear of an attach (ADC-56) */
+    SimEventId timer;            /* queues it for a later pass */
+    const char *device_path;     /* interned: of an attach in process; NULL: CSI */
+    /* Interned: the error of an attach that timed out, and what its pods are told: it may do so
+     * hundreds of times. NULL: it never did */
+    const char *timeout, *told_timeout;
 } AttachPair;
 
 /* A volume by its unique name (ADC-8). */
@@ -106,6 +109,7 @@ typedef struct {
     Workers *claim_queue;
     Operations *operations;
     SimTicker *reconciler, *populator;
+    ObjectKey *pass_key;           /* of the reconciler's plans; made by the first pass */
     uint16_t label;                /* of the reconciler, in the log of causes */
     SimTime started_at, listed_at; /* the populator: its first pass, its last listing of all pods */
     GHashTable *unresolved; /* set of ObjectKey: pods with a volume that could not be looked up */

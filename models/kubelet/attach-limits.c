@@ -266,7 +266,7 @@ decide_attachment(const void *data, Plan *plan)
 gboolean
 attach_limits_verify(const Kubelet *self, Plan *plan, PlanDecide done)
 {
-    if (!is_on(self) || kubelet_release(self)->minor < 34)
+    if (kubelet_release(self)->minor < 34 || !is_on(self))
         return FALSE;
     LimitNotes *notes = plan_new_notes(plan, LimitNotes, NULL);
     notes->done = done;

@@ -179,8 +179,8 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
                               ? strings_internf(strings, "Pod was rejected: %s", worker->message)
                               : worker->message;
     }
-    if (release_has_gate(kubelet_release(self), "PodDisruptionConditions") &&
-        (worker->view == VIEW_SHUT_DOWN || (worker->view == VIEW_EVICTED && worker->disrupted)))
+    if ((worker->view == VIEW_SHUT_DOWN || (worker->view == VIEW_EVICTED && worker->disrupted)) &&
+        release_has_gate(kubelet_release(self), "PodDisruptionConditions"))
         report->disruption =
             (PodCondition){.reason = strings_intern(strings, "TerminationByKubelet"),
                            .message = report->message,

@@ -235,7 +235,7 @@ fail_wait(Plan *plan, ApiCode code)
     if (code != API_TIMEOUT || kubelet_release(worker->kubelet)->minor < SILENT_SINCE)
         add_failed_mount(plan, worker);
     kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
-    plan_fail(plan, "unable to attach or mount volumes");
+    plan_fail_with(plan, "unable to attach or mount volumes");
 }
 
 /* REG-38: rejectPod() in kubelet.go. */

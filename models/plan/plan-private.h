@@ -112,7 +112,7 @@ struct Plan {
     PlanDecide then;
     gboolean then_anew;  /* the steps so far are dropped before @then */
     const char *rule;    /* of the steps being added */
-    const char *failure; /* interned; plan_fail() */
+    const char *failure; /* static or interned; plan_fail() */
     int last_step;
     gboolean thought; /* the next request needs no time of the component's own before it */
     PlanRequeue requeue;

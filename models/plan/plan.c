@@ -493,15 +493,24 @@ void
 plan_event(
     Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...)
 {
-    Step *step = plan_add(self, STEP_EVENT, PLAN_STOP);
     va_list args;
 
     va_start(args, format);
-    step->event.message = strings_internv(self->start.component->strings, format, args);
+    plan_event_with(self, object, type, reason,
+                    strings_internv(self->start.component->strings, format, args));
     va_end(args);
+}
+
+void
+plan_event_with(
+    Plan *self, const Object *object, const char *type, const char *reason, const char *message)
+{
+    Step *step = plan_add(self, STEP_EVENT, PLAN_STOP);
+
     step->event.object = object_ref(object);
     step->event.type = type;
     step->event.reason = reason;
+    step->event.message = message;
 }
 
 void
@@ -632,6 +641,12 @@ plan_fail(Plan *self, const char *format, ...)
     va_start(args, format);
     self->failure = strings_internv(self->start.component->strings, format, args);
     va_end(args);
+}
+
+void
+plan_fail_with(Plan *self, const char *message)
+{
+    self->failure = message;
 }
 
 void

@@ -118,6 +118,9 @@ int plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErro
 void plan_event(
     Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...)
     G_GNUC_PRINTF(5, 6);
+/* The same. @message: interned */
+void plan_event_with(
+    Plan *self, const Object *object, const char *type, const char *reason, const char *message);
 /* The same about what step @step returned. If it returned nothing, the Event is about an object of
  * that kind without a name, as the one that a Go client returns with an error. */
 void plan_event_of_result(
@@ -168,6 +171,8 @@ int plan_poll_growing(Plan *self,
 
 /* Ends this plan as failed, with this message. Later steps are not carried out. */
 void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The same. @message: static or interned */
+void plan_fail_with(Plan *self, const char *message);
 /* For a worker's plan that ends well: queues the key again after @delay. By default the key is
  * forgotten. */
 void plan_requeue_after(Plan *self, SimTime delay);

@@ -57,7 +57,7 @@ uniform_mean(const SimDist *self)
 static double
 exponential_quantile(const SimDist *self, double u)
 {
-    return -self->mean * pm_log(1 - u);
+    return pm_exponential_quantile(self->mean, u);
 }
 
 static double

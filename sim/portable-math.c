@@ -125,6 +125,12 @@ pm_log(double x)
     return x < 0 ? __builtin_nan("") : x;
 }
 
+double
+pm_exponential_quantile(double mean, double p)
+{
+    return -mean * log_normal(1 - p, 0);
+}
+
 /* ln(1 + x) of numbers near 0 keeps its digits, too. x > -1 */
 static double
 log1p_near_zero(double x)

@@ -19,7 +19,7 @@ struct Sim {
     SimMemory *memory;
     SimMetrics *metrics; /* NULL: no metrics */
     uint64_t n_fired;
-    gboolean stopping;
+    SimTime last; /* sim_run_until() fires no later event; -1: sim_stop() was called */
     gboolean running;
     /* At the instant @ticks_at, ticks below the order @ticks_past_end are past. */
     SimTime ticks_at;
@@ -315,19 +315,17 @@ instant_is_over(Sim *self, SimTime end)
 gboolean
 sim_run_until(Sim *self, SimTime end)
 {
-    SimTime last =
-        MIN(end, SIM_TIME_MAX - 1); /* the next event of an empty queue is at SIM_TIME_MAX */
-
     g_assert(end >= self->now && !self->running);
     self->running = TRUE;
-    self->stopping = FALSE;
-    while (event_queue_next_at(&self->queue) <= last && !self->stopping)
+    /* the next event of an empty queue is at SIM_TIME_MAX */
+    self->last = MIN(end, SIM_TIME_MAX - 1);
+    while (event_queue_next_at(&self->queue) <= self->last)
         fire_next(self);
     self->running = FALSE;
     self->unclaimed = 0;
     self->cause = 0; /* the last event is not the cause of actions from outside */
 
-    if (self->stopping || sim_next_event_at(self) == SIM_TIME_MAX)
+    if (self->last < 0 || sim_next_event_at(self) == SIM_TIME_MAX)
         return FALSE;
     instant_is_over(self, end);
     return TRUE;
@@ -336,7 +334,7 @@ sim_run_until(Sim *self, SimTime end)
 void
 sim_stop(Sim *self)
 {
-    self->stopping = TRUE;
+    self->last = -1;
 }
 
 SimTime

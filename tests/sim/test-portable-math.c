@@ -192,6 +192,17 @@ edge_is_as_in_libm(void **state)
     assert_true(result == row->result || (isnan(result) && isnan(row->result)));
 }
 
+/* The same bits as by the logarithm, from the smallest to the largest number that is drawn. */
+static void
+exponential_quantile_is_a_logarithm(void **state)
+{
+    (void)state;
+    assert_true(pm_exponential_quantile(3, 0x1p-53) == -3 * pm_log(1 - 0x1p-53));
+    assert_true(pm_exponential_quantile(3, 1 - 0x1p-53) == -3 * pm_log(0x1p-53));
+    for (unsigned i = 1; i < 10000; i++)
+        assert_true(pm_exponential_quantile(1e9, i / 10000.0) == -1e9 * pm_log(1 - i / 10000.0));
+}
+
 /* The bits, which no compiler or processor may change. */
 static void
 bits_are_golden(void **state)
@@ -227,6 +238,7 @@ main(void)
     TEST(tests, gamma_quantiles_give_the_probability_back);
     TEST(tests, large_shapes_are_nearly_normal);
     TEST_ROWS(tests, edge_cases, edge_is_as_in_libm);
+    TEST(tests, exponential_quantile_is_a_logarithm);
     TEST(tests, bits_are_golden);
     return test_list_run("portable-math", tests);
 }

@@ -557,6 +557,15 @@ string_list_has(const StringList *self, const char *item)
     return FALSE;
 }
 
+gboolean
+string_list_has_interned(const StringList *self, const char *item)
+{
+    for (unsigned i = 0; self != NULL && i < self->n_items; i++)
+        if (self->items[i] == item)
+            return TRUE;
+    return FALSE;
+}
+
 StringList *
 string_list_with(const StringList *self, const char *item)
 {

@@ -85,6 +85,8 @@ StringList *string_list_ref(const StringList *self);
 void string_list_unref(StringList *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StringList, string_list_unref)
 gboolean string_list_has(const StringList *self, const char *item); /* @item need not be interned */
+/* @item is interned where the list's items are. */
+gboolean string_list_has_interned(const StringList *self, const char *item);
 StringList *string_list_with(const StringList *self,
                              const char *item); /* appended, unless it is there */
 StringList *string_list_without(const StringList *self, const char *item); /* all of them removed */

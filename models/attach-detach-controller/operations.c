@@ -320,7 +320,7 @@ decide_if_safe(const void *data, Plan *plan)
     plan_because(plan, "ADC-57");
     if (node == NULL && plan_code(plan, step) != API_NOT_FOUND)
         plan_fail(plan, "%s", plan_message(plan, step));
-    else if (node != NULL && string_list_has(node->volumes_in_use, pair->volume->name))
+    else if (node != NULL && string_list_has_interned(node->volumes_in_use, pair->volume->name))
         plan_fail(plan, "volume is still in use by node, according to Node status");
     else
         plan_detaching(data, plan);

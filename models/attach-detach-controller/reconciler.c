@@ -117,7 +117,8 @@ plan_told_detach(const AttachDetachController *self,
                  AttachPair *pair,
                  DetachReason reason)
 {
-    if (!string_list_has(pair->node->report, pair->volume->name) && !pair->node->needs_update) {
+    if (!string_list_has_interned(pair->node->report, pair->volume->name) &&
+        !pair->node->needs_update) {
         adc_plan_detach_operation(self, plan, pair, reason);
         if (pair->volume->pairs->next == NULL) /* no other node waits for it */
             return FALSE;

@@ -218,7 +218,7 @@ adc_detach_key(const AttachPair *pair)
 gboolean
 adc_is_in_use(const AttachPair *pair)
 {
-    return string_list_has(pair->node->in_use, pair->volume->name);
+    return string_list_has_interned(pair->node->in_use, pair->volume->name);
 }
 
 GPtrArray *
@@ -537,7 +537,7 @@ adc_report(AttachDetachController *self, AttachPair *pair, gboolean attached)
     AttachNode *node = pair->node;
 
     if (pair->state == ADC_DETACHED ||
-        string_list_has(node->report, pair->volume->name) == attached)
+        string_list_has_interned(node->report, pair->volume->name) == attached)
         return FALSE;
     StringList *report = attached ? string_list_with(node->report, pair->volume->name)
                                   : string_list_without(node->report, pair->volume->name);

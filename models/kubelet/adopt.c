@@ -11,7 +11,7 @@
 static gboolean
 is_torn_down(const Kubelet *self, const NodeVolume *volume)
 {
-    return volume->attachable && !string_list_has(self->told_in_use, volume->name);
+    return volume->attachable && !string_list_has_interned(self->told_in_use, volume->name);
 }
 
 /* ---- What the driver knows of it ---- */

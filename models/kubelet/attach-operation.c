@@ -28,7 +28,7 @@ decide_verified(const void *data, Plan *plan)
     }
     const Node *node = (const Node *)plan_object(plan, step);
     if (operation->volume->attachable &&
-        !string_list_has(node->volumes_attached, operation->volume->name)) {
+        !string_list_has_interned(node->volumes_attached, operation->volume->name)) {
         plan_fail(plan, "Volume not attached according to node status");
         return;
     }

@@ -46,7 +46,8 @@ mark_reported(Kubelet *self, const StringList *reported)
 
     for (unsigned i = 0; self->volumes != NULL && i < self->volumes->len; i++) {
         NodeVolume *volume = self->volumes->pdata[i];
-        gboolean is_reported = volume->n_desired > 0 && string_list_has(reported, volume->name);
+        gboolean is_reported =
+            volume->n_desired > 0 && string_list_has_interned(reported, volume->name);
         if (is_reported && !volume->reported_in_use && !volume->in_actual) {
             sim_resume(sim, volume->told_by, WAIT_API, API_PATCH_STATUS + 1);
             volume_manager_due(volume);

@@ -216,8 +216,8 @@ reconstruct_apply(Kubelet *self, const PlanChange *change)
 
     for (unsigned i = 0; i < self->volumes->len; i++) {
         NodeVolume *volume = self->volumes->pdata[i];
-        node_volume_resolve_attachability(volume,
-                                          string_list_has(node->volumes_attached, volume->name));
+        node_volume_resolve_attachability(
+            volume, string_list_has_interned(node->volumes_attached, volume->name));
     }
     self->awaits_node = FALSE;
     node_status_changed(self); /* KVM-65: from now on it is reported */

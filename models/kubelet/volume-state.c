@@ -34,7 +34,8 @@ node_volume_is_listed(const NodeVolume *self)
 {
     const Object *object = informer_get(self->kubelet->nodes, self->kubelet->node_key);
 
-    return object != NULL && string_list_has(((const Node *)object)->volumes_attached, self->name);
+    return object != NULL &&
+           string_list_has_interned(((const Node *)object)->volumes_attached, self->name);
 }
 
 /* KVM-12: pods share a volume that is attached or staged; any other is the pod's own. @worker:
@@ -280,7 +281,8 @@ volume_manager_desire(NodeVolume *volume, PodMount *mount)
         return;
     desire_label(volume, mount);
     if (volume->n_desired++ == 0)
-        volume->reported_in_use = string_list_has(volume->kubelet->told_in_use, volume->name);
+        volume->reported_in_use =
+            string_list_has_interned(volume->kubelet->told_in_use, volume->name);
     mount->desired = TRUE;
     kubelet_count_desired(mount, 1);
     mount->desired_at = sim_now(volume->kubelet->base.sim);

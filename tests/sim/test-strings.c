@@ -74,6 +74,21 @@ formats(void **state)
     assert_string_equal(strings_internf(*state, "%s", long_text), long_text);
 }
 
+/* A list finds an interned item by its address, and any other by its text. */
+static void
+lists_find_items(void **state)
+{
+    const char *items[] = {strings_intern(*state, "a"), strings_intern(*state, "b")};
+    g_autoptr(StringList) list = string_list_new(items, 2);
+    char copy[] = "b";
+
+    assert_true(string_list_has_interned(list, strings_intern(*state, copy)));
+    assert_false(string_list_has_interned(list, strings_intern(*state, "c")));
+    assert_false(string_list_has_interned(NULL, items[0]));
+    assert_true(string_list_has(list, copy));
+    assert_false(string_list_has(list, "c"));
+}
+
 int
 main(void)
 {
@@ -81,6 +96,7 @@ main(void)
         cmocka_unit_test_setup_teardown(equal_texts_have_one_address, set_up, tear_down),
         cmocka_unit_test_setup_teardown(texts_without_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(formats, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_find_items, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,13 @@ printable(const char *text, const char *keep)
     GString *shown = g_string_new(NULL);
 
     while (*text != '\0') {
+        size_t n_plain = 0;
+        while (text[n_plain] >= ' ' && text[n_plain] <= '~')
+            n_plain++;
+        g_string_append_len(shown, text, (gssize)n_plain);
+        text += n_plain;
+        if (*text == '\0')
+            break;
         gunichar letter = g_utf8_get_char_validated(text, -1);
         gboolean is_utf8 = letter != (gunichar)-1 && letter != (gunichar)-2;
         const char *next = is_utf8 ? g_utf8_next_char(text) : text + 1;

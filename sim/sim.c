@@ -254,8 +254,8 @@ cause_add(Sim *self, EventOrigin origin)
 static inline void
 forget_unclaimed_cause(Sim *self)
 {
-    if (self->unclaimed % TRACE_CHUNK_LENGTH != 0 && self->unclaimed == self->trace->length - 1)
-        self->trace->length--;
+    if (self->unclaimed != 0)
+        sim_trace_withdraw(self->trace, self->unclaimed);
 }
 
 static inline void

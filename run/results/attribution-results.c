@@ -310,6 +310,7 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 
     if (run_options(run)->untraced)
         return;
+    g_autoptr(ChainReader) reader = chain_reader_new(trace);
     g_autoptr(GPtrArray) slowest = slowest_pods(stages, SLOWEST_SHOWN);
     if (slowest->len == 0)
         return;
@@ -317,7 +318,7 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
     for (unsigned i = 0; i < slowest->len; i++) {
         const StageRecord *record = slowest->pdata[i];
         g_array_set_size(links, 0);
-        attribution_chain(run, record, links);
+        attribution_chain(reader, record, links);
         g_autoptr(GArray) sums = sum_chain(links);
         g_string_append_printf(text, "  %s %s:", record->object->text,
                                short_time(record->to - record->from, buffer, sizeof buffer));
@@ -373,13 +374,14 @@ attribution_csv(const Run *run, const Stages *stages, ResultFile *file)
 
     if (run_options(run)->untraced)
         return;
+    g_autoptr(ChainReader) reader = chain_reader_new(sim_trace(run_sim(run)));
     results_append_header(file->text, run, "# ", "");
     append_literal(file->text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
         g_array_set_size(links, 0);
-        attribution_chain(run, record, links);
+        attribution_chain(reader, record, links);
         append_csv_rows(run, record, links, file);
     }
 }
@@ -405,12 +407,13 @@ attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
 
     if (run_options(run)->untraced)
         return;
+    g_autoptr(ChainReader) reader = chain_reader_new(trace);
     g_autoptr(GPtrArray) slowest = slowest_pods(stages, SLOWEST_WRITTEN);
     results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < slowest->len; i++) {
         const StageRecord *record = slowest->pdata[i];
         g_array_set_size(links, 0);
-        attribution_chain(run, record, links);
+        attribution_chain(reader, record, links);
         row_open(file, '{');
         row_json_text(file, "pod", record->object->text);
         row_json_unsigned(file, "incarnation", record->incarnation);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "attribution.h"
+#include "attribution-sums.h"
+#include "chain.h"
 
 #include <string.h>
 
-/* The number of log entries to read for the work of the keys ahead in one wait for workers. In a
- * crowd each key waits for all before it: to read everything for each would be quadratic. */
-#define BEHIND_ENTRIES 256
+/* The number of blocks of the log that are kept unpacked, of 1 KiB each: for one walk, and for the
+ * walks of a whole run. Walks of neighbours read the same blocks. */
+#define BLOCKS_OF_WALK 64
+#define BLOCKS_OF_RUN 4096
+
+/* The number of steps in a run of one cause after which signs pay, and from sign to sign. */
+#define RUN_STEPS 64
 
 /* ---- One chain ---- */
 
@@ -74,116 +79,57 @@ attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
     return sim_trace_label_text(trace, detail);
 }
 
-/* ---- Steps back ---- */
+/* ---- Chains ---- */
 
-/* A chain, from its end to its start. */
-typedef struct {
-    const SimTrace *trace;
-    SimCauseId cause; /* of what lies before @at */
-    SimCause entry;   /* of @cause */
-    SimTime from, at; /* what is left of the chain */
-    ChainAnchor anchor;
-} Chain;
-
-static inline Chain
-chain_begin(
-    const SimTrace *trace, SimCauseId cause, SimTime from, SimTime to, const ChainAnchor *anchor)
+static ChainReader *
+reader_new(const SimTrace *trace, unsigned blocks_max)
 {
-    return (Chain){.trace = trace,
-                   .cause = cause,
-                   .entry = *sim_trace_get(trace, cause),
-                   .from = from,
-                   .at = to,
-                   .anchor = anchor != NULL ? *anchor : (ChainAnchor){.at = TIME_UNSET}};
+    ChainReader *self = g_new0(ChainReader, 1);
+
+    self->log = sim_trace_reader_new(trace, blocks_max);
+    return self;
 }
 
-/* @link: (out): the next interval; may have no length
- * @waited: (out): the entry of a wait for workers: see behind_begin()
- * Returns: FALSE: there is none */
-static inline gboolean
-chain_next(Chain *self, ChainLink *link, SimCauseId *waited)
+ChainReader *
+chain_reader_new(const SimTrace *trace)
 {
-    SimTime to = self->at;
+    return reader_new(trace, BLOCKS_OF_RUN);
+}
 
-    if (to <= self->from)
-        return FALSE;
-    if (self->entry.at < to) { /* done from outside, at a time of the scenario */
-        self->at = MAX(self->entry.at, self->from);
-        *link = (ChainLink){.from = self->at, .to = to, .wait = WAIT_SCENARIO};
-        return TRUE;
-    }
+void
+chain_reader_free(ChainReader *self)
+{
+    if (self == NULL)
+        return;
+    pointer_map_clear(&self->signs, NULL);
+    sim_trace_reader_free(self->log);
+    g_free(self);
+}
+
+void
+chain_pass_run(Chain *self, SimTime limit)
+{
+    PointerMap *signs = &self->reader->signs;
     SimWait wait = self->entry.wait;
     uint16_t detail = self->entry.detail;
-    *waited = self->cause;
-    self->cause = self->entry.parent;
-    self->entry = *sim_trace_get(self->trace, self->cause);
-    self->at = MAX(self->entry.at, self->from);
-    if (self->anchor.at != TIME_UNSET && self->at < self->anchor.at) {
-        self->at = MIN(self->anchor.at, to);
-        self->cause = self->anchor.cause;
-        self->entry = *sim_trace_get(self->trace, self->cause);
-        self->anchor.at = TIME_UNSET;
-    }
-    *link = (ChainLink){.from = self->at, .to = to, .wait = wait, .detail = detail};
-    return TRUE;
-}
+    SimCauseId sign = 0;
 
-/* A wait for workers, from its end to its start: what the freed worker had done meanwhile. */
-typedef struct {
-    const SimTrace *trace;
-    SimCauseId cause; /* as in Chain */
-    SimCause entry;
-    SimTime from, at;
-    uint16_t label; /* of the queue */
-    unsigned n_to_read;
-} Behind;
-
-static inline Behind
-behind_begin(const SimTrace *trace, SimCauseId waited, const ChainLink *link)
-{
-    SimCauseId cause = sim_trace_releaser(trace, waited);
-
-    return (Behind){.trace = trace,
-                    .cause = cause,
-                    .entry = *sim_trace_get(trace, cause),
-                    .from = link->from,
-                    .at = link->to,
-                    .label = link->detail,
-                    .n_to_read = BEHIND_ENTRIES};
-}
-
-/* @part: (out): the next interval; WAIT_NONE: it is not known what the worker did. Returns: FALSE:
- * there is none */
-static inline gboolean
-behind_next(Behind *self, ChainLink *part)
-{
-    SimTime to = self->at;
-
-    if (to <= self->from)
-        return FALSE;
-    for (; self->n_to_read > 0 && self->cause != 0; self->n_to_read--) {
-        SimWait wait = self->entry.wait;
-        uint16_t detail = self->entry.detail;
-        if (wait == WAIT_WORKERS) { /* the worker took up this key then; before, it had another */
-            self->cause = detail == self->label ? sim_trace_releaser(self->trace, self->cause) : 0;
-            self->entry = *sim_trace_get(self->trace, self->cause);
-            continue;
+    for (unsigned n = 1;
+         self->entry.at > limit && self->entry.wait == wait && self->entry.detail == detail; n++) {
+        SimCauseId next = self->entry.parent;
+        if (n >= RUN_STEPS) {
+            const void *key = GUINT_TO_POINTER(self->cause);
+            void *aim = pointer_map_get(signs, key);
+            if (aim != NULL)
+                next = GPOINTER_TO_UINT(aim);
+            if (n % RUN_STEPS == 0 && sign != 0)
+                pointer_map_set(signs, GUINT_TO_POINTER(sign), (void *)key);
+            if (n % RUN_STEPS == 0)
+                sign = self->cause;
         }
-        if (self->entry.at < to)
-            break;
-        self->n_to_read--;
-        self->cause = self->entry.parent;
-        self->entry = *sim_trace_get(self->trace, self->cause);
-        self->at = MAX(self->entry.at, self->from);
-        *part = (ChainLink){.from = self->at, .to = to, .wait = wait, .detail = detail};
-        return TRUE;
+        chain_go(self, next);
     }
-    self->at = self->from;
-    *part = (ChainLink){.from = self->from, .to = to, .wait = WAIT_NONE};
-    return TRUE;
 }
-
-/* ---- Lists ---- */
 
 /* Equal neighbours are joined. */
 static void
@@ -203,10 +149,9 @@ append_link(GArray *links, unsigned first, ChainLink link)
 }
 
 static void
-append_behind(
-    const SimTrace *trace, SimCauseId waited, ChainLink link, GArray *links, unsigned first)
+append_behind(ChainReader *reader, SimCauseId waited, ChainLink link, GArray *links, unsigned first)
 {
-    Behind behind = behind_begin(trace, waited, &link);
+    Behind behind = behind_begin(reader, waited, link.detail, link.from, link.to);
     ChainLink part;
 
     while (behind_next(&behind, &part)) {
@@ -226,30 +171,24 @@ attribution_walk(const SimTrace *trace,
                  const ChainAnchor *anchor,
                  GArray *links)
 {
-    Chain chain = chain_begin(trace, cause, from, to, anchor);
+    g_autoptr(ChainReader) reader = reader_new(trace, BLOCKS_OF_WALK);
+    Chain chain = chain_begin(reader, cause, from, to, anchor);
     unsigned first = links->len;
     SimCauseId waited;
     ChainLink link;
 
     while (chain_next(&chain, &link, &waited))
         if (link.wait == WAIT_WORKERS)
-            append_behind(trace, waited, link, links, first);
+            append_behind(reader, waited, link, links, first);
         else
             append_link(links, first, link);
 }
 
-static ChainAnchor
-anchor_of(const StageRecord *record)
-{
-    return (ChainAnchor){record->scheduled, record->scheduled_by};
-}
-
 void
-attribution_chain(const Run *run, const StageRecord *record, GArray *links)
+attribution_chain(ChainReader *reader, const StageRecord *record, GArray *links)
 {
-    const ChainAnchor anchor = anchor_of(record);
-    Chain chain =
-        chain_begin(sim_trace(run_sim(run)), record->cause, record->from, record->to, &anchor);
+    const ChainAnchor anchor = {record->scheduled, record->scheduled_by};
+    Chain chain = chain_begin(reader, record->cause, record->from, record->to, &anchor);
     unsigned first = links->len;
     SimCauseId waited;
     ChainLink link;
@@ -326,124 +265,43 @@ coarse(SimWait wait, uint16_t detail)
     return wait == WAIT_API || wait == WAIT_WATCH || wait == WAIT_THINK ? 0 : detail;
 }
 
-/* The time by cause: a cause's place is computed from its wait and detail. NULL: no time yet. */
-typedef SimTime *Totals;
-
-/* The sums of one run. A run has some hundred sums and a thousand steps for each pod. */
 typedef struct {
+    Attribution *attribution;
     const SimTrace *trace;
-    unsigned n_details;
-    Totals stages[N_STAGES];
-    Totals
-        *behind[N_STAGES]; /* by the label of the queue: the time in queues by what workers did */
-} Sums;
+} Rows;
 
 static void
-sums_init(Sums *self, const SimTrace *trace)
+add_sum(void *rows, Stage stage, const ChainLink *link)
 {
-    unsigned n =
-        MAX(sim_trace_n_labels(trace), MAX((unsigned)N_KINDS, (unsigned)CSI_N_METHODS) + 1);
+    const Rows *self = rows;
+    AttributionRow row = {
+        .stage = stage,
+        .wait = link->wait,
+        .behind = link->behind,
+        .detail = attribution_detail(self->trace, link->wait, coarse(link->wait, link->detail)),
+        .behind_detail = attribution_detail(self->trace, link->behind,
+                                            coarse(link->behind, link->behind_detail)),
+    };
 
-    *self = (Sums){.trace = trace, .n_details = MAX(n, API_EVICT + 2u)};
-    for (unsigned i = 0; i < N_STAGES; i++)
-        self->behind[i] = g_new0(Totals, self->n_details);
-}
-
-static void
-sums_clear(Sums *self)
-{
-    for (unsigned i = 0; i < N_STAGES; i++) {
-        for (unsigned label = 0; label < self->n_details; label++)
-            g_free(self->behind[i][label]);
-        g_free(self->behind[i]);
-        g_free(self->stages[i]);
-    }
-}
-
-static inline SimTime *
-find_total(const Sums *self, Totals *totals, SimWait wait, uint16_t detail)
-{
-    if (*totals == NULL)
-        *totals = g_new0(SimTime, N_WAITS * self->n_details);
-    return *totals + (wait * self->n_details + detail);
-}
-
-static inline void
-sum_link(const Sums *self, Totals *totals, const ChainLink *link)
-{
-    *find_total(self, totals, link->wait, link->detail) += link->to - link->from;
-}
-
-static void
-sum_record(Sums *self, const StageRecord *record)
-{
-    const ChainAnchor anchor = anchor_of(record);
-    Chain chain = chain_begin(self->trace, record->cause, record->from, record->to, &anchor);
-    SimCauseId waited;
-    ChainLink link, part;
-
-    while (chain_next(&chain, &link, &waited)) {
-        if (link.wait != WAIT_WORKERS) {
-            sum_link(self, &self->stages[record->stage], &link);
-            continue;
-        }
-        Behind behind = behind_begin(self->trace, waited, &link);
-        while (behind_next(&behind, &part))
-            sum_link(self, &self->behind[record->stage][link.detail], &part);
-    }
-}
-
-/* Adds a row for each cause of @totals. @row: its stage; if @is_behind, the queue, too */
-static void
-add_totals(
-    Attribution *self, const Sums *sums, Totals totals, AttributionRow row, gboolean is_behind)
-{
-    SimWait *wait = is_behind ? &row.behind : &row.wait;
-    const char **detail = is_behind ? &row.behind_detail : &row.detail;
-
-    for (unsigned i = 0; totals != NULL && i < N_WAITS * sums->n_details; i++) {
-        if (totals[i] == 0)
-            continue;
-        *wait = (SimWait)(i / sums->n_details);
-        *detail =
-            attribution_detail(sums->trace, *wait, coarse(*wait, (uint16_t)(i % sums->n_details)));
-        find_row(self, &row)->total += totals[i];
-    }
-}
-
-static void
-add_sums(Attribution *self, const Sums *sums)
-{
-    for (unsigned stage = 0; stage < N_STAGES; stage++) {
-        AttributionRow row = {.stage = (Stage)stage, .detail = "", .behind_detail = ""};
-        add_totals(self, sums, sums->stages[stage], row, FALSE);
-        row.wait = WAIT_WORKERS;
-        for (unsigned label = 0; label < sums->n_details; label++) {
-            if (sums->behind[stage][label] == NULL)
-                continue;
-            row.detail = attribution_detail(sums->trace, WAIT_WORKERS, (uint16_t)label);
-            add_totals(self, sums, sums->behind[stage][label], row, TRUE);
-        }
-    }
+    find_row(self->attribution, &row)->total += link->to - link->from;
 }
 
 /* @object: NULL: all */
 static void
 add_records(Attribution *self, const Run *run, const Stages *stages, const ObjectKey *object)
 {
-    Sums sums;
+    Rows rows = {self, sim_trace(run_sim(run))};
 
     if (run_options(run)->untraced)
         return;
-    sums_init(&sums, sim_trace(run_sim(run)));
+    g_autoptr(AttributionSums) sums = attribution_sums_new(rows.trace);
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
         if (object == NULL || record->object == object)
-            sum_record(&sums, record);
+            attribution_sums_add(sums, record);
     }
-    add_sums(self, &sums);
-    sums_clear(&sums);
+    attribution_sums_tell(sums, add_sum, &rows);
 }
 
 void

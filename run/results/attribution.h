@@ -38,8 +38,16 @@ void attribution_walk(const SimTrace *trace,
                       SimTime to,
                       const ChainAnchor *anchor,
                       GArray *links);
+/* For the chains of a whole run. */
+typedef struct ChainReader ChainReader;
+
+/* @trace: (borrowed): does not grow meanwhile. Returns: (owned) */
+ChainReader *chain_reader_new(const SimTrace *trace);
+void chain_reader_free(ChainReader *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ChainReader, chain_reader_free)
+
 /* The same for the stage of @record, but a wait for workers stays one link: @behind is not set. */
-void attribution_chain(const Run *run, const StageRecord *record, GArray *links);
+void attribution_chain(ChainReader *reader, const StageRecord *record, GArray *links);
 
 /* In words: "client throttling"; "external-attacher (5/s, burst 10)", or "" without a detail. */
 const char *attribution_wait(SimWait wait);

@@ -394,12 +394,12 @@ the_wait_for_the_status_is_told(void **state)
     const Kubelet *kubelet = node_world_kubelet(world);
     const SimTrace *trace = sim_trace(world->sim);
     for (SimCauseId i = 1; i < sim_trace_length(trace); i++) {
-        const SimCause *told = sim_trace_get(trace, i);
-        if (told->wait != WAIT_API || told->detail != API_PATCH_STATUS + 1 || told->parent == 0)
+        SimCause told = sim_trace_get(trace, i);
+        if (told.wait != WAIT_API || told.detail != API_PATCH_STATUS + 1 || told.parent == 0)
             continue;
-        const SimCause *round = sim_trace_get(trace, told->parent);
-        n += round->wait == WAIT_POLL && round->detail == kubelet->status_label &&
-             round->at <= told->at;
+        SimCause round = sim_trace_get(trace, told.parent);
+        n +=
+            round.wait == WAIT_POLL && round.detail == kubelet->status_label && round.at <= told.at;
     }
     assert_int_equal(n, 1);
 }

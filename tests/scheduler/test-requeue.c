@@ -467,8 +467,8 @@ waits_are_told(void **state)
         const Scheduler *scheduler = cluster_model(world.cluster, &scheduler_class, NULL);
         const QueuedPod *entry = scheduling_queue_find(scheduler->queue, pod_key(&world, "p"));
         assert_int_equal(entry->place, PLACE_BACKOFF);
-        const SimCause *cause = sim_trace_get(sim_trace(world.sim), entry->parked);
-        assert_int_equal(cause->wait == WAIT_UNSCHEDULABLE, rows[i].is_wait);
+        SimCause cause = sim_trace_get(sim_trace(world.sim), entry->parked);
+        assert_int_equal(cause.wait == WAIT_UNSCHEDULABLE, rows[i].is_wait);
         storage_world_clear(&world);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "sim/random.h"
 #include "sim/sim.h"
+#include "sim/trace-internal.h"
 
 /* ---- A model: an array, searched for the least ---- */
 
@@ -402,19 +403,19 @@ causes_form_chains_that_add_up(void **state)
     assert_int_equal(causes.seen[1], 1);
     assert_int_equal(causes.seen[2], 2);
     assert_int_equal(sim_trace_length(trace), 3);
-    assert_int_equal(sim_trace_get(trace, 1)->at, 10);
-    assert_int_equal(sim_trace_get(trace, 1)->parent, 0);
-    assert_int_equal(sim_trace_get(trace, 1)->wait, 6);
-    assert_int_equal(sim_trace_get(trace, 2)->at, 15);
-    assert_int_equal(sim_trace_get(trace, 2)->parent, 1);
-    assert_int_equal(sim_trace_get(trace, 2)->wait, 7);
-    assert_int_equal(sim_trace_get(trace, 2)->detail, 9);
+    assert_int_equal(sim_trace_get(trace, 1).at, 10);
+    assert_int_equal(sim_trace_get(trace, 1).parent, 0);
+    assert_int_equal(sim_trace_get(trace, 1).wait, 6);
+    assert_int_equal(sim_trace_get(trace, 2).at, 15);
+    assert_int_equal(sim_trace_get(trace, 2).parent, 1);
+    assert_int_equal(sim_trace_get(trace, 2).wait, 7);
+    assert_int_equal(sim_trace_get(trace, 2).detail, 9);
 
     /* Something parked at 10 goes on at 15. */
     assert_int_equal(sim_resume(sim, 1, 4, 3), 3);
     assert_int_equal(sim_cause(sim), 3);
-    assert_int_equal(sim_trace_get(trace, 3)->parent, 1);
-    assert_int_equal(sim_trace_get(trace, 3)->wait, 4);
+    assert_int_equal(sim_trace_get(trace, 3).parent, 1);
+    assert_int_equal(sim_trace_get(trace, 3).wait, 4);
     assert_int_equal(sim_resume(sim, 2, 4, 3), 2); /* of this instant: no wait */
 }
 
@@ -432,21 +433,72 @@ an_untraced_run_keeps_no_causes(void **state)
     assert_int_equal(sim_cause(sim), 0);
 }
 
-static void
-a_trace_grows_by_chunks(void **state)
+/* Entry @i of a log in which short and long numbers of all kinds meet. */
+static SimCause
+packed_entry(SimCauseId i)
 {
+    static const SimWait waits[] = {1, 29, 30, 31, 32, UINT16_MAX};
+    static const uint16_t details[] = {0, 62, 63, 64, UINT16_MAX};
+    SimCause entry = {.wait = waits[i % G_N_ELEMENTS(waits)],
+                      .detail = details[i % G_N_ELEMENTS(details)],
+                      .parent = i - 1};
+
+    if (i % 7 == 0) /* the ways to the parents take one to three bytes */
+        entry.parent = i / (1 + i % 5);
+    return entry;
+}
+
+/* The time between entries @i and @i - 1 takes none to eight bytes. */
+static SimTime
+packed_since(SimCauseId i)
+{
+    if (i == 20000)
+        return INT64_C(1) << 60;
+    return i % 1000 == 0 ? INT64_C(1) << i / 1000 * 2 : i % 3;
+}
+
+static void
+a_packed_trace_is_the_same(void **state)
+{
+    const SimCauseId n = 70000;
     g_autoptr(SimTrace) trace = sim_trace_new(NULL);
-    const SimCause *first = sim_trace_get(trace, 0);
+    SimTime at = 0;
 
     (void)state;
-    for (SimCauseId id = 1; id < 200000; id++) {
+    for (SimCauseId i = 1; i < n; i++) {
+        SimCause entry = packed_entry(i);
+        at += i < 30000 ? packed_since(i) : 1;
+        if (i == 64 * 500) { /* an entry that opens a block, and is withdrawn */
+            sim_trace_append(trace, 0, at, 1, 1);
+            sim_trace_withdraw(trace, i);
+            assert_int_equal(sim_trace_length(trace), i);
+            assert_int_equal(sim_trace_get(trace, i - 1).parent, packed_entry(i - 1).parent);
+        }
+        assert_int_equal(sim_trace_append(trace, entry.parent, at, entry.wait, entry.detail), i);
+    }
+    g_autoptr(SimTraceReader) few = sim_trace_reader_new(trace, 4);
+    g_autoptr(SimTraceReader) all = sim_trace_reader_new(trace, 1u << 20);
+    at = 0;
+    for (SimCauseId i = 1; i < n; i++) {
+        SimCause expected = packed_entry(i), entry = sim_trace_get(trace, i);
+        at += i < 30000 ? packed_since(i) : 1;
+        assert_true(entry.at == at && entry.parent == expected.parent);
+        assert_true(entry.wait == expected.wait && entry.detail == expected.detail);
+        assert_memory_equal(sim_trace_read(few, i), &entry, sizeof entry);
+        assert_memory_equal(sim_trace_read(all, n - i), sim_trace_read(few, n - i), sizeof entry);
+    }
+}
+
+/* An entry at the time of its parent is the parent. */
+static void
+a_trace_has_no_entries_without_length(void **state)
+{
+    g_autoptr(SimTrace) trace = sim_trace_new(NULL);
+
+    (void)state;
+    for (SimCauseId id = 1; id < 1000; id++) {
         assert_int_equal(sim_trace_add(trace, id - 1, id, 1, (uint16_t)id), id);
         assert_int_equal(sim_trace_add(trace, id, id, 1, 0), id);
-    }
-    assert_ptr_equal(sim_trace_get(trace, 0), first);
-    for (SimCauseId id = 1; id < 200000; id++) {
-        const SimCause *cause = sim_trace_get(trace, id);
-        assert_true(cause->at == id && cause->parent == id - 1 && cause->detail == (uint16_t)id);
     }
 }
 
@@ -462,7 +514,8 @@ main(void)
     TEST(tests, an_id_does_not_cancel_a_later_event);
     TEST(tests, causes_form_chains_that_add_up);
     TEST(tests, an_untraced_run_keeps_no_causes);
-    TEST(tests, a_trace_grows_by_chunks);
+    TEST(tests, a_packed_trace_is_the_same);
+    TEST(tests, a_trace_has_no_entries_without_length);
     for (unsigned i = 0; tests[i].name != NULL; i++) {
         tests[i].setup_func = tests[i].initial_state == NULL ? start_writing : NULL;
         tests[i].teardown_func = tests[i].initial_state == NULL ? stop_writing : NULL;

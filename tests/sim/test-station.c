@@ -28,12 +28,12 @@ static void
 shop_serve(void *data, void *job)
 {
     Shop *shop = data;
-    const SimCause *cause = sim_trace_get(sim_trace(shop->sim), sim_cause(shop->sim));
+    SimCause cause = sim_trace_get(sim_trace(shop->sim), sim_cause(shop->sim));
 
     g_string_append_printf(shop->log, "%d@%d", GPOINTER_TO_INT(job), (int)sim_now(shop->sim));
-    if (cause->wait == WAIT_QUEUE)
+    if (cause.wait == WAIT_QUEUE)
         g_string_append_printf(shop->log, "(%d)",
-                               (int)sim_trace_get(sim_trace(shop->sim), cause->parent)->at);
+                               (int)sim_trace_get(sim_trace(shop->sim), cause.parent).at);
     g_string_append_c(shop->log, ' ');
     if (shop->duration == 0)
         sim_station_done(shop->station);

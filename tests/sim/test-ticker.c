@@ -73,13 +73,13 @@ static void
 log_pass(const Worker *worker)
 {
     Sim *sim = worker->world->sim;
-    const SimCause *cause = sim_trace_get(sim_trace(sim), sim_cause(sim));
-    const SimCause *parent = sim_trace_get(sim_trace(sim), cause->parent);
+    SimCause cause = sim_trace_get(sim_trace(sim), sim_cause(sim));
+    SimCause parent = sim_trace_get(sim_trace(sim), cause.parent);
 
     g_string_append_printf(worker->world->log,
                            "%" G_GINT64_FORMAT " %u works, since %" G_GINT64_FORMAT
                            " wait %u after %" G_GINT64_FORMAT "\n",
-                           sim_now(sim), worker->number, cause->at, cause->wait, parent->at);
+                           sim_now(sim), worker->number, cause.at, cause.wait, parent.at);
 }
 
 /* Does a piece of work. Sometimes it takes time, sometimes it makes work for another ticker, at

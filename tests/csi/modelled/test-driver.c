@@ -362,13 +362,12 @@ add_waits(void *data, const CsiResponse *response)
     (void)response;
     waits->latency = waits->throttled = 0;
     for (SimCauseId id = sim_cause(waits->sim); id != 0;) {
-        const SimCause *cause = sim_trace_get(trace, id);
-        SimTime length =
-            cause->at - (cause->parent == 0 ? 0 : sim_trace_get(trace, cause->parent)->at);
-        *(cause->wait == 1 ? &waits->latency : &waits->throttled) += length;
-        assert_int_equal(cause->wait == 1 ? cause->detail : 0,
-                         cause->wait == 1 ? CSI_WAIT_DETAIL(CSI_CREATE_VOLUME) : 0);
-        id = cause->parent;
+        SimCause cause = sim_trace_get(trace, id);
+        SimTime length = cause.at - (cause.parent == 0 ? 0 : sim_trace_get(trace, cause.parent).at);
+        *(cause.wait == 1 ? &waits->latency : &waits->throttled) += length;
+        assert_int_equal(cause.wait == 1 ? cause.detail : 0,
+                         cause.wait == 1 ? CSI_WAIT_DETAIL(CSI_CREATE_VOLUME) : 0);
+        id = cause.parent;
     }
 }
 

@@ -49,7 +49,7 @@ const char *sim_trace_label_text(const SimTrace *self, uint16_t label); /* "" fo
 
 /* ---- Reading ---- */
 
-#define SIM_TRACE_BLOCK 64 /* entries that are packed together */
+#define SIM_TRACE_BLOCK 128 /* entries that are packed together */
 
 /* Keeps unpacked blocks, for walks that come to the same entries again and again. */
 typedef struct {

@@ -10,9 +10,8 @@
 #define ROWS_SHOWN 4             /* of a stage, in the table */
 #define SHARE_SHOWN 0.02         /* smaller ones are not */
 #define BOTTLENECK_AT_LEAST 0.02 /* of the time, while the scenario's pauses took more */
-#define SLOWEST_SHOWN 3
+#define SLOWEST_SHOWN 3          /* of STAGES_SLOWEST */
 #define LINKS_SHOWN 4
-#define SLOWEST_WRITTEN 10
 
 const char *
 short_time(SimTime time, char *buffer, size_t size)
@@ -231,37 +230,6 @@ attribution_json(const Attribution *self)
 
 /* ---- The slowest pods ---- */
 
-static int
-compare_lengths(const void *a, const void *b)
-{
-    const StageRecord *one = *(const StageRecord *const *)a;
-    const StageRecord *other = *(const StageRecord *const *)b;
-    SimTime difference = (other->to - other->from) - (one->to - one->from);
-
-    if (difference != 0)
-        return difference > 0 ? 1 : -1;
-    return one < other ? -1 : one > other; /* both stand in one array, in order of creation */
-}
-
-/* The pods that took longest to start, the slowest first. Returns: (owned): of StageRecord,
- * borrowed from @stages */
-static GPtrArray *
-slowest_pods(const Stages *stages, unsigned n_max)
-{
-    const GArray *records = stages_records(stages);
-    GPtrArray *slowest = g_ptr_array_new();
-
-    for (unsigned i = 0; i < records->len; i++) {
-        StageRecord *record = &g_array_index(records, StageRecord, i);
-        if (record->stage == STAGE_POD_START)
-            g_ptr_array_add(slowest, record);
-    }
-    g_ptr_array_sort(slowest, compare_lengths);
-    if (slowest->len > n_max)
-        g_ptr_array_set_size(slowest, (int)n_max);
-    return slowest;
-}
-
 typedef struct {
     SimTime total;
     ChainLink link;
@@ -308,15 +276,12 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     char buffer[SHORT_TIME_BUFFER];
 
-    if (run_options(run)->untraced)
+    if (run_options(run)->untraced || stages->slowest->len == 0)
         return;
     g_autoptr(ChainReader) reader = chain_reader_new(trace);
-    g_autoptr(GPtrArray) slowest = slowest_pods(stages, SLOWEST_SHOWN);
-    if (slowest->len == 0)
-        return;
     g_string_append(text, "The slowest pods, and what they waited for:\n");
-    for (unsigned i = 0; i < slowest->len; i++) {
-        const StageRecord *record = slowest->pdata[i];
+    for (unsigned i = 0; i < stages->slowest->len && i < SLOWEST_SHOWN; i++) {
+        const StageRecord *record = &g_array_index(stages->slowest, StageRecord, i);
         g_array_set_size(links, 0);
         attribution_chain(reader, record, links);
         g_autoptr(GArray) sums = sum_chain(links);
@@ -346,12 +311,22 @@ append_quoted(ResultFile *file, const char *value)
     append_text(file->text, quote);
 }
 
-static void
-append_csv_rows(const Run *run, const StageRecord *record, const GArray *links, ResultFile *file)
-{
-    const SimTrace *trace = sim_trace(run_sim(run));
-    g_autoptr(GArray) sums = sum_chain(links);
+typedef struct {
+    const SimTrace *trace;
+    ChainReader *reader;
+    GArray *links;
+    ResultFile *file;
+} CausesFile;
 
+static void
+append_csv_rows(void *data, const StageRecord *record)
+{
+    const CausesFile *self = data;
+    ResultFile *file = self->file;
+
+    g_array_set_size(self->links, 0);
+    attribution_chain(self->reader, record, self->links);
+    g_autoptr(GArray) sums = sum_chain(self->links);
     for (unsigned i = 0; i < sums->len; i++) {
         const ChainSum *sum = &g_array_index(sums, ChainSum, i);
         row_csv_text(file, stage_name(record->stage));
@@ -361,7 +336,7 @@ append_csv_rows(const Run *run, const StageRecord *record, const GArray *links, 
         row_csv_unsigned(file, record->incarnation);
         row_csv_text(file, record->node == NULL ? "" : record->node);
         row_csv_text(file, attribution_wait(sum->link.wait));
-        append_quoted(file, attribution_detail(trace, sum->link.wait, sum->link.detail));
+        append_quoted(file, attribution_detail(self->trace, sum->link.wait, sum->link.detail));
         row_csv_seconds(file, sum->total);
         row_end(file);
     }
@@ -370,20 +345,15 @@ append_csv_rows(const Run *run, const StageRecord *record, const GArray *links, 
 void
 attribution_csv(const Run *run, const Stages *stages, ResultFile *file)
 {
+    const SimTrace *trace = sim_trace(run_sim(run));
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
 
     if (run_options(run)->untraced)
         return;
-    g_autoptr(ChainReader) reader = chain_reader_new(sim_trace(run_sim(run)));
+    g_autoptr(ChainReader) reader = chain_reader_new(trace);
     results_append_header(file->text, run, "# ", "");
     append_literal(file->text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
-    const GArray *records = stages_records(stages);
-    for (unsigned i = 0; i < records->len; i++) {
-        const StageRecord *record = &g_array_index(records, StageRecord, i);
-        g_array_set_size(links, 0);
-        attribution_chain(reader, record, links);
-        append_csv_rows(run, record, links, file);
-    }
+    stages_each(stages, append_csv_rows, &(CausesFile){trace, reader, links, file});
 }
 
 static void
@@ -408,10 +378,9 @@ attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
     if (run_options(run)->untraced)
         return;
     g_autoptr(ChainReader) reader = chain_reader_new(trace);
-    g_autoptr(GPtrArray) slowest = slowest_pods(stages, SLOWEST_WRITTEN);
     results_append_header(file->text, run, "{\"run\":\"", "\"}");
-    for (unsigned i = 0; i < slowest->len; i++) {
-        const StageRecord *record = slowest->pdata[i];
+    for (unsigned i = 0; i < stages->slowest->len; i++) {
+        const StageRecord *record = &g_array_index(stages->slowest, StageRecord, i);
         g_array_set_size(links, 0);
         attribution_chain(reader, record, links);
         row_open(file, '{');

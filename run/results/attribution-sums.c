@@ -44,6 +44,15 @@ attribution_sums_new(const SimTrace *trace)
     return self;
 }
 
+/* What is needed only while records are added. */
+static void
+free_steps(AttributionSums *self)
+{
+    pointer_map_clear(&self->by_wait, NULL);
+    g_clear_pointer(&self->segments, g_array_unref);
+    g_clear_pointer(&self->reader, chain_reader_free);
+}
+
 void
 attribution_sums_free(AttributionSums *self)
 {
@@ -55,9 +64,7 @@ attribution_sums_free(AttributionSums *self)
         g_free(self->behind[i]);
         g_free(self->stages[i]);
     }
-    pointer_map_clear(&self->by_wait, NULL);
-    g_array_unref(self->segments);
-    chain_reader_free(self->reader);
+    free_steps(self);
     g_free(self);
 }
 
@@ -209,6 +216,16 @@ add_segments(AttributionSums *self)
     }
 }
 
+void
+attribution_sums_end(AttributionSums *self)
+{
+    if (self == NULL)
+        return;
+    pointer_map_clear(&self->by_wait, NULL); /* its memory may serve the sort */
+    add_segments(self);
+    free_steps(self);
+}
+
 /* ---- Results ---- */
 
 /* @link: its stage's cause; gets the rest from @times. @is_behind: what workers did */
@@ -237,9 +254,8 @@ tell_times(const AttributionSums *self,
 }
 
 void
-attribution_sums_tell(AttributionSums *self, AttributionSumTaker take, void *data)
+attribution_sums_each(const AttributionSums *self, AttributionSumTaker take, void *data)
 {
-    add_segments(self);
     for (unsigned i = 0; i < N_STAGES; i++) {
         tell_times(self, self->stages[i], (ChainLink){0}, FALSE, take, data, (Stage)i);
         for (unsigned label = 0; label < self->n_details; label++)

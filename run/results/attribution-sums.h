@@ -13,8 +13,10 @@ void attribution_sums_free(AttributionSums *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(AttributionSums, attribution_sums_free)
 
 void attribution_sums_add(AttributionSums *self, const StageRecord *record);
+/* After the last record. Takes NULL. */
+void attribution_sums_end(AttributionSums *self);
 
 /* @link: as long as all intervals of its cause together */
 typedef void (*AttributionSumTaker)(void *data, Stage stage, const ChainLink *link);
-/* Calls @take for each cause. Once, after all records. */
-void attribution_sums_tell(AttributionSums *self, AttributionSumTaker take, void *data);
+/* Calls @take for each cause. */
+void attribution_sums_each(const AttributionSums *self, AttributionSumTaker take, void *data);

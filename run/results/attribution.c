@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* The number of blocks of the log that are kept unpacked, of 1 KiB each: for one walk, and for the
+/* The number of blocks of the log that are kept unpacked, of 2 KiB each: for one walk, and for the
  * walks of a whole run. Walks of neighbours read the same blocks. */
-#define BLOCKS_OF_WALK 64
-#define BLOCKS_OF_RUN 4096
+#define BLOCKS_OF_WALK 32
+#define BLOCKS_OF_RUN 2048
 
 /* The number of steps in a run of one cause after which signs pay, and from sign to sign. */
 #define RUN_STEPS 64
@@ -286,9 +286,18 @@ add_sum(void *rows, Stage stage, const ChainLink *link)
     find_row(self->attribution, &row)->total += link->to - link->from;
 }
 
-/* @object: NULL: all */
-static void
-add_records(Attribution *self, const Run *run, const Stages *stages, const ObjectKey *object)
+void
+attribution_add(Attribution *self, const Run *run, const Stages *stages)
+{
+    if (stages->sums != NULL)
+        attribution_sums_each(stages->sums, add_sum, &(Rows){self, sim_trace(run_sim(run))});
+}
+
+void
+attribution_add_object(Attribution *self,
+                       const Run *run,
+                       const Stages *stages,
+                       const ObjectKey *object)
 {
     Rows rows = {self, sim_trace(run_sim(run))};
 
@@ -298,25 +307,11 @@ add_records(Attribution *self, const Run *run, const Stages *stages, const Objec
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
-        if (object == NULL || record->object == object)
+        if (record->object == object)
             attribution_sums_add(sums, record);
     }
-    attribution_sums_tell(sums, add_sum, &rows);
-}
-
-void
-attribution_add(Attribution *self, const Run *run, const Stages *stages)
-{
-    add_records(self, run, stages, NULL);
-}
-
-void
-attribution_add_object(Attribution *self,
-                       const Run *run,
-                       const Stages *stages,
-                       const ObjectKey *object)
-{
-    add_records(self, run, stages, object);
+    attribution_sums_end(sums);
+    attribution_sums_each(sums, add_sum, &rows);
 }
 
 static int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "stages.h"
+#include "attribution-sums.h"
 
 static SimTime
 between(SimTime from, SimTime to)
@@ -75,7 +75,9 @@ typedef struct {
     SimSample *samples;        /* gets values, by stage; NULL: not wanted */
     GArray *const *unfinished; /* gets objects that never got there, by stage; NULL: not wanted */
     const Stages *times;       /* gets times; NULL: not wanted */
-    GArray *records;           /* gets records; NULL: not wanted */
+    GArray *slowest;           /* gets the slowest pods; NULL: not wanted */
+    StageRecordTaker take;     /* gets records; NULL: not wanted */
+    void *data;
     /* The last object, and its milestones, the latest first. They are scattered over the log, and
      * looked up several times. */
     const ObjectKey *object;
@@ -126,6 +128,25 @@ add_unfinished(Walk *walk, const StageRecord *value)
     g_array_append_val(walk->unfinished[value->stage], unfinished);
 }
 
+/* Equal ones stay in their order. */
+static void
+add_slowest(GArray *slowest, const StageRecord *value)
+{
+    unsigned i = slowest->len;
+
+    if (value->stage != STAGE_POD_START)
+        return;
+    for (; i > 0; i--) {
+        const StageRecord *other = &g_array_index(slowest, StageRecord, i - 1);
+        if (other->to - other->from >= value->to - value->from)
+            break;
+    }
+    if (i == STAGES_SLOWEST)
+        return;
+    g_array_insert_vals(slowest, i, value, 1);
+    g_array_set_size(slowest, MIN(slowest->len, STAGES_SLOWEST));
+}
+
 /* Adds a stage, if both of its ends were seen. */
 static void
 add_record(Walk *walk, const StageRecord *value)
@@ -138,8 +159,10 @@ add_record(Walk *walk, const StageRecord *value)
     }
     if (walk->samples != NULL)
         sim_sample_add(&walk->samples[value->stage], length);
-    if (walk->records != NULL)
-        g_array_append_vals(walk->records, value, 1);
+    if (walk->slowest != NULL)
+        add_slowest(walk->slowest, value);
+    if (walk->take != NULL)
+        walk->take(walk->data, value);
 }
 
 /* A milestone that never came: it has no object. */
@@ -476,12 +499,16 @@ walk_all(Walk *walk)
     g_array_unref(walk->milestones);
 }
 
+static void
+add_to_sums(void *sums, const StageRecord *record)
+{
+    attribution_sums_add(sums, record);
+}
+
 Stages *
 stages_new(const Run *run)
 {
     Stages *self = g_new0(Stages, 1);
-    /* Records are rarely needed without a log of causes. */
-    gboolean has_records = !run_options(run)->untraced;
 
     self->run = run;
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodTimes));
@@ -489,24 +516,42 @@ stages_new(const Run *run)
     self->volumes = g_array_new(FALSE, FALSE, sizeof(VolumeTimes));
     self->snapshots = g_array_new(FALSE, FALSE, sizeof(SnapshotTimes));
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
+    self->slowest = g_array_new(FALSE, FALSE, sizeof(StageRecord));
+    if (!run_options(run)->untraced)
+        self->sums = attribution_sums_new(sim_trace(run_sim(run)));
     for (unsigned i = 0; i < N_STAGES; i++) {
         sim_sample_init(&self->samples[i]);
         self->unfinished[i] = g_array_new(FALSE, FALSE, sizeof(Unfinished));
     }
-    /* Measured runs write result files, which need times, too: one walk does both. */
+    /* Measured runs write result files, which need times, too: one walk does all. */
     walk_all(&(Walk){.run = run,
                      .samples = self->samples,
                      .unfinished = self->unfinished,
                      .times = run_options(run)->measured ? self : NULL,
-                     .records = has_records ? self->records : NULL});
+                     .slowest = self->slowest,
+                     .take = self->sums != NULL ? add_to_sums : NULL,
+                     .data = self->sums});
+    attribution_sums_end(self->sums);
     return self;
+}
+
+void
+stages_each(const Stages *self, StageRecordTaker take, void *data)
+{
+    walk_all(&(Walk){.run = self->run, .take = take, .data = data});
+}
+
+static void
+keep_record(void *records, const StageRecord *record)
+{
+    g_array_append_vals(records, record, 1);
 }
 
 const GArray *
 stages_records(const Stages *self)
 {
     if (self->records->len == 0)
-        walk_all(&(Walk){.run = self->run, .records = self->records});
+        stages_each(self, keep_record, self->records);
     return self->records;
 }
 
@@ -556,6 +601,8 @@ stages_free(Stages *self)
     g_array_unref(self->volumes);
     g_array_unref(self->snapshots);
     g_array_unref(self->records);
+    g_array_unref(self->slowest);
+    attribution_sums_free(self->sums);
     for (unsigned i = 0; i < N_STAGES; i++) {
         sim_sample_clear(&self->samples[i]);
         g_array_unref(self->unfinished[i]);

@@ -36,15 +36,17 @@ typedef struct {
 
 /* A stage of an object, and the cause of its end. */
 typedef struct {
-    Stage stage;
     const ObjectKey *object;
-    unsigned incarnation;
     const char *node; /* of detach: the node; else NULL */
     SimTime from, to;
-    SimCauseId cause;  /* of the event at @to */
     SimTime scheduled; /* of pod-start: when the pod was bound to a node; else TIME_UNSET */
     SimCauseId scheduled_by;
+    SimCauseId cause; /* of the event at @to */
+    Stage stage;
+    unsigned incarnation;
 } StageRecord;
+
+typedef struct AttributionSums AttributionSums;
 
 /* An object that has begun a stage and not ended it. */
 typedef struct {
@@ -56,18 +58,25 @@ typedef struct {
 typedef struct {
     SimSample samples[N_STAGES];
     GArray *unfinished[N_STAGES]; /* of Unfinished: of the stages of whole objects only */
+    GArray *slowest; /* of StageRecord: some pods that took longest to start, the slowest first */
+    AttributionSums *sums; /* of all stages; NULL: the run kept no log of causes */
     const Run *run;
     GArray *pods, *claims, *volumes, *snapshots; /* see stages_pods() and the like */
     GArray *records;                             /* see stages_records() */
 } Stages;
+
+#define STAGES_SLOWEST 10
 
 /* @run: (borrowed): outlives the stages. Returns: (owned) */
 Stages *stages_new(const Run *run);
 void stages_free(Stages *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stages, stages_free)
 /* Returns: (borrowed): of StageRecord: the values of the samples, in their order within a stage.
- * Large: without a log of causes, made at the first call. */
+ * Large: made at the first call. */
 const GArray *stages_records(const Stages *self);
+/* The same records, one after the other: none is kept. */
+typedef void (*StageRecordTaker)(void *data, const StageRecord *record);
+void stages_each(const Stages *self, StageRecordTaker take, void *data);
 /* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, SnapshotTimes, in order of creation.
  * Made at the first call. */
 const GArray *stages_pods(const Stages *self);

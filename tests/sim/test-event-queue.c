@@ -468,7 +468,7 @@ a_packed_trace_is_the_same(void **state)
     for (SimCauseId i = 1; i < n; i++) {
         SimCause entry = packed_entry(i);
         at += i < 30000 ? packed_since(i) : 1;
-        if (i == 64 * 500) { /* an entry that opens a block, and is withdrawn */
+        if (i == SIM_TRACE_BLOCK * 250) { /* an entry that opens a block, and is withdrawn */
             sim_trace_append(trace, 0, at, 1, 1);
             sim_trace_withdraw(trace, i);
             assert_int_equal(sim_trace_length(trace), i);

@@ -15,6 +15,7 @@ typedef struct {
     SimTime at, next_at;    /* of both */
     unsigned n_steps;       /* entries in between */
     unsigned next;          /* the segment from there: index + 1; 0: not asked for yet */
+    unsigned earlier;       /* the next one in the list of its block: index + 1; 0: none */
     int n_waits[N_STAGES];  /* that cover it, less those that cover the segment before */
 } Segment;
 
@@ -25,7 +26,10 @@ struct AttributionSums {
     SimTime *stages[N_STAGES];
     SimTime **behind[N_STAGES]; /* by the label of the queue: what its workers did */
     GArray *segments;           /* of Segment */
-    PointerMap by_wait;         /* Segment.waited -> index + 1, as numbers */
+    /* By block of the log: the segment of its latest wait, index + 1; 0: none. Most blocks have one
+     * or two. */
+    unsigned *by_block;
+    unsigned n_blocks;
 };
 
 AttributionSums *
@@ -39,6 +43,8 @@ attribution_sums_new(const SimTrace *trace)
     self->n_details = MAX(n, sim_trace_n_labels(trace));
     self->reader = chain_reader_new(trace);
     self->segments = g_array_new(FALSE, FALSE, sizeof(Segment));
+    self->n_blocks = sim_trace_length(trace) / SIM_TRACE_BLOCK + 1;
+    self->by_block = g_new0(unsigned, self->n_blocks);
     for (unsigned i = 0; i < N_STAGES; i++)
         self->behind[i] = g_new0(SimTime *, self->n_details);
     return self;
@@ -48,7 +54,7 @@ attribution_sums_new(const SimTrace *trace)
 static void
 free_steps(AttributionSums *self)
 {
-    pointer_map_clear(&self->by_wait, NULL);
+    g_clear_pointer(&self->by_block, g_free);
     g_clear_pointer(&self->segments, g_array_unref);
     g_clear_pointer(&self->reader, chain_reader_free);
 }
@@ -106,14 +112,20 @@ make_segment(AttributionSums *self, SimCauseId waited)
 static unsigned
 find_segment(AttributionSums *self, SimCauseId waited)
 {
-    const void *key = GUINT_TO_POINTER(waited);
-    unsigned number = GPOINTER_TO_UINT(pointer_map_get(&self->by_wait, key));
+    unsigned *place = &self->by_block[waited / SIM_TRACE_BLOCK];
 
-    if (number > 0)
-        return number - 1;
+    while (*place != 0) {
+        Segment *other = &g_array_index(self->segments, Segment, *place - 1);
+        if (other->waited == waited)
+            return *place - 1;
+        if (other->waited < waited)
+            break;
+        place = &other->earlier;
+    }
     Segment segment = make_segment(self, waited);
+    segment.earlier = *place;
+    *place = self->segments->len + 1; /* before all segments may move */
     g_array_append_val(self->segments, segment);
-    pointer_map_set(&self->by_wait, key, GUINT_TO_POINTER(self->segments->len));
     return self->segments->len - 1;
 }
 
@@ -169,16 +181,6 @@ attribution_sums_add(AttributionSums *self, const StageRecord *record)
             add_behind(self, record->stage, waited, &link);
 }
 
-/* The latest first: a segment ends before the next one begins. */
-static int
-compare_waited(const void *a, const void *b, void *segments)
-{
-    SimCauseId one = g_array_index((GArray *)segments, Segment, *(const unsigned *)a).waited;
-    SimCauseId other = g_array_index((GArray *)segments, Segment, *(const unsigned *)b).waited;
-
-    return one == other ? 0 : (one > other ? -1 : 1);
-}
-
 /* Adds a segment as often as waits cover it, and counts these at the next segment, too. */
 static void
 add_segment(AttributionSums *self, const Segment *segment)
@@ -200,19 +202,18 @@ add_segment(AttributionSums *self, const Segment *segment)
             add_link(self, &self->behind[covered[i]][label], &part, segment->n_waits[covered[i]]);
 }
 
+/* The latest first: a segment ends before the next one begins. */
 static void
 add_segments(AttributionSums *self)
 {
-    g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(unsigned));
-
-    for (unsigned i = 0; i < self->segments->len; i++)
-        g_array_append_val(order, i);
-    g_array_sort_with_data(order, compare_waited, self->segments);
-    for (unsigned i = 0; i < order->len; i++) {
-        const Segment *segment =
-            &g_array_index(self->segments, Segment, g_array_index(order, unsigned, i));
-        if (segment->next != 0)
-            add_segment(self, segment);
+    for (unsigned block = self->n_blocks; block > 0; block--) {
+        unsigned number = self->by_block[block - 1];
+        while (number != 0) {
+            const Segment *segment = &g_array_index(self->segments, Segment, number - 1);
+            if (segment->next != 0)
+                add_segment(self, segment);
+            number = segment->earlier;
+        }
     }
 }
 
@@ -221,7 +222,6 @@ attribution_sums_end(AttributionSums *self)
 {
     if (self == NULL)
         return;
-    pointer_map_clear(&self->by_wait, NULL); /* its memory may serve the sort */
     add_segments(self);
     free_steps(self);
 }

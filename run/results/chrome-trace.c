@@ -316,6 +316,44 @@ compare_marks(const void *a, const void *b, void *self)
     return compare_ties(self, one, other);
 }
 
+#define SORT_AT_ONCE 4096 /* marks; GLib's sort needs as much memory again */
+
+/* Divides marks by the time of the middle one: earlier, equal, later. @n_earlier, @n_equal: (out)
+ */
+static void
+divide_marks(Mark *marks, gsize n, gsize *n_earlier, gsize *n_equal)
+{
+    SimTime from = marks[n / 2].from;
+    gsize earlier = 0, later = n;
+
+    for (gsize i = 0; i < later;) {
+        gboolean is_later = marks[i].from > from;
+        gsize other = is_later ? --later : marks[i].from < from ? earlier++ : i;
+        Mark mark = marks[i];
+        marks[i] = marks[other];
+        marks[other] = mark;
+        i += !is_later; /* what came from the end is not known yet */
+    }
+    *n_earlier = earlier;
+    *n_equal = later - earlier;
+}
+
+static void
+sort_marks(const ChromeTrace *self, Mark *marks, gsize n)
+{
+    gsize n_earlier, n_equal;
+
+    while (n > SORT_AT_ONCE) {
+        divide_marks(marks, n, &n_earlier, &n_equal);
+        sort_marks(self, marks, n_earlier);
+        g_qsort_with_data(marks + n_earlier, (int)n_equal, sizeof(Mark), compare_marks,
+                          (void *)self);
+        marks += n_earlier + n_equal;
+        n -= n_earlier + n_equal;
+    }
+    g_qsort_with_data(marks, (int)n, sizeof(Mark), compare_marks, (void *)self);
+}
+
 /* Returns: the mark of an existing slice */
 static const Mark *
 find_mark(const ChromeTrace *self, SimTime from, uint32_t what)
@@ -687,9 +725,9 @@ chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
     add_workers(&self);
     add_stages(&self);
     add_calls(&self);
-    g_array_sort_with_data(self.marks, compare_marks, &self);
     Mark *marks = (Mark *)(void *)self.marks->data;
     gsize n = self.marks->len;
+    sort_marks(&self, marks, n);
     for (gsize i = 0; i < n; i++)
         place(&self, &marks[i]);
     for (gsize i = 0; i < n; i++)

@@ -191,6 +191,11 @@ END
     "$KVOLSIM_BUILDDIR/tests/metrics/trace-rules" "$scratch/three/trace.json" arrows 6 5 >"$scratch/out" &&
     "$KVOLSIM_BUILDDIR/tests/metrics/trace-rules" "$scratch/burst-100/trace.json" arrows 100 5 >"$scratch/out"
 result $? "an arrow for each volume of each pod"
+# Ten thousand slices: more than are sorted at once.
+"$kvolsim" run "$KVOLSIM_SRCDIR/tests/bench/pods.yaml" --no-attribution --set 'spec.workload[0].create.count=300' \
+    --out "$scratch/pods" >"$scratch/out" 2>&1 &&
+    "$KVOLSIM_BUILDDIR/tests/metrics/trace-rules" "$scratch/pods/trace.json" arrows 300 5 >"$scratch/out"
+result $? "a long trace keeps the format's rules"
 # A group of tracks for the components' workers, the nodes, and each kind of object; a named track for each of them.
 for track in 'external-provisioner: claims' node-a default/db-0 default/data-db-0 default/index-db-1; do
     grep -q "\"thread_name\".*\"name\":\"$track\"" "$scratch/three/trace.json" || echo "no track $track"

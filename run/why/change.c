@@ -97,21 +97,20 @@ ask_expansion(Question *self, const Claim *claim)
     char wanted[QUANTITY_BUFFER];
     const char *status = claim->resize_status;
 
-    quantity_format(claim->request_bytes, wanted);
     if (status != NULL && g_str_has_suffix(status, "Infeasible")) {
         g_autofree char *answer =
             last_answer(self, claim,
                         g_str_has_prefix(status, "Node") ? CSI_NODE_EXPAND_VOLUME
                                                          : CSI_CONTROLLER_EXPAND_VOLUME);
         why_link(self, &claim->meta, changed_at(claim, "ControllerResizeError"), "cannot have %s%s",
-                 wanted, answer);
+                 quantity_format(claim->request_bytes, wanted), answer);
         return why_because(self, "expansion-infeasible");
     }
     if (g_strcmp0(status, "NodeResizePending") == 0 ||
         claim_condition_is_true(claim, "FileSystemResizePending")) {
         const GPtrArray *pods = why_pods_of_claim(self, claim);
         why_link(self, &claim->meta, changed_at(claim, "FileSystemResizePending"),
-                 "grows to %s on its node", wanted);
+                 "grows to %s on its node", quantity_format(claim->request_bytes, wanted));
         for (unsigned i = 0; i < pods->len; i++) {
             const Pod *pod = pods->pdata[i];
             const char *driver, *handle = handle_of(self, claim, &driver);
@@ -128,7 +127,8 @@ ask_expansion(Question *self, const Claim *claim)
     }
     if (claim->capacity_bytes == 0 || claim->request_bytes <= claim->capacity_bytes)
         return FALSE;
-    why_link(self, &claim->meta, changed_at(claim, "Resizing"), "is to grow to %s", wanted);
+    why_link(self, &claim->meta, changed_at(claim, "Resizing"), "is to grow to %s",
+             quantity_format(claim->request_bytes, wanted));
     return why_ask_process(self, "kube-controller-manager", NULL) ||
            ask_resizer(self, claim, CSI_CONTROLLER_EXPAND_VOLUME, "expanding");
 }

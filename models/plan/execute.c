@@ -20,7 +20,7 @@ abandon_call(Plan *plan)
     plan_unref(plan); /* held for call_replied() */
 }
 
-/* Ends the plan and calls done. @message: interned; NULL: it ended well */
+/* Ends the plan and calls done. @message: interned; NULL: it ended well, or nobody listens */
 static void
 plan_end(Plan *plan, PlanEnd end, const char *message)
 {
@@ -68,6 +68,13 @@ is_fine(const Step *step)
            (step->code == API_EXISTS && (step->errors & PLAN_EXISTS_IS_FINE) != 0);
 }
 
+/* Whether somebody is told why the plan fails. */
+static gboolean
+is_listened_to(const Plan *plan)
+{
+    return plan->start.done != NULL || (plan->workers != NULL && workers_listen(plan->workers));
+}
+
 /* A step has its result: continue with the next step, or as its error demands. */
 static void
 step_done(Plan *plan)
@@ -84,7 +91,9 @@ step_done(Plan *plan)
         return;
     }
     if (plan->component != NULL) /* a gathered plan may have ended it */
-        plan_end(plan, PLAN_FAILED, strings_intern(plan->component->strings, step->message));
+        plan_end(plan, PLAN_FAILED,
+                 is_listened_to(plan) ? strings_intern(plan->component->strings, step->message)
+                                      : NULL);
 }
 
 static void

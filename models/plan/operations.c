@@ -17,7 +17,8 @@ struct Operation {
     SimTime backoff;  /* back-off of the next failure; 0: no failure yet */
     SimTime failed_at;
     gboolean running;
-    PlanStart start; /* the caller's */
+    /* Of the caller's PlanStart; may be NULL */
+    void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
 };
 
 struct Operations {
@@ -234,11 +235,11 @@ static void
 operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 {
     Operation *operation = plan_owner(plan);
-    PlanStart start = operation->start;
+    void (*done)(void *, Plan *, PlanEnd, const char *) = operation->done;
 
     operation_over(operation, end); /* before the caller is told: it may start the next operation */
-    if (start.done != NULL)
-        start.done(self, plan, end, message);
+    if (done != NULL)
+        done(self, plan, end, message);
 }
 
 OperationAnswer
@@ -256,7 +257,7 @@ operations_start(Operations *self, OperationKey key, const PlanStart *start)
         operation = add_record(self, key);
     take_over(operation, key, start->kind);
     PlanStart ours = *start;
-    operation->start = *start;
+    operation->done = start->done;
     operation->running = TRUE;
     ours.done = operation_done;
     ours.owner = operation;

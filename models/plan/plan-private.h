@@ -147,6 +147,8 @@ plan_step(const Plan *self, unsigned i)
 /* Decides, lets the component's own time pass, decides again, executes. Returns: FALSE if the plan
  * ended at once; then @plan is gone */
 gboolean plan_execute(Plan *plan);
+/* Whether the queue's owner is told why a plan fails. */
+gboolean workers_listen(const Workers *self);
 /* @message: interned */
 void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
 /* A request's verb, a call's method, an Event's reason. Static or interned */

@@ -144,6 +144,12 @@ workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message)
         workers_ready(self);
 }
 
+gboolean
+workers_listen(const Workers *self)
+{
+    return self->options.done != NULL;
+}
+
 const char *
 workers_name(const Workers *self)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "models/plan/operations.h"
 #include "models/volume/in-process.h"
 #include "sim/ticker.h"
@@ -26,12 +28,12 @@ typedef struct {
     ObjectKey *attachment; /* the VolumeAttachment; made when first needed */
     /* Desired: wanted as long as there are pods. */
     GSList *pods; /* of ObjectKey, as they came: mostly one */
-    gboolean multi_attach_reported;
+    bool multi_attach_reported;
+    bool is_queued; /* the next pass looks at it */
     /* Actual. */
     AttachState state;
-    SimTime detach_requested_at; /* TIME_UNSET: not */
-    gboolean is_queued;          /* the next pass looks at it */
     SimCauseId queued_by;        /* for the log of causes */
+    SimTime detach_requested_at; /* TIME_UNSET: not */
     OperationKey operation;      /* of the one under way; volume NULL: none */
     GSList *told;                /* of Object (owned): the pods that hear of an attach (ADC-56) */
     SimEventId timer;            /* queues it for a later pass */

@@ -35,37 +35,38 @@ struct PodWorker {
     const Object *pod;   /* (owned): the newest seen */
     PodVolumes *volumes; /* (owned): what mounts[].spec lies in */
     Plan *plan;          /* the step under way; NULL: none */
-    GPtrArray *errors;   /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
-    SimTime synced_at;   /* the end of the last step; TIME_UNSET: none yet */
-    SimTime seen_at;     /* status.startTime */
-    SimEventId retry;    /* the next sync after a failed one */
-    uint32_t n_retries;  /* of draws */
     WorkerStep step;
     PodView view;
-    SimTime viewed_at;
-    gboolean wants_step;    /* as soon as the pod cache is new enough */
-    gboolean awaits_relist; /* in kubelet->awaiting */
-    SimCauseId awaits_by;   /* what made it wait there */
-    VolumeStats *stats;     /* (owned): NULL: nobody asks about its volumes */
-    PodRun *run;            /* (owned): how its containers end by themselves; NULL: they do not */
-    PodUse *use;            /* (owned): what it uses of the node; NULL: nobody tells */
-    gboolean running;       /* its containers */
-    gboolean waits;         /* for its volumes */
-    gboolean was_running;
-    gboolean over; /* a sync has seen that its containers ended for good: it is to be torn down */
-    gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
+    /* Flags take a byte each: a worker is as long in memory as its pod. */
+    bool wants_step;    /* as soon as the pod cache is new enough */
+    bool awaits_relist; /* in kubelet->awaiting */
+    bool running;       /* its containers */
+    bool waits;         /* for its volumes */
+    bool was_running;
+    bool over;    /* a sync has seen that its containers ended for good: it is to be torn down */
+    bool stopped; /* its runtime is to be removed: nothing of it runs or will */
     /* In kubelet->unprocessed: the populator has not read it since its last sync (KVM-23). */
-    gboolean queued;
-    gboolean rebuilt;            /* found on the disk, and not yet in the API */
-    gboolean gone;               /* the object is not in the API any more */
-    gboolean shut_down;          /* it ends because its machine does */
-    gboolean rejected;           /* the kubelet never let it in, or found no room for its volumes */
-    gboolean evicted, disrupted; /* the latter: with the condition DisruptionTarget */
+    bool queued;
+    bool rebuilt;            /* found on the disk, and not yet in the API */
+    bool gone;               /* the object is not in the API any more */
+    bool shut_down;          /* it ends because its machine does */
+    bool rejected;           /* the kubelet never let it in, or found no room for its volumes */
+    bool evicted, disrupted; /* the latter: with the condition DisruptionTarget */
+    bool report_queued;      /* in kubelet->reports */
+    bool reporting;
+    GPtrArray *errors;    /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
+    SimTime synced_at;    /* the end of the last step; TIME_UNSET: none yet */
+    SimTime seen_at;      /* status.startTime */
+    SimEventId retry;     /* the next sync after a failed one */
+    uint32_t n_retries;   /* of draws */
+    SimCauseId awaits_by; /* what made it wait in kubelet->awaiting */
+    SimTime viewed_at;
+    VolumeStats *stats; /* (owned): NULL: nobody asks about its volumes */
+    PodRun *run;        /* (owned): how its containers end by themselves; NULL: they do not */
+    PodUse *use;        /* (owned): what it uses of the node; NULL: nobody tells */
     SimTime evicted_at;
     const char *reason, *message; /* interned: status.reason and message; NULL: those of the view */
-    gboolean report_queued;       /* in kubelet->reports */
     GList report_link;
-    gboolean reporting;
     unsigned n_mounts;
     PodMount mounts[];
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "kubelet-private.h"
 #include "models/volume/plugins.h"
 
@@ -24,9 +26,9 @@ struct PodMount {
     CsiFiles *files;         /* that each start of containers labels (CSP-25); NULL: none */
     SimTime desired_at;      /* since when it is */
     MountState state;
-    gboolean desired;
-    gboolean remount_required; /* KVM-52 */
-    gboolean rebuilt;          /* found on the disk, and not mounted since (KVM-61) */
+    bool desired;
+    bool remount_required; /* KVM-52 */
+    bool rebuilt;          /* found on the disk, and not mounted since (KVM-61) */
 };
 
 /* A volume in desired state, actual state, or both: KVM-12, KVM-13. */
@@ -52,15 +54,15 @@ struct NodeVolume {
     /* For the log of causes: what made it due last, what made it wanted in use, and the round of
      * Node status that tells so. */
     SimCauseId due_by, wanted_by, told_by;
-    gboolean attachable;
-    gboolean reported_in_use;
-    gboolean in_actual;               /* the kubelet takes it for attached (KVM-14) */
-    gboolean size_known;              /* of the claim (KVM-36) */
-    gboolean rebuilt;                 /* some mount of it was found on the disk (KVM-61) */
-    gboolean attachability_uncertain; /* ... and the Node has not been read since (KVM-64) */
-    gboolean due;                     /* in kubelet->due */
-    gboolean only_offline;   /* the driver does not expand it while it is in use (KVM-56) */
-    gboolean failed_finally; /* the last NodeExpandVolume did (RSZ-54.5) */
+    bool attachable;
+    bool reported_in_use;
+    bool in_actual;               /* the kubelet takes it for attached (KVM-14) */
+    bool size_known;              /* of the claim (KVM-36) */
+    bool rebuilt;                 /* some mount of it was found on the disk (KVM-61) */
+    bool attachability_uncertain; /* ... and the Node has not been read since (KVM-64) */
+    bool due;                     /* in kubelet->due */
+    bool only_offline;            /* the driver does not expand it while it is in use (KVM-56) */
+    bool failed_finally;          /* the last NodeExpandVolume did (RSZ-54.5) */
 };
 
 /* ---- volume-populator.c: desired state ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "modelled-driver.h"
 
 /* The memory of the back end (state.c). */
@@ -47,30 +49,30 @@ struct VolumeNode {
 #define NOT_MOUNTED (-1)
 
 /* A volume, also one that was only asked for or is deleted: records are kept, so that repeats find
- * them. */
+ * them. There are many, so flags take a byte; only locks are gbooleans. */
 typedef struct {
     Subject subject;
     const char *name, *id;
-    gboolean exists, was_known;
-    gboolean busy; /* a controller call is in flight */
-    gboolean is_formatted, is_ephemeral, is_abnormal, is_in_use;
+    gboolean busy;         /* a controller call is in flight */
+    unsigned n_topologies; /* in @topologies */
+    bool exists, was_known;
+    bool is_formatted, is_ephemeral, is_abnormal, is_in_use;
+    bool has_data, has_own_usage; /* the first mount wrote its data; see usage.c */
     const char *condition_message;
     int64_t capacity_bytes, filesystem_bytes;
-    gboolean has_data, has_own_usage; /* the first mount wrote its data; see usage.c */
-    VolumeFilling usage;              /* with @has_own_usage */
-    int64_t used_bytes;               /* at @filled_at */
-    SimTime filled_at;                /* a pod has it mounted and writes since; or NOT_MOUNTED */
-    CsiFiles files;                   /* now */
-    int64_t n_files;                  /* once it is filled */
+    VolumeFilling usage; /* with @has_own_usage */
+    int64_t used_bytes;  /* at @filled_at */
+    SimTime filled_at;   /* a pod has it mounted and writes since; or NOT_MOUNTED */
+    CsiFiles files;      /* now */
+    int64_t n_files;     /* once it is filled */
     SimTime created_at;
     uint64_t sequence;     /* order of creation */
     uint32_t modes, types; /* masks of the capabilities that it was made for; 0: any */
     StringMap *parameters, *mutable_parameters;
-    CsiSourceKind source_kind;
     const char *source_id;
     StringMap **topologies; /* NULL: everywhere */
-    unsigned n_topologies;
-    VolumeNode *nodes; /* (owned): oldest first */
+    VolumeNode *nodes;      /* (owned): oldest first */
+    CsiSourceKind source_kind;
     unsigned n_published, n_snapshots, n_creations;
     GList link; /* in the driver's list of volumes */
 } Volume;

@@ -98,7 +98,7 @@ sweep_observation_index(const Sweep *self, unsigned measure, unsigned batch)
 }
 
 gboolean
-sweep_needs_trace(const Sweep *self)
+sweep_counts_requests(const Sweep *self)
 {
     for (unsigned i = 0; i < self->n_measures; i++)
         if (!self->measures[i].is_stage && (self->measures[i].value == SWEEP_API_REQUESTS ||

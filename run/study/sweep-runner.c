@@ -97,7 +97,8 @@ make_run(Worker *worker, const Task *task, Result *result)
     const Scenario *scenario = scenario_of(worker, task->point, &result->error);
     const RunOptions options = {.seed = seed_of(self->sweep, task->point),
                                 .replication = task->replication,
-                                .untraced = !sweep_needs_trace(self->sweep),
+                                .untraced = TRUE,
+                                .counts_requests = sweep_counts_requests(self->sweep),
                                 .progress = go_on,
                                 .progress_data = self};
     g_autoptr(Run) run = scenario == NULL ? NULL : run_new(scenario, &options, &result->error);

@@ -154,5 +154,5 @@ void sweep_measure(const Sweep *self,
                    const Run *run,
                    const Stages *stages,
                    SweepObservation *observations);
-/* Whether the run must keep its log of causes, which counting requests needs. */
-gboolean sweep_needs_trace(const Sweep *self);
+/* Whether a measure needs run_load(). */
+gboolean sweep_counts_requests(const Sweep *self);

@@ -23,8 +23,9 @@ typedef struct {
     gboolean measured; /* measure Kubernetes' metrics */
     gboolean
         open_end; /* somebody else ends the run, with run_finish(), whatever the scenario says */
-    gboolean untraced; /* keep no log of causes: nobody will ask for causes of milestones */
-    SimCold *cold;     /* (borrowed) (nullable): memory of logs; outlives the run */
+    gboolean untraced;        /* keep no log of causes: nobody will ask for causes of milestones */
+    gboolean counts_requests; /* for run_load(), although untraced */
+    SimCold *cold;            /* (borrowed) (nullable): memory of logs; outlives the run */
     /* Called now and then with the virtual time, also while the world is built; FALSE interrupts
      * the run. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
@@ -131,7 +132,7 @@ Objects *run_objects(const Run *self);
 Cluster *run_cluster(const Run *self);
 const Milestones *run_milestones(const Run *self);
 const Readiness *run_readiness(const Run *self);
-const ApiLoad *run_load(const Run *self);  /* NULL: untraced */
+const ApiLoad *run_load(const Run *self);  /* NULL: untraced, and not counts_requests */
 Telemetry *run_telemetry(const Run *self); /* NULL: not measured */
 /* The number of volumes in the back end of driver @i. */
 unsigned run_driver_volumes(const Run *self, unsigned i);

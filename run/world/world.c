@@ -537,7 +537,7 @@ new_cluster(Run *self)
     string_map_unref(options.feature_gates);
     self->milestones = milestones_new(self->cluster, self->sim, self->objects);
     self->readiness = readiness_new(self->cluster, self->sim);
-    if (!self->options.untraced)
+    if (!self->options.untraced || self->options.counts_requests)
         self->load = api_load_new(self->cluster, self->sim);
     self->telemetry = telemetry_new(self->cluster, self->sim, self->objects);
     world_watch_files(self);

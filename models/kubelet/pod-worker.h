@@ -37,7 +37,7 @@ struct PodWorker {
     Plan *plan;          /* the step under way; NULL: none */
     WorkerStep step;
     PodView view;
-    /* Flags take a byte each: a worker is as long in memory as its pod. */
+    /* A node has as many workers as pods, so flags take a byte. */
     bool wants_step;    /* as soon as the pod cache is new enough */
     bool awaits_relist; /* in kubelet->awaiting */
     bool running;       /* its containers */

@@ -45,11 +45,9 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_NODE_UPDATED:
         adc_begin_report(self, node);
         break;
-    case CHANGE_REPORTED: {
-        NodeReport report = {node, (int)change->number};
-        g_array_append_val(self->reports, report);
+    case CHANGE_REPORTED:
+        g_array_append_vals(self->reports, &(NodeReport){node, (int)change->number}, 1);
         break;
-    }
     case CHANGE_NODE_OUTDATED:
         adc_report_again(self, node);
         break;

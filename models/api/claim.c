@@ -122,7 +122,7 @@ data_source_equal(const void *a, const void *b)
     return fields_equal(data_source_fields, a, b) && (x->kind == NULL || x->forms == y->forms);
 }
 
-static gboolean
+gboolean
 data_source_has_form(const DataSource *source, DataSourceForm form)
 {
     if (source->forms != 0)

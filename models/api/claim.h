@@ -95,7 +95,12 @@ typedef struct {
 #define FINALIZER_VAC_PROTECTION "kubernetes.io/vac-protection"  /* of a VolumeAttributesClass */
 #define FINALIZER_IN_TREE_DELETION "kubernetes.io/pv-controller" /* of a PersistentVolume */
 #define FINALIZER_PROVISIONER "external-provisioner.volume.kubernetes.io/finalizer"
+#define FINALIZER_CLONE "provisioner.storage.kubernetes.io/cloning-protection" /* SRC-2 */
 #define PROVISIONER_NONE "kubernetes.io/no-provisioner"
+
+/* Which of the two fields the object has (API-182): spec.dataSource is empty if the source has a
+ * namespace. */
+gboolean data_source_has_form(const DataSource *source, DataSourceForm form);
 
 /* API-184: the faults that the API server finds in a claim's status. */
 void claim_check_status(ApiParser *parser, const json_t *manifest);

@@ -15,7 +15,6 @@
 /* Within the provisioner: external-provisioner.c holds its state and hears of changes, attempt.h
  * leads from claims to volumes, volume-queue.c decides about volumes, class.c reads classes. */
 
-#define FINALIZER_CLONE "provisioner.storage.kubernetes.io/cloning-protection" /* SRC-2 */
 #define ANNOTATION_DELETION_SECRET "volume.kubernetes.io/provisioner-deletion-secret-name"
 #define ANNOTATION_DELETION_SECRET_NAMESPACE                                                       \
     "volume.kubernetes.io/provisioner-deletion-secret-namespace"

@@ -368,13 +368,15 @@ plan_source(Plan *plan, const Claim *claim)
 
 /* ---- Claims that are copied ---- */
 
+/* SRC-3: by spec.dataSource, as CloningProtectionController looks for them. */
 void
 index_clones(InformerIndex *index, const Object *object, Objects *objects)
 {
     const Claim *claim = CLAIM_CONST(object);
 
     if (claim->data_source.kind != NULL &&
-        strcmp(claim->data_source.kind, "PersistentVolumeClaim") == 0)
+        strcmp(claim->data_source.kind, "PersistentVolumeClaim") == 0 &&
+        data_source_has_form(&claim->data_source, DATA_SOURCE_OLD))
         index_emit(index, source_key(objects, claim, KIND_CLAIM));
 }
 

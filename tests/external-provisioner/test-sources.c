@@ -274,6 +274,13 @@ remove_pvc_protection(Object *object, const void *arg)
 }
 
 static gboolean
+hold_as_source(Object *object, const void *arg)
+{
+    (void)arg;
+    return object_add_finalizer(object, FINALIZER_CLONE);
+}
+
+static gboolean
 bind_claim(Object *object, const void *arg)
 {
     (void)arg;
@@ -305,6 +312,44 @@ a_source_is_held(void **state)
     world_edit_status(world, KIND_CLAIM, "data", bind_claim, NULL);
     world_run(world, 70 * SIM_SECOND); /* looked at 1, 3, 7, 15, 31 s after */
     assert_null(world_get(world, KIND_CLAIM, "source"));
+}
+
+typedef struct {
+    const char *title;
+    const char *namespace; /* of the copy's data source; NULL: it has none */
+    gboolean is_held;      /* the source, while the copy is pending */
+} HoldCase;
+
+/* SRC-3: syncClaim() of clone_controller.go passes claims without spec.dataSource; the API server
+ * fills it from a dataSourceRef only without a namespace (API-182). */
+static const HoldCase hold_cases[] = {
+    {"SRC-3: a pending copy holds its source",    NULL,      TRUE },
+    {"SRC-3: ... not by a source with namespace", "default", FALSE},
+};
+
+static void
+a_copy_holds_by_its_data_source(void **state)
+{
+    const SourceCase sound = {.title = "held"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(hold_cases); i++) {
+        const HoldCase *row = &hold_cases[i];
+        WorldOptions options = {
+            .seed = 1, .driver = clone_and_restore, .gate_on = "CrossNamespaceVolumeDataSource"};
+        g_autoptr(World) world = world_new(&options);
+        create_source(world, &sound);
+        Claim *claim = claim_from(world, "PersistentVolumeClaim", "source"); /* of no class yet */
+        claim->data_source.namespace =
+            row->namespace == NULL ? NULL : world_intern(world, row->namespace);
+        world_create(world, &claim->meta);
+        world_edit(world, KIND_CLAIM, "source", remove_pvc_protection, NULL);
+        world_edit(world, KIND_CLAIM, "source", hold_as_source, NULL);
+        world_delete(world, KIND_CLAIM, "source");
+        world_run(world, 40 * SIM_SECOND);
+        if ((world_get(world, KIND_CLAIM, "source") != NULL) != row->is_held)
+            fail_msg("%s", row->title);
+    }
 }
 
 /* ---- Snapshots ---- */
@@ -437,6 +482,7 @@ main(void)
         cmocka_unit_test(clones_need_a_sound_source),
         cmocka_unit_test(a_clone_has_no_source),
         cmocka_unit_test(a_source_is_held),
+        cmocka_unit_test(a_copy_holds_by_its_data_source),
         cmocka_unit_test(snapshots_need_to_be_ready),
     };
 

@@ -79,6 +79,25 @@ has_pod(const Invariants *self, const ObjectKey *claim)
     return FALSE;
 }
 
+/* SRC-3: a copy that is pending for whatever reason holds its source; external-provisioner v5.2.0,
+ * clone_controller.go lines 28-29 and 181-193. */
+static gboolean
+is_being_copied(const Invariants *self, const Claim *source)
+{
+    if (!object_has_finalizer(&source->meta, FINALIZER_CLONE))
+        return FALSE;
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+        const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
+        if (claim != NULL && claim->phase == CLAIM_PENDING &&
+            g_strcmp0(claim->data_source.kind, "PersistentVolumeClaim") == 0 &&
+            data_source_has_form(&claim->data_source, DATA_SOURCE_OLD) &&
+            g_strcmp0(claim->data_source.name, source->meta.key->name) == 0 &&
+            claim->meta.key->namespace == source->meta.key->namespace)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* PVC-21.3, PVC-25: a volume made by hand that the claim could have. */
 static gboolean
 fits(const Volume *volume, const Claim *claim)
@@ -120,7 +139,8 @@ check_claims(Invariants *self)
             invariants_fault(self, "claim %s: still Pending, its driver could make a volume",
                              claim->meta.key->text);
         if (object_is_deleted(&claim->meta) && !has_pod(self, claim->meta.key) &&
-            !object_has_finalizer(&claim->meta, FINALIZER_SNAPSHOT_CLAIM))
+            !object_has_finalizer(&claim->meta, FINALIZER_SNAPSHOT_CLAIM) &&
+            !is_being_copied(self, claim))
             invariants_fault(self, "claim %s: still being deleted, no pod has it",
                              claim->meta.key->text);
     }

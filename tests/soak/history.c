@@ -16,6 +16,7 @@
 typedef struct {
     Place place;
     gboolean may_be_staged;
+    gboolean is_imported; /* it was staged already when the run began */
     gboolean attach_pending;
     GPtrArray *directories; /* of target paths, interned */
 } PlaceRecord;
@@ -153,14 +154,17 @@ find_place(const History *self, const char *volume_id, const char *node)
 }
 
 static PlaceRecord *
-make_place(History *self, const char *volume_id, const char *node)
+make_place(History *self, const CsiCallRecord *call, const char *node)
 {
+    const char *volume_id = call->request->volume_id;
     PlaceRecord *record = find_place(self, volume_id, node);
 
     if (record != NULL)
         return record;
     record = g_new0(PlaceRecord, 1);
     record->place.attach_asked_at = record->place.bare_since = TIME_UNSET;
+    record->is_imported = record->may_be_staged = csi_modelled_driver_is_staged(
+        csi_modelled_driver_cast((CsiDriver *)call->driver), volume_id, node);
     record->directories = g_ptr_array_new();
     g_hash_table_insert(self->places, g_strdup_printf("%s %s", volume_id, node), record);
     return record;
@@ -304,10 +308,21 @@ is_for_early_pod(const History *self, const char *driver, const CsiRequest *requ
     return FALSE;
 }
 
-static void
-update_bare(const History *self, PlaceRecord *record)
+/* Whether the directory of a pod has it. The publish of an imported volume was not seen. */
+static gboolean
+has_directory(const PlaceRecord *record, const CsiCallRecord *call, const char *node)
 {
-    if (!record->may_be_staged || record->directories->len > 0)
+    const CsiModelledDriver *driver = csi_modelled_driver_cast((CsiDriver *)call->driver);
+
+    return record->directories->len > 0 ||
+           (record->is_imported &&
+            csi_modelled_driver_n_targets(driver, call->request->volume_id, node) > 0);
+}
+
+static void
+update_bare(const History *self, PlaceRecord *record, const CsiCallRecord *call, const char *node)
+{
+    if (!record->may_be_staged || has_directory(record, call, node))
         record->place.bare_since = TIME_UNSET;
     else if (record->place.bare_since == TIME_UNSET)
         record->place.bare_since = sim_now(self->sim);
@@ -329,7 +344,7 @@ history_call_started(History *self, const CsiCallRecord *call)
         note_time(self, self->asked_at, g_strdup(request->name));
     if (request->volume_id == NULL || node == NULL)
         return;
-    PlaceRecord *record = make_place(self, request->volume_id, node);
+    PlaceRecord *record = make_place(self, call, node);
     switch ((unsigned)request->method) {
     case CSI_CONTROLLER_PUBLISH_VOLUME:
         if (record->place.attach_asked_at == TIME_UNSET) {
@@ -350,7 +365,7 @@ history_call_started(History *self, const CsiCallRecord *call)
         g_ptr_array_add(record->directories, (void *)request->target_path);
         break;
     }
-    update_bare(self, record);
+    update_bare(self, record, call, node);
 }
 
 /* The answer for a dead caller is lost. */
@@ -362,7 +377,7 @@ history_call_answered(History *self, const CsiCallRecord *call)
 
     if (request->volume_id == NULL || node == NULL || call->answered_at == SIM_TIME_MAX)
         return;
-    PlaceRecord *record = make_place(self, request->volume_id, node);
+    PlaceRecord *record = make_place(self, call, node);
     gboolean is_done = call->answer == CSI_OK;
     switch ((unsigned)request->method) {
     case CSI_CONTROLLER_PUBLISH_VOLUME:
@@ -389,7 +404,7 @@ history_call_answered(History *self, const CsiCallRecord *call)
         record->may_be_staged &= !is_done;
         break;
     }
-    update_bare(self, record);
+    update_bare(self, record, call, node);
 }
 
 /* ---- Writes ---- */

@@ -18,6 +18,7 @@ struct Invariants {
     uint64_t resource_version;
     GHashTable *failures; /* a call -> Failures: since it last succeeded */
     GHashTable *steps;    /* a component, a step and an object -> Steps */
+    GHashTable *turns;    /* key of a volume -> Turns */
     GHashTable *lags;     /* message -> at how many looks, one after the other */
     gboolean is_looking;  /* faults are lags only */
 };

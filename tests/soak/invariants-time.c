@@ -205,7 +205,42 @@ invariants_check_pace(Invariants *self, const CsiCallRecord *record)
 typedef struct {
     SimTime from;
     unsigned n;
+    unsigned turn; /* of its volume, at the last step */
 } Steps;
+
+/* OP-2, ADC-58: to attach a volume for one node and to detach it elsewhere share a record. As long
+ * as both fail they take turns, and each resets the back-off of the other. A try lasts until its
+ * first poll at least (ADC-60, ADC-61). */
+#define SHORTEST_TURN (500 * SIM_MS)
+
+typedef struct {
+    gboolean is_detach;
+    SimTime since;
+    unsigned n;
+} Turns;
+
+static unsigned
+turn_of(Invariants *self, const ObjectKey *key, const char *rule)
+{
+    gboolean is_detach = g_str_equal(rule, "ADC-57") || g_str_equal(rule, "ADC-61");
+    gboolean is_attach = g_str_equal(rule, "ADC-56") || g_str_equal(rule, "ADC-60");
+    const Volume *volume =
+        key->kind == KIND_VOLUME ? VOLUME_CONST(api_server_get(self->api, key)) : NULL;
+    SimTime now = sim_now(self->sim);
+
+    if (volume == NULL || (!is_detach && !is_attach) ||
+        (volume_access_modes(volume) & (ACCESS_RWX | ACCESS_ROX)) != 0)
+        return 0;
+    Turns *turns = g_hash_table_lookup(self->turns, key);
+    if (turns == NULL) {
+        turns = g_new0(Turns, 1);
+        *turns = (Turns){.is_detach = is_detach, .since = now};
+        g_hash_table_insert(self->turns, (void *)key, turns);
+    }
+    if (turns->is_detach != is_detach && turns->since + SHORTEST_TURN <= now)
+        *turns = (Turns){is_detach, now, turns->n + 1};
+    return turns->n;
+}
 
 /* Whether there may be many: about groups of snapshots and their members they never end (SNAP-88,
  * SNAP-89); a kubelet that is short of something turns pods away, and their controllers make others
@@ -252,8 +287,9 @@ invariants_saw_step(
         steps = g_new0(Steps, 1);
         g_hash_table_insert(self->steps, g_memdup2(&id, sizeof id), steps);
     }
-    if (steps->n == 0 || steps->from + STEPS_WINDOW < now)
-        *steps = (Steps){now, 0};
+    unsigned turn = turn_of(self, key, rule);
+    if (steps->n == 0 || steps->from + STEPS_WINDOW < now || steps->turn != turn)
+        *steps = (Steps){now, 0, turn};
     if (++steps->n == STEPS_MAX)
         invariants_fault(self, "%s%s%s: %s of %s by %s: %u times in ten minutes",
                          component->class->name, component->node_name == NULL ? "" : "/",

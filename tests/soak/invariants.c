@@ -443,6 +443,7 @@ invariants_new(Run *run)
     self->faults = g_string_new(NULL);
     self->failures = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->steps = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    self->turns = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->lags = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->resource_version = api_server_resource_version(self->api);
     api_server_observe(self->api, see_write, self);
@@ -467,6 +468,7 @@ invariants_free(Invariants *self)
     g_free(self->first_kind);
     g_hash_table_unref(self->failures);
     g_hash_table_unref(self->steps);
+    g_hash_table_unref(self->turns);
     g_hash_table_unref(self->lags);
     g_free(self);
 }

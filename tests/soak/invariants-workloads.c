@@ -326,6 +326,17 @@ surges_late(const DaemonSet *set)
     return set->max_surge.is_set && set->max_surge.value > 0 && set->min_ready_s > 0;
 }
 
+/* DS-5, DS-21: until the new pod is available the old one stays, however long that takes: the new
+ * one may find no room beside it. rollingUpdate() in update.go: "we're waiting to go available
+ * here". */
+static int32_t
+daemons_at_most(const Invariants *self, const DaemonSet *set, int32_t n_old, const Pod *new_pod)
+{
+    if (set->on_delete || set->max_surge.value == 0 || n_old != 1 || new_pod == NULL)
+        return 1;
+    return surges_late(set) || !is_available(self, new_pod, set->min_ready_s) ? 2 : 1;
+}
+
 typedef struct {
     int32_t wanted, current, misscheduled, ready, available, updated;
     gboolean is_well; /* all pods are ready */
@@ -336,8 +347,8 @@ static void
 check_daemon_node(Invariants *self, const DaemonSet *set, const Node *node, DaemonCount *count)
 {
     DaemonNode kind = daemon_node(set, node);
-    int32_t n = 0, n_pods = 0;
-    const Pod *oldest = NULL;
+    int32_t n = 0, n_old = 0, n_pods = 0;
+    const Pod *oldest = NULL, *new_pod = NULL;
 
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
         const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
@@ -346,6 +357,9 @@ check_daemon_node(Invariants *self, const DaemonSet *set, const Node *node, Daem
             continue;
         n_pods++;
         n += is_active(pod);
+        n_old += is_active(pod) && !is_of_template(set, pod);
+        if (is_active(pod) && is_of_template(set, pod))
+            new_pod = pod;
         if (oldest == NULL || pod->meta.created_at < oldest->meta.created_at)
             oldest = pod;
     }
@@ -357,9 +371,10 @@ check_daemon_node(Invariants *self, const DaemonSet *set, const Node *node, Daem
         count->available += is_available(self, oldest, set->min_ready_s);
         count->updated += is_of_template(set, oldest);
     }
-    count->is_well &= kind != NODE_IS_WANTED || (oldest != NULL && pod_is_ready(oldest));
+    count->is_well &= kind != NODE_IS_WANTED || (oldest != NULL && pod_is_ready(oldest) &&
+                                                 (new_pod == NULL || pod_is_ready(new_pod)));
     if ((kind == NODE_IS_WANTED && n_pods == 0) || (kind == NODE_IS_FOREIGN && n > 0) ||
-        n > (surges_late(set) ? 2 : 1))
+        n > daemons_at_most(self, set, n_old, new_pod))
         invariants_fault(self, "DaemonSet %s: %d pods on %s", set->meta.key->text, n,
                          node->meta.key->name);
 }

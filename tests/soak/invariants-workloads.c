@@ -530,6 +530,20 @@ check_budget(Invariants *self, const DisruptionBudget *budget)
            expected > 0 ? MAX(healthy - desired, 0) : 0);
 }
 
+/* API-153: admission charges a claim before the store finds that there is one of this name, and
+ * gives nothing back; the full count comes within five minutes. */
+static void
+check_used(Invariants *self, const ResourceQuota *quota, const char *resource, int64_t wants)
+{
+    const ResourceAmount *used = resource_amounts_find(quota->used, resource);
+    g_autofree char *what = g_strdup_printf("used[%s]", resource);
+
+    if (resource_amounts_find(quota->hard, resource) == NULL ||
+        (self->is_looking && used != NULL && used->value > wants))
+        return;
+    expect(self, &quota->meta, what, used == NULL ? -1 : used->value, wants);
+}
+
 static void
 check_quota(Invariants *self, const ResourceQuota *quota)
 {
@@ -542,11 +556,8 @@ check_quota(Invariants *self, const ResourceQuota *quota)
         n_claims++;
         bytes += MAX(claim->request_bytes, claim->allocated_bytes);
     }
-    const ResourceAmount *used = resource_amounts_find(quota->used, "persistentvolumeclaims");
-    expect(self, &quota->meta, "used.persistentvolumeclaims", used == NULL ? -1 : used->value,
-           n_claims);
-    used = resource_amounts_find(quota->used, "requests.storage");
-    expect(self, &quota->meta, "used[requests.storage]", used == NULL ? -1 : used->value, bytes);
+    check_used(self, quota, "persistentvolumeclaims", n_claims);
+    check_used(self, quota, "requests.storage", bytes);
 }
 
 /* ---- Owners ---- */

@@ -182,6 +182,18 @@ next_question(const Sidecar *self, const Plan *plan, Answers *answers, gboolean 
     return CSI_N_METHODS;
 }
 
+/* ProbeForever() in common.go of csi-lib-utils: a ticker that runs since the first Probe. A Probe
+ * that timed out has missed a tick, and the next one follows at once. */
+static SimTime
+until_next_tick(const Plan *plan, SimTime timeout)
+{
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    if (response->code == CSI_DEADLINE_EXCEEDED && timeout >= PROBE_INTERVAL)
+        return 0;
+    return PROBE_INTERVAL - (plan_now(plan) - plan_started_at(plan)) % PROBE_INTERVAL;
+}
+
 /* After a final error the real process ends, is started again and asks again. */
 static void
 decide_question(const void *component, Plan *plan)
@@ -194,7 +206,7 @@ decide_question(const void *component, Plan *plan)
 
     (void)component;
     if (has_failed) {
-        plan_wait(plan, PROBE_INTERVAL, WAIT_STARTUP);
+        plan_wait(plan, until_next_tick(plan, flags->timeout), WAIT_STARTUP);
         plan_then_anew(plan, decide_question);
     } else if (question != CSI_N_METHODS) {
         plan_call(plan, self->options.component->driver,

@@ -674,63 +674,6 @@ crash_and_restart(void **state)
     assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 1);
 }
 
-/* ---- PROV-1: a driver that is not ready ---- */
-
-typedef struct {
-    const char *title;
-    SimTime ready_at, latency; /* of Probe */
-    const char *probes;        /* ms */
-} ProbeCase;
-
-/* ProbeForever() in common.go of csi-lib-utils v0.20: at once, and then with each tick of a ticker
- * of a second, whatever a Probe takes; a Probe that has missed a tick is followed by one at once.
- */
-static const ProbeCase probe_cases[] = {
-    {"ready",                             0,        MS(10),    "0"                              },
-    {"ready after three seconds",         MS(2500), MS(10),    "0 1000 2000 3000"               },
-    {"... and the Probe takes most of a", MS(2500), MS(900),   "0 1000 2000"                    },
-    {"a Probe that times out",            0,        MS(60000), "0 10000 20000 30000 40000 50000"},
-};
-
-#define CRASHED_AT MS(10)
-#define PROBED_FROM (CRASHED_AT + MS(30)) /* TIM-90 */
-
-static void
-be_ready_later(World *world, CsiModelledOptions *options)
-{
-    const ProbeCase *row = world->options.driver_arg;
-
-    options->ready_at = row->ready_at;
-    options->latency[CSI_PROBE] = world_constant(world, row->latency);
-}
-
-static void
-note_probe(void *times, const CsiCallRecord *record)
-{
-    if (record->request->method == CSI_PROBE)
-        g_string_append_printf(times, "%s%" G_GINT64_FORMAT, ((GString *)times)->len > 0 ? " " : "",
-                               (record->started_at - PROBED_FROM) / SIM_MS);
-}
-
-static void
-probed_until_it_is_ready(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(probe_cases); i++) {
-        WorldOptions options = {.seed = 1, .driver = be_ready_later, .driver_arg = &probe_cases[i]};
-        g_autoptr(GString) times = g_string_new(NULL);
-        g_autoptr(World) world = world_new(&options);
-        csi_driver_add_observer(csi_modelled_driver_base(world->driver),
-                                &(CsiObserver){.started = note_probe, .data = times});
-        world_run(world, CRASHED_AT);
-        assert_true(cluster_crash(world->cluster, "external-provisioner", WORLD_DRIVER));
-        assert_true(cluster_restart(world->cluster, "external-provisioner", WORLD_DRIVER));
-        world_run(world, SIM_MINUTE);
-        if (strcmp(times->str, probe_cases[i].probes) != 0)
-            fail_msg("%s: %s", probe_cases[i].title, times->str);
-    }
-}
-
 /* ---- PROV-24: a volume that is too small is deleted again ---- */
 
 static void
@@ -809,7 +752,6 @@ main(void)
         cmocka_unit_test(burst_of_deletes),
         cmocka_unit_test(single_deletes_repeat_now_and_then),
         cmocka_unit_test(crash_and_restart),
-        cmocka_unit_test(probed_until_it_is_ready),
         cmocka_unit_test(five_clean_ups),
     };
 

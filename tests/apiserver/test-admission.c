@@ -457,6 +457,76 @@ the_server_drops_and_copies_fields(void **state)
     }
 }
 
+enum {
+    CURRENT = 1 << 0, /* status.currentVolumeAttributesClassName */
+    MODIFY = 1 << 1,
+    ALLOCATED = 1 << 2,
+    RESIZE = 1 << 3,
+    ALL = CURRENT | MODIFY | ALLOCATED | RESIZE,
+};
+
+typedef struct {
+    const World *world;
+    uint32_t fields;
+} StatusFields;
+
+static gboolean
+set_status_fields(Object *object, const void *data)
+{
+    const StatusFields *set = data;
+    Claim *claim = CLAIM(object);
+    const char *text = world_intern(set->world, "gold");
+
+    claim->current_attributes_class = (set->fields & CURRENT) != 0 ? text : NULL;
+    claim->modify_status = claim->modify_target = (set->fields & MODIFY) != 0 ? text : NULL;
+    claim->allocated_bytes = (set->fields & ALLOCATED) != 0 ? 50 : 0;
+    claim->resize_status = (set->fields & RESIZE) != 0 ? text : NULL;
+    return TRUE;
+}
+
+static uint32_t
+status_fields(const Claim *claim)
+{
+    return (claim->current_attributes_class != NULL ? CURRENT : 0) |
+           (claim->modify_status != NULL ? MODIFY : 0) |
+           (claim->allocated_bytes != 0 ? ALLOCATED : 0) |
+           (claim->resize_status != NULL ? RESIZE : 0);
+}
+
+/* API-180: a field of status whose gate is off is dropped, unless the claim has it already. */
+static void
+fields_of_status_have_gates(void **state)
+{
+    static const struct {
+        int minor;
+        uint32_t before, stored; /* all are written */
+    } rows[] = {
+        {31, 0,         0                 }, /* both gates are off */
+        {31, CURRENT,   CURRENT           },
+        {31, MODIFY,    MODIFY            },
+        {31, ALLOCATED, ALLOCATED         },
+        {31, RESIZE,    RESIZE            },
+        {31, ALL,       ALL               },
+        {32, 0,         ALLOCATED | RESIZE}, /* RecoverVolumeExpansionFailure is on */
+        {34, 0,         ALL               }, /* VolumeAttributesClass, too */
+    };
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const Release release = {.minor = rows[i].minor};
+        const StatusFields before = {world, rows[i].before}, all = {world, ALL};
+        world_renew(world, (ApiServerOptions){.release = &release});
+        Object *claim = world_new_claim(world);
+        set_status_fields(claim, &before);
+        api_server_import(world->api, claim);
+        const Object *base = api_server_get(world->api, world_claim_key(world));
+        assert_int_equal(world_put(world, base, set_status_fields, &all, API_UPDATE_STATUS).code,
+                         API_OK);
+        const Object *stored = api_server_get(world->api, world_claim_key(world));
+        assert_int_equal(status_fields(CLAIM_CONST(stored)), rows[i].stored);
+    }
+}
+
 /* API-20: admission comes before the store, which alone knows the name. */
 static void
 a_name_in_use_is_told_last(void **state)
@@ -531,6 +601,7 @@ main(void)
         TEST(a_name_in_use_is_told_last),
         TEST(pods_alone_need_a_release_that_knows_them),
         TEST(the_server_drops_and_copies_fields),
+        TEST(fields_of_status_have_gates),
     };
 
     return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

@@ -415,6 +415,38 @@ tell_story(void **state)
     tell_story_as(*state, TRUE);
 }
 
+/* ADC-56: the text of a time-out is kept with the pair; a later one fails and is told as the first,
+ * and another pair has its own. waitForVolumeAttachmentWithLister() of csi_attacher.go. */
+static void
+time_outs_are_told_alike(void **state)
+{
+#define TIMED_OUT(volume, handle)                                                                  \
+    "AttachVolume.Attach failed for volume \"" volume "\" : timed out waiting for "                \
+    "external-attacher of " DRIVER " CSI driver to attach volume " handle
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    create_node(&world, "node-1", NULL, NULL);
+    create_bound(&world, ACCESS_RWO);
+    create_reserved_as(&world, "c2", "v2", "vol-2", ACCESS_RWO);
+    bind_claim(&world, "c2", "v2");
+    storage_world_start(&world);
+    create_pod(&world, "a", "node-1");
+    pod_with_claim(&world, "b", "c2", "node-1");
+    go_on(&world, 7 * SIM_MINUTE); /* three times two minutes, and the back-off */
+    assert_int_equal(api_server_n_events(world.api), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const ApiEvent *event = api_server_event(world.api, i);
+        gboolean is_first = strcmp(event->involved->name, "a") == 0;
+        assert_string_equal(event->message,
+                            is_first ? TIMED_OUT("v", "vol-1") : TIMED_OUT("v2", "vol-2"));
+        assert_int_equal(event->count, 3);
+    }
+    assert_state(&world, "node-1", ADC_UNCERTAIN, FALSE);
+    storage_world_clear(&world);
+}
+
 /* ---- When ---- */
 
 static const ApiEvent *
@@ -738,13 +770,14 @@ changes_during_a_pass(void **state)
 int
 main(void)
 {
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 7];
+    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 8];
     unsigned n = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].title,
                                          .test_func = tell_story,
                                          .initial_state = (void *)&stories[i]};
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(time_outs_are_told_alike);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(lister_is_polled);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(error_that_lasts);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(attacher_is_away);

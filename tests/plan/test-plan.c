@@ -361,6 +361,72 @@ a_crash_leaves_what_was_committed(void **state)
     }
 }
 
+/* ---- Why a plan fails ---- */
+
+#define REFUSAL "refused by the test"
+
+static ApiCode
+refuse_all(void *data, const ApiRequest *request, GString *message)
+{
+    (void)data, (void)request;
+    g_string_assign(message, REFUSAL);
+    return API_ERROR;
+}
+
+static void
+decide_refused(const void *self, Plan *plan)
+{
+    (void)self;
+    plan_because(plan, "TEST-1");
+    plan_patch(plan, plan_key(plan), tester_annotate, NULL, PLAN_STOP);
+}
+
+static void
+note_end(void *self, Plan *plan, PlanEnd end, const char *message)
+{
+    (void)self, (void)plan;
+    tester_log("alone %s: %s", end == PLAN_FAILED ? "failed" : "done", message);
+}
+
+/* The words of a refusal cost a string for ever: they are kept only for a listener. */
+static void
+only_a_listener_hears_why_a_plan_fails(void **state)
+{
+    static const struct {
+        const char *title;
+        gboolean is_queued, listens;
+        const char *log;
+    } rows[] = {
+        {"a queue",                             TRUE,  TRUE,  "11ms PATCH a 500, 11ms a failed: " REFUSAL    },
+        {"a queue that nobody listens to",      TRUE,  FALSE, "11ms PATCH a 500"                             },
+        {"a plan alone",                        FALSE, TRUE,  "11ms PATCH a 500, 11ms alone failed: " REFUSAL},
+        {"a plan alone that nobody listens to", FALSE, FALSE, "11ms PATCH a 500"                             },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        void *own;
+        tester_setup(&own);
+        World *world = own;
+        tester_is_deaf = rows[i].is_queued && !rows[i].listens;
+        tester_create_claim(world, "a");
+        tester_start(world, decide_refused);
+        api_server_set_fault(world->api, refuse_all, NULL);
+        if (rows[i].is_queued)
+            tester_sync_key(world, "a");
+        else
+            plan_start(&(PlanStart){.component = &tester_model(world)->base,
+                                    .decide = decide_refused,
+                                    .key = tester_claim_key(world, "a"),
+                                    .done = rows[i].listens ? note_end : NULL});
+        sim_run_until(world->sim, SIM_SECOND);
+        gboolean is_kept = strings_find(objects_strings(world->objects), REFUSAL) != NULL;
+        if (strcmp(world->log->str, rows[i].log) != 0 || is_kept != rows[i].listens)
+            fail_msg("%s: %s, %s", rows[i].title, world->log->str, is_kept ? "kept" : "not kept");
+        tester_teardown(&own);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, tester_setup, tester_teardown)
 
 int
@@ -375,6 +441,7 @@ main(void)
         cmocka_unit_test(an_error_means_what_its_step_says),
         cmocka_unit_test(steps_are_not_taken_for_others),
         TEST(failed_keys_come_again),
+        cmocka_unit_test(only_a_listener_hears_why_a_plan_fails),
         cmocka_unit_test(a_crash_leaves_what_was_committed),
     };
 

@@ -34,6 +34,7 @@ typedef struct {
 extern PlanDecide tester_decides;
 extern World *tester_world;
 extern unsigned tester_workers; /* how many */
+extern gboolean tester_is_deaf; /* the queue's owner is not told how a sync ends */
 extern gboolean tester_retries;
 extern gboolean tester_never_sleeps; /* loops poll */
 extern Plan *tester_polling;         /* the plan that polls; NULL: none */

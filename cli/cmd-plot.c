@@ -164,6 +164,30 @@ is_sweep(const char *path)
     return is_read && memcmp(head, "SQLite format 3", sizeof head) == 0;
 }
 
+/* Options that would change nothing. Returns: (nullable): the first that is given */
+static const char *
+story_option(const PlotStory *story)
+{
+    return story->object != NULL      ? "--object"
+           : story->namespace != NULL ? "--namespace"
+           : story->scenario != NULL  ? "--scenario"
+           : story->look.set != NULL  ? "--set"
+           : story->look.seed != NULL ? "--seed"
+           : story->out != NULL       ? "--out"
+                                      : NULL;
+}
+
+static const char *
+sweep_option(const PlotSweep *sweep)
+{
+    return sweep->measure != NULL   ? "--measure"
+           : sweep->along != NULL   ? "--along"
+           : sweep->by != NULL      ? "--by"
+           : sweep->against != NULL ? "--against"
+           : sweep->only != NULL    ? "--only"
+                                    : NULL;
+}
+
 static ExitCode
 plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, const char *format_name)
 {
@@ -177,17 +201,23 @@ plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, cons
         return cli_bad_input("plot: --format: \"%s\" is none of png, svg, dumb, mermaid",
                              format_name);
     if (picture != NULL && plot_story_has(picture))
-        return plot_story_draw(story, argv[1], picture, format_name);
-    if (format == NULL || story->object != NULL)
+        return sweep_option(sweep) == NULL
+                   ? plot_story_draw(story, argv[1], picture, format_name)
+                   : cli_bad_input("plot: %s is for sweeps only", sweep_option(sweep));
+    if (format == NULL || story_option(story) != NULL)
         return cli_bad_input("plot: %s is for sequence and lifecycle only",
-                             format == NULL ? "--format mermaid" : "--object");
+                             format == NULL ? "--format mermaid" : story_option(story));
     if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR) && !is_sweep(argv[1]))
         return cli_bad_input("plot: %s holds no results; of a scenario: kvolsim run %s --out RUN, "
                              "then kvolsim plot RUN; of a sweep: kvolsim sweep %s --out DB, then "
                              "kvolsim plot DB",
                              argv[1], argv[1], argv[1]);
     if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR))
-        return plot_sweep_draw(sweep, argv[1], picture, format);
+        return story->from == NULL && story->to == NULL
+                   ? plot_sweep_draw(sweep, argv[1], picture, format)
+                   : cli_bad_input("plot: --from and --to are for runs only");
+    if (sweep_option(sweep) != NULL)
+        return cli_bad_input("plot: %s is for sweeps only", sweep_option(sweep));
     g_autofree char *zoom = zoom_settings(story->from, story->to);
     if (zoom == NULL)
         return EXIT_BAD_INPUT;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/cli.h"
 #include "cli/common/progress.h"
@@ -121,7 +122,9 @@ make(const ImportCommand *self,
     progress_hide(progress);
     if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INTR))
         return EXIT_INTERRUPTED;
-    return cli_bad_input("import: %s", error->message);
+    /* A file of the new folder: the disk is at fault, and no input. */
+    return strstr(error->message, folder) != NULL ? cli_fail("import: %s", error->message)
+                                                  : cli_bad_input("import: %s", error->message);
 }
 
 static ExitCode

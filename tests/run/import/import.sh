@@ -100,6 +100,9 @@ partial pv '^- PersistentVolumes: claims on them are Lost: [1-9]'
 partial pvc '^- PersistentVolumeClaims: volumes of theirs are released'
 partial sc '^- StorageClasses: new claims of theirs stay Pending: 1 '
 partial volumeattachments '^- VolumeAttachments: all volumes are attached anew: [1-9]'
+(trap '' XFSZ; ulimit -f 1; GCOV_PREFIX=$scratch exec "$kvolsim" import "$scratch/dump.json" --out "$scratch/small") >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 1 ] && grep -q 'File too large' "$scratch/err" && [ -z "$(ls -d "$scratch"/small* 2>/dev/null)" ]
+result $? "a full disk is no bad input, and nothing is left" "$scratch/err"
 ! grep -q '^## Missing' "$scratch/json/import.md"
 result $? "nothing is missing in a whole dump" "$scratch/json/import.md"
 "$kvolsim" get pods,statefulsets "$scenario" -A --at 75s -o json >"$scratch/all.json" 2>"$scratch/err"

@@ -37,9 +37,12 @@ keep_standard_streams(void)
 static void
 close_stdout(void)
 {
-    if (ferror(stdout) == 0 && fflush(stdout) == 0)
+    gboolean has_failed = ferror(stdout) != 0;
+
+    errno = 0; /* of a write that failed earlier errno tells nothing any more */
+    if (fflush(stdout) == 0 && !has_failed)
         return;
-    cli_error("standard output: %s", g_strerror(errno));
+    cli_error("standard output: %s", errno != 0 ? g_strerror(errno) : "a write failed");
     _exit(EXIT_ERROR);
 }
 

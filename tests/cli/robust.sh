@@ -118,6 +118,9 @@ for arguments in "run $scenario" "run $scenario --format=json" schema 'schema --
     [ $status -eq 1 ] && grep -q 'standard output' "$scratch/err"
     result $? "a full disk: $arguments"
 done
+timeout 60 "$kvolsim" plot "$scratch/run" --format dumb >/dev/full 2>"$scratch/err"
+[ $? -eq 1 ] && grep -q 'standard output' "$scratch/err" && ! grep -q Success "$scratch/err"
+result $? "a full disk: a write that failed long before the end is no success"
 timeout 60 "$kvolsim" run "$scenario" --out "$scratch/closed" >&- 2>/dev/null
 status=$?
 [ $status -eq 1 ] && ! grep -q pod-start "$scratch/closed/objects.csv"

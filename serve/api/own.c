@@ -156,6 +156,14 @@ translation(const ServeApi *self, const Exchange *exchange)
                : self->options.language(exchange_query(exchange, "lang"));
 }
 
+/* The language is that of the whole process: what the next file's failure is told in, too. */
+static void
+translation_end(const ServeApi *self)
+{
+    if (self->options.language != NULL)
+        self->options.language(NULL);
+}
+
 static void
 get_why(ServeApi *self, Exchange *exchange)
 {
@@ -459,6 +467,7 @@ answer_way(ServeApi *self, Exchange *exchange, const char *name)
     }
     if (strcmp(method, "GET") == 0 && ways[i].get != NULL) {
         ways[i].get(self, exchange);
+        translation_end(self);
         return;
     }
     if (strcmp(name, "faults") == 0 && strcmp(method, "DELETE") == 0) {

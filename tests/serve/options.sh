@@ -96,4 +96,9 @@ end INT
 result $? "... its end says that the record is not whole" err
 "$kvolsim" check full.yaml >out 2>&1 && [ "$(grep -c xxxx full.yaml)" -gt 0 ] && [ "$(grep -c xxxx full.yaml)" -lt 10 ]
 result $? "... and the record is a scenario with what had room" out full.yaml
+
+(ulimit -f 4; exec "$kvolsim" serve small.yaml --export small) >out 2>err
+status=$?
+[ $status -eq 1 ] && grep -q 'File too large' err && [ -z "$(ls -d small small.partial* 2>/dev/null)" ]
+result $? "an export without room: said in English, and nothing is left" err
 cases_end

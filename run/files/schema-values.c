@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "models/api/fields.h"
@@ -82,11 +83,15 @@ read_whole(SchemaReader *self, const SchemaType *type, const json_t *value, int6
                      type->max);
         return FALSE;
     }
-    if (!json_is_integer(value)) {
+    if (json_is_real(value) && json_real_value(value) == floor(json_real_value(value)) &&
+        json_real_value(value) >= (double)INT64_MIN) {
+        *number = (int64_t)json_real_value(value); /* 1e3 and 5.0 are whole, as in JSON Schema */
+    } else if (!json_is_integer(value)) {
         schema_fault_not(self, type, value);
         return FALSE;
+    } else {
+        *number = json_integer_value(value);
     }
-    *number = json_integer_value(value);
     if ((double)*number >= type->min && (double)*number <= type->max)
         return TRUE;
     if ((double)*number < type->min)

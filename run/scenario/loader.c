@@ -150,6 +150,31 @@ loader_read_file(Loader *self, const char *name)
     return loader_read_path(self, path);
 }
 
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Returns: (owned): a hint at the profile that @name may mean; else, where profiles are */
+static char *
+profile_hint(const Loader *self, const char *name)
+{
+    g_autofree char *path = g_build_filename(self->options->data_dir, "models", "profiles", NULL);
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
+    const char *file;
+
+    while (folder != NULL && (file = g_dir_read_name(folder)) != NULL)
+        if (g_str_has_suffix(file, ".yaml"))
+            g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
+    g_ptr_array_sort(names, compare_names);
+    char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
+    return nearest != NULL
+               ? nearest
+               : g_strdup("kvolsim profiles lists them; a file's name has a / or .yaml");
+}
+
 const json_t *
 loader_read_profile(Loader *self, const char *name)
 {
@@ -162,8 +187,8 @@ loader_read_profile(Loader *self, const char *name)
         g_autofree char *path =
             g_build_filename(self->options->data_dir, "models", "profiles", file, NULL);
         if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
-            schema_fault(&self->reader, "a name in models/profiles, or a path with a /",
-                         "there is no profile \"%s\"", name);
+            g_autofree char *hint = profile_hint(self, name);
+            schema_fault(&self->reader, hint, "there is no profile \"%s\"", name);
             self->is_incomplete = TRUE;
             return NULL;
         }

@@ -183,8 +183,13 @@ read_until(Loader *self)
     scenario->until_idle = until == NULL || g_str_equal(until, "idle");
     if (!scenario->until_idle)
         sim_time_parse(until, &scenario->until, NULL); /* a fault is reported already */
-    if (scenario->until_idle && json_is_integer(self->fields.spec.until))
-        scenario->until_idle = FALSE, scenario->until = 0;
+    if (scenario->until_idle && json_is_integer(self->fields.spec.until)) {
+        scenario->until_idle = FALSE;
+        if (json_integer_value(self->fields.spec.until) == 0)
+            scenario->until = 0;
+    }
+    if (scenario->until < 0) /* that is reported, and no time is after such an end */
+        scenario->until = SIM_TIME_MAX;
 }
 
 static void

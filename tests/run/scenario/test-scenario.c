@@ -414,7 +414,7 @@ static void
 sets_change_what_they_name(void **state)
 {
     const char *const set[] = {
-        "spec.nodes[0].count=5",
+        "spec.nodes[0].count=5.0", /* as whole as 5 */
         "spec.drivers[0].attachLimit=3",
         "spec.drivers[0].latency.CreateVolume={constant: 7s}",
         "spec.kubernetes.unlimitedQPS=true",
@@ -457,6 +457,10 @@ wrong_sets_are_faults(void **state)
         {"spec.nodes[0].count",       "--set spec.nodes[0].count: there is no \"=\" (as in --set spec.nodes[0].count=10)"},
         {"spec.nodes[0].count=many",  "--set spec.nodes[0].count=many: spec.nodes[0].count: \"many\" is not a whole number"},
         {"spec.nodes[9].count=1",     "--set spec.nodes[9].count=1: spec.nodes[9].count: there is no such place in the file (as in --set spec.nodes[0].count=10)"},
+        {"spec.until=5",              "--set spec.until=5: spec.until: 5 has no unit (\"5s\"?)"},
+        {"spec.until=-5s",            "--set spec.until=-5s: spec.until: \"-5s\" is negative"},
+        {"spec.nodes[0].count=1e-3",  "--set spec.nodes[0].count=1e-3: spec.nodes[0].count: \"0.001\" is not a whole number"},
+        {"spec.drivers[0].profile=premium", "--set spec.drivers[0].profile=premium: spec.drivers[0].profile: there is no profile \"premium\" (kvolsim profiles lists them; a file's name has a / or .yaml)"},
         {"spec.sede=1",               "--set spec.sede=1: spec.sede: unknown field (did you mean \"seed\"?)"},
         {"spec.nodes[0].zones=[yes]", "--set spec.nodes[0].zones=[yes]: spec.nodes[0].zones[0]: must be text, not true (put it in quotes)"},
         {"spec..x=1",                 "--set spec..x=1: spec..x: is no path (as in --set spec.nodes[0].count=10)"},

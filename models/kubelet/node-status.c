@@ -223,11 +223,12 @@ status_round(void *data)
     g_autoptr(StringList) in_use = volumes_in_use(self);
     note_round(self);
     tell_whether_schedulable(self, node);
-    if (says_all(self, (const Node *)node, in_use))
+    if (says_all(self, (const Node *)node, in_use)) {
         mark_reported(self, in_use);
-    else
-        report(self, g_steal_pointer(&in_use));
-    return FALSE;
+        return FALSE;
+    }
+    report(self, g_steal_pointer(&in_use));
+    return TRUE; /* a cache that is still behind then makes the kubelet report again */
 }
 
 /* The node controller may take a kubelet for dead just as it comes back. A kubelet that starts with

@@ -313,15 +313,15 @@ static const struct {
     CsiCode code;
     const char *cause;
 } code_rows[] = {
-    {CSI_CREATE_VOLUME,             CSI_RESOURCE_EXHAUSTED,  "driver-full"      },
-    {CSI_CONTROLLER_EXPAND_VOLUME,  CSI_RESOURCE_EXHAUSTED,  "driver-full"      },
-    {CSI_CREATE_SNAPSHOT,           CSI_RESOURCE_EXHAUSTED,  "driver-full"      },
-    {CSI_CONTROLLER_MODIFY_VOLUME,  CSI_RESOURCE_EXHAUSTED,  "changed-too-often"},
-    {CSI_CONTROLLER_PUBLISH_VOLUME, CSI_RESOURCE_EXHAUSTED,  "attach-limit"     },
-    {CSI_CONTROLLER_PUBLISH_VOLUME, CSI_FAILED_PRECONDITION, "multi-attach"     },
-    {CSI_N_METHODS,                 CSI_DEADLINE_EXCEEDED,   "driver-slow"      },
-    {CSI_N_METHODS,                 CSI_ABORTED,             "driver-slow"      },
-    {CSI_N_METHODS,                 CSI_UNAVAILABLE,         "driver-down"      },
+    {CSI_CREATE_VOLUME,             CSI_RESOURCE_EXHAUSTED,  "driver-full"       },
+    {CSI_CONTROLLER_EXPAND_VOLUME,  CSI_RESOURCE_EXHAUSTED,  "driver-full"       },
+    {CSI_CREATE_SNAPSHOT,           CSI_RESOURCE_EXHAUSTED,  "driver-full"       },
+    {CSI_CONTROLLER_MODIFY_VOLUME,  CSI_RESOURCE_EXHAUSTED,  "changed-too-often" },
+    {CSI_CONTROLLER_PUBLISH_VOLUME, CSI_RESOURCE_EXHAUSTED,  "attach-limit"      },
+    {CSI_CONTROLLER_PUBLISH_VOLUME, CSI_FAILED_PRECONDITION, "attached-elsewhere"},
+    {CSI_N_METHODS,                 CSI_DEADLINE_EXCEEDED,   "driver-slow"       },
+    {CSI_N_METHODS,                 CSI_ABORTED,             "driver-slow"       },
+    {CSI_N_METHODS,                 CSI_UNAVAILABLE,         "driver-down"       },
 };
 
 /* Codes of back ends in their drivers' messages. */
@@ -330,6 +330,7 @@ static const struct {
 } word_rows[] = {
     {"VolumeModificationRateExceeded", "changed-too-often"},
     {"has changed too often",          "changed-too-often"},
+    {"is not accessible from node",    "out-of-reach"     },
 };
 
 static const char *

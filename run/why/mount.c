@@ -242,6 +242,8 @@ ask_inline(Question *self, const Pod *pod, const VolumeSource *source)
     gboolean takes = driver != NULL && CSI_DRIVER_OBJECT(driver)->lifecycle_modes != NULL &&
                      string_list_has(CSI_DRIVER_OBJECT(driver)->lifecycle_modes, "Ephemeral");
 
+    if (!why_is_registered(self, source->driver, pod->node_name)) /* the kubelet asks for it first */
+        return why_ask_driver(self, source->driver, NULL, pod->node_name);
     if (!takes) {
         g_autofree char *name = g_strconcat("csidriver/", source->driver, NULL);
         why_link_named(self, name, TIME_UNSET,
@@ -249,9 +251,7 @@ ask_inline(Question *self, const Pod *pod, const VolumeSource *source)
                        "volume of it");
         return why_because(self, "inline-refused");
     }
-    if (why_is_registered(self, source->driver, pod->node_name))
-        return why_ask_call(self, source->driver, CSI_NODE_PUBLISH_VOLUME, NULL, pod->node_name);
-    return why_ask_driver(self, source->driver, NULL, pod->node_name);
+    return why_ask_call(self, source->driver, CSI_NODE_PUBLISH_VOLUME, NULL, pod->node_name);
 }
 
 gboolean

@@ -167,6 +167,15 @@ is_key_of_group_member(const Invariants *self, const ObjectKey *key)
     return object != NULL && invariants_is_group_member(object);
 }
 
+/* The controller of ephemeral volumes ignores a pod's deletion: its key waits for the end of its
+ * back-off, of 1000 s at most. NewController() in pkg/controller/volume/ephemeral/controller.go. */
+static gboolean
+waits_in_vain(const Invariants *self, const Doing *doing)
+{
+    return g_str_equal(doing->queue, "ephemeral_volume") &&
+           api_server_get(self->api, doing->key) == NULL;
+}
+
 /* A work queue or a plan still has something to do, though nothing has changed for long. */
 static void
 check_idle(void *data, const Doing *doing)
@@ -178,7 +187,7 @@ check_idle(void *data, const Doing *doing)
         invariants_fault(self, "%s: queue %s still holds %s", name, doing->queue, doing->key->text);
     else if (doing->kind == DOING_DELAYED && doing->failures > 0 &&
              !g_str_equal(doing->queue, "pvc-modify") && /* RSZ-62: also if the claim is gone */
-             !is_key_of_group_member(self, doing->key) &&
+             !is_key_of_group_member(self, doing->key) && !waits_in_vain(self, doing) &&
              !history_is_source_forgotten(self->history, doing->key->name))
         invariants_fault(self, "%s: queue %s still tries %s again", name, doing->queue,
                          doing->key->text);

@@ -20,6 +20,8 @@ struct Invariants {
     GHashTable *steps;    /* a component, a step and an object -> Steps */
     GHashTable *turns;    /* key of a volume -> Turns */
     GHashTable *lags;     /* message -> at how many looks, one after the other */
+    GHashTable *scaled;   /* keys of StatefulSets: no pod has changed since they were scaled */
+    SimTime counted_at;   /* the use of a quota was lowered; TIME_UNSET: never */
     gboolean is_looking;  /* faults are lags only */
 };
 

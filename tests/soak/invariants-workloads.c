@@ -542,6 +542,17 @@ scale_of_pods(const Invariants *self, const GPtrArray *pods)
     return sum;
 }
 
+static gboolean
+was_scaled_since(const Invariants *self, const GPtrArray *pods)
+{
+    for (unsigned i = 0; i < pods->len; i++) {
+        const OwnerReference *owner = object_controller(pods->pdata[i]);
+        if (owner != NULL && owner->key != NULL && g_hash_table_contains(self->scaled, owner->key))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* WL-114; the budgets of these worlds are for StatefulSets. */
 static void
 check_budget(Invariants *self, const DisruptionBudget *budget)
@@ -567,8 +578,8 @@ check_budget(Invariants *self, const DisruptionBudget *budget)
             ? MAX(expected - int_or_percent_of(&budget->max_unavailable, expected, TRUE), 0)
             : int_or_percent_of(&budget->min_available, expected, TRUE);
     expect(self, object, "currentHealthy", budget->current_healthy, healthy);
-    if (scale != (int32_t)pods->len) /* nothing looks again if only the scale changes */
-        return;
+    if (scale != (int32_t)pods->len || was_scaled_since(self, pods))
+        return; /* nothing looks again if only the scale changes */
     expect(self, object, "expectedPods", budget->expected_pods, expected);
     expect(self, object, "desiredHealthy", budget->desired_healthy, desired);
     expect(self, object, "disruptionsAllowed", budget->disruptions_allowed,

@@ -242,7 +242,7 @@ ask_inline(Question *self, const Pod *pod, const VolumeSource *source)
     gboolean takes = driver != NULL && CSI_DRIVER_OBJECT(driver)->lifecycle_modes != NULL &&
                      string_list_has(CSI_DRIVER_OBJECT(driver)->lifecycle_modes, "Ephemeral");
 
-    if (!why_is_registered(self, source->driver, pod->node_name)) /* the kubelet asks for it first */
+    if (!why_is_registered(self, source->driver, pod->node_name)) /* asked for first */
         return why_ask_driver(self, source->driver, NULL, pod->node_name);
     if (!takes) {
         g_autofree char *name = g_strconcat("csidriver/", source->driver, NULL);

@@ -131,8 +131,6 @@ typedef enum {
     /* volume-populator.c; pointer: Populate */
     CHANGE_POPULATE_ERROR,  /* text; object: the volume whose label is another's; else NULL */
     CHANGE_POPULATE_VOLUME, /* object: the PersistentVolume; number: the claim's size */
-    CHANGE_POPULATE_NEXT,
-    CHANGE_POPULATE_DONE,
     /* volume-state.c; pointer: PendingOperation */
     CHANGE_IN_ACTUAL,
     CHANGE_DETACHED,

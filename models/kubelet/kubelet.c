@@ -298,7 +298,7 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_STATUS ... CHANGE_FINISHED:
         pod_worker_apply(change);
         return;
-    case CHANGE_POPULATE_ERROR ... CHANGE_POPULATE_DONE:
+    case CHANGE_POPULATE_ERROR ... CHANGE_POPULATE_VOLUME:
         volume_populator_apply(self, change);
         return;
     case CHANGE_IN_ACTUAL ... CHANGE_DIRECTORY:

@@ -234,7 +234,8 @@ fail_wait(Plan *plan, ApiCode code)
     plan_because(plan, "KVM-20"); /* a time-out leaves no event, from 1.28 on */
     if (code != API_TIMEOUT || kubelet_release(worker->kubelet)->minor < SILENT_SINCE)
         add_failed_mount(plan, worker);
-    kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
+    if (worker->errors != NULL)
+        kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
     plan_fail_with(plan, "unable to attach or mount volumes");
 }
 

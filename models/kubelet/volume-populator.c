@@ -208,13 +208,6 @@ add_error(Plan *plan, const Populate *populate, const char *text)
                 &(PlanChange){.what = CHANGE_POPULATE_ERROR, .pointer = populate, .text = text});
 }
 
-static void
-add_next(Plan *plan, const Populate *populate)
-{
-    kubelet_add_change(plan, CHANGE_POPULATE_NEXT, populate, 0);
-    plan_then(plan, decide_populate);
-}
-
 /* CSP-28 */
 static gboolean
 add_label_conflict(const Kubelet *self, Plan *plan, const Object *volume)
@@ -251,7 +244,7 @@ decide_volume(const void *data, Plan *plan)
                                         .pointer = populate,
                                         .object = volume,
                                         .number = CLAIM_CONST(claim)->capacity_bytes});
-    add_next(plan, populate);
+    plan_then(plan, decide_populate);
 }
 
 static void
@@ -267,7 +260,7 @@ decide_claim(const void *data, Plan *plan)
         const char *cause = claim == NULL ? plan_message(plan, step) : "";
         add_error(plan, populate,
                   claim_error_text(plan, claim_key(self, populate), claim_errors[fault], cause));
-        add_next(plan, populate);
+        plan_then(plan, decide_populate);
         return;
     }
     plan_get(plan, volume_key(self, populate, claim_volume_name(CLAIM_CONST(claim))), PLAN_DECIDE);
@@ -290,7 +283,7 @@ add_inline(const Kubelet *self, Plan *plan, const Populate *populate)
         plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
                                         .pointer = populate,
                                         .object = plan_keep(plan, volume)});
-    add_next(plan, populate);
+    plan_then(plan, decide_populate);
 }
 
 static void
@@ -300,10 +293,8 @@ decide_populate(const void *data, Plan *plan)
     const Populate *populate = plan_operation(plan);
 
     plan_because(plan, "KVM-23");
-    if (populate->at >= populate->worker->n_mounts) {
-        kubelet_add_change(plan, CHANGE_POPULATE_DONE, populate, 0);
+    if (populate->at >= populate->worker->n_mounts)
         return;
-    }
     if (populate_mount(populate)->spec->source != NULL) {
         add_inline(self, plan, populate);
         return;
@@ -350,23 +341,15 @@ volume_populator_apply(Kubelet *self, const PlanChange *change)
 {
     Populate *populate = (Populate *)change->pointer;
 
-    switch ((unsigned)change->what) {
-    case CHANGE_POPULATE_ERROR:
+    if (change->what == CHANGE_POPULATE_VOLUME) {
+        populate_volume(self, populate, change->object, change->number);
+    } else {
         populate->failed = TRUE;
         if (change->object != NULL)
             kubelet_count_label(self, METRIC_SELINUX_ERRORS, change->object);
         pod_worker_add_error(populate->worker, change->text);
-        return;
-    case CHANGE_POPULATE_VOLUME:
-        populate_volume(self, populate, change->object, change->number);
-        return;
-    case CHANGE_POPULATE_NEXT:
-        populate->at++;
-        return;
-    default:
-        populate_done(populate);
-        return;
     }
+    populate->at++;
 }
 
 /* ---- A pass ---- */
@@ -420,8 +403,9 @@ populate_over(void *data, Plan *plan, PlanEnd end, const char *message)
     Kubelet *self = data;
 
     (void)plan;
-    (void)end;
     (void)message;
+    if (end == PLAN_DONE)
+        populate_done(&self->populate);
     self->populate.worker = NULL;
     self->populate_plan = NULL;
     populate_next(self);

@@ -20,15 +20,44 @@ abandon_call(Plan *plan)
     plan_unref(plan); /* held for call_replied() */
 }
 
+/* Returns: NULL: the plan does not poll now */
+static Step *
+poll_under_way(const Plan *self)
+{
+    Step *step = self->cursor < self->n_steps ? plan_step(self, self->cursor) : NULL;
+
+    return step != NULL && step->kind == STEP_POLL && step->poll.started_at != TIME_UNSET ? step
+                                                                                          : NULL;
+}
+
+/* Stops to look; what is known by now stays. */
+static void
+poll_stop(Sim *sim, Step *step)
+{
+    sim_cancel(sim, step->poll.gives_up);
+    sim_cancel(sim, step->poll.next_look);
+    step->poll.gives_up = step->poll.next_look = 0;
+    step->poll.started_at = TIME_UNSET;
+}
+
+/* The end of whatever the plan waits for. */
+static void
+stop_waiting(Plan *plan)
+{
+    Step *poll = poll_under_way(plan);
+
+    if (poll != NULL)
+        poll_stop(plan->component->sim, poll);
+    abandon_call(plan);
+}
+
 /* Ends the plan and calls done. @message: interned; NULL: it ended well, or nobody listens */
 static void
 plan_end(Plan *plan, PlanEnd end, const char *message)
 {
     Component *component = plan->component;
 
-    sim_cancel(component->sim, plan->poll_timeout_event);
-    sim_cancel(component->sim, plan->poll_event);
-    abandon_call(plan);
+    stop_waiting(plan);
     plan->component = NULL;
     g_queue_unlink(&component->plans, &plan->link);
     if (plan->start.done != NULL)
@@ -212,36 +241,33 @@ plan_think(Plan *plan, const Step *step)
 /* ---- Polls ---- */
 
 static gboolean
-poll_ask(Plan *plan)
+poll_ask(Plan *plan, Step *step)
 {
-    Step *step = plan_step(plan, plan->cursor);
-
-    plan->poll_asked_at = sim_now(plan->component->sim);
+    step->poll.asked_at = sim_now(plan->component->sim);
     int answer = step->poll.condition(plan->component, plan);
     if (answer == 0)
         return FALSE;
     step->code = answer > 0 ? API_OK : API_INVALID;
-    sim_cancel(plan->component->sim, plan->poll_timeout_event);
-    plan->poll_timeout_event = 0;
-    plan->poll_started_at = TIME_UNSET;
+    poll_stop(plan->component->sim, step);
     plan->thought = plan->start.no_think;
     return TRUE;
 }
 
-static void poll_schedule(Plan *plan);
+static void poll_schedule(Plan *plan, Step *step);
 
 static void
 poll_fire(Sim *sim, void *data)
 {
     Plan *plan = data;
 
-    plan->poll_event = 0;
     if (plan->component != NULL) {
-        if (poll_ask(plan)) {
+        Step *step = plan_step(plan, plan->cursor);
+        step->poll.next_look = 0;
+        if (poll_ask(plan, step)) {
             step_done(plan);
             plan_advance(plan);
         } else if (sim_is_polling(sim)) {
-            poll_schedule(plan);
+            poll_schedule(plan, step);
         }
     }
     plan_unref(plan);
@@ -256,31 +282,31 @@ static const SimEventType poll_event = {
 /* Returns: the first instant of the even grid, @now or later, at which the condition was not asked
  * yet */
 static SimTime
-even_grid_next(const Plan *plan, const Step *step, SimTime now)
+even_grid_next(const Step *step, SimTime now)
 {
-    SimTime passed = now - plan->poll_started_at;
+    SimTime passed = now - step->poll.started_at;
     SimTime periods = MAX(1, (passed + step->poll.period - 1) / step->poll.period);
-    SimTime at = plan->poll_started_at + periods * step->poll.period;
+    SimTime at = step->poll.started_at + periods * step->poll.period;
 
-    return at > plan->poll_asked_at ? at : at + step->poll.period;
+    return at > step->poll.asked_at ? at : at + step->poll.period;
 }
 
 /* The same for a growing grid. The jitter of looks during sleep is drawn as well, so that a poll
  * that sleeps looks at the same instants as one that does not. */
 static SimTime
-growing_grid_next(Plan *plan, const Step *step, SimTime now)
+growing_grid_next(const Plan *plan, Step *step, SimTime now)
 {
     SimStream stream = sim_stream(plan->component->sim, "component/poll");
-    uint64_t entity = sim_hash_combine(plan->start.key->hash, (uint64_t)plan->poll_started_at);
+    uint64_t entity = sim_hash_combine(plan->start.key->hash, (uint64_t)step->poll.started_at);
 
-    while (plan->poll_next_at < now || plan->poll_next_at <= plan->poll_asked_at) {
+    while (step->poll.next_at < now || step->poll.next_at <= step->poll.asked_at) {
         double jitter =
-            step->poll.jitter * sim_random_uniform(stream, entity, plan->poll_n_looks++);
-        plan->poll_next_at += plan->poll_delay + (SimTime)((double)plan->poll_delay * jitter);
-        plan->poll_delay =
-            MIN(plan->poll_delay * step->poll.growth_permille / 1000, step->poll.cap);
+            step->poll.jitter * sim_random_uniform(stream, entity, step->poll.n_looks++);
+        step->poll.next_at += step->poll.delay + (SimTime)((double)step->poll.delay * jitter);
+        step->poll.delay =
+            MIN(step->poll.delay * step->poll.growth_permille / 1000, step->poll.cap);
     }
-    return plan->poll_next_at;
+    return step->poll.next_at;
 }
 
 /* For the log of causes: the start of the poll is the cause of its first look, whatever woke the
@@ -289,25 +315,24 @@ static SimCauseId
 cause_of_look(const Plan *plan, const Step *step, SimTime at)
 {
     gboolean is_first = step->poll.growth_permille == 0
-                            ? at == plan->poll_started_at + step->poll.period
-                            : plan->poll_n_looks == 1;
+                            ? at == step->poll.started_at + step->poll.period
+                            : step->poll.n_looks == 1;
 
-    return is_first ? plan->poll_begun_by : sim_cause(plan->component->sim);
+    return is_first ? step->poll.begun_by : sim_cause(plan->component->sim);
 }
 
 static void
-poll_schedule(Plan *plan)
+poll_schedule(Plan *plan, Step *step)
 {
-    const Step *step = plan_step(plan, plan->cursor);
     Sim *sim = plan->component->sim;
-    SimTime now = sim_tick_is_past(sim, plan->poll_order) ? sim_now(sim) + 1 : sim_now(sim);
-    SimTime at = step->poll.growth_permille == 0 ? even_grid_next(plan, step, now)
+    SimTime now = sim_tick_is_past(sim, step->poll.order) ? sim_now(sim) + 1 : sim_now(sim);
+    SimTime at = step->poll.growth_permille == 0 ? even_grid_next(step, now)
                                                  : growing_grid_next(plan, step, now);
     SimCauseId cause = sim_cause(sim);
 
     sim_set_cause(sim, cause_of_look(plan, step, at));
-    plan->poll_event = sim_at_tick(sim, at, plan->poll_order, &poll_event, plan_ref(plan),
-                                   WAIT_POLL, plan->component->label);
+    step->poll.next_look = sim_at_tick(sim, at, step->poll.order, &poll_event, plan_ref(plan),
+                                       WAIT_POLL, plan->component->label);
     sim_set_cause(sim, cause);
 }
 
@@ -316,12 +341,11 @@ poll_timed_out(Sim *sim, void *data)
 {
     Plan *plan = data;
 
-    plan->poll_timeout_event = 0;
     if (plan->component != NULL) {
-        sim_cancel(sim, plan->poll_event);
-        plan->poll_event = 0;
-        plan->poll_started_at = TIME_UNSET;
-        plan_step(plan, plan->cursor)->code = API_TIMEOUT;
+        Step *step = plan_step(plan, plan->cursor);
+        step->poll.gives_up = 0;
+        poll_stop(sim, step);
+        step->code = API_TIMEOUT;
         step_done(plan);
         plan_advance(plan);
     }
@@ -354,36 +378,28 @@ poll_begin(Plan *plan, Step *step)
     Sim *sim = plan->component->sim;
     SimTime now = sim_now(sim);
 
-    plan->poll_order = POLL_ORDER | plan->component->runs->n_polls++;
-    plan->poll_started_at = now;
-    plan->poll_asked_at = now;
-    plan->poll_next_at = now;
-    plan->poll_delay = step->poll.period;
-    plan->poll_n_looks = 0;
-    plan->poll_begun_by = sim_cause(sim);
-    if (step->poll.at_once && poll_ask(plan))
+    step->poll.order = POLL_ORDER | plan->component->runs->n_polls++;
+    step->poll.started_at = step->poll.asked_at = step->poll.next_at = now;
+    step->poll.delay = step->poll.period;
+    step->poll.begun_by = sim_cause(sim);
+    if (step->poll.at_once && poll_ask(plan, step))
         return TRUE;
     if (step->poll.timeout != SIM_TIME_MAX)
-        plan->poll_timeout_event =
+        step->poll.gives_up =
             sim_at_detail(sim, sim_time_add(now, step->poll.timeout), &poll_timeout_event,
                           plan_ref(plan), WAIT_POLL, plan->component->label);
     if (!poll_may_sleep(plan, step))
-        poll_schedule(plan);
+        poll_schedule(plan, step);
     return FALSE;
-}
-
-static gboolean
-plan_is_polling(const Plan *self)
-{
-    return self->component != NULL && self->cursor < self->n_steps &&
-           plan_step(self, self->cursor)->kind == STEP_POLL && self->poll_started_at != TIME_UNSET;
 }
 
 void
 plan_wake(Plan *self)
 {
-    if (plan_is_polling(self) && self->poll_event == 0)
-        poll_schedule(self);
+    Step *step = self->component == NULL ? NULL : poll_under_way(self);
+
+    if (step != NULL && step->poll.next_look == 0)
+        poll_schedule(self, step);
 }
 
 /* ---- Carrying out ---- */
@@ -737,9 +753,7 @@ plans_abandon(Component *component)
 
     while ((link = g_queue_peek_head_link(&component->plans)) != NULL) {
         Plan *plan = link->data;
-        sim_cancel(component->sim, plan->poll_timeout_event);
-        sim_cancel(component->sim, plan->poll_event);
-        abandon_call(plan);
+        stop_waiting(plan);
         g_queue_unlink(&component->plans, link);
         plan->component = NULL;
         if (plan->gathered_as != NULL) /* the plan that waits for it is not told */

@@ -72,6 +72,14 @@ typedef struct {
             int growth_permille; /* 0: the grid is even */
             double jitter;
             SimTime cap;
+            /* Under way: */
+            uint64_t order; /* among the ticks of an instant */
+            SimTime started_at, asked_at;
+            SimTime next_at, delay; /* growing grid: the next look, and the delay after it before
+                                       jitter */
+            unsigned n_looks;       /* growing grid: looks drawn so far */
+            SimCauseId begun_by;
+            SimEventId next_look, gives_up; /* 0: none */
         } poll;
     };
 } Step;
@@ -124,14 +132,6 @@ struct Plan {
     const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none */
     Workers *workers;             /* of the queue that started it; NULL: none */
     CsiCallId call_id;            /* under way; 0: none */
-    /* The poll under way. */
-    uint64_t poll_order; /* among the ticks of an instant */
-    SimTime poll_started_at, poll_asked_at;
-    SimTime poll_next_at,
-        poll_delay;        /* growing grid: the next look, and the delay after it before jitter */
-    unsigned poll_n_looks; /* growing grid: looks drawn so far */
-    SimCauseId poll_begun_by;
-    SimEventId poll_event, poll_timeout_event;
 };
 
 Plan *plan_new(const PlanStart *start, Workers *workers);

@@ -611,6 +611,7 @@ plan_poll(Plan *self,
     step->poll.timeout = timeout;
     step->poll.at_once = at_once;
     step->poll.condition = condition;
+    step->poll.started_at = TIME_UNSET;
     return last_index(self);
 }
 

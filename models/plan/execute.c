@@ -574,6 +574,24 @@ plan_under_way(const Plan *self, const char **step_text, const char **rule)
     *rule = step != NULL ? step->rule : self->rule;
 }
 
+void
+plan_view_step(const Plan *self, PlanStepView *view)
+{
+    const Step *step = plan_step(self, self->cursor);
+
+    *view = (PlanStepView){.has_thought = self->thought};
+    if (step->kind == STEP_REQUEST) {
+        view->key = step->write.request.key;
+        view->is_idle = step->write.is_noop;
+        view->is_write = !step->write.is_noop && step->write.request.verb != API_GET &&
+                         step->write.request.verb != API_LIST;
+    } else if (step->kind == STEP_EVENT) {
+        view->key = step->event.object->key;
+        view->message = step->event.message;
+        view->is_warning = strcmp(step->event.type, "Warning") == 0;
+    }
+}
+
 static void
 tell_observer(const Plan *plan, const Step *step)
 {
@@ -627,6 +645,7 @@ carry_out(Plan *plan, Step *step)
         return TRUE;
     case STEP_CHANGE:
         apply_change(plan, step);
+        plan_drop_change(plan, plan->cursor);
         return TRUE;
     case STEP_START:
         start_beside(step);

@@ -139,6 +139,8 @@ Plan *plan_ref(Plan *self);
 void plan_unref(Plan *self);
 /* Drops all steps, as before the first decision. */
 void plan_forget_steps(Plan *self);
+/* Frees a change that was carried out: nobody reads it again, and the plan may wait for hours. */
+void plan_drop_change(Plan *self, unsigned i);
 static inline Step *
 plan_step(const Plan *self, unsigned i)
 {

@@ -51,11 +51,16 @@ step_size(StepKind kind)
     return sizes[kind];
 }
 
+/* Stands for each change that was carried out. */
+static const Step done_change = {.kind = STEP_CHANGE, .code = API_OK};
+
 static void
 step_free(SimMemory *memory, Step *step)
 {
     const Object *object = NULL;
 
+    if (step == &done_change)
+        return;
     switch ((StepKind)step->kind) {
     case STEP_REQUEST:
         object = step->write.request.object;
@@ -87,6 +92,13 @@ step_free(SimMemory *memory, Step *step)
     g_clear_pointer(&step->result, object_unref);
     g_clear_pointer(&step->message, g_free);
     sim_memory_give(memory, step, step_size(step->kind));
+}
+
+void
+plan_drop_change(Plan *self, unsigned i)
+{
+    step_free(self->memory, self->steps[i]);
+    self->steps[i] = (Step *)&done_change;
 }
 
 void
@@ -770,22 +782,4 @@ int
 plan_last_step(const Plan *self)
 {
     return self->last_step;
-}
-
-void
-plan_view_step(const Plan *self, PlanStepView *view)
-{
-    const Step *step = plan_step(self, self->cursor);
-
-    *view = (PlanStepView){.has_thought = self->thought};
-    if (step->kind == STEP_REQUEST) {
-        view->key = step->write.request.key;
-        view->is_idle = step->write.is_noop;
-        view->is_write = !step->write.is_noop && step->write.request.verb != API_GET &&
-                         step->write.request.verb != API_LIST;
-    } else if (step->kind == STEP_EVENT) {
-        view->key = step->event.object->key;
-        view->message = step->event.message;
-        view->is_warning = strcmp(step->event.type, "Warning") == 0;
-    }
 }

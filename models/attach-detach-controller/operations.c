@@ -14,14 +14,9 @@ const char adc_attach_kind[] = "volume_attach", adc_detach_kind[] = "volume_deta
 
 /* ADC-56: tells the pods that waited when the attach began, even those that have gone since. */
 static void
-plan_pod_events(const AttachDetachController *self,
-                Plan *plan,
-                const char *type,
-                const char *reason,
-                const char *text)
+plan_pod_events(Plan *plan, const char *type, const char *reason, const char *message)
 {
     const AttachPair *pair = plan_operation(plan);
-    const char *message = operation_event_message(self->base.strings, text);
 
     for (const GSList *link = pair->told; link != NULL; link = link->next)
         plan_event_with(plan, link->data, type, reason, message);
@@ -111,24 +106,30 @@ attach_failure(const AttachDetachController *self, Plan *plan, const AttachPair 
 }
 
 static void
-tell_attached(const AttachDetachController *self, Plan *plan, const char *volume)
+tell_attached(Plan *plan, const char *volume)
 {
-    plan_pod_events(self, plan, "Normal", "SuccessfulAttachVolume",
+    plan_pod_events(plan, "Normal", "SuccessfulAttachVolume",
                     plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", volume));
 }
 
+/* Returns: interned: for plan_pod_events() */
 static const char *
-text_of_failure(Plan *plan, const AttachPair *pair, const char *failure)
+text_of_failure(const AttachDetachController *self,
+                Plan *plan,
+                const AttachPair *pair,
+                const char *failure)
 {
-    return plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s",
-                        pair->volume->spec->name, failure);
+    const char *text = plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s",
+                                    pair->volume->spec->name, failure);
+
+    return operation_event_message(self->base.strings, text);
 }
 
 static void
 tell_not_attached(const AttachDetachController *self, Plan *plan, const char *failure)
 {
-    plan_pod_events(self, plan, "Warning", "FailedAttachVolume",
-                    text_of_failure(plan, plan_operation(plan), failure));
+    plan_pod_events(plan, "Warning", "FailedAttachVolume",
+                    text_of_failure(self, plan, plan_operation(plan), failure));
     plan_fail(plan, "%s", failure);
 }
 
@@ -142,12 +143,12 @@ tell_timeout(const AttachDetachController *self, Plan *plan)
         error = plan_internf(
             plan, "timed out waiting for external-attacher of %s CSI driver to attach volume %s",
             pair->volume->driver, pair->volume->handle);
-        text = text_of_failure(plan, pair, error);
+        text = text_of_failure(self, plan, pair, error);
         plan_change(plan, &(PlanChange){.what = CHANGE_TIMEOUT, .pointer = pair, .text = error});
         plan_change(plan,
                     &(PlanChange){.what = CHANGE_TOLD_TIMEOUT, .pointer = pair, .text = text});
     }
-    plan_pod_events(self, plan, "Warning", "FailedAttachVolume", text);
+    plan_pod_events(plan, "Warning", "FailedAttachVolume", text);
     plan_fail_with(plan, error);
 }
 
@@ -160,7 +161,7 @@ decide_attach_result(const void *data, Plan *plan)
 
     plan_because(plan, "ADC-56");
     if (plan_code(plan, plan_last_step(plan)) == API_OK)
-        tell_attached(self, plan, pair->volume->spec->name);
+        tell_attached(plan, pair->volume->spec->name);
     else if (plan_code(plan, plan_last_step(plan)) == API_TIMEOUT)
         tell_timeout(self, plan);
     else
@@ -208,7 +209,7 @@ attached_in_process(const void *data, Plan *plan, const InProcessResult *result)
     if (result->error == NULL) {
         plan_change(plan, &(PlanChange){
                               .what = CHANGE_DEVICE_PATH, .pointer = pair, .text = result->device});
-        tell_attached(self, plan, volume);
+        tell_attached(plan, volume);
     } else {
         tell_not_attached(self, plan, result->error);
     }

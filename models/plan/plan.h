@@ -278,6 +278,9 @@ typedef struct {
     unsigned retries_max; /* after so many consecutive retries the key is dropped until it is added
                              again; 0: no limit */
     PlanDecide sync;
+    /* Does what @sync would plan for this key, if that is known and takes no time, without a plan.
+     * Returns: FALSE: not known. May be NULL. */
+    gboolean (*sync_at_once)(void *self, const ObjectKey *key);
     /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
     void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
 } WorkersOptions;

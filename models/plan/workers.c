@@ -11,6 +11,8 @@ struct Workers {
     SimEventId dispatch; /* pending: keys are handed out after the present event */
 };
 
+static void workers_ready(void *data);
+
 static void
 worker_run(Workers *self, ObjectKey *key)
 {
@@ -18,6 +20,29 @@ worker_run(Workers *self, ObjectKey *key)
 
     self->n_busy++;
     plan_execute(plan_new(&start, self));
+}
+
+/* The key's sync has ended. */
+static void
+key_done(Workers *self, ObjectKey *key)
+{
+    work_queue_done(self->queue, key);
+    if (work_queue_length(self->queue) > 0)
+        workers_ready(self);
+}
+
+/* Not if somebody wants to see the plan, and not where loops never sleep: tests compare both. */
+static gboolean
+sync_at_once(Workers *self, ObjectKey *key)
+{
+    Component *component = self->component;
+
+    if (self->options.sync_at_once == NULL || component->runs->observer != NULL ||
+        sim_is_polling(component->sim) || !self->options.sync_at_once(component, key))
+        return FALSE;
+    work_queue_forget(self->queue, key);
+    key_done(self, key);
+    return TRUE;
 }
 
 static void
@@ -31,7 +56,8 @@ workers_dispatch(Sim *sim, void *data)
     while (self->n_busy < self->options.n_workers &&
            (key = work_queue_get(self->queue, &added_by)) != NULL) {
         sim_resume_after(sim, added_by, WAIT_WORKERS, self->label, dispatched_by);
-        worker_run(self, key);
+        if (!sync_at_once(self, key))
+            worker_run(self, key);
     }
     sim_set_cause(sim, dispatched_by);
 }
@@ -139,9 +165,7 @@ workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message)
         self->options.done(self->component, key, end, message);
     requeue(self, plan, end); /* before done: CGO-23 */
     self->n_busy--;
-    work_queue_done(self->queue, key);
-    if (work_queue_length(self->queue) > 0)
-        workers_ready(self);
+    key_done(self, key);
 }
 
 gboolean

@@ -36,6 +36,7 @@ struct PvCache {
     SimSlots volumes;    /* of VolumeEntry */
     GHashTable *free;    /* class name -> FreeVolumes */
     SlotSet restless[2]; /* claims, volumes */
+    SlotSet waiting;     /* volumes, for their claim */
 };
 
 /* PVC-30: by number of modes, then by the modes. So a free volume of a poorer set is found before a
@@ -121,6 +122,7 @@ pv_cache_new(void)
     self->free = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_volumes_free);
     for (unsigned i = 0; i < G_N_ELEMENTS(self->restless); i++)
         self->restless[i].words = g_array_new(FALSE, TRUE, sizeof(uint64_t));
+    self->waiting.words = g_array_new(FALSE, TRUE, sizeof(uint64_t));
     return self;
 }
 
@@ -140,6 +142,7 @@ pv_cache_free(PvCache *self)
     sim_slots_clear(&self->volumes);
     for (unsigned i = 0; i < G_N_ELEMENTS(self->restless); i++)
         g_array_unref(self->restless[i].words);
+    g_array_unref(self->waiting.words);
     g_free(self);
 }
 
@@ -243,6 +246,13 @@ unindex_volume(PvCache *self, VolumeEntry *entry)
 
 /* ---- Changes ---- */
 
+static void
+unsettle_volume_slot(PvCache *self, uint32_t slot)
+{
+    slot_set_add(restless_of(self, KIND_VOLUME), slot);
+    slot_set_remove(&self->waiting, slot);
+}
+
 /* A claim has changed: the outcome of its sync, and of the syncs of volumes that name it, may
  * change. */
 static void
@@ -251,7 +261,7 @@ unsettle_claim(PvCache *self, const ObjectKey *key)
     slot_set_add(restless_of(self, KIND_CLAIM), key->slot);
     uint32_t next = claim_entry(self, key->slot)->first_volume;
     for (; next != 0; next = volume_entry(self, next - 1)->next_of_claim)
-        slot_set_add(restless_of(self, KIND_VOLUME), next - 1);
+        unsettle_volume_slot(self, next - 1);
 }
 
 /* The same of a volume, and of the claim that it named or names. */
@@ -260,7 +270,7 @@ unsettle_volume(PvCache *self, const Volume *volume)
 {
     const ObjectKey *claim = volume->claim_ref.claim;
 
-    slot_set_add(restless_of(self, KIND_VOLUME), volume->meta.key->slot);
+    unsettle_volume_slot(self, volume->meta.key->slot);
     if (pv_cache_claim(self, claim) != NULL)
         slot_set_add(restless_of(self, KIND_CLAIM), claim->slot);
 }
@@ -441,6 +451,18 @@ gboolean
 pv_cache_is_settled(const PvCache *self, const ObjectKey *key)
 {
     return !slot_set_has(&self->restless[key->kind == KIND_VOLUME], key->slot);
+}
+
+void
+pv_cache_wait_for_claim(PvCache *self, const ObjectKey *volume)
+{
+    slot_set_add(&self->waiting, volume->slot);
+}
+
+gboolean
+pv_cache_waits_for_claim(const PvCache *self, const ObjectKey *volume)
+{
+    return slot_set_has(&self->waiting, volume->slot);
 }
 
 gboolean

@@ -10,7 +10,10 @@
  * copy, or the copy of the other half of their pair, changes. Every change of a copy unsettles the
  * object and its other half; the controller settles an object when a sync found nothing to do. So a
  * resync need only look at the others. The end of an operation can matter as well; the controller
- * then calls pv_cache_unsettle(). */
+ * then calls pv_cache_unsettle().
+ *
+ * And it knows volumes that wait for their claim: until the same changes, a sync only queues the
+ * claim (PVC-63). */
 typedef struct PvCache PvCache;
 
 PvCache *pv_cache_new(void);
@@ -41,6 +44,8 @@ void pv_cache_settle(PvCache *self, const ObjectKey *key);
 /* For changes that are not in a copy: the next sync may do something again. */
 void pv_cache_unsettle(PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_settled(const PvCache *self, const ObjectKey *key);
+void pv_cache_wait_for_claim(PvCache *self, const ObjectKey *volume);
+gboolean pv_cache_waits_for_claim(const PvCache *self, const ObjectKey *volume);
 gboolean pv_cache_is_at_rest(const PvCache *self); /* everything is settled */
 /* Walks those of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE: no
  * more; else *@slot is one, go on with *@slot + 1 */

@@ -41,6 +41,7 @@ enum {
     CHANGE_FORGET,  /* key: is deleted */
     CHANGE_SETTLE,  /* key: its sync did nothing */
     CHANGE_ENQUEUE, /* key: to be synced by its worker */
+    CHANGE_WAIT,    /* key: a volume whose sync only queued its claim */
 };
 
 /* claims.c: PVC-21, 22, PVC-40 */

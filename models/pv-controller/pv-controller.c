@@ -160,6 +160,9 @@ pv_controller_apply_change(void *component, const PlanChange *change)
     case CHANGE_SETTLE:
         pv_cache_settle(self->cache, change->key);
         return;
+    case CHANGE_WAIT:
+        pv_cache_wait_for_claim(self->cache, change->key);
+        return;
     case CHANGE_ENQUEUE:
         enqueue(self, change->key);
         return;
@@ -279,8 +282,27 @@ copy_informer(PvController *self, const Informer *informer)
         pv_cache_store(self->cache, object);
 }
 
+/* While the claims' worker waits for tokens, each resync queues the claims of thousands of volumes
+ * that wait to be bound. */
+static gboolean
+queue_claim(void *component, const ObjectKey *key)
+{
+    PvController *self = component;
+
+    if (!pv_cache_waits_for_claim(self->cache, key))
+        return FALSE;
+    const Volume *volume = pv_cache_volume(self->cache, key);
+    if (informer_get(self->volumes, key) != &volume->meta)
+        return FALSE;
+    enqueue(self, volume->claim_ref.claim);
+    return TRUE;
+}
+
 static Workers *
-worker_new(PvController *self, const char *name, PlanDecide sync)
+worker_new(PvController *self,
+           const char *name,
+           PlanDecide sync,
+           gboolean (*sync_at_once)(void *self, const ObjectKey *key))
 {
     WorkersOptions options = {
         .name = name,
@@ -288,6 +310,7 @@ worker_new(PvController *self, const char *name, PlanDecide sync)
         .limit = rate_limit_default,
         .retry = self->release->minor >= 36, /* PVC-10 */
         .sync = sync,
+        .sync_at_once = sync_at_once,
     };
 
     return workers_new(&self->base, &options);
@@ -322,8 +345,8 @@ pv_controller_init(void *component)
     self->cache = pv_cache_new();
     self->gone_scrub_pods = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
-    self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim);
-    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume);
+    self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim, NULL);
+    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume, queue_claim);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     self->pods = process_informer(process, KIND_POD, NULL);
     self->nodes = process_informer(process, KIND_NODE, NULL);

@@ -125,6 +125,8 @@ plan_judged_volume(const PvController *self, Plan *plan, const Volume *volume, c
         return;
     case VOLUME_ASK_CLAIM:
         pv_plan_change_key(plan, CHANGE_ENQUEUE, claim->meta.key);
+        if (plan_last_step(plan) < 0 && pv_cache_claim(self->cache, claim->meta.key) == claim)
+            pv_plan_change_key(plan, CHANGE_WAIT, volume->meta.key);
         return;
     case VOLUME_TELL_MISMATCH:
         plan_tell_mode_mismatch(plan, volume, claim);

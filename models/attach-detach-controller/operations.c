@@ -345,14 +345,19 @@ decide_detach_unverified(const void *data, Plan *plan)
     plan_detaching(data, plan);
 }
 
-/* The key is free, or in back-off, for all pairs of the volume. */
+/* The key is free, or in back-off, for all pairs of the volume. If no other node has to do with it,
+ * a pass before the end of the back-off would leave a pair alone that is still to be attached. */
 static void
-queue_pairs_of_volume(AttachDetachController *self, AttachPair *pair, OperationKey key)
+queue_pairs_of_volume(AttachDetachController *self,
+                      AttachPair *pair,
+                      OperationKey key,
+                      gboolean is_detach)
 {
     SimTime until = operations_backoff_until(self->operations, key);
+    gboolean only_waits =
+        until > 0 && !is_detach && attach_pair_is_wanted(pair) && pair->volume->pairs->next == NULL;
 
-    adc_queue(self, pair);
-    for (GSList *link = pair->volume->pairs; link != NULL; link = link->next)
+    for (GSList *link = pair->volume->pairs; link != NULL && !only_waits; link = link->next)
         adc_queue(self, link->data);
     if (until > 0)
         adc_queue_at(self, pair, until + 1);
@@ -394,7 +399,7 @@ operation_ended(AttachDetachController *self, Plan *plan, PlanEnd end, gboolean 
                          rule->then == ADC_ATTACHED);
     pair->operation = (OperationKey){0};
     g_clear_slist(&pair->told, (GDestroyNotify)object_unref);
-    queue_pairs_of_volume(self, pair, key);
+    queue_pairs_of_volume(self, pair, key, is_detach);
 }
 
 static void

@@ -276,16 +276,16 @@ const RuleTable adc_attach_rules = RULE_TABLE("attach", ATTACH_FACTS_END, attach
 static uint32_t
 attach_facts(const AttachDetachController *self, const AttachPair *pair)
 {
-    OperationKey key = adc_attach_key(pair);
+    OperationAnswer answer =
+        operations_may_start(self->operations, adc_attach_key(pair), adc_attach_kind);
     uint32_t facts = 0;
 
-    if (operations_is_running(self->operations, key))
+    if (answer == OPERATION_RUNNING)
         return RUNNING;
     facts |= pair->state == ADC_ATTACHED ? DONE : 0;
     facts |= pair->detach_requested_at != TIME_UNSET ? CLOCK : 0;
     facts |= is_held_elsewhere(pair) ? HELD : 0;
-    if (operations_may_start(self->operations, key, adc_attach_kind) != OPERATION_STARTED)
-        facts |= BACKOFF;
+    facts |= answer == OPERATION_BACKOFF ? BACKOFF : 0;
     return facts;
 }
 

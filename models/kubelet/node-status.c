@@ -231,6 +231,16 @@ status_round(void *data)
     return TRUE; /* a cache that is still behind then makes the kubelet report again */
 }
 
+/* A watch that was broken brings a list that the kubelet did not see before. */
+static gboolean
+has_another_list(const Kubelet *self, const Object *before, const Node *node)
+{
+    if (before == NULL || ((const Node *)before)->volumes_in_use == node->volumes_in_use)
+        return FALSE;
+    g_autoptr(StringList) in_use = volumes_in_use(self);
+    return !string_list_equal(node->volumes_in_use, in_use);
+}
+
 /* The node controller may take a kubelet for dead just as it comes back. A kubelet that starts with
  * the cluster knows the Node's state. */
 static void
@@ -249,7 +259,8 @@ node_changed(void *data, const Object *before, const Object *after)
     }
     /* KVM-30: the first round takes out what is no longer in use. */
     if (is_told_wrong(self, node) || self->told_in_use != NULL ||
-        (node->unschedulable != FALSE) != self->told_unschedulable)
+        (node->unschedulable != FALSE) != self->told_unschedulable ||
+        has_another_list(self, before, node))
         sim_ticker_wake(self->status_loop);
 }
 

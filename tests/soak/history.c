@@ -39,6 +39,7 @@ struct History {
     GHashTable *suspended;  /* key of a CronJob -> SimTime */
     GHashTable *gone;       /* key of a pod -> SimTime: it went */
     GHashTable *no_execute; /* interned node -> SimTime: since when it drives pods away */
+    GHashTable *cramped;    /* set of handles of volumes without room to grow, interned */
     GHashTable *kept;       /* set of handles of volumes that were to be kept, interned */
 };
 
@@ -51,7 +52,7 @@ place_record_free(void *data)
     g_free(record);
 }
 
-static void saw_csi_node(History *self, const CsiNode *csi_node);
+static void saw_csi_node(History *self, const CsiNode *before, const CsiNode *csi_node);
 static void note_taints(const History *self, const Node *node);
 
 History *
@@ -76,12 +77,13 @@ history_new(const Run *run)
     self->suspended = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->gone = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     self->no_execute = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    self->cramped = g_hash_table_new(g_str_hash, g_str_equal);
     self->kept = g_hash_table_new(g_str_hash, g_str_equal);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CSI_NODE); i++) {
         const Object *csi_node = api_server_get(cluster_api(run_cluster(run)),
                                                 objects_key_at(self->objects, KIND_CSI_NODE, i));
         if (csi_node != NULL)
-            saw_csi_node(self, (const CsiNode *)csi_node);
+            saw_csi_node(self, NULL, (const CsiNode *)csi_node);
     }
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++) {
         const Object *node = api_server_get(cluster_api(run_cluster(run)),
@@ -111,6 +113,7 @@ history_free(History *self)
     g_hash_table_unref(self->suspended);
     g_hash_table_unref(self->gone);
     g_hash_table_unref(self->no_execute);
+    g_hash_table_unref(self->cramped);
     g_hash_table_unref(self->kept);
     g_free(self);
 }
@@ -163,6 +166,7 @@ make_place(History *self, const CsiCallRecord *call, const char *node)
         return record;
     record = g_new0(PlaceRecord, 1);
     record->place.attach_asked_at = record->place.bare_since = TIME_UNSET;
+    record->place.left_at = TIME_UNSET;
     record->is_imported = record->may_be_staged = csi_modelled_driver_is_staged(
         csi_modelled_driver_cast((CsiDriver *)call->driver), volume_id, node);
     record->directories = g_ptr_array_new();
@@ -176,7 +180,8 @@ history_place(const History *self, const char *volume_id, const char *node)
     const PlaceRecord *record = find_place(self, volume_id, node);
 
     if (record == NULL)
-        return (Place){.attach_asked_at = TIME_UNSET, .bare_since = TIME_UNSET};
+        return (Place){
+            .attach_asked_at = TIME_UNSET, .bare_since = TIME_UNSET, .left_at = TIME_UNSET};
     Place place = record->place;
     place.attach_failed |= record->attach_pending;
     return place;
@@ -290,6 +295,18 @@ history_is_given_up(const History *self, const char *node)
            history_was_silent(self, node, GIVES_UP_AFTER);
 }
 
+gboolean
+history_is_clock_over(const History *self, const char *volume_id, const char *node)
+{
+    const ObjectKey *key = objects_find_key(self->objects, KIND_NODE, NULL, node);
+    const Object *object =
+        key == NULL ? NULL : api_server_get(cluster_api(run_cluster(self->run)), key);
+    const SimTime left_at = history_place(self, volume_id, node).left_at;
+
+    return object != NULL && ((const Node *)object)->ready.status != CONDITION_TRUE &&
+           (left_at == TIME_UNSET || left_at + GIVES_UP_AFTER <= sim_now(self->sim));
+}
+
 /* ---- Calls ---- */
 
 /* Whether a pod older than the limit of its node has the volume on this node (VF-9, VF-W6). */
@@ -375,6 +392,10 @@ history_call_answered(History *self, const CsiCallRecord *call)
     const CsiRequest *request = call->request;
     const char *node = request->node_id != NULL ? request->node_id : request->served_by;
 
+    if (request->method == CSI_CONTROLLER_EXPAND_VOLUME && call->answer == CSI_RESOURCE_EXHAUSTED)
+        g_hash_table_add(self->cramped, (void *)request->volume_id);
+    else if (request->method == CSI_CONTROLLER_EXPAND_VOLUME)
+        g_hash_table_remove(self->cramped, request->volume_id);
     if (request->volume_id == NULL || node == NULL || call->answered_at == SIM_TIME_MAX)
         return;
     PlaceRecord *record = make_place(self, call, node);
@@ -388,8 +409,9 @@ history_call_answered(History *self, const CsiCallRecord *call)
         break;
     case CSI_CONTROLLER_UNPUBLISH_VOLUME:
         if (is_done)
-            record->place =
-                (Place){.attach_asked_at = TIME_UNSET, .bare_since = record->place.bare_since};
+            record->place = (Place){.attach_asked_at = TIME_UNSET,
+                                    .bare_since = record->place.bare_since,
+                                    .left_at = record->place.left_at};
         break;
     case CSI_NODE_PUBLISH_VOLUME:
         if (!is_done) /* a final error removes the directory (KVM-15); does not look at which errors
@@ -409,9 +431,26 @@ history_call_answered(History *self, const CsiCallRecord *call)
 
 /* ---- Writes ---- */
 
-static void
-saw_csi_node(History *self, const CsiNode *csi_node)
+static gboolean
+has_driver(const CsiNode *csi_node, const char *name)
 {
+    for (unsigned i = 0; csi_node->drivers != NULL && i < csi_node->drivers->n_items; i++)
+        if (csi_node->drivers->items[i].name == name)
+            return TRUE;
+    return FALSE;
+}
+
+/* REG-24: between two registrations of a driver its node has no limit (VF-3). */
+static void
+saw_csi_node(History *self, const CsiNode *before, const CsiNode *csi_node)
+{
+    for (unsigned i = 0; before != NULL && before->drivers != NULL && i < before->drivers->n_items;
+         i++) {
+        const char *name = before->drivers->items[i].name;
+        g_autofree char *key = g_strdup_printf("%s %s", name, csi_node->meta.key->name);
+        if (!has_driver(csi_node, name))
+            g_hash_table_remove(self->registered, key);
+    }
     for (unsigned i = 0; csi_node->drivers != NULL && i < csi_node->drivers->n_items; i++)
         note_time(
             self, self->registered,
@@ -458,6 +497,37 @@ forget_csi_node(History *self, const char *node)
             g_hash_table_iter_remove(&iter);
 }
 
+/* ADC-30 to ADC-34, roughly. */
+static gboolean
+wants_volumes(const Pod *pod)
+{
+    return pod != NULL && pod->node_name != NULL && !pod_is_terminal(pod) &&
+           !object_is_deleted(&pod->meta);
+}
+
+/* The pod no longer wants its volumes. */
+static void
+saw_pod_leave(const History *self, const Pod *pod)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const ObjectKey *key = pod_claim_key(self->objects, pod, &pod->volumes->items[i]);
+        const Object *claim =
+            key == NULL ? NULL : api_server_get(cluster_api(run_cluster(self->run)), key);
+        const ObjectKey *name = claim == NULL
+                                    ? NULL
+                                    : objects_find_key(self->objects, KIND_VOLUME, NULL,
+                                                       claim_volume_name(CLAIM_CONST(claim)));
+        const Object *volume =
+            name == NULL ? NULL : api_server_get(cluster_api(run_cluster(self->run)), name);
+        PlaceRecord *record =
+            volume == NULL || VOLUME_CONST(volume)->source->handle == NULL
+                ? NULL
+                : find_place(self, VOLUME_CONST(volume)->source->handle, pod->node_name);
+        if (record != NULL)
+            record->place.left_at = sim_now(self->sim);
+    }
+}
+
 void
 history_saw_write(History *self, const Object *before, const Object *after)
 {
@@ -471,6 +541,9 @@ history_saw_write(History *self, const Object *before, const Object *after)
     if (before != NULL && after != NULL && object_kind(after) == KIND_CRON_JOB &&
         CRON_JOB_CONST(after)->suspend && !CRON_JOB_CONST(before)->suspend)
         note_now(self, self->suspended, after->key);
+    if (before != NULL && object_kind(before) == KIND_POD && wants_volumes(POD_CONST(before)) &&
+        (after == NULL || !wants_volumes(POD_CONST(after))))
+        saw_pod_leave(self, POD_CONST(before));
     if (after == NULL && object_kind(before) == KIND_POD)
         note_now(self, self->gone, before->key);
     if (after == NULL && object_kind(before) == KIND_CSI_NODE)
@@ -486,7 +559,7 @@ history_saw_write(History *self, const Object *before, const Object *after)
     if (after == NULL && object_kind(before) == KIND_CLAIM)
         note_time(self, self->claims, g_strdup(object_uid_format(before->uid, uid)));
     else if (after != NULL && object_kind(after) == KIND_CSI_NODE)
-        saw_csi_node(self, (const CsiNode *)after);
+        saw_csi_node(self, (const CsiNode *)before, (const CsiNode *)after);
     else if (after != NULL && object_kind(after) == KIND_SNAPSHOT_CONTENT &&
              object_is_deleted(after) &&
              object_annotation(after, ANNOTATION_SNAPSHOT_BEING_CREATED))
@@ -582,6 +655,12 @@ SimTime
 history_suspended_at(const History *self, const ObjectKey *cron_job)
 {
     return time_in(self->suspended, cron_job);
+}
+
+gboolean
+history_is_cramped(const History *self, const char *volume_id)
+{
+    return g_hash_table_contains(self->cramped, volume_id);
 }
 
 gboolean

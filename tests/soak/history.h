@@ -40,6 +40,10 @@ gboolean history_was_silent(const History *self, const char *node, SimTime at_le
  * silent for six minutes, or out of service, or its Node is gone (ADC-43, ADC-45). */
 gboolean history_is_given_up(const History *self, const char *node);
 
+/* ADC-42, ADC-43: the clock begins as the last pod leaves the volume; if it has run out, it is
+ * enough that the node is not ready for a moment. */
+gboolean history_is_clock_over(const History *self, const char *volume_id, const char *node);
+
 /* The history of a volume on a node; all FALSE or TIME_UNSET if it was never there. */
 typedef struct {
     SimTime attach_asked_at; /* the first ControllerPublishVolume after it was surely detached */
@@ -47,6 +51,7 @@ typedef struct {
     gboolean detach_failed;  /* the last ControllerUnpublishVolume succeeded, or has no answer */
     gboolean came_early;     /* attached for a pod that is older than the node's limit */
     SimTime bare_since;      /* perhaps staged, and in no pod's directory; TIME_UNSET: not so */
+    SimTime left_at;         /* the last pod has ended or is to go; TIME_UNSET: none has */
 } Place;
 Place history_place(const History *self, const char *volume_id, const char *node);
 
@@ -71,6 +76,8 @@ gboolean history_is_staging_forgotten(const History *self, const char *volume_id
  * that is still there: if the claim has gone by then nobody does.
  */
 gboolean history_is_creation_forgotten(const History *self, const char *driver, const char *name);
+/* Whether the back end had no room when the volume was to grow the last time. */
+gboolean history_is_cramped(const History *self, const char *volume_id);
 /* Whether a user has deleted its PersistentVolume with the policy Retain. */
 gboolean history_is_kept(const History *self, const char *volume_id);
 /* SNAP-41, SNAP-43: if a content is deleted while its CreateSnapshot may be under way the sidecar

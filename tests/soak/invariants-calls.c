@@ -94,6 +94,11 @@ check_exclusive(Invariants *self, const CsiCallRecord *record, const StringList 
     if (history_place(self->history, request->volume_id, request->node_id).attach_asked_at <
         sim_now(self->sim))
         return;
+    /* nor does it matter to an attachment of an imported state which others came after it */
+    const Attachment *attachment =
+        volume == NULL ? NULL : invariants_attachment_of(self, volume, request->node_id);
+    if (attachment != NULL && attachment->meta.created_at < 0)
+        return;
     for (unsigned i = 0; volume != NULL && nodes != NULL && i < nodes->n_items; i++)
         if (invariants_keeps_others_away(self, volume, nodes->items[i]))
             invariants_fault(self, "%s attached to %s while it is on %s", request->volume_id,
@@ -205,6 +210,7 @@ invariants_call_started(void *data, const CsiCallRecord *record)
     } else if (request->method == CSI_CONTROLLER_UNPUBLISH_VOLUME) {
         if (csi_modelled_driver_is_staged(driver, request->volume_id, request->node_id) &&
             !history_is_staging_forgotten(self->history, request->volume_id, request->node_id) &&
+            !history_is_clock_over(self->history, request->volume_id, request->node_id) &&
             !history_is_given_up(self->history, request->node_id))
             invariants_fault(self, "%s detached from %s, where it is staged", request->volume_id,
                              request->node_id);

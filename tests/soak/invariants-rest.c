@@ -18,6 +18,15 @@ has_ready_pod(const Invariants *self, const Claim *claim)
     return FALSE;
 }
 
+static gboolean
+has_room(const Invariants *self, const Claim *claim)
+{
+    const Volume *volume = invariants_volume_of_claim(self, claim->meta.key);
+
+    return volume == NULL || volume->source == NULL || volume->source->handle == NULL ||
+           !history_is_cramped(self->history, volume->source->handle);
+}
+
 /* Volumes have grown if it was requested early enough, as all pods are ready and no fault is left
  * (RSZ-20, RSZ-51). A class that forbids growing refuses the request (API-124). */
 void
@@ -26,7 +35,7 @@ invariants_check_grown(Invariants *self)
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
         const Claim *claim = CLAIM_CONST(invariants_stored(self, KIND_CLAIM, i));
         if (claim != NULL && claim->phase == CLAIM_BOUND && has_ready_pod(self, claim) &&
-            claim->capacity_bytes < claim->request_bytes)
+            claim->capacity_bytes < claim->request_bytes && has_room(self, claim))
             invariants_fault(self, "claim %s: has %" G_GINT64_FORMAT " bytes of %" G_GINT64_FORMAT,
                              claim->meta.key->text, claim->capacity_bytes, claim->request_bytes);
     }

@@ -244,10 +244,13 @@ turn_of(Invariants *self, const ObjectKey *key, const char *rule)
 
 /* Whether there may be many: about groups of snapshots and their members they never end (SNAP-88,
  * SNAP-89); a kubelet that is short of something turns pods away, and their controllers make others
- * at once. */
+ * at once. A StatefulSet tries to make its missing pods whenever one of its others changes (WL-30).
+ */
 static gboolean
-is_busy(const ObjectKey *key)
+is_busy(const Component *component, const ObjectKey *key)
 {
+    if (g_str_equal(component->class->name, "statefulset-controller"))
+        return TRUE;
     switch ((unsigned)key->kind) {
     case KIND_GROUP_SNAPSHOT:
     case KIND_GROUP_CONTENT:
@@ -278,7 +281,7 @@ invariants_saw_step(
     SimTime now = sim_now(self->sim);
 
     history_saw_step(self->history, component, plan, rule, step);
-    if (key == NULL || step == NULL || rule == NULL || is_busy(key) || is_idle(step))
+    if (key == NULL || step == NULL || rule == NULL || is_busy(component, key) || is_idle(step))
         return;
     int64_t id = (int64_t)(((uintptr_t)component * 31 + (uintptr_t)key) * 1000003 +
                            31 * g_str_hash(step) + g_str_hash(rule));

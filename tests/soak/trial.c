@@ -128,12 +128,13 @@ result_text(Soak *self, const Run *run)
 {
     g_autoptr(Results) results = results_new(self->scenario, self->scenario->seed);
     g_autoptr(Stages) stages = stages_new(run);
+    g_autoptr(GError) error = NULL;
     GString *text = g_string_new(NULL);
 
     results_add(results, run, stages);
-    if (!results_write_run(run, stages, self->folder, NULL) ||
-        !results_write_summary(results, self->folder, NULL))
-        g_error("%s cannot be written to", self->folder);
+    if (!results_write_run(run, stages, self->folder, &error) ||
+        !results_write_summary(results, self->folder, &error))
+        g_error("%s cannot be written to: %s", self->folder, error->message);
     for (unsigned i = 0; i < G_N_ELEMENTS(result_files); i++) {
         g_autofree char *file = g_build_filename(self->folder, result_files[i], NULL);
         g_autofree char *contents = NULL;

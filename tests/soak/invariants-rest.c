@@ -177,12 +177,17 @@ is_key_of_group_member(const Invariants *self, const ObjectKey *key)
 }
 
 /* The controller of ephemeral volumes ignores a pod's deletion: its key waits for the end of its
- * back-off, of 1000 s at most. NewController() in pkg/controller/volume/ephemeral/controller.go. */
+ * back-off, of 1000 s at most. NewController() in pkg/controller/volume/ephemeral/controller.go. And
+ * the attacher tries a forgotten attachment for ever. */
 static gboolean
 waits_in_vain(const Invariants *self, const Doing *doing)
 {
-    return g_str_equal(doing->queue, "ephemeral_volume") &&
-           api_server_get(self->api, doing->key) == NULL;
+    const Object *object = api_server_get(self->api, doing->key);
+
+    if (object == NULL)
+        return g_str_equal(doing->queue, "ephemeral_volume");
+    return object_kind(object) == KIND_ATTACHMENT &&
+           invariants_is_attachment_forgotten(self, (const Attachment *)object);
 }
 
 /* A work queue or a plan still has something to do, though nothing has changed for long. */
@@ -222,6 +227,20 @@ invariants_is_group_member(const Object *object)
     return object_kind(object) == KIND_VOLUME_SNAPSHOT &&
            (VOLUME_SNAPSHOT_CONST(object)->group_name != NULL ||
             object_has_finalizer(object, FINALIZER_SNAPSHOT_IN_GROUP) || object->owners != NULL);
+}
+
+gboolean
+invariants_tries_forgotten(const Invariants *self)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_ATTACHMENT); i++) {
+        const Attachment *attachment =
+            (const Attachment *)invariants_stored(self, KIND_ATTACHMENT, i);
+        if (attachment != NULL && !attachment->attached &&
+            attachment->attach_error.message != NULL &&
+            invariants_is_attachment_forgotten(self, attachment))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 static gboolean

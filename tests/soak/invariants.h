@@ -19,6 +19,8 @@ void invariants_check_ready(Invariants *self);
 void invariants_check_settled(Invariants *self);
 /* Everything was deleted: only objects made by hand are left. */
 void invariants_check_empty(Invariants *self);
+/* ADC-27: whether the attacher tries an attachment for ever that its controller has forgotten. */
+gboolean invariants_tries_forgotten(const Invariants *self);
 /* Returns: (borrowed) (nullable): which invariant broke first: its message without names */
 const char *invariants_first_kind(const Invariants *self);
 /* Returns: (borrowed): a line for each of the first faults; empty if there are none */

@@ -276,7 +276,7 @@ static const KindColumn accounts[] = {
     NAME, {"Secrets", cell_length, "secrets", "0", COLUMN_TYPED},
      AGE, END
 };
-static const KindColumn quotas[] = {
+const KindColumn quota_columns[] = {
     NAME, {"Request", cell_requests, "", "", 0},
      {"Limit",   cell_limits,   "", "", 0},
      AGE, END
@@ -366,7 +366,7 @@ static const struct {
     {"ServiceAccount",           accounts       },
     {"ReplicationController",    controllers    },
     {"PodTemplate",              templates      },
-    {"ResourceQuota",            quotas         },
+    {"ResourceQuota",            quota_columns  },
     {"LimitRange",               created        },
     {"Role",                     created        },
     {"ClusterRole",              created        },

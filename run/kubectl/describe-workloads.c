@@ -363,7 +363,126 @@ describe_disruption_budget(Description *self, json_t *budget)
     put(self, 2, "Total:\t%" PRId64 "\n", value_integer(budget, "status.expectedPods", 0));
 }
 
-/* describeNamespace(). Its ResourceQuotas and LimitRanges are no kinds of ours. */
+static void
+put_used_and_hard(Description *self, unsigned level, json_t *quota)
+{
+    json_t *hard = value_at(quota, "status.hard"), *used = value_at(quota, "status.used");
+    g_auto(GStrv) names = value_keys(hard);
+
+    for (unsigned i = 0; names[i] != NULL; i++) {
+        g_autoptr(GString) line = g_string_new(names[i]);
+
+        g_string_append_c(line, '\t');
+        value_append_quantity(line, json_object_get(used, names[i]));
+        g_string_append_c(line, '\t');
+        value_append_quantity(line, json_object_get(hard, names[i]));
+        put(self, level, "%s\n", line->str);
+    }
+}
+
+/* describeQuota() */
+void
+describe_quota(Description *self, json_t *quota)
+{
+    put_name(self, quota);
+    put(self, 0, "Resource\tUsed\tHard\n--------\t----\t----\n");
+    put_used_and_hard(self, 0, quota);
+}
+
+/* DescribeResourceQuotas() */
+static void
+put_quotas_of(Description *self, const char *namespace)
+{
+    const KubectlRequest *request = self->request;
+    GPtrArray *quotas = cluster_objects(request->cluster, request_kind(request, "resourcequotas"));
+    gboolean has_one = FALSE;
+
+    for (unsigned i = 0; i < quotas->len; i++) {
+        json_t *quota = quotas->pdata[i];
+        if (strcmp(value_text(quota, "metadata.namespace"), namespace) != 0)
+            continue;
+        put(self, 0, "%s", has_one ? "" : "\nResource Quotas\n");
+        has_one = TRUE;
+        put(self, 1, "Name:\t%s\n", value_text(quota, "metadata.name"));
+        put(self, 1, "Resource\tUsed\tHard\n");
+        put(self, 1, "--------\t---\t---\n");
+        put_used_and_hard(self, 1, quota);
+    }
+    if (!has_one)
+        put(self, 0, "\nNo resource quota.\n");
+}
+
+/* describeLimitRangeSpec() */
+static void
+put_limits(Description *self, const char *indent, json_t *range)
+{
+    static const char *const bounds[] = {"min", "max", "defaultRequest", "default",
+                                         "maxLimitRequestRatio"};
+    json_t *limit;
+    gsize i;
+
+    json_array_foreach(value_at(range, "spec.limits"), i, limit) {
+        json_auto_t *all = json_object();
+        for (unsigned k = 0; k < G_N_ELEMENTS(bounds); k++)
+            json_object_update(all, json_object_get(limit, bounds[k]));
+        g_auto(GStrv) names = value_keys(all);
+        for (unsigned n = 0; names[n] != NULL; n++) {
+            g_autoptr(GString) line = g_string_new(indent);
+            g_string_append_printf(line, "%s\t%s", value_text(limit, "type"), names[n]);
+            for (unsigned k = 0; k < G_N_ELEMENTS(bounds); k++) {
+                json_t *bound = json_object_get(json_object_get(limit, bounds[k]), names[n]);
+                g_string_append(line, bound == NULL ? "\t-" : "\t");
+                if (bound != NULL)
+                    value_append_quantity(line, bound);
+            }
+            put(self, 0, "%s\n", line->str);
+        }
+    }
+}
+
+static void
+put_limits_head(Description *self, const char *indent)
+{
+    put(self, 0,
+        "%sType\tResource\tMin\tMax\tDefault Request\tDefault Limit\tMax Limit/Request Ratio\n",
+        indent);
+    put(self, 0,
+        "%s----\t--------\t---\t---\t---------------\t-------------\t-----------------------\n",
+        indent);
+}
+
+void
+describe_limit_range(Description *self, json_t *range)
+{
+    put_name(self, range);
+    put_limits_head(self, "");
+    put_limits(self, "", range);
+}
+
+/* DescribeLimitRanges() */
+static void
+put_limits_of(Description *self, const char *namespace)
+{
+    const KubectlRequest *request = self->request;
+    GPtrArray *ranges = cluster_objects(request->cluster, request_kind(request, "limitranges"));
+    gboolean has_one = FALSE;
+
+    for (unsigned i = 0; i < ranges->len; i++) {
+        json_t *range = ranges->pdata[i];
+        if (strcmp(value_text(range, "metadata.namespace"), namespace) != 0)
+            continue;
+        if (!has_one) {
+            put(self, 0, "\nResource Limits\n");
+            put_limits_head(self, " ");
+        }
+        has_one = TRUE;
+        put_limits(self, " ", range);
+    }
+    if (!has_one)
+        put(self, 0, "\nNo LimitRange resource.\n");
+}
+
+/* describeNamespace() */
 void
 describe_namespace(Description *self, json_t *namespace)
 {
@@ -386,5 +505,6 @@ describe_namespace(Description *self, json_t *namespace)
             value_text(condition, "status"), changed->str, value_text(condition, "reason"),
             value_text(condition, "message"));
     }
-    put(self, 0, "\nNo resource quota.\n\nNo LimitRange resource.\n");
+    put_quotas_of(self, value_text(namespace, "metadata.name"));
+    put_limits_of(self, value_text(namespace, "metadata.name"));
 }

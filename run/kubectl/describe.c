@@ -371,8 +371,9 @@ describe_object(const KubectlRequest *request, const KubectlKind *kind, json_t *
         kind->describe(&self, object);
     else
         describe_fields(&self, object);
-    /* Of all kinds with a description of its own, namespaces alone show no Events. */
-    if (strcmp(kind->kind, "Namespace") != 0)
+    /* Of all kinds with a description of its own, these alone show no Events. */
+    if (strcmp(kind->kind, "Namespace") != 0 && strcmp(kind->kind, "ResourceQuota") != 0 &&
+        strcmp(kind->kind, "LimitRange") != 0)
         put_events(&self, object, request->out);
     tab_writer_flush(writer, request->out);
 }

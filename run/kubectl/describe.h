@@ -49,6 +49,8 @@ void describe_daemon_set(Description *self, json_t *set);
 void describe_job(Description *self, json_t *job);
 void describe_cron_job(Description *self, json_t *cron);
 void describe_namespace(Description *self, json_t *namespace);
+void describe_limit_range(Description *self, json_t *range);
+void describe_quota(Description *self, json_t *quota);
 void describe_disruption_budget(Description *self, json_t *budget);
 
 /* Parts of several descriptions. */

@@ -53,6 +53,8 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
      age_columns, NULL},
     {"PriorityClass", "scheduling.k8s.io/v1", "priorityclasses", "pc", FALSE, FALSE,
      priority_class_columns, NULL},
+    {"ResourceQuota", "v1", "resourcequotas", "quota", TRUE, FALSE, quota_columns, describe_quota},
+    {"LimitRange", "v1", "limitranges", "limits", TRUE, FALSE, created_columns, describe_limit_range},
     {"LocalVolume", "local.kvolsim.io/v1", "localvolumes", "lv", TRUE, FALSE, local_volume_columns, NULL},
 };
 /* clang-format on */

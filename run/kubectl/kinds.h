@@ -49,7 +49,7 @@ struct KubectlKind {
                      json_t *object); /* without the Events; NULL: prints field by field */
 };
 
-#define N_KUBECTL_KINDS 31
+#define N_KUBECTL_KINDS 33
 const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims",
  * "sc.storage.k8s.io". NULL: none */
@@ -69,7 +69,7 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
     job_columns[], cron_job_columns[], disruption_budget_columns[], controller_revision_columns[],
     snapshot_columns[], snapshot_content_columns[], snapshot_class_columns[],
     group_snapshot_columns[], group_content_columns[], attributes_class_columns[],
-    priority_class_columns[], local_volume_columns[];
+    priority_class_columns[], quota_columns[], local_volume_columns[];
 
 /* Cells of several tables. */
 void cell_value(Cell *cell);

@@ -7,6 +7,28 @@ scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 
 same "the claim waits" Pending "$($kvolsim get pvc data "$scenario" --at 10s -o 'jsonpath={.status.phase}')"
 same "the claim is bound" Bound "$($kvolsim get pvc data "$scenario" --at 20s -o 'jsonpath={.status.phase}')"
+same "what is left of a quota" "storage persistentvolumeclaims: 3/10, requests.storage: 30Gi/30Gi" \
+    "$($kvolsim get quota "$KVOLSIM_SRCDIR/scenarios/quota.yaml" --at 30s --no-headers | awk '{ print $1, $2, $3, $4, $5 }')"
+same "the bounds of claims" limitrange/sizes "$($kvolsim get limits "$KVOLSIM_SRCDIR/scenarios/quota.yaml" --at 30s -o name)"
+# As kubectl 1.32.4 prints it
+same "a description of the quota" "Name:                   storage
+Namespace:              default
+Resource                Used  Hard
+--------                ----  ----
+persistentvolumeclaims  3     10
+requests.storage        30Gi  30Gi" "$($kvolsim describe quota "$KVOLSIM_SRCDIR/scenarios/quota.yaml" --at 30s)"
+{ cat "$KVOLSIM_SRCDIR/scenarios/quota.yaml" && printf -- '---\napiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n'; } >"$scratch/quota.yaml"
+same "... and of its namespace" "Resource Quotas
+  Name:                   storage
+  Resource                Used  Hard
+  --------                ---   ---
+  persistentvolumeclaims  3     10
+  requests.storage        30Gi  30Gi
+
+Resource Limits
+ Type                   Resource  Min  Max    Default Request  Default Limit  Max Limit/Request Ratio
+ ----                   --------  ---  ---    ---------------  -------------  -----------------------
+ PersistentVolumeClaim  storage   5Gi  100Gi  -                -              -" "$($kvolsim describe ns default "$scratch/quota.yaml" --at 30s | sed -n '/^Resource/,$p')"
 same "names" persistentvolumeclaim/data "$($kvolsim get pvc "$scenario" --at 10s -o name)"
 same "names with their kind" persistentvolumeclaim/data "$($kvolsim get pvc "$scenario" --at 10s --no-headers --show-kind | awk '{ print $1 }')"
 same "what is not there may be ignored" "0 " "$($kvolsim get pvc no-such "$scenario" --at 10s --ignore-not-found >"$scratch/none" 2>&1; echo "$? $(cat "$scratch/none")")"

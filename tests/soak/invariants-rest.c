@@ -177,8 +177,8 @@ is_key_of_group_member(const Invariants *self, const ObjectKey *key)
 }
 
 /* The controller of ephemeral volumes ignores a pod's deletion: its key waits for the end of its
- * back-off, of 1000 s at most. NewController() in pkg/controller/volume/ephemeral/controller.go. And
- * the attacher tries a forgotten attachment for ever. */
+ * back-off, of 1000 s at most. NewController() in pkg/controller/volume/ephemeral/controller.go.
+ * And the attacher tries a forgotten attachment for ever. */
 static gboolean
 waits_in_vain(const Invariants *self, const Doing *doing)
 {

@@ -197,7 +197,7 @@ plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, cons
     if (argc < 2 || argc > 3)
         return cli_bad_usage(
             "plot", "give the folder of a run or the file of a sweep, and a picture if you like");
-    if (format != NULL ? strcmp(format_name, "page") == 0 : strcmp(format_name, "mermaid") != 0)
+    if (format != NULL ? gnuplot_is_of_page(format) : strcmp(format_name, "mermaid") != 0)
         return cli_bad_input("plot: --format: \"%s\" is none of png, svg, dumb, mermaid",
                              format_name);
     if (picture != NULL && plot_story_has(picture))

@@ -15,6 +15,12 @@ static const GnuplotFormat formats[] = {
     {"narrow", "narrow.svg", "svg size 400,480 font 'sans,11'"                    },
 };
 
+gboolean
+gnuplot_is_of_page(const GnuplotFormat *format)
+{
+    return strcmp(format->name, "page") == 0 || strcmp(format->name, "narrow") == 0;
+}
+
 const GnuplotFormat *
 gnuplot_format(const char *name)
 {
@@ -81,9 +87,7 @@ put_in_place(const char *partial, const char *output, const char *complaint)
         code = cli_fail("plot: %s", error->message);
     else if (g_rename(partial, output) != 0)
         code = cli_fail("plot: %s: %s", output, g_strerror(errno));
-    if (code == EXIT_DONE)
-        printf("%s\n", output);
-    else
+    if (code != EXIT_DONE)
         g_unlink(partial);
     return code;
 }
@@ -136,6 +140,15 @@ draw(const char *picture,
     return EXIT_DONE;
 }
 
+/* @output: (nullable): a picture in the terminal has no name */
+static ExitCode
+tell_name(ExitCode code, const char *output)
+{
+    if (code == EXIT_DONE && output != NULL)
+        printf("%s\n", output);
+    return code;
+}
+
 ExitCode
 gnuplot_draw_text(const char *picture,
                   const char *text,
@@ -150,7 +163,7 @@ gnuplot_draw_text(const char *picture,
     ExitCode code = EXIT_ERROR;
 
     if (file != -1 && g_file_set_contents(input, text, -1, &error))
-        code = draw(picture, input, title, terminal, settings, output);
+        code = tell_name(draw(picture, input, title, terminal, settings, output), output);
     if (error != NULL)
         cli_error("plot: %s", error->message);
     if (file != -1) {
@@ -178,5 +191,6 @@ gnuplot_draw_results(const char *folder,
     if (!g_file_test(input, G_FILE_TEST_EXISTS))
         return cli_bad_input("plot: %s: no such file; is %s the --out folder of a run?", input,
                              folder);
-    return draw(picture, input, title, format->terminal, settings, output);
+    return tell_name(draw(picture, input, title, format->terminal, settings, output),
+                     gnuplot_is_of_page(format) ? NULL : output);
 }

@@ -14,6 +14,8 @@ typedef struct {
 
 /* Returns: (borrowed): NULL: there is no such format */
 const GnuplotFormat *gnuplot_format(const char *name);
+/* Whether its pictures are parts of a report, whose names nobody is told. */
+gboolean gnuplot_is_of_page(const GnuplotFormat *format);
 /* A string in gnuplot's single quotes. (owned) */
 char *gnuplot_quote(const char *text);
 

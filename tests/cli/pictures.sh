@@ -125,6 +125,7 @@ awk -f "$scratch/edge.awk" "$scratch/new/sequence-pod-slow-again.svg" >"$scratch
 result $? "sequence: no text goes beyond the picture" "$scratch/words"
 
 "$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"
+same "report: the page's name alone is printed" "$scratch/run/report.html" "$(cat "$scratch/out")"
 grep -q '<tr class="warning"><td>FailedScheduling</td>' "$scratch/run/report.html" && grep -q '<h2>Events</h2>' "$scratch/run/report.html"
 result $? "report: Events, warnings first"
 # A picture for a wide screen has text of 5 px on one of 400 px, so each comes in a second size, which the page shows there.

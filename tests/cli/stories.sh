@@ -105,6 +105,7 @@ refused 'plot: --out is for sequence and lifecycle only' plot "$scratch/run" tim
 refused 'plot: --set is for sequence and lifecycle only' plot "$scratch/run" --set spec.until=9s
 refused 'plot: --only is for sweeps only' plot "$scratch/run" cdf --only driver=slow
 refused 'plot: --by is for sweeps only' plot "$scenario" lifecycle --object pod/app --by qps
+refused 'is none of png, svg, dumb, mermaid' plot "$scratch/run" timeline --format narrow
 refused 'is none of png, svg, dumb, mermaid' plot "$scratch/run" timeline --format gif
 refused 'no results of a run' plot "$scratch" sequence --object pod/app
 refused '--from: ' plot "$scenario" sequence --object pod/app --from soon

@@ -152,6 +152,10 @@ replay_folder(ReplayCommand *self, const char *folder)
     uint64_t seed;
 
     self->folder = folder;
+    if (g_file_test(folder, G_FILE_TEST_IS_REGULAR))
+        return cli_bad_input("replay: %s: is neither a folder that kvolsim import wrote nor a "
+                             "journal of kvolsim csi (its name ends in .jsonl)",
+                             folder);
     if (!g_file_test(path, G_FILE_TEST_EXISTS))
         return cli_bad_input("replay: %s: there is no such file; kvolsim import --audit writes it",
                              path);

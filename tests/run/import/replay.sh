@@ -115,6 +115,7 @@ cp "$scratch/same/recorded.json" "$scratch/half"
 refused 'half/scenario.yaml' replay "$scratch/half"
 refused 'tolerance: must be a ratio' replay "$scratch/same" --tolerance 0.5
 refused 'plot: needs --out' replay "$scratch/same" --plot
+refused 'neither a folder .* nor a journal' replay "$scratch/same/scenario.yaml"
 refused 'replications' replay "$scratch/same" --replications 0
 
 if command -v gnuplot >/dev/null 2>&1; then

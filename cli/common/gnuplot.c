@@ -11,7 +11,7 @@ static const GnuplotFormat formats[] = {
     {"png",    "png",        "pngcairo size 1200,800 font 'sans,11'"              },
     {"svg",    "svg",        "svg size 1200,800 font 'sans,11' background 'white'"},
     {"dumb",   NULL,         "dumb size 120,40"                                   },
-    {"page",   "svg",        "svg size 960,600 font 'sans,13'"                    },
+    {"page",   "page.svg",   "svg size 960,600 font 'sans,13'"                    },
     {"narrow", "narrow.svg", "svg size 400,480 font 'sans,11'"                    },
 };
 

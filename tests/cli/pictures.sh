@@ -124,7 +124,10 @@ END
 awk -f "$scratch/edge.awk" "$scratch/new/sequence-pod-slow-again.svg" >"$scratch/words"
 result $? "sequence: no text goes beyond the picture" "$scratch/words"
 
+"$kvolsim" plot "$scratch/run" cdf --format svg >"$scratch/out" 2>"$scratch/err" && cp "$scratch/run/cdf.svg" "$scratch/cdf.svg"
 "$kvolsim" report "$scratch/run" >"$scratch/out" 2>"$scratch/err"
+cmp -s "$scratch/run/cdf.svg" "$scratch/cdf.svg"
+result $? "report: pictures of plot stay as they were"
 same "report: the page's name alone is printed" "$scratch/run/report.html" "$(cat "$scratch/out")"
 grep -q '<tr class="warning"><td>FailedScheduling</td>' "$scratch/run/report.html" && grep -q '<h2>Events</h2>' "$scratch/run/report.html"
 result $? "report: Events, warnings first"

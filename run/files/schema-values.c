@@ -22,6 +22,15 @@ is_plain(const char *text, const char *keep)
     return strcmp(shown, text) == 0;
 }
 
+/* A shell takes the quotes of PATH="1.31" away. */
+static const char *
+quotes_hint(const SchemaReader *self)
+{
+    return self->at.file != NULL && g_str_has_prefix(self->at.file, "--set ")
+               ? "put it in quotes, within those of the shell: 'PATH=\"VALUE\"'"
+               : "put it in quotes";
+}
+
 static void
 read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
@@ -38,7 +47,7 @@ read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void 
     if (text != NULL)
         schema_fault(self, NULL, "must not be empty");
     else if (json_is_boolean(value) || json_is_number(value))
-        schema_fault(self, "put it in quotes", "must be text, not %s", schema_value_words(value));
+        schema_fault(self, quotes_hint(self), "must be text, not %s", schema_value_words(value));
     else
         schema_fault_not(self, type, value);
 }

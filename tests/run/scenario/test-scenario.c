@@ -462,7 +462,7 @@ wrong_sets_are_faults(void **state)
         {"spec.nodes[0].count=1e-3",  "--set spec.nodes[0].count=1e-3: spec.nodes[0].count: \"0.001\" is not a whole number"},
         {"spec.drivers[0].profile=premium", "--set spec.drivers[0].profile=premium: spec.drivers[0].profile: there is no profile \"premium\" (kvolsim profiles lists them; a file's name has a / or .yaml)"},
         {"spec.sede=1",               "--set spec.sede=1: spec.sede: unknown field (did you mean \"seed\"?)"},
-        {"spec.nodes[0].zones=[yes]", "--set spec.nodes[0].zones=[yes]: spec.nodes[0].zones[0]: must be text, not true (put it in quotes)"},
+        {"spec.nodes[0].zones=[yes]", "--set spec.nodes[0].zones=[yes]: spec.nodes[0].zones[0]: must be text, not true (put it in quotes, within those of the shell: 'PATH=\"VALUE\"')"},
         {"spec..x=1",                 "--set spec..x=1: spec..x: is no path (as in --set spec.nodes[0].count=10)"},
         {"Pod/web.spec.x=1",          "--set Pod/web.spec.x=1: Pod/web.spec.x: there is no such object in the manifests (as in --set spec.nodes[0].count=10)"},
         {"StatefulSet/postgres.spec.replicas=-1", "--set StatefulSet/postgres.spec.replicas=-1: StatefulSet/postgres.spec.replicas: Invalid value: -1: must be greater than or equal to 0"},

@@ -108,23 +108,53 @@ known_pod_uses(const PvcProtection *self, const Object *claim)
     return FALSE;
 }
 
+static void
+add_claims_of(const PvcProtection *self, GHashTable *used, const Object *pod)
+{
+    const PodVolumes *volumes = POD_CONST(pod)->volumes;
+
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++) {
+        ObjectKey *key = pod_claim_key(self->base.objects, POD_CONST(pod), &volumes->items[i]);
+        const Object *claim = informer_get(self->claims, key);
+        if (claim != NULL && pod_uses(self, pod, claim))
+            g_hash_table_add(used, key);
+    }
+}
+
+/* The claims that are used by pods of the list that the cache does not have. Returns: (owned): a
+ * set of ObjectKey; NULL: the list is not longer than the cache */
+static GHashTable *
+claims_of_unknown_pods(const PvcProtection *self, const Plan *plan, int list)
+{
+    const Object *pod;
+
+    if (plan_list_length(plan, list) <= informer_count(self->pods))
+        return NULL;
+    GHashTable *used = g_hash_table_new(g_direct_hash, g_direct_equal);
+    for (uint32_t slot = 0; (pod = plan_list_next(plan, list, &slot)) != NULL;) {
+        const Object *known = informer_get(self->pods, pod->key);
+        if (known == NULL || !object_uid_equal(known->uid, pod->uid))
+            add_claims_of(self, used, pod);
+    }
+    return used;
+}
+
 /* By the list of step @list. A pod never changes the claims that it names, so the cache says which
- * pods to look at, unless the list is longer than the cache. */
+ * of its pods to look at. @of_unknown: see above */
 static gboolean
-listed_pod_uses(const PvcProtection *self, const Plan *plan, int list, const Object *claim)
+listed_pod_uses(const PvcProtection *self,
+                const Plan *plan,
+                int list,
+                GHashTable *of_unknown,
+                const Object *claim)
 {
     unsigned n_pods;
     const Object *const *pods = informer_index_get(self->pods_by_claim, claim->key, &n_pods);
-    const Object *pod;
 
-    if (plan_list_length(plan, list) > informer_count(self->pods)) {
-        for (uint32_t slot = 0; (pod = plan_list_next(plan, list, &slot)) != NULL;)
-            if (pod_uses(self, pod, claim))
-                return TRUE;
-        return FALSE;
-    }
+    if (of_unknown != NULL && g_hash_table_contains(of_unknown, claim->key))
+        return TRUE;
     for (unsigned i = 0; i < n_pods; i++) {
-        pod = plan_list_find(plan, list, pods[i]->key);
+        const Object *pod = plan_list_find(plan, list, pods[i]->key);
         if (pod != NULL && pod_uses(self, pod, claim))
             return TRUE;
     }
@@ -158,13 +188,14 @@ decide_listed(const void *component, Plan *plan)
 {
     const PvcProtection *self = component;
     int list = plan_last_step(plan);
+    g_autoptr(GHashTable) of_unknown = claims_of_unknown_pods(self, plan, list);
     gboolean in_use = FALSE;
 
     plan_because(plan, "PROT-24");
     plan_change(plan, &(PlanChange){.what = CHANGE_PODS_LISTED});
     for (unsigned i = self->at; i < self->batch->entries->len; i++) {
         const Object *claim = informer_get(self->claims, batch_entry(self->batch, i)->key);
-        if (claim == NULL || !listed_pod_uses(self, plan, list, claim))
+        if (claim == NULL || !listed_pod_uses(self, plan, list, of_unknown, claim))
             continue;
         plan_change(plan, &(PlanChange){.what = CHANGE_IN_USE, .number = i});
         in_use |= i == self->at;

@@ -87,7 +87,7 @@ read_bool(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 static gboolean
 read_whole(SchemaReader *self, const SchemaType *type, const json_t *value, int64_t *number)
 {
-    if (json_is_real(value) && json_real_value(value) > (double)INT64_MAX) {
+    if (json_is_real(value) && json_real_value(value) >= (double)INT64_MAX) {
         schema_fault(self, NULL, "%.15g is too big: at most %.0f", json_real_value(value),
                      type->max);
         return FALSE;

@@ -41,6 +41,6 @@ result $? "pods of the start have no times"
 $kvolsim run "$scratch/dump.yaml" --set 'spec.slo=[{stage: pod-start, quantile: 0.5, below: 1h}]' >"$scratch/out"
 [ $? -eq 3 ] && grep -q 'p50 of pod-start below .*: no such stage was seen' "$scratch/out"
 result $? "no start of theirs meets an slo"
-$kvolsim plot "$scratch/run" --out "$scratch/pictures" >"$scratch/out" 2>&1 && [ "$(grep -c png "$scratch/out")" -ge 8 ]
+$kvolsim plot "$scratch/run" >"$scratch/out" 2>&1 && [ "$(grep -c png "$scratch/out")" -ge 8 ]
 result $? "the pictures are drawn all the same"
 cases_end

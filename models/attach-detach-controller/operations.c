@@ -345,8 +345,8 @@ decide_detach_unverified(const void *data, Plan *plan)
     plan_detaching(data, plan);
 }
 
-/* The key is free, or in back-off, for all pairs of the volume. If no other node has to do with it,
- * a pass before the end of the back-off would leave a pair alone that is still to be attached. */
+/* The key is free, or in back-off, for all pairs of the volume. A pair that is still wanted, the
+ * only one of its volume, needs no look before the end of the back-off (ADC-49.4). */
 static void
 queue_pairs_of_volume(AttachDetachController *self,
                       AttachPair *pair,

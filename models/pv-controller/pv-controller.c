@@ -282,8 +282,8 @@ copy_informer(PvController *self, const Informer *informer)
         pv_cache_store(self->cache, object);
 }
 
-/* While the claims' worker waits for tokens, each resync queues the claims of thousands of volumes
- * that wait to be bound. */
+/* PVC-63, as planned at the last sync. The claims' worker may wait for tokens for hours; thousands
+ * of volumes then wait to be bound, and each resync queues their claims. */
 static gboolean
 queue_claim(void *component, const ObjectKey *key)
 {

@@ -361,6 +361,12 @@ send_next(EventRecorder *self)
     }
 }
 
+gboolean
+event_recorder_is_full(const EventRecorder *self)
+{
+    return self->queue.length >= QUEUE_MAX;
+}
+
 void
 event_recorder_record(EventRecorder *self,
                       const Object *object,
@@ -368,7 +374,7 @@ event_recorder_record(EventRecorder *self,
                       const char *reason,
                       const char *message)
 {
-    if (self->queue.length >= QUEUE_MAX)
+    if (event_recorder_is_full(self))
         return;
 
     SimCauseId cause = sim_cause(self->sim);

@@ -17,6 +17,8 @@ EventRecorder *event_recorder_new(ApiClient *client, const char *source, EventSt
 void event_recorder_free(EventRecorder *self); /* events that are not sent are lost */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EventRecorder, event_recorder_free)
 
+/* Whether the next event is dropped (CGO-70). */
+gboolean event_recorder_is_full(const EventRecorder *self);
 /* Records an event; it is dropped if the recorder's queue is full (CGO-70). @type, @reason: static
  * or interned; @message: interned. @object: as the component saw it */
 void event_recorder_record(EventRecorder *self,

@@ -146,6 +146,16 @@ measure_done(WorkQueue *self, ObjectKey *key)
     g_ptr_array_remove_fast(self->metrics->in_work, key);
 }
 
+/* A sync that fails at once: the key is added, taken, done, and to be added again. */
+static void
+measure_failure(const WorkQueue *self)
+{
+    sim_series_add(self->metrics->adds, 1);
+    sim_series_observe(self->metrics->duration, 0);
+    sim_series_add(self->metrics->retries, 1);
+    sim_series_observe(self->metrics->work, 0);
+}
+
 WorkQueue *
 work_queue_new(const WorkQueueOptions *options)
 {
@@ -253,23 +263,24 @@ delayed_free(void *data)
     sim_memory_give(delayed->memory, delayed, sizeof *delayed);
 }
 
-static void
-delayed_over(Sim *sim, void *data)
-{
-    Delayed *delayed = data;
-    WorkQueue *self = delayed->queue;
-    ObjectKey *key = delayed->key;
-
-    (void)sim;
-    delayed_free(delayed);
-    work_queue_add(self, key);
-}
+static void delayed_over(Sim *sim, void *data);
 
 static const SimEventType delay_event = {
     .name = "client/delayed add",
     .fire = delayed_over,
     .free_data = delayed_free,
 };
+
+static void
+delayed_begin(Delayed *delayed, SimTime at)
+{
+    WorkQueue *self = delayed->queue;
+
+    delayed->at = at;
+    g_queue_push_tail_link(&self->delays, &delayed->link);
+    delayed->event = sim_at_detail(self->options.sim, at, &delay_event, delayed, WAIT_BACKOFF,
+                                   self->options.label);
+}
 
 void
 work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay)
@@ -289,13 +300,11 @@ work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay)
 
     SimMemory *memory = sim_memory(self->options.sim);
     delayed = sim_memory_new_struct(memory, Delayed);
-    *delayed = (Delayed){.queue = self, .memory = memory, .key = key, .at = at};
+    *delayed = (Delayed){.queue = self, .memory = memory, .key = key};
     delayed->link.data = delayed;
     g_hash_table_insert(self->delayed, key, delayed);
-    g_queue_push_tail_link(&self->delays, &delayed->link);
     state_of(self, key)->delayed = TRUE;
-    delayed->event = sim_at_detail(self->options.sim, at, &delay_event, delayed, WAIT_BACKOFF,
-                                   self->options.label);
+    delayed_begin(delayed, at);
 }
 
 /* CGO-26, CGO-27: the longer of the item's and the bucket's delay. */
@@ -316,17 +325,52 @@ retry_delay(WorkQueue *self, unsigned failures)
     return delay;
 }
 
+/* Counts a failure. Returns: the delay until the retry */
+static SimTime
+note_failure(WorkQueue *self, KeyState *state)
+{
+    SimTime delay = retry_delay(self, state->failures);
+
+    if (state->failures < G_MAXUINT16)
+        state->failures++;
+    return delay;
+}
+
 void
 work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key)
 {
-    KeyState *state = state_of(self, key);
-    SimTime delay = retry_delay(self, state->failures);
+    SimTime delay = note_failure(self, state_of(self, key));
 
     if (self->metrics != NULL)
         sim_series_add(self->metrics->retries, 1);
-    if (state->failures < G_MAXUINT16)
-        state->failures++;
     work_queue_add_after(self, key, delay);
+}
+
+static gboolean
+fails_again(const WorkQueue *self, const KeyState *state, const ObjectKey *key)
+{
+    return self->options.fails_again != NULL && !state->dirty && !state->processing &&
+           self->options.fails_again(self->options.self, key);
+}
+
+static void
+delayed_over(Sim *sim, void *data)
+{
+    Delayed *delayed = data;
+    WorkQueue *self = delayed->queue;
+    ObjectKey *key = delayed->key;
+    KeyState *state = state_of(self, key);
+
+    if (!fails_again(self, state, key)) {
+        delayed_free(delayed);
+        work_queue_add(self, key);
+        return;
+    }
+    if (self->metrics != NULL)
+        measure_failure(self);
+    state->added_by = sim_cause(sim);
+    g_queue_unlink(&self->delays, &delayed->link);
+    delayed_begin(delayed, sim_time_add(sim_now(sim), note_failure(self, state)));
 }
 
 void

@@ -24,6 +24,9 @@ typedef struct {
     uint16_t label;  /* of its delays, in the log of causes */
     const char *job; /* the process in its metrics, outlives the queue; NULL: no metrics */
     void (*ready)(void *self); /* there is work. Called within add: only take note */
+    /* The back-off of @key is over. Whether a sync would fail at once, to no effect but the next
+     * back-off: the queue then begins that without a sync. May be NULL; limit.base is set. */
+    gboolean (*fails_again)(void *self, const ObjectKey *key);
     void *self;
 } WorkQueueOptions;
 

@@ -78,6 +78,13 @@ claim_changed(void *data, const Object *before, const Object *after)
         workers_add(self->claim_workers, volume);
 }
 
+static void
+note_attached(ExternalProvisioner *self, const ObjectKey *volume, gboolean found_attached)
+{
+    if (found_attached || sim_slots_find(&self->found_attached, volume->slot) != NULL)
+        *(uint8_t *)sim_slots_place(&self->found_attached, volume->slot) = (uint8_t)found_attached;
+}
+
 /* PROV-30. The same holds for a volume about which there is nothing to do. */
 static void
 volume_changed(void *data, const Object *before, const Object *after)
@@ -85,6 +92,7 @@ volume_changed(void *data, const Object *before, const Object *after)
     ExternalProvisioner *self = data;
     WorkQueue *queue = workers_queue(self->volume_workers);
 
+    note_attached(self, (after == NULL ? before : after)->key, FALSE);
     if (after == NULL) {
         work_queue_forget(queue, (ObjectKey *)before->key);
         return;
@@ -102,6 +110,7 @@ class_changed(void *data, const Object *before, const Object *after)
     ExternalProvisioner *self = data;
 
     (void)before;
+    sim_slots_clear(&self->found_attached); /* a class names secrets of deletions */
     if (after == NULL)
         return;
     if (after->key->slot >= self->class_infos->len)
@@ -171,6 +180,14 @@ begin_attempt(ExternalProvisioner *self, const PlanChange *change)
 }
 
 static void
+begin_clean_up(Attempt *attempt, const PlanChange *change)
+{
+    attempt->volume_id = change->text;
+    attempt->failure = change->pointer;
+    attempt->clean_up_until = change->number;
+}
+
+static void
 remember_infeasible(ExternalProvisioner *self, const PlanChange *change)
 {
     Infeasible *infeasible = g_new(Infeasible, 1);
@@ -231,9 +248,7 @@ apply_change(void *data, const PlanChange *change)
         attempt->has_secret = TRUE;
         return;
     case CHANGE_CLEAN_UP:
-        attempt->volume_id = change->text;
-        attempt->failure = change->pointer;
-        attempt->clean_up_until = change->number;
+        begin_clean_up(attempt, change);
         return;
     case CHANGE_CLEANED_UP:
         attempt->n_clean_ups++;
@@ -242,6 +257,9 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_OWNER_SEEN:
     case CHANGE_OWNER_FORGET:
         owner_tries_apply(self, change);
+        return;
+    case CHANGE_FOUND_ATTACHED:
+        note_attached(self, change->key, TRUE);
         return;
     case CHANGE_DELETED:
         if (VOLUME_CONST(change->object)->node_affinity != NULL)
@@ -331,24 +349,19 @@ make_names(ExternalProvisioner *self)
         EVENTS_CORE);
 }
 
-static Workers *
-make_workers(ExternalProvisioner *self,
-             const char *name,
-             int32_t n_workers,
-             PlanDecide sync,
-             void (*done)(void *, ObjectKey *, PlanEnd, const char *))
+static WorkersOptions
+worker_options(const ExternalProvisioner *self,
+               const char *name,
+               int32_t n_workers,
+               PlanDecide sync)
 {
-    const ExternalProvisionerOptions *options = self->options;
-    WorkersOptions workers = {
+    return (WorkersOptions){
         .name = name,
         .n_workers = (unsigned)n_workers,
-        .limit = sidecar_rate_limit(&options->common),
+        .limit = sidecar_rate_limit(&self->options->common),
         .retry = TRUE,
         .sync = sync,
-        .done = done,
     };
-
-    return workers_new(&self->base, &workers);
 }
 
 static void
@@ -362,10 +375,14 @@ make_queues(ExternalProvisioner *self)
 
     const ExternalProvisionerOptions *options = self->options;
 
-    self->claim_workers =
-        make_workers(self, "claims", options->common.n_workers, decide_claim, claim_plan_over);
-    self->volume_workers =
-        make_workers(self, "volumes", options->common.n_workers, decide_volume, NULL);
+    WorkersOptions claims = worker_options(self, "claims", options->common.n_workers, decide_claim),
+                   volumes =
+                       worker_options(self, "volumes", options->common.n_workers, decide_volume);
+
+    claims.done = claim_plan_over;
+    volumes.fails_again = provisioner_fails_again;
+    self->claim_workers = workers_new(&self->base, &claims);
+    self->volume_workers = workers_new(&self->base, &volumes);
     self->unsaved_workers = workers_new(&self->base, &unsaved);
 }
 
@@ -402,8 +419,9 @@ start_sources(ExternalProvisioner *self, CsiControllerCapabilities capabilities)
     if ((capabilities & CSI_CONTROLLER_CLONE_VOLUME) == 0)
         return;
     self->clones = informer_add_index(self->claims, index_clones);
-    self->clone_workers = make_workers(
-        self, "clone-protection", options->cloning_protection_threads, decide_clone_source, NULL);
+    WorkersOptions clones = worker_options(
+        self, "clone-protection", options->cloning_protection_threads, decide_clone_source);
+    self->clone_workers = workers_new(&self->base, &clones);
 }
 
 /* CAP-3: the value of the label that says who manages a capacity object. */
@@ -498,6 +516,7 @@ external_provisioner_init(void *data)
     self->claim_records.element_size = sizeof(ClaimRecord);
     self->claim_records.cold = self->claim_keys.cold = sim_cold(self->base.sim);
     self->claim_keys.element_size = sizeof(const ObjectKey *);
+    self->found_attached.element_size = sizeof(uint8_t);
     self->attempts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, attempt_free);
     self->in_progress = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     if (sidecar_is_since(&self->options->common, 6, 0, FALSE)) {
@@ -532,6 +551,7 @@ external_provisioner_clear(void *data)
     topology_clear(&self->topology);
     sim_slots_clear(&self->claim_records);
     sim_slots_clear(&self->claim_keys);
+    sim_slots_clear(&self->found_attached);
     g_hash_table_unref(self->attempts);
     g_hash_table_unref(self->in_progress);
     g_clear_pointer(&self->infeasible, g_hash_table_unref);

@@ -68,6 +68,10 @@ typedef struct {
     GHashTable *owner_tries; /* ObjectKey of the volume -> OwnerTries */
     SimTicker *resync;       /* ... */
     InformerIndex *attachments_by_volume;
+    /* By the slot of a volume, of uint8_t: its last sync failed without a request because the
+     * volume was still attached, and neither the volume nor a class has changed since. So a sync
+     * fails again as long as there is an attachment. */
+    SimSlots found_attached;
     Informer *grants; /* ReferenceGrants; NULL: sources of other namespaces are off (SRC-5) */
 
     Workers *claim_workers, *volume_workers, *unsaved_workers;
@@ -123,6 +127,7 @@ typedef enum {
     CHANGE_CLEAN_UP,    /* key, text: the volume's id, pointer: the failure, number: until when */
     CHANGE_CLEANED_UP,  /* key: one more try */
     CHANGE_CAPACITY_NAMED, /* key: of the capacity controller's item */
+    CHANGE_FOUND_ATTACHED, /* key: of a volume */
     CHANGE_DELETED,        /* object: the volume that the driver deleted */
     CHANGE_OWNER_TRY,      /* key: waits to become the owner of its claim (NODE-2) */
     CHANGE_OWNER_SEEN,     /* key, object: the claim as the wait is over */
@@ -197,5 +202,7 @@ void decide_volume(const void *self, Plan *plan);
 /* PROV-34. @volume: NULL fails, as does a volume without a CSI source */
 void plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *volume);
 gboolean provisioner_owns_volume(const ExternalProvisioner *self, const Volume *volume);
+/* WorkersOptions.fails_again */
+gboolean provisioner_fails_again(void *self, const ObjectKey *volume);
 /* Whether a sync would do anything. */
 gboolean provisioner_has_work(const ExternalProvisioner *self, const Volume *volume);

@@ -146,6 +146,19 @@ still_attached(const ExternalProvisioner *self, Plan *plan, const Volume *volume
                         ((const Attachment *)attachments[0])->node_name);
 }
 
+gboolean
+provisioner_fails_again(void *data, const ObjectKey *volume)
+{
+    const ExternalProvisioner *self = data;
+    const uint8_t *found_attached = sim_slots_find(&self->found_attached, volume->slot);
+    unsigned n_attachments;
+
+    return found_attached != NULL && *found_attached && event_recorder_is_full(self->base.events) &&
+           informer_index_get(self->attachments_by_volume, volume->name, &n_attachments) != NULL;
+}
+
+/* The fact that the volume is attached is noted only where no PATCH may come before it, and where
+ * nodes do not matter. */
 static void
 call_driver(const ExternalProvisioner *self, Plan *plan, const Volume *volume, gboolean has_secret)
 {
@@ -158,6 +171,9 @@ call_driver(const ExternalProvisioner *self, Plan *plan, const Volume *volume, g
     };
 
     if (error != NULL) {
+        if (self->keeps_volumes && self->own_node == NULL && plan_last_step(plan) < 0)
+            plan_change(plan,
+                        &(PlanChange){.what = CHANGE_FOUND_ATTACHED, .key = volume->meta.key});
         delete_failed(plan, &volume->meta, error);
         return;
     }

@@ -281,6 +281,10 @@ typedef struct {
     /* Does what @sync would plan for this key, if that is known and takes no time, without a plan.
      * Returns: FALSE: not known. May be NULL. */
     gboolean (*sync_at_once)(void *self, const ObjectKey *key);
+    /* Whether @sync would fail for this key as the last time, at once, and its Events would be
+     * dropped. Asked as a back-off of the key ends. Only with @retry, without @done and
+     * @retries_max. May be NULL. */
+    gboolean (*fails_again)(void *self, const ObjectKey *key);
     /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
     void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
 } WorkersOptions;

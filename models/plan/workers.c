@@ -31,14 +31,20 @@ key_done(Workers *self, ObjectKey *key)
         workers_ready(self);
 }
 
-/* Not if somebody wants to see the plan, and not where loops never sleep: tests compare both. */
+/* Not if somebody wants to see the plans, and not where loops never sleep: tests compare both. */
+static gboolean
+needs_plans(const Workers *self)
+{
+    return self->component->runs->observer != NULL || sim_is_polling(self->component->sim);
+}
+
 static gboolean
 sync_at_once(Workers *self, ObjectKey *key)
 {
     Component *component = self->component;
 
-    if (self->options.sync_at_once == NULL || component->runs->observer != NULL ||
-        sim_is_polling(component->sim) || !self->options.sync_at_once(component, key))
+    if (self->options.sync_at_once == NULL || needs_plans(self) ||
+        !self->options.sync_at_once(component, key))
         return FALSE;
     work_queue_forget(self->queue, key);
     key_done(self, key);
@@ -77,6 +83,19 @@ workers_ready(void *data)
         self->dispatch = sim_after(self->component->sim, 0, &dispatch_event, self, WAIT_NONE);
 }
 
+/* WorkQueueOptions.fails_again. A free worker would take the key at this instant, and nothing else
+ * happens before: what holds now holds then. Keys that wait for a free worker count as well, for
+ * their dispatch is pending. */
+static gboolean
+fails_again(void *data, const ObjectKey *key)
+{
+    const Workers *self = data;
+    Sim *sim = self->component->sim;
+
+    return self->n_busy < self->options.n_workers && sim_next_event_at(sim) > sim_now(sim) &&
+           !needs_plans(self) && self->options.fails_again(self->component, key);
+}
+
 Workers *
 workers_new(Component *component, const WorkersOptions *options)
 {
@@ -87,6 +106,7 @@ workers_new(Component *component, const WorkersOptions *options)
         .job = process_job(component->process),
         .limit = options->limit,
         .ready = workers_ready,
+        .fails_again = options->fails_again != NULL ? fails_again : NULL,
         .self = self,
     };
 

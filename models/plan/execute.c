@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/csi/flex-call.h"
 #include "plan-private.h"
 
 /* Polls run after all other events of their instant, as ticks do, and after the tickers. Among
@@ -536,61 +535,6 @@ static const SimEventType wait_event = {
     .fire = wait_over,
     .free_data = plan_drop,
 };
-
-const char *
-plan_step_text(const Step *step)
-{
-    static const char *const verbs[] = {"get",          "list",          "create",
-                                        "update",       "update status", "patch",
-                                        "patch status", "delete",        "bind"};
-
-    switch ((StepKind)step->kind) {
-    case STEP_REQUEST:
-        return verbs[step->write.request.verb];
-    case STEP_CALL:
-        return csi_call_name(step->call.driver, step->call.request->method);
-    case STEP_EVENT:
-        return step->event.reason;
-    case STEP_CHANGE:
-        return "change";
-    case STEP_START:
-        return "start";
-    case STEP_GATHER:
-        return "gather";
-    case STEP_WAIT:
-        return "wait";
-    case STEP_POLL:
-        return "poll";
-    }
-    g_assert_not_reached();
-}
-
-void
-plan_under_way(const Plan *self, const char **step_text, const char **rule)
-{
-    const Step *step = self->cursor < self->n_steps ? plan_step(self, self->cursor) : NULL;
-
-    *step_text = step != NULL ? plan_step_text(step) : NULL;
-    *rule = step != NULL ? step->rule : self->rule;
-}
-
-void
-plan_view_step(const Plan *self, PlanStepView *view)
-{
-    const Step *step = plan_step(self, self->cursor);
-
-    *view = (PlanStepView){.has_thought = self->thought};
-    if (step->kind == STEP_REQUEST) {
-        view->key = step->write.request.key;
-        view->is_idle = step->write.is_noop;
-        view->is_write = !step->write.is_noop && step->write.request.verb != API_GET &&
-                         step->write.request.verb != API_LIST;
-    } else if (step->kind == STEP_EVENT) {
-        view->key = step->event.object->key;
-        view->message = step->event.message;
-        view->is_warning = strcmp(step->event.type, "Warning") == 0;
-    }
-}
 
 static void
 tell_observer(const Plan *plan, const Step *step)

@@ -65,9 +65,9 @@ apply_change(void *data, const PlanChange *change)
         adc_add_pod_volumes(self, POD_CONST(change->object));
         break;
     case CHANGE_OPERATION:
-        pair->operation = change->number ? adc_detach_key(pair) : adc_attach_key(pair);
-        /* Another pair may have woken the pass. */
-        sim_resume(self->base.sim, pair->queued_by, WAIT_POLL, self->label);
+        adc_operation_begins(self, pair,
+                             (change->number ? adc_detach_key(pair) : adc_attach_key(pair)).node !=
+                                 NULL);
         break;
     case CHANGE_TELL:
         pair->told = g_slist_append(pair->told, (void *)object_ref(change->object));
@@ -82,10 +82,10 @@ apply_change(void *data, const PlanChange *change)
         pair->device_path = change->text;
         break;
     case CHANGE_TIMEOUT:
-        pair->timeout = change->text;
-        break;
     case CHANGE_TOLD_TIMEOUT:
-        pair->told_timeout = change->text;
+    case CHANGE_TRY_AGAIN:
+    case CHANGE_FORGET_TRY:
+        adc_retries_apply(self, change);
         break;
     case CHANGE_VERIFIED:
     case CHANGE_NOT_ATTACHED:

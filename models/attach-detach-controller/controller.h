@@ -36,6 +36,8 @@ typedef enum {
     CHANGE_DEVICE_PATH,  /* @pointer: the pair; @text: of the attach under way */
     CHANGE_TIMEOUT,      /* @pointer: the pair; @text: see AttachPair */
     CHANGE_TOLD_TIMEOUT, /* likewise */
+    CHANGE_TRY_AGAIN,    /* likewise; see retries.c */
+    CHANGE_FORGET_TRY,   /* likewise */
 } AttachDetachChange;
 
 /* reconciler.c: ADC-40 to ADC-46, ADC-49; operations.c: ADC-60 to ADC-62, ADC-56, ADC-57;
@@ -103,6 +105,29 @@ void adc_plan_detach_operation(const AttachDetachController *self,
 /* The VolumeAttachment of the pair in the cache; NULL: none */
 const Attachment *adc_find_attachment(const AttachDetachController *self, const AttachPair *pair);
 void adc_attachment_changed(void *self, const Object *before, const Object *after);
+
+/* The cache has the VolumeAttachment of the pair; nobody has attached it, failed to, or deleted it.
+ */
+gboolean adc_is_unattached(const AttachDetachController *self, const AttachPair *pair);
+/* @is_for_node: its key has the node. */
+void adc_operation_begins(AttachDetachController *self, AttachPair *pair, gboolean is_for_node);
+/* MET-60. */
+void adc_measure(const AttachDetachController *self,
+                 const Plan *plan,
+                 const AttachPair *pair,
+                 gboolean is_detach,
+                 PlanEnd end);
+
+/* ---- retries.c: attaches that time out again and again ---- */
+
+/* Something has changed that a retry of the pair's attach depends on. */
+void adc_disturb(AttachPair *pair);
+/* PlanStart.timed_out of an attach. */
+gboolean adc_attach_timed_out(void *self, Plan *plan);
+/* Plans what a pass does with a pair whose attach is put aside (ADC-49.4). Returns: FALSE: none is,
+ * or it may be tried in the ordinary way only */
+gboolean adc_plan_retry(const AttachDetachController *self, Plan *plan, AttachPair *pair);
+void adc_retries_apply(AttachDetachController *self, const PlanChange *change);
 
 /* ---- node-status.c ---- */
 

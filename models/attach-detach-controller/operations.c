@@ -91,6 +91,12 @@ is_detached(const void *data, const Plan *plan)
     return look(data, plan_operation(plan), DETACH);
 }
 
+gboolean
+adc_is_unattached(const AttachDetachController *self, const AttachPair *pair)
+{
+    return adc_find_attachment(self, pair) != NULL && look(self, pair, 0) == LOOK_AGAIN;
+}
+
 static const char *
 attach_failure(const AttachDetachController *self, Plan *plan, const AttachPair *pair)
 {
@@ -380,24 +386,35 @@ static const Rule end_table[] = {
 
 const RuleTable adc_end_rules = RULE_TABLE("ends of attach and detach", END_FACTS_END, end_table);
 
+void
+adc_measure(const AttachDetachController *self,
+            const Plan *plan,
+            const AttachPair *pair,
+            gboolean is_detach,
+            PlanEnd end)
+{
+    if (sim_metrics(self->base.sim) != NULL)
+        operation_measure(&self->base, plan, is_detach ? adc_detach_kind : adc_attach_kind,
+                          pair->volume->driver, end);
+}
+
 /* Actual state follows an operation's end (OP-7). */
 static void
 operation_ended(AttachDetachController *self, Plan *plan, PlanEnd end, gboolean is_detach)
 {
     AttachPair *pair = plan_done_operation(plan);
-    OperationKey key = pair->operation;
+    OperationKey key = adc_key_under_way(pair);
     uint32_t facts = (is_detach ? END_IS_DETACH : 0u) | (end == PLAN_DONE ? 0u : END_FAILED);
     const Rule *rule = rules_find(&adc_end_rules, facts, NULL);
 
-    operation_measure(&self->base, plan, is_detach ? adc_detach_kind : adc_attach_kind,
-                      pair->volume->driver, end);
+    adc_measure(self, plan, pair, is_detach, end);
     if (rule->then == ADC_DETACHED)
         adc_set_detached(self, pair);
     else
         adc_set_attached(self, pair, !is_detach || pair->volume->has_spec,
                          pair->device_path == NULL ? CSI_DEVICE_PATH : pair->device_path,
                          rule->then == ADC_ATTACHED);
-    pair->operation = (OperationKey){0};
+    pair->is_under_way = FALSE;
     g_clear_slist(&pair->told, (GDestroyNotify)object_unref);
     queue_pairs_of_volume(self, pair, key, is_detach);
 }
@@ -438,18 +455,31 @@ plan_operation_of(const AttachDetachController *self,
 }
 
 void
+adc_operation_begins(AttachDetachController *self, AttachPair *pair, gboolean is_for_node)
+{
+    pair->is_under_way = TRUE;
+    pair->is_for_node = is_for_node;
+    /* Another pair may have woken the pass. */
+    sim_resume(self->base.sim, pair->queued_by, WAIT_POLL, self->label);
+}
+
+void
 adc_plan_attach_operation(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
     g_autoptr(GPtrArray) pods = adc_pods_of(self, pair);
 
+    if (pair->aside != NULL)
+        plan_change(plan, &(PlanChange){.what = CHANGE_FORGET_TRY, .pointer = pair});
     for (unsigned i = 0; i < pods->len; i++) {
         const Object *pod = informer_get(self->pods, pods->pdata[i]);
         if (pod != NULL)
             plan_change(plan, &(PlanChange){.what = CHANGE_TELL, .pointer = pair, .object = pod});
     }
-    plan_operation_of(
-        self, plan, pair, adc_attach_key(pair),
-        &(PlanStart){.decide = decide_attach, .kind = adc_attach_kind, .done = attach_ended});
+    plan_operation_of(self, plan, pair, adc_attach_key(pair),
+                      &(PlanStart){.decide = decide_attach,
+                                   .kind = adc_attach_kind,
+                                   .done = attach_ended,
+                                   .timed_out = adc_attach_timed_out});
 }
 
 void
@@ -479,6 +509,8 @@ adc_attachment_changed(void *data, const Object *before, const Object *after)
     AttachPair *pair = g_hash_table_lookup(self->pairs_by_attachment, key);
     Plan *plan = pair == NULL ? NULL : adc_plan(self, pair);
 
+    if (pair != NULL)
+        adc_disturb(pair);
     if (plan != NULL)
         plan_wake(plan);
     if (pair != NULL && pair->state == ADC_ATTACHED &&

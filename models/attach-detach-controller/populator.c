@@ -235,6 +235,8 @@ adc_pod_changed(void *data, const Object *before, const Object *after)
     const Pod *pod = POD_CONST(after != NULL ? after : before);
     uint32_t facts = pod_facts(self, POD_CONST(before), POD_CONST(after));
 
+    if (before != NULL && (after == NULL || !object_uid_equal(before->uid, after->uid)))
+        self->n_pods_gone++;
     switch ((PodAction)rules_find(&adc_pod_rules, facts, NULL)->then) {
     case POD_IGNORE:
         return;

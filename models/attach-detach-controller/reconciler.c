@@ -292,6 +292,8 @@ attach_facts(const AttachDetachController *self, const AttachPair *pair)
 static void
 plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
+    if (adc_plan_retry(self, plan, pair))
+        return;
     const Rule *rule = rules_find(&adc_attach_rules, attach_facts(self, pair), NULL);
 
     plan_because(plan, rule->id);
@@ -359,7 +361,7 @@ attach_place(const void *item, SimStream stream, uint64_t walk)
 {
     const AttachPair *pair = item;
 
-    return sim_map_place(stream, walk, pair->node->hash, pair->volume->hash);
+    return sim_map_place(stream, walk, pair->node_hash, pair->volume_hash);
 }
 
 /* ADC-39: the attaches of a pass, then the updates of Nodes. */
@@ -403,10 +405,10 @@ decide_detaches(const void *data, Plan *plan)
 static void
 forget_refused(AttachDetachController *self, AttachPair *pair)
 {
-    const Plan *plan = adc_plan(self, pair);
+    const Plan *plan = pair->is_steady ? NULL : adc_plan(self, pair);
 
     if (plan != NULL && plan_operation(plan) != pair) {
-        pair->operation = (OperationKey){0};
+        pair->is_under_way = FALSE;
         g_clear_slist(&pair->told, (GDestroyNotify)object_unref);
     }
 }

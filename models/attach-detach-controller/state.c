@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "state.h"
+#include "controller.h"
 
 #include <string.h>
 
@@ -109,6 +109,7 @@ adc_node(AttachDetachController *self, const char *name)
 
     if (node == NULL) {
         node = g_new0(AttachNode, 1);
+        node->controller = self;
         node->name = name;
         node->hash = sim_hash_string(name);
         node->pairs = g_ptr_array_new();
@@ -174,9 +175,14 @@ adc_pair(AttachVolume *volume, AttachNode *node)
     AttachPair *pair = adc_find_pair(volume, node);
 
     if (pair == NULL) {
+        for (GSList *link = volume->pairs; link != NULL; link = link->next)
+            adc_disturb(link->data);
         pair = g_new0(AttachPair, 1);
+        pair->controller = node->controller;
         pair->volume = volume;
         pair->node = node;
+        pair->volume_hash = volume->hash;
+        pair->node_hash = node->hash;
         pair->detach_requested_at = TIME_UNSET;
         volume->pairs = g_slist_append(volume->pairs, pair);
         g_ptr_array_add(node->pairs, pair);
@@ -234,11 +240,16 @@ adc_pods_of(const AttachDetachController *self, const AttachPair *pair)
     return pods;
 }
 
+OperationKey
+adc_key_under_way(const AttachPair *pair)
+{
+    return operation_key(pair, !pair->is_for_node);
+}
+
 Plan *
 adc_plan(const AttachDetachController *self, const AttachPair *pair)
 {
-    return pair->operation.volume == NULL ? NULL
-                                          : operations_plan(self->operations, pair->operation);
+    return pair->is_under_way ? operations_plan(self->operations, adc_key_under_way(pair)) : NULL;
 }
 
 void
@@ -247,7 +258,7 @@ adc_settle(AttachDetachController *self, AttachPair *pair)
     AttachVolume *volume = pair->volume;
 
     if (attach_pair_is_wanted(pair) || pair->state != ADC_DETACHED || pair->is_queued ||
-        pair->operation.volume != NULL)
+        pair->is_under_way)
         return;
     if (self->looking_at != NULL) { /* the pass may point at it */
         adc_queue(self, pair);
@@ -283,7 +294,7 @@ static void
 draw_place(const AttachDetachController *self, AttachPair *pair)
 {
     pair->place = sim_map_place(self->detach_order, (uint64_t)self->pass_began_at,
-                                pair->volume->hash, pair->node->hash);
+                                pair->volume_hash, pair->node_hash);
 }
 
 static int
@@ -353,37 +364,27 @@ adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey *pod)
     return FALSE;
 }
 
-typedef struct {
-    AttachDetachController *controller;
-    AttachPair *pair;
-} PairTimer;
-
 static void
 timer_fire(Sim *sim, void *data)
 {
-    PairTimer *timer = data;
+    AttachPair *pair = data;
 
     (void)sim;
-    timer->pair->timer = 0;
-    adc_queue(timer->controller, timer->pair);
-    g_free(timer);
+    pair->timer = 0;
+    adc_queue(pair->controller, pair);
 }
 
 static const SimEventType timer_event = {
     .name = "attach-detach/look again",
     .fire = timer_fire,
-    .free_data = g_free,
 };
 
 void
 adc_queue_at(AttachDetachController *self, AttachPair *pair, SimTime at)
 {
-    PairTimer *timer = g_new(PairTimer, 1);
-
-    *timer = (PairTimer){self, pair};
     sim_cancel(self->base.sim, pair->timer);
     pair->timer = sim_at_detail(self->base.sim, MAX(at, sim_now(self->base.sim)), &timer_event,
-                                timer, WAIT_BACKOFF, self->base.label);
+                                pair, WAIT_BACKOFF, self->base.label);
 }
 
 void
@@ -408,6 +409,7 @@ adc_add_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod
     if (!pair->node->is_managed)
         return FALSE;
     if (g_slist_find(pair->pods, pod) == NULL) {
+        adc_disturb(pair);
         pair->pods = g_slist_append(pair->pods, (void *)pod);
         adc_queue(self, pair);
     }
@@ -421,6 +423,7 @@ adc_delete_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *
 
     if (link == NULL)
         return;
+    adc_disturb(pair);
     pair->pods = g_slist_delete_link(pair->pods, link);
     if (pair->pods == NULL)
         pair->multi_attach_reported = FALSE;
@@ -467,7 +470,6 @@ wait_for_report(AttachDetachController *self, AttachNode *node)
         return;
     uint64_t delay = sim_random_below(stream, sim_hash_string(node->name), node->n_reports++,
                                       (uint64_t)(5 * SIM_MINUTE));
-    node->controller = self;
     node->report_due =
         sim_after(self->base.sim, (SimTime)delay, &node_reported_event, node, WAIT_POLL);
 }
@@ -479,6 +481,7 @@ adc_set_attached(AttachDetachController *self,
                  const char *device_path,
                  gboolean confirmed)
 {
+    adc_disturb(pair);
     pair->volume->has_spec = has_spec;
     pair->volume->device_path = device_path;
     if (pair->state == ADC_DETACHED) { /* assumed in use until the node says otherwise */
@@ -511,6 +514,7 @@ adc_set_detached(AttachDetachController *self, AttachPair *pair)
 {
     if (pair->state == ADC_DETACHED)
         return;
+    adc_disturb(pair);
     adc_report(self, pair, FALSE);
     pair->state = ADC_DETACHED;
     pair->detach_requested_at = TIME_UNSET;

@@ -21,22 +21,28 @@ typedef enum {
 typedef struct AttachVolume AttachVolume;
 typedef struct AttachNode AttachNode;
 
+/* What a retry reads and writes (retries.c) comes first: it has left the caches each time. */
 typedef struct {
-    AttachVolume *volume;
-    AttachNode *node;
-    uint64_t place;        /* in the walk of the pass under way (ADC-71) */
-    ObjectKey *attachment; /* the VolumeAttachment; made when first needed */
+    void *controller;                /* that has the pair */
+    uint64_t volume_hash, node_hash; /* of their names: entities for random draws */
+    uint64_t place;                  /* in the walk of the pass under way (ADC-71) */
+    ObjectKey *attachment;           /* the VolumeAttachment; made when first needed */
     /* Desired: wanted as long as there are pods. */
-    GSList *pods; /* of ObjectKey, as they came: mostly one */
+    GSList *pods;     /* of ObjectKey, as they came: mostly one */
+    SimEventId timer; /* queues it for a later pass */
+    Plan *aside; /* (borrowed): of an attach that is tried again as it is; NULL: none, or it runs */
+    uint32_t n_pods_gone; /* of the controller, when @told was known to be right */
+    SimCauseId queued_by; /* for the log of causes */
+    AttachState state;    /* actual */
+    bool is_steady;       /* see retries.c */
     bool multi_attach_reported;
     bool is_queued; /* the next pass looks at it */
-    /* Actual. */
-    AttachState state;
-    SimCauseId queued_by;        /* for the log of causes */
+    /* An operation is under way; and whether its key has the node (OP-3). */
+    bool is_under_way, is_for_node;
+    AttachVolume *volume;
+    AttachNode *node;
     SimTime detach_requested_at; /* TIME_UNSET: not */
-    OperationKey operation;      /* of the one under way; volume NULL: none */
     GSList *told;                /* of Object (owned): the pods that hear of an attach (ADC-56) */
-    SimEventId timer;            /* queues it for a later pass */
     const char *device_path;     /* interned: of an attach in process; NULL: CSI */
     /* Interned: the error of an attach that timed out, and what its pods are told: it may do so
      * hundreds of times. NULL: it never did */
@@ -71,7 +77,7 @@ struct AttachNode {
     gboolean has_report;   /* something was attached here once */
     gboolean needs_update; /* the Node does not say so yet */
     GPtrArray *pairs;      /* of AttachPair */
-    void *controller;      /* the owner of the event below */
+    void *controller;      /* that has the node */
     SimEventId report_due; /* the kubelet's next report of its node; 0: not waited for */
     uint64_t n_reports;    /* the n of their draws */
 };
@@ -116,6 +122,7 @@ typedef struct {
     SimTime started_at, listed_at; /* the populator: its first pass, its last listing of all pods */
     GHashTable *unresolved; /* set of ObjectKey: pods with a volume that could not be looked up */
     GPtrArray *stale;       /* of ObjectKey: pods that went while a volume could not be looked up */
+    uint32_t n_pods_gone;   /* from the cache, also if one of the same name took their place */
     gboolean must_drop_unattachable; /* a driver no longer requires attaching (ADC-36.2) */
     GHashTable *volumes_by_name;     /* interned name -> AttachVolume */
     GHashTable *nodes_by_name;       /* interned name -> AttachNode */
@@ -166,6 +173,8 @@ gboolean adc_is_in_use(const AttachPair *pair);
 /* ADC-71: the pods that want the pair, in the order of a walk over a map. Returns: (owned): of
  * ObjectKey */
 GPtrArray *adc_pods_of(const AttachDetachController *self, const AttachPair *pair);
+/* The key of the operation under way. */
+OperationKey adc_key_under_way(const AttachPair *pair);
 /* The operation under way; NULL: none */
 Plan *adc_plan(const AttachDetachController *self, const AttachPair *pair);
 /* Returns: the index of the first of @pairs, which are sorted by place, from @place on */

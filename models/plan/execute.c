@@ -335,6 +335,14 @@ poll_schedule(Plan *plan, Step *step)
     sim_set_cause(sim, cause);
 }
 
+/* Returns: whether it was put aside */
+static gboolean
+is_put_aside(Plan *plan)
+{
+    return plan->start.timed_out != NULL && plan->component->runs->observer == NULL &&
+           plan->start.timed_out(plan->component, plan);
+}
+
 static void
 poll_timed_out(Sim *sim, void *data)
 {
@@ -344,9 +352,11 @@ poll_timed_out(Sim *sim, void *data)
         Step *step = plan_step(plan, plan->cursor);
         step->poll.gives_up = 0;
         poll_stop(sim, step);
-        step->code = API_TIMEOUT;
-        step_done(plan);
-        plan_advance(plan);
+        if (!is_put_aside(plan)) {
+            step->code = API_TIMEOUT;
+            step_done(plan);
+            plan_advance(plan);
+        }
     }
     plan_unref(plan);
 }
@@ -370,26 +380,61 @@ poll_may_sleep(const Plan *plan, const Step *step)
     return (step->errors & PLAN_WOKEN) != 0 && step->poll.condition(plan->component, plan) == 0;
 }
 
+static void
+poll_set_out(const Plan *plan, Step *step)
+{
+    Sim *sim = plan->component->sim;
+
+    step->poll.order = POLL_ORDER | plan->component->runs->n_polls++;
+    step->poll.started_at = step->poll.asked_at = step->poll.next_at = sim_now(sim);
+    step->poll.delay = step->poll.period;
+    step->poll.n_looks = 0;
+    step->poll.begun_by = sim_cause(sim);
+}
+
+static void
+poll_set_timeout(Plan *plan, Step *step)
+{
+    Sim *sim = plan->component->sim;
+
+    if (step->poll.timeout != SIM_TIME_MAX)
+        step->poll.gives_up =
+            sim_at_detail(sim, sim_time_add(sim_now(sim), step->poll.timeout), &poll_timeout_event,
+                          plan_ref(plan), WAIT_POLL, plan->component->label);
+}
+
 /* Returns: whether the poll ended at once */
 static gboolean
 poll_begin(Plan *plan, Step *step)
 {
-    Sim *sim = plan->component->sim;
-    SimTime now = sim_now(sim);
-
-    step->poll.order = POLL_ORDER | plan->component->runs->n_polls++;
-    step->poll.started_at = step->poll.asked_at = step->poll.next_at = now;
-    step->poll.delay = step->poll.period;
-    step->poll.begun_by = sim_cause(sim);
+    poll_set_out(plan, step);
     if (step->poll.at_once && poll_ask(plan, step))
         return TRUE;
-    if (step->poll.timeout != SIM_TIME_MAX)
-        step->poll.gives_up =
-            sim_at_detail(sim, sim_time_add(now, step->poll.timeout), &poll_timeout_event,
-                          plan_ref(plan), WAIT_POLL, plan->component->label);
+    poll_set_timeout(plan, step);
     if (!poll_may_sleep(plan, step))
         poll_schedule(plan, step);
     return FALSE;
+}
+
+void
+plan_put_aside(Plan *plan)
+{
+    g_queue_unlink(&plan->component->plans, &plan->link);
+    plan->component = NULL;
+}
+
+void
+plan_poll_again(Plan *plan)
+{
+    Component *component = plan->start.component;
+    Step *step = plan_step(plan, plan->cursor);
+
+    g_assert(plan->component == NULL && step->kind == STEP_POLL && !sim_is_polling(component->sim));
+    plan->component = component;
+    plan->started_at = sim_now(component->sim);
+    g_queue_push_tail_link(&component->plans, &plan->link);
+    poll_set_out(plan, step);
+    poll_set_timeout(plan, step);
 }
 
 void

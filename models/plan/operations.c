@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "operations.h"
-
 #include "models/metrics/metrics.h"
+#include "plan-private.h"
 #include "sim/pointer-map.h"
 
 #include <string.h>
@@ -9,14 +8,14 @@
 /* A record of an operation that runs, or that failed and is remembered (OP-1). */
 typedef struct Operation Operation;
 struct Operation {
-    Operation *next; /* next record of the same volume, in the order of creation */
-    Operations *owner;
-    OperationKey key;
-    const char *kind; /* of the operation that runs or failed; NULL: kinds are not distinguished */
-    Plan *plan;       /* NULL: none runs */
-    SimTime backoff;  /* back-off of the next failure; 0: no failure yet */
+    Plan *plan;      /* NULL: none runs; (owned) if @running is FALSE: put aside */
+    SimTime backoff; /* back-off of the next failure; 0: no failure yet */
     SimTime failed_at;
+    Operations *owner;
     gboolean running;
+    const char *kind; /* of the operation that runs or failed; NULL: kinds are not distinguished */
+    Operation *next;  /* next record of the same volume, in the order of creation */
+    OperationKey key;
     /* Of the caller's PlanStart; may be NULL */
     void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
 };
@@ -29,11 +28,20 @@ struct Operations {
     unsigned n_records;
 };
 
+/* The plan that was put aside, if there is one. */
+static void
+forget_aside(Operation *operation)
+{
+    if (operation->plan != NULL && !operation->running)
+        plan_unref(g_steal_pointer(&operation->plan));
+}
+
 static void
 operations_free_list(void *data)
 {
     for (Operation *operation = data, *next; operation != NULL; operation = next) {
         next = operation->next;
+        forget_aside(operation);
         sim_memory_give(operation->owner->memory, operation, sizeof *operation);
     }
 }
@@ -148,7 +156,7 @@ operations_plan(const Operations *self, OperationKey key)
 {
     const Operation *operation = find(self, key);
 
-    return operation == NULL ? NULL : operation->plan;
+    return operation == NULL || !operation->running ? NULL : operation->plan;
 }
 
 /* ---- Records ---- */
@@ -207,6 +215,7 @@ static void
 take_over(Operation *operation, OperationKey key, const char *kind)
 {
     operation->key = key;
+    forget_aside(operation);
     if (operation->kind == kind || (operation->backoff > 0 && !is_in_backoff(operation)))
         return;
     operation->kind = kind;
@@ -215,19 +224,24 @@ take_over(Operation *operation, OperationKey key, const char *kind)
 
 /* OP-5. */
 static void
-operation_over(Operation *operation, PlanEnd end)
+operation_failed(Operation *operation)
 {
-    Operations *self = operation->owner;
+    const Operations *self = operation->owner;
 
     operation->running = FALSE;
-    operation->plan = NULL;
-    if (end == PLAN_DONE || self->initial == 0) {
-        remove_record(operation);
-        return;
-    }
     operation->failed_at = sim_now(self->component->sim);
     operation->backoff =
         operation->backoff == 0 ? self->initial : MIN(2 * operation->backoff, self->max);
+}
+
+static void
+operation_over(Operation *operation, PlanEnd end)
+{
+    operation->plan = NULL;
+    if (end == PLAN_DONE || operation->owner->initial == 0)
+        remove_record(operation);
+    else
+        operation_failed(operation);
 }
 
 /* The plan's owner is its record, not an owner of the caller's. */
@@ -265,6 +279,42 @@ operations_start(Operations *self, OperationKey key, const PlanStart *start)
     if (plan != NULL)
         operation->plan = plan;
     return answer;
+}
+
+/* ---- The same try once more ---- */
+
+void
+operation_put_aside(Plan *plan)
+{
+    Operation *operation = plan_owner(plan);
+
+    g_assert(operation->plan == plan && operation->running && operation->owner->initial > 0);
+    operation_failed(operation);
+    plan_put_aside(plan);
+}
+
+SimTime
+operation_aside_until(const Plan *plan)
+{
+    const Operation *operation = plan_owner(plan);
+
+    return operation->failed_at + operation->backoff;
+}
+
+void
+operation_try_again(Plan *plan)
+{
+    Operation *operation = plan_owner(plan);
+
+    g_assert(operation->plan == plan && !operation->running && !is_in_backoff(operation));
+    operation->running = TRUE;
+    plan_poll_again(plan);
+}
+
+void
+operation_forget_try(Plan *plan)
+{
+    forget_aside(plan_owner(plan));
 }
 
 /* ---- What an event says ---- */

@@ -46,6 +46,20 @@ unsigned operations_n_records(const Operations *self);
 void
 plan_start_operation(Plan *plan, Operations *operations, OperationKey key, const PlanStart *start);
 
+/* ---- The same try once more ----
+ *
+ * Within PlanStart.timed_out: the operation of @plan has failed (OP-5), and its done is not called.
+ * Its record keeps the plan as it waited, until operation_forget_try(), or another operation or the
+ * end of the record. For tries by the hundred that wait for the same thing. */
+void operation_put_aside(Plan *plan);
+/* End of the back-off of a plan put aside. */
+SimTime operation_aside_until(const Plan *plan);
+/* After the back-off: as operations_start() with the key and the start of the last try. To be
+ * called only if the plan would be the same, and the condition of its poll is still false. */
+void operation_try_again(Plan *plan);
+/* Frees a plan put aside: the next try is an ordinary one. */
+void operation_forget_try(Plan *plan);
+
 /* MET-60: counts the end of an operation that @plan carried out on a volume of the CSI driver
  * @driver. */
 void operation_measure(const Component *component,

@@ -67,11 +67,6 @@ typedef struct {
         } wait;
         struct {
             SimTime period, timeout;
-            PlanCondition condition;
-            gboolean at_once;
-            int growth_permille; /* 0: the grid is even */
-            double jitter;
-            SimTime cap;
             /* Under way: */
             uint64_t order; /* among the ticks of an instant */
             SimTime started_at, asked_at;
@@ -80,6 +75,12 @@ typedef struct {
             unsigned n_looks;       /* growing grid: looks drawn so far */
             SimCauseId begun_by;
             SimEventId next_look, gives_up; /* 0: none */
+            /* What a poll that is tried again need not read: */
+            PlanCondition condition;
+            gboolean at_once;
+            int growth_permille; /* 0: the grid is even */
+            double jitter;
+            SimTime cap;
         } poll;
     };
 } Step;
@@ -108,15 +109,17 @@ struct PlanBlock {
 #define PLAN_OWN_STEPS 4 /* enough for most plans */
 
 struct Plan {
-    PlanStart start;
-    SimMemory *memory;
-    Component *component; /* NULL: the plan is abandoned or over */
+    /* What a poll that is tried again reads (operation_try_again()), */
+    Component *component; /* NULL: the plan is abandoned, over or put aside */
     GList link;           /* in component->plans */
     RefCount refs;        /* one for its life, one for each reply or event under way */
-    Step **steps;         /* (owned): own_steps, or a larger block */
+    unsigned cursor;      /* the step being carried out */
+    SimTime started_at;
+    Step **steps; /* (owned): own_steps, or a larger block */
     Step *own_steps[PLAN_OWN_STEPS];
+    PlanStart start; /* and its begin */
+    SimMemory *memory;
     unsigned n_steps, steps_capacity;
-    unsigned cursor; /* the step being carried out */
     PlanDecide then;
     gboolean then_anew;  /* the steps so far are dropped before @then */
     const char *rule;    /* of the steps being added */
@@ -125,10 +128,9 @@ struct Plan {
     gboolean thought; /* the next request needs no time of the component's own before it */
     PlanRequeue requeue;
     SimTime requeue_after;
-    PlanBlock *blocks; /* of plan_alloc() */
-    PlanOwned *owned;  /* NULL: nothing */
-    void *notes;       /* one of the blocks; NULL: none */
-    SimTime started_at;
+    PlanBlock *blocks;            /* of plan_alloc() */
+    PlanOwned *owned;             /* NULL: nothing */
+    void *notes;                  /* one of the blocks; NULL: none */
     const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none */
     Workers *workers;             /* of the queue that started it; NULL: none */
     CsiCallId call_id;            /* under way; 0: none */
@@ -149,6 +151,12 @@ plan_step(const Plan *self, unsigned i)
 /* Decides, lets the component's own time pass, decides again, executes. Returns: FALSE if the plan
  * ended at once; then @plan is gone */
 gboolean plan_execute(Plan *plan);
+/* Within PlanStart.timed_out: the plan is over for now, and keeps its poll. Its reference passes to
+ * the caller. */
+void plan_put_aside(Plan *plan);
+/* The same plan once more, from its poll on. Its condition is as false as when it was last asked.
+ */
+void plan_poll_again(Plan *plan);
 /* Whether the queue's owner is told why a plan fails. */
 gboolean workers_listen(const Workers *self);
 /* @message: interned */

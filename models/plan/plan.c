@@ -167,6 +167,12 @@ plan_done_operation(const Plan *self)
 }
 
 void *
+plan_timed_out_operation(const Plan *self)
+{
+    return self->start.operation;
+}
+
+void *
 plan_owner(const Plan *self)
 {
     return self->start.owner;

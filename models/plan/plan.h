@@ -227,9 +227,14 @@ typedef enum {
 
 struct PlanStart {
     Component *component;
+    void *operation; /* borrowed; may be NULL */
+    void *owner;     /* for code that starts plans for others: plan_owner() */
+    /* A poll of the plan has timed out, and nobody observes plans. Returns: whether that was all:
+     * the operation has put the plan aside (operation_put_aside()). FALSE: the plan goes on as
+     * usual. May be NULL. */
+    gboolean (*timed_out)(void *self, Plan *plan);
     PlanDecide decide;
     ObjectKey *key;                /* its object; draws are counted per key */
-    void *operation;               /* borrowed; may be NULL */
     GDestroyNotify free_operation; /* called when the plan is freed; may be NULL */
     ApiClient *client;             /* NULL: the component's */
     gboolean no_think;             /* its requests leave at once (no TIM-10) */
@@ -241,8 +246,7 @@ struct PlanStart {
      * beforehand: then the call fails. */
     gboolean at_once;
     const char
-        *kind;   /* of a keyed operation: only failures of the same kind delay it (OP-2); static */
-    void *owner; /* for code that starts plans for others: plan_owner() */
+        *kind; /* of a keyed operation: only failures of the same kind delay it (OP-2); static */
     /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May
      * be NULL. */
     void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
@@ -251,6 +255,8 @@ struct PlanStart {
 void *plan_owner(const Plan *self);
 /* plan_operation() of a plan that is over: done() may change it, decide functions may not. */
 void *plan_done_operation(const Plan *self);
+/* The same within PlanStart.timed_out. */
+void *plan_timed_out_operation(const Plan *self);
 /* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has
  * been called) */
 Plan *plan_start(const PlanStart *start);

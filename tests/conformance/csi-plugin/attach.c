@@ -92,7 +92,7 @@ run_operation(AttachWorld *world, AttachPair *pair, PlanDecide decide)
     json_array_foreach(case_get(world->self, "environment"), i, step)
         set_status(world, step);
     for (SimTime waited = 0; waited < LONG_ENOUGH; waited += LOOK) {
-        if (pair_now(world) == NULL || pair_now(world)->operation.volume == NULL)
+        if (pair_now(world) == NULL || !pair_now(world)->is_under_way)
             return;
         case_wait(world->self, LOOK);
     }

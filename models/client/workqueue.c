@@ -146,13 +146,12 @@ measure_done(WorkQueue *self, ObjectKey *key)
     g_ptr_array_remove_fast(self->metrics->in_work, key);
 }
 
-/* A sync that fails at once: the key is added, taken, done, and to be added again. */
+/* All of a sync that takes no time: the key is added, taken and done. */
 static void
-measure_failure(const WorkQueue *self)
+measure_sync(const WorkQueue *self)
 {
     sim_series_add(self->metrics->adds, 1);
     sim_series_observe(self->metrics->duration, 0);
-    sim_series_add(self->metrics->retries, 1);
     sim_series_observe(self->metrics->work, 0);
 }
 
@@ -215,11 +214,38 @@ push_ready(WorkQueue *self, ObjectKey *key)
 }
 
 gboolean
-work_queue_has(const WorkQueue *self, const ObjectKey *key)
+work_queue_has_slot(const WorkQueue *self, uint32_t slot)
 {
-    const KeyState *state = sim_slots_find(&self->states, key->slot);
+    const KeyState *state = sim_slots_find(&self->states, slot);
 
     return state != NULL && state->dirty;
+}
+
+gboolean
+work_queue_has(const WorkQueue *self, const ObjectKey *key)
+{
+    return work_queue_has_slot(self, key->slot);
+}
+
+void
+work_queue_add_slot(WorkQueue *self, uint32_t slot)
+{
+    KeyState *state = sim_slots_place(&self->states, slot);
+
+    g_assert(state->dirty);
+    state->added_by = sim_cause(self->options.sim);
+}
+
+void
+work_queue_pass(WorkQueue *self, uint32_t slot, uint16_t loop)
+{
+    KeyState *state = sim_slots_place(&self->states, slot);
+
+    g_assert(!state->dirty && !state->processing);
+    state->added_by = sim_resume(self->options.sim, state->added_by, WAIT_POLL, loop);
+    state->failures = 0;
+    if (self->metrics != NULL)
+        measure_sync(self);
 }
 
 void
@@ -366,8 +392,10 @@ delayed_over(Sim *sim, void *data)
         work_queue_add(self, key);
         return;
     }
-    if (self->metrics != NULL)
-        measure_failure(self);
+    if (self->metrics != NULL) {
+        measure_sync(self);
+        sim_series_add(self->metrics->retries, 1);
+    }
     state->added_by = sim_cause(sim);
     g_queue_unlink(&self->delays, &delayed->link);
     delayed_begin(delayed, sim_time_add(sim_now(sim), note_failure(self, state)));

@@ -42,6 +42,12 @@ void work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop);
 /* Whether @key waits in the queue, or will when its sync is over. work_queue_add_again() then
  * changes nothing, so that such a loop may leave the key out. */
 gboolean work_queue_has(const WorkQueue *self, const ObjectKey *key);
+/* For walks over thousands of keys, which tell their slots: */
+gboolean work_queue_has_slot(const WorkQueue *self, uint32_t slot);
+void work_queue_add_slot(WorkQueue *self, uint32_t slot); /* the queue has the key already */
+/* work_queue_add_again() of a key that the queue does not have; then it is taken, synced well and
+ * done at this instant. The end of its wait is the cause from now on. */
+void work_queue_pass(WorkQueue *self, uint32_t slot, uint16_t loop);
 void work_queue_add_after(WorkQueue *self,
                           ObjectKey *key,
                           SimTime delay); /* if there are two, the earlier stays (CGO-24) */

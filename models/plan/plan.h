@@ -302,6 +302,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Workers, workers_free)
 WorkQueue *workers_queue(Workers *self);
 /* Shorthand for work_queue_add(workers_queue()). */
 void workers_add(Workers *self, const ObjectKey *key);
+/* Whether a key that is added now is the next that a worker takes, at this instant, before anything
+ * else happens; and nobody wants to see its plan. */
+gboolean workers_are_idle(const Workers *self);
 const char *workers_name(const Workers *self);
 /* Returns: how many there are. @n_busy: (out): and how many have a key */
 unsigned workers_count(const Workers *self, unsigned *n_busy);

@@ -194,6 +194,15 @@ workers_listen(const Workers *self)
     return self->options.done != NULL;
 }
 
+gboolean
+workers_are_idle(const Workers *self)
+{
+    const Sim *sim = self->component->sim;
+
+    return self->n_busy == 0 && self->options.n_workers > 0 &&
+           sim_next_event_at(sim) > sim_now(sim) && !needs_plans(self);
+}
+
 const char *
 workers_name(const Workers *self)
 {

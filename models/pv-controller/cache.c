@@ -23,6 +23,7 @@ typedef struct {
     const Volume *volume;   /* (owned): NULL: none */
     GSequenceIter *free;    /* its place in a FreeVolumes; NULL: it has a claimRef */
     uint32_t next_of_claim; /* 1 + the slot of another one of its claim; 0: none */
+    uint32_t awaited;       /* 1 + the slot of the claim that it waits for; 0: it does not wait */
 } VolumeEntry;
 
 /* The volumes of a class that have no claimRef, for each access mode set: the smallest first, by
@@ -36,7 +37,6 @@ struct PvCache {
     SimSlots volumes;    /* of VolumeEntry */
     GHashTable *free;    /* class name -> FreeVolumes */
     SlotSet restless[2]; /* claims, volumes */
-    SlotSet waiting;     /* volumes, for their claim */
 };
 
 /* PVC-30: by number of modes, then by the modes. So a free volume of a poorer set is found before a
@@ -122,7 +122,6 @@ pv_cache_new(void)
     self->free = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_volumes_free);
     for (unsigned i = 0; i < G_N_ELEMENTS(self->restless); i++)
         self->restless[i].words = g_array_new(FALSE, TRUE, sizeof(uint64_t));
-    self->waiting.words = g_array_new(FALSE, TRUE, sizeof(uint64_t));
     return self;
 }
 
@@ -142,7 +141,6 @@ pv_cache_free(PvCache *self)
     sim_slots_clear(&self->volumes);
     for (unsigned i = 0; i < G_N_ELEMENTS(self->restless); i++)
         g_array_unref(self->restless[i].words);
-    g_array_unref(self->waiting.words);
     g_free(self);
 }
 
@@ -250,7 +248,7 @@ static void
 unsettle_volume_slot(PvCache *self, uint32_t slot)
 {
     slot_set_add(restless_of(self, KIND_VOLUME), slot);
-    slot_set_remove(&self->waiting, slot);
+    volume_entry(self, slot)->awaited = 0;
 }
 
 /* A claim has changed: the outcome of its sync, and of the syncs of volumes that name it, may
@@ -456,13 +454,27 @@ pv_cache_is_settled(const PvCache *self, const ObjectKey *key)
 void
 pv_cache_wait_for_claim(PvCache *self, const ObjectKey *volume)
 {
-    slot_set_add(&self->waiting, volume->slot);
+    VolumeEntry *entry = volume_entry(self, volume->slot);
+
+    entry->awaited = entry->volume->claim_ref.claim->slot + 1;
+}
+
+void
+pv_cache_end_wait(PvCache *self, const ObjectKey *volume)
+{
+    volume_entry(self, volume->slot)->awaited = 0;
 }
 
 gboolean
-pv_cache_waits_for_claim(const PvCache *self, const ObjectKey *volume)
+pv_cache_waits_for_claim(const PvCache *self, uint32_t volume, uint32_t *claim, gboolean *is_only)
 {
-    return slot_set_has(&self->waiting, volume->slot);
+    const VolumeEntry *entry = sim_slots_find(&self->volumes, volume);
+
+    if (entry == NULL || entry->awaited == 0)
+        return FALSE;
+    *claim = entry->awaited - 1;
+    *is_only = entry->next_of_claim == 0;
+    return TRUE;
 }
 
 gboolean

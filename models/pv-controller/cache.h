@@ -12,8 +12,8 @@
  * resync need only look at the others. The end of an operation can matter as well; the controller
  * then calls pv_cache_unsettle().
  *
- * And it knows volumes that wait for their claim: until the same changes, a sync only queues the
- * claim (PVC-63). */
+ * And it knows volumes that wait for their claim: until the same changes, or the informer has
+ * another version, a sync only queues the claim (PVC-63). */
 typedef struct PvCache PvCache;
 
 PvCache *pv_cache_new(void);
@@ -44,8 +44,13 @@ void pv_cache_settle(PvCache *self, const ObjectKey *key);
 /* For changes that are not in a copy: the next sync may do something again. */
 void pv_cache_unsettle(PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_settled(const PvCache *self, const ObjectKey *key);
+/* @volume: the copy is the informer's version, too */
 void pv_cache_wait_for_claim(PvCache *self, const ObjectKey *volume);
-gboolean pv_cache_waits_for_claim(const PvCache *self, const ObjectKey *volume);
+void pv_cache_end_wait(PvCache *self, const ObjectKey *volume); /* the informer has another */
+/* @volume, @claim (out): slots; @is_only: (out): no volume behind it in the cache names the claim.
+ * Returns: FALSE: it does not wait, or is unknown */
+gboolean
+pv_cache_waits_for_claim(const PvCache *self, uint32_t volume, uint32_t *claim, gboolean *is_only);
 gboolean pv_cache_is_at_rest(const PvCache *self); /* everything is settled */
 /* Walks those of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE: no
  * more; else *@slot is one, go on with *@slot + 1 */

@@ -78,6 +78,11 @@ void pv_plan_operation(const PvController *self,
                        const Object *object,
                        PlanDecide decide);
 
+/* ---- volumes.c ---- */
+
+/* Whether a sync would find the volume Bound to its claim, and only settle it. */
+gboolean pv_volume_rests(const PvController *self, const ObjectKey *volume);
+
 /* ---- binding.c ---- */
 
 /* PVC-58. @message: interned; NULL: none. Returns: whether there is something to write */

@@ -180,6 +180,16 @@ object_event(void *component, const Object *before, const Object *after)
     enqueue(component, (after == NULL ? before : after)->key);
 }
 
+/* The cache may know it as waiting for its claim: not this version. */
+static void
+volume_event(void *component, const Object *before, const Object *after)
+{
+    PvController *self = component;
+
+    pv_cache_end_wait(self->cache, (after == NULL ? before : after)->key);
+    object_event(component, before, after);
+}
+
 static void
 collect_all(GPtrArray *keys, const Informer *informer)
 {
@@ -228,15 +238,69 @@ enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
         work_queue_add_again(queue, keys->pdata[i], self->resync_label);
 }
 
+/* Whether syncs of all unsettled volumes would do nothing but queue claims that are queued already,
+ * and settle volumes; each claim for one volume, so that their order does not matter. */
+static gboolean
+volumes_wait_or_rest(const PvController *self)
+{
+    const WorkQueue *claims = workers_queue(self->claim_workers);
+    uint32_t claim;
+    gboolean is_only;
+
+    for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, KIND_VOLUME, &slot); slot++) {
+        if (pv_cache_waits_for_claim(self->cache, slot, &claim, &is_only)) {
+            if (!is_only || !work_queue_has_slot(claims, claim))
+                return FALSE;
+            continue;
+        }
+        const ObjectKey *key = objects_key_at(self->base.objects, KIND_VOLUME, slot);
+        if (informer_get(self->volumes, key) != NULL && !pv_volume_rests(self, key))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* While the claims' worker waits for tokens, thousands of volumes wait for it, for hours. If they
+ * are all that a resync would look at, and the volumes' worker would take them one after the other
+ * at this instant, this comes to the same. */
+static void
+pass_over_volumes(PvController *self)
+{
+    WorkQueue *volumes = workers_queue(self->volume_workers),
+              *claims = workers_queue(self->claim_workers);
+    Sim *sim = self->base.sim;
+    SimCauseId cause = sim_cause(sim);
+    uint32_t claim;
+    gboolean is_only;
+
+    for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, KIND_VOLUME, &slot); slot++) {
+        if (pv_cache_waits_for_claim(self->cache, slot, &claim, &is_only)) {
+            work_queue_pass(volumes, slot, self->resync_label);
+            work_queue_add_slot(claims, claim);
+        } else {
+            const ObjectKey *key = objects_key_at(self->base.objects, KIND_VOLUME, slot);
+            if (informer_get(self->volumes, key) == NULL)
+                continue;
+            work_queue_pass(volumes, slot, self->resync_label);
+            pv_cache_settle(self->cache, key);
+        }
+    }
+    sim_set_cause(sim, cause);
+}
+
 /* PVC-4: all claims, then all volumes. The ticker sleeps when all are settled. */
 static gboolean
 resync_pass(void *component)
 {
     PvController *self = component;
+    gboolean again = !pv_cache_is_at_rest(self->cache);
 
     enqueue_kind(self, self->claims, KIND_CLAIM);
-    enqueue_kind(self, self->volumes, KIND_VOLUME);
-    return !pv_cache_is_at_rest(self->cache);
+    if (workers_are_idle(self->volume_workers) && volumes_wait_or_rest(self))
+        pass_over_volumes(self);
+    else
+        enqueue_kind(self, self->volumes, KIND_VOLUME);
+    return again;
 }
 
 /* TIM-54: a controller that runs already has its phase; one that starts now resyncs at once
@@ -282,19 +346,21 @@ copy_informer(PvController *self, const Informer *informer)
         pv_cache_store(self->cache, object);
 }
 
-/* PVC-63, as planned at the last sync. The claims' worker may wait for tokens for hours; thousands
- * of volumes then wait to be bound, and each resync queues their claims. */
+/* PVC-63, as planned at the last sync; or PVC-70.5, and nothing is to be written. */
 static gboolean
-queue_claim(void *component, const ObjectKey *key)
+sync_volume_at_once(void *component, const ObjectKey *key)
 {
     PvController *self = component;
+    uint32_t claim;
+    gboolean is_only;
 
-    if (!pv_cache_waits_for_claim(self->cache, key))
+    if (pv_cache_waits_for_claim(self->cache, key->slot, &claim, &is_only)) {
+        enqueue(self, objects_key_at(self->base.objects, KIND_CLAIM, claim));
+        return TRUE;
+    }
+    if (!pv_volume_rests(self, key))
         return FALSE;
-    const Volume *volume = pv_cache_volume(self->cache, key);
-    if (informer_get(self->volumes, key) != &volume->meta)
-        return FALSE;
-    enqueue(self, volume->claim_ref.claim);
+    pv_cache_settle(self->cache, key);
     return TRUE;
 }
 
@@ -346,7 +412,8 @@ pv_controller_init(void *component)
     self->gone_scrub_pods = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
     self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim, NULL);
-    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume, queue_claim);
+    self->volume_workers =
+        worker_new(self, "volumes", pv_controller_sync_volume, sync_volume_at_once);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     self->pods = process_informer(process, KIND_POD, NULL);
     self->nodes = process_informer(process, KIND_NODE, NULL);
@@ -358,7 +425,7 @@ pv_controller_init(void *component)
     self->resync = resync_ticker_new(self);
     if (!pv_cache_is_at_rest(self->cache))
         sim_ticker_wake(self->resync);
-    informer_add_handler(self->volumes, object_event, self);
+    informer_add_handler(self->volumes, volume_event, self);
     informer_add_handler(self->claims, object_event, self);
     informer_add_handler(self->pods, pv_recycler_event, self);
 }

@@ -277,6 +277,20 @@ plan_volume(const PvController *self, Plan *plan, const Volume *volume)
                           FALSE);
 }
 
+gboolean
+pv_volume_rests(const PvController *self, const ObjectKey *key)
+{
+    const Volume *volume = pv_cache_volume(self->cache, key);
+    const Claim *claim =
+        volume == NULL ? NULL : pv_cache_claim(self->cache, volume->claim_ref.claim);
+
+    if (claim == NULL || informer_get(self->volumes, key) != &volume->meta ||
+        volume->phase != VOLUME_BOUND || !pv_refers_to_uid(volume, claim) ||
+        (volume->source != NULL && volume->source->in_tree != NULL)) /* it may lack marks */
+        return FALSE;
+    return rules_find(&volume_rules, volume_facts(volume, claim), NULL)->then == VOLUME_MAKE_BOUND;
+}
+
 static void
 decide_marked_volume(const void *component, Plan *plan)
 {

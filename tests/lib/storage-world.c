@@ -29,6 +29,19 @@ kind_text(ObjectKind kind)
 }
 
 static void
+append_causes(StorageWorld *self)
+{
+    char time[SIM_TIME_BUFFER];
+
+    for (SimCauseId id = sim_cause(self->sim); id != 0;) {
+        SimCause cause = sim_trace_get(sim_trace(self->sim), id);
+        g_string_append_printf(self->log, " < %s:%u:%u", sim_time_format(cause.at, time),
+                               cause.wait, cause.detail);
+        id = cause.parent;
+    }
+}
+
+static void
 request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     static const char *const verbs[] = {"GET",   "LIST",     "POST",   "PUT",  "PUT/st",
@@ -44,6 +57,8 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
                            kind_text(request->key->kind), request->key->name);
     if (code != API_OK)
         g_string_append_printf(self->log, " %d", (int)code);
+    if (self->log_causes)
+        append_causes(self);
     self->refused += code == API_CONFLICT;
 }
 
@@ -67,7 +82,8 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
     if (options == NULL)
         options = &none;
     uint64_t seed = options->seed == 0 ? 1 : options->seed;
-    SimOptions sim_options = {.seed = seed, .polling = options->polling};
+    SimOptions sim_options = {
+        .seed = seed, .polling = options->polling, .measured = options->measured};
 
     *self = (StorageWorld){.set_flags = options->set_flags, .only = options->only};
     if (options->slow)

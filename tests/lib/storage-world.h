@@ -13,9 +13,10 @@ typedef struct {
     Cluster *cluster;
     CsiDriver *driver; /* (owned) (nullable): of the test's, if it needs one */
     ApiServer *api;
-    GString *log;       /* requests as answered: "PUT pv/a, GET pvc/c 404" */
-    gboolean log_times; /* "1.000000000 PUT pv/a" */
-    int64_t refused;    /* requests that ended with 409 */
+    GString *log;        /* requests as answered: "PUT pv/a, GET pvc/c 404" */
+    gboolean log_times;  /* "1.000000000 PUT pv/a" */
+    gboolean log_causes; /* "PUT pv/a < 0.900000000 ...": and the instants of its causes */
+    int64_t refused;     /* requests that ended with 409 */
     void (*set_flags)(const ProcessClass *class, void *flags);
     StringMap *gates;
     const ModelClass *only;
@@ -24,6 +25,7 @@ typedef struct {
 typedef struct {
     uint64_t seed;
     gboolean polling;       /* no ticker sleeps */
+    gboolean measured;      /* keeps metrics */
     gboolean throttled;     /* clients have their limits */
     gboolean slow;          /* requests and watches take random milliseconds; else no time at all */
     int32_t minor_version;  /* 0: 32 */

@@ -148,15 +148,16 @@ wheel_take_bucket(EventQueue *self, unsigned level, unsigned digit)
     return first;
 }
 
-/* Puts the living keys of a bucket where they belong by the present base. */
+/* Puts the keys of a bucket where they belong by the present base. Dead keys move along: to find
+ * them takes a look at the record of each key, which has left the cache. */
 static void
-wheel_put_all(EventQueue *self, WheelChunk *chunk /* taken */)
+wheel_put_all(EventQueue *self, WheelChunk *chunk /* taken */, gboolean sweeps)
 {
     while (chunk != NULL) {
         WheelChunk *next = chunk->next;
         self->n_wheel -= chunk->n;
-        uint32_t n_alive = sweep_keys(self, chunk->keys, chunk->n);
-        for (uint32_t i = 0; i < n_alive; i++)
+        uint32_t n = sweeps ? sweep_keys(self, chunk->keys, chunk->n) : chunk->n;
+        for (uint32_t i = 0; i < n; i++)
             event_wheel_put(self, chunk->keys[i]);
         chunk_release(self, chunk);
         chunk = next;
@@ -186,7 +187,8 @@ wheel_lower_base(EventQueue *self, SimTime base)
     for (unsigned from = 0; from < level; from++)
         while (self->digits[from] != 0)
             wheel_put_all(
-                self, wheel_take_bucket(self, from, (unsigned)__builtin_ctzll(self->digits[from])));
+                self, wheel_take_bucket(self, from, (unsigned)__builtin_ctzll(self->digits[from])),
+                FALSE);
 }
 
 /* ---- The front ---- */
@@ -319,7 +321,7 @@ front_take_bucket(EventQueue *self)
     if (!is_small && level > 0) {
         self->wheel_base = bucket_earliest(first);
         self->wheel_from = (EventKey)(uint64_t)self->wheel_base << 64;
-        wheel_put_all(self, first);
+        wheel_put_all(self, first, FALSE);
         return;
     }
     if (is_small)
@@ -377,7 +379,8 @@ wheel_sweep(EventQueue *self)
 {
     for (unsigned level = 0; level < WHEEL_LEVELS; level++)
         for (uint64_t digits = self->digits[level]; digits != 0; digits &= digits - 1)
-            wheel_put_all(self, wheel_take_bucket(self, level, (unsigned)__builtin_ctzll(digits)));
+            wheel_put_all(self, wheel_take_bucket(self, level, (unsigned)__builtin_ctzll(digits)),
+                          TRUE);
 }
 
 static void

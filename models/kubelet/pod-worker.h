@@ -29,14 +29,25 @@ typedef enum {
 } WorkerStep;
 
 struct PodWorker {
+    /* What few pods need stands first, so that what each sync of a waiting pod touches lies
+     * together with its mounts at the end. */
+    VolumeStats *stats; /* (owned): NULL: nobody asks about its volumes */
+    PodUse *use;        /* (owned): what it uses of the node; NULL: nobody tells */
+    SimTime evicted_at;
+    const char *reason, *message; /* interned: status.reason and message; NULL: those of the view */
+    GList report_link;
+    ObjectUid uid;
+    PodVolumes *volumes; /* (owned): what mounts[].spec lies in */
+    SimTime seen_at;     /* status.startTime */
+    SimTime viewed_at;
+    SimCauseId awaits_by; /* what made it wait in kubelet->awaiting */
+    PodView view;
     Kubelet *kubelet;
     ObjectKey *key;
-    ObjectUid uid;
-    const Object *pod;   /* (owned): the newest seen */
-    PodVolumes *volumes; /* (owned): what mounts[].spec lies in */
-    Plan *plan;          /* the step under way; NULL: none */
+    const Object *pod; /* (owned): the newest seen */
+    PodRun *run;       /* (owned): how its containers end by themselves; NULL: they do not */
+    Plan *plan;        /* the step under way; NULL: none */
     WorkerStep step;
-    PodView view;
     /* A node has as many workers as pods, so flags take a byte. */
     bool wants_step;    /* as soon as the pod cache is new enough */
     bool awaits_relist; /* in kubelet->awaiting */
@@ -54,19 +65,10 @@ struct PodWorker {
     bool evicted, disrupted; /* the latter: with the condition DisruptionTarget */
     bool report_queued;      /* in kubelet->reports */
     bool reporting;
-    GPtrArray *errors;    /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
-    SimTime synced_at;    /* the end of the last step; TIME_UNSET: none yet */
-    SimTime seen_at;      /* status.startTime */
-    SimEventId retry;     /* the next sync after a failed one */
-    uint32_t n_retries;   /* of draws */
-    SimCauseId awaits_by; /* what made it wait in kubelet->awaiting */
-    SimTime viewed_at;
-    VolumeStats *stats; /* (owned): NULL: nobody asks about its volumes */
-    PodRun *run;        /* (owned): how its containers end by themselves; NULL: they do not */
-    PodUse *use;        /* (owned): what it uses of the node; NULL: nobody tells */
-    SimTime evicted_at;
-    const char *reason, *message; /* interned: status.reason and message; NULL: those of the view */
-    GList report_link;
+    uint32_t n_retries; /* of draws */
+    GPtrArray *errors;  /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
+    SimTime synced_at;  /* the end of the last step; TIME_UNSET: none yet */
+    SimEventId retry;   /* the next sync after a failed one */
     unsigned n_mounts;
     PodMount mounts[];
 };

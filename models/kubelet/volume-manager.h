@@ -34,26 +34,12 @@ struct PodMount {
 /* A volume in desired state, actual state, or both: KVM-12, KVM-13. */
 struct NodeVolume {
     Kubelet *kubelet;
-    const char *name; /* unique, KVM-12 */
-    uint64_t hash;    /* of the name: an entity for random draws */
     const Object *pv; /* (owned) */
     const VolumePlugin *plugin;
-    ObjectKey *attachment;        /* CSI: its VolumeAttachment, once looked for */
-    const char *staging_path;     /* CSI: once staged */
     PodMount *mounts;             /* in desired or actual state, in the order of arrival */
     PendingOperation *operations; /* (owned) */
-    SimEventId retry;             /* the end of a back-off */
-    Informer *pv_informer; /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
-    /* SELinux, interned (CSP-28): of the pod that came first; of what is mounted, NULL: nothing. */
-    const char *label, *mounted_label;
-    int64_t told_bytes;    /* the PersistentVolume's size as that told */
-    int64_t desired_bytes; /* ... as a pod's sync read it; 0: never */
-    int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
-    unsigned n_desired;    /* mounts that are desired */
+    unsigned n_desired;           /* mounts that are desired */
     MountState device;
-    /* For the log of causes: what made it due last, what made it wanted in use, and the round of
-     * Node status that tells so. */
-    SimCauseId due_by, wanted_by, told_by;
     bool attachable;
     bool reported_in_use;
     bool in_actual;               /* the kubelet takes it for attached (KVM-14) */
@@ -63,6 +49,20 @@ struct NodeVolume {
     bool due;                     /* in kubelet->due */
     bool only_offline;            /* the driver does not expand it while it is in use (KVM-56) */
     bool failed_finally;          /* the last NodeExpandVolume did (RSZ-54.5) */
+    const char *name;             /* unique, KVM-12 */
+    uint64_t hash;                /* of the name: an entity for random draws */
+    ObjectKey *attachment;        /* CSI: its VolumeAttachment, once looked for */
+    const char *staging_path;     /* CSI: once staged */
+    SimEventId retry;             /* the end of a back-off */
+    Informer *pv_informer; /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
+    /* SELinux, interned (CSP-28): of the pod that came first; of what is mounted, NULL: nothing. */
+    const char *label, *mounted_label;
+    int64_t told_bytes;    /* the PersistentVolume's size as that told */
+    int64_t desired_bytes; /* ... as a pod's sync read it; 0: never */
+    int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
+    /* For the log of causes: what made it due last, what made it wanted in use, and the round of
+     * Node status that tells so. */
+    SimCauseId due_by, wanted_by, told_by;
 };
 
 /* ---- volume-populator.c: desired state ---- */

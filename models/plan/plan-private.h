@@ -4,6 +4,7 @@
 #include "operations.h"
 #include "plan.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Inside the executor: plan.c builds plans, execute.c carries them out, workers.c starts them from
@@ -121,19 +122,19 @@ struct Plan {
     SimMemory *memory;
     unsigned n_steps, steps_capacity;
     PlanDecide then;
-    gboolean then_anew;  /* the steps so far are dropped before @then */
+    CsiCallId call_id;   /* under way; 0: none */
+    Workers *workers;    /* of the queue that started it; NULL: none */
     const char *rule;    /* of the steps being added */
     const char *failure; /* static or interned; plan_fail() */
     int last_step;
-    gboolean thought; /* the next request needs no time of the component's own before it */
-    PlanRequeue requeue;
+    bool then_anew;  /* the steps so far are dropped before @then */
+    bool thought;    /* the next request needs no time of the component's own before it */
+    uint8_t requeue; /* PlanRequeue */
     SimTime requeue_after;
     PlanBlock *blocks;            /* of plan_alloc() */
     PlanOwned *owned;             /* NULL: nothing */
     void *notes;                  /* one of the blocks; NULL: none */
     const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none */
-    Workers *workers;             /* of the queue that started it; NULL: none */
-    CsiCallId call_id;            /* under way; 0: none */
 };
 
 Plan *plan_new(const PlanStart *start, Workers *workers);

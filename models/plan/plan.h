@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include "component.h"
 #include "rules.h"
 
@@ -237,14 +239,14 @@ struct PlanStart {
     ObjectKey *key;                /* its object; draws are counted per key */
     GDestroyNotify free_operation; /* called when the plan is freed; may be NULL */
     ApiClient *client;             /* NULL: the component's */
-    gboolean no_think;             /* its requests leave at once (no TIM-10) */
+    bool no_think;                 /* its requests leave at once (no TIM-10) */
     /* @decide is called once, and not again after the component's own time. Only for plans that
      * always begin with a GET: nothing that changes meanwhile makes another plan of them. */
-    gboolean decides_once;
+    bool decides_once;
     /* Part of the state that a cluster starts with: requests and calls of NodeGetInfo take no time,
      * no token and no draw, and no observer hears of them. A driver may not know its answer
      * beforehand: then the call fails. */
-    gboolean at_once;
+    bool at_once;
     const char
         *kind; /* of a keyed operation: only failures of the same kind delay it (OP-2); static */
     /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May

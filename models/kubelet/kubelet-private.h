@@ -39,9 +39,10 @@ typedef struct VolumeStats VolumeStats;
 
 /* A pod whose volumes the populator reads. */
 typedef struct {
-    PodWorker *worker; /* NULL: no pass is under way */
-    unsigned at;       /* its mount that is read */
-    gboolean failed;   /* some of its volumes could not be added */
+    PodWorker *worker;   /* NULL: no pass is under way */
+    const Object *claim; /* (borrowed): that was read; NULL: none */
+    unsigned at;         /* its mount that is read */
+    gboolean failed;     /* some of its volumes could not be added */
 } Populate;
 
 struct Kubelet {
@@ -129,8 +130,10 @@ typedef enum {
     CHANGE_STOPPED,
     CHANGE_FINISHED,
     /* volume-populator.c; pointer: Populate */
-    CHANGE_POPULATE_ERROR,  /* text; object: the volume whose label is another's; else NULL */
-    CHANGE_POPULATE_VOLUME, /* object: the PersistentVolume; number: the claim's size */
+    CHANGE_POPULATE_ERROR,   /* text; object: the volume whose label is another's; else NULL */
+    CHANGE_POPULATE_NOTHING, /* all as in the last read */
+    CHANGE_POPULATE_CLAIM,   /* object: the claim of the volume that follows */
+    CHANGE_POPULATE_VOLUME,  /* object: the PersistentVolume */
     /* volume-state.c; pointer: PendingOperation */
     CHANGE_IN_ACTUAL,
     CHANGE_DETACHED,

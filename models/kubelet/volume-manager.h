@@ -25,6 +25,10 @@ struct PodMount {
     const char *target_path; /* CSI: set with the first SetUp */
     CsiFiles *files;         /* that each start of containers labels (CSP-25); NULL: none */
     SimTime desired_at;      /* since when it is */
+    /* The last read of its claim and its volume, if the same versions leave nothing to do
+     * (volume-populator.c); versions of 0: none. */
+    ObjectKey *claim, *pv;
+    uint64_t claim_version, pv_version;
     MountState state;
     bool desired;
     bool remount_required; /* KVM-52 */
@@ -77,6 +81,8 @@ void volume_populator_remove(PodWorker *worker);
 /* FLX-45: pods whose volumes had no plugin are read again. */
 void volume_populator_plugins_changed(Kubelet *self);
 void volume_populator_forget(PodWorker *worker);
+/* The next reads of these volumes look at what they find, be it the same or not. */
+void volume_populator_forget_versions(const NodeVolume *volume);
 void volume_populator_on_driver(void *kubelet, const Object *before, const Object *after);
 void volume_populator_apply(Kubelet *self, const PlanChange *change);
 

@@ -27,8 +27,11 @@ known_volume(const Populate *populate)
 static ObjectKey *
 claim_key(const Kubelet *self, const Populate *populate)
 {
-    return pod_claim_key(self->base.objects, POD_CONST(populate->worker->pod),
-                         populate_mount(populate)->spec);
+    const PodMount *mount = populate_mount(populate);
+
+    return mount->claim != NULL
+               ? mount->claim
+               : pod_claim_key(self->base.objects, POD_CONST(populate->worker->pod), mount->spec);
 }
 
 static ObjectKey *
@@ -197,6 +200,54 @@ volume_error(Plan *plan, VolumeFault fault, const Object *claim, const char *spe
     return of_mode || fault == NO_PLUGIN ? text : claim_error_text(plan, claim->key, text, "");
 }
 
+/* ---- The same versions again ----
+ *
+ * A pod that waits for hours reads its claim and its volume after each time-out, and finds what it
+ * found before. What follows from a read depends on the two versions, the pod, and what this node
+ * knows of the volume. So as long as the mount waits for its volume to be attached, the same
+ * versions leave nothing to do. With polling they are looked at all the same: tests compare both.
+ */
+
+static gboolean
+is_known_claim(const Kubelet *self, const Populate *populate, const Object *claim)
+{
+    const PodMount *mount = populate_mount(populate);
+
+    return claim != NULL && claim->resource_version == mount->claim_version && mount->desired &&
+           mount->volume != NULL && !sim_is_polling(self->base.sim);
+}
+
+static gboolean
+is_known_volume(const Kubelet *self,
+                const Populate *populate,
+                const Object *claim,
+                const Object *pv)
+{
+    return is_known_claim(self, populate, claim) && pv != NULL &&
+           pv->resource_version == populate_mount(populate)->pv_version;
+}
+
+/* Only of CSI volumes: whether a FlexVolume has a driver may change. */
+static void
+remember_versions(PodMount *mount, const Object *claim, const Object *pv)
+{
+    const NodeVolume *volume = mount->volume;
+
+    if (claim == NULL || volume->in_actual || !volume_plugin_is_csi(volume->plugin))
+        return;
+    mount->claim = (ObjectKey *)claim->key;
+    mount->pv = (ObjectKey *)pv->key;
+    mount->claim_version = claim->resource_version;
+    mount->pv_version = pv->resource_version;
+}
+
+void
+volume_populator_forget_versions(const NodeVolume *volume)
+{
+    for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
+        mount->claim_version = mount->pv_version = 0;
+}
+
 /* ---- A pod: its volumes one after the other ---- */
 
 static void decide_populate(const void *self, Plan *plan);
@@ -206,6 +257,15 @@ add_error(Plan *plan, const Populate *populate, const char *text)
 {
     plan_change(plan,
                 &(PlanChange){.what = CHANGE_POPULATE_ERROR, .pointer = populate, .text = text});
+}
+
+static void
+add_volume(Plan *plan, const Populate *populate, const Object *claim, const Object *pv)
+{
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_POPULATE_CLAIM, .pointer = populate, .object = claim});
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_POPULATE_VOLUME, .pointer = populate, .object = pv});
 }
 
 /* CSP-28 */
@@ -231,19 +291,23 @@ static void
 decide_volume(const void *data, Plan *plan)
 {
     const Populate *populate = plan_operation(plan);
-    const PodVolume *spec = populate_mount(populate)->spec;
     int step = plan_last_step(plan);
     const Object *volume = plan_object(plan, step), *claim = plan_object(plan, step - 1);
+
+    if (is_known_volume(data, populate, claim, volume)) {
+        plan_because(plan, "KVM-23");
+        kubelet_add_change(plan, CHANGE_POPULATE_NOTHING, populate, 0);
+        plan_then(plan, decide_populate);
+        return;
+    }
+    const PodVolume *spec = populate_mount(populate)->spec;
     VolumeFault fault = (VolumeFault)plan_judge(plan, &kubelet_volume_rules,
                                                 volume_facts(data, volume, claim, spec));
 
     if (fault != VOLUME_IS_FINE)
         add_error(plan, populate, volume_error(plan, fault, claim, spec->name));
     else if (!add_label_conflict(data, plan, volume))
-        plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
-                                        .pointer = populate,
-                                        .object = volume,
-                                        .number = CLAIM_CONST(claim)->capacity_bytes});
+        add_volume(plan, populate, claim, volume);
     plan_then(plan, decide_populate);
 }
 
@@ -254,6 +318,13 @@ decide_claim(const void *data, Plan *plan)
     const Populate *populate = plan_operation(plan);
     int step = plan_last_step(plan);
     const Object *claim = plan_object(plan, step);
+
+    if (is_known_claim(self, populate, claim)) {
+        plan_because(plan, "KVM-24");
+        plan_get(plan, populate_mount(populate)->pv, PLAN_DECIDE);
+        plan_then(plan, decide_volume);
+        return;
+    }
     int fault = plan_judge(plan, &kubelet_claim_rules, claim_facts(claim, populate));
 
     if (fault != CLAIM_IS_FINE) {
@@ -295,7 +366,7 @@ decide_populate(const void *data, Plan *plan)
     plan_because(plan, "KVM-23");
     if (populate->at >= populate->worker->n_mounts)
         return;
-    if (populate_mount(populate)->spec->source != NULL) {
+    if (populate_mount(populate)->claim == NULL && populate_mount(populate)->spec->source != NULL) {
         add_inline(self, plan, populate);
         return;
     }
@@ -304,7 +375,7 @@ decide_populate(const void *data, Plan *plan)
 }
 
 static void
-populate_volume(Kubelet *self, const Populate *populate, const Object *pv, int64_t claim_bytes)
+populate_volume(Kubelet *self, const Populate *populate, const Object *pv)
 {
     PodMount *mount = &populate->worker->mounts[populate->at];
     g_autoptr(Object) seen = (Object *)kubelet_volume_seen(self, pv);
@@ -314,9 +385,11 @@ populate_volume(Kubelet *self, const Populate *populate, const Object *pv, int64
     if (mount->volume != NULL && mount->volume->pv->key != pv->key)
         return;
     volume_manager_desire(volume_manager_add(self, pv, mount), mount);
-    if (mount->volume->in_actual && mount->volume->actual_bytes == 0) /* KVM-26: it was rebuilt */
-        mount->volume->actual_bytes = claim_bytes;
+    if (mount->volume->in_actual && mount->volume->actual_bytes == 0 && populate->claim != NULL)
+        mount->volume->actual_bytes =
+            CLAIM_CONST(populate->claim)->capacity_bytes; /* KVM-26: it was rebuilt */
     volume_expansion_desire(mount->volume, mount);
+    remember_versions(mount, populate->claim, pv);
 }
 
 static void
@@ -341,14 +414,23 @@ volume_populator_apply(Kubelet *self, const PlanChange *change)
 {
     Populate *populate = (Populate *)change->pointer;
 
-    if (change->what == CHANGE_POPULATE_VOLUME) {
-        populate_volume(self, populate, change->object, change->number);
-    } else {
+    switch ((unsigned)change->what) {
+    case CHANGE_POPULATE_NOTHING:
+        break;
+    case CHANGE_POPULATE_CLAIM:
+        populate->claim = change->object;
+        return;
+    case CHANGE_POPULATE_VOLUME:
+        populate_volume(self, populate, change->object);
+        break;
+    default:
         populate->failed = TRUE;
         if (change->object != NULL)
             kubelet_count_label(self, METRIC_SELINUX_ERRORS, change->object);
         pod_worker_add_error(populate->worker, change->text);
+        break;
     }
+    populate->claim = NULL;
     populate->at++;
 }
 

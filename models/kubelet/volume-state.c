@@ -391,6 +391,7 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
 
     switch ((unsigned)change->what) {
     case CHANGE_IN_ACTUAL:
+        volume_populator_forget_versions(volume);
         volume->in_actual = TRUE;
         volume->size_known = TRUE;
         if (change->object != NULL)
@@ -440,6 +441,7 @@ volume_manager_rebuild(PodMount *mount, const Object *pv)
     mount->state = MOUNT_UNCERTAIN;
     mount->rebuilt = TRUE;
     node_volume_remember_label(volume, mount);
+    volume_populator_forget_versions(volume);
     volume->in_actual = volume->size_known = TRUE;
     volume->rebuilt = volume->attachability_uncertain = TRUE;
     if (volume->plugin->device_mountable)

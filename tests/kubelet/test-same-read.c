@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/kubelet/node-world.h"
+
+/* A pod waits for its volume to be attached, and reads its claim and its volume after each time-out
+ * (volume-populator.c). Reads that find the same versions again are short with sleeping loops, and
+ * whole with polling: whatever changes meanwhile, both do the same at the same instants. */
+
+#define MINUTES(n) ((n)*SIM_MINUTE)
+
+static gboolean
+set_phase(Object *object, const void *arg)
+{
+    CLAIM(object)->phase = *(const ClaimPhase *)arg;
+    return TRUE;
+}
+
+static gboolean
+clear_claim_ref(Object *object, const void *arg)
+{
+    (void)arg;
+    VOLUME(object)->claim_ref = (ClaimReference){0};
+    return TRUE;
+}
+
+static gboolean
+grow(Object *object, const void *arg)
+{
+    (void)arg;
+    VOLUME(object)->capacity_bytes *= 2;
+    return TRUE;
+}
+
+static void
+unbind(World *world)
+{
+    world_edit_status(world, KIND_CLAIM, "v", set_phase, &(ClaimPhase){CLAIM_LOST});
+}
+
+static void
+unbind_and_bind(World *world)
+{
+    unbind(world);
+    node_world_bind(world, "v");
+}
+
+static void
+delete_claim(World *world)
+{
+    world_edit(world, KIND_CLAIM, "v", edit_remove_finalizer, FINALIZER_PVC_PROTECTION);
+    world_delete(world, KIND_CLAIM, "v");
+}
+
+static void
+delete_volume(World *world)
+{
+    world_edit(world, KIND_VOLUME, "v", edit_remove_finalizer, FINALIZER_PV_PROTECTION);
+    world_delete(world, KIND_VOLUME, "v");
+}
+
+static void
+release_volume(World *world)
+{
+    world_edit(world, KIND_VOLUME, "v", clear_claim_ref, NULL);
+}
+
+static void
+grow_volume(World *world)
+{
+    world_edit(world, KIND_VOLUME, "v", grow, NULL);
+}
+
+static void
+delete_pod(World *world)
+{
+    node_world_delete_pod(world, "p", FALSE);
+}
+
+static void
+add_reader(World *world)
+{
+    node_world_add_pod(world, "q", "a", "v");
+}
+
+/* Columns: what happens after five minutes; the error of a later sync, NULL: none; whether the pod
+ * runs once the volume is attached. The volume was desired before, so it is mounted whatever the
+ * claim says now; but the back end's volume has not grown. */
+static const struct {
+    void (*change)(World *world);
+    const char *error;
+    gboolean runs;
+} cases[] = {
+    {NULL,            NULL,                   TRUE },
+    {unbind,          "PVC is not bound",     TRUE },
+    {unbind_and_bind, NULL,                   TRUE },
+    {delete_claim,    "\"v\" not found",      FALSE},
+    {delete_volume,   "failed to fetch PV v", FALSE},
+    {release_volume,  "nil pv.Spec.ClaimRef", TRUE },
+    {grow_volume,     "NodeExpand failed",    FALSE},
+    {delete_pod,      NULL,                   FALSE},
+    {add_reader,      NULL,                   TRUE },
+};
+
+/* Returns: (owned): all that the kubelet did, and the pod's Events */
+static char *
+life(unsigned i, uint64_t seed, gboolean polling, gboolean *runs)
+{
+    WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
+    g_autoptr(World) world = world_new(&options);
+
+    node_world_add_driver(world, TRUE, FALSE);
+    node_world_add_volume(world, "v", "csi");
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    node_world_run_for(world, MINUTES(5));
+    if (cases[i].change != NULL)
+        cases[i].change(world);
+    node_world_run_for(world, MINUTES(4));
+    if (cases[i].change != delete_volume)
+        node_world_attach(world, "v", "a");
+    node_world_run_for(world, MINUTES(1));
+    const Pod *pod = node_world_pod(world, "p");
+    *runs = pod != NULL && pod_is_ready(pod);
+    g_autofree char *log = node_world_log(world),
+                    *events = world_events(world, world_key(world, KIND_POD, "p"));
+    return g_strconcat(log, events, NULL);
+}
+
+static void
+short_reads_equal_whole_ones(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            gboolean runs, runs_polling;
+            g_autofree char *sleeping = life(i, seed, FALSE, &runs),
+                            *polling = life(i, seed, TRUE, &runs_polling);
+            assert_string_equal(sleeping, polling);
+            assert_int_equal(runs, runs_polling);
+            assert_int_equal(runs, cases[i].runs);
+            assert_int_equal(cases[i].error != NULL, strstr(sleeping, "FailedMount") != NULL);
+            assert_true(cases[i].error == NULL || strstr(sleeping, cases[i].error) != NULL);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_reads_equal_whole_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

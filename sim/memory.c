@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory.h"
 
+#include <stdint.h>
+
 #define CHUNK_SIZE (64 * 1024)
+#define CACHE_LINE 64
 /* Stands in front of a chunk: a link to the chunk before, padded so that blocks are aligned. */
-#define CHUNK_HEADER SIM_MEMORY_GRAIN
+#define CHUNK_HEADER CACHE_LINE
 
 SimMemory *
 sim_memory_new(void)
@@ -19,7 +22,7 @@ sim_memory_destroy(SimMemory *self)
     while (self->chunks != NULL) {
         SimMemoryBlock *chunk = self->chunks;
         self->chunks = chunk->next;
-        g_free(chunk);
+        g_aligned_free(chunk);
     }
     g_free(self);
 }
@@ -28,7 +31,7 @@ sim_memory_destroy(SimMemory *self)
 static void
 add_chunk(SimMemory *self)
 {
-    SimMemoryBlock *chunk = g_malloc(CHUNK_HEADER + CHUNK_SIZE);
+    SimMemoryBlock *chunk = g_aligned_alloc(1, CHUNK_HEADER + CHUNK_SIZE, CACHE_LINE);
 
     chunk->next = self->chunks;
     self->chunks = chunk;
@@ -43,7 +46,9 @@ sim_memory_take_fresh(SimMemory *self, size_t size)
 #ifndef __SANITIZE_ADDRESS__
     if (size <= SIM_MEMORY_MAX) {
         size_t rounded = (size + SIM_MEMORY_GRAIN - 1) / SIM_MEMORY_GRAIN * SIM_MEMORY_GRAIN;
-        if ((size_t)(self->fresh_end - self->fresh) < rounded)
+        if (rounded % CACHE_LINE == 0) /* then it needs no more lines than necessary */
+            self->fresh += -(uintptr_t)self->fresh % CACHE_LINE;
+        if (self->fresh_end - self->fresh < (ptrdiff_t)rounded)
             add_chunk(self); /* the rest of the old chunk is less than a block */
         void *block = self->fresh;
         self->fresh += rounded;

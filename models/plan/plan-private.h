@@ -86,28 +86,27 @@ typedef struct {
     };
 } Step;
 
-typedef struct PlanOwned PlanOwned;
-struct PlanOwned {
-    PlanOwned *next;
-    void *data;
-    GDestroyNotify free_data;
-};
-
 typedef enum {
     PLAN_REQUEUE_NOT,
     PLAN_REQUEUE_AFTER,
     PLAN_REQUEUE_RATE_LIMITED,
 } PlanRequeue;
 
-/* A block of plan_alloc(): the bytes follow. */
+/* A block of plan_alloc(), or what plan_own() keeps. */
 typedef struct PlanBlock PlanBlock;
 struct PlanBlock {
     PlanBlock *next;
-    size_t size; /* of the whole */
+    uint32_t size; /* of the whole */
+    bool owns;     /* the bytes are a PlanOwned */
     max_align_t bytes[];
 };
 
-#define PLAN_OWN_STEPS 4 /* enough for most plans */
+typedef struct {
+    void *data;
+    GDestroyNotify free_data;
+} PlanOwned;
+
+#define PLAN_OWN_STEPS 2 /* enough for most plans */
 
 struct Plan {
     /* What a poll that is tried again reads (operation_try_again()), */
@@ -131,8 +130,7 @@ struct Plan {
     bool thought;    /* the next request needs no time of the component's own before it */
     uint8_t requeue; /* PlanRequeue */
     SimTime requeue_after;
-    PlanBlock *blocks;            /* of plan_alloc() */
-    PlanOwned *owned;             /* NULL: nothing */
+    PlanBlock *blocks;            /* the newest first */
     void *notes;                  /* one of the blocks; NULL: none */
     const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none */
 };

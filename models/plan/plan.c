@@ -107,18 +107,15 @@ plan_forget_steps(Plan *self)
     for (unsigned i = 0; i < self->n_steps; i++)
         step_free(self->memory, plan_step(self, i));
     self->n_steps = 0;
-    while (self->owned != NULL) {
-        PlanOwned *owned = self->owned;
-        self->owned = owned->next;
-        owned->free_data(owned->data);
-        sim_memory_give(self->memory, owned, sizeof *owned);
-    }
-    self->notes = NULL;
     while (self->blocks != NULL) {
         PlanBlock *block = self->blocks;
+        const PlanOwned *owned = (const void *)block->bytes;
         self->blocks = block->next;
+        if (block->owns)
+            owned->free_data(owned->data);
         sim_memory_give(self->memory, block, block->size);
     }
+    self->notes = NULL;
     self->cursor = 0;
     self->last_step = -1;
     self->then = NULL;
@@ -196,15 +193,20 @@ plan_run_start(const Plan *self)
     return sim_start(self->start.component->sim);
 }
 
-void *
-plan_alloc(Plan *self, size_t size)
+static PlanBlock *
+block_new(Plan *self, size_t size, gboolean owns)
 {
     PlanBlock *block = sim_memory_take(self->memory, sizeof *block + size);
 
-    block->next = self->blocks;
-    block->size = sizeof *block + size;
+    *block = (PlanBlock){self->blocks, (uint32_t)(sizeof *block + size), owns};
     self->blocks = block;
-    return memset(block->bytes, 0, size);
+    return block;
+}
+
+void *
+plan_alloc(Plan *self, size_t size)
+{
+    return memset(block_new(self, size, FALSE)->bytes, 0, size);
 }
 
 void
@@ -212,9 +214,8 @@ plan_own(Plan *self, void *data, GDestroyNotify free_data)
 {
     if (data == NULL)
         return;
-    PlanOwned *owned = sim_memory_take(self->memory, sizeof *owned);
-    *owned = (PlanOwned){self->owned, data, free_data};
-    self->owned = owned;
+    PlanOwned *owned = (void *)block_new(self, sizeof *owned, TRUE)->bytes;
+    *owned = (PlanOwned){data, free_data};
 }
 
 const Object *

@@ -214,21 +214,15 @@ push_ready(WorkQueue *self, ObjectKey *key)
 }
 
 gboolean
-work_queue_has_slot(const WorkQueue *self, uint32_t slot)
+work_queue_has(const WorkQueue *self, uint32_t slot)
 {
     const KeyState *state = sim_slots_find(&self->states, slot);
 
     return state != NULL && state->dirty;
 }
 
-gboolean
-work_queue_has(const WorkQueue *self, const ObjectKey *key)
-{
-    return work_queue_has_slot(self, key->slot);
-}
-
 void
-work_queue_add_slot(WorkQueue *self, uint32_t slot)
+work_queue_add_had(WorkQueue *self, uint32_t slot)
 {
     KeyState *state = sim_slots_place(&self->states, slot);
 

@@ -39,12 +39,12 @@ void work_queue_add(WorkQueue *self, ObjectKey *key);
  * log of causes says that the key has waited for the loop (@loop: its label) since its last
  * sync. */
 void work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop);
-/* Whether @key waits in the queue, or will when its sync is over. work_queue_add_again() then
- * changes nothing, so that such a loop may leave the key out. */
-gboolean work_queue_has(const WorkQueue *self, const ObjectKey *key);
-/* For walks over thousands of keys, which tell their slots: */
-gboolean work_queue_has_slot(const WorkQueue *self, uint32_t slot);
-void work_queue_add_slot(WorkQueue *self, uint32_t slot); /* the queue has the key already */
+/* The next three are for walks over thousands of keys, and take their slots. Whether the key waits
+ * in the queue, or will when its sync is over. work_queue_add_again() then changes nothing, so that
+ * such a loop may leave the key out. */
+gboolean work_queue_has(const WorkQueue *self, uint32_t slot);
+/* work_queue_add() of a key that the queue has already. */
+void work_queue_add_had(WorkQueue *self, uint32_t slot);
 /* work_queue_add_again() of a key that the queue does not have; then it is taken, synced well and
  * done at this instant. The end of its wait is the cause from now on. */
 void work_queue_pass(WorkQueue *self, uint32_t slot, uint16_t loop);

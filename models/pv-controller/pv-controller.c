@@ -210,8 +210,10 @@ collect_unsettled(const PvController *self,
     const WorkQueue *queue = workers_queue(workers_of(self, kind));
 
     for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, kind, &slot); slot++) {
+        if (work_queue_has(queue, slot)) /* its key is not even looked at */
+            continue;
         ObjectKey *key = objects_key_at(self->base.objects, kind, slot);
-        if (!work_queue_has(queue, key) && informer_get(informer, key) != NULL)
+        if (informer_get(informer, key) != NULL)
             g_ptr_array_add(keys, key);
     }
 }
@@ -249,7 +251,7 @@ volumes_wait_or_rest(const PvController *self)
 
     for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, KIND_VOLUME, &slot); slot++) {
         if (pv_cache_waits_for_claim(self->cache, slot, &claim, &is_only)) {
-            if (!is_only || !work_queue_has_slot(claims, claim))
+            if (!is_only || !work_queue_has(claims, claim))
                 return FALSE;
             continue;
         }
@@ -276,7 +278,7 @@ pass_over_volumes(PvController *self)
     for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, KIND_VOLUME, &slot); slot++) {
         if (pv_cache_waits_for_claim(self->cache, slot, &claim, &is_only)) {
             work_queue_pass(volumes, slot, self->resync_label);
-            work_queue_add_slot(claims, claim);
+            work_queue_add_had(claims, claim);
         } else {
             const ObjectKey *key = objects_key_at(self->base.objects, KIND_VOLUME, slot);
             if (informer_get(self->volumes, key) == NULL)

@@ -264,9 +264,15 @@ decide_attachment(const void *data, Plan *plan)
 }
 
 gboolean
+attach_limits_are_verified(const Kubelet *self)
+{
+    return kubelet_release(self)->minor >= 34 && is_on(self);
+}
+
+gboolean
 attach_limits_verify(const Kubelet *self, Plan *plan, PlanDecide done)
 {
-    if (kubelet_release(self)->minor < 34 || !is_on(self))
+    if (!attach_limits_are_verified(self))
         return FALSE;
     LimitNotes *notes = plan_new_notes(plan, LimitNotes, NULL);
     notes->done = done;

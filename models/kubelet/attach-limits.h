@@ -10,6 +10,8 @@ void attach_limits_init(Kubelet *self);
 /* The driver was registered (@is_new) or unregistered (REG-36). */
 void attach_limits_sync(NodePlugin *plugin, gboolean is_new);
 
+/* Whether the next function does anything. */
+gboolean attach_limits_are_verified(const Kubelet *self);
 /**
  * attach_limits_verify:
  * @plan: a pod's sync, whose wait for volumes is over in vain

@@ -46,6 +46,18 @@ volumes_are_mounted(const void *self, const Plan *plan)
     return is_all_mounted(worker) ? 1 : 0;
 }
 
+gboolean
+pod_sync_must_wait(const PodWorker *worker)
+{
+    return worker->errors == NULL && !is_all_mounted(worker) && !pod_run_has_ended_for_good(worker);
+}
+
+gboolean
+pod_sync_fails_silently(const Kubelet *self)
+{
+    return kubelet_release(self)->minor >= SILENT_SINCE && !attach_limits_are_verified(self);
+}
+
 static gboolean
 is_unmounted(const PodMount *mount)
 {

@@ -244,6 +244,21 @@ want_step(PodWorker *self, WorkerStep step)
 }
 
 static void
+step_is_over(PodWorker *self)
+{
+    self->plan = NULL;
+    self->waits = FALSE;
+    self->synced_at = sim_now(self->kubelet->base.sim);
+}
+
+void
+pod_worker_fail(PodWorker *self)
+{
+    step_is_over(self);
+    worker_back_off(self);
+}
+
+static void
 step_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     PodWorker *self = plan_done_operation(plan);
@@ -251,9 +266,7 @@ step_done(void *data, Plan *plan, PlanEnd end, const char *message)
 
     (void)data;
     (void)message;
-    self->plan = NULL;
-    self->waits = FALSE;
-    self->synced_at = sim_now(self->kubelet->base.sim);
+    step_is_over(self);
     switch ((EndAction)rule->then) {
     case GO_ON:
         break;
@@ -308,12 +321,13 @@ worker_start(PodWorker *self)
         .key = self->key,
         .operation = self,
         .done = step_done,
+        .timed_out = pod_wait_timed_out,
     };
 
     self->wants_step = FALSE;
     sim_cancel(self->kubelet->base.sim, self->retry);
     self->retry = 0;
-    if (start.decide == NULL)
+    if (start.decide == NULL || pod_wait_again(self))
         return;
     /* A step may be over before this returns, and the next one begun: then self->plan is the next
      * one's. */
@@ -463,6 +477,7 @@ pod_worker_free(void *worker)
     PodWorker *self = worker;
 
     sim_cancel(self->kubelet->base.sim, self->retry);
+    plan_drop_aside(self->aside);
     pod_run_free(self->run);
     eviction_free_use(self->use);
     volume_stats_free(self->stats);

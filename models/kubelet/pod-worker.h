@@ -47,6 +47,7 @@ struct PodWorker {
     const Object *pod; /* (owned): the newest seen */
     PodRun *run;       /* (owned): how its containers end by themselves; NULL: they do not */
     Plan *plan;        /* the step under way; NULL: none */
+    Plan *aside;       /* (owned): see wait-again.c; NULL: none */
     WorkerStep step;
     /* A node has as many workers as pods, so flags take a byte. */
     bool wants_step;    /* as soon as the pod cache is new enough */
@@ -85,6 +86,8 @@ gboolean pod_worker_relist(void *kubelet);
 void pod_worker_apply(const PlanChange *change);
 /* Whether a volume is at least that much mounted. */
 gboolean pod_worker_has_mount(const PodWorker *self, MountState at_least);
+/* Its step is over, and has failed: KVM-21. */
+void pod_worker_fail(PodWorker *self);
 /* Something that its step under way may wait for has changed. */
 void pod_worker_wake(PodWorker *self);
 /* Of this life of the pod. Returns: (borrowed): NULL: none */
@@ -142,6 +145,11 @@ void volume_stats_apply(const Kubelet *kubelet, const PlanChange *change);
 
 extern const RuleTable kubelet_sync_rules; /* KVM-17 */
 
+/* A sync would wait for the pod's volumes now; and if they are not mounted in time, it would fail
+ * without a word (KVM-20). */
+gboolean pod_sync_must_wait(const PodWorker *worker);
+gboolean pod_sync_fails_silently(const Kubelet *self);
+
 void pod_sync_decide(const void *self, Plan *plan);
 void pod_sync_decide_terminating(const void *self, Plan *plan);
 void pod_sync_decide_terminated(const void *self, Plan *plan);
@@ -154,6 +162,14 @@ void pod_start_add_files_work(Plan *plan, const PodWorker *worker, CsiFilesWork 
 /* The node has its images from now on. */
 void pod_start_remember_images(const PodWorker *worker);
 void pod_start_pulling(Kubelet *self, const char *image, SimTime ends);
+
+/* ---- wait-again.c: syncs that wait for volumes again and again ---- */
+
+/* PlanStart.timed_out of a worker's step. */
+gboolean pod_wait_timed_out(void *kubelet, Plan *plan);
+/* Begins the sync that is due, if its last plan was put aside. Returns: FALSE: it begins as usual
+ */
+gboolean pod_wait_again(PodWorker *worker);
 
 /* ---- pod-status.c: the status manager ---- */
 

@@ -424,6 +424,13 @@ plan_put_aside(Plan *plan)
 }
 
 void
+plan_drop_aside(Plan *plan)
+{
+    if (plan != NULL)
+        plan_unref(plan);
+}
+
+void
 plan_poll_again(Plan *plan)
 {
     Component *component = plan->start.component;

@@ -150,12 +150,6 @@ plan_step(const Plan *self, unsigned i)
 /* Decides, lets the component's own time pass, decides again, executes. Returns: FALSE if the plan
  * ended at once; then @plan is gone */
 gboolean plan_execute(Plan *plan);
-/* Within PlanStart.timed_out: the plan is over for now, and keeps its poll. Its reference passes to
- * the caller. */
-void plan_put_aside(Plan *plan);
-/* The same plan once more, from its poll on. Its condition is as false as when it was last asked.
- */
-void plan_poll_again(Plan *plan);
 /* Whether the queue's owner is told why a plan fails. */
 gboolean workers_listen(const Workers *self);
 /* @message: interned */

@@ -232,8 +232,8 @@ struct PlanStart {
     void *operation; /* borrowed; may be NULL */
     void *owner;     /* for code that starts plans for others: plan_owner() */
     /* A poll of the plan has timed out, and nobody observes plans. Returns: whether that was all:
-     * the operation has put the plan aside (operation_put_aside()). FALSE: the plan goes on as
-     * usual. May be NULL. */
+     * plan_put_aside() or operation_put_aside() was called. FALSE: the plan goes on as usual. May
+     * be NULL. */
     gboolean (*timed_out)(void *self, Plan *plan);
     PlanDecide decide;
     ObjectKey *key;                /* its object; draws are counted per key */
@@ -259,6 +259,13 @@ void *plan_owner(const Plan *self);
 void *plan_done_operation(const Plan *self);
 /* The same within PlanStart.timed_out. */
 void *plan_timed_out_operation(const Plan *self);
+/* Within PlanStart.timed_out: the plan is over for now, and keeps its poll. Its reference passes to
+ * the caller: plan_poll_again() or plan_drop_aside(). */
+void plan_put_aside(Plan *plan);
+/* The same plan once more, from its poll on. Its condition is as false as when it was last asked.
+ */
+void plan_poll_again(Plan *plan);
+void plan_drop_aside(Plan *plan); /* NULL is fine */
 /* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has
  * been called) */
 Plan *plan_start(const PlanStart *start);

@@ -9,9 +9,10 @@
 
 #include "tests/kubelet/node-world.h"
 
-/* A pod waits for its volume to be attached, and reads its claim and its volume after each time-out
- * (volume-populator.c). Reads that find the same versions again are short with sleeping loops, and
- * whole with polling: whatever changes meanwhile, both do the same at the same instants. */
+/* A pod waits for its volume to be attached, sync after sync, and each reads its claim and its
+ * volume. With sleeping loops a sync waits again with the plan of the last one (wait-again.c), and
+ * reads that find the same versions are short (volume-populator.c); with polling both are whole.
+ * Whatever changes meanwhile, both do the same at the same instants. */
 
 #define MINUTES(n) ((n)*SIM_MINUTE)
 
@@ -83,6 +84,19 @@ delete_pod(World *world)
     node_world_delete_pod(world, "p", FALSE);
 }
 
+static gboolean
+label(Object *object, const void *arg)
+{
+    object_set_annotation(object, arg, arg);
+    return TRUE;
+}
+
+static void
+edit_pod(World *world)
+{
+    world_edit(world, KIND_POD, "p", label, world_intern(world, "edited"));
+}
+
 static void
 add_reader(World *world)
 {
@@ -105,12 +119,19 @@ static const struct {
     {release_volume,  "nil pv.Spec.ClaimRef", TRUE },
     {grow_volume,     "NodeExpand failed",    FALSE},
     {delete_pod,      NULL,                   FALSE},
+    {edit_pod,        NULL,                   TRUE },
     {add_reader,      NULL,                   TRUE },
 };
 
-/* Returns: (owned): all that the kubelet did, and the pod's Events */
+/* Case @i: its change at @change_at, the attachment at @attach_at. Returns: (owned): all that the
+ * kubelet did, and the pod's Events */
 static char *
-life(unsigned i, uint64_t seed, gboolean polling, gboolean *runs)
+life(unsigned i,
+     SimTime change_at,
+     SimTime attach_at,
+     uint64_t seed,
+     gboolean polling,
+     gboolean *runs)
 {
     WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
     g_autoptr(World) world = world_new(&options);
@@ -119,10 +140,10 @@ life(unsigned i, uint64_t seed, gboolean polling, gboolean *runs)
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    node_world_run_for(world, MINUTES(5));
+    node_world_run_until(world, change_at);
     if (cases[i].change != NULL)
         cases[i].change(world);
-    node_world_run_for(world, MINUTES(4));
+    node_world_run_until(world, attach_at);
     if (cases[i].change != delete_volume)
         node_world_attach(world, "v", "a");
     node_world_run_for(world, MINUTES(1));
@@ -134,14 +155,14 @@ life(unsigned i, uint64_t seed, gboolean polling, gboolean *runs)
 }
 
 static void
-short_reads_equal_whole_ones(void **state)
+again_equals_anew(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             gboolean runs, runs_polling;
-            g_autofree char *sleeping = life(i, seed, FALSE, &runs),
-                            *polling = life(i, seed, TRUE, &runs_polling);
+            g_autofree char *sleeping = life(i, MINUTES(5), MINUTES(9), seed, FALSE, &runs),
+                            *polling = life(i, MINUTES(5), MINUTES(9), seed, TRUE, &runs_polling);
             assert_string_equal(sleeping, polling);
             assert_int_equal(runs, runs_polling);
             assert_int_equal(runs, cases[i].runs);
@@ -151,11 +172,36 @@ short_reads_equal_whole_ones(void **state)
     }
 }
 
+static void
+assert_same_life(unsigned i, SimTime change_at, SimTime attach_at)
+{
+    gboolean runs;
+    g_autofree char *sleeping = life(i, change_at, attach_at, 1, FALSE, &runs),
+                    *polling = life(i, change_at, attach_at, 1, TRUE, &runs);
+
+    assert_string_equal(sleeping, polling);
+}
+
+/* The first wait ends after 123 s, and its back-off 10 to 16 s later. Some volumes are mounted
+ * between the last look of the wait and its end. */
+static void
+at_every_instant(void **state)
+{
+    (void)state;
+    for (SimTime at = 120 * SIM_SECOND; at < 124 * SIM_SECOND; at += 50 * SIM_MS)
+        assert_same_life(0, at, at);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        for (SimTime at = 121 * SIM_SECOND; at < 143 * SIM_SECOND; at += 1100 * SIM_MS)
+            assert_same_life(i, at, at + 6 * SIM_SECOND);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_reads_equal_whole_ones),
+        cmocka_unit_test(again_equals_anew),
+        cmocka_unit_test(at_every_instant),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

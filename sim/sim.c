@@ -18,7 +18,7 @@ struct Sim {
     SimTrace *trace;
     SimMemory *memory;
     SimMetrics *metrics; /* NULL: no metrics */
-    uint64_t n_fired;
+    uint64_t n_fired, n_left_out;
     SimTime last; /* sim_run_until() fires no later event; -1: sim_stop() was called */
     gboolean running;
     /* At the instant @ticks_at, ticks below the order @ticks_past_end are past. */
@@ -110,7 +110,19 @@ sim_is_polling(const Sim *self)
 uint64_t
 sim_events_fired(const Sim *self)
 {
-    return self->n_fired;
+    return self->n_fired + self->n_left_out;
+}
+
+void
+sim_count_left_out(Sim *self, unsigned n)
+{
+    self->n_left_out += n;
+}
+
+uint64_t
+sim_events_left_out(const Sim *self)
+{
+    return self->n_left_out;
 }
 
 uint32_t

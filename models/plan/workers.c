@@ -92,8 +92,11 @@ fails_again(void *data, const ObjectKey *key)
     const Workers *self = data;
     Sim *sim = self->component->sim;
 
-    return self->n_busy < self->options.n_workers && sim_next_event_at(sim) > sim_now(sim) &&
-           !needs_plans(self) && self->options.fails_again(self->component, key);
+    if (self->n_busy >= self->options.n_workers || sim_next_event_at(sim) == sim_now(sim) ||
+        needs_plans(self) || !self->options.fails_again(self->component, key))
+        return FALSE;
+    sim_count_left_out(sim, 1); /* the dispatch */
+    return TRUE;
 }
 
 Workers *

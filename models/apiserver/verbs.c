@@ -227,10 +227,15 @@ commit_patch(ApiVerbs *self, ApiCall *call, gboolean status)
     commit_change(self, call, before, after);
 }
 
-/* WL-90: the grace of a pod; none if no kubelet has it, or it is over. */
+/* WL-90: the grace of a pod; none if no kubelet has it, or it is over. WL-91: a deletion under way
+ * keeps its grace, even if the pod has ended meanwhile, unless the new one asks for less. */
 static int32_t
 pod_grace(const Pod *pod, int32_t asked_s)
 {
+    int32_t pending_s = MAX(pod->meta.deletion_grace_s, 0);
+
+    if (object_is_deleted(&pod->meta))
+        return asked_s >= 0 ? MIN(asked_s, pending_s) : pending_s;
     if (pod->node_name == NULL || pod_is_terminal(pod))
         return 0;
     return asked_s >= 0 ? asked_s : pod->spec->grace_s;
@@ -272,7 +277,9 @@ commit_delete(ApiVerbs *self, ApiCall *call)
     Object *after = object_edit(before);
     if (!object_is_deleted(before))
         set_propagation(self, after, call->request.propagation);
-    if (!object_is_deleted(before) || is_pod)
+    if (object_is_deleted(before)) /* counted from the first deletion (WL-91) */
+        after->deleted_at -= (MAX(before->deletion_grace_s, 0) - grace_s) * SIM_SECOND;
+    else
         after->deleted_at = sim_now(self->store->sim) + grace_s * SIM_SECOND;
     after->deletion_grace_s = grace_s;
     if (object_kind(after) == KIND_NAMESPACE) { /* API-56 */

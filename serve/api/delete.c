@@ -54,7 +54,7 @@ read_options(const Exchange *exchange, const json_t *body, DeleteOptions *option
     options->is_dry = g_strcmp0(exchange_query(exchange, "dryRun"), "All") == 0 ||
                       json_array_size(json_path_get(body, "dryRun")) > 0;
     if (grace != NULL || query_grace != NULL)
-        options->grace_s = (int32_t)CLAMP(seconds, 0, G_MAXINT32);
+        options->grace_s = seconds < 0 ? 1 : (int32_t)MIN(seconds, G_MAXINT32); /* WL-91 */
     if (policy == NULL)
         policy = exchange_query(exchange, "propagationPolicy");
     if (json_is_true(json_path_get(body, "orphanDependents")))

@@ -212,6 +212,14 @@ finalizers_hold_an_object_until_the_last_goes(void **state)
         API_NOT_FOUND);
 }
 
+static gboolean
+end_pod(Object *object, const void *unused)
+{
+    (void)unused;
+    POD(object)->phase = POD_SUCCEEDED;
+    return TRUE;
+}
+
 /* WL-90, WL-91, API-S7. */
 static void
 pods_are_given_their_grace(void **state)
@@ -227,6 +235,15 @@ pods_are_given_their_grace(void **state)
     world_delete(world, world_pod_key(world), 60); /* may only get shorter */
     assert_int_equal(api_server_get(world->api, world_pod_key(world))->deletion_grace_s, 30);
     world_delete(world, world_pod_key(world), 5);
+    pod = api_server_get(world->api, world_pod_key(world));
+    assert_int_equal(pod->deletion_grace_s, 5);
+    assert_int_equal(pod->deleted_at, 5 * SIM_SECOND);
+    world_commit(
+        world,
+        &(ApiRequest){.verb = API_PATCH_STATUS, .key = world_pod_key(world), .edit = end_pod});
+    world_delete(world, world_pod_key(world),
+                 -1); /* it has ended, and its kubelet still cleans up */
+    world_delete(world, world_pod_key(world), 5);
     assert_int_equal(api_server_get(world->api, world_pod_key(world))->deletion_grace_s, 5);
     world_delete(world, world_pod_key(world), 0);
     assert_null(api_server_get(world->api, world_pod_key(world)));
@@ -237,6 +254,13 @@ pods_are_given_their_grace(void **state)
     world_delete(world, world_pod_key(world), 0);
     assert_int_equal(api_server_get(world->api, world_pod_key(world))->deletion_grace_s, 0);
     world_patch(world, world_pod_key(world), world_unfinalize, "a/b");
+    assert_null(api_server_get(world->api, world_pod_key(world)));
+
+    world_create(world, world_new_pod(world, "node-1")); /* it has ended before: at once */
+    world_commit(
+        world,
+        &(ApiRequest){.verb = API_PATCH_STATUS, .key = world_pod_key(world), .edit = end_pod});
+    world_delete(world, world_pod_key(world), -1);
     assert_null(api_server_get(world->api, world_pod_key(world)));
 
     world_create(world, world_new_pod(world, NULL)); /* no kubelet has it: at once */

@@ -437,6 +437,8 @@ unpublishing_is_tried_again(void **state)
     fail_with(world, &unpublish_twice);
     node_world_delete_pod(world, "p", FALSE);
     node_world_run_for(world, MS(1500));
+    assert_true(pod_is_terminal(node_world_pod(world, "p")));
+    node_world_delete_pod(world, "p", FALSE); /* WL-91: a second time, which changes nothing */
     assert_non_null(node_world_pod(world, "p"));
     node_world_run_for(world, 20 * SIM_SECOND);
     assert_null(node_world_pod(world, "p"));

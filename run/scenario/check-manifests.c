@@ -72,17 +72,29 @@ volume_path(const ManifestInfo *info, const char *spec, const char *volume)
     return g_strdup_printf("%s.volumes", spec);
 }
 
+/* WL-22: a claim of the template replaces the volume of its name. */
+static gboolean
+is_replaced(const PodVolume *volume, const ClaimTemplates *templates)
+{
+    for (unsigned i = 0; templates != NULL && i < templates->n_items; i++)
+        if (g_str_equal(templates->items[i]->name, volume->name))
+            return TRUE;
+    return FALSE;
+}
+
+/* @templates: (nullable): of the set whose pods have these volumes */
 static void
 check_pod_volumes(Checker *self,
                   const ManifestInfo *info,
                   const PodVolumes *volumes,
+                  const ClaimTemplates *templates,
                   const char *spec)
 {
     const char *namespace = info->object->key->namespace;
 
     for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++) {
         const PodVolume *volume = &volumes->items[i];
-        if (volume->ephemeral || volume->claim_name == NULL ||
+        if (volume->ephemeral || volume->claim_name == NULL || is_replaced(volume, templates) ||
             checker_has(self, KIND_CLAIM, namespace, volume->claim_name, info))
             continue;
         g_autofree char *path = volume_path(info, spec, volume->name);
@@ -104,7 +116,8 @@ check_stateful_set(Checker *self, const ManifestInfo *info)
         check_class(self, info, set->claim_templates->items[i]->claim->class_name, path);
     }
     if (set->template != NULL && set->replicas > 0)
-        check_pod_volumes(self, info, set->template->volumes, "spec.template.spec");
+        check_pod_volumes(self, info, set->template->volumes, set->claim_templates,
+                          "spec.template.spec");
 }
 
 static void
@@ -113,7 +126,7 @@ check_template(Checker *self, const ManifestInfo *info)
     const PodTemplate *template = workload_template(info->object);
 
     if (template != NULL)
-        check_pod_volumes(self, info, template->volumes,
+        check_pod_volumes(self, info, template->volumes, NULL,
                           object_kind(info->object) == KIND_CRON_JOB
                               ? "spec.jobTemplate.spec.template.spec"
                               : "spec.template.spec");
@@ -159,7 +172,7 @@ check_attachment(Checker *self, const ManifestInfo *info)
 static void
 check_pod(Checker *self, const ManifestInfo *info)
 {
-    check_pod_volumes(self, info, POD_CONST(info->object)->volumes, "spec");
+    check_pod_volumes(self, info, POD_CONST(info->object)->volumes, NULL, "spec");
     check_node(self, info, POD_CONST(info->object)->node_name, "spec.nodeName");
 }
 

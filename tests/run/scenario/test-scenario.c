@@ -356,6 +356,28 @@ copies_may_come_again(void **state)
 #undef COPIES
 }
 
+/* WL-22: a claim of the template takes the place of the volume of its name, whatever that names. */
+static void
+claim_templates_replace_volumes(void **state)
+{
+#define SET(volume)                                                                                \
+    HEAD "---\n{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {"             \
+         "selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {"         \
+         "containers: [{name: c, image: i, volumeMounts: [{name: data, mountPath: /v}]}], "        \
+         "volumes: [{name: " volume ", persistentVolumeClaim: {claimName: nowhere}}]}}, "          \
+         "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], "   \
+         "resources: {requests: {storage: 1Gi}}}}]}}\n"
+    g_auto(Files) replaced = files_new(SET("data")), other = files_new(SET("more"));
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    g_autoptr(GPtrArray) faults = NULL;
+
+    (void)state;
+    g_autoptr(Scenario) scenario = load_file(replaced.file, NULL);
+    assert_int_equal(scenario->n_manifests, 1);
+    assert_null(scenario_load(other.file, &options, &faults));
+#undef SET
+}
+
 /* JSON is read without the places of its values until a fault wants one. */
 static void
 faults_in_json_have_places(void **state)
@@ -679,6 +701,7 @@ main(void)
         cmocka_unit_test(driver_changes_add_up),
         cmocka_unit_test(flags_come_from_manifests),
         cmocka_unit_test(manifests_come_from_files),
+        cmocka_unit_test(claim_templates_replace_volumes),
         cmocka_unit_test(faults_in_json_have_places),
         cmocka_unit_test(imports_may_dangle),
         cmocka_unit_test(sets_change_what_they_name),

@@ -4,41 +4,32 @@
 function fail(what) { print FILENAME ":" NR ": " what >"/dev/stderr"; failed = 1; exit 1 }
 function symbol(qualified) { gsub(/\./, "_", qualified); return "type_" qualified }
 
-# Reads the fields of one type: @text is what stands behind its colon.
-function add_fields(text,    parts, n, i, field) {
-    n = split(text, parts, /, */)
-    for (i = 1; i <= n; i++) {
-        field = parts[i]
-        if (field !~ /^[^ ]+ [^ ]/) fail("no type: " field)
-        fields[type] = fields[type] field "\n"
-    }
-}
-
-function finish() {
-    if (entry == "") return
-    if (!match(entry, /:( |$)/)) fail("no colon: " entry)
-    split(substr(entry, 1, RSTART - 1), words, " ")
-    text = substr(entry, RSTART + 2)
-    is_kind = words[1] == "kind" ? 2 : words[1] == "kind-" ? 1 : 0
-    name = is_kind ? words[2] : words[1]
-    type = package "." name
-    order[++n_types] = type
-    full[type] = full_package "." name
-    atomic[type] = entry ~ /^[^:]* atomic:/
-    custom[type] = is_custom
-    if (is_kind) add_fields("apiVersion string, kind string")
-    if (is_kind == 2) {
-        add_fields("metadata meta.ObjectMeta={}")
-        kinds[type] = api_version
-    }
-    if (text != "") add_fields(text)
-    entry = ""
+# @line: NAME NUMBER TYPE
+function add_field(line) {
+    if (line !~ /^[^ ]+ ([0-9]+(@[0-9]+)?|-) [^ ]/) fail("not NAME NUMBER TYPE: " line)
+    fields[type] = fields[type] line "\n"
 }
 
 /^#/ || /^$/ { next }
-/^package / { finish(); package = $2; full_package = $3; api_version = $4; is_custom = $5 == "custom"; next }
-/^ / { sub(/^ +/, " "); entry = entry $0; next }
-{ finish(); entry = $0 }
+/^package / { package = $2; full_package = $3; api_version = $4; is_custom = $5 == "custom"; next }
+/^ / { sub(/^ +/, ""); add_field($0); next }
+{
+    is_kind = $1 == "kind" ? 2 : $1 == "kind-" ? 1 : 0
+    name = is_kind ? $2 : $1
+    type = package "." name
+    order[++n_types] = type
+    full[type] = full_package "." name
+    atomic[type] = $NF == "atomic"
+    custom[type] = is_custom
+    if (is_kind) {
+        add_field("apiVersion - string")
+        add_field("kind - string")
+    }
+    if (is_kind == 2) {
+        add_field("metadata " (is_custom ? "-" : "1") " meta.ObjectMeta={}")
+        kinds[type] = api_version
+    }
+}
 
 function words_of(text, separator,    parts, n, i, result) {
     n = split(text, parts, separator)
@@ -78,13 +69,17 @@ function type_of(text, in_package,    end, inside, words, n, apply, patch, parts
 }
 function fields_symbol(name) { name = symbol(name); sub(/^type_/, "fields_", name); return name }
 
-function print_fields(name,    in_package, list, n, i, field, required, default_value, type_text) {
+function print_fields(name,    in_package, list, n, i, field, required, default_value, type_text, words, numbers, number) {
     in_package = name; sub(/\.[^.]*$/, "", in_package)
     n = split(fields[name], list, "\n") - 1
     print "static const SchemaField " fields_symbol(name) "[] = {"
     for (i = 1; i <= n; i++) {
-        field = list[i]; sub(/ .*/, "", field)
-        type_text = substr(list[i], length(field) + 2)
+        split(list[i], words, " ")
+        field = words[1]
+        split(words[2], numbers, "@")
+        number = numbers[1] + 0 ", " numbers[2] + 0
+        delete numbers
+        type_text = substr(list[i], length(words[1] words[2]) + 3)
         required = sub(/!$/, "", field)
         default_value = "NULL"
         if (sub(/=[{][}]$/, "", type_text)) {
@@ -94,14 +89,13 @@ function print_fields(name,    in_package, list, n, i, field, required, default_
             type_text = substr(type_text, 1, RSTART - 1)
             default_value = type_text ~ /^(string|enum)/ ? "\"\\\"" default_value "\\\"\"" : "\"" default_value "\""
         }
-        print "    {\"" field "\", " type_of(type_text, in_package) ", " (required ? "TRUE" : "FALSE") ", " default_value "},"
+        print "    {\"" field "\", " type_of(type_text, in_package) ", " (required ? "TRUE" : "FALSE") ", " default_value ", " number "},"
     }
-    print "    {NULL, NULL, FALSE, NULL},\n};"
+    print "    {NULL, NULL, FALSE, NULL, 0, 0},\n};"
 }
 
 END {
     if (failed) exit 1
-    finish()
     n_scalars = split("string STRING bytes BYTES bool BOOL int32 INT32 int64 INT64 double DOUBLE time TIME microtime MICRO_TIME quantity QUANTITY intorstring INT_OR_STRING any ANY", s, " ")
     print "/* Made of kubernetes.types by api-types.awk. */\n#include \"models/api/schema/schema-private.h\"\n"
     for (i = 1; i < n_scalars; i += 2) {

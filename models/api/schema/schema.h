@@ -58,6 +58,9 @@ struct SchemaField {
     const SchemaType *type;
     gboolean required;
     const char *fallback; /* JSON: the default ("\"TCP\"", "{}"); NULL: none */
+    unsigned number;      /* in protobuf; 0: it has none */
+    unsigned message;     /* the number of the field whose message has it in protobuf, beside the
+                             struct's own fields in JSON; 0: the struct's own message */
 };
 
 /**

@@ -3,9 +3,6 @@
 
 #include "discovery.h"
 
-/* Verbs of custom resources, in the order in which they are told. */
-#define CUSTOM_VERBS "delete deletecollection get list patch create update watch"
-
 /* The resources of CustomResourceDefinitions, and the types that their schemas make: how lists and
  * maps merge (x-kubernetes-list-type and its like), which fields there are, defaults. */
 

@@ -6,7 +6,6 @@
 
 #include "models/api/field.h"
 #include "models/api/schema/schema.h"
-#include "numbers.h"
 
 static const guint8 magic[] = {'k', '8', 's', 0};
 
@@ -221,28 +220,12 @@ double_of(const WireField *field)
     return json_real(number);
 }
 
-static json_t *message_of(const SchemaType *type, const char *name, Message message);
-
-/* "core.PodSpec" of "io.k8s.api.core.v1.PodSpec". (owned) */
-static char *
-short_name(const char *full)
-{
-    g_auto(GStrv) parts = g_strsplit(full, ".", -1);
-    unsigned n = g_strv_length(parts);
-
-    if (n < 3)
-        return g_strdup(full);
-    return strcmp(parts[n - 3], "autoscaling") == 0
-               ? g_strdup_printf("%s.%s.%s", parts[n - 3], parts[n - 2], parts[n - 1])
-               : g_strdup_printf("%s.%s", parts[n - 3], parts[n - 1]);
-}
+static json_t *message_of(const SchemaType *type, Message message);
 
 /* Returns: (owned): NULL: it has no value, or is faulty */
 static json_t *
 value_of(const SchemaType *type, const WireField *field)
 {
-    g_autofree char *name = NULL;
-
     switch (type->shape) {
     case SCHEMA_STRING:
         return string_of(field);
@@ -266,10 +249,7 @@ value_of(const SchemaType *type, const WireField *field)
     case SCHEMA_ANY:
         return any_of(field);
     case SCHEMA_STRUCT:
-        if (field->type != WIRE_BYTES)
-            return NULL;
-        name = short_name(type->name);
-        return message_of(type, name, field->bytes);
+        return field->type == WIRE_BYTES ? message_of(type, field->bytes) : NULL;
     case SCHEMA_LIST:
     case SCHEMA_MAP:
         break;
@@ -367,15 +347,6 @@ is_zero(const json_t *value)
            (json_is_real(value) && !(json_real_value(value) > 0 || json_real_value(value) < 0));
 }
 
-static const FieldNumber *
-numbers_of(const char *type)
-{
-    for (const TypeNumbers *row = type_numbers; row->type != NULL; row++)
-        if (strcmp(row->type, type) == 0)
-            return row->fields;
-    return NULL;
-}
-
 /* Whether zero is a value of the field @name of @parent. Statuses have counts, no pointers. */
 static gboolean
 keeps_zero(const SchemaType *parent, const char *name)
@@ -413,35 +384,42 @@ add_value(json_t *object,
         json_object_set_new(object, name, value);
 }
 
-/* Reads the fields of @message, whose numbers are those of the type @name, into @object of @type.
- */
-static void
-read_message(json_t *object, const SchemaType *type, const char *name, Message message)
+/* Whether a field of the message stands for a message whose fields are those of the struct. */
+static gboolean
+is_embedded(const SchemaType *type, unsigned number)
 {
-    const FieldNumber *numbers = numbers_of(name);
+    for (const SchemaField *row = type->fields; row->name != NULL; row++)
+        if (row->message == number)
+            return TRUE;
+    return FALSE;
+}
+
+/* Reads the fields of @message into @object of @type. @embedded: the number of the field of the
+ * type's message that it stands in; 0: it is the type's own message */
+static void
+read_message(json_t *object, const SchemaType *type, unsigned embedded, Message message)
+{
     WireField field;
 
-    while (numbers != NULL && read_field(&message, &field)) {
-        const FieldNumber *row = numbers;
+    while (read_field(&message, &field)) {
+        const SchemaField *row = type->fields;
 
-        while (row->number != 0 && row->number != field.number)
+        while (row->name != NULL && (row->number != field.number || row->message != embedded))
             row++;
-        if (row->number == 0)
-            continue;
-        if (row->inside != NULL && field.type == WIRE_BYTES)
-            read_message(object, type, row->inside, field.bytes);
-        const SchemaType *member = row->field == NULL ? NULL : schema_member(type, row->field);
-        if (member != NULL)
-            add_value(object, type, row->field, member, &field);
+        if (row->name != NULL)
+            add_value(object, type, row->name, row->type, &field);
+        else if (embedded == 0 && field.type == WIRE_BYTES && is_embedded(type, field.number))
+            read_message(object, type, field.number, field.bytes);
     }
 }
 
 static json_t *
-message_of(const SchemaType *type, const char *name, Message message)
+message_of(const SchemaType *type, Message message)
 {
     json_t *object = json_object();
 
-    read_message(object, type, name, message);
+    if (type->fields != NULL)
+        read_message(object, type, 0, message);
     return object;
 }
 
@@ -460,7 +438,16 @@ read_type(Message message, json_t *type)
     }
 }
 
-/* The group's types may have another name than its last part: "authorization.k8s.io/v1". */
+/* Custom resources have none: their protobuf cannot be read. */
+static gboolean
+has_numbers(const SchemaType *type)
+{
+    for (const SchemaField *field = type->fields; field->name != NULL; field++)
+        if (field->number != 0)
+            return TRUE;
+    return FALSE;
+}
+
 static json_t *
 decode_raw(json_t *object, const Message *raw, GError **error)
 {
@@ -469,14 +456,13 @@ decode_raw(json_t *object, const Message *raw, GError **error)
     const SchemaType *type =
         api_version == NULL || kind == NULL ? NULL : schema_find(api_version, kind);
 
-    if (type == NULL) {
+    if (type == NULL || !has_numbers(type)) {
         g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
                     "protobuf: no type is known for %s %s", api_version != NULL ? api_version : "",
                     kind != NULL ? kind : "");
         return NULL;
     }
-    g_autofree char *name = short_name(type->name);
-    read_message(object, type, name, *raw);
+    read_message(object, type, 0, *raw);
     return object;
 }
 

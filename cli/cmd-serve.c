@@ -208,6 +208,9 @@ write_kubeconfig(const ServeCommand *self)
     if (self->tls_cert != NULL) {
         g_autofree char *path = g_canonicalize_filename(self->tls_cert, NULL);
         authority = g_strdup_printf("    certificate-authority: %s\n", path);
+    } else {
+        /* @kubernetes/client-node refuses http without it. */
+        authority = g_strdup("    insecure-skip-tls-verify: true\n");
     }
     if (self->token != NULL)
         token = g_strdup_printf("    token: %s\n", self->token);
@@ -216,8 +219,7 @@ write_kubeconfig(const ServeCommand *self)
                            "users:\n- name: kvolsim\n  user:%s\n%s"
                            "contexts:\n- name: kvolsim\n  context:\n    cluster: kvolsim\n"
                            "    user: kvolsim\n",
-                           url, authority != NULL ? authority : "", token != NULL ? "" : " {}",
-                           token != NULL ? token : "");
+                           url, authority, token != NULL ? "" : " {}", token != NULL ? token : "");
     if (g_file_set_contents_full(self->kubeconfig, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
                                  &error))
         return TRUE;

@@ -74,7 +74,8 @@ append_workload(GString *text, const Scenario *self, json_t *items)
     json_t *item;
     gsize i;
 
-    g_string_append_printf(text, "  workload:\n");
+    if (json_array_size(items) > 0)
+        g_string_append(text, "  workload:\n");
     json_array_foreach(items, i, item) {
         const ScenarioAction *action = &self->actions[i];
         json_t *create = json_object_get(item, "create"), *manifests = json_array();

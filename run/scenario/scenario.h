@@ -353,7 +353,8 @@ const char *scenario_capability_name(CsiService service, uint32_t bit);
  * @until: the end, as its text is to be
  * @faults: (nullable): more items for spec.faults
  * The scenario as one file that needs no other but profiles: with all manifests, recordedFrom, and
- * a workload at its end, so that items ("  - {...}") can be appended. Returns: (owned)
+ * its workload at the end, so that items ("  - {...}") can be appended; behind "  workload:" if it
+ * has none. Returns: (owned)
  */
 char *scenario_flatten(const Scenario *self, const char *until, const json_t *faults);
 /* The JSON Schema of scenario files. (owned) */

@@ -86,12 +86,15 @@ write_at(const ServeSession *self, const char *text, off_t at)
     return TRUE;
 }
 
+/* @is_first: of the session: a scenario without a workload has none before it. */
 static void
-append_item(const Act *act, GString *text)
+append_item(const ServeSession *self, const Act *act, gboolean is_first, GString *text)
 {
+    const json_t *workload = json_path_get(self->base->document, "spec.workload");
     char *json = json_dumps(act->item, 0);
 
-    g_string_append_printf(text, "  - %s\n", json);
+    g_string_append_printf(text, "%s  - %s\n",
+                           is_first && json_array_size(workload) == 0 ? "  workload:\n" : "", json);
     free(json);
 }
 
@@ -111,7 +114,7 @@ write_answered(ServeSession *self)
         const Act *act = self->acts->pdata[n];
         if (!act->is_answered)
             break;
-        append_item(act, text);
+        append_item(self, act, n == 0, text);
     }
     off_t end = lseek(self->file, 0, SEEK_END);
     if (text->len == 0 || end < 0)
@@ -134,7 +137,7 @@ text_with(const ServeSession *self, unsigned n)
     GString *text = g_string_new(head);
 
     for (unsigned i = 0; i < n; i++)
-        append_item(self->acts->pdata[i], text);
+        append_item(self, self->acts->pdata[i], i == 0, text);
     return g_string_free(text, FALSE);
 }
 
@@ -178,10 +181,13 @@ serve_session_text_until(const ServeSession *self, SimTime at)
             json_array_append(faults, item);
     g_autofree char *head = scenario_flatten(self->base, end, faults);
     GString *text = g_string_new(head);
+    gboolean is_first = TRUE;
     for (unsigned i = 0; i < self->acts->len; i++) {
         const Act *act = self->acts->pdata[i];
-        if (item_at(act->item) <= at)
-            append_item(act, text);
+        if (item_at(act->item) > at)
+            continue;
+        append_item(self, act, is_first, text);
+        is_first = FALSE;
     }
     return g_string_free(text, FALSE);
 }

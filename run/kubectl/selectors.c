@@ -227,6 +227,47 @@ label_selector_text_matches(const char *selector, json_t *labels, gboolean *matc
 
 /* ---- Field selectors ---- */
 
+/* The value of a field that an object does not have: an absent boolean is false, an absent number 0
+ * (the kinds' ToSelectableFields() in pkg/registry print all of them). */
+static const char *
+absent_value(const char *field)
+{
+    static const char *const values[][2] = {
+        {"spec.hostNetwork",   "false"},
+        {"spec.unschedulable", "false"},
+        {"status.replicas",    "0"    },
+        {"status.successful",  "0"    },
+    };
+
+    for (gsize i = 0; i < G_N_ELEMENTS(values); i++)
+        if (strcmp(values[i][0], field) == 0)
+            return values[i][1];
+    return "";
+}
+
+/* Some fields have other names in selectors than in objects; Events are kept in the words of the
+ * core group. Returns: (borrowed): %NULL: it is absent */
+static json_t *
+field_value(json_t *object, const char *field)
+{
+    static const char *const names[][2] = {
+        {"spec.host",           "spec.nodeName"     },
+        {"source",              "source.component"  },
+        {"source",              "reportingComponent"},
+        {"reportingController", "reportingComponent"},
+    };
+    json_t *found = strcmp(field, "source") == 0 ? NULL : value_at(object, field);
+
+    for (gsize i = 0; found == NULL && i < G_N_ELEMENTS(names); i++)
+        if (strcmp(names[i][0], field) == 0)
+            found = value_at(object, names[i][1]);
+    if (found == NULL && g_str_has_prefix(field, "regarding.")) {
+        g_autofree char *core = g_strdup_printf("involvedObject.%s", strchr(field, '.') + 1);
+        found = value_at(object, core);
+    }
+    return found;
+}
+
 gboolean
 field_selector_text_matches(const char *selector, json_t *object)
 {
@@ -241,11 +282,11 @@ field_selector_text_matches(const char *selector, json_t *object)
         gboolean is_unequal = equals > parts[i] && equals[-1] == '!';
         const char *wanted = equals[1] == '=' ? equals + 2 : equals + 1;
         equals[is_unequal ? -1 : 0] = '\0';
-        json_t *found = value_at(object, parts[i]);
-        if (found == NULL && strcmp(parts[i], "reportingController") == 0)
-            found = value_at(object, "reportingComponent");
+        json_t *found = field_value(object, parts[i]);
         if (found != NULL)
             value_append_go(value, found);
+        else
+            g_string_append(value, absent_value(parts[i]));
         if ((strcmp(value->str, wanted) == 0) == is_unequal)
             return FALSE;
     }

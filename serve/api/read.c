@@ -19,7 +19,7 @@
 static const struct {
     const char *kind, *fields;
 } selectable[] = {
-    {"Pod",                       "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName "
+    {"Pod",                       "spec.host spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName "
             "spec.hostNetwork status.phase status.podIP status.podIPs status.nominatedNodeName"},
     {"Node",                      "spec.unschedulable"                                                    },
     {"Namespace",                 "status.phase"                                                          },
@@ -27,27 +27,58 @@ static const struct {
     {"ReplicationController",     "status.replicas"                                                       },
     {"ReplicaSet",                "status.replicas"                                                       },
     {"Job",                       "status.successful"                                                     },
-    {"Event",                     "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
-              "involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath "
-              "reason reportingComponent source type regarding.kind regarding.namespace "
-              "regarding.name regarding.uid"                                                 },
+    {"Event",
+     "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid "
+     "involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath "
+     "reason reportingComponent reportingController source type regarding.kind regarding.namespace "
+     "regarding.name regarding.uid"                                                                       },
     {"CertificateSigningRequest", "spec.signerName"                                                       },
     {"Service",                   "spec.clusterIP spec.type"                                              },
 };
 
+/* Whether a CustomResourceDefinition names the field in this version's selectableFields. */
 static gboolean
-is_selectable(const ApiResource *row, const char *field)
+is_selectable_of_custom(const ApiResource *row, const char *field)
 {
-    if (strcmp(field, "metadata.name") == 0 ||
-        (strcmp(field, "metadata.namespace") == 0 && row->namespaced))
-        return TRUE;
-    for (gsize i = 0; i < G_N_ELEMENTS(selectable); i++) {
-        if (strcmp(selectable[i].kind, row->kind) != 0)
-            continue;
-        g_auto(GStrv) words = g_strsplit(selectable[i].fields, " ", -1);
-        return g_strv_contains((const char *const *)words, field);
+    const json_t *fields = json_object_get(row->custom, "selectableFields");
+
+    for (gsize i = 0; i < json_array_size(fields); i++) {
+        const char *path = json_path_string(json_array_get(fields, i), "jsonPath");
+        if (path != NULL && strcmp(path + (*path == '.'), field) == 0)
+            return TRUE;
     }
     return FALSE;
+}
+
+/* Returns: (borrowed): the fields of @row's kind; NULL: the common ones alone */
+static const char *
+selectable_of(const ApiResource *row)
+{
+    for (gsize i = 0; row->custom == NULL && i < G_N_ELEMENTS(selectable); i++)
+        if (strcmp(selectable[i].kind, row->kind) == 0)
+            return selectable[i].fields;
+    return NULL;
+}
+
+/* Returns: (owned): a refusal of @field, in the words of the kind; NULL: it can be selected */
+static json_t *
+selectable_fault(const ApiResource *row, const char *field)
+{
+    const char *own = selectable_of(row);
+    g_auto(GStrv) words = g_strsplit(own != NULL ? own : "", " ", -1);
+
+    if (strcmp(field, "metadata.name") == 0 ||
+        (strcmp(field, "metadata.namespace") == 0 && row->namespaced) ||
+        g_strv_contains((const char *const *)words, field) || is_selectable_of_custom(row, field))
+        return NULL;
+    if (own == NULL && row->custom == NULL)
+        return status_format(400,
+                             "\"%s\" is not a known field selector: only \"metadata.name\", "
+                             "\"metadata.namespace\"",
+                             field);
+    if (strcmp(row->kind, "Job") == 0)
+        return status_format(400, "field label \"%s\" not supported for batchv1.Job", field);
+    return status_format(400, "field label not supported: %s", field);
 }
 
 /* Returns: (owned): why @text is no field selector of the kind; NULL: it is one */
@@ -59,13 +90,15 @@ field_selector_fault(const Target *target, const char *text)
     for (unsigned i = 0; terms[i] != NULL; i++) {
         gsize length = strcspn(terms[i], "=!");
         g_autofree char *field = g_strndup(terms[i], length);
+        json_t *fault;
         if (*terms[i] == '\0')
             continue;
         if (terms[i][length] == '\0')
             return status_format(400, "invalid selector: '%s'; can't understand '%s'", text,
                                  terms[i]);
-        if (!is_selectable(target->row, field))
-            return status_format(400, "field label not supported: %s", field);
+        fault = selectable_fault(target->row, field);
+        if (fault != NULL)
+            return fault;
     }
     return NULL;
 }

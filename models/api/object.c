@@ -633,32 +633,33 @@ object_take_metadata(Object *to, const Object *from)
 }
 
 void
-object_patch_manifest(Object *self, const json_t *patch)
+object_take_document(Object *to, const Object *from)
 {
-    json_t *changed = self->manifest == NULL ? json_object() : json_deep_copy(self->manifest);
-
-    json_merge_patch(changed, patch);
-    json_decref(self->manifest);
-    self->manifest = changed;
+    object_take_fields(to, from, FALSE);
+    object_take_fields(to, from, TRUE);
+    object_take_metadata(to, from);
+    json_t *old = to->manifest;
+    to->manifest = json_incref(from->manifest);
+    json_decref(old);
 }
 
-/* Returns: (owned): a shallow copy without the members that are no spec */
+/* Returns: (owned): what the object prints, but for metadata and status */
 static json_t *
-manifest_spec(const json_t *manifest)
+printed_spec(const Object *self)
 {
-    json_t *spec = manifest == NULL ? json_object() : json_copy((json_t *)manifest);
+    json_t *json = object_to_json(self);
 
-    json_object_del(spec, "metadata");
-    json_object_del(spec, "status");
-    return spec;
+    json_object_del(json, "metadata");
+    json_object_del(json, "status");
+    return json;
 }
 
 gboolean
-object_manifest_spec_equal(const Object *a, const Object *b)
+object_rest_equal(const Object *a, const Object *b)
 {
     if (a->manifest == b->manifest)
         return TRUE;
-    json_auto_t *x = manifest_spec(a->manifest), *y = manifest_spec(b->manifest);
+    json_auto_t *x = printed_spec(a), *y = printed_spec(b);
     return json_equal(x, y) != 0;
 }
 

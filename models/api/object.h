@@ -149,7 +149,8 @@ typedef struct {
     StringMap *labels, *annotations;
     StringList *finalizers;
     OwnerReferences *owners;
-    /* (owned): as the file gave it; output takes fields from it that no model reads */
+    /* (owned): the document that a file or a client wrote last; output takes fields from it that no
+     * model reads. NULL: components made all of the object */
     json_t *manifest;
     RefCount refs;
     int32_t deletion_grace_s; /* deletionGracePeriodSeconds; -1: unset */
@@ -242,12 +243,11 @@ gboolean object_spec_equal(const Object *a, const Object *b);
 void object_take_fields(Object *to, const Object *from, gboolean status);
 /* Labels, annotations, finalizers and owners of @to become those of @from. */
 void object_take_metadata(Object *to, const Object *from);
-/* @patch: a merge patch of what the object printed. The manifest keeps the members that no field
- * has, so they change with it. */
-void object_patch_manifest(Object *self, const json_t *patch);
-/* Whether the manifests differ in what is neither metadata nor status: in fields that no model
- * reads. */
-gboolean object_manifest_spec_equal(const Object *a, const Object *b);
+/* All of @to becomes as a client wrote it into @from, but for its identity. */
+void object_take_document(Object *to, const Object *from);
+/* Whether fields that no model reads are equal, but for those of metadata and status. Expensive if
+ * a client wrote one of the versions. */
+gboolean object_rest_equal(const Object *a, const Object *b);
 /* Returns: (owned): the object as the API prints it: typed fields over the manifest. @start: of the
  * run, see sim_start() */
 json_t *object_to_json_at(const Object *self, SimTime start);

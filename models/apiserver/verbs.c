@@ -164,7 +164,7 @@ static void
 count_generation(const ApiVerbs *self, const Object *before, Object *after)
 {
     if (kind_class(object_kind(after))->has_generation &&
-        (!object_spec_equal(before, after) || !object_manifest_spec_equal(before, after)))
+        (!object_spec_equal(before, after) || !object_rest_equal(before, after)))
         after->generation++;
     count_template_generation(self, before, after);
 }

@@ -446,10 +446,7 @@ merge_patch(Object *object, const void *data)
         g_clear_error(&self->run->error); /* the run continues */
         return FALSE;
     }
-    object_take_fields(object, parsed, FALSE);
-    object_take_fields(object, parsed, TRUE);
-    object_take_metadata(object, parsed);
-    object_patch_manifest(object, change);
+    object_take_document(object, parsed);
     return TRUE;
 }
 

@@ -21,7 +21,8 @@
 #include "run/teach/lesson.h"
 #include "run/why/findings.h"
 #include "serve/api/export.h"
-#include "serve/api/http.h"
+#include "serve/api/http/connections.h"
+#include "serve/api/http/http.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:8001"
 /* Tokens are short; a file that is none is not read in whole. */

@@ -3,7 +3,9 @@
    answers.py PORT"""
 import http.client
 import json
+import socket
 import sys
+import time
 
 port = int(sys.argv[1])
 CORE = "/api/v1/namespaces/default/"
@@ -44,6 +46,64 @@ def without_workload():
     ask("PUT", "/kvolsim/v1/past", {"at": "1s"})
 
 
-for case in (field_selectors, without_workload):
+def raw(*parts, timeout=30):
+    """A connection that has sent @parts."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+    for part in parts:
+        connection.sendall(part)
+    return connection
+
+
+POST_CONFIG = b"POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def chunked_bodies():
+    chunked = POST_CONFIG + b"Transfer-Encoding: chunked\r\n"
+    assert raw(chunked + b"\r\n5\r\n{\"met\r\n", b"19\r\nadata\":{\"name\":\"chunks\"}}\r\n0\r\n\r\n").recv(99).startswith(b"HTTP/1.1 201")
+    assert names(CORE + "configmaps?fieldSelector=metadata.name%3Dchunks") == ["chunks"]
+    assert raw(chunked + b"Content-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n").recv(99).startswith(b"HTTP/1.1 400"), "two lengths"
+    large = b"100000\r\n" + bytes(1 << 20) + b"\r\n"
+    connection = raw(chunked + b"\r\n" + large * 3)
+    try:
+        connection.sendall(large)
+    except OSError:
+        pass  # it is refused while it is sent
+    assert connection.recv(99).startswith(b"HTTP/1.1 413")
+
+
+def n_closed():
+    """Sockets of the server whose client has gone: CLOSE_WAIT."""
+    rows = [line.split() for line in open("/proc/net/tcp").readlines()[1:]]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == "08" for row in rows)
+
+
+def clients_that_go():
+    get = b"GET /api/v1/nodes?watch=%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for sent in (b"", get[:9], get % 0, get % 1, POST_CONFIG + b"Content-Length: 9\r\n\r\n{"):
+        connections = [raw(sent) for _ in range(20)]
+        if b"\r\n\r\n" in sent and sent.startswith(b"GET"):
+            assert all(connection.recv(9) for connection in connections)
+        for connection in connections:
+            connection.close()
+    half = raw(get % 0)
+    half.shutdown(socket.SHUT_WR)
+    assert half.recv(99).startswith(b"HTTP/1.1 200"), "whoever stops sending may still wait for the answer"
+    limit = time.time() + 5 # long before a silent connection is closed
+    while n_closed() > 0 and time.time() < limit:
+        time.sleep(0.05)
+    assert n_closed() == 0
+
+
+def half_sent_bodies():
+    bodies = [raw(POST_CONFIG + b"Content-Length: 3000000\r\n\r\n", bytes(2900000)) for _ in range(30)]
+    ask("POST", CORE + "configmaps", {"metadata": {"name": "beside"}}, 201)
+    bodies[0].settimeout(20)
+    try:
+        assert bodies[0].recv(9) == b"", "87 MB are more than unfinished bodies may hold: the oldest is closed"
+    except ConnectionResetError:
+        pass
+
+
+for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload):
     case()
     print("#", case.__name__, flush=True)

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "engines.h"
+#include "serve/api/engines.h"
 
 /* The server: HTTP/1.1 on a socket, for the runs of a server, in the default main context. It keeps
  * others out: requests from pages of other sites, names that only point here (DNS rebinding),
  * callers without the token; and it has limits for everything that a stranger can make grow. */
 typedef struct HttpServer HttpServer;
-
-#define HTTP_CONNECTIONS_MAX 10500
-/* A connection that sends nothing, or never ends its request, is closed after so many seconds. */
-#define HTTP_IDLE_S 90
-#define HTTP_BODY_S 30
 
 typedef struct {
     const char *host;  /* "127.0.0.1" */

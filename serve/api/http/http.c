@@ -4,25 +4,12 @@
 #include <libsoup/soup.h>
 #include <string.h>
 
-#include "page.h"
-#include "status.h"
+#include "connections.h"
+#include "serve/api/page.h"
+#include "serve/api/status.h"
 
-#define SWEEP_S 5
 /* Connections that wait to be taken: a thousand watchers may come at once. */
 #define HTTP_BACKLOG 4096
-
-typedef enum {
-    CONNECTION_WAITS, /* for a request, or the rest of its head */
-    CONNECTION_READS, /* the body */
-    CONNECTION_BUSY,  /* the request is answered */
-} ConnectionState;
-
-typedef struct {
-    HttpServer *server;
-    GSocket *socket; /* (borrowed): told when it goes */
-    ConnectionState state;
-    gint64 since; /* us */
-} Connection;
 
 struct HttpServer {
     SoupServer *soup;
@@ -30,9 +17,9 @@ struct HttpServer {
     char *host, *address;
     guint8 digest[32]; /* of the token */
     gboolean has_token, has_tls, is_loopback;
-    GHashTable *connections; /* GSocket -> Connection (owned) */
-    guint sweep, pump;       /* sources; 0: none */
-    GPtrArray *awake;        /* of SoupExchange (owned refs): streams with something to send */
+    Connections *connections; /* (owned) */
+    guint pump;               /* a source; 0: none */
+    GPtrArray *awake;         /* of SoupExchange (owned refs): streams with something to send */
     gboolean is_ending;
 };
 
@@ -170,6 +157,8 @@ soup_stream(Exchange *exchange, const char *content_type)
     SoupMessageHeaders *headers = soup_server_message_get_response_headers(self->message);
 
     self->is_streaming = TRUE;
+    connections_set(self->server->connections, soup_server_message_get_socket(self->message),
+                    CONNECTION_STREAMS);
     soup_server_message_set_status(self->message, 200, NULL);
     set_headers(self, content_type);
     soup_message_headers_set_encoding(headers, SOUP_ENCODING_CHUNKED);
@@ -196,22 +185,6 @@ on_finished(SoupServerMessage *message, SoupExchange *self)
 }
 
 /* ---- Who may ask ---- */
-
-static gboolean
-close_socket(void *data)
-{
-    g_socket_close(data, NULL);
-    return G_SOURCE_REMOVE;
-}
-
-/* Ends a connection, whatever is under way: libsoup meets an error. Not before it has returned from
- * its signal; a shutdown alone would let the client go on sending. */
-static void
-cut(GSocket *socket)
-{
-    g_socket_shutdown(socket, FALSE, TRUE, NULL);
-    g_idle_add_full(G_PRIORITY_HIGH, close_socket, g_object_ref(socket), g_object_unref);
-}
 
 static void
 refuse(SoupServerMessage *message, unsigned code, const char *text)
@@ -244,7 +217,7 @@ refuse_at_once(const HttpServer *self, SoupServerMessage *message, unsigned code
     refuse(message, code, text);
     if (!self->has_tls)
         g_socket_send(socket, answer, strlen(answer), NULL, NULL);
-    cut(socket);
+    connections_cut(socket);
 }
 
 /* "[::1]:8001" without the port. (owned) */
@@ -323,6 +296,8 @@ is_page(SoupServerMessage *message)
                     accept != NULL ? accept : "");
 }
 
+static const char too_large[] = "the body of the request is larger than 3 MiB";
+
 /* Refuses what is not to be answered. */
 static void
 admit(const HttpServer *self, SoupServerMessage *message)
@@ -334,12 +309,14 @@ admit(const HttpServer *self, SoupServerMessage *message)
     const char *encoding = soup_message_headers_get_list(headers, "Transfer-Encoding");
     const char *length = soup_message_headers_get_list(headers, "Content-Length");
 
-    if (encoding != NULL)
-        refuse_at_once(self, message, 411, "a body needs a Content-Length");
+    if (encoding != NULL && g_ascii_strcasecmp(encoding, "chunked") != 0)
+        refuse_at_once(self, message, 501, "a body is plain or chunked");
+    else if (encoding != NULL && length != NULL)
+        refuse_at_once(self, message, 400, "a chunked body has no Content-Length");
     else if (length != NULL && !is_number(length))
         refuse_at_once(self, message, 400, "a request has one Content-Length");
     else if (soup_message_headers_get_content_length(headers) > SERVE_BODY_MAX)
-        refuse_at_once(self, message, 413, "the body of the request is larger than 3 MiB");
+        refuse_at_once(self, message, 413, too_large);
     else if (authority == NULL || *authority == '\0')
         refuse(message, 400, "the request has no Host");
     else if (!host_is_known(self, authority))
@@ -353,103 +330,39 @@ admit(const HttpServer *self, SoupServerMessage *message)
         refuse(message, 401, "Unauthorized");
 }
 
-/* ---- Connections ---- */
+/* ---- Requests ---- */
 
-static Connection *
-connection_of(const HttpServer *self, SoupServerMessage *message)
-{
-    return g_hash_table_lookup(self->connections, soup_server_message_get_socket(message));
-}
-
-static void
-connection_set(Connection *self, ConnectionState state)
-{
-    if (self == NULL)
-        return;
-    self->state = state;
-    self->since = g_get_monotonic_time();
-}
-
-static void
-on_socket_gone(void *data, GObject *socket)
-{
-    HttpServer *self = data;
-
-    g_hash_table_remove(self->connections, socket);
-}
-
-/* libsoup 3.2 may keep closed sockets for ever. */
-static void
-forget_closed(HttpServer *self)
-{
-    GHashTableIter iter;
-    void *value;
-
-    g_hash_table_iter_init(&iter, self->connections);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const Connection *connection = value;
-        if (!g_socket_is_closed(connection->socket))
-            continue;
-        g_object_weak_unref(G_OBJECT(connection->socket), on_socket_gone, self);
-        g_hash_table_iter_remove(&iter);
-    }
-}
-
-static gboolean
-on_sweep(void *data)
-{
-    HttpServer *self = data;
-    gint64 now = g_get_monotonic_time();
-    GHashTableIter iter;
-    void *value;
-
-    forget_closed(self);
-    g_hash_table_iter_init(&iter, self->connections);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const Connection *connection = value;
-        gint64 limit_s = connection->state == CONNECTION_WAITS ? HTTP_IDLE_S : HTTP_BODY_S;
-        if (connection->state != CONNECTION_BUSY &&
-            now - connection->since > limit_s * G_USEC_PER_SEC)
-            cut(connection->socket);
-    }
-    return G_SOURCE_CONTINUE;
-}
-
-/* Nothing of the request is read yet. The first one of a connection tells that it is there. */
+/* Nothing of the request is read yet. */
 static void
 on_request_started(SoupServer *soup, SoupServerMessage *message, HttpServer *self)
 {
-    GSocket *socket = soup_server_message_get_socket(message);
-    Connection *connection;
-
     (void)soup;
-    if (socket == NULL || connection_of(self, message) != NULL)
-        return;
-    if (g_hash_table_size(self->connections) >= HTTP_CONNECTIONS_MAX)
-        forget_closed(self);
-    if (g_hash_table_size(self->connections) >= HTTP_CONNECTIONS_MAX) {
-        cut(socket);
-        return;
-    }
-    connection = g_new0(Connection, 1);
-    *connection = (Connection){self, socket, CONNECTION_WAITS, g_get_monotonic_time()};
-    g_hash_table_insert(self->connections, socket, connection);
-    g_object_weak_ref(G_OBJECT(socket), on_socket_gone, self);
+    connections_begin(self->connections, soup_server_message_get_socket(message));
 }
 
-/* ---- Requests ---- */
+/* A part of the body is there; nobody has said how much comes, if it is chunked. */
+static void
+on_got_chunk(SoupServerMessage *message, GBytes *chunk, HttpServer *self)
+{
+    gsize length = connections_read(self->connections, soup_server_message_get_socket(message),
+                                    g_bytes_get_size(chunk));
+
+    if (length > SERVE_BODY_MAX)
+        refuse_at_once(self, message, 413, too_large);
+}
 
 /* The head of a request is there. */
 static void
 on_early(
     SoupServer *server, SoupServerMessage *message, const char *path, GHashTable *query, void *data)
 {
-    const HttpServer *self = data;
+    HttpServer *self = data;
 
     (void)server;
     (void)path;
     (void)query;
-    connection_set(connection_of(self, message), CONNECTION_READS);
+    g_signal_connect(message, "got-chunk", G_CALLBACK(on_got_chunk), self);
+    connections_set(self->connections, soup_server_message_get_socket(message), CONNECTION_READS);
     admit(self, message);
 }
 
@@ -544,7 +457,7 @@ on_request(
 
     (void)soup;
     (void)path;
-    connection_set(connection_of(self, message), CONNECTION_BUSY);
+    connections_set(self->connections, soup_server_message_get_socket(message), CONNECTION_BUSY);
     if (exchange == NULL || self->engines == NULL) {
         exchange_unref((Exchange *)exchange);
         refuse(message, exchange == NULL ? 400 : 503, "this request cannot be answered");
@@ -564,7 +477,7 @@ on_request_finished(SoupServer *soup, SoupServerMessage *message, void *data)
     const HttpServer *self = data;
 
     (void)soup;
-    connection_set(connection_of(self, message), CONNECTION_WAITS);
+    connections_set(self->connections, soup_server_message_get_socket(message), CONNECTION_WAITS);
 }
 
 /* ---- The server ---- */
@@ -624,7 +537,7 @@ http_server_new(const HttpServerOptions *options, GError **error)
 
     *self = (HttpServer){
         .soup = soup_server_new("server-header", "kvolsim", NULL),
-        .connections = g_hash_table_new_full(NULL, NULL, NULL, g_free),
+        .connections = connections_new(),
         .awake = g_ptr_array_new_with_free_func((GDestroyNotify)exchange_unref),
     };
     set_token(self, options->token);
@@ -643,7 +556,6 @@ http_server_new(const HttpServerOptions *options, GError **error)
     soup_server_add_handler(self->soup, NULL, on_request, self, NULL);
     g_signal_connect(self->soup, "request-started", G_CALLBACK(on_request_started), self);
     g_signal_connect(self->soup, "request-finished", G_CALLBACK(on_request_finished), self);
-    self->sweep = g_timeout_add_seconds(SWEEP_S, on_sweep, self);
     if (!is_good || !listen_at(self, options, error)) {
         http_server_free(self);
         return NULL;
@@ -657,27 +569,17 @@ http_server_serve(HttpServer *self, ServeEngines *engines)
     self->engines = engines;
 }
 
-static void
-forget_connection(void *key, void *value, void *data)
-{
-    (void)value;
-    g_object_weak_unref(key, on_socket_gone, data);
-}
-
 void
 http_server_free(HttpServer *self)
 {
     if (self == NULL)
         return;
     soup_server_disconnect(self->soup);
-    g_hash_table_foreach(self->connections, forget_connection, self);
+    connections_free(self->connections);
     g_object_unref(self->soup);
-    if (self->sweep != 0)
-        g_source_remove(self->sweep);
     if (self->pump != 0)
         g_source_remove(self->pump);
     g_ptr_array_unref(self->awake);
-    g_hash_table_unref(self->connections);
     g_free(self->host);
     g_free(self->address);
     g_free(self);

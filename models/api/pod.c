@@ -252,6 +252,7 @@ static const Field pod_fields[] = {
     FIELD("status.startTime", field_time, Pod, started_at, FIELD_STATUS),
     FIELD("status.disruptionFirst", field_flag, Pod, disruption_first, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.restarts", field_count, Pod, restarts, FIELD_STATUS | FIELD_INTERNAL),
+    FIELD("status.restartsAlone", field_word, Pod, restarts_alone, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.exitCode", field_count, Pod, exit_code, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.phase", pod_phase_type, Pod, phase, FIELD_STATUS),
     FIELDS_END,

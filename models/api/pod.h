@@ -114,6 +114,7 @@ typedef struct {
 PodSpec *pod_spec_new(void); /* with defaults */
 PodSpec *pod_spec_ref(const PodSpec *self);
 void pod_spec_unref(PodSpec *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodSpec, pod_spec_unref)
 /* Returns: (owned): a copy that has these tolerations (nullable) instead of its own */
 PodSpec *pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations);
 /* The same, and these required nodes (nullable) */
@@ -156,13 +157,16 @@ typedef struct {
     const char *nominated_node;   /* status.nominatedNodeName; NULL: none */
     const char *reason, *message; /* status.reason, message */
     PodCondition scheduled, initialized, containers_ready, ready,
-        ready_to_start;        /* status.conditions */
-    PodCondition disruption;   /* DisruptionTarget */
+        ready_to_start;      /* status.conditions */
+    PodCondition disruption; /* DisruptionTarget */
+    SimTime started_at;      /* status.startTime; TIME_UNSET: the kubelet has not seen it */
+    /* How often each container was started anew beside that, for a changed definition: numbers with
+     * blanks between, in the containers' order; NULL: never */
+    const char *restarts_alone;
     gboolean disruption_first; /* ... stands before the conditions of the kubelet (WL-95) */
-    SimTime started_at;        /* status.startTime; TIME_UNSET: the kubelet has not seen it */
     uint32_t phase;            /* PodPhase */
-    int32_t restarts;  /* of its containers: the sum of status.containerStatuses[].restartCount */
-    int32_t exit_code; /* of its containers, which end together; 0 also before that */
+    int32_t restarts;          /* of all its containers, which end together */
+    int32_t exit_code;         /* of its containers; 0 also before that */
 } Pod;
 
 #define POD(object) ((Pod *)(object))

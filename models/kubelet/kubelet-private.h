@@ -119,8 +119,9 @@ typedef struct {
 typedef enum {
     /* pod-worker.c; pointer: PodWorker */
     CHANGE_STATUS,
-    CHANGE_PULLING, /* text: an image; number: when it will be there */
-    CHANGE_PULLED,  /* all of its images are there */
+    CHANGE_PULLING,   /* text: an image; number: when it will be there */
+    CHANGE_REDEFINED, /* its containers of a changed definition are stopped */
+    CHANGE_PULLED,    /* all of its images are there */
     CHANGE_REPROCESS,
     CHANGE_WAITED, /* ... for its volumes */
     CHANGE_CLEAR_ERRORS,

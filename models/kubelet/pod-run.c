@@ -22,6 +22,10 @@ struct PodRun {
     uint32_t n_runs;    /* that were begun */
     int exit_code;      /* of the last one, once it has ended */
     gboolean has_ended;
+    /* Definitions that differ from the pod's (KVM-102): those that run, and those that a restart
+     * under way will start. (owned): NULL: the pod's */
+    PodSpec *running, *starting;
+    uint32_t *more; /* (owned): restarts of each container alone; NULL: none */
 };
 
 static SimStream
@@ -54,6 +58,9 @@ pod_run_free(PodRun *self)
         return;
     sim_cancel(self->worker->kubelet->base.sim, self->end);
     container_life_clear(&self->life);
+    g_clear_pointer(&self->running, pod_spec_unref);
+    g_clear_pointer(&self->starting, pod_spec_unref);
+    g_free(self->more);
     g_free(self);
 }
 
@@ -99,6 +106,120 @@ schedule_end(PodRun *self, SimTime began_at)
                               &end_event, self, WAIT_RUNTIME, base->label);
 }
 
+/* ---- Changed definitions (KVM-102) ---- */
+
+static const PodSpec *
+wanted_spec(const PodWorker *worker)
+{
+    return POD_CONST(worker->pod)->spec;
+}
+
+/* A hash of the container in Kubernetes: of its name and image, before 1.31 of all of it, but
+ * nothing else of a container can change. */
+static gboolean
+definition_differs(const PodSpec *a, const PodSpec *b, unsigned container)
+{
+    return a != b && a->containers != NULL && b->containers != NULL &&
+           container < MIN(a->n_containers, b->n_containers) &&
+           g_strcmp0(a->containers[container].image, b->containers[container].image) != 0;
+}
+
+static unsigned
+count_differences(const PodSpec *a, const PodSpec *b)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < a->n_containers; i++)
+        n += definition_differs(a, b, i);
+    return n;
+}
+
+void
+pod_run_pod_changed(PodWorker *worker, const Pod *before)
+{
+    if (count_differences(before->spec, wanted_spec(worker)) == 0)
+        return;
+    if (worker->run == NULL && worker->running) {
+        worker->run = run_new(worker);
+        worker->run->n_runs++;
+    }
+    PodRun *self = worker->run;
+    if (self == NULL)
+        return;
+    if (!worker->running)
+        self->backoff = 0; /* another definition has a back-off of its own */
+    else if (self->running == NULL)
+        self->running = pod_spec_ref(before->spec);
+}
+
+gboolean
+pod_run_is_redefined(const PodWorker *worker)
+{
+    const PodRun *self = worker->run;
+
+    return self != NULL && worker->running && self->running != NULL &&
+           count_differences(self->running, wanted_spec(worker)) > 0;
+}
+
+const PodSpec *
+pod_run_spec(const PodWorker *worker)
+{
+    return worker->run != NULL && worker->run->starting != NULL ? worker->run->starting
+                                                                : wanted_spec(worker);
+}
+
+gboolean
+pod_run_starts(const PodWorker *worker, unsigned container)
+{
+    return !worker->running || worker->run == NULL || worker->run->running == NULL ||
+           definition_differs(worker->run->running, pod_run_spec(worker), container);
+}
+
+void
+pod_run_redefine(PodWorker *worker)
+{
+    PodRun *self = worker->run;
+
+    g_clear_pointer(&self->starting, pod_spec_unref);
+    self->starting = pod_spec_ref(wanted_spec(worker));
+    sim_cancel(worker->kubelet->base.sim, self->end);
+    self->end = 0;
+}
+
+/* The changed containers run. Returns: whether these were all of the pod's: then it is another run
+ * of the pod */
+static gboolean
+redefined(PodRun *self)
+{
+    g_autoptr(PodSpec) before = g_steal_pointer(&self->running);
+    g_autoptr(PodSpec) now = g_steal_pointer(&self->starting);
+    unsigned n = count_differences(before, now);
+
+    if (count_differences(now, wanted_spec(self->worker)) > 0) /* meanwhile */
+        self->running = pod_spec_ref(now);
+    if (n == now->n_containers)
+        return TRUE;
+    if (self->more == NULL)
+        self->more = g_new0(uint32_t, now->n_containers);
+    for (unsigned i = 0; i < now->n_containers; i++)
+        self->more[i] += definition_differs(before, now, i);
+    return FALSE;
+}
+
+const char *
+pod_run_restarts_alone(const PodWorker *worker)
+{
+    const PodRun *self = worker->run;
+    const char *text = POD_CONST(worker->pod)->restarts_alone;
+
+    if (self == NULL || self->more == NULL)
+        return text;
+    g_autoptr(GString) numbers = g_string_new(NULL);
+    for (unsigned i = 0; i < wanted_spec(worker)->n_containers; i++)
+        g_string_append_printf(numbers, "%s%u", i == 0 ? "" : " ", self->more[i]);
+    return strings_intern(worker->kubelet->base.strings, numbers->str);
+}
+
 void
 pod_run_started(PodWorker *worker)
 {
@@ -106,6 +227,12 @@ pod_run_started(PodWorker *worker)
 
     if (self == NULL)
         return;
+    worker->redefined = self->starting != NULL;
+    if (self->starting != NULL && !redefined(self)) {
+        if (self->life.runs_for != NULL)
+            schedule_end(self, sim_now(worker->kubelet->base.sim));
+        return;
+    }
     self->n_runs++;
     self->has_ended = FALSE;
     if (self->life.runs_for != NULL)
@@ -214,7 +341,7 @@ pod_run_back_off(PodWorker *worker)
 {
     PodRun *self = worker->run;
 
-    if (self == NULL || !self->has_ended)
+    if (self == NULL || !self->has_ended || self->starting != NULL)
         return;
     self->backoff = self->backoff == 0 || self->finished_at - self->backoff_at > 2 * BACKOFF_MAX
                         ? BACKOFF_MIN

@@ -111,12 +111,10 @@ add_image_events(Plan *plan, const Object *pod, const char *image, gboolean is_t
 }
 
 static void
-add_container_events(Plan *plan, const Pod *pod, unsigned container)
+add_container_events(Plan *plan, const Object *pod, const char *name)
 {
-    const char *name = pod->spec->containers[container].name;
-
-    plan_event(plan, &pod->meta, "Normal", "Created", "Created container: %s", name);
-    plan_event(plan, &pod->meta, "Normal", "Started", "Started container %s", name);
+    plan_event(plan, pod, "Normal", "Created", "Created container: %s", name);
+    plan_event(plan, pod, "Normal", "Started", "Started container %s", name);
 }
 
 /* KVM-101: the pull begins after all that were asked for before, unless they run side by
@@ -161,24 +159,26 @@ decide_containers(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const PodWorker *worker = plan_operation(plan);
-    const Pod *pod = POD_CONST(worker->pod);
+    const PodSpec *spec = pod_run_spec(worker);
     PodStart *start = plan_notes(plan);
 
-    for (; start->next < pod->spec->n_containers && pod->spec->containers != NULL; start->next++) {
-        const char *image = image_name(pod->spec, start->next);
+    for (; start->next < spec->n_containers && spec->containers != NULL; start->next++) {
+        const char *image = image_name(spec, start->next);
+        if (!pod_run_starts(worker, start->next))
+            continue;
         if (start->asked_at != TIME_UNSET) {
             add_pulled(plan, worker->pod, image, start->pull, plan_now(plan) - start->asked_at);
             start->asked_at = TIME_UNSET;
         } else if (process_timing(self->base.process)->image_pull != NULL &&
-                   !has_image(self, pod->spec, start->next)) {
+                   !has_image(self, spec, start->next)) {
             start->has_waited = TRUE;
             add_pull(self, plan, start, image);
             plan_then(plan, decide_containers);
             return;
         } else {
-            add_image_events(plan, worker->pod, image, has_image(self, pod->spec, start->next));
+            add_image_events(plan, worker->pod, image, has_image(self, spec, start->next));
         }
-        add_container_events(plan, pod, start->next);
+        add_container_events(plan, worker->pod, spec->containers[start->next].name);
     }
     if (start->has_waited)
         kubelet_add_change(plan, CHANGE_PULLED, worker, 0);
@@ -215,7 +215,7 @@ void
 pod_start_remember_images(const PodWorker *worker)
 {
     Kubelet *self = worker->kubelet;
-    const PodSpec *spec = POD_CONST(worker->pod)->spec;
+    const PodSpec *spec = pod_run_spec(worker);
 
     if (self->images == NULL)
         self->images = g_ptr_array_new();

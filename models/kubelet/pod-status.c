@@ -16,6 +16,7 @@ typedef struct {
     SimTime seen_at, at;
     const char *not_ready, *unready; /* reason and message of the conditions; interned */
     int32_t restarts, exit_code;
+    const char *restarts_alone;   /* interned; NULL: none */
     const char *reason, *message; /* of the pod itself; interned */
     PodCondition disruption;
 } PodReport;
@@ -119,10 +120,12 @@ edit_status(Object *object, const void *arg)
     if (!object_uid_equal(object->uid, report->uid) || report->view == VIEW_NONE ||
         pod_is_terminal(pod)) /* a terminal phase is final */
         return FALSE;
-    gboolean changed = pod->started_at == TIME_UNSET || pod->restarts != report->restarts;
+    gboolean changed = pod->started_at == TIME_UNSET || pod->restarts != report->restarts ||
+                       pod->restarts_alone != report->restarts_alone;
     if (pod->started_at == TIME_UNSET)
         pod->started_at = report->seen_at;
     pod->restarts = report->restarts;
+    pod->restarts_alone = report->restarts_alone;
     changed |= phase_set(pod, view_tells[report->view].phase);
     changed |= disruption_put_first(pod);
     changed |= set_conditions(pod, report);
@@ -163,6 +166,7 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     report->seen_at = worker->seen_at;
     report->at = worker->viewed_at;
     report->restarts = pod_run_restarts(worker);
+    report->restarts_alone = pod_run_restarts_alone(worker);
     report->exit_code = pod_run_exit_code(worker);
     if (tells->unready) {
         report->not_ready = strings_intern(strings, "ContainersNotReady");
@@ -416,8 +420,10 @@ pod_status_changed(PodWorker *worker)
     Kubelet *self = worker->kubelet;
     PodView view = current_view(worker);
 
-    if (view == worker->view && worker->step != WORKER_FINISHED && !has_new_condition(worker))
+    if (view == worker->view && worker->step != WORKER_FINISHED && !has_new_condition(worker) &&
+        !worker->redefined)
         return;
+    worker->redefined = FALSE;
     if (view != worker->view)
         worker->viewed_at = sim_now(self->base.sim);
     worker->view = view;

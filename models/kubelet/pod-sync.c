@@ -156,13 +156,30 @@ add_relabelling(Plan *plan, const PodWorker *worker)
     plan_wait(plan, takes, WAIT_LABEL);
 }
 
+/* KVM-102: whatever the restart policy says. */
+static void
+add_restart(const Kubelet *self, Plan *plan, const PodWorker *worker)
+{
+    const PodSpec *spec = worker_pod(worker)->spec;
+
+    for (unsigned i = 0; i < spec->n_containers; i++)
+        if (pod_run_starts(worker, i))
+            plan_event(plan, worker->pod, "Normal", "Killing",
+                       "Container %s definition changed, will be restarted",
+                       spec->containers[i].name);
+    kubelet_add_change(plan, CHANGE_REDEFINED, worker, 0);
+    plan_wait(plan, self->options->container_stop, WAIT_RUNTIME);
+    pod_start_add(self, plan);
+}
+
 typedef enum {
     OVER = 1 << 0,    /* its containers have ended for good */
     VOLUMES = 1 << 1, /* it has some, and they were not waited for yet */
     RUNNING = 1 << 2,
     JUST_ENDED = 1 << 3, /* ... which the list of containers does not tell yet */
     BACKED_OFF = 1 << 4,
-    SYNC_FACTS_END = 1 << 5,
+    REDEFINED = 1 << 5, /* it runs, with another image than the pod has now */
+    SYNC_FACTS_END = 1 << 6,
 } SyncFacts;
 
 typedef enum {
@@ -170,16 +187,18 @@ typedef enum {
     TELL_END,
     WAIT,
     BACK_OFF,
+    RESTART,
     START,
 } SyncAction;
 
 /* SyncPod() in kubelet.go, computePodActions() in kuberuntime_manager.go. */
 static const Rule sync_table[] = {
-    {"KVM-88", OVER,       0,                                                  TELL_END, 0                   },
-    {"KVM-19", VOLUMES,    OVER,                                               WAIT,     0                   },
-    {"KVM-85", 0,          OVER | VOLUMES,                                     LEAVE,    RUNNING | JUST_ENDED},
-    {"KVM-87", BACKED_OFF, OVER | VOLUMES | RUNNING | JUST_ENDED,              BACK_OFF, 0                   },
-    {"KVM-17", 0,          OVER | VOLUMES | RUNNING | JUST_ENDED | BACKED_OFF, START,    0                   },
+    {"KVM-88",  OVER,       0,                                                              TELL_END, 0                   },
+    {"KVM-19",  VOLUMES,    OVER,                                                           WAIT,     0                   },
+    {"KVM-102", REDEFINED,  OVER | VOLUMES,                                                 RESTART,  0                   },
+    {"KVM-85",  0,          OVER | VOLUMES | REDEFINED,                                     LEAVE,    RUNNING | JUST_ENDED},
+    {"KVM-87",  BACKED_OFF, OVER | VOLUMES | RUNNING | JUST_ENDED | REDEFINED,              BACK_OFF, 0                   },
+    {"KVM-17",  0,          OVER | VOLUMES | RUNNING | JUST_ENDED | BACKED_OFF | REDEFINED, START,    0                   },
 };
 
 const RuleTable kubelet_sync_rules =
@@ -195,6 +214,7 @@ sync_facts(const Plan *plan, const PodWorker *worker, gboolean has_waited)
     facts |= worker->running ? RUNNING : 0;
     facts |= pod_run_has_ended_since(worker, plan_started_at(plan)) ? JUST_ENDED : 0;
     facts |= pod_run_is_backed_off(worker) ? BACKED_OFF : 0;
+    facts |= pod_run_is_redefined(worker) ? REDEFINED : 0;
     return facts;
 }
 
@@ -219,6 +239,9 @@ add_sync(const Kubelet *self, Plan *plan, gboolean has_waited)
         return;
     case BACK_OFF:
         add_back_off(plan, worker);
+        return;
+    case RESTART:
+        add_restart(self, plan, worker);
         return;
     case START:
         add_relabelling(plan, worker);

@@ -70,12 +70,15 @@ pod_worker_apply(const PlanChange *change)
     case CHANGE_PULLED:
         cluster_tell_pulled(worker->kubelet->base.cluster, worker->pod);
         return;
+    case CHANGE_REDEFINED:
+        pod_run_redefine(worker);
+        return;
     case CHANGE_STARTED:
+        pod_start_remember_images(worker);
         worker->running = worker->was_running = TRUE;
         pod_run_back_off(worker);
         pod_run_started(worker);
         eviction_pod_changed(worker);
-        pod_start_remember_images(worker);
         cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, TRUE);
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
         return;
@@ -613,7 +616,7 @@ typedef enum {
     SHUTTING_DOWN = 1 << 3, /* the machine */
     RUNS = 1 << 4,          /* its phase is Running, and its containers are there */
     SYNCING = 1 << 5,       /* the worker has not begun to end it */
-    EDITED = 1 << 6,        /* its labels or annotations have changed */
+    EDITED = 1 << 6,        /* its labels, its annotations or its spec have changed */
     REFUSED = 1 << 7,       /* the node is under a pressure that the pod may not come under */
     POD_FACTS_END = 1 << 8,
 } PodFacts;
@@ -663,8 +666,10 @@ pod_facts(const Kubelet *self, const PodWorker *worker, const Object *before, co
 {
     PodPhase phase = POD_CONST(pod)->phase;
     gboolean is_edited =
-        before != NULL && (!string_map_equal(before->labels, pod->labels) ||
-                           !string_map_equal(before->annotations, pod->annotations));
+        before != NULL &&
+        (!string_map_equal(before->labels, pod->labels) ||
+         !string_map_equal(before->annotations, pod->annotations) ||
+         (POD_CONST(before)->spec != POD_CONST(pod)->spec && !object_spec_equal(before, pod)));
     unsigned facts = 0;
 
     facts |= pod_is_terminal(POD_CONST(pod)) ? TERMINAL : 0;
@@ -731,6 +736,8 @@ on_changed_pod(PodWorker *worker, const Object *before, const Object *pod)
                                   pod_facts(worker->kubelet, worker, before, pod), NULL);
 
     replace_pod(worker, pod);
+    if (before != NULL && POD_CONST(before)->spec != POD_CONST(pod)->spec)
+        pod_run_pod_changed(worker, POD_CONST(before));
     /* The node controller took the node for dead (NL-23): the kubelet corrects the status. */
     if (before != NULL && pod_is_ready(POD_CONST(before)) && !pod_is_ready(POD_CONST(pod)))
         pod_status_reconcile(worker);

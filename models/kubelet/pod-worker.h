@@ -64,6 +64,7 @@ struct PodWorker {
     bool shut_down;          /* it ends because its machine does */
     bool rejected;           /* the kubelet never let it in, or found no room for its volumes */
     bool evicted, disrupted; /* the latter: with the condition DisruptionTarget */
+    bool redefined;          /* some of its containers were started anew, which is to be told */
     bool report_queued;      /* in kubelet->reports */
     bool reporting;
     uint32_t n_retries; /* of draws */
@@ -132,6 +133,18 @@ int32_t pod_run_exit_code(const PodWorker *worker); /* of the last run, once it 
 /* KVM-87: not to be started again yet; and the next time later. */
 gboolean pod_run_is_backed_off(const PodWorker *worker);
 void pod_run_back_off(PodWorker *worker);
+
+/* KVM-102: the pod has changed from @before: perhaps other images. */
+void pod_run_pod_changed(PodWorker *worker, const Pod *before);
+/* Whether some container runs with another definition than the pod has now. */
+gboolean pod_run_is_redefined(const PodWorker *worker);
+/* These containers are stopped, to be started with the pod's present definitions. */
+void pod_run_redefine(PodWorker *worker);
+/* Returns: (borrowed): the definitions to start; and whether a start under way starts that one */
+const PodSpec *pod_run_spec(const PodWorker *worker);
+gboolean pod_run_starts(const PodWorker *worker, unsigned container);
+/* Returns: (borrowed) (nullable): Pod.restarts_alone */
+const char *pod_run_restarts_alone(const PodWorker *worker);
 
 /* ---- volume-stats.c: how full its volumes are ---- */
 

@@ -162,11 +162,23 @@ container_state(const Pod *pod, json_t *started_at)
     return json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
 }
 
+/* KVM-102. */
+static json_int_t
+restarts_alone(const Pod *pod, gsize container)
+{
+    const char *text = pod->restarts_alone;
+
+    for (; text != NULL && container > 0; container--)
+        text = strchr(text + 1, ' ');
+    return text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10);
+}
+
 /* Returns: (owned): a container's status as of now. @known: the status in the initial state
  * (nullable): what it says stays as long as the container is in the same state */
 static json_t *
-container_status(const Pod *pod, json_t *container, json_t *known, json_t *started_at)
+container_status(const Pod *pod, gsize i, json_t *container, json_t *known, json_t *started_at)
 {
+    json_int_t restarts = pod->restarts + restarts_alone(pod, i);
     /* the kubelet's report stays even while the node, and so the pod, is not ready */
     const char *image = json_string_value(json_object_get(container, "image"));
     gboolean is_ready = pod->phase == POD_RUNNING && pod->containers_ready.status == CONDITION_TRUE;
@@ -181,7 +193,7 @@ container_status(const Pod *pod, json_t *container, json_t *known, json_t *start
     json_object_set_new(status, "ready", json_boolean(is_ready));
     json_object_set_new(
         status, "restartCount",
-        json_integer(json_integer_value(json_object_get(known, "restartCount")) + pod->restarts));
+        json_integer(json_integer_value(json_object_get(known, "restartCount")) + restarts));
     if (json_object_get(json_object_get(known, "state"), word) == NULL) {
         json_object_set(status, "state", state);
         json_object_set_new(status, "started", json_boolean(strcmp(word, "running") == 0));
@@ -218,7 +230,7 @@ complete_pod(json_t *json, const Pod *pod)
     json_array_foreach(containers, i, container)
         json_array_append_new(
             statuses,
-            container_status(pod, container,
+            container_status(pod, i, container,
                              find_by_name(known, json_object_get(container, "name")), started_at));
     json_object_set_new(status, "containerStatuses", statuses);
 }

@@ -299,6 +299,115 @@ power_fails(void **state)
     }
 }
 
+/* ---- Changed definitions (KVM-102) ---- */
+
+typedef struct {
+    const char *name, *image; /* of a container of "p" */
+} ImageChange;
+
+static gboolean
+set_image(Object *object, const void *arg)
+{
+    const ImageChange *change = arg;
+    Pod *pod = POD(object);
+    PodSpec *spec = pod_spec_for_nodes(pod->spec, pod->spec->tolerations, NULL);
+
+    for (unsigned i = 0; i < spec->n_containers; i++)
+        if (strcmp(spec->containers[i].name, change->name) == 0)
+            spec->containers[i].image = change->image;
+    pod_set_spec(pod, spec, pod->volumes);
+    pod_spec_unref(spec);
+    return TRUE;
+}
+
+static void
+change_image(World *world, const char *name, const char *image)
+{
+    world_edit(world, KIND_POD, "p", set_image, &(ImageChange){name, world_intern(world, image)});
+}
+
+static gboolean
+add_container(Object *object, const void *name)
+{
+    Pod *pod = POD(object);
+    PodSpec *spec = pod_spec_for_nodes(pod->spec, pod->spec->tolerations, NULL);
+
+    spec->containers = g_renew(PodContainer, spec->containers, 2);
+    spec->containers[spec->n_containers++] = (PodContainer){name, spec->containers[0].image};
+    pod_set_spec(pod, spec, pod->volumes);
+    pod_spec_unref(spec);
+    return TRUE;
+}
+
+/* Whatever the policy says, at once, and without a look at its back-off. */
+static void
+a_changed_image_restarts(void **state)
+{
+    static const char *const policies[] = {"Always", "OnFailure", "Never"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(policies); i++) {
+        g_autoptr(World) world = world_with_pod(policies[i], NULL, NULL);
+        node_world_run_for(world, SECONDS(30));
+        for (int32_t n = 1; n <= 3; n++) {
+            SimTime ready_at = the_pod(world)->ready.changed_at;
+            g_autofree char *image = g_strdup_printf("pause:%d", n + 1);
+            change_image(world, "c", image);
+            node_world_run_for(world, SECONDS(4));
+            assert_int_equal(the_pod(world)->restarts, n);
+            assert_int_equal(the_pod(world)->phase, POD_RUNNING);
+            assert_int_equal(the_pod(world)->ready.changed_at, ready_at); /* it has no probe */
+        }
+        g_autofree char *events = world_events(world, the_pod(world)->meta.key);
+        assert_non_null(
+            strstr(events, "Killing x3: Container c definition changed, will be restarted"));
+        assert_non_null(strstr(events, "Pulling x1: Pulling image \"pause:4\""));
+        assert_non_null(strstr(events, "Started x4: Started container c"));
+        assert_null(strstr(events, "BackOff"));
+        assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 1);
+        node_world_run_for(world, SECONDS(300));
+        assert_int_equal(the_pod(world)->restarts, 3);
+    }
+}
+
+/* Of two containers the other one goes on. */
+static void
+a_changed_image_restarts_one(void **state)
+{
+    g_autoptr(World) world = world_with_pod("Always", NULL, NULL);
+
+    (void)state;
+    world_edit(world, KIND_POD, "p", add_container, world_intern(world, "d"));
+    node_world_run_for(world, SECONDS(30));
+    assert_null(the_pod(world)->restarts_alone);
+    change_image(world, "d", "pause:2");
+    node_world_run_for(world, SECONDS(5));
+    change_image(world, "d", "pause:3");
+    node_world_run_for(world, SECONDS(5));
+    assert_int_equal(the_pod(world)->restarts, 0);
+    assert_string_equal(the_pod(world)->restarts_alone, "0 2");
+    change_image(world, "c", "pause:2");
+    node_world_run_for(world, SECONDS(5));
+    assert_string_equal(the_pod(world)->restarts_alone, "1 2");
+    g_autofree char *events = world_events(world, the_pod(world)->meta.key);
+    assert_non_null(strstr(events, "Started x2: Started container c"));
+    assert_non_null(strstr(events, "Started x3: Started container d"));
+}
+
+/* A new definition has no back-off yet. */
+static void
+a_changed_image_ends_the_back_off(void **state)
+{
+    g_autoptr(World) world = world_with_pod("Always", "1s", "1");
+
+    (void)state;
+    while (the_pod(world)->restarts < 4 || pod_is_ready(the_pod(world)))
+        node_world_run_for(world, 100 * SIM_MS);
+    change_image(world, "c", "pause:2");
+    node_world_run_for(world, SECONDS(3)); /* of some 80 */
+    assert_int_equal(the_pod(world)->restarts, 5);
+}
+
 /* ---- What annotations may say ---- */
 
 typedef struct {
@@ -418,6 +527,9 @@ main(void)
         cmocka_unit_test(what_is_stopped_early_fails),
         cmocka_unit_test(the_end_outlives_the_kubelet),
         cmocka_unit_test(power_fails),
+        cmocka_unit_test(a_changed_image_restarts),
+        cmocka_unit_test(a_changed_image_restarts_one),
+        cmocka_unit_test(a_changed_image_ends_the_back_off),
         cmocka_unit_test(annotations_are_checked),
         cmocka_unit_test(a_share_of_runs_fails),
     };

@@ -6,7 +6,7 @@ function symbol(qualified) { gsub(/\./, "_", qualified); return "type_" qualifie
 
 # @line: NAME NUMBER TYPE
 function add_field(line) {
-    if (line !~ /^[^ ]+ ([0-9]+(@[0-9]+)?|-) [^ ]/) fail("not NAME NUMBER TYPE: " line)
+    if (line !~ /^[^ ]+ ([0-9]+(@[0-9]+)*|-) [^ ]/) fail("not NAME NUMBER TYPE: " line)
     fields[type] = fields[type] line "\n"
 }
 
@@ -15,10 +15,11 @@ function add_field(line) {
 /^ / { sub(/^ +/, ""); add_field($0); next }
 {
     is_kind = $1 == "kind" ? 2 : $1 == "kind-" ? 1 : 0
-    name = is_kind ? $2 : $1
+    name = is_kind || $1 == "any" ? $2 : $1
     type = package "." name
     order[++n_types] = type
     full[type] = full_package "." name
+    if ($1 == "any") choices[type] = 1
     atomic[type] = $NF == "atomic"
     custom[type] = is_custom
     if (is_kind) {
@@ -27,8 +28,8 @@ function add_field(line) {
     }
     if (is_kind == 2) {
         add_field("metadata " (is_custom ? "-" : "1") " meta.ObjectMeta={}")
-        kinds[type] = api_version
     }
+    if (is_kind) kinds[type] = api_version
 }
 
 function words_of(text, separator,    parts, n, i, result) {
@@ -69,29 +70,55 @@ function type_of(text, in_package,    end, inside, words, n, apply, patch, parts
 }
 function fields_symbol(name) { name = symbol(name); sub(/^type_/, "fields_", name); return name }
 
-function print_fields(name,    in_package, list, n, i, field, required, default_value, type_text, words, numbers, number) {
+# Returns: the length of the type that @text begins with: to the first blank outside brackets.
+function type_length(text,    i, c, depth) {
+    for (i = 1; i <= length(text); i++) {
+        c = substr(text, i, 1)
+        if (c ~ /[\[{(]/) depth++
+        else if (c ~ /[\])}]/) depth--
+        else if (c == " " && depth == 0) break
+    }
+    return i - 1
+}
+
+# Reads @line into row[]: name, required, number, message, type, pointer, default, marks.
+function read_field(line,    words, numbers, n, rest, i, at) {
+    split("", row)
+    split(line, words, " ")
+    row["name"] = words[1]
+    row["required"] = sub(/!$/, "", row["name"]) ? "TRUE" : "FALSE"
+    split(words[2], numbers, "@")
+    row["number"] = numbers[1] + 0 ", " numbers[3] * 256 + numbers[2]
+    rest = substr(line, length(words[1] words[2]) + 3)
+    row["type"] = substr(rest, 1, type_length(rest))
+    n = split(substr(rest, length(row["type"]) + 1), words, " ")
+    row["pointer"] = sub(/^[*]/, "", row["type"]) ? "TRUE" : "FALSE"
+    row["default"] = "NULL"
+    if (sub(/=[{][}]$/, "", row["type"])) {
+        row["default"] = "\"{}\""
+    } else if ((at = match(row["type"], /=[^\])}]*$/))) {
+        row["default"] = substr(row["type"], at + 1)
+        row["type"] = substr(row["type"], 1, at - 1)
+        row["default"] = row["type"] ~ /^(string|enum)/ ? "\"\\\"" row["default"] "\\\"\"" : "\"" row["default"] "\""
+    }
+    for (i = 1; i <= n; i++)
+        if (words[i] ~ /^(retain|replace|granular)$/) row["type"] = row["type"] " " words[i]
+        else fail("unknown mark: " words[i])
+}
+
+function print_fields(name,    in_package, list, n, i) {
     in_package = name; sub(/\.[^.]*$/, "", in_package)
     n = split(fields[name], list, "\n") - 1
     print "static const SchemaField " fields_symbol(name) "[] = {"
     for (i = 1; i <= n; i++) {
-        split(list[i], words, " ")
-        field = words[1]
-        split(words[2], numbers, "@")
-        number = numbers[1] + 0 ", " numbers[2] + 0
-        delete numbers
-        type_text = substr(list[i], length(words[1] words[2]) + 3)
-        required = sub(/!$/, "", field)
-        default_value = "NULL"
-        if (sub(/=[{][}]$/, "", type_text)) {
-            default_value = "\"{}\""
-        } else if (match(type_text, /=[^\])}]*$/)) {
-            default_value = substr(type_text, RSTART + 1)
-            type_text = substr(type_text, 1, RSTART - 1)
-            default_value = type_text ~ /^(string|enum)/ ? "\"\\\"" default_value "\\\"\"" : "\"" default_value "\""
-        }
-        print "    {\"" field "\", " type_of(type_text, in_package) ", " (required ? "TRUE" : "FALSE") ", " default_value ", " number "},"
+        read_field(list[i])
+        print "    {\"" row["name"] "\", " type_of(row["type"], in_package) ", " row["required"] ", " row["default"] ", " row["number"] ", " row["pointer"] "},"
     }
-    print "    {NULL, NULL, FALSE, NULL, 0, 0},\n};"
+    print "    {NULL, NULL, FALSE, NULL, 0, 0, FALSE},\n};"
+}
+
+function type_expression(name) {
+    return "{.name = \"" full[name] "\", " (name in choices ? ".shape = SCHEMA_ANY, .choices = " : ".shape = SCHEMA_STRUCT, .merge = " (atomic[name] ? "SCHEMA_ATOMIC" : "SCHEMA_GRANULAR") ", .fields = ") fields_symbol(name) ", .custom = " (custom[name] ? "TRUE" : "FALSE") "}"
 }
 
 END {
@@ -104,14 +131,14 @@ END {
     }
     for (i = 1; i <= n_types; i++) {
         print "static const SchemaType " symbol(order[i]) ";"
-        print "static const SchemaField " fields_symbol(order[i]) "[" split(fields[order[i]], list, "\n") "];"
+        print "static const SchemaField " fields_symbol(order[i]) "[" split(fields[order[i]] "-", list, "\n") "];"
     }
     for (i = 1; i <= n_types; i++) {
         print_fields(order[i])
-        print "static const SchemaType " symbol(order[i]) " = {.name = \"" full[order[i]] "\", .shape = SCHEMA_STRUCT, .merge = " (atomic[order[i]] ? "SCHEMA_ATOMIC" : "SCHEMA_GRANULAR") ", .fields = " fields_symbol(order[i]) ", .custom = " (custom[order[i]] ? "TRUE" : "FALSE") "};"
+        print "static const SchemaType " symbol(order[i]) " = " type_expression(order[i]) ";"
     }
     print "const SchemaType *const schema_structs[] = {"
-    for (i = 1; i <= n_types; i++) print "    &" symbol(order[i]) ","
+    for (i = 1; i <= n_types; i++) if (!(order[i] in choices)) print "    &" symbol(order[i]) ","
     print "    NULL,\n};\nconst SchemaKind schema_kinds[] = {"
     for (i = 1; i <= n_types; i++)
         if (order[i] in kinds) {

@@ -83,14 +83,16 @@ read_json(const ExchangeRequest *request, char **fault)
     return json;
 }
 
-/* Returns: (owned): NULL with @fault */
+/* Returns: (owned): NULL with @fault or @refusal */
 static json_t *
-read_protobuf(const ExchangeRequest *request, char **fault)
+read_protobuf(const ExchangeRequest *request, char **fault, json_t **refusal)
 {
     g_autoptr(GError) error = NULL;
     json_t *json = protobuf_decode((const guint8 *)request->body, request->length, &error);
 
-    if (json == NULL)
+    if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED))
+        *refusal = refuse_type();
+    else if (json == NULL)
         *fault = g_strdup(error->message);
     return json;
 }
@@ -114,7 +116,7 @@ body_read(const Exchange *exchange, json_t **refusal)
     if (request->length == 0)
         return json_object();
     if (strcmp(type, "application/vnd.kubernetes.protobuf") == 0)
-        json = read_protobuf(request, &fault);
+        json = read_protobuf(request, &fault, refusal);
     else if (is_too_deep(request->body, request->length))
         fault = g_strdup_printf("it is nested more than %d deep", DEPTH_MAX);
     else if (strcmp(type, "application/yaml") == 0 ||

@@ -7,7 +7,8 @@ const SchemaType *
 schema_find(const char *api_version, const char *kind)
 {
     for (const SchemaKind *row = schema_kinds; row->kind != NULL; row++)
-        if (g_strcmp0(row->kind, kind) == 0 && g_strcmp0(row->api_version, api_version) == 0)
+        if (g_strcmp0(row->kind, kind) == 0 &&
+            (strcmp(row->api_version, "-") == 0 || g_strcmp0(row->api_version, api_version) == 0))
             return row->type;
     return NULL;
 }

@@ -44,6 +44,8 @@ struct SchemaType {
     const SchemaField *fields;   /* of a struct, or known members of a custom resource's map: in the
                                     order of names; ends with a NULL name */
     const char *const *keys;     /* SCHEMA_KEYED: ends with NULL */
+    const SchemaField *choices;  /* of SCHEMA_ANY: the value is that of one of these, which tell
+                                    them apart in protobuf; NULL: the message there has its JSON */
     const char *const *words;    /* of a string: an enumeration; ends with NULL. NULL: any */
     const char *patch_merge_key; /* of a list of structs with patchStrategy merge; else NULL */
     gboolean patch_merges;       /* patchStrategy merge: items are added, not replaced */
@@ -60,19 +62,23 @@ struct SchemaField {
     const char *fallback; /* JSON: the default ("\"TCP\"", "{}"); NULL: none */
     unsigned number;      /* in protobuf; 0: it has none */
     unsigned message;     /* the number of the field whose message has it in protobuf, beside the
-                             struct's own fields in JSON; 0: the struct's own message */
+                             struct's own fields in JSON, after 256 times that of the field around
+                             that one; 0: the struct's own message */
+    gboolean pointer;     /* of a scalar: Go has a pointer, so that zero is a value; else zero in
+                             protobuf means that the field was not given */
 };
 
 /**
  * schema_find:
  * @api_version: "apps/v1"
  * @kind: "Deployment"
- * Returns: the kind's type; %NULL if Kubernetes 1.32 and the snapshot controller have no such kind
+ * Returns: the kind's type; %NULL if Kubernetes 1.32 and the snapshot controller have no such kind.
+ *   Every group version has options of requests (DeleteOptions) and Status
  */
 const SchemaType *schema_find(const char *api_version, const char *kind);
 /* A kind, and its type. */
 typedef struct {
-    const char *api_version, *kind;
+    const char *api_version, *kind; /* "-": of every group version */
     const SchemaType *type;
 } SchemaKind;
 extern const SchemaKind schema_kinds[]; /* ends with a NULL kind */

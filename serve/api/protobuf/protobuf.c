@@ -188,7 +188,7 @@ int_or_string_of(const WireField *field)
 
 /* RawExtension, FieldsV1: {raw}: JSON. */
 static json_t *
-any_of(const WireField *field)
+raw_of(const WireField *field)
 {
     Message message = field->bytes;
     json_t *json = NULL;
@@ -221,6 +221,28 @@ double_of(const WireField *field)
 }
 
 static json_t *message_of(const SchemaType *type, Message message);
+static void add_value(json_t *object, const SchemaField *row, const WireField *field);
+
+/* One of several types: where the message has a struct, that is the value. */
+static json_t *
+choice_of(const SchemaType *type, const WireField *field)
+{
+    json_t *found = json_object(), *value = NULL;
+    Message message = field->bytes;
+    WireField part;
+
+    while (field->type == WIRE_BYTES && read_field(&message, &part))
+        for (const SchemaField *row = type->choices; row->name != NULL; row++)
+            if (row->number == part.number)
+                add_value(found, row, &part);
+    for (const SchemaField *row = type->choices; row->name != NULL; row++)
+        if (json_object_get(found, row->name) != NULL &&
+            (value == NULL || row->type->shape == SCHEMA_STRUCT))
+            value = json_object_get(found, row->name);
+    json_incref(value);
+    json_decref(found);
+    return value;
+}
 
 /* Returns: (owned): NULL: it has no value, or is faulty */
 static json_t *
@@ -247,7 +269,7 @@ value_of(const SchemaType *type, const WireField *field)
     case SCHEMA_INT_OR_STRING:
         return int_or_string_of(field);
     case SCHEMA_ANY:
-        return any_of(field);
+        return type->choices != NULL ? choice_of(type, field) : raw_of(field);
     case SCHEMA_STRUCT:
         return field->type == WIRE_BYTES ? message_of(type, field->bytes) : NULL;
     case SCHEMA_LIST:
@@ -297,48 +319,6 @@ add_entry(json_t *map, const SchemaType *type, const WireField *field)
 
 /* ---- Messages ---- */
 
-/* Fields that Go has as pointers: zero is a value of theirs, where others mean "not given". */
-static const char *const pointers[] = {"activeDeadlineSeconds",
-                                       "allowPrivilegeEscalation",
-                                       "allowVolumeExpansion",
-                                       "attachRequired",
-                                       "automountServiceAccountToken",
-                                       "averageUtilization",
-                                       "backoffLimit",
-                                       "backoffLimitPerIndex",
-                                       "blockOwnerDeletion",
-                                       "completions",
-                                       "controller",
-                                       "defaultMode",
-                                       "enableServiceLinks",
-                                       "expirationSeconds",
-                                       "failedJobsHistoryLimit",
-                                       "fsGroup",
-                                       "gracePeriodSeconds",
-                                       "immutable",
-                                       "maxFailedIndexes",
-                                       "minReplicas",
-                                       "mode",
-                                       "orphanDependents",
-                                       "parallelism",
-                                       "partition",
-                                       "priority",
-                                       "replicas",
-                                       "revisionHistoryLimit",
-                                       "runAsGroup",
-                                       "runAsNonRoot",
-                                       "runAsUser",
-                                       "startingDeadlineSeconds",
-                                       "storageCapacity",
-                                       "storageClassName",
-                                       "successfulJobsHistoryLimit",
-                                       "terminationGracePeriodSeconds",
-                                       "timeoutSeconds",
-                                       "tolerationSeconds",
-                                       "ttlSecondsAfterFinished",
-                                       "volumeAttributesClassName",
-                                       NULL};
-
 static gboolean
 is_zero(const json_t *value)
 {
@@ -347,26 +327,16 @@ is_zero(const json_t *value)
            (json_is_real(value) && !(json_real_value(value) > 0 || json_real_value(value) < 0));
 }
 
-/* Whether zero is a value of the field @name of @parent. Statuses have counts, no pointers. */
-static gboolean
-keeps_zero(const SchemaType *parent, const char *name)
-{
-    return g_strv_contains(pointers, name) && !g_str_has_suffix(parent->name, "Status");
-}
-
 static void
-add_value(json_t *object,
-          const SchemaType *parent,
-          const char *name,
-          const SchemaType *type,
-          const WireField *field)
+add_value(json_t *object, const SchemaField *row, const WireField *field)
 {
-    json_t *old = json_object_get(object, name), *value;
+    json_t *old = json_object_get(object, row->name), *value;
+    const SchemaType *type = row->type;
 
     if (type->shape == SCHEMA_LIST || type->shape == SCHEMA_MAP) {
         if (old == NULL) {
             old = type->shape == SCHEMA_LIST ? json_array() : json_object();
-            json_object_set_new(object, name, old);
+            json_object_set_new(object, row->name, old);
         }
         if (type->shape == SCHEMA_MAP) {
             add_entry(old, type, field);
@@ -378,38 +348,40 @@ add_value(json_t *object,
         return;
     }
     value = value_of(type, field);
-    if (value != NULL && is_zero(value) && !keeps_zero(parent, name))
+    if (value != NULL && is_zero(value) && !row->pointer && !row->required)
         json_decref(value);
     else if (value != NULL)
-        json_object_set_new(object, name, value);
+        json_object_set_new(object, row->name, value);
 }
 
-/* Whether a field of the message stands for a message whose fields are those of the struct. */
+/* Whether the message at @place, as SchemaField.message tells it, has fields of the struct. */
 static gboolean
-is_embedded(const SchemaType *type, unsigned number)
+is_embedded(const SchemaType *type, unsigned place)
 {
     for (const SchemaField *row = type->fields; row->name != NULL; row++)
-        if (row->message == number)
+        if (row->message == place || row->message >> 8 == place)
             return TRUE;
     return FALSE;
 }
 
-/* Reads the fields of @message into @object of @type. @embedded: the number of the field of the
- * type's message that it stands in; 0: it is the type's own message */
+/* Reads the fields of @message into @object of @type. @place: where in the type's message it
+ * stands, as SchemaField.message tells it */
 static void
-read_message(json_t *object, const SchemaType *type, unsigned embedded, Message message)
+read_message(json_t *object, const SchemaType *type, unsigned place, Message message)
 {
     WireField field;
 
     while (read_field(&message, &field)) {
         const SchemaField *row = type->fields;
+        unsigned inner = place << 8 | field.number;
 
-        while (row->name != NULL && (row->number != field.number || row->message != embedded))
+        while (row->name != NULL && (row->number != field.number || row->message != place))
             row++;
         if (row->name != NULL)
-            add_value(object, type, row->name, row->type, &field);
-        else if (embedded == 0 && field.type == WIRE_BYTES && is_embedded(type, field.number))
-            read_message(object, type, field.number, field.bytes);
+            add_value(object, row, &field);
+        else if (field.number > 0 && field.number < 256 && place < 256 &&
+                 field.type == WIRE_BYTES && is_embedded(type, inner))
+            read_message(object, type, inner, field.bytes);
     }
 }
 
@@ -457,7 +429,7 @@ decode_raw(json_t *object, const Message *raw, GError **error)
         api_version == NULL || kind == NULL ? NULL : schema_find(api_version, kind);
 
     if (type == NULL || !has_numbers(type)) {
-        g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+        g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
                     "protobuf: no type is known for %s %s", api_version != NULL ? api_version : "",
                     kind != NULL ? kind : "");
         return NULL;

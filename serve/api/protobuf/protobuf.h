@@ -16,6 +16,6 @@
  * Fields that the types of models/api/schema do not have are left out. As in JSON that Go writes,
  * values are missing that are zero, but for those that Go has as pointers.
  * Returns: (owned): the object with its apiVersion and kind; %NULL with @error
- * (G_IO_ERROR_INVALID_DATA)
+ * (G_IO_ERROR_INVALID_DATA; G_IO_ERROR_NOT_SUPPORTED: the kind has no form in protobuf)
  */
 json_t *protobuf_decode(const guint8 *data, gsize length, GError **error);

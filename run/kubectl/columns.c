@@ -335,6 +335,13 @@ static const KindColumn autoscalers[] = {
     AGE,
     END
 };
+static const KindColumn scales[] = {
+    NAME,
+    {"Desired",   cell_value, "spec.replicas",   "0", COLUMN_INTEGER},
+    {"Available", cell_value, "status.replicas", "0", COLUMN_INTEGER},
+    AGE,
+    END
+};
 static const KindColumn policies[] = {
     NAME, {"Pod-Selector", cell_selector, "spec.podSelector", "<none>", 0},
      AGE, END
@@ -376,6 +383,7 @@ static const struct {
     {"Ingress",                  ingresses      },
     {"IngressClass",             ingress_classes},
     {"HorizontalPodAutoscaler",  autoscalers    },
+    {"Scale",                    scales         },
     {"NetworkPolicy",            policies       },
     {"Endpoints",                endpoints      },
     {"EndpointSlice",            slices         },

@@ -511,15 +511,40 @@ cell_ports(Cell *cell)
     }
 }
 
+/* getServiceExternalIP() of pkg/printers/internalversion. */
+static void
+cell_external_address(Cell *cell)
+{
+    const char *type = value_text(cell->object, "spec.type");
+    json_t *ingress, *addresses = value_at(cell->object, "spec.externalIPs"), *address;
+    gsize i;
+
+    if (strcmp(type, "ExternalName") == 0) {
+        g_string_append(cell->text, value_text(cell->object, "spec.externalName"));
+        return;
+    }
+    if (strcmp(type, "LoadBalancer") == 0)
+        json_array_foreach(value_at(cell->object, "status.loadBalancer.ingress"), i, ingress) {
+            const char *ip = value_text(ingress, "ip");
+            g_string_append_printf(cell->text, "%s%s", cell->text->len > 0 ? "," : "",
+                                   *ip != '\0' ? ip : value_text(ingress, "hostname"));
+        }
+    json_array_foreach(addresses, i, address)
+        g_string_append_printf(cell->text, "%s%s", cell->text->len > 0 ? "," : "",
+                               json_string_value(address));
+    if (cell->text->len == 0)
+        g_string_append(cell->text, strcmp(type, "LoadBalancer") == 0 ? "<pending>" : "<none>");
+}
+
 const KindColumn service_columns[] = {
-    {"Name",        cell_value,  "metadata.name",              "",          COLUMN_NAME},
-    {"Type",        cell_value,  "spec.type",                  "",          0          },
-    {"Cluster-IP",  cell_value,  "spec.clusterIP",             "<none>",    0          },
-    {"External-IP", cell_joined, "spec.externalIPs",           "<none>",    0          },
-    {"Port(s)",     cell_ports,  "spec.ports",                 "<none>",    0          },
-    {"Age",         cell_age,    "metadata.creationTimestamp", "<unknown>", 0          },
-    {"Selector",    cell_map,    "spec.selector",              "",          COLUMN_WIDE},
-    {NULL,          NULL,        NULL,                         NULL,        0          },
+    {"Name",        cell_value,            "metadata.name",              "",          COLUMN_NAME},
+    {"Type",        cell_value,            "spec.type",                  "",          0          },
+    {"Cluster-IP",  cell_value,            "spec.clusterIP",             "<none>",    0          },
+    {"External-IP", cell_external_address, "",                           "",          0          },
+    {"Port(s)",     cell_ports,            "spec.ports",                 "<none>",    0          },
+    {"Age",         cell_age,              "metadata.creationTimestamp", "<unknown>", 0          },
+    {"Selector",    cell_map,              "spec.selector",              "",          COLUMN_WIDE},
+    {NULL,          NULL,                  NULL,                         NULL,        0          },
 };
 
 const KindColumn namespace_columns[] = {

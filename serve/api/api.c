@@ -115,19 +115,22 @@ answer_yaml(const Target *self, unsigned code, json_t *object)
 void
 target_answer(const Target *self, unsigned code, json_t *object)
 {
+    static const ApiResource scale = {.group = "autoscaling", .resource = "scale", .kind = "Scale"};
+    const ApiResource *row = target_is(self, "scale") ? &scale : self->row;
     json_auto_t *taken = object;
+    const char *kind = json_string_value(json_object_get(taken, "kind"));
     TableInclude include;
 
     if (self->kind->keeper == KEPT_BY_RUN) /* a dry run's object has none */
         complete_templates(object);
-    if (g_strcmp0(json_string_value(json_object_get(object, "kind")), "Status") == 0) {
+    if (g_strcmp0(kind, "Status") == 0) {
         exchange_answer_json(self->exchange, code, json_incref(taken));
-    } else if (self->form == FORM_TABLE && self->subresource == NULL &&
+    } else if (self->form == FORM_TABLE && g_strcmp0(kind, row->kind) == 0 &&
                table_include_parse(exchange_query(self->exchange, "includeObject"), &include)) {
-        json_t *table = table_new(self->row, self->form_version, TRUE);
+        json_t *table = table_new(row, self->form_version, TRUE);
         json_t *version = json_object_get(json_object_get(taken, "metadata"), "resourceVersion");
         json_object_set(json_object_get(table, "metadata"), "resourceVersion", version);
-        table_add(table, self->row, taken, include, snapshot_now(self->api->options.run));
+        table_add(table, row, taken, include, snapshot_now(self->api->options.run));
         exchange_answer_json(self->exchange, code, table);
     } else if (self->form == FORM_METADATA) {
         exchange_answer_json(self->exchange, code, table_metadata(taken));

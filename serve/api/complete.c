@@ -326,6 +326,23 @@ complete_status(json_t *json, const SchemaType *type)
     }
 }
 
+/* Ports of 30000 to 32767, of the service's name. */
+static void
+complete_node_ports(uint64_t hash, json_t *spec)
+{
+    gboolean is_balanced = g_strcmp0(json_path_string(spec, "type"), "LoadBalancer") == 0;
+    json_t *port;
+    gsize i;
+
+    set_missing(spec, "externalTrafficPolicy", json_string("Cluster"));
+    if (is_balanced)
+        set_missing(spec, "allocateLoadBalancerNodePorts", json_true());
+    if (is_balanced && json_is_false(json_object_get(spec, "allocateLoadBalancerNodePorts")))
+        return;
+    json_array_foreach(json_object_get(spec, "ports"), i, port)
+        set_missing(port, "nodePort", json_integer(30000 + (json_int_t)((hash + i) % 2768)));
+}
+
 /* An address of 10.96.0.0/12, of the service's name; "None" stays. */
 static void
 complete_service(const Object *service, json_t *json)
@@ -339,6 +356,8 @@ complete_service(const Object *service, json_t *json)
     defaults_set(json, schema_find("v1", "Service")); /* a scenario's own has none */
     if (g_strcmp0(json_path_string(spec, "type"), "ExternalName") == 0)
         return;
+    if (g_strcmp0(json_path_string(spec, "type"), "ClusterIP") != 0)
+        complete_node_ports(hash, spec);
     set_missing(spec, "clusterIP", json_string(address));
     set_missing(spec, "clusterIPs", json_pack("[O]", json_object_get(spec, "clusterIP")));
     set_missing(spec, "ipFamilies", json_pack("[s]", "IPv4"));

@@ -104,6 +104,26 @@ def half_sent_bodies():
         pass
 
 
-for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload):
+def cells(path):
+    return [row["cells"] for row in ask("GET", path, headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})["rows"]]
+
+
+def tables():
+    for name, spec in (("lb", {"type": "LoadBalancer"}), ("np", {"type": "NodePort"}), ("own", {"type": "NodePort", "externalIPs": ["1.2.3.4"]}),
+                       ("name", {"type": "ExternalName", "externalName": "db.example.com"})):
+        ask("POST", CORE + "services", {"metadata": {"name": name}, "spec": {**spec, "ports": [{"port": 80}]}}, 201)
+    rows = {row[0]: row for row in cells(CORE + "services")}
+    assert rows["lb"][3] == "<pending>" and rows["np"][3] == "<none>" and rows["own"][3] == "1.2.3.4", rows
+    assert rows["name"][3] == "db.example.com" and rows["name"][2] == "<none>" and rows["name"][4] == "80/TCP", rows
+    assert 30000 <= int(rows["lb"][4][len("80:"):-len("/TCP")]) <= 32767, rows
+    assert ask("GET", CORE + "services/lb")["spec"]["externalTrafficPolicy"] == "Cluster"
+    labels = {"app": "tables"}
+    ask("POST", "/apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": "tables"}, "spec": {
+        "replicas": 2, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod("a")["spec"]}}}, 201)
+    assert cells("/apis/apps/v1/namespaces/default/deployments/tables/scale")[0][:2] == ["tables", 2]
+    assert cells("/apis/apps/v1/namespaces/default/deployments/tables/status")[0][1].endswith("/2")
+
+
+for case in (tables, chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload):
     case()
     print("#", case.__name__, flush=True)

@@ -124,6 +124,6 @@ def tables():
     assert cells("/apis/apps/v1/namespaces/default/deployments/tables/status")[0][1].endswith("/2")
 
 
-for case in (tables, chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload):
+for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, tables):
     case()
     print("#", case.__name__, flush=True)

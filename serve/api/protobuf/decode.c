@@ -2,12 +2,10 @@
 #include "protobuf.h"
 
 #include <gio/gio.h>
+#include <math.h>
 #include <string.h>
 
 #include "models/api/field.h"
-#include "models/api/schema/schema.h"
-
-static const guint8 magic[] = {'k', '8', 's', 0};
 
 /* What is left of a message. */
 typedef struct {
@@ -217,6 +215,10 @@ double_of(const WireField *field)
     double number;
 
     memcpy(&number, &field->value, sizeof number);
+    if (!isfinite(number))
+        return NULL;
+    if (fabs(number) < 1e15 && number >= trunc(number) && number <= trunc(number))
+        return json_integer((json_int_t)number); /* as Go prints it */
     return json_real(number);
 }
 
@@ -319,6 +321,13 @@ add_entry(json_t *map, const SchemaType *type, const WireField *field)
 
 /* ---- Messages ---- */
 
+/* Other types are messages in protobuf: they are there, or not. */
+static gboolean
+is_scalar(const SchemaType *type)
+{
+    return type->shape <= SCHEMA_DOUBLE;
+}
+
 static gboolean
 is_zero(const json_t *value)
 {
@@ -348,7 +357,7 @@ add_value(json_t *object, const SchemaField *row, const WireField *field)
         return;
     }
     value = value_of(type, field);
-    if (value != NULL && is_zero(value) && !row->pointer && !row->required)
+    if (value != NULL && is_scalar(type) && is_zero(value) && !row->pointer && !row->required)
         json_decref(value);
     else if (value != NULL)
         json_object_set_new(object, row->name, value);
@@ -410,11 +419,11 @@ read_type(Message message, json_t *type)
     }
 }
 
-/* Custom resources have none: their protobuf cannot be read. */
-static gboolean
-has_numbers(const SchemaType *type)
+gboolean
+protobuf_has(const SchemaType *type)
 {
-    for (const SchemaField *field = type->fields; field->name != NULL; field++)
+    for (const SchemaField *field = type != NULL ? type->fields : NULL;
+         field != NULL && field->name != NULL; field++)
         if (field->number != 0)
             return TRUE;
     return FALSE;
@@ -428,7 +437,7 @@ decode_raw(json_t *object, const Message *raw, GError **error)
     const SchemaType *type =
         api_version == NULL || kind == NULL ? NULL : schema_find(api_version, kind);
 
-    if (type == NULL || !has_numbers(type)) {
+    if (!protobuf_has(type)) {
         g_set_error(error, G_IO_ERROR, G_IO_ERROR_NOT_SUPPORTED,
                     "protobuf: no type is known for %s %s", api_version != NULL ? api_version : "",
                     kind != NULL ? kind : "");
@@ -446,10 +455,11 @@ protobuf_decode(const guint8 *data, gsize length, GError **error)
     json_t *object = json_object();
     WireField field;
 
-    if (length < sizeof magic || memcmp(data, magic, sizeof magic) != 0) {
+    if (length < PROTOBUF_MAGIC_LENGTH ||
+        memcmp(data, PROTOBUF_MAGIC, PROTOBUF_MAGIC_LENGTH) != 0) {
         fail(&message, "the body does not begin as Kubernetes' protobuf does");
     } else {
-        message.at += sizeof magic;
+        message.at += PROTOBUF_MAGIC_LENGTH;
         while (read_field(&message, &field)) {
             if (field.type == WIRE_BYTES && field.number == 1)
                 read_type(field.bytes, object);

@@ -8,7 +8,7 @@
 #include "local/local-volume.h"
 #include "manifest.h"
 #include "namespace.h"
-#include "quota.h"
+#include "quota/quota.h"
 #include "reference-grant.h"
 #include "secret.h"
 #include "sim/frozen.h"

@@ -33,6 +33,7 @@ void
 admission_clear(Admission *self)
 {
     forget_spec(self);
+    limited_spec_clear(&self->limited);
     g_clear_pointer(&self->gated, gated_fields_free);
 }
 
@@ -108,7 +109,7 @@ admit_claim(Admission *self, Claim *claim, GString *message)
     object_add_finalizer(&claim->meta,
                          strings_intern(objects_strings(objects),
                                         FINALIZER_PVC_PROTECTION)); /* API-123, PROT-1, PVC-93 */
-    return quota_admit_claim(self->store, NULL, claim, message);
+    return limit_ranges_check_claim(self->store, claim, message);
 }
 
 /* The server sets the status of a new object; the creator's is ignored (API-130, API-133). */
@@ -197,12 +198,16 @@ has_priority(const PodSpec *spec, const PodPriority *priority)
            spec->preemption_policy == priority->preemption_policy;
 }
 
-/* The pods of a template share its spec, and usually come one after the other: they share the
- * admitted spec, too. */
+/* Mutating plugins in their order: LimitRanger, Priority, DefaultTolerationSeconds; then the
+ * validating LimitRanger. The pods of a template share its spec, and usually come one after the
+ * other: they share the admitted spec, too. */
 static ApiCode
 admit_pod_spec(Admission *self, Pod *pod, GString *message)
 {
     PodPriority priority;
+
+    if (self->store->counts[KIND_LIMIT_RANGE] > 0)
+        limit_ranges_set(self->store, &self->limited, pod);
     ApiCode code = priority_admit(self->store, pod, &priority, message);
 
     if (code != API_OK)
@@ -218,7 +223,7 @@ admit_pod_spec(Admission *self, Pod *pod, GString *message)
         }
     }
     pod_set_spec(pod, self->admitted, pod->volumes);
-    return API_OK;
+    return limit_ranges_check_pod(self->store, pod, message);
 }
 
 /* NL-26: a new node takes no pods until the node lifecycle controller has seen it. */
@@ -300,8 +305,8 @@ check_modes(const Admission *self, const Object *object, uint32_t modes, GString
     return API_INVALID;
 }
 
-ApiCode
-admission_create(Admission *self, Object *object, GString *message)
+static ApiCode
+admit_new(Admission *self, Object *object, GString *message)
 {
     ApiCode code;
 
@@ -373,6 +378,14 @@ admission_create(Admission *self, Object *object, GString *message)
         break;
     }
     return API_OK;
+}
+
+ApiCode
+admission_create(Admission *self, Object *object, gboolean is_dry, GString *message)
+{
+    ApiCode code = admit_new(self, object, message);
+
+    return code == API_OK ? quota_admit(self->store, NULL, object, !is_dry, message) : code;
 }
 
 /* The changes that components make: the volume's name, once, and the class, once. */
@@ -447,8 +460,8 @@ check_finalizers(const Object *before, const Object *after, GString *message)
     return API_OK;
 }
 
-ApiCode
-admission_update(
+static ApiCode
+check_update(
     Admission *self, const Object *before, Object *after, gboolean status, GString *message)
 {
     UpdateGates gates = {.attributes_classes = self->claim_gates.attributes_classes};
@@ -467,5 +480,17 @@ admission_update(
     if (code == API_OK && object_kind(before) == KIND_VOLUME && self->phase_times &&
         VOLUME_CONST(before)->phase != VOLUME_CONST(after)->phase) /* API-134 */
         VOLUME(after)->phase_changed_at = sim_now(self->store->sim);
+    return code;
+}
+
+ApiCode
+admission_update(
+    Admission *self, const Object *before, Object *after, gboolean status, GString *message)
+{
+    ApiCode code = check_update(self, before, after, status, message);
+
+    if (code == API_OK && object_kind(before) == KIND_CLAIM && !status &&
+        !object_is_deleted(before))
+        code = limit_ranges_check_claim(self->store, CLAIM_CONST(after), message);
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include "claim-strategy.h"
 #include "gated-fields.h"
+#include "limit-ranges.h"
 #include "store.h"
 
 /* Admission plugins, and the defaults that the server sets. */
@@ -17,14 +18,15 @@ typedef struct {
     gboolean keeps_requests;   /* API-132, see ApiServerOptions */
     gboolean refuses_defaults; /* API-121 */
     PodSpec *given, *admitted; /* (owned): the spec of the latest new pod, before and after */
+    LimitedSpec limited;
 } Admission;
 
 /* @store: (borrowed), with the release's gates */
 void admission_init(Admission *self, ApiStore *store, const Release *release);
 void admission_clear(Admission *self);
-/* @object: the new object, complete but for what admission adds. Returns: API_OK, or the refusal
- * with words in @message */
-ApiCode admission_create(Admission *self, Object *object, GString *message);
+/* @object: the new object, complete but for what admission adds. @is_dry: nothing is charged.
+ * Returns: API_OK, or the refusal with words in @message */
+ApiCode admission_create(Admission *self, Object *object, gboolean is_dry, GString *message);
 /* Whether @after may replace @before (API-130..138). @status: the write is one of the status. It
  * may change @after */
 ApiCode admission_update(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 
 ApiServer *
 api_server_new(const ApiServerOptions *options)
@@ -13,6 +13,7 @@ api_server_new(const ApiServerOptions *options)
     api_store_init(&self->store, options->sim, options->objects, &self->latency);
     self->store.marks_victims = release_has_gate(release, "PodDisruptionConditions");
     self->store.knows_class_scope = quota_knows_class_scope(release);
+    self->store.names_containers = release->minor >= 24;
     admission_init(&self->admission, &self->store, release);
     self->admission.keeps_requests = options->keeps_requests;
     self->admission.refuses_defaults = options->refuses_defaults;

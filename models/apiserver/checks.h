@@ -14,21 +14,21 @@ ApiCode validation_update(const Object *before,
                           const UpdateGates *gates,
                           GString *message);
 
-/* Whether quotas look at such a write of a claim: creations and updates, but not of a
+/* Whether quotas look at such a write: creations, and of claims and services updates, but not of a
  * sub-resource. */
-gboolean quota_handles(ApiVerb verb);
+gboolean quota_handles(ObjectKind kind, ApiVerb verb);
 
 /**
- * quota_admit_claim:
+ * quota_admit:
  * @before: (nullable): %NULL: @after is created; else it replaces @before, not by a status write
- * Asks the LimitRanges and ResourceQuotas of the namespace (API-150..155). If they all agree,
- * charges the quotas' status at once (API-153). Returns: API_OK, or API_FORBIDDEN with words in
- * @message
+ * @charges: %FALSE: a dry run
+ * Asks the ResourceQuotas of the namespace (API-150..159). If they all agree, charges their status
+ * at once (API-153). Returns: API_OK, or API_FORBIDDEN with words in @message
  */
-ApiCode
-quota_admit_claim(ApiStore *self, const Claim *before, const Claim *after, GString *message);
-/* Returns: (nullable) (borrowed): a quota of the namespace that bounds claims */
-const ObjectKey *quota_find(const ApiStore *self, const char *namespace);
+ApiCode quota_admit(
+    ApiStore *self, const Object *before, const Object *after, gboolean charges, GString *message);
+/* Returns: (nullable) (borrowed): a quota of the namespace that bounds objects of the kind */
+const ObjectKey *quota_find(const ApiStore *self, const char *namespace, ObjectKind kind);
 
 /**
  * priority_admit:

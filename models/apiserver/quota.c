@@ -1,74 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "checks.h"
 
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 
-/* Admission by LimitRanges and ResourceQuotas: LimitRanger and ResourceQuota, the last two plugins
- * for claims (API-120, API-155). A cluster without such objects costs only a look at a count. */
+#include <string.h>
 
-#define FORBIDDEN "persistentvolumeclaims \"%s\" is forbidden: "
+#include "models/api/fields.h"
+#include "models/api/quota/pod-resources.h"
 
-/* ---- LimitRange (API-154) ---- */
-
-static ApiCode
-refuse_size(const LimitRange *range,
-            const char *which,
-            const char *path,
-            int64_t bound,
-            const Claim *claim,
-            GString *message)
-{
-    char bound_text[QUANTITY_BUFFER], request[QUANTITY_BUFFER];
-
-    object_format_quantity(&range->meta, path, bound, bound_text);
-    object_format_quantity(&claim->meta, CLAIM_REQUEST, claim->request_bytes, request);
-    g_string_printf(message,
-                    FORBIDDEN "%s storage usage per PersistentVolumeClaim is %s, but request is %s",
-                    object_name(&claim->meta), which, bound_text, request);
-    return API_FORBIDDEN;
-}
-
-static ApiCode
-check_limit_range(const LimitRange *range, const Claim *claim, GString *message)
-{
-    if (claim->request_bytes < range->min_bytes)
-        return refuse_size(range, "minimum", LIMIT_RANGE_MIN, range->min_bytes, claim, message);
-    if (range->max_bytes != 0 && claim->request_bytes > range->max_bytes)
-        return refuse_size(range, "maximum", LIMIT_RANGE_MAX, range->max_bytes, claim, message);
-    return API_OK;
-}
-
-static ApiCode
-check_limit_ranges(ApiStore *self, const Claim *claim, GString *message)
-{
-    Objects *objects = self->objects;
-    unsigned n =
-        self->counts[KIND_LIMIT_RANGE] == 0 ? 0 : objects_n_keys(objects, KIND_LIMIT_RANGE);
-
-    for (unsigned i = 0; i < n; i++) {
-        const ObjectKey *key = objects_key_at(objects, KIND_LIMIT_RANGE, i);
-        const Object *range = api_store_get(self, key);
-        ApiCode code = range != NULL && key->namespace == claim->meta.key->namespace
-                           ? check_limit_range(LIMIT_RANGE_CONST(range), claim, message)
-                           : API_OK;
-        if (code != API_OK)
-            return code;
-    }
-    return API_OK;
-}
-
-/* ---- ResourceQuota ---- */
+/* Admission by ResourceQuotas, the last plugin (API-20, API-120): CheckRequest() in Kubernetes'
+ * apiserver/pkg/admission/plugin/resourcequota. A cluster without quotas costs only a look at a
+ * count. */
 
 static gboolean
-covers(const ApiStore *self, const ResourceQuota *quota, const Claim *claim)
+covers(const ApiStore *self, const ResourceQuota *quota, const Object *object)
 {
-    return resource_quota_covers(quota, claim, self->knows_class_scope);
+    return resource_quota_covers(quota, object_kind(object), object, self->knows_class_scope);
 }
 
-/* Returns: (nullable): the next quota of the namespace, from *@slot on, that bounds @claim; NULL:
- * that may bound claims */
+/* Returns: (nullable): the next quota of the namespace, from *@slot on, that bounds @object; NULL:
+ * that may bound objects of the kind */
 static const ResourceQuota *
-next_quota(const ApiStore *self, const char *namespace, const Claim *claim, unsigned *slot)
+next_quota(const ApiStore *self,
+           const char *namespace,
+           ObjectKind kind,
+           const Object *object,
+           unsigned *slot)
 {
     Objects *objects = self->objects;
 
@@ -78,31 +35,32 @@ next_quota(const ApiStore *self, const char *namespace, const Claim *claim, unsi
         const ObjectKey *key = objects_key_at(objects, KIND_RESOURCE_QUOTA, (*slot)++);
         const Object *quota = api_store_get(self, key);
         if (quota != NULL && key->namespace == namespace &&
-            resource_quota_names_claims(RESOURCE_QUOTA_CONST(quota)) &&
-            covers(self, RESOURCE_QUOTA_CONST(quota), claim))
+            resource_amounts_name_kind(RESOURCE_QUOTA_CONST(quota)->status_hard, kind) &&
+            resource_quota_covers(RESOURCE_QUOTA_CONST(quota), kind, object,
+                                  self->knows_class_scope))
             return RESOURCE_QUOTA_CONST(quota);
     }
     return NULL;
 }
 
 const ObjectKey *
-quota_find(const ApiStore *self, const char *namespace)
+quota_find(const ApiStore *self, const char *namespace, ObjectKind kind)
 {
     unsigned slot = 0;
-    const ResourceQuota *quota = next_quota(self, namespace, NULL, &slot);
+    const ResourceQuota *quota = next_quota(self, namespace, kind, NULL, &slot);
 
     return quota == NULL ? NULL : quota->meta.key;
 }
 
-/* How much a write adds to the use of a resource. A claim that uses less gives nothing back here
+/* How much a write adds to the use of a resource. An object that uses less gives nothing back here
  * (API-153). */
 static ResourceAmount
-added_usage(const Claim *before, const Claim *after, const char *resource)
+added_usage(const Object *before, const Object *after, const char *resource)
 {
-    ResourceAmount usage = claim_usage(after, resource);
+    ResourceAmount usage = quota_usage(after, resource, QUOTA_ALWAYS);
 
     if (before != NULL)
-        usage.value -= claim_usage(before, resource).value;
+        usage.value -= quota_usage(before, resource, QUOTA_ALWAYS).value;
     usage.value = MAX(usage.value, 0);
     return usage;
 }
@@ -122,36 +80,104 @@ append_amount(GString *list, const char *name, const ResourceAmount *amount)
                            resource_amount_format(amount, buffer));
 }
 
+static void
+begin_refusal(const Object *object, GString *message)
+{
+    g_string_printf(message, "%s \"%s\" is forbidden: ", kind_class(object_kind(object))->resource,
+                    object_name(object));
+}
+
 /* API-152: refuses if used is unknown where hard is known. */
 static ApiCode
-check_status_is_known(const ResourceQuota *quota, const Claim *claim, GString *message)
+check_status_is_known(const ResourceQuota *quota, const Object *object, GString *message)
 {
     g_autoptr(GString) names = g_string_new(NULL);
     gboolean known = TRUE;
 
     for (unsigned i = 0; i < quota->status_hard->n_items; i++) {
         const char *resource = quota->status_hard->items[i].name;
-        if (!quota_resource_is_of_claims(resource))
+        if (!quota_resource_is_of(resource, object_kind(object)))
             continue;
         g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ",", resource);
         known &= used_of(quota, resource) != NULL;
     }
     if (known)
         return API_OK;
-    g_string_printf(message, FORBIDDEN "status unknown for quota: %s, resources: %s",
-                    object_name(&claim->meta), object_name(&quota->meta), names->str);
+    begin_refusal(object, message);
+    g_string_append_printf(message, "status unknown for quota: %s, resources: %s",
+                           object_name(&quota->meta), names->str);
+    return API_FORBIDDEN;
+}
+
+/* Returns: (owned): the containers that lack the resource: "a,b"; empty: none */
+static GString *
+containers_without(const PodSpec *spec, const char *resource)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    gboolean limit = g_str_has_prefix(resource, "limits.");
+    const char *what = limit                                     ? resource + strlen("limits.")
+                       : g_str_has_prefix(resource, "requests.") ? resource + strlen("requests.")
+                                                                 : resource;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    GString *text = g_string_new(NULL);
+    json_t *container;
+    PodAmount amount;
+    gsize i;
+
+    for (gsize k = 0; k < G_N_ELEMENTS(lists); k++)
+        json_array_foreach(json_object_get(spec->manifest, lists[k]), i, container)
+            if (!container_amount(container, limit, what, &amount))
+                g_ptr_array_add(names,
+                                (char *)json_string_value(json_object_get(container, "name")));
+    g_ptr_array_sort(names, strings_compare);
+    for (unsigned k = 0; k < names->len; k++)
+        g_string_append_printf(text, "%s%s", k == 0 ? "" : ",", (const char *)names->pdata[k]);
+    return text;
+}
+
+/* API-159: a quota of processors or memory wants each container to tell its own.
+ * enforcePodContainerConstraints(); the names of containers came with 1.24 (#107210). */
+static ApiCode
+check_constraints(const ApiStore *self,
+                  const ResourceQuota *quota,
+                  const Object *object,
+                  GString *message)
+{
+    static const char *const told[] = {
+        "cpu", "memory", "requests.cpu", "limits.cpu", "limits.memory", "requests.memory", NULL};
+    g_autoptr(GString) missing = g_string_new(NULL);
+
+    if (object_kind(object) != KIND_POD || POD_CONST(object)->spec->manifest == NULL)
+        return API_OK;
+    for (unsigned i = 0; i < quota->status_hard->n_items; i++) {
+        const char *resource = quota->status_hard->items[i].name;
+        g_autoptr(GString) names = word_is_among(resource, told)
+                                       ? containers_without(POD_CONST(object)->spec, resource)
+                                       : g_string_new(NULL);
+        if (names->len == 0)
+            continue;
+        if (self->names_containers)
+            g_string_append_printf(missing, "%s%s for: %s", missing->len == 0 ? "" : "; ", resource,
+                                   names->str);
+        else
+            g_string_append_printf(missing, "%s%s", missing->len == 0 ? "" : ",", resource);
+    }
+    if (missing->len == 0)
+        return API_OK;
+    begin_refusal(object, message);
+    g_string_append_printf(message, "failed quota: %s: must specify %s", object_name(&quota->meta),
+                           missing->str);
     return API_FORBIDDEN;
 }
 
 /* API-152: whether there is room for the addition; the message names only exceeded resources. */
 static ApiCode
-check_quota(const ResourceQuota *quota, const Claim *before, const Claim *after, GString *message)
+check_quota(const ResourceQuota *quota, const Object *before, const Object *after, GString *message)
 {
     g_autoptr(GString) requested = g_string_new(NULL), used = g_string_new(NULL),
                        limited = g_string_new(NULL);
-    ApiCode code = check_status_is_known(quota, after, message);
 
-    for (unsigned i = 0; code == API_OK && i < quota->status_hard->n_items; i++) {
+    for (unsigned i = 0; i < quota->status_hard->n_items; i++) {
         const ResourceAmount *hard = &quota->status_hard->items[i];
         ResourceAmount added = added_usage(before, after, hard->name);
         if (added.value == 0 || used_of(quota, hard->name)->value <= hard->value - added.value)
@@ -160,17 +186,17 @@ check_quota(const ResourceQuota *quota, const Claim *before, const Claim *after,
         append_amount(used, hard->name, used_of(quota, hard->name));
         append_amount(limited, hard->name, hard);
     }
-    if (code != API_OK || requested->len == 0)
-        return code;
-    g_string_printf(message, FORBIDDEN "exceeded quota: %s, requested: %s, used: %s, limited: %s",
-                    object_name(&after->meta), object_name(&quota->meta), requested->str, used->str,
-                    limited->str);
+    if (requested->len == 0)
+        return API_OK;
+    begin_refusal(after, message);
+    g_string_append_printf(message, "exceeded quota: %s, requested: %s, used: %s, limited: %s",
+                           object_name(&quota->meta), requested->str, used->str, limited->str);
     return API_FORBIDDEN;
 }
 
 /* Returns: (owned): the quota's status.used after the addition; NULL if nothing is added */
 static ResourceAmounts *
-charged(const ResourceQuota *quota, const Claim *before, const Claim *after)
+charged(const ResourceQuota *quota, const Object *before, const Object *after)
 {
     g_autofree ResourceAmount *items =
         g_memdup2(quota->used->items, quota->used->n_items * sizeof(ResourceAmount));
@@ -190,7 +216,7 @@ charged(const ResourceQuota *quota, const Claim *before, const Claim *after)
 }
 
 static void
-charge(ApiStore *self, const ResourceQuota *quota, const Claim *before, const Claim *after)
+charge(ApiStore *self, const ResourceQuota *quota, const Object *before, const Object *after)
 {
     ResourceAmounts *used = charged(quota, before, after);
 
@@ -203,32 +229,41 @@ charge(ApiStore *self, const ResourceQuota *quota, const Claim *before, const Cl
 }
 
 /* Returns: (nullable): @before, if the quota has counted it */
-static const Claim *
-counted_before(const ApiStore *self, const ResourceQuota *quota, const Claim *before)
+static const Object *
+counted_before(const ApiStore *self, const ResourceQuota *quota, const Object *before)
 {
     return before != NULL && covers(self, quota, before) ? before : NULL;
 }
 
 gboolean
-quota_handles(ApiVerb verb)
+quota_handles(ObjectKind kind, ApiVerb verb)
 {
-    return verb == API_CREATE || verb == API_UPDATE || verb == API_PATCH;
+    return verb == API_CREATE || ((kind == KIND_CLAIM || kind == KIND_SERVICE) &&
+                                  (verb == API_UPDATE || verb == API_PATCH));
 }
 
 ApiCode
-quota_admit_claim(ApiStore *self, const Claim *before, const Claim *after, GString *message)
+quota_admit(
+    ApiStore *self, const Object *before, const Object *after, gboolean charges, GString *message)
 {
-    const char *namespace = after->meta.key->namespace;
+    const char *namespace = after->key->namespace;
+    ObjectKind kind = object_kind(after);
     const ResourceQuota *quota;
-    ApiCode code = before != NULL && object_is_deleted(&before->meta)
-                       ? API_OK
-                       : check_limit_ranges(self, after, message);
+    ApiCode code = API_OK;
 
+    if (self->counts[KIND_RESOURCE_QUOTA] == 0)
+        return API_OK;
     for (unsigned slot = 0;
-         code == API_OK && (quota = next_quota(self, namespace, after, &slot)) != NULL;)
+         code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;) {
+        code = check_constraints(self, quota, after, message);
+        if (code == API_OK)
+            code = check_status_is_known(quota, after, message);
+    }
+    for (unsigned slot = 0;
+         code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
         code = check_quota(quota, counted_before(self, quota, before), after, message);
-    for (unsigned slot = 0;
-         code == API_OK && (quota = next_quota(self, namespace, after, &slot)) != NULL;)
+    for (unsigned slot = 0; charges && code == API_OK &&
+                            (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
         charge(self, quota, counted_before(self, quota, before), after);
     return code;
 }

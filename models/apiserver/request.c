@@ -148,15 +148,16 @@ is_missing(const ApiServer *self, const ApiRequest *request)
            api_store_get(&self->store, request->key) == NULL;
 }
 
-/* API-153: the creation of a claim waits for the server's own write that charges a quota. */
+/* API-153: a creation waits for the server's own write that charges a quota. */
 static SimTime
 quota_delay(const ApiServer *self, const ApiRequest *request)
 {
-    if (request->verb != API_CREATE || request->key->kind != KIND_CLAIM ||
-        self->store.counts[KIND_RESOURCE_QUOTA] == 0)
+    const ObjectKey *key = request->key;
+
+    if (request->verb != API_CREATE || self->store.counts[KIND_RESOURCE_QUOTA] == 0)
         return 0;
     ObjectKey *quota =
-        (ObjectKey *)quota_find(&self->store, request->key->namespace); /* counts its requests */
+        (ObjectKey *)quota_find(&self->store, key->namespace, key->kind); /* counts its requests */
     return quota == NULL ? 0
                          : api_latency_draw(&self->latency, API_UPDATE_STATUS, quota->hash,
                                             quota->n_requests++);

@@ -14,6 +14,7 @@ typedef struct {
     GArray *observers;          /* of ApiObserver with its data */
     gboolean is_importing;      /* see api_server_is_importing() */
     gboolean knows_class_scope; /* API-156 */
+    gboolean names_containers;  /* API-159 */
     gboolean marks_victims;     /* gate PodDisruptionConditions */
     unsigned counts[N_KINDS];
     SimSlots stored[N_KINDS]; /* of Object (owned), by slot; NULL: no such object now */

@@ -59,17 +59,16 @@ may_go(const Object *object)
     return object_is_deleted(object) && object->finalizers == NULL && object->deletion_grace_s <= 0;
 }
 
-/* Admission does not look whether the claim exists: it refuses or charges an existing one like a
+/* Admission does not look whether the object exists: it refuses or charges an existing one like a
  * new one (API-20). */
 static gboolean
 admission_refuses_again(ApiVerbs *self, ApiCall *call)
 {
-    if (call->request.key->kind != KIND_CLAIM || (self->store->counts[KIND_RESOURCE_QUOTA] == 0 &&
-                                                  self->store->counts[KIND_LIMIT_RANGE] == 0))
+    if (self->store->counts[KIND_RESOURCE_QUOTA] == 0 && self->store->counts[KIND_LIMIT_RANGE] == 0)
         return FALSE;
     g_autoptr(Object) object = object_edit(call->request.object);
     g_string_truncate(self->message, 0);
-    ApiCode code = admission_create(self->admission, object, self->message);
+    ApiCode code = admission_create(self->admission, object, FALSE, self->message);
     if (code != API_OK)
         refuse(self, call, code);
     return code != API_OK;
@@ -119,7 +118,7 @@ commit_create(ApiVerbs *self, ApiCall *call)
     g_string_truncate(self->message, 0);
     ApiCode code = namespace_admit(self->store, object, self->message);
     if (code == API_OK)
-        code = admission_create(self->admission, object, self->message);
+        code = admission_create(self->admission, object, FALSE, self->message);
     if (code != API_OK) {
         refuse(self, call, code);
         return;
@@ -143,9 +142,8 @@ commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *chang
     g_string_truncate(self->message, 0);
     ApiCode code = admission_update(self->admission, before, after,
                                     is_status_write(call->request.verb), self->message);
-    if (code == API_OK && object_kind(before) == KIND_CLAIM && quota_handles(call->request.verb))
-        code =
-            quota_admit_claim(self->store, CLAIM_CONST(before), CLAIM_CONST(after), self->message);
+    if (code == API_OK && quota_handles(object_kind(before), call->request.verb))
+        code = quota_admit(self->store, before, after, TRUE, self->message);
     if (code != API_OK) {
         refuse(self, call, code);
         return;

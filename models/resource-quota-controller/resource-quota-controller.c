@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "resource-quota-controller.h"
 
-#include "models/api/quota.h"
+#include "models/api/fields.h"
+#include "models/api/pod.h"
+#include "models/api/quota/quota.h"
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
@@ -10,9 +12,10 @@
 
 /* Controller and QuotaMonitor in pkg/controller/resourcequota/. */
 
-/* The usage of the claims in a quota's namespace, by the informer's cache. Kubernetes counts anew
- * in each sync; here sums follow the informer's events, which gives the same: nothing else changes
- * this cache. */
+/* The usage of the objects in a quota's namespace, by the informers' caches. Kubernetes counts anew
+ * in each sync; here sums follow the informers' events, which gives the same: nothing else changes
+ * these caches, but for the time at which a deleted pod's grace is over. Pods past it are looked
+ * for in each sync. Kinds other than claims are watched once a quota names them. */
 typedef struct {
     ResourceAmounts *hard; /* spec.hard as it was counted for */
     ResourceAmount *used;  /* for each item of @hard */
@@ -20,8 +23,10 @@ typedef struct {
 
 typedef struct {
     Component base;
-    Informer *quotas, *claims;
+    Informer *quotas;
+    Informer *counted[N_KINDS];  /* NULL: no quota has named the kind yet */
     InformerIndex *by_namespace; /* of quotas; value: the namespace */
+    InformerIndex *deleted_pods; /* by namespace; NULL: pods are not counted */
     GHashTable *counts;          /* ObjectKey of a quota -> Count */
     Workers *primary, *priority;
     SimTicker *resync;
@@ -40,30 +45,64 @@ count_free(void *data)
 }
 
 static gboolean
-covers(const QuotaController *self, const ResourceQuota *quota, const Claim *claim)
+covers(const QuotaController *self, const ResourceQuota *quota, const Object *object)
 {
-    return resource_quota_covers(quota, claim,
+    return object != NULL &&
+           resource_quota_covers(quota, object_kind(object), object,
                                  quota_knows_class_scope(cluster_release(self->base.cluster)));
+}
+
+static void
+count_kind(const QuotaController *self, const ResourceQuota *quota, ObjectKind kind, Count *count)
+{
+    InformerIter iter;
+    const Object *object;
+
+    informer_iter_init(&iter, self->counted[kind]);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        if (object->key->namespace == quota->meta.key->namespace && covers(self, quota, object))
+            quota_usages_add(count->used, count->hard, object, QUOTA_ALWAYS, 1);
 }
 
 /* NULL: the quota bounds nothing. */
 static Count *
 count_new(const QuotaController *self, const ResourceQuota *quota)
 {
-    InformerIter iter;
-    const Object *claim;
-
     if (quota->hard == NULL)
         return NULL;
     Count *count = g_new0(Count, 1);
     count->hard = resource_amounts_ref(quota->hard);
-    count->used = claim_usages_new(quota->hard);
-    informer_iter_init(&iter, self->claims);
-    while ((claim = informer_iter_next(&iter)) != NULL)
-        if (claim->key->namespace == quota->meta.key->namespace &&
-            covers(self, quota, CLAIM_CONST(claim)))
-            claim_usages_add(count->used, count->hard, CLAIM_CONST(claim), 1);
+    count->used = quota_usages_new(quota->hard);
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++)
+        if (self->counted[kind] != NULL && resource_amounts_name_kind(quota->hard, kind))
+            count_kind(self, quota, kind, count);
     return count;
+}
+
+/* The pods of the quota's namespace that are being deleted. */
+static const Object *const *
+deleted_pods(const QuotaController *self, const ResourceQuota *quota, unsigned *n)
+{
+    *n = 0;
+    return self->deleted_pods == NULL || !resource_amounts_name_kind(quota->hard, KIND_POD)
+               ? NULL
+               : informer_index_get(self->deleted_pods, quota->meta.key->namespace, n);
+}
+
+/* Takes away what pods use that only their kubelets keep. */
+static void
+subtract_overdue(const QuotaController *self, const ResourceQuota *quota, ResourceAmount *used)
+{
+    SimTime now = sim_now(self->base.sim);
+    unsigned n;
+    const Object *const *pods = deleted_pods(self, quota, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!covers(self, quota, pods[i]))
+            continue;
+        quota_usages_add(used, quota->hard, pods[i], QUOTA_ALWAYS, -1);
+        quota_usages_add(used, quota->hard, pods[i], now, 1);
+    }
 }
 
 /* Returns: (owned): status.used as it should be */
@@ -72,7 +111,12 @@ wanted_used(const QuotaController *self, const ResourceQuota *quota)
 {
     const Count *count = g_hash_table_lookup(self->counts, quota->meta.key);
 
-    return count == NULL ? NULL : resource_quota_used(quota, count->used);
+    if (count == NULL)
+        return NULL;
+    g_autofree ResourceAmount *used =
+        g_memdup2(count->used, count->hard->n_items * sizeof *count->used);
+    subtract_overdue(self, quota, used);
+    return resource_quota_used(quota, used);
 }
 
 static gboolean
@@ -129,11 +173,15 @@ index_by_namespace(InformerIndex *index, const Object *object, Objects *objects)
     index_emit(index, object->key->namespace);
 }
 
-/* A quota that is out of date and not queued waits for the next resync. */
+/* A quota that is out of date and not queued waits for the next resync; so does one that time
+ * alone will change. */
 static void
 wait_if_dirty(QuotaController *self, const ResourceQuota *quota)
 {
-    if (quota_is_dirty(self, quota))
+    unsigned n_deleted;
+
+    deleted_pods(self, quota, &n_deleted);
+    if (n_deleted > 0 || quota_is_dirty(self, quota))
         sim_ticker_wake(self->resync);
 }
 
@@ -144,16 +192,18 @@ lacks_status(const ResourceQuota *quota)
         return TRUE;
     for (unsigned i = 0; quota->status_hard != NULL && i < quota->status_hard->n_items; i++) {
         const char *resource = quota->status_hard->items[i].name;
-        if (quota_resource_is_of_claims(resource) &&
+        if (quota_resource_kind(resource) != N_KINDS &&
             resource_amounts_find(quota->used, resource) == NULL)
             return TRUE;
     }
     return FALSE;
 }
 
+static void watch_kind(QuotaController *self, ObjectKind kind);
+
 /* Only changes of a quota's spec matter: all others come from this controller or from admission. */
 static void
-quota_changed(void *data, const Object *before, const Object *after)
+spec_changed(void *data, const Object *before, const Object *after)
 {
     QuotaController *self = data;
     const ResourceQuota *quota = RESOURCE_QUOTA_CONST(after);
@@ -164,6 +214,9 @@ quota_changed(void *data, const Object *before, const Object *after)
     }
     if (before == NULL ||
         !resource_amounts_equal(RESOURCE_QUOTA_CONST(before)->hard, quota->hard)) {
+        for (ObjectKind kind = 0; kind < N_KINDS; kind++)
+            if (self->counted[kind] == NULL && resource_amounts_name_kind(quota->hard, kind))
+                watch_kind(self, kind);
         Count *count = count_new(self, quota);
         if (count != NULL)
             g_hash_table_replace(self->counts, (void *)after->key, count);
@@ -175,50 +228,115 @@ quota_changed(void *data, const Object *before, const Object *after)
 }
 
 enum {
-    CLAIM_GONE = 1 << 0,
-    CLAIM_NEW = 1 << 1,
-    CLAIM_FACTS_END = 1 << 2,
+    GONE = 1 << 0,
+    NEW = 1 << 1,
+    OF_CLAIM = 1 << 2,
+    FREED = 1 << 3, /* a pod has ended, or a service has another type */
+    CHANGE_FACTS_END = 1 << 4,
 };
 
 #define RECOVER "RecoverVolumeExpansionFailure"
 
-/* RequiresQuotaReplenish(): with the gate, the test for a changed allocation compares addresses, so
- * any change will do. A new claim was charged at admission. Then: whether its quotas are counted.
- */
-static const Rule claim_table[] = {
-    {"API-153", CLAIM_GONE, 0,                      TRUE,  .gate = NULL      },
-    {"API-153", CLAIM_NEW,  CLAIM_GONE,             FALSE, .gate = NULL      },
-    {"API-153", 0,          CLAIM_GONE | CLAIM_NEW, TRUE,  .gate = RECOVER   },
-    {"API-153", 0,          CLAIM_GONE | CLAIM_NEW, FALSE, .no_gate = RECOVER},
+/* DefaultUpdateFilter(). RequiresQuotaReplenish(): with the gate, the test for a changed allocation
+ * compares addresses, so any change of a claim will do. A new object was charged at admission.
+ * Then: whether its quotas are counted. */
+static const Rule change_table[] = {
+    {"API-153", GONE,     0,                             TRUE,  .gate = NULL      },
+    {"API-153", NEW,      GONE,                          FALSE, .gate = NULL      },
+    {"API-153", OF_CLAIM, GONE | NEW,                    TRUE,  .gate = RECOVER   },
+    {"API-153", OF_CLAIM, GONE | NEW,                    FALSE, .no_gate = RECOVER},
+    {"API-153", FREED,    GONE | NEW | OF_CLAIM,         TRUE,  .gate = NULL      },
+    {"API-153", 0,        GONE | NEW | OF_CLAIM | FREED, FALSE, .gate = NULL      },
 };
 
-static const RuleTable claim_rules =
-    RULE_TABLE("changed claims and their quotas", CLAIM_FACTS_END, claim_table);
+static const RuleTable change_rules =
+    RULE_TABLE("changed objects and their quotas", CHANGE_FACTS_END, change_table);
+
+static const char *
+service_type(const Object *service)
+{
+    return service->manifest == NULL ? NULL : json_path_string(service->manifest, "spec.type");
+}
+
+static gboolean
+has_freed(const Object *before, const Object *after)
+{
+    if (before == NULL || after == NULL)
+        return FALSE;
+    if (object_kind(after) == KIND_POD)
+        return !pod_is_terminal(POD_CONST(before)) && pod_is_terminal(POD_CONST(after));
+    return object_kind(after) == KIND_SERVICE &&
+           g_strcmp0(service_type(before), service_type(after)) != 0;
+}
 
 static void
-claim_changed(void *data, const Object *before, const Object *after)
+count_change(Count *count,
+             const QuotaController *self,
+             const ResourceQuota *quota,
+             const Object *before,
+             const Object *after)
+{
+    if (covers(self, quota, before))
+        quota_usages_add(count->used, count->hard, before, QUOTA_ALWAYS, -1);
+    if (covers(self, quota, after))
+        quota_usages_add(count->used, count->hard, after, QUOTA_ALWAYS, 1);
+}
+
+static void
+object_changed(void *data, const Object *before, const Object *after)
 {
     QuotaController *self = data;
     const ObjectKey *key = after != NULL ? after->key : before->key;
-    uint32_t facts = (after == NULL ? CLAIM_GONE : 0u) | (before == NULL ? CLAIM_NEW : 0u);
+    uint32_t facts = (after == NULL ? GONE : 0u) | (before == NULL ? NEW : 0u) |
+                     (key->kind == KIND_CLAIM ? OF_CLAIM : 0u) |
+                     (has_freed(before, after) ? FREED : 0u);
     unsigned n;
 
     if (g_hash_table_size(self->counts) == 0)
         return;
     gboolean is_counted =
-        rules_find(&claim_rules, facts, cluster_release(self->base.cluster))->then;
+        rules_find(&change_rules, facts, cluster_release(self->base.cluster))->then;
     const Object *const *quotas = informer_index_get(self->by_namespace, key->namespace, &n);
     for (unsigned i = 0; i < n; i++) {
         const ResourceQuota *quota = RESOURCE_QUOTA_CONST(quotas[i]);
         Count *count = g_hash_table_lookup(self->counts, quota->meta.key);
-        if (count != NULL && covers(self, quota, CLAIM_CONST(before)))
-            claim_usages_add(count->used, count->hard, CLAIM_CONST(before), -1);
-        if (count != NULL && covers(self, quota, CLAIM_CONST(after)))
-            claim_usages_add(count->used, count->hard, CLAIM_CONST(after), 1);
-        if (is_counted && resource_quota_names_claims(quota))
+        if (count != NULL)
+            count_change(count, self, quota, before, after);
+        if (is_counted && resource_amounts_name_kind(quota->status_hard, key->kind))
             workers_add(self->primary, quota->meta.key);
         wait_if_dirty(self, quota);
     }
+}
+
+/* Quotas are counted themselves, too: by count/resourcequotas. */
+static void
+quota_changed(void *data, const Object *before, const Object *after)
+{
+    QuotaController *self = data;
+
+    if (self->counted[KIND_RESOURCE_QUOTA] != NULL)
+        object_changed(data, before, after); /* a new one is not among the counted quotas yet */
+    spec_changed(data, before, after);
+}
+
+static void
+index_deleted(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    if (object_is_deleted(object))
+        index_emit(index, object->key->namespace);
+}
+
+/* A handler is called at once for all that is there: these objects are counted by the quota that
+ * names the kind, and by no other. */
+static void
+watch_kind(QuotaController *self, ObjectKind kind)
+{
+    self->counted[kind] = process_informer(self->base.process, kind, NULL);
+    if (kind == KIND_POD)
+        self->deleted_pods = informer_add_index(self->counted[kind], index_deleted);
+    if (kind != KIND_RESOURCE_QUOTA)
+        informer_add_handler(self->counted[kind], object_changed, self);
 }
 
 static gboolean
@@ -227,17 +345,22 @@ resync_pass(void *data)
     QuotaController *self = data;
     SimStream stream = sim_stream(self->base.sim, "resource-quota-controller/resync order");
     g_autoptr(GPtrArray) quotas = g_ptr_array_new();
+    gboolean waits = FALSE; /* for the end of some pod's grace */
     InformerIter iter;
     const Object *quota;
+    unsigned n_deleted;
 
     informer_iter_init(&iter, self->quotas);
-    while ((quota = informer_iter_next(&iter)) != NULL)
+    while ((quota = informer_iter_next(&iter)) != NULL) {
         g_ptr_array_add(quotas, (void *)quota->key);
+        deleted_pods(self, RESOURCE_QUOTA_CONST(quota), &n_deleted);
+        waits |= n_deleted > 0;
+    }
     sim_shuffle(quotas->pdata, quotas->len, object_key_place, stream,
                 (uint64_t)sim_now(self->base.sim)); /* CGO-8 */
     for (unsigned i = 0; i < quotas->len; i++)
         workers_add(self->primary, quotas->pdata[i]);
-    return FALSE; /* a quota that is out of date then wakes it */
+    return waits; /* a quota that is out of date then wakes it */
 }
 
 /* ---- The component ---- */
@@ -288,10 +411,10 @@ init(void *data)
     self->primary = workers(self, "resourcequota_primary");
     self->priority = workers(self, "resourcequota_priority");
     self->resync = resync_ticker_new(self);
-    self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
+    self->counted[KIND_CLAIM] = process_informer(self->base.process, KIND_CLAIM, NULL);
     self->quotas = process_informer(self->base.process, KIND_RESOURCE_QUOTA, NULL);
     self->by_namespace = informer_add_index(self->quotas, index_by_namespace);
-    informer_add_handler(self->claims, claim_changed,
+    informer_add_handler(self->counted[KIND_CLAIM], object_changed,
                          self); /* first: it does nothing as long as there are no quotas */
     informer_add_handler(self->quotas, quota_changed, self);
 }
@@ -310,7 +433,7 @@ const ModelClass resource_quota_controller_class = {
     .process = &kube_controller_manager_process,
     .size = sizeof(QuotaController),
     .client_qps = kube_controller_manager_client_qps,
-    .rule_tables = RULE_TABLES(&claim_rules),
+    .rule_tables = RULE_TABLES(&change_rules),
     .init = init,
     .clear = clear,
 };

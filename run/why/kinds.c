@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/external-attacher/external-attacher.h"
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/external-resizer/external-resizer.h"

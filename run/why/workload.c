@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 
 /* What makes pods, and pods and claims that are not made. */
 
@@ -42,7 +42,7 @@ why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *templa
             const ResourceAmount *hard = &quota->status_hard->items[k];
             const ResourceAmount *used = resource_amounts_find(quota->used, hard->name);
             char limit[QUANTITY_BUFFER], use[QUANTITY_BUFFER];
-            ResourceAmount wanted = claim_usage(template->claim, hard->name);
+            ResourceAmount wanted = quota_usage(&template->claim->meta, hard->name, QUOTA_ALWAYS);
             if (used == NULL || wanted.value == 0 || used->value + wanted.value <= hard->value)
                 continue;
             why_link(self, &quota->meta, since, "allows %s of %s, and %s are used",

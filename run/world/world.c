@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 #include "models/api/fields.h"
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/kubelet/kubelet.h"
 #include "models/snapshot-controller/snapshot-controller.h"
@@ -553,20 +553,29 @@ set_quota_status(Object *object, const void *used)
     return TRUE;
 }
 
+static void
+count_objects(const Run *self, const ResourceQuota *quota, ObjectKind kind, ResourceAmount *used)
+{
+    gboolean knows_class_scope = quota_knows_class_scope(cluster_release(self->cluster));
+
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, kind); i++) {
+        const ObjectKey *key = objects_key_at(self->objects, kind, i);
+        const Object *object = api_server_get(cluster_api(self->cluster), key);
+        if (object != NULL && key->namespace == quota->meta.key->namespace &&
+            resource_quota_covers(quota, kind, object, knows_class_scope))
+            quota_usages_add(used, quota->hard, object, sim_now(self->sim), 1);
+    }
+}
+
 /* The quota controller has already counted the objects of the start (API-153). */
 static void
 settle_quota(Run *self, const ResourceQuota *quota)
 {
-    g_autofree ResourceAmount *used = claim_usages_new(quota->hard);
+    g_autofree ResourceAmount *used = quota_usages_new(quota->hard);
 
-    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
-        const ObjectKey *key = objects_key_at(self->objects, KIND_CLAIM, i);
-        const Claim *claim = CLAIM_CONST(api_server_get(cluster_api(self->cluster), key));
-        if (key->namespace == quota->meta.key->namespace &&
-            resource_quota_covers(quota, claim,
-                                  quota_knows_class_scope(cluster_release(self->cluster))))
-            claim_usages_add(used, quota->hard, claim, 1);
-    }
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++)
+        if (resource_amounts_name_kind(quota->hard, kind))
+            count_objects(self, quota, kind, used);
     ApiResponse response;
     api_server_commit(cluster_api(self->cluster),
                       &(ApiRequest){.verb = API_PATCH_STATUS,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "models/api/quota/pod-resources.h"
 #include "serve/api/apply/defaults.h"
 
 static void
@@ -129,31 +130,6 @@ complete_node(const Object *node, json_t *json)
 
 /* ---- Pods ---- */
 
-/* Whether each container has equal requests and limits of cpu and memory, or none has any:
- * GetPodQOS() in pkg/apis/core/helper/qos. */
-static const char *
-quality_of(const json_t *spec)
-{
-    static const char *const names[] = {"cpu", "memory"};
-    gboolean has_any = FALSE, is_guaranteed = TRUE;
-    json_t *container;
-    gsize i;
-
-    json_array_foreach(json_object_get(spec, "containers"), i, container) {
-        const json_t *requests = json_path_get(container, "resources.requests");
-        const json_t *limits = json_path_get(container, "resources.limits");
-
-        for (gsize k = 0; k < G_N_ELEMENTS(names); k++) {
-            const json_t *request = json_object_get(requests, names[k]);
-            const json_t *limit = json_object_get(limits, names[k]);
-
-            has_any |= request != NULL || limit != NULL;
-            is_guaranteed &= limit != NULL && (request == NULL || json_equal(request, limit));
-        }
-    }
-    return !has_any ? "BestEffort" : is_guaranteed ? "Guaranteed" : "Burstable";
-}
-
 /* What admission sets (Priority, ServiceAccount), and the controllers that make pods. */
 static void
 complete_pod_spec(const Run *run, const Object *object, json_t *json)
@@ -264,7 +240,7 @@ complete_pod_status(const Run *run, const Object *object, json_t *json)
     gboolean has_run = FALSE;
     gsize i;
 
-    set_missing(status, "qosClass", json_string(quality_of(spec)));
+    set_missing(status, "qosClass", json_string(pod_json_quality(spec)));
     json_array_foreach(json_object_get(status, "containerStatuses"), i, container)
         has_run |= complete_container(run, json, container);
     if (node == NULL || json_object_get(status, "startTime") == NULL)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/api/workload.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/apiserver/apiserver-private.h"
 #include "models/apiserver/checks.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
@@ -40,7 +40,7 @@ static void
 run_handles(Case *self)
 {
     case_known(self, "args", "operation", "subresource", "resource");
-    case_expect_flag(self, "expected.handles", quota_handles(verb_of(self)));
+    case_expect_flag(self, "expected.handles", quota_handles(KIND_CLAIM, verb_of(self)));
 }
 
 static void
@@ -53,7 +53,7 @@ run_matching_resources(Case *self)
     json_array_foreach(case_get(self, "args.resources"), i, item) {
         const json_t *other;
         gboolean is_expected = FALSE,
-                 matches = quota_resource_is_of_claims(json_string_value(item));
+                 matches = quota_resource_is_of(json_string_value(item), KIND_CLAIM);
         json_array_foreach(expected, k, other)
             is_expected = is_expected || json_equal((json_t *)other, (json_t *)item);
         if (is_expected != matches)
@@ -71,7 +71,7 @@ static void
 add_usage(json_t *usage, const Claim *claim, const char *resource)
 {
     char buffer[QUANTITY_BUFFER];
-    ResourceAmount amount = claim_usage(claim, resource);
+    ResourceAmount amount = quota_usage(&claim->meta, resource, QUOTA_ALWAYS);
 
     json_object_set_new(usage, resource, json_string(resource_amount_format(&amount, buffer)));
 }
@@ -141,8 +141,9 @@ run_admit_claim(Case *self)
     const Claim *after = CLAIM(case_object(self, case_get(self, "args.claim"), KIND_CLAIM));
     const ResourceQuota *quota = only_quota(self);
     uint64_t version = quota == NULL ? 0 : quota->meta.resource_version;
-    ApiCode code = quota_handles(verb_of(self))
-                       ? quota_admit_claim(&self->api->store, before, after, message)
+    ApiCode code = quota_handles(KIND_CLAIM, verb_of(self))
+                       ? quota_admit(&self->api->store, before == NULL ? NULL : &before->meta,
+                                     &after->meta, TRUE, message)
                        : API_OK;
 
     quota = only_quota(self);

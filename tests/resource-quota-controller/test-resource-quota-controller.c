@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "sim/random.h"
 #include "tests/lib/storage-world.h"
@@ -139,7 +139,7 @@ a_new_quota_is_counted_first(void **state)
     assert_null(stored_quota(&world)->status_hard);
     settle(&world);
     assert_string_equal(storage_world_log(&world), "PUT/st other/q");
-    assert_used(&world, "requests.storage=8Gi");
+    assert_used(&world, "pods=0,requests.storage=8Gi");
     assert_true(
         resource_amounts_equal(stored_quota(&world)->status_hard, stored_quota(&world)->hard));
     assert_int_equal(try_claim(&world, "c", 1, "gold").code, API_FORBIDDEN);
@@ -179,7 +179,7 @@ claims_are_charged_or_refused(void **state)
          "persistentvolumeclaims=1,requests.storage=2Gi, limited: "
          "persistentvolumeclaims=1,requests.storage=3Gi", "gold.storageclass.storage.k8s.io/persistentvolumeclaims=1,persistentvolumeclaims=1,"
          "requests.storage=2Gi"  },
-        {"\"requests.cpu\": 0, \"pods\": 0",                                        NULL,                                                    ""                              },
+        {"\"requests.cpu\": 0, \"pods\": 0",                                        NULL,                                                    "pods=0,requests.cpu=0"         },
     };
 
     (void)state;
@@ -565,11 +565,12 @@ scopes_cover_claims_by_class(void **state)
         const Claim claim = {.attributes_class = scope_rows[i].spec,
                              .current_attributes_class = scope_rows[i].current,
                              .modify_target = scope_rows[i].target};
-        if (resource_quota_covers(RESOURCE_QUOTA_CONST(quota), &claim, TRUE) !=
+        if (resource_quota_covers(RESOURCE_QUOTA_CONST(quota), KIND_CLAIM, &claim.meta, TRUE) !=
             scope_rows[i].covered)
             fail_msg("%s", scope_rows[i].title);
         gboolean has_scope = strlen(scope_rows[i].scopes) > 2;
-        if (has_scope && resource_quota_covers(RESOURCE_QUOTA_CONST(quota), &claim, FALSE))
+        if (has_scope &&
+            resource_quota_covers(RESOURCE_QUOTA_CONST(quota), KIND_CLAIM, &claim.meta, FALSE))
             fail_msg("%s: before 1.33", scope_rows[i].title);
     }
     storage_world_clear(&world);

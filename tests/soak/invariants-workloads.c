@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "invariants-private.h"
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/api/workload.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/api/snapshot.h"
 
 #define FAULTS_MAX 5 /* later faults mostly follow from these */

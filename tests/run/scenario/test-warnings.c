@@ -44,9 +44,10 @@
     "}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, updateStrategy: {rollingUpdate: "     \
     "{maxUnavailable: 2}}, template: {metadata: {labels: {a: b}}, spec: " pod "}}}"
 #define PROBED "{name: c, readinessProbe: {periodSeconds: 1}}"
-#define LIMIT_RANGE(name, limit)                                                                   \
-    "{apiVersion: v1, kind: LimitRange, metadata: {name: " name "}, spec: {limits: [" limit "]}}"
-#define CLAIM_LIMIT "{type: PersistentVolumeClaim, max: {storage: 1Gi}}"
+#define SPREAD(name, policy)                                                                       \
+    "{apiVersion: v1, kind: Pod, metadata: {name: " name                                           \
+    "}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: "       \
+    "DoNotSchedule, nodeTaintsPolicy: " policy "}], containers: [{name: c, image: i}]}}"
 #define QUOTA(hard)                                                                                \
     "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {" hard "}}}"
 
@@ -98,14 +99,13 @@ static const Case cases[] = {
      "StatefulSet/a: not modelled: Container readinessProbe: the container is ready as soon as it "
      "runs: a StatefulSet makes its next replica, and a rollout goes on, without the wait for the "
      "probe; 2 objects in all\n"},
-    {"keys of a map", "", "", QUOTA("requests.cpu: 1, requests.storage: 1Gi"),
-     "ResourceQuota/q: not modelled: ResourceQuota spec.hard[requests.cpu]: the quota refuses no "
-     "pod\n"},
+    {"keys of a map", "", "", QUOTA("configmaps: 1, requests.storage: 1Gi"),
+     "ResourceQuota/q: not modelled: ResourceQuota spec.hard[configmaps]: the quota refuses none: "
+     "no model keeps objects of these kinds\n"},
     {"all values of a field but one", "", "",
-     LIMIT_RANGE("l", "{type: Container}") ", " LIMIT_RANGE("m", "{type: Pod}") ", "
-     LIMIT_RANGE("o", CLAIM_LIMIT),
-     "LimitRange/l: not modelled: LimitRange spec.limits[].type: pods without requests stay "
-     "without, and no pod is refused; 2 objects in all\n"},
+     SPREAD("l", "Honor") ", " SPREAD("m", "Honor") ", " SPREAD("o", "Ignore"),
+     "Pod/l: not modelled: Pod spec.topologySpreadConstraints[].nodeTaintsPolicy: the spread counts "
+     "tainted nodes, too; 2 objects in all\n"},
     {"kinds that are left out", "", "",
      "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}}",
      "HorizontalPodAutoscaler/h: not modelled: HorizontalPodAutoscaler: nothing scales its workload: "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/api/quota.h"
+#include "models/api/quota/quota.h"
 #include "models/workloads/stateful-set/stateful-set.h"
 #include "tests/lib/storage-world.h"
 

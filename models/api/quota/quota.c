@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "fields.h"
+#include "models/api/fields.h"
 
-#define OF_CLASS ".storageclass.storage.k8s.io/"
 #define CLAIMS "persistentvolumeclaims"
 #define STORAGE "requests.storage"
 
@@ -35,11 +34,22 @@ resource_amounts_find(const ResourceAmounts *self, const char *name)
     return NULL;
 }
 
+/* Processors are counted in thousandths. */
+static gboolean
+resource_is_milli(const char *name)
+{
+    static const char *const names[] = {"cpu", "requests.cpu", "limits.cpu", NULL};
+
+    return word_is_among(name, names);
+}
+
 const char *
 resource_amount_format(const ResourceAmount *self, char *buffer)
 {
     if (self->text != NULL)
         return self->text;
+    if (resource_is_milli(self->name))
+        return quantity_format_milli(self->value, buffer);
     return self->decimal ? quantity_format_decimal(self->value, buffer)
                          : quantity_format(self->value, buffer);
 }
@@ -61,9 +71,12 @@ static gboolean
 amount_parse(ApiParser *parser, const json_t *value, ResourceAmount *amount)
 {
     char buffer[QUANTITY_BUFFER];
+    int64_t units, milli;
 
-    if (!api_parser_quantity(parser, value, &amount->value, buffer))
+    if (!api_parser_quantity(parser, value, &units, buffer))
         return FALSE;
+    quantity_parse(buffer, &units, &milli, NULL);
+    amount->value = resource_is_milli(amount->name) ? milli : units;
     amount->text = api_parser_intern(parser, buffer);
     amount->decimal = text_is_decimal(buffer);
     return TRUE;
@@ -116,8 +129,6 @@ static const FieldType amounts_type = {
 };
 
 /* ---- ResourceQuota ---- */
-
-#define CLASS_SCOPE "VolumeAttributesClass"
 
 /* An item of spec.scopes, or an expression of spec.scopeSelector. */
 static SelectRequirement
@@ -209,6 +220,17 @@ static const char *const standard_resources[] = {
     NULL,
 };
 
+/* IsIntegerResourceName(), and claims' sizes. */
+static gboolean
+is_number_of_things(const char *name)
+{
+    return quota_resource_is_of(name, KIND_CLAIM) ||
+           (word_is_among(name, standard_resources) && strchr(name, '.') == NULL &&
+            strcmp(name, "cpu") != 0 && strcmp(name, "memory") != 0 &&
+            strcmp(name, "ephemeral-storage") != 0) ||
+           g_str_has_prefix(name, "services.") || g_str_has_prefix(name, "count/");
+}
+
 static const char *
 resource_name_fault(const char *name)
 {
@@ -234,7 +256,7 @@ check_amount(ApiParser *parser, const json_t *value, const ResourceAmount *amoun
         api_parser_fault(parser, value, hint, "Invalid value: \"%s\": %s", amount->name, fault);
     } else if (amount->value < 0) {
         api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
-    } else if (quota_resource_is_of_claims(amount->name) && g_str_has_suffix(amount->text, "m")) {
+    } else if (is_number_of_things(amount->name) && g_str_has_suffix(amount->text, "m")) {
         api_parser_invalid(parser, value, NULL, "must be an integer");
     }
     api_parser_leave(parser, length);
@@ -262,164 +284,6 @@ const KindClass resource_quota_kind = {
     .ignored = resource_quota_ignored,
     .check = resource_quota_check,
 };
-
-/* "gold.storageclass.storage.k8s.io/requests.storage" is requests.storage of class gold. Returns:
- * (nullable): the part after the class; @length: of the class */
-static const char *
-split_class(const char *resource, size_t *length)
-{
-    const char *of_class = strstr(resource, OF_CLASS);
-
-    if (of_class == NULL)
-        return NULL;
-    *length = (size_t)(of_class - resource);
-    return of_class + strlen(OF_CLASS);
-}
-
-static gboolean
-is_counted_thing(const char *what)
-{
-    return strcmp(what, CLAIMS) == 0 || strcmp(what, STORAGE) == 0;
-}
-
-gboolean
-quota_resource_is_of_claims(const char *resource)
-{
-    size_t length;
-    const char *of_class = split_class(resource, &length);
-
-    if (of_class != NULL)
-        return is_counted_thing(of_class);
-    return is_counted_thing(resource) || strcmp(resource, "count/" CLAIMS) == 0;
-}
-
-static gboolean
-claim_is_of_class(const Claim *claim, const char *class, size_t length)
-{
-    const char *own = claim_class(claim);
-
-    return length > 0 && strncmp(own, class, length) == 0 && own[length] == '\0';
-}
-
-ResourceAmount
-claim_usage(const Claim *claim, const char *resource)
-{
-    size_t length;
-    const char *what = split_class(resource, &length);
-    char buffer[QUANTITY_BUFFER];
-
-    if (what != NULL && !claim_is_of_class(claim, resource, length))
-        return (ResourceAmount){.decimal = TRUE};
-    if (strcmp(what != NULL ? what : resource, STORAGE) != 0)
-        return (ResourceAmount){.value = quota_resource_is_of_claims(resource), .decimal = TRUE};
-    object_format_quantity(&claim->meta, CLAIM_REQUEST, claim->request_bytes, buffer);
-    return (ResourceAmount){.value = MAX(claim->request_bytes, claim->allocated_bytes),
-                            .decimal = text_is_decimal(buffer)};
-}
-
-ResourceAmount *
-claim_usages_new(const ResourceAmounts *hard)
-{
-    ResourceAmount *used = g_new0(ResourceAmount, hard->n_items);
-
-    for (unsigned i = 0; i < hard->n_items; i++)
-        used[i] = (ResourceAmount){.name = hard->items[i].name, .decimal = TRUE};
-    return used;
-}
-
-void
-claim_usages_add(ResourceAmount *used, const ResourceAmounts *hard, const Claim *claim, int sign)
-{
-    for (unsigned i = 0; claim != NULL && i < hard->n_items; i++) {
-        ResourceAmount usage = claim_usage(claim, hard->items[i].name);
-        if (used[i].value == 0) /* zero takes the format of the addition */
-            used[i].decimal = usage.decimal;
-        used[i].value += sign * usage.value;
-    }
-}
-
-ResourceAmounts *
-resource_quota_used(const ResourceQuota *self, const ResourceAmount *counted)
-{
-    unsigned n = 0;
-
-    if (self->hard == NULL)
-        return NULL;
-    g_autofree ResourceAmount *items = g_new(ResourceAmount, self->hard->n_items);
-    for (unsigned i = 0; i < self->hard->n_items; i++) {
-        const char *resource = self->hard->items[i].name;
-        const ResourceAmount *there = resource_amounts_find(self->used, resource);
-        if (quota_resource_is_of_claims(resource))
-            items[n++] = counted[i];
-        else if (there != NULL)
-            items[n++] = *there;
-    }
-    return resource_amounts_new(items, n);
-}
-
-gboolean
-resource_quota_names_claims(const ResourceQuota *self)
-{
-    for (unsigned i = 0; self->status_hard != NULL && i < self->status_hard->n_items; i++)
-        if (quota_resource_is_of_claims(self->status_hard->items[i].name))
-            return TRUE;
-    return FALSE;
-}
-
-gboolean
-quota_knows_class_scope(const Release *release)
-{
-    return release->minor >= 33 && release_has_gate(release, "VolumeAttributesClass");
-}
-
-/* API-156: the class that it wants, the one it has, and the one under way all count. */
-static gboolean
-claim_is_in_class_scope(const Claim *claim, const SelectRequirement *scope)
-{
-    const char *const names[] = {claim->attributes_class, claim->current_attributes_class,
-                                 claim->modify_target};
-    unsigned n = 0, n_listed = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
-        if (names[i] == NULL || *names[i] == '\0')
-            continue;
-        n++;
-        n_listed += scope->values != NULL && string_list_has(scope->values, names[i]);
-    }
-    switch (scope->operator) {
-    case SELECT_IN:
-        return n_listed > 0;
-    case SELECT_NOT_IN:
-        return n == 0 || n_listed < n;
-    case SELECT_EXISTS:
-        return n > 0;
-    case SELECT_DOES_NOT_EXIST:
-        return n == 0;
-    case SELECT_GT:
-    case SELECT_LT:
-        break;
-    }
-    g_assert_not_reached();
-}
-
-static gboolean
-scopes_cover(const LabelSelector *scopes, const Claim *claim, gboolean knows_class_scope)
-{
-    for (unsigned i = 0; scopes != NULL && i < scopes->n_requirements; i++) {
-        const SelectRequirement *scope = &scopes->requirements[i];
-        if (!knows_class_scope || strcmp(scope->key, CLASS_SCOPE) != 0 ||
-            (claim != NULL && !claim_is_in_class_scope(claim, scope)))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-gboolean
-resource_quota_covers(const ResourceQuota *self, const Claim *claim, gboolean knows_class_scope)
-{
-    return scopes_cover(self->scopes, claim, knows_class_scope) &&
-           scopes_cover(self->scope_selector, claim, knows_class_scope);
-}
 
 /* ---- LimitRange ---- */
 

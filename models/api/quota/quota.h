@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "claim.h"
-#include "release.h"
+#include "models/api/claim.h"
+#include "models/api/release.h"
 
-/* Bounds for the claims of a namespace: ResourceQuota and LimitRange. */
+/* Bounds for the objects of a namespace: ResourceQuota and LimitRange. */
 
 /* An amount of a resource: "requests.storage" 10Gi. */
 typedef struct {
     const char *name; /* interned */
-    int64_t value;    /* in whole units, rounded up */
+    int64_t value;    /* in whole units, of processors in thousandths; rounded up */
     const char *text; /* canonical, from a file; interned; NULL: printed from @value */
     gboolean decimal; /* @value is printed as 10G instead of 10Gi */
 } ResourceAmount;
@@ -43,30 +43,37 @@ typedef struct {
     LabelSelector *scopes, *scope_selector; /* a requirement's key is the scope (API-151) */
 } ResourceQuota;
 
-/* Whether claims count for the resource (API-150). */
-gboolean quota_resource_is_of_claims(const char *resource);
-/* Returns: how much of @resource one claim uses (API-151), with name and text unset */
-ResourceAmount claim_usage(const Claim *claim, const char *resource);
+/* Whether objects of the kind count for the resource (API-150, API-157). */
+gboolean quota_resource_is_of(const char *resource, ObjectKind kind);
+/* Returns: the kind whose objects count for it; %N_KINDS: none that models know */
+ObjectKind quota_resource_kind(const char *resource);
+/* No pod's grace is over yet. */
+#define QUOTA_ALWAYS INT64_MIN
+/* Returns: how much of @resource the object uses at @now (API-151, API-157), without a text */
+ResourceAmount quota_usage(const Object *object, const char *resource, SimTime now);
 /* Returns: (owned): an amount of 0 for each item of @hard; free with g_free() */
-ResourceAmount *claim_usages_new(const ResourceAmounts *hard);
-/* Adds the use of @claim (nullable) to @used; with @sign -1 subtracts it. */
-void
-claim_usages_add(ResourceAmount *used, const ResourceAmounts *hard, const Claim *claim, int sign);
-/* Returns: (owned): status.used, with the use by claims taken from @counted (for each item of
+ResourceAmount *quota_usages_new(const ResourceAmounts *hard);
+/* Adds the use by @object (nullable) to @used; with @sign -1 subtracts it. */
+void quota_usages_add(
+    ResourceAmount *used, const ResourceAmounts *hard, const Object *object, SimTime now, int sign);
+/* Returns: (owned): status.used, with the use by objects taken from @counted (for each item of
  * spec.hard), otherwise as it is */
 ResourceAmounts *resource_quota_used(const ResourceQuota *self, const ResourceAmount *counted);
-/* Whether status.hard has a resource of claims. */
-gboolean resource_quota_names_claims(const ResourceQuota *self);
+/* Whether an amount (nullable: none) is of a resource of the kind. */
+gboolean resource_amounts_name_kind(const ResourceAmounts *self, ObjectKind kind);
 /* API-156: whether claims can match the scope VolumeAttributesClass. */
 gboolean quota_knows_class_scope(const Release *release);
-/* Whether the claim is in all scopes of the quota. @claim: NULL: whether some claim may be */
-gboolean
-resource_quota_covers(const ResourceQuota *self, const Claim *claim, gboolean knows_class_scope);
+/* Whether the object is in all scopes of the quota (API-158). @object: NULL: whether some object of
+ * the kind may be */
+gboolean resource_quota_covers(const ResourceQuota *self,
+                               ObjectKind kind,
+                               const Object *object,
+                               gboolean knows_class_scope);
 
 typedef struct {
     Object meta;
     int64_t min_bytes, max_bytes; /* of a claim's request; 0: none */
-} LimitRange;
+} LimitRange;                     /* bounds of pods and containers are read from the manifest */
 
 #define RESOURCE_QUOTA(object) ((ResourceQuota *)(object))
 #define RESOURCE_QUOTA_CONST(object) ((const ResourceQuota *)(object))

@@ -29,6 +29,8 @@ typedef enum {
     FORM_METADATA, /* PartialObjectMetadata */
 } AnswerForm;
 
+typedef enum { MEDIA_JSON, MEDIA_YAML, MEDIA_PROTOBUF } AnswerMedia;
+
 /* What a request is about. */
 typedef struct {
     ServeApi *api;
@@ -42,7 +44,7 @@ typedef struct {
     char *name;              /* NULL: the collection */
     char *subresource;       /* NULL: none */
     AnswerForm form;
-    gboolean wants_yaml;
+    AnswerMedia media;
     const char *form_version; /* of a Table: "meta.k8s.io/v1" */
     char *qualified; /* owned: "pods/binding": the resource in refusals with a subresource */
 } Target;
@@ -54,7 +56,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Target, target_free)
 StatusSubject target_subject(const Target *self);
 /* Answers with an object in the form that was asked for. @object: (taken) */
 void target_answer(const Target *self, unsigned code, json_t *object);
-/* ... with a Status or another object, as JSON. @status: (taken) */
+/* ... with an object that has no other forms, as JSON or protobuf. @object: (taken) */
+void target_send(const Target *self, unsigned code, json_t *object);
+/* ... with a Status, which gives the code. @status: (taken) */
 void target_refuse(const Target *self, json_t *status);
 /* Sets apiVersion and kind of an object of the store, which has those of another version. */
 void target_set_version(const Target *self, json_t *object);

@@ -7,6 +7,7 @@
 #include "run/kubectl/print.h"
 #include "run/results/snapshot.h"
 #include "serve/api/openapi/custom.h"
+#include "serve/api/protobuf/protobuf.h"
 #include "table.h"
 
 /* ---- Targets ---- */
@@ -113,6 +114,20 @@ answer_yaml(const Target *self, unsigned code, json_t *object)
 }
 
 void
+target_send(const Target *self, unsigned code, json_t *object)
+{
+    g_autoptr(GBytes) body = self->media == MEDIA_PROTOBUF ? protobuf_encode(object) : NULL;
+    unsigned own = status_code(object);
+
+    if (body == NULL) {
+        exchange_answer_json(self->exchange, code, object);
+        return;
+    }
+    json_decref(object);
+    exchange_answer(self->exchange, own != 200 ? own : code, PROTOBUF_TYPE, body);
+}
+
+void
 target_answer(const Target *self, unsigned code, json_t *object)
 {
     static const ApiResource scale = {.group = "autoscaling", .resource = "scale", .kind = "Scale"};
@@ -124,7 +139,7 @@ target_answer(const Target *self, unsigned code, json_t *object)
     if (self->kind->keeper == KEPT_BY_RUN) /* a dry run's object has none */
         complete_templates(object);
     if (g_strcmp0(kind, "Status") == 0) {
-        exchange_answer_json(self->exchange, code, json_incref(taken));
+        target_send(self, code, json_incref(taken));
     } else if (self->form == FORM_TABLE && g_strcmp0(kind, row->kind) == 0 &&
                table_include_parse(exchange_query(self->exchange, "includeObject"), &include)) {
         json_t *table = table_new(row, self->form_version, TRUE);
@@ -133,21 +148,43 @@ target_answer(const Target *self, unsigned code, json_t *object)
         table_add(table, row, taken, include, snapshot_now(self->api->options.run));
         exchange_answer_json(self->exchange, code, table);
     } else if (self->form == FORM_METADATA) {
-        exchange_answer_json(self->exchange, code, table_metadata(taken));
-    } else if (self->wants_yaml) {
+        target_send(self, code, table_metadata(taken));
+    } else if (self->media == MEDIA_YAML) {
         answer_yaml(self, code, taken);
     } else {
-        exchange_answer_json(self->exchange, code, json_incref(taken));
+        target_send(self, code, json_incref(taken));
     }
 }
 
 void
 target_refuse(const Target *self, json_t *status)
 {
-    exchange_answer_json(self->exchange, 500, status);
+    target_send(self, 500, status);
 }
 
 /* ---- What is accepted ---- */
+
+static gboolean
+media_of(const char *name, AnswerMedia *media)
+{
+    static const struct {
+        const char *name;
+        AnswerMedia media;
+    } rows[] = {
+        {"application/json", MEDIA_JSON    },
+        {"application/*",    MEDIA_JSON    },
+        {"*/*",              MEDIA_JSON    },
+        {"application/yaml", MEDIA_YAML    },
+        {PROTOBUF_TYPE,      MEDIA_PROTOBUF},
+    };
+
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (g_ascii_strcasecmp(rows[i].name, name) == 0) {
+            *media = rows[i].media;
+            return TRUE;
+        }
+    return FALSE;
+}
 
 /* One of the media types of an Accept header. */
 static gboolean
@@ -163,9 +200,7 @@ accepts(Target *self, const char *media)
     }
     if (parts[0] == NULL)
         return FALSE;
-    self->wants_yaml = g_ascii_strcasecmp(parts[0], "application/yaml") == 0;
-    if (!self->wants_yaml && g_ascii_strcasecmp(parts[0], "application/json") != 0 &&
-        strcmp(parts[0], "*/*") != 0 && g_ascii_strcasecmp(parts[0], "application/*") != 0)
+    if (!media_of(parts[0], &self->media))
         return FALSE;
     self->form_version =
         strstr(media, "v=v1beta1") != NULL ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1";
@@ -173,6 +208,8 @@ accepts(Target *self, const char *media)
                  : strcmp(as, "Table") == 0                           ? FORM_TABLE
                  : g_str_has_prefix(as, "PartialObjectMetadata") != 0 ? FORM_METADATA
                                                                       : FORM_OBJECT;
+    if (self->media == MEDIA_PROTOBUF && self->form != FORM_METADATA)
+        return as == NULL && protobuf_has(self->type);
     return as == NULL || self->form != FORM_OBJECT;
 }
 

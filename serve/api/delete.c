@@ -265,9 +265,9 @@ collection_release(Collection *self)
     if (--self->n_open > 0)
         return;
     g_autofree char *kind = g_strdup_printf("%sList", self->target->row->kind);
-    exchange_answer_json(self->target->exchange, 200,
-                         json_pack("{s:s, s:s, s:{}, s:o}", "kind", kind, "apiVersion",
-                                   self->target->api_version, "metadata", "items", self->items));
+    target_send(self->target, 200,
+                json_pack("{s:s, s:s, s:{}, s:o}", "kind", kind, "apiVersion",
+                          self->target->api_version, "metadata", "items", self->items));
     target_free(self->target);
     g_free(self);
 }

@@ -7,6 +7,7 @@
 #include "run/kubectl/cluster.h"
 #include "run/kubectl/print.h"
 #include "run/results/snapshot.h"
+#include "serve/api/protobuf/protobuf.h"
 #include "table.h"
 
 /* GET of an object or a list: at the present instant, without virtual latency. Reading changes
@@ -214,6 +215,7 @@ typedef struct {
     char *last;        /* (owned): the place of the last object in the answer */
     GString *text;     /* the items, each with a comma before it but the first */
     json_t *items;     /* instead: YAML, tables */
+    GByteArray *bytes; /* instead: protobuf */
     json_t *table;     /* FORM_TABLE */
     TableInclude include;
     ValueTime now;
@@ -222,6 +224,14 @@ typedef struct {
 static void
 append_item(ListAnswer *self, json_t *object)
 {
+    if (self->bytes != NULL) {
+        protobuf_append_item(self->bytes,
+                             self->target->form == FORM_METADATA
+                                 ? schema_find("v1", "PartialObjectMetadata")
+                                 : self->target->type,
+                             object);
+        return;
+    }
     char *json = json_dumps(object, JSON_COMPACT);
 
     if (self->n > 0)
@@ -241,9 +251,8 @@ add_item(ListAnswer *self, json_t *object)
     }
     target_set_version(target, object);
     if (target->form == FORM_METADATA) {
-        json_t *metadata = table_metadata(object);
+        json_auto_t *metadata = table_metadata(object);
         append_item(self, metadata);
-        json_decref(metadata);
         return;
     }
     if (self->items != NULL) {
@@ -349,25 +358,30 @@ answer_list(ListAnswer *self, uint64_t version)
     const Target *target = self->target;
     json_auto_t *metadata = list_metadata(self, version);
     char *json = json_dumps(metadata, JSON_COMPACT);
-    g_autofree char *kind = g_strdup_printf("%sList", target->row->kind);
+    gboolean is_metadata = target->form == FORM_METADATA;
+    const char *api_version = is_metadata ? "meta.k8s.io/v1" : target->api_version;
+    g_autofree char *kind =
+        g_strdup_printf("%sList", is_metadata ? "PartialObjectMetadata" : target->row->kind);
 
     if (self->table != NULL) {
         json_object_set(self->table, "metadata", metadata);
         exchange_answer_json(target->exchange, 200, json_incref(self->table));
     } else if (self->items != NULL) {
-        json_auto_t *list =
-            json_pack("{s:s, s:s, s:O, s:O}", "kind", kind, "apiVersion", target->api_version,
-                      "metadata", metadata, "items", self->items);
+        json_auto_t *list = json_pack("{s:s, s:s, s:O, s:O}", "kind", kind, "apiVersion",
+                                      api_version, "metadata", metadata, "items", self->items);
         GString *text = g_string_new(NULL);
         print_yaml(text, list);
         g_autoptr(GBytes) body = g_string_free_to_bytes(text);
         exchange_answer(target->exchange, 200, "application/yaml", body);
+    } else if (self->bytes != NULL) {
+        json_auto_t *list = json_pack("{s:s, s:s, s:O}", "kind", kind, "apiVersion", api_version,
+                                      "metadata", metadata);
+        g_autoptr(GBytes) body = protobuf_encode_list(list, self->bytes);
+        exchange_answer(target->exchange, 200, PROTOBUF_TYPE, body);
     } else {
-        gboolean is_metadata = target->form == FORM_METADATA;
         g_autofree char *head =
             g_strdup_printf("{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
-                            is_metadata ? "PartialObjectMetadataList" : kind,
-                            is_metadata ? "meta.k8s.io/v1" : target->api_version, json);
+                            kind, api_version, json);
         g_string_prepend(self->text, head);
         g_string_append(self->text, "]}\n");
         g_autoptr(GBytes) body = g_string_free_to_bytes(g_steal_pointer(&self->text));
@@ -500,7 +514,9 @@ read_list(const Target *target)
     store_log(target->kind); /* a watch may follow */
     if (target->form == FORM_TABLE)
         list.table = table_new(target->row, target->form_version, TRUE);
-    else if (target->wants_yaml)
+    else if (target->media == MEDIA_PROTOBUF)
+        list.bytes = g_byte_array_new();
+    else if (target->media == MEDIA_YAML && target->form == FORM_OBJECT)
         list.items = json_array();
     else
         list.text = g_string_new(NULL);
@@ -508,6 +524,8 @@ read_list(const Target *target)
     answer_list(&list, version);
     json_decref(list.table);
     json_decref(list.items);
+    if (list.bytes != NULL)
+        g_byte_array_unref(list.bytes);
     if (list.text != NULL)
         g_string_free(list.text, TRUE);
     g_free(list.last);

@@ -77,7 +77,7 @@ answer_components(const Target *target)
     gsize i;
 
     if (target->form != FORM_TABLE) {
-        exchange_answer_json(target->exchange, 200, list);
+        target_send(target, 200, list);
         return;
     }
     json_t *table = table_new(target->row, target->form_version, TRUE);
@@ -109,7 +109,7 @@ review_answer(const Target *target)
             return TRUE;
         }
         target_set_version(target, body);
-        exchange_answer_json(target->exchange, 201, reviews[i].answer(body));
+        target_send(target, 201, reviews[i].answer(body));
         return TRUE;
     }
     return FALSE;

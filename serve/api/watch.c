@@ -5,6 +5,7 @@
 #include "api-private.h"
 #include "models/api/fields.h"
 #include "run/results/snapshot.h"
+#include "serve/api/protobuf/protobuf.h"
 #include "table.h"
 
 /* A watch reads the log of its resource at its own pace. Whoever falls behind the log is told 410
@@ -71,21 +72,29 @@ shaped(Watch *self, json_t *object)
     return table;
 }
 
+/* A line of JSON, or a frame of protobuf. @object: (taken) */
 static void
-append_json_line(GString *text, json_t *event /* taken */)
+append_shaped(Watch *self, GString *text, const char *type, json_t *object)
 {
+    if (self->target->media == MEDIA_PROTOBUF) {
+        g_autoptr(GByteArray) frame = g_byte_array_new();
+        protobuf_append_event(frame, type, object);
+        g_string_append_len(text, (const char *)frame->data, frame->len);
+        json_decref(object);
+        return;
+    }
+    json_auto_t *event = json_pack("{s:s, s:o}", "type", type, "object", object);
     char *json = json_dumps(event, JSON_COMPACT);
 
     g_string_append(text, json);
     g_string_append_c(text, '\n');
     free(json);
-    json_decref(event);
 }
 
 static void
 append_event(Watch *self, GString *text, const char *type, json_t *object)
 {
-    append_json_line(text, json_pack("{s:s, s:o}", "type", type, "object", shaped(self, object)));
+    append_shaped(self, text, type, shaped(self, object));
 }
 
 static void
@@ -93,23 +102,25 @@ append_bookmark(Watch *self, GString *text)
 {
     g_autofree char *version = g_strdup_printf("%" PRIu64, self->version);
     json_t *metadata = json_pack("{s:s, s:n}", "resourceVersion", version, "creationTimestamp");
-    const char *api_version = self->target->api_version, *kind = self->target->row->kind;
+    gboolean is_metadata = self->target->form == FORM_METADATA;
+    const char *api_version = is_metadata ? "meta.k8s.io/v1" : self->target->api_version,
+               *kind = is_metadata ? "PartialObjectMetadata" : self->target->row->kind;
 
     if (self->ends_initial)
         json_object_set_new(metadata, "annotations",
                             json_pack("{s:s}", "k8s.io/initial-events-end", "true"));
     self->ends_initial = FALSE;
-    append_json_line(text,
-                     json_pack("{s:s, s:{s:s, s:s, s:o}}", "type", "BOOKMARK", "object", "kind",
-                               kind, "apiVersion", api_version, "metadata", metadata));
+    append_shaped(self, text, "BOOKMARK",
+                  json_pack("{s:s, s:s, s:o}", "kind", kind, "apiVersion", api_version, "metadata",
+                            metadata));
 }
 
 static void
-append_gone(GString *text)
+append_gone(Watch *self, GString *text)
 {
-    append_json_line(text, json_pack("{s:s, s:o}", "type", "ERROR", "object",
-                                     status_format(410, "too old resource version: the watch was "
-                                                        "too slow, or came too late")));
+    append_shaped(self, text, "ERROR",
+                  status_format(410, "too old resource version: the watch was too slow, or came "
+                                     "too late"));
 }
 
 static gboolean
@@ -150,7 +161,7 @@ event_type(const Watch *self, StoreChange *change)
 static gboolean
 is_plain(const Watch *self)
 {
-    return self->target->form == FORM_OBJECT &&
+    return self->target->form == FORM_OBJECT && self->target->media != MEDIA_PROTOBUF &&
            strcmp(self->target->row->group, self->target->kind->group) == 0 &&
            self->selection.labels == NULL && self->selection.fields == NULL;
 }
@@ -199,7 +210,7 @@ watch_pull(void *data, gboolean *is_over)
     GString *text = g_string_new(NULL);
 
     if (self->target->api->is_retired && !self->is_over) {
-        append_gone(text);
+        append_gone(self, text);
         self->is_over = TRUE;
     }
     append_initial(self, text);
@@ -208,7 +219,7 @@ watch_pull(void *data, gboolean *is_over)
          i++) {
         StoreChange *change = store_change(kind, self->next);
         if (change == NULL) {
-            append_gone(text);
+            append_gone(self, text);
             self->is_over = TRUE;
             break;
         }
@@ -355,6 +366,9 @@ watch_begin(const Target *target)
     }
     store_listen(target->kind, &(StoreListener){on_change, self});
     watch_start_timers(self);
-    exchange_stream(target->exchange, "application/json", &watch_class, self);
+    exchange_stream(target->exchange,
+                    target->media == MEDIA_PROTOBUF ? PROTOBUF_TYPE ";stream=watch"
+                                                    : "application/json",
+                    &watch_class, self);
     exchange_wake(target->exchange);
 }

@@ -287,12 +287,17 @@ put_struct(GByteArray *out, const SchemaType *type, const json_t *value, unsigne
 
 /* ---- Objects, lists, events ---- */
 
+/* @is_list: (out): a list of objects of the type */
 static const SchemaType *
-type_of(const json_t *object)
+type_of(const json_t *object, gboolean *is_list)
 {
-    const SchemaType *type = schema_find(json_string_value(json_object_get(object, "apiVersion")),
-                                         json_string_value(json_object_get(object, "kind")));
+    const char *api_version = json_string_value(json_object_get(object, "apiVersion")),
+               *kind = json_string_value(json_object_get(object, "kind"));
+    g_autofree char *of_items =
+        kind != NULL && g_str_has_suffix(kind, "List") ? g_strndup(kind, strlen(kind) - 4) : NULL;
 
+    *is_list = of_items != NULL && json_is_array(json_object_get(object, "items"));
+    const SchemaType *type = schema_find(api_version, *is_list ? of_items : kind);
     return protobuf_has(type) ? type : NULL;
 }
 
@@ -309,18 +314,6 @@ envelope(const json_t *named, const GByteArray *raw)
     put_message(out, 1, type);
     put_message(out, 2, raw);
     return g_byte_array_free_to_bytes(out);
-}
-
-GBytes *
-protobuf_encode(const json_t *object)
-{
-    const SchemaType *type = type_of(object);
-    g_autoptr(GByteArray) raw = g_byte_array_new();
-
-    if (type == NULL)
-        return NULL;
-    put_struct(raw, type, object, 0);
-    return envelope(object, raw);
 }
 
 void
@@ -342,6 +335,27 @@ protobuf_encode_list(const json_t *list, const GByteArray *items)
     put_message(raw, 1, metadata);
     g_byte_array_append(raw, items->data, items->len);
     return envelope(list, raw);
+}
+
+GBytes *
+protobuf_encode(const json_t *object)
+{
+    g_autoptr(GByteArray) raw = g_byte_array_new();
+    gboolean is_list;
+    const SchemaType *type = type_of(object, &is_list);
+    json_t *item;
+    gsize i;
+
+    if (type == NULL)
+        return NULL;
+    if (!is_list) {
+        put_struct(raw, type, object, 0);
+        return envelope(object, raw);
+    }
+    json_array_foreach(json_object_get(object, "items"), i, item) {
+        protobuf_append_item(raw, type, item);
+    }
+    return protobuf_encode_list(object, raw);
 }
 
 /* A frame: four bytes of length, then WatchEvent: {type, object: {raw}}. */

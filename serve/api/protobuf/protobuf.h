@@ -29,8 +29,8 @@ json_t *protobuf_decode(const guint8 *data, gsize length, GError **error);
 
 /* encode.c. Members that the type does not have, or that are of another type, are left out. */
 
-/* Returns: (owned): an object, as its apiVersion and kind tell; %NULL: it has no form in protobuf
- */
+/* Returns: (owned): an object or a list, as its apiVersion and kind tell; %NULL: it has no form in
+ * protobuf */
 GBytes *protobuf_encode(const json_t *object);
 /* A list grows item by item, as large as it may be: adds one of @type (protobuf_has()) to @items.
  */

@@ -335,6 +335,13 @@ static const KindColumn autoscalers[] = {
     AGE,
     END
 };
+static const KindColumn node_metrics[] = {
+    NAME,
+    {"cpu",    cell_value, "usage.cpu",    "", 0},
+    {"memory", cell_value, "usage.memory", "", 0},
+    {"Window", cell_value, "window",       "", 0},
+    END
+};
 static const KindColumn scales[] = {
     NAME,
     {"Desired",   cell_value, "spec.replicas",   "0", COLUMN_INTEGER},
@@ -383,6 +390,7 @@ static const struct {
     {"Ingress",                  ingresses      },
     {"IngressClass",             ingress_classes},
     {"HorizontalPodAutoscaler",  autoscalers    },
+    {"NodeMetrics",              node_metrics   },
     {"Scale",                    scales         },
     {"NetworkPolicy",            policies       },
     {"Endpoints",                endpoints      },

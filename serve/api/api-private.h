@@ -18,8 +18,9 @@ struct ServeApi {
     GHashTable *documents; /* path -> GBytes: OpenAPI and discovery, of ... */
     unsigned generation;   /* ... this generation of the store */
     unsigned n_watches;
-    gboolean is_retired; /* another run has taken the place of this one */
-    uint64_t n_names;    /* names made of generateName */
+    gboolean is_retired;               /* another run has taken the place of this one */
+    uint64_t n_names;                  /* names made of generateName */
+    struct EndpointsKeeper *endpoints; /* (owned): NULL: nobody has asked for any yet */
 };
 
 /* The forms of an answer. */

@@ -3,6 +3,7 @@
 
 #include "api-private.h"
 #include "complete.h"
+#include "made/made.h"
 #include "page.h"
 #include "run/kubectl/print.h"
 #include "run/results/snapshot.h"
@@ -238,7 +239,6 @@ static const struct {
     {"portforward",         "no container runs in a simulated pod: no port can be forwarded to it"},
     {"proxy",               "nothing listens on simulated pods, nodes and services"               },
     {"ephemeralcontainers", "no container runs in a simulated pod: it takes no ephemeral ones"    },
-    {"token",               "a simulated cluster issues no tokens"                                },
 };
 
 static gboolean
@@ -299,6 +299,8 @@ answer_object(const Target *self)
         read_object(self);
     else if (strcmp(method, "POST") == 0 && target_is(self, "eviction"))
         write_eviction(self);
+    else if (strcmp(method, "POST") == 0 && target_is(self, "token"))
+        token_create(self);
     else if (strcmp(method, "POST") == 0 && target_is(self, "binding"))
         write_binding(self);
     else if (strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0)
@@ -353,6 +355,8 @@ answer_resource(ServeApi *self, Exchange *exchange, char **parts)
     unsigned n = g_strv_length(parts), n_head = is_legacy ? 2 : 3;
     g_auto(Target) target = {.api = self, .exchange = exchange_ref(exchange)};
 
+    if (kubelet_answer(self, exchange, parts))
+        return;
     if (n <= n_head ||
         !read_path(&target, is_legacy ? "" : parts[1], parts[n_head - 1], parts + n_head)) {
         refuse_unknown(exchange);
@@ -366,6 +370,9 @@ answer_resource(ServeApi *self, Exchange *exchange, char **parts)
     }
     if (refuse_subresource(&target) || review_answer(&target))
         return;
+    if (strcmp(target.row->resource, "endpoints") == 0 ||
+        strcmp(target.row->resource, "endpointslices") == 0)
+        endpoints_refresh(self);
     if (target.name == NULL)
         answer_collection(&target);
     else
@@ -395,7 +402,8 @@ serve_api_handle(ServeApi *self, Exchange *exchange)
                                                 "/kvolsim/v1/branch makes it the present"));
         return;
     }
-    if (page_answer(exchange) || documents_answer(self, exchange) || own_answer(self, exchange))
+    if (page_answer(exchange) || documents_answer(self, exchange) || own_answer(self, exchange) ||
+        paths_answer(self, exchange))
         return;
     if (parts[0] != NULL && (strcmp(parts[0], "api") == 0 || strcmp(parts[0], "apis") == 0))
         answer_resource(self, exchange, parts);
@@ -435,6 +443,7 @@ serve_api_free(ServeApi *self)
     if (self == NULL)
         return;
     g_hash_table_unref(self->documents);
+    endpoints_keeper_free(self->endpoints);
     serve_stage_free(self->stage);
     serve_store_free(self->store);
     g_free(self);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "made/made.h"
 #include "models/api/fields.h"
 #include "run/kubectl/cluster.h"
 #include "run/kubectl/print.h"
@@ -185,7 +186,8 @@ scale_of(const ApiResource *row, const json_t *object)
 void
 read_object(const Target *target)
 {
-    json_t *object = store_get(target->kind, target->namespace, target->name);
+    json_t *object = made_has(target) ? made_get(target)
+                                      : store_get(target->kind, target->namespace, target->name);
     StatusSubject subject = target_subject(target);
 
     if (object == NULL) {
@@ -511,7 +513,8 @@ read_list(const Target *target)
         target_refuse(target, fault);
         return;
     }
-    store_log(target->kind); /* a watch may follow */
+    if (!made_has(target))
+        store_log(target->kind); /* a watch may follow */
     if (target->form == FORM_TABLE)
         list.table = table_new(target->row, target->form_version, TRUE);
     else if (target->media == MEDIA_PROTOBUF)
@@ -520,7 +523,10 @@ read_list(const Target *target)
         list.items = json_array();
     else
         list.text = g_string_new(NULL);
-    store_list(target->kind, list_namespace(target), start, see_item, &list);
+    if (made_has(target))
+        made_list(target, list_namespace(target), start, see_item, &list);
+    else
+        store_list(target->kind, list_namespace(target), start, see_item, &list);
     answer_list(&list, version);
     json_decref(list.table);
     json_decref(list.items);

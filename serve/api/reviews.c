@@ -2,13 +2,16 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "made/made.h"
+#include "models/api/fields.h"
 #include "table.h"
 
 /* Kinds that are only asked for: may I, who am I. Whoever reaches a served cluster may do all. */
 
 static json_t *
-answer_rules(json_t *review)
+answer_rules(const Target *target, json_t *review)
 {
+    (void)target;
     json_object_set_new(review, "status",
                         json_pack("{s:[{s:[s], s:[s], s:[s]}], s:[{s:[s], s:[s]}], s:b}",
                                   "resourceRules", "verbs", "*", "apiGroups", "*", "resources", "*",
@@ -18,15 +21,9 @@ answer_rules(json_t *review)
 }
 
 static json_t *
-answer_access(json_t *review)
+answer_self(const Target *target, json_t *review)
 {
-    json_object_set_new(review, "status", json_pack("{s:b}", "allowed", TRUE));
-    return review;
-}
-
-static json_t *
-answer_self(json_t *review)
-{
+    (void)target;
     json_object_set_new(review, "status",
                         json_pack("{s:{s:s, s:[s, s, s]}}", "userInfo", "username",
                                   "kubernetes-admin", "groups", "system:masters",
@@ -35,17 +32,71 @@ answer_self(json_t *review)
 }
 
 static json_t *
-answer_token(json_t *review)
+answer_token(const Target *target, json_t *review)
 {
-    json_object_set_new(review, "status",
-                        json_pack("{s:b, s:{}, s:s}", "authenticated", FALSE, "user", "error",
-                                  "a simulated cluster issues no tokens"));
+    const char *token = json_path_string(review, "spec.token");
+
+    if (token == NULL || *token == '\0')
+        return status_format(400, "token is required for TokenReview in authentication");
+    json_object_set_new(review, "status", token_review(target->api, token));
+    return review;
+}
+
+/* ValidateSubjectAccessReviewSpec() and its like in pkg/apis/authorization/validation. Returns:
+ * (owned): a refusal */
+static json_t *
+access_fault(const Target *target, const json_t *review)
+{
+    const json_t *spec = json_object_get(review, "spec");
+    const json_t *groups = json_object_get(spec, "groups");
+    const char *user = json_path_string(spec, "user"), *kind = target->row->kind,
+               *namespace = json_path_string(spec, "resourceAttributes.namespace");
+    gboolean has_resource = json_is_object(json_object_get(spec, "resourceAttributes")),
+             has_path = json_is_object(json_object_get(spec, "nonResourceAttributes")),
+             is_local = strcmp(kind, "LocalSubjectAccessReview") == 0;
+    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+
+    if (has_resource && has_path)
+        g_ptr_array_add(faults, g_strdup("spec.nonResourceAttributes: Invalid value: "
+                                         "\"nonResourceAttributes\": cannot be specified in "
+                                         "combination with resourceAttributes"));
+    if (!has_resource && !has_path)
+        g_ptr_array_add(faults,
+                        g_strdup("spec.resourceAttributes: Invalid value: \"null\": exactly "
+                                 "one of nonResourceAttributes or resourceAttributes must "
+                                 "be specified"));
+    if (!g_str_has_prefix(kind, "Self") && (user == NULL || *user == '\0') &&
+        json_array_size(groups) == 0)
+        g_ptr_array_add(faults, g_strdup("spec.user: Invalid value: \"\": at least one of user or "
+                                         "group must be specified"));
+    if (is_local && has_resource && g_strcmp0(namespace, target->namespace) != 0)
+        g_ptr_array_add(faults,
+                        g_strdup_printf("spec.resourceAttributes.namespace: Invalid value: \"%s\": "
+                                        "must match metadata.namespace",
+                                        namespace != NULL ? namespace : ""));
+    if (is_local && has_path)
+        g_ptr_array_add(faults, g_strdup("spec.nonResourceAttributes: Invalid value: "
+                                         "\"nonResourceAttributes\": disallowed on this kind of "
+                                         "request"));
+    StatusSubject subject = {target->row->group, target->row->resource, kind, NULL};
+    return faults->len == 0 ? NULL : status_invalid(&subject, faults);
+}
+
+static json_t *
+answer_access(const Target *target, json_t *review)
+{
+    json_t *fault = access_fault(target, review);
+
+    if (fault != NULL)
+        return fault;
+    json_object_set_new(review, "status", json_pack("{s:b}", "allowed", TRUE));
     return review;
 }
 
 static const struct {
     const char *resource;
-    json_t *(*answer)(json_t *review);
+    /* Returns: @review with its status, or a Status */
+    json_t *(*answer)(const Target *target, json_t *review);
 } reviews[] = {
     {"selfsubjectrulesreviews",   answer_rules },
     {"selfsubjectaccessreviews",  answer_access},
@@ -108,8 +159,14 @@ review_answer(const Target *target)
             target_refuse(target, refusal != NULL ? refusal : status_method_not_allowed());
             return TRUE;
         }
-        target_set_version(target, body);
-        target_send(target, 201, reviews[i].answer(body));
+        json_t *answer = reviews[i].answer(target, body);
+        if (answer != body) { /* refused */
+            json_decref(body);
+            target_refuse(target, answer);
+            return TRUE;
+        }
+        target_set_version(target, answer);
+        target_send(target, 201, answer);
         return TRUE;
     }
     return FALSE;

@@ -538,6 +538,22 @@ is_installed(const ServeStore *self, const ApiResource *row, ObjectKind kind)
            release_has_gate(cluster_release(run_cluster(self->run)), "VolumeAttributesClass");
 }
 
+/* A cluster of a dump has the metrics-server if it was there; a scenario's own nodes have one. */
+static gboolean
+has_metrics_server(const ServeStore *self)
+{
+    const Scenario *scenario = run_scenario(self->run);
+    gboolean has_dump = FALSE;
+
+    for (unsigned i = 0; i < scenario->n_manifests; i++) {
+        const char *name = json_path_string(scenario->manifests[i], "metadata.name");
+        has_dump |= json_path_get(scenario->manifests[i], "metadata.uid") != NULL;
+        if (g_strcmp0(name, "metrics-server") == 0)
+            return TRUE;
+    }
+    return !has_dump;
+}
+
 /* Whether the run's release serves it. Kinds that no model has are served always. */
 static gboolean
 is_served(const ApiResource *row, const void *data)
@@ -546,6 +562,8 @@ is_served(const ApiResource *row, const void *data)
     g_autofree char *api_version = store_api_version(row->group, row->version);
     ObjectKind kind;
 
+    if (strcmp(row->group, "metrics.k8s.io") == 0)
+        return has_metrics_server(self);
     return !kind_find(api_version, row->kind, &kind) ||
            (kind_is_served(kind, api_version, self->minor) && is_installed(self, row, kind));
 }

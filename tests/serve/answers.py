@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Requests of many clients, and what a real API server answers; for answers.sh.
    answers.py PORT"""
+import base64
 import http.client
 import json
 import socket
@@ -124,6 +125,87 @@ def tables():
     assert cells("/apis/apps/v1/namespaces/default/deployments/tables/status")[0][1].endswith("/2")
 
 
-for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, tables):
+def lines_of(path):
+    """The events of a watch, one after the other."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", path)
+    for line in connection.getresponse():
+        yield json.loads(line)
+
+
+def endpoints():
+    labels, apps = {"app": "back"}, "/apis/apps/v1/namespaces/default/deployments"
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i", "ports": [{"name": "http", "containerPort": 8080}]}]}}
+    ask("POST", CORE + "services", {"metadata": {"name": "back"}, "spec": {"selector": labels, "ports": [{"port": 80, "targetPort": "http"}]}}, 201)
+    events = lines_of(CORE + "endpoints?watch=1&fieldSelector=metadata.name%3Dback")
+    assert "subsets" not in next(events)["object"], "no pod yet"
+    ask("POST", apps, {"metadata": {"name": "back"}, "spec": {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}}, 201)
+    for event in events:
+        subset = event["object"]["subsets"][0]
+        if len(subset.get("addresses", [])) == 2:
+            break
+    assert subset["ports"] == [{"port": 8080, "protocol": "TCP"}], subset
+    of_service = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io/service-name%3Dback"
+    (one,) = ask("GET", of_service)["items"]
+    assert [each["conditions"]["ready"] for each in one["endpoints"]] == [True, True] and one["ports"][0]["name"] == "", one
+    assert one["metadata"]["ownerReferences"][0]["kind"] == "Service"
+    ask("PATCH", apps + "/back/scale", {"spec": {"replicas": 0}}, kind="application/merge-patch+json")
+    for event in events:
+        if not event["object"].get("subsets"):
+            break
+    ask("DELETE", CORE + "services/back")
+    assert ask("GET", of_service)["items"] == []
+    ask("GET", CORE + "endpoints/back", code=404)
+    assert ask("GET", CORE + "endpoints/kubernetes")["subsets"][0]["ports"][0]["port"] == 6443
+
+
+def tokens():
+    path = CORE + "serviceaccounts/default/token"
+    issued = ask("POST", path, {"spec": {"expirationSeconds": 7200}}, 201)
+    claims = json.loads(base64.urlsafe_b64decode(issued["status"]["token"].split(".")[1] + "=="))
+    assert claims["sub"] == "system:serviceaccount:default:default" and claims["exp"] - claims["iat"] == 7200, claims
+    assert "less than 10 minutes" in ask("POST", path, {"spec": {"expirationSeconds": 60}}, 422)["message"]
+    assert ask("POST", path.replace("default/token", "nobody/token"), {}, 404)["message"] == 'serviceaccounts "nobody" not found'
+    assert ask("POST", path, {"spec": {"boundObjectRef": {"kind": "Pod", "name": "none"}}}, 404)["message"] == 'pods "none" not found'
+    reviews = "/apis/authentication.k8s.io/v1/tokenreviews"
+    user = ask("POST", reviews, {"spec": {"token": issued["status"]["token"]}}, 201)["status"]
+    assert user["authenticated"] and user["user"]["username"] == claims["sub"] and "system:serviceaccounts:default" in user["user"]["groups"], user
+    assert ask("POST", reviews, {"spec": {"token": "x" + issued["status"]["token"]}}, 201)["status"] == {"user": {}, "error": "invalid bearer token"}
+    assert ask("POST", reviews, {}, 400)["message"] == "token is required for TokenReview in authentication"
+    access = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    asked = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
+    assert ask("POST", access, {"spec": {**asked, "user": "bob"}}, 201)["status"]["allowed"]
+    assert "at least one of user or group" in ask("POST", access, {"spec": asked}, 422)["message"]
+    local = "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews"
+    assert "must match metadata.namespace" in ask("POST", local, {"spec": {**asked, "user": "bob"}}, 422)["message"]
+    assert ask("GET", "/openid/v1/jwks") == {"keys": []} and ask("GET", "/.well-known/openid-configuration")["issuer"] == claims["iss"]
+
+
+def usage():
+    asking = pod("asking")
+    asking["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1", "memory": "1Gi"}}
+    ask("POST", CORE + "pods", asking, 201)
+    ask("PUT", "/kvolsim/v1/clock", {"condition": "pod/asking Ready", "for": "5m"})
+    metrics = "/apis/metrics.k8s.io/v1beta1/"
+    used = ask("GET", metrics + "namespaces/default/pods/asking")["containers"][0]["usage"]
+    assert 0 < int(used["cpu"].rstrip("n")) < 10**9 and 0 < int(used["memory"].rstrip("Ki")) < 2**20, used
+    assert names(metrics + "nodes") == ["node-0", "node-1", "node-2"]
+    assert names(metrics + "pods?labelSelector=app%3Dasking") == ["asking"]
+    assert ask("GET", metrics + "nodes", headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})["rows"][0]["cells"][0] == "node-0"
+    node = ask("GET", CORE + "pods/asking")["spec"]["nodeName"]
+    proxy = f"/api/v1/nodes/{node}/proxy/"
+    summary = ask("GET", proxy + "stats/summary")
+    (told,) = [each for each in summary["pods"] if each["podRef"]["name"] == "asking"]
+    assert str(told["cpu"]["usageNanoCores"]) + "n" == used["cpu"] and summary["node"]["nodeName"] == node
+    assert ask("GET", proxy + "healthz") == "ok" and "asking" in [each["metadata"]["name"] for each in ask("GET", proxy + "pods")["items"]]
+    assert "kubelet_pod_start_duration_seconds_count" in ask("GET", proxy + "metrics") and "pod_cpu_usage" in ask("GET", proxy + "metrics/resource")
+    ask("GET", proxy + "nothing", code=404)
+    ask("GET", "/api/v1/nodes/none/proxy/healthz", code=404)
+    own = ask("GET", "/metrics")
+    assert 'apiserver_storage_objects{resource="nodes"} 3' in own and "job=" not in own and "kubelet_" not in own
+    assert {"/metrics", "/apis/apps/v1", "/openid/v1/jwks"} <= set(ask("GET", "/", headers={"Accept": "application/json"})["paths"])
+
+
+for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, endpoints, tokens, usage, tables):
     case()
     print("#", case.__name__, flush=True)

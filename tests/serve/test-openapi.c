@@ -25,7 +25,8 @@ is_built_in(const ApiResource *resource, const void *data)
     for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
         if (strcmp(resource->resource, others[i]) == 0)
             return FALSE;
-    return strstr(resource->group, "snapshot") == NULL;
+    return strstr(resource->group, "snapshot") == NULL &&
+           strcmp(resource->group, "metrics.k8s.io") != 0;
 }
 
 static void

@@ -117,6 +117,8 @@ static const ApiResource resources[] = {
      "VolumeGroupSnapshotContent", FALSE, "vgsc vgscs", NULL, CUSTOM_VERBS, "status"},
     {"gateway.networking.k8s.io", "v1beta1", "referencegrants", "ReferenceGrant", TRUE, "refgrant",
      NULL, CUSTOM_VERBS, NULL},
+    {"metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", FALSE, NULL, NULL, "get list", NULL},
+    {"metrics.k8s.io", "v1beta1", "pods", "PodMetrics", TRUE, NULL, NULL, "get list", NULL},
     {"local.kvolsim.io", "v1", "localvolumes", "LocalVolume", TRUE, NULL, NULL, CUSTOM_VERBS, NULL},
 };
 /* clang-format on */

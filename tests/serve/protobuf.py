@@ -140,7 +140,7 @@ for name, version in (pods[0], "v1"), (pods[1], "policy/v1"):
     assert name not in names_in_json("/api/v1/namespaces/default/pods")
 
 # May I? And a kind that has no numbers.
-access = envelope("authorization.k8s.io/v1", "SubjectAccessReview", field(1, b"") + field(2, field(3, "kube-scheduler")))
+access = envelope("authorization.k8s.io/v1", "SubjectAccessReview", field(1, b"") + field(2, field(1, field(2, "get") + field(5, "pods")) + field(3, "kube-scheduler")))
 status, _, data = ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", access)
 kind, review = opened(data)
 assert (status, kind, fields(review[3][0])[1][0]) == (201, "SubjectAccessReview", 1), (status, data)

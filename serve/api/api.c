@@ -93,6 +93,8 @@ target_set_version(const Target *self, json_t *object)
         rename_event_fields(object, FALSE);
     json_object_set_new(object, "apiVersion", json_string(self->api_version));
     json_object_set_new(object, "kind", json_string(self->row->kind));
+    if (ages_are_the_clients(self))
+        ages_shift(self, object);
 }
 
 void

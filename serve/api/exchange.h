@@ -16,6 +16,7 @@ typedef struct {
     const char *content_type; /* without parameters */
     const char *user_agent;
     const char *if_none_match;
+    const char *command; /* "kubectl describe": what kubectl says of itself; NULL: nothing */
     const char *body;
     gsize length;
 } ExchangeRequest;

@@ -2,6 +2,7 @@
 """Requests of many clients, and what a real API server answers; for answers.sh.
    answers.py PORT"""
 import base64
+import calendar
 import http.client
 import json
 import socket
@@ -206,6 +207,17 @@ def usage():
     assert {"/metrics", "/apis/apps/v1", "/openid/v1/jwks"} <= set(ask("GET", "/", headers={"Accept": "application/json"})["paths"])
 
 
-for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, endpoints, tokens, usage, tables):
+def ages():
+    """kubectl counts some ages from this machine's clock, of which the cluster's knows nothing."""
+    path = CORE + "events?limit=1&fieldSelector=source%3Dkubelet"
+    plain = ask("GET", path)["items"][0]
+    moved = ask("GET", path, headers={"Kubectl-Command": "kubectl describe"})["items"][0]
+    assert plain["lastTimestamp"].startswith("2026-01-01") and moved["metadata"] == plain["metadata"]
+    back = time.time() - calendar.timegm(time.strptime(moved["lastTimestamp"], "%Y-%m-%dT%H:%M:%SZ"))
+    assert -1 <= back < 3600, moved
+    assert ask("GET", path, headers={"Kubectl-Command": "kubectl get"})["items"][0] == plain
+
+
+for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, endpoints, tokens, usage, tables, ages):
     case()
     print("#", case.__name__, flush=True)

@@ -44,6 +44,7 @@ exchange_unref(Exchange *self)
     g_free((char *)self->request.accept);
     g_free((char *)self->request.content_type);
     g_free((char *)self->request.user_agent);
+    g_free((char *)self->request.command);
     g_free((char *)self->request.if_none_match);
     g_free((char *)self->request.body);
     g_hash_table_unref(self->request.query);
@@ -434,6 +435,7 @@ exchange_new(HttpServer *server, SoupServerMessage *message, GHashTable *query)
                              .accept = header_of(message, "Accept"),
                              .content_type = media_of(message),
                              .user_agent = header_of(message, "User-Agent"),
+                             .command = header_of(message, "Kubectl-Command"),
                              .if_none_match = header_of(message, "If-None-Match"),
                              .body = copy,
                              .length = length},

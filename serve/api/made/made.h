@@ -58,6 +58,13 @@ void paths_append_metrics(const ServeApi *self, const char *job, GString *text);
 /* "/", "/metrics", keys of tokens. Returns: FALSE: the path is none of them */
 gboolean paths_answer(ServeApi *self, Exchange *exchange);
 
+/* ---- ages.c ---- */
+
+/* Whether the client prints ages that it counts from its own clock. */
+gboolean ages_are_the_clients(const Target *target);
+/* Moves the times that become ages. @object: a copy of its own, which shares its members */
+void ages_shift(const Target *target, json_t *object);
+
 /* ---- endpoints.c ---- */
 
 typedef struct EndpointsKeeper EndpointsKeeper;

@@ -321,6 +321,27 @@ pod_spec_equal(const PodSpec *a, const PodSpec *b)
            string_list_equal(a->devices, b->devices) && fields_equal(pod_spec_fields, a, b);
 }
 
+static gboolean
+has_same_deadline(const json_t *a, const json_t *b)
+{
+    static const char name[] = "activeDeadlineSeconds";
+
+    return json_integer_value(json_object_get(a, name)) ==
+           json_integer_value(json_object_get(b, name));
+}
+
+gboolean
+pod_spec_asks_same(const PodSpec *self, const PodSpec *other)
+{
+    PodSpec a = *self, b = *other;
+
+    a.service_account = b.service_account = NULL;
+    return self == other ||
+           (a.cpu_milli == b.cpu_milli && a.memory_bytes == b.memory_bytes &&
+            pod_containers_equal(&a, &b) && fields_equal(pod_spec_fields, &a, &b) &&
+            has_same_deadline(a.manifest, b.manifest));
+}
+
 static json_t *
 pod_spec_over(const void *field, const json_t *manifest)
 {

@@ -124,6 +124,9 @@ PodSpec *pod_spec_for_nodes(const PodSpec *self,
 
 /* The same, without schedulingGates */
 PodSpec *pod_spec_without_gates(const PodSpec *self);
+/* Whether an update from one to the other asks nothing new of a kubelet (API-3): it may name the
+ * account "default" and mount its token, as the server prints them. */
+gboolean pod_spec_asks_same(const PodSpec *self, const PodSpec *other);
 /* What admission makes of priorityClassName. */
 typedef struct {
     const char *class; /* interned; NULL: none */

@@ -26,6 +26,7 @@ admission_init(Admission *self, ApiStore *store, const Release *release)
         .phase_times = release_has_gate(release, "PersistentVolumeLastPhaseTransitionTime"),
         .single_pod_mode = release_has_gate(release, "ReadWriteOncePod"),
         .scheduling_gates = release_has_gate(release, "PodSchedulingReadiness"),
+        .counts_pods = release->minor >= 33,
     };
 }
 
@@ -226,6 +227,16 @@ admit_pod_spec(Admission *self, Pod *pod, GString *message)
     return limit_ranges_check_pod(self->store, pod, message);
 }
 
+static ApiCode
+admit_pod(Admission *self, Pod *pod, GString *message)
+{
+    pod->meta.generation = self->counts_pods ? 1 : 0;
+    if (!self->scheduling_gates)
+        open_gates(pod);
+    tell_of_gates(self, pod);
+    return admit_pod_spec(self, pod, message);
+}
+
 /* NL-26: a new node takes no pods until the node lifecycle controller has seen it. */
 static void
 admit_node(const Admission *self, Node *node)
@@ -333,10 +344,7 @@ admit_new(Admission *self, Object *object, GString *message)
         break;
     case KIND_POD:
         reset_status(object);
-        if (!self->scheduling_gates)
-            open_gates(POD(object));
-        tell_of_gates(self, POD(object));
-        return admit_pod_spec(self, POD(object), message);
+        return admit_pod(self, POD(object), message);
     case KIND_PRIORITY_CLASS: /* API-191 */
         return priority_check_class(self->store, PRIORITY_CLASS_CONST(object), message);
     case KIND_NODE: /* a kubelet registers with its status */

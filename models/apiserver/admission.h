@@ -15,6 +15,7 @@ typedef struct {
     gboolean phase_times;      /* PersistentVolumeLastPhaseTransitionTime */
     gboolean single_pod_mode;  /* ReadWriteOncePod */
     gboolean scheduling_gates; /* PodSchedulingReadiness */
+    gboolean counts_pods;      /* pods have a generation (API-3) */
     gboolean keeps_requests;   /* API-132, see ApiServerOptions */
     gboolean refuses_defaults; /* API-121 */
     PodSpec *given, *admitted; /* (owned): the spec of the latest new pod, before and after */

@@ -161,6 +161,9 @@ commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *chang
 static void
 count_generation(const ApiVerbs *self, const Object *before, Object *after)
 {
+    if (object_kind(after) == KIND_POD && after->generation > 0 &&
+        !pod_spec_asks_same(POD_CONST(before)->spec, POD_CONST(after)->spec))
+        after->generation++;
     if (kind_class(object_kind(after))->has_generation &&
         (!object_spec_equal(before, after) || !object_rest_equal(before, after)))
         after->generation++;

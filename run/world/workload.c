@@ -5,6 +5,7 @@
 #include "models/api/fields.h"
 #include "models/api/patch/patch.h"
 #include "models/api/workload.h"
+#include "models/apiserver/service-account.h"
 #include "run-private.h"
 #include "sim/random.h"
 
@@ -434,6 +435,8 @@ merge_patch(Object *object, const void *data)
     json_auto_t *merged = json_deep_copy(before);
 
     json_merge_patch(merged, patch);
+    if (object_kind(object) == KIND_POD)
+        service_account_mend(json_object_get(merged, "spec"), self->run->scenario->minor_version);
     json_auto_t *change = merge_patch_make(before, merged);
     if (json_object_size(change) == 0)
         return FALSE;

@@ -5,6 +5,7 @@
 
 #include "models/api/fields.h"
 #include "models/api/quota/pod-resources.h"
+#include "models/apiserver/service-account.h"
 #include "serve/api/apply/defaults.h"
 
 static void
@@ -139,8 +140,10 @@ complete_pod_spec(const Run *run, const Object *object, json_t *json)
 
     set_missing(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
     set_missing(spec, "priority", json_integer(0));
-    set_missing(spec, "serviceAccountName", json_string("default"));
-    set_missing(spec, "serviceAccount", json_incref(json_object_get(spec, "serviceAccountName")));
+    service_account_complete(spec,
+                             &(ServiceAccountOptions){.key = object->key,
+                                                      .uid = object->uid,
+                                                      .minor = run_scenario(run)->minor_version});
     set_missing(spec, "enableServiceLinks", json_true());
     if (owner == NULL || owner->key->kind != KIND_STATEFUL_SET)
         return;
@@ -228,6 +231,23 @@ complete_container(const Run *run, const json_t *pod, json_t *status)
     return TRUE;
 }
 
+/* PodObservedGenerationTracking: the kubelet tells the generation that it sees. The scheduler's
+ * condition stays with the first. */
+static void
+complete_observed(const Object *object, json_t *status)
+{
+    json_t *condition;
+    gsize i;
+
+    json_array_foreach(json_object_get(status, "conditions"), i, condition) {
+        gboolean is_first = g_strcmp0(json_path_string(condition, "type"), "PodScheduled") == 0;
+        set_missing(condition, "observedGeneration",
+                    json_integer(is_first ? 1 : object->generation));
+    }
+    if (json_object_get(status, "startTime") != NULL)
+        set_missing(status, "observedGeneration", json_integer(object->generation));
+}
+
 static void
 complete_pod_status(const Run *run, const Object *object, json_t *json)
 {
@@ -241,6 +261,9 @@ complete_pod_status(const Run *run, const Object *object, json_t *json)
     gsize i;
 
     set_missing(status, "qosClass", json_string(pod_json_quality(spec)));
+    if (object->generation > 0 &&
+        release_has_gate(cluster_release(run_cluster(run)), "PodObservedGenerationTracking"))
+        complete_observed(object, status);
     json_array_foreach(json_object_get(status, "containerStatuses"), i, container)
         has_run |= complete_container(run, json, container);
     if (node == NULL || json_object_get(status, "startTime") == NULL)

@@ -268,6 +268,45 @@ pods_are_given_their_grace(void **state)
     assert_null(api_server_get(world->api, world_pod_key(world)));
 }
 
+static gboolean
+change_image(Object *object, const void *image)
+{
+    Pod *pod = POD(object);
+    PodSpec *spec = pod_spec_for_nodes(pod->spec, NULL, NULL);
+
+    spec->n_containers = 1;
+    g_free(spec->containers);
+    spec->containers = g_new0(PodContainer, 1);
+    spec->containers[0] = (PodContainer){"c", image};
+    pod_set_spec(pod, spec, NULL);
+    pod_spec_unref(spec);
+    return TRUE;
+}
+
+/* API-3: from 1.33 on; metadata, status and the node do not count. */
+static void
+pods_have_a_generation(void **state)
+{
+    World *world = *state;
+
+    for (int minor = 32; minor <= 33; minor++) {
+        const Release release = {.minor = minor};
+        uint32_t one = minor == 33 ? 1 : 0;
+        world_renew(world, (ApiServerOptions){.release = &release});
+        world_create(world, world_new_pod(world, NULL));
+        world_commit(world, &(ApiRequest){.verb = API_BIND,
+                                          .key = world_pod_key(world),
+                                          .node_name = world_intern(world, "node-1")});
+        world_patch(world, world_pod_key(world), world_annotate, world_intern(world, "x"));
+        assert_int_equal(api_server_get(world->api, world_pod_key(world))->generation, one);
+        world_patch(world, world_pod_key(world), change_image, world_intern(world, "i:2"));
+        assert_int_equal(api_server_get(world->api, world_pod_key(world))->generation, 2 * one);
+        world_patch(world, world_pod_key(world), change_image, world_intern(world, "i:2"));
+        world_delete(world, world_pod_key(world), -1);
+        assert_int_equal(api_server_get(world->api, world_pod_key(world))->generation, 3 * one);
+    }
+}
+
 /* API-19, API-22. */
 static void
 a_pod_is_bound_once(void **state)
@@ -524,6 +563,7 @@ main(void)
         TEST(preconditions_hold),
         TEST(finalizers_hold_an_object_until_the_last_goes),
         TEST(pods_are_given_their_grace),
+        TEST(pods_have_a_generation),
         TEST(a_pod_is_bound_once),
         TEST(status_and_spec_are_written_apart),
         TEST(watches_see_every_version_in_order),

@@ -66,6 +66,7 @@ struct SchemaField {
                              that one; 0: the struct's own message */
     gboolean pointer;     /* of a scalar: Go has a pointer, so that zero is a value; else zero in
                              protobuf means that the field was not given */
+    guint8 since, until;  /* the first and last minor release that has it; 0: no limit */
 };
 
 /**

@@ -619,8 +619,9 @@ keeper_new(ServeApi *api)
 static gboolean
 is_left_to_others(const ServeApi *self)
 {
+    GHashTable *components = run_scenario(self->options.run)->components; /* NULL: none is set */
     GHashTable *flags =
-        g_hash_table_lookup(run_scenario(self->options.run)->components, "kube-controller-manager");
+        components == NULL ? NULL : g_hash_table_lookup(components, "kube-controller-manager");
 
     return flags != NULL && g_strcmp0(g_hash_table_lookup(flags, "replicas"), "0") == 0;
 }

@@ -87,32 +87,15 @@ limit_ranges_check_claim(const ApiStore *self, const Claim *claim, GString *mess
 
 /* ---- Defaults of containers (API-193) ---- */
 
-static void
-add_canonical(json_t *to, const json_t *from)
+/* Returns: (owned) */
+static json_t *
+canonical(json_t *quantity)
 {
     char buffer[QUANTITY_BUFFER];
-    const char *key;
-    json_t *value;
 
-    json_object_foreach((json_t *)from, key, value)
-        if (json_object_get(to, key) == NULL)
-            json_object_set_new(to, key,
-                                json_is_string(value) &&
-                                        quantity_canonical(json_string_value(value), buffer, NULL)
-                                    ? json_string(buffer)
-                                    : json_incref(value));
-}
-
-/* SetDefaults_LimitRangeItem(): the limit is at most max, and the request is the limit, or at least
- * min. */
-static void
-read_defaults(const json_t *item, json_t *requests, json_t *limits)
-{
-    add_canonical(limits, json_object_get(item, "default"));
-    add_canonical(limits, json_object_get(item, "max"));
-    add_canonical(requests, json_object_get(item, "defaultRequest"));
-    add_canonical(requests, limits);
-    add_canonical(requests, json_object_get(item, "min"));
+    return json_is_string(quantity) && quantity_canonical(json_string_value(quantity), buffer, NULL)
+               ? json_string(buffer)
+               : json_incref(quantity);
 }
 
 static json_t *
@@ -121,6 +104,24 @@ member_object(json_t *object, const char *name)
     if (!json_is_object(json_object_get(object, name)))
         json_object_set_new(object, name, json_object());
     return json_object_get(object, name);
+}
+
+/* SetDefaults_LimitRangeItem(): the limit is at most max, and the request is the limit, or at least
+ * min. */
+void
+limit_range_complete(json_t *item)
+{
+    if (g_strcmp0(json_path_string(item, "type"), "Container") != 0)
+        return;
+    json_t *limits = member_object(item, "default");
+    json_t *requests = member_object(item, "defaultRequest");
+    json_object_update_missing(limits, json_object_get(item, "max"));
+    json_object_update_missing(requests, limits);
+    json_object_update_missing(requests, json_object_get(item, "min"));
+    if (json_object_size(limits) == 0)
+        json_object_del(item, "default");
+    if (json_object_size(requests) == 0)
+        json_object_del(item, "defaultRequest");
 }
 
 /* Adds what is missing, and tells it: "cpu, memory request for container c". */
@@ -133,7 +134,7 @@ merge_list(json_t *list, const json_t *defaults, const char *what, GString *told
 
     json_object_foreach((json_t *)defaults, key, value)
         if (json_object_get(list, key) == NULL) {
-            json_object_set(list, key, value);
+            json_object_set_new(list, key, canonical(value));
             g_ptr_array_add(added, (char *)key);
         }
     g_ptr_array_sort(added, strings_compare);
@@ -159,7 +160,8 @@ merge_container(json_t *container,
     g_autofree char *limit = g_strdup_printf(" limit for %s %s", kind, name);
     json_t *resources = member_object(container, "resources");
 
-    add_canonical(member_object(resources, "requests"), json_object_get(resources, "limits"));
+    json_object_update_missing(member_object(resources, "requests"),
+                               json_object_get(resources, "limits"));
     merge_list(json_object_get(resources, "requests"), requests, request, told);
     merge_list(member_object(resources, "limits"), limits, limit, told);
 }
@@ -168,13 +170,17 @@ merge_container(json_t *container,
 static GString *
 merge_range(const LimitRange *range, json_t *spec)
 {
-    json_auto_t *requests = json_object(), *limits = json_object();
+    json_auto_t *item = json_deep_copy(item_of_type(range, "Container"));
     GString *told = g_string_new(NULL);
     json_t *container;
     gsize i;
 
-    read_defaults(item_of_type(range, "Container"), requests, limits);
-    if (json_object_size(requests) == 0)
+    if (item == NULL)
+        return told;
+    limit_range_complete(item);
+    const json_t *requests = json_object_get(item, "defaultRequest");
+    const json_t *limits = json_object_get(item, "default");
+    if (requests == NULL)
         return told;
     json_array_foreach(json_object_get(spec, "containers"), i, container)
         merge_container(container, requests, limits, "container", told);

@@ -13,6 +13,8 @@ typedef struct {
 } LimitedSpec;
 
 void limited_spec_clear(LimitedSpec *self);
+/* @item: of spec.limits: gets its defaults. */
+void limit_range_complete(json_t *item);
 /* @pod: gets the default requests and limits of its namespace's LimitRanges (API-193). */
 void limit_ranges_set(const ApiStore *self, LimitedSpec *cache, Pod *pod);
 /* Whether it keeps within them (API-194). Returns: API_OK, or API_FORBIDDEN with words in @message

@@ -110,6 +110,8 @@ def quotas():
     refusal = ask("POST", CORE + "pods", pod("a"), 403)
     assert refusal["message"] == 'pods "a" is forbidden: failed quota: q: must specify limits.cpu for: c', refusal
     ask("POST", CORE + "limitranges", {"metadata": {"name": "l"}, "spec": {"limits": [{"type": "Container", "default": {"cpu": "1"}, "max": {"cpu": "2"}}]}}, 201)
+    (item,) = ask("GET", CORE + "limitranges/l")["spec"]["limits"]
+    assert item["defaultRequest"] == {"cpu": "1"}, item
     made = ask("POST", CORE + "pods", pod("a"), 201)
     assert made["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}, made
     assert made["metadata"]["annotations"]["kubernetes.io/limit-ranger"].startswith("LimitRanger plugin set: cpu request")

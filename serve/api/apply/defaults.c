@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "models/apiserver/limit-ranges.h"
 
 /* A field that a struct gets if it lacks it. */
 typedef struct {
@@ -261,6 +262,7 @@ static const struct {
     {"core.v1.Pod",                       default_pod,             TRUE },
     {"core.v1.ServicePort",               default_service_port,    FALSE},
     {"core.v1.ServiceSpec",               default_service,         FALSE},
+    {"core.v1.LimitRangeItem",            limit_range_complete,    FALSE},
     {"apps.v1.DeploymentStrategy",        default_rolling_update,  FALSE},
     {"apps.v1.StatefulSetUpdateStrategy", default_rolling_update,  FALSE},
     {"apps.v1.DaemonSetUpdateStrategy",   default_rolling_update,  FALSE},

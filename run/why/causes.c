@@ -219,6 +219,9 @@ static const Cause causes[] = {
     {"pod-failed",
      N_("The pod has ended and does not come back: its owner makes another one, if it has one."),
      "kubectl logs {name} -n {namespace}", WHY_WRONG},
+    {"pod-refused",
+     N_("The API server refuses its pods: mend what it complains of."),
+     "kubectl describe {kind} {name} -n {namespace}", WHY_WRONG},
     {"process-down",
      N_("The process does not work: start it."),
      "{find}", WHY_WRONG},
@@ -229,7 +232,7 @@ static const Cause causes[] = {
      N_("Nothing is wrong yet: the driver is making the volume."),
      NULL, WHY_PATIENCE},
     {"quota",
-     N_("The namespace's quota is used up: raise it, or delete claims."),
+     N_("The namespace's quota is used up: raise it, or delete what it counts."),
      "kubectl edit resourcequota {name} -n {namespace}", WHY_WRONG},
     {"relabelling",
      N_("The container runtime labels every file for SELinux. Let the driver mount with the "

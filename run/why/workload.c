@@ -64,6 +64,72 @@ why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *templa
     return FALSE;
 }
 
+/* "exceeded quota: q, requested: pods=1,requests.cpu=500m, used: ...": whether there is still no
+ * room. */
+static gboolean
+is_exceeded(const ResourceQuota *quota, const char *refusal)
+{
+    const char *from = strstr(refusal, "requested: "), *to = strstr(refusal, ", used: ");
+    g_autofree char *list =
+        from == NULL || to == NULL
+            ? g_strdup("")
+            : g_strndup(from + strlen("requested: "), (gsize)(to - from) - strlen("requested: "));
+    g_auto(GStrv) items = g_strsplit(list, ",", 0);
+
+    for (unsigned i = 0; items[i] != NULL; i++) {
+        char *amount = strchr(items[i], '=');
+        int64_t units, milli;
+        if (amount == NULL || !quantity_parse(amount + 1, &units, &milli, NULL))
+            continue;
+        *amount = '\0';
+        const ResourceAmount *hard = resource_amounts_find(quota->status_hard, items[i]);
+        const ResourceAmount *used = resource_amounts_find(quota->used, items[i]);
+        if (hard != NULL && used != NULL &&
+            used->value + (resource_is_milli(items[i]) ? milli : units) > hard->value)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Returns: (nullable) (borrowed): the quota that the refusal names */
+static const ResourceQuota *
+refusing_quota(Question *self, const Object *owner, const char *refusal)
+{
+    const GPtrArray *quotas = why_list(self, KIND_RESOURCE_QUOTA);
+
+    for (unsigned i = 0; i < quotas->len; i++) {
+        const ResourceQuota *quota = quotas->pdata[i];
+        g_autofree char *begin = g_strdup_printf("exceeded quota: %s,", object_name(&quota->meta));
+        if (quota->meta.key->namespace == owner->key->namespace && strstr(refusal, begin) != NULL)
+            return quota;
+    }
+    return NULL;
+}
+
+/* The pods that @owner wants are refused, by the latest word about it. If that is a quota, it may
+ * have room again: then the controller will try once more. */
+static gboolean
+ask_refused_pods(Question *self, const Object *owner)
+{
+    const ApiEvent *event = why_event(self, owner, "FailedCreate");
+    const char *refusal = event == NULL ? NULL : strstr(event->message, "is forbidden: ");
+
+    if (refusal == NULL || strstr(event->message, "pods \"") == NULL)
+        return FALSE;
+    refusal += strlen("is forbidden: ");
+    const ResourceQuota *quota = refusing_quota(self, owner, refusal);
+    if (quota != NULL && !is_exceeded(quota, refusal))
+        return FALSE;
+    if (quota != NULL) {
+        why_link(self, owner, event->first_at, "gets no more pods");
+        why_link(self, &quota->meta, event->first_at, "refuses them: %s",
+                 strstr(refusal, ", requested: ") + strlen(", "));
+        return why_because(self, "quota");
+    }
+    why_link(self, owner, event->first_at, "gets no pods: %s", refusal);
+    return why_because(self, "pod-refused");
+}
+
 static gboolean
 ask_refusal(Question *self, const StatefulSet *set)
 {
@@ -82,6 +148,7 @@ ask_stateful_set(Question *self, const Object *workload)
              "has %d of %d replicas ready, pods in all: %d, of its last revision: %d",
              set->ready_replicas, set->replicas, set->status_replicas, set->updated_replicas);
     return ask_pods(self, &set->meta) || ask_refusal(self, set) ||
+           ask_refused_pods(self, &set->meta) ||
            why_ask_process(self, "kube-controller-manager", NULL) ||
            why_because(self, "starting-workload");
 }
@@ -94,7 +161,8 @@ ask_replica_set(Question *self, const Object *workload)
         return FALSE;
     why_link(self, &set->meta, TIME_UNSET, "has %d of %d replicas ready", set->ready_replicas,
              set->replicas);
-    return ask_pods(self, &set->meta) || why_ask_process(self, "kube-controller-manager", NULL) ||
+    return ask_pods(self, &set->meta) || ask_refused_pods(self, &set->meta) ||
+           why_ask_process(self, "kube-controller-manager", NULL) ||
            why_because(self, "starting-workload");
 }
 
@@ -134,7 +202,8 @@ ask_daemon_set(Question *self, const Object *workload)
         return FALSE;
     why_link(self, &set->meta, TIME_UNSET, "has %d of %d pods ready", set->ready,
              set->desired_scheduled);
-    return ask_pods(self, &set->meta) || why_because(self, "starting-workload");
+    return ask_pods(self, &set->meta) || ask_refused_pods(self, &set->meta) ||
+           why_because(self, "starting-workload");
 }
 
 static gboolean
@@ -154,7 +223,8 @@ ask_job(Question *self, const Object *workload)
         why_link(self, &job->meta, job->suspended.changed_at, "is suspended");
         return why_because(self, "job-suspended");
     }
-    return ask_pods(self, &job->meta) || why_because(self, "starting-workload");
+    return ask_pods(self, &job->meta) || ask_refused_pods(self, &job->meta) ||
+           why_because(self, "starting-workload");
 }
 
 /* CRJ-5: what it makes, it makes at its time. */

@@ -34,8 +34,7 @@ resource_amounts_find(const ResourceAmounts *self, const char *name)
     return NULL;
 }
 
-/* Processors are counted in thousandths. */
-static gboolean
+gboolean
 resource_is_milli(const char *name)
 {
     static const char *const names[] = {"cpu", "requests.cpu", "limits.cpu", NULL};

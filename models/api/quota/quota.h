@@ -30,6 +30,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ResourceAmounts, resource_amounts_unref)
 gboolean resource_amounts_equal(const ResourceAmounts *a, const ResourceAmounts *b);
 /* Returns: (borrowed): NULL: not there. @name need not be interned */
 const ResourceAmount *resource_amounts_find(const ResourceAmounts *self, const char *name);
+/* Whether amounts of it are in thousandths: processors. */
+gboolean resource_is_milli(const char *name);
 /* Prints the amount as Kubernetes does: "10Gi". Returns: @buffer, of QUANTITY_BUFFER, or the
  * amount's own text */
 const char *resource_amount_format(const ResourceAmount *self, char *buffer);

@@ -389,11 +389,11 @@ admit_new(Admission *self, Object *object, GString *message)
 }
 
 ApiCode
-admission_create(Admission *self, Object *object, gboolean is_dry, GString *message)
+admission_create(Admission *self, Object *object, GString *message)
 {
     ApiCode code = admit_new(self, object, message);
 
-    return code == API_OK ? quota_admit(self->store, NULL, object, !is_dry, message) : code;
+    return code == API_OK ? quota_admit(self->store, NULL, object, message) : code;
 }
 
 /* The changes that components make: the volume's name, once, and the class, once. */

@@ -25,9 +25,9 @@ typedef struct {
 /* @store: (borrowed), with the release's gates */
 void admission_init(Admission *self, ApiStore *store, const Release *release);
 void admission_clear(Admission *self);
-/* @object: the new object, complete but for what admission adds. @is_dry: nothing is charged.
- * Returns: API_OK, or the refusal with words in @message */
-ApiCode admission_create(Admission *self, Object *object, gboolean is_dry, GString *message);
+/* @object: the new object, complete but for what admission adds. Returns: API_OK, or the refusal
+ * with words in @message */
+ApiCode admission_create(Admission *self, Object *object, GString *message);
 /* Whether @after may replace @before (API-130..138). @status: the write is one of the status. It
  * may change @after */
 ApiCode admission_update(

@@ -21,12 +21,10 @@ gboolean quota_handles(ObjectKind kind, ApiVerb verb);
 /**
  * quota_admit:
  * @before: (nullable): %NULL: @after is created; else it replaces @before, not by a status write
- * @charges: %FALSE: a dry run
  * Asks the ResourceQuotas of the namespace (API-150..159). If they all agree, charges their status
  * at once (API-153). Returns: API_OK, or API_FORBIDDEN with words in @message
  */
-ApiCode quota_admit(
-    ApiStore *self, const Object *before, const Object *after, gboolean charges, GString *message);
+ApiCode quota_admit(ApiStore *self, const Object *before, const Object *after, GString *message);
 /* Returns: (nullable) (borrowed): a quota of the namespace that bounds objects of the kind */
 const ObjectKey *quota_find(const ApiStore *self, const char *namespace, ObjectKind kind);
 

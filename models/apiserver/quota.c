@@ -243,8 +243,7 @@ quota_handles(ObjectKind kind, ApiVerb verb)
 }
 
 ApiCode
-quota_admit(
-    ApiStore *self, const Object *before, const Object *after, gboolean charges, GString *message)
+quota_admit(ApiStore *self, const Object *before, const Object *after, GString *message)
 {
     const char *namespace = after->key->namespace;
     ObjectKind kind = object_kind(after);
@@ -262,8 +261,8 @@ quota_admit(
     for (unsigned slot = 0;
          code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
         code = check_quota(quota, counted_before(self, quota, before), after, message);
-    for (unsigned slot = 0; charges && code == API_OK &&
-                            (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
+    for (unsigned slot = 0;
+         code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
         charge(self, quota, counted_before(self, quota, before), after);
     return code;
 }

@@ -68,7 +68,7 @@ admission_refuses_again(ApiVerbs *self, ApiCall *call)
         return FALSE;
     g_autoptr(Object) object = object_edit(call->request.object);
     g_string_truncate(self->message, 0);
-    ApiCode code = admission_create(self->admission, object, FALSE, self->message);
+    ApiCode code = admission_create(self->admission, object, self->message);
     if (code != API_OK)
         refuse(self, call, code);
     return code != API_OK;
@@ -118,7 +118,7 @@ commit_create(ApiVerbs *self, ApiCall *call)
     g_string_truncate(self->message, 0);
     ApiCode code = namespace_admit(self->store, object, self->message);
     if (code == API_OK)
-        code = admission_create(self->admission, object, FALSE, self->message);
+        code = admission_create(self->admission, object, self->message);
     if (code != API_OK) {
         refuse(self, call, code);
         return;
@@ -143,7 +143,7 @@ commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *chang
     ApiCode code = admission_update(self->admission, before, after,
                                     is_status_write(call->request.verb), self->message);
     if (code == API_OK && quota_handles(object_kind(before), call->request.verb))
-        code = quota_admit(self->store, before, after, TRUE, self->message);
+        code = quota_admit(self->store, before, after, self->message);
     if (code != API_OK) {
         refuse(self, call, code);
         return;

@@ -143,7 +143,7 @@ run_admit_claim(Case *self)
     uint64_t version = quota == NULL ? 0 : quota->meta.resource_version;
     ApiCode code = quota_handles(KIND_CLAIM, verb_of(self))
                        ? quota_admit(&self->api->store, before == NULL ? NULL : &before->meta,
-                                     &after->meta, TRUE, message)
+                                     &after->meta, message)
                        : API_OK;
 
     quota = only_quota(self);

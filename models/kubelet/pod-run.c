@@ -22,6 +22,7 @@ struct PodRun {
     uint32_t n_runs;    /* that were begun */
     int exit_code;      /* of the last one, once it has ended */
     gboolean has_ended;
+    gboolean has_news; /* of a restart for another definition */
     /* Definitions that differ from the pod's (KVM-102): those that run, and those that a restart
      * under way will start. (owned): NULL: the pod's */
     PodSpec *running, *starting;
@@ -206,6 +207,16 @@ redefined(PodRun *self)
     return FALSE;
 }
 
+gboolean
+pod_run_take_news(PodWorker *worker)
+{
+    gboolean has_news = worker->run != NULL && worker->run->has_news;
+
+    if (has_news)
+        worker->run->has_news = FALSE;
+    return has_news;
+}
+
 const char *
 pod_run_restarts_alone(const PodWorker *worker)
 {
@@ -227,7 +238,7 @@ pod_run_started(PodWorker *worker)
 
     if (self == NULL)
         return;
-    worker->redefined = self->starting != NULL;
+    self->has_news = self->starting != NULL;
     if (self->starting != NULL && !redefined(self)) {
         if (self->life.runs_for != NULL)
             schedule_end(self, sim_now(worker->kubelet->base.sim));

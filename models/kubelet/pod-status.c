@@ -419,11 +419,11 @@ pod_status_changed(PodWorker *worker)
 {
     Kubelet *self = worker->kubelet;
     PodView view = current_view(worker);
+    gboolean has_news = pod_run_take_news(worker);
 
     if (view == worker->view && worker->step != WORKER_FINISHED && !has_new_condition(worker) &&
-        !worker->redefined)
+        !has_news)
         return;
-    worker->redefined = FALSE;
     if (view != worker->view)
         worker->viewed_at = sim_now(self->base.sim);
     worker->view = view;

@@ -64,7 +64,6 @@ struct PodWorker {
     bool shut_down;          /* it ends because its machine does */
     bool rejected;           /* the kubelet never let it in, or found no room for its volumes */
     bool evicted, disrupted; /* the latter: with the condition DisruptionTarget */
-    bool redefined;          /* some of its containers were started anew, which is to be told */
     bool report_queued;      /* in kubelet->reports */
     bool reporting;
     uint32_t n_retries; /* of draws */
@@ -143,6 +142,8 @@ void pod_run_redefine(PodWorker *worker);
 /* Returns: (borrowed): the definitions to start; and whether a start under way starts that one */
 const PodSpec *pod_run_spec(const PodWorker *worker);
 gboolean pod_run_starts(const PodWorker *worker, unsigned container);
+/* Whether containers were started anew since this was asked last: the status is to tell it. */
+gboolean pod_run_take_news(PodWorker *worker);
 /* Returns: (borrowed) (nullable): Pod.restarts_alone */
 const char *pod_run_restarts_alone(const PodWorker *worker);
 

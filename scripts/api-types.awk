@@ -205,7 +205,7 @@ function rank(type,    parts) {
 function print_resource(type) {
     $0 = resource[type]
     read_marks(2, "namespaced short categories verbs subresources in")
-    print "    {\"" group_of(kinds[type]) "\", \"" substr(kinds[type], index(kinds[type], "/") + 1) "\", \"" substr($1, 2) "\", \"" name_of(type) "\", " ("namespaced" in mark ? "TRUE" : "FALSE") ", " quoted(mark["short"]) ", " quoted(mark["categories"]) ", " ("verbs" in mark ? quoted(mark["verbs"]) : custom[type] ? "CUSTOM_VERBS" : "BUILT_IN_VERBS") ", " quoted(mark["subresources"]) ", NULL, &" symbol(type) ", " since[type] ", " until[type] ", " (off[type] ? "TRUE" : "FALSE") ", " ("in" in mark ? "\"" mark["in"] "\"" : "NULL") "},"
+    print "    {\"" group_of(kinds[type]) "\", \"" substr(kinds[type], index(kinds[type], "/") + 1) "\", \"" substr($1, 2) "\", \"" name_of(type) "\", " ("namespaced" in mark ? "TRUE" : "FALSE") ", " quoted(mark["short"]) ", " quoted(mark["categories"]) ", " ("verbs" in mark ? quoted(mark["verbs"]) : custom[type] ? "CUSTOM_VERBS" : "BUILT_IN_VERBS") ", " quoted(mark["subresources"]) ", NULL, &" symbol(type) ", " since[type] ", " until[type] ", " (off[type] ? "TRUE" : "FALSE") ", " ("in" in mark ? "\"" group_of(api_version[mark["in"]]) "\"" : "NULL") ", \"" kinds[type] "\"},"
 }
 
 function print_resources(    i, j, n, sorted, rank_of, type) {

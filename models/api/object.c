@@ -10,6 +10,7 @@
 #include "namespace.h"
 #include "quota/quota.h"
 #include "reference-grant.h"
+#include "schema/resources.h"
 #include "secret.h"
 #include "sim/frozen.h"
 #include "snapshot.h"
@@ -122,56 +123,37 @@ kind_class(ObjectKind kind)
     return kinds[kind];
 }
 
-/* API-24: versions that not every release since 1.18 serves: with the first and the last
- * minor release that does; 0: there is none. All have the same fields. Any other kind is served in
- * its own version only. Source: the Deprecated API Migration Guide of Kubernetes. */
-static const struct {
-    const KindClass *kind;
-    const char *version;
-    int since, until;
-} served_versions[] = {
-    {&storage_class_kind,     "storage.k8s.io/v1beta1",      0,  21},
-    {&csi_driver_kind,        "storage.k8s.io/v1beta1",      0,  21},
-    {&csi_node_kind,          "storage.k8s.io/v1beta1",      0,  21},
-    {&attachment_kind,        "storage.k8s.io/v1beta1",      0,  21},
-    {&storage_capacity_kind,  "storage.k8s.io/v1",           24, 0 },
-    {&storage_capacity_kind,  "storage.k8s.io/v1beta1",      21, 26},
-    {&attributes_class_kind,  "storage.k8s.io/v1",           34, 0 },
-    {&attributes_class_kind,  "storage.k8s.io/v1beta1",      31, 36},
-    {&attributes_class_kind,  "storage.k8s.io/v1alpha1",     29, 34},
-    {&disruption_budget_kind, "policy/v1",                   21, 0 },
-    {&disruption_budget_kind, "policy/v1beta1",              0,  24},
-    {&lease_kind,             "coordination.k8s.io/v1beta1", 0,  21},
-    {&cron_job_kind,          "batch/v1",                    21, 0 },
-    {&cron_job_kind,          "batch/v1beta1",               0,  24},
-};
-
-static gboolean
-is_served(unsigned row, int minor)
+/* API-24. @api_version: NULL: the first that the release has, or any. Returns: NULL: none */
+static const ApiResource *
+find_served(ObjectKind kind, const char *api_version, int minor)
 {
-    return minor == 0 || (served_versions[row].since <= minor &&
-                          (served_versions[row].until == 0 || minor <= served_versions[row].until));
+    const char *own = kinds[kind]->api_version;
+    gsize length = strchr(own, '/') == NULL ? 0 : (gsize)(strchr(own, '/') - own);
+    const ApiResource *row;
+
+    for (unsigned i = 0; (row = api_resource(i)) != NULL; i++)
+        if (strcmp(row->kind, kinds[kind]->kind) == 0 && strlen(row->group) == length &&
+            strncmp(row->group, own, length) == 0 && api_resource_is_in(row, minor) &&
+            (api_version == NULL || strcmp(row->api_version, api_version) == 0))
+            return row;
+    return NULL;
 }
 
 gboolean
 kind_is_served(ObjectKind kind, const char *api_version, int minor)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(served_versions); i++)
-        if (served_versions[i].kind == kinds[kind] &&
-            strcmp(served_versions[i].version, api_version) == 0)
-            return is_served(i, minor);
-    return strcmp(api_version, kinds[kind]->api_version) == 0;
+    return find_served(kind, api_version, minor) != NULL;
 }
 
 const char *
 kind_served_version(ObjectKind kind, int minor)
 {
+    const ApiResource *row;
+
     if (kind_is_served(kind, kinds[kind]->api_version, minor))
         return kinds[kind]->api_version;
-    for (unsigned i = 0; i < G_N_ELEMENTS(served_versions); i++)
-        if (served_versions[i].kind == kinds[kind] && is_served(i, minor))
-            return served_versions[i].version;
-    return NULL;
+    row = find_served(kind, NULL, minor);
+    return row != NULL ? row->api_version : NULL;
 }
 
 gboolean

@@ -244,11 +244,12 @@ static const struct {
 };
 
 static gboolean
-has_word(const char *words, const char *word)
+has_subresource(const Target *self)
 {
-    g_auto(GStrv) list = g_strsplit(words != NULL ? words : "", " ", -1);
+    g_auto(GStrv) list =
+        api_resource_subresources(self->row, serve_store_apis(self->api->store)->minor);
 
-    return g_strv_contains((const char *const *)list, word);
+    return g_strv_contains((const char *const *)list, self->subresource);
 }
 
 /* Returns: TRUE: it is answered */
@@ -258,12 +259,11 @@ refuse_subresource(const Target *self)
     if (self->subresource == NULL)
         return FALSE;
     for (gsize i = 0; i < G_N_ELEMENTS(not_modelled); i++)
-        if (strcmp(not_modelled[i].name, self->subresource) == 0 &&
-            has_word(self->row->subresources, self->subresource)) {
+        if (strcmp(not_modelled[i].name, self->subresource) == 0 && has_subresource(self)) {
             target_refuse(self, status_format(501, "%s", not_modelled[i].message));
             return TRUE;
         }
-    if (has_word(self->row->subresources, self->subresource))
+    if (has_subresource(self))
         return FALSE;
     target_refuse(self, status_of(status_format(404, "the server could not find the requested "
                                                      "resource"),

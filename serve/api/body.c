@@ -136,18 +136,19 @@ char *
 body_check_fields(const Target *target, json_t *body, gboolean is_text)
 {
     const ExchangeRequest *request = &target->exchange->request;
+    int minor = serve_store_apis(target->api->store)->minor;
     const char *mode = exchange_query(target->exchange, "fieldValidation");
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
 
     if (target->type == NULL || g_strcmp0(mode, "Ignore") == 0) {
-        strict_prune(target->type, body);
+        strict_prune(target->type, minor, body);
         return NULL;
     }
     if (is_text && g_str_has_suffix(request->content_type, "json"))
-        strict_fields(target->type, request->body, request->length, faults);
+        strict_fields(target->type, minor, request->body, request->length, faults);
     else
-        strict_unknown_fields(target->type, body, faults);
-    strict_prune(target->type, body);
+        strict_unknown_fields(target->type, minor, body, faults);
+    strict_prune(target->type, minor, body);
     if (g_strcmp0(mode, "Strict") == 0)
         return faults->len > 0 ? strict_error(faults) : NULL;
     for (unsigned i = 0; i < faults->len; i++)

@@ -301,6 +301,7 @@ get_metrics(ServeApi *self, Exchange *exchange)
 static void
 get_not_modelled(ServeApi *self, Exchange *exchange)
 {
+    g_autoptr(GHashTable) told = g_hash_table_new(NULL, NULL); /* in another version */
     json_t *list = json_array();
     const ApiResource *row;
 
@@ -308,7 +309,8 @@ get_not_modelled(ServeApi *self, Exchange *exchange)
         const ApiResource *served;
         const StoreKind *kind =
             serve_store_kind(self->store, row->group, row->version, row->resource, &served);
-        if (kind != NULL && kind->keeper == KEPT_PLAIN && strstr(row->verbs, "list") != NULL)
+        if (kind != NULL && kind->keeper == KEPT_PLAIN && strstr(row->verbs, "list") != NULL &&
+            g_hash_table_add(told, (void *)kind))
             json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "group", row->group,
                                                   "resource", row->resource, "kind", row->kind,
                                                   "why", "stored as it is; no controller acts"));

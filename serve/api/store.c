@@ -554,7 +554,7 @@ has_metrics_server(const ServeStore *self)
     return !has_dump;
 }
 
-/* Whether the run's release serves it. Kinds that no model has are served always. */
+/* Whether the run's release serves it. */
 static gboolean
 is_served(const ApiResource *row, const void *data)
 {
@@ -564,8 +564,9 @@ is_served(const ApiResource *row, const void *data)
 
     if (strcmp(row->group, "metrics.k8s.io") == 0)
         return has_metrics_server(self);
-    return !kind_find(api_version, row->kind, &kind) ||
-           (kind_is_served(kind, api_version, self->minor) && is_installed(self, row, kind));
+    if (!api_resource_is_in(row, self->minor))
+        return FALSE;
+    return kind_find(api_version, row->kind, &kind) ? is_installed(self, row, kind) : !row->is_off;
 }
 
 /* Returns: (borrowed): the resource of a CustomResourceDefinition; NULL: none serves it */
@@ -593,9 +594,8 @@ serve_store_kind(ServeStore *self,
         *row = custom_row(self, group, version, resource);
     if (*row == NULL)
         return NULL;
-    /* Events are the same in both of their groups. */
     g_autofree char *key =
-        g_strdup_printf("%s/%s", strcmp((*row)->kind, "Event") == 0 ? "" : group, resource);
+        g_strdup_printf("%s/%s", (*row)->stored_in != NULL ? (*row)->stored_in : group, resource);
     StoreKind *kind = g_hash_table_lookup(self->kinds, key);
     if (kind == NULL) {
         kind = kind_new(self, *row);
@@ -627,7 +627,7 @@ serve_store_run(const ServeStore *self)
 
 /* Returns: the resource of a manifest; NULL: none is known */
 static const ApiResource *
-find_row(const json_t *manifest)
+find_row(const ServeStore *self, const json_t *manifest)
 {
     const char *kind = json_path_string(manifest, "kind"),
                *version = json_path_string(manifest, "apiVersion");
@@ -637,7 +637,7 @@ find_row(const json_t *manifest)
     const ApiResource *row;
 
     for (unsigned i = 0; kind != NULL && version != NULL && (row = api_resource(i)) != NULL; i++)
-        if (strcmp(row->kind, kind) == 0 && strcmp(row->group, group) == 0)
+        if (strcmp(row->kind, kind) == 0 && strcmp(row->group, group) == 0 && is_served(row, self))
             return row;
     return NULL;
 }
@@ -670,7 +670,7 @@ take_plain(ServeStore *self)
     gsize i;
 
     json_array_foreach(run_scenario(self->run)->plain, i, manifest) {
-        const ApiResource *row = find_row(manifest), *served;
+        const ApiResource *row = find_row(self, manifest), *served;
         StoreKind *kind =
             row == NULL ? NULL
                         : serve_store_kind(self, row->group, row->version, row->resource, &served);
@@ -693,7 +693,7 @@ serve_store_new(Run *run)
         .managers =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref),
     };
-    self->apis = (ServedApis){.serves = is_served, .data = self};
+    self->apis = (ServedApis){.minor = self->minor, .serves = is_served, .data = self};
     take_plain(self);
     store_add_first_objects(self);
     api_server_observe(self->api, see_write, self);

@@ -82,7 +82,7 @@ faults_of_bodies(void **state)
         g_autofree char *body = json_text(row[BODY]);
         g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
 
-        strict_fields(schema_find(row[API_VERSION], row[KIND]), body, strlen(body), faults);
+        strict_fields(schema_find(row[API_VERSION], row[KIND]), 32, body, strlen(body), faults);
         g_autofree char *message = strict_error(faults);
         g_autofree char *wanted = g_strconcat("strict decoding error: ", row[SAID], NULL);
         if (strcmp(message, wanted) != 0)
@@ -104,8 +104,8 @@ unknown_fields_are_pruned(void **state)
 
         if (object == NULL)
             continue;
-        strict_prune(type, object);
-        strict_unknown_fields(type, object, faults);
+        strict_prune(type, 32, object);
+        strict_unknown_fields(type, 32, object, faults);
         assert_int_equal(faults->len, 0);
         json_decref(object);
     }

@@ -103,7 +103,7 @@ check_patched(const json_t *live, json_t *patched, const SchemaType *type)
     /* a request without apiVersion gets no further than its decoder */
     if (version != NULL && *version != '\0') {
         g_free(strict_type_error(type, patched));
-        strict_prune(type, patched);
+        strict_prune(type, 0, patched);
         json_auto_t *stored = managed_fields_update(live, patched, type, &writer);
         g_autoptr(GPtrArray) managers =
             managers_read(json_object_get(json_object_get(stored, "metadata"), "managedFields"));
@@ -128,7 +128,7 @@ take_patch(const char *text, gsize length)
     json_auto_t *before = json_deep_copy(live);
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
 
-    strict_fields(type, text + n, length - n, faults);
+    strict_fields(type, 0, text + n, length - n, faults);
     json_decref(apply(live, body, type, TRUE));
     json_decref(apply(live, body, type, FALSE));
     check_patched(live, json_patch_apply(live, body, NULL), type);

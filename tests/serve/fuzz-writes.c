@@ -154,7 +154,7 @@ check_patched(
         return;
     }
     g_free(strict_type_error(type, patched));
-    strict_prune(type, patched);
+    strict_prune(type, 0, patched);
     json_t *stored = managed_fields_update(live, patched, type, &writer);
     g_autoptr(GPtrArray) managers =
         managers_read(json_object_get(json_object_get(stored, "metadata"), "managedFields"));
@@ -217,7 +217,7 @@ fuzz_round(Fuzzer *self)
 
         free(text);
         spoil_text(bytes, self->random);
-        strict_fields(type, bytes->str, bytes->len, faults);
+        strict_fields(type, 0, bytes->str, bytes->len, faults);
         check_apply(self, row, live, body, draw(self, 8) == 0 ? NULL : type, spoilt);
         check_patched(self, row, live, json_patch_apply(live, operations, NULL), type);
         check_patched(self, row, live, json_patch_apply(live, body, NULL), type);

@@ -14,19 +14,12 @@
 
 static const ServedApis all_apis;
 
-/* Whether a cluster without further definitions serves it. */
+/* Whether a cluster without further definitions and gates serves it. */
 static gboolean
 is_built_in(const ApiResource *resource, const void *data)
 {
-    static const char *const others[] = {"volumeattributesclasses", "referencegrants",
-                                         "localvolumes"};
-
     (void)data;
-    for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
-        if (strcmp(resource->resource, others[i]) == 0)
-            return FALSE;
-    return strstr(resource->group, "snapshot") == NULL &&
-           strcmp(resource->group, "metrics.k8s.io") != 0;
+    return !resource->is_off && !resource->type->custom;
 }
 
 static void
@@ -34,7 +27,7 @@ discovery_equals_the_recording(void **state)
 {
     g_autofree char *path = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests", "serve",
                                              "recorded-discovery.json.xz", NULL);
-    const ServedApis served = {.serves = is_built_in};
+    const ServedApis served = {.minor = 32, .serves = is_built_in};
     g_autofree char *text = NULL;
 
     (void)state;
@@ -50,6 +43,151 @@ discovery_equals_the_recording(void **state)
         json_decref(ours);
     }
     json_decref(recorded);
+}
+
+/* Versions that not all releases from 1.18 to 1.36 serve by default, with a resource and the first
+ * and the last release. Sources: the Deprecated API Migration Guide of kubernetes.io; the
+ * changelogs of 1.19 to 1.36 (ServiceCIDR and IPAddress: 1.33; resource.k8s.io: 1.34; policies for
+ * mutations: 1.36; flowcontrol: 1.20, 1.23, 1.26, 1.29). */
+static const struct {
+    const char *version, *resource;
+    int first, last;
+} served_by[] = {
+    {"admissionregistration.k8s.io/v1beta1", "validatingwebhookconfigurations", 18, 21},
+    {"admissionregistration.k8s.io/v1",      "validatingadmissionpolicies",     30, 36},
+    {"admissionregistration.k8s.io/v1",      "mutatingadmissionpolicies",       36, 36},
+    {"apiextensions.k8s.io/v1beta1",         "customresourcedefinitions",       18, 21},
+    {"apiregistration.k8s.io/v1beta1",       "apiservices",                     18, 21},
+    {"authentication.k8s.io/v1beta1",        "tokenreviews",                    18, 21},
+    {"authentication.k8s.io/v1",             "selfsubjectreviews",              28, 36},
+    {"authorization.k8s.io/v1beta1",         "subjectaccessreviews",            18, 21},
+    {"autoscaling/v2beta1",                  "horizontalpodautoscalers",        18, 24},
+    {"autoscaling/v2beta2",                  "horizontalpodautoscalers",        18, 25},
+    {"autoscaling/v2",                       "horizontalpodautoscalers",        23, 36},
+    {"batch/v1beta1",                        "cronjobs",                        18, 24},
+    {"batch/v1",                             "cronjobs",                        21, 36},
+    {"certificates.k8s.io/v1beta1",          "certificatesigningrequests",      18, 21},
+    {"certificates.k8s.io/v1",               "certificatesigningrequests",      19, 36},
+    {"coordination.k8s.io/v1beta1",          "leases",                          18, 21},
+    {"discovery.k8s.io/v1beta1",             "endpointslices",                  18, 24},
+    {"discovery.k8s.io/v1",                  "endpointslices",                  21, 36},
+    {"events.k8s.io/v1beta1",                "events",                          18, 24},
+    {"events.k8s.io/v1",                     "events",                          19, 36},
+    {"extensions/v1beta1",                   "ingresses",                       18, 21},
+    {"flowcontrol.apiserver.k8s.io/v1beta1", "flowschemas",                     20, 25},
+    {"flowcontrol.apiserver.k8s.io/v1beta2", "flowschemas",                     23, 28},
+    {"flowcontrol.apiserver.k8s.io/v1beta3", "flowschemas",                     26, 31},
+    {"flowcontrol.apiserver.k8s.io/v1",      "flowschemas",                     29, 36},
+    {"networking.k8s.io/v1beta1",            "ingresses",                       18, 21},
+    {"networking.k8s.io/v1beta1",            "ingressclasses",                  18, 21},
+    {"networking.k8s.io/v1",                 "ingresses",                       19, 36},
+    {"networking.k8s.io/v1",                 "servicecidrs",                    33, 36},
+    {"networking.k8s.io/v1",                 "ipaddresses",                     33, 36},
+    {"node.k8s.io/v1beta1",                  "runtimeclasses",                  18, 24},
+    {"node.k8s.io/v1",                       "runtimeclasses",                  20, 36},
+    {"policy/v1beta1",                       "poddisruptionbudgets",            18, 24},
+    {"policy/v1beta1",                       "podsecuritypolicies",             18, 24},
+    {"policy/v1",                            "poddisruptionbudgets",            21, 36},
+    {"rbac.authorization.k8s.io/v1beta1",    "clusterroles",                    18, 21},
+    {"resource.k8s.io/v1",                   "resourceclaims",                  34, 36},
+    {"scheduling.k8s.io/v1beta1",            "priorityclasses",                 18, 21},
+    {"storage.k8s.io/v1beta1",               "storageclasses",                  18, 21},
+    {"storage.k8s.io/v1beta1",               "csistoragecapacities",            21, 26},
+    {"storage.k8s.io/v1",                    "csistoragecapacities",            24, 36},
+    {"storage.k8s.io/v1",                    "volumeattributesclasses",         34, 36},
+    {"v1",                                   "pods/resize",                     33, 36},
+    {"v1",                                   "pods/ephemeralcontainers",        23, 36},
+ /* always there: what else a release may serve */
+    {"apps/v1",                              "deployments",                     18, 36},
+    {"apps/v1",                              "statefulsets",                    18, 36},
+    {"authorization.k8s.io/v1",              "subjectaccessreviews",            18, 36},
+    {"autoscaling/v1",                       "horizontalpodautoscalers",        18, 36},
+    {"coordination.k8s.io/v1",               "leases",                          18, 36},
+    {"rbac.authorization.k8s.io/v1",         "roles",                           18, 36},
+    {"scheduling.k8s.io/v1",                 "priorityclasses",                 18, 36},
+    {"apiextensions.k8s.io/v1",              "customresourcedefinitions",       18, 36},
+    {"apiregistration.k8s.io/v1",            "apiservices",                     18, 36},
+    {"storage.k8s.io/v1",                    "csinodes",                        18, 36},
+    {"admissionregistration.k8s.io/v1",      "mutatingwebhookconfigurations",   18, 36},
+    {"authentication.k8s.io/v1",             "tokenreviews",                    18, 36},
+    {"batch/v1",                             "jobs",                            18, 36},
+    {"networking.k8s.io/v1",                 "networkpolicies",                 18, 36},
+};
+
+static gboolean
+list_has(const json_t *list, const char *name)
+{
+    const json_t *resources = json_object_get(list, "resources");
+
+    for (gsize i = 0; i < json_array_size(resources); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(resources, i), "name")),
+                   name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static void
+releases_serve_what_they_served(void **state)
+{
+    (void)state;
+    for (int minor = 18; minor <= 36; minor++) {
+        const ServedApis served = {.minor = minor, .serves = is_built_in};
+        g_autoptr(GHashTable) versions = g_hash_table_new(g_str_hash, g_str_equal);
+        json_auto_t *groups = discovery_groups(&served);
+        gsize n = 1, i; /* the legacy group is not in the list */
+        json_t *group;
+
+        for (gsize k = 0; k < G_N_ELEMENTS(served_by); k++) {
+            const char *slash = strchr(served_by[k].version, '/');
+            g_autofree char *name = g_strndup(
+                served_by[k].version, slash == NULL ? 0 : (gsize)(slash - served_by[k].version));
+            json_auto_t *list = discovery_resources(
+                &served, name, slash == NULL ? served_by[k].version : slash + 1);
+            gboolean wanted = served_by[k].first <= minor && minor <= served_by[k].last;
+
+            if (list_has(list, served_by[k].resource) != wanted)
+                fail_msg("1.%d: %s %s", minor, served_by[k].version, served_by[k].resource);
+            if (wanted)
+                g_hash_table_add(versions, (void *)served_by[k].version);
+        }
+        json_array_foreach(json_object_get(groups, "groups"), i, group)
+            n += json_array_size(json_object_get(group, "versions"));
+        if (minor < 23) /* no row of v1 holds */
+            g_hash_table_add(versions, (void *)"v1");
+        assert_int_equal(n, g_hash_table_size(versions));
+    }
+}
+
+/* A release has the fields that it had: PersistentVolumeClaimSpec, ObjectMeta. */
+static void
+releases_have_their_fields(void **state)
+{
+    static const struct {
+        const char *type, *field;
+        int first, last;
+    } rows[] = {
+        {"io.k8s.api.core.v1.PersistentVolumeClaimSpec",    "dataSourceRef",             22, 36},
+        {"io.k8s.api.core.v1.PersistentVolumeClaimSpec",    "volumeAttributesClassName", 29, 36},
+        {"io.k8s.api.core.v1.PersistentVolumeClaimSpec",    "storageClassName",          18, 36},
+        {"io.k8s.api.core.v1.Container",                    "restartPolicyRules",        34, 36},
+        {"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "managedFields",             18, 36},
+        {"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "clusterName",               18, 24},
+    };
+
+    (void)state;
+    for (int minor = 18; minor <= 36; minor++) {
+        const ServedApis served = {.minor = minor, .serves = is_built_in};
+        json_auto_t *document = openapi_v3_document(&served, "api/v1");
+        const json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
+
+        for (gsize k = 0; k < G_N_ELEMENTS(rows); k++) {
+            const json_t *fields =
+                json_object_get(json_object_get(schemas, rows[k].type), "properties");
+            gboolean wanted = rows[k].first <= minor && minor <= rows[k].last;
+            if ((json_object_get(fields, rows[k].field) != NULL) != wanted)
+                fail_msg("1.%d: %s.%s", minor, rows[k].type, rows[k].field);
+        }
+    }
 }
 
 /* The plain documents name the same resources as the aggregated one. */
@@ -242,6 +380,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(discovery_equals_the_recording),
+        cmocka_unit_test(releases_serve_what_they_served),
+        cmocka_unit_test(releases_have_their_fields),
         cmocka_unit_test(plain_discovery_has_the_same),
         cmocka_unit_test(documents_are_whole),
         cmocka_unit_test(parts_of_documents),

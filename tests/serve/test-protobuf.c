@@ -135,7 +135,6 @@ check_numbers(const SchemaType *type, gboolean is_kind, GHashTable *within)
     while (type->element != NULL)
         type = type->element;
     const SchemaField *fields = type->choices != NULL ? type->choices : type->fields;
-    g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
 
     if (fields == NULL || !g_hash_table_add(within, (gpointer)type))
         return;
@@ -144,8 +143,11 @@ check_numbers(const SchemaType *type, gboolean is_kind, GHashTable *within)
             continue;
         if (field->number == 0)
             fail_msg("%s.%s has no number", type->name, field->name);
-        if (!g_hash_table_add(numbers, GUINT_TO_POINTER(field->message << 16 | field->number)))
-            fail_msg("%s.%s has the number of another field", type->name, field->name);
+        for (const SchemaField *other = fields; other < field; other++)
+            if (other->number == field->number && other->message == field->message &&
+                (other->until == 0 || field->since <= other->until) &&
+                (field->until == 0 || other->since <= field->until))
+                fail_msg("%s.%s has the number of %s", type->name, field->name, other->name);
         check_numbers(field->type, FALSE, within);
     }
 }

@@ -22,10 +22,11 @@ typedef struct {
     const char *subresources; /* the same: "scale status resize:33", from release 1.33 on; NULL:
                                  none */
     const json_t *custom; /* of a custom resource: its version in the definition; NULL: built in */
-    const SchemaType *type; /* NULL: any fields */
-    guint8 since, until;    /* the first and last minor release that serves it; 0: no limit */
-    gboolean is_off;        /* served only where somebody has turned it on */
-    const char *stored_in;  /* the group that has its objects; NULL: its own */
+    const SchemaType *type;  /* NULL: any fields */
+    guint8 since, until;     /* the first and last minor release that serves it; 0: no limit */
+    gboolean is_off;         /* served only where somebody has turned it on */
+    const char *stored_in;   /* the group that has its objects; NULL: its own */
+    const char *api_version; /* of a built-in kind: "apps/v1" */
 } ApiResource;
 
 /* Returns: the @n-th resource of the table, in the order of a real cluster's documents; %NULL:

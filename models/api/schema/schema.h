@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <jansson.h>
 
-/* The types of API objects as Kubernetes 1.32 publishes them: names and types of fields, how lists
- * and maps merge. One table, kubernetes.types, for strategic merge patches, server-side apply,
- * validation of fields, and OpenAPI. All of it is constant. */
+/* The types of API objects as Kubernetes 1.18 to 1.36 publish them: names and types of fields, how
+ * lists and maps merge. One table, kubernetes.types, for strategic merge patches, server-side
+ * apply, validation of fields, and OpenAPI. All of it is constant. */
 
 typedef struct SchemaType SchemaType;
 typedef struct SchemaField SchemaField;
@@ -73,8 +73,8 @@ struct SchemaField {
  * schema_find:
  * @api_version: "apps/v1"
  * @kind: "Deployment"
- * Returns: the kind's type; %NULL if Kubernetes 1.32 and the snapshot controller have no such kind.
- *   Every group version has options of requests (DeleteOptions) and Status
+ * Returns: the kind's type; %NULL if no release of Kubernetes and of the snapshot controller has
+ * it. Every group version has options of requests (DeleteOptions) and Status
  */
 const SchemaType *schema_find(const char *api_version, const char *kind);
 /* A kind, and its type. */
@@ -84,6 +84,12 @@ typedef struct {
 } SchemaKind;
 extern const SchemaKind schema_kinds[]; /* ends with a NULL kind */
 
+/* Whether that minor release has the field. 0: some release has */
+static inline gboolean
+schema_is_in(const SchemaField *field, int minor)
+{
+    return minor == 0 || (field->since <= minor && (field->until == 0 || minor <= field->until));
+}
 /* Returns: the field of a struct, or a known member of a custom resource's map; %NULL if it has
  * none of that name. @type may be NULL */
 const SchemaField *schema_field(const SchemaType *type, const char *name);

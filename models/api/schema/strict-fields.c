@@ -14,6 +14,7 @@ typedef struct {
     GString *path;
     GPtrArray *faults;
     unsigned depth;
+    int minor;
 } Scan;
 
 static void
@@ -29,6 +30,18 @@ add_fault(GPtrArray *faults, const char *word, const char *path)
             return;
         }
     g_ptr_array_add(faults, fault);
+}
+
+/* Whether the release's type lacks the field. */
+static gboolean
+lacks_field(const SchemaType *type, const char *name, int minor)
+{
+    const SchemaField *field;
+
+    if (type == NULL || type->shape != SCHEMA_STRUCT)
+        return FALSE;
+    field = schema_field(type, name);
+    return field == NULL || !schema_is_in(field, minor);
 }
 
 static void
@@ -92,8 +105,7 @@ scan_members(Scan *self, const SchemaType *type, gboolean is_known)
         if (name == NULL)
             return FALSE;
         enter(self->path, name);
-        gboolean lacks =
-            type != NULL && type->shape == SCHEMA_STRUCT && schema_field(type, name) == NULL;
+        gboolean lacks = lacks_field(type, name, self->minor);
         const SchemaType *member = schema_member(type, name);
         if (is_known && lacks)
             add_fault(self->faults, "unknown", self->path->str);
@@ -154,16 +166,17 @@ scan_value(Scan *self, const SchemaType *type, gboolean is_known)
 }
 
 void
-strict_fields(const SchemaType *type, const char *text, gsize length, GPtrArray *faults)
+strict_fields(const SchemaType *type, int minor, const char *text, gsize length, GPtrArray *faults)
 {
     g_autoptr(GString) path = g_string_new(NULL);
-    Scan scan = {.at = text, .end = text + length, .path = path, .faults = faults};
+    Scan scan = {.at = text, .end = text + length, .path = path, .faults = faults, .minor = minor};
 
     scan_value(&scan, type, TRUE);
 }
 
 static void
-look_for_unknown(const SchemaType *type, const json_t *value, GString *path, GPtrArray *faults)
+look_for_unknown(
+    const SchemaType *type, int minor, const json_t *value, GString *path, GPtrArray *faults)
 {
     gsize length = path->len, i;
     const char *name;
@@ -173,25 +186,25 @@ look_for_unknown(const SchemaType *type, const json_t *value, GString *path, GPt
         return;
     json_object_foreach((json_t *)value, name, member) {
         enter(path, name);
-        if (type->shape == SCHEMA_STRUCT && schema_field(type, name) == NULL)
+        if (lacks_field(type, name, minor))
             add_fault(faults, "unknown", path->str);
         else
-            look_for_unknown(schema_member(type, name), member, path, faults);
+            look_for_unknown(schema_member(type, name), minor, member, path, faults);
         g_string_truncate(path, length);
     }
     json_array_foreach((json_t *)value, i, member) {
         g_string_append_printf(path, "[%zu]", i);
-        look_for_unknown(type->element, member, path, faults);
+        look_for_unknown(type->element, minor, member, path, faults);
         g_string_truncate(path, length);
     }
 }
 
 void
-strict_unknown_fields(const SchemaType *type, const json_t *object, GPtrArray *faults)
+strict_unknown_fields(const SchemaType *type, int minor, const json_t *object, GPtrArray *faults)
 {
     g_autoptr(GString) path = g_string_new(NULL);
 
-    look_for_unknown(type, object, path, faults);
+    look_for_unknown(type, minor, object, path, faults);
 }
 
 char *
@@ -205,7 +218,7 @@ strict_error(const GPtrArray *faults)
 }
 
 void
-strict_prune(const SchemaType *type, json_t *object)
+strict_prune(const SchemaType *type, int minor, json_t *object)
 {
     const char *name;
     json_t *member;
@@ -216,13 +229,13 @@ strict_prune(const SchemaType *type, json_t *object)
         return;
     json_object_foreach_safe(object, next, name, member)
     {
-        if (type->shape == SCHEMA_STRUCT && schema_field(type, name) == NULL)
+        if (lacks_field(type, name, minor))
             json_object_del(object, name);
         else
-            strict_prune(schema_member(type, name), member);
+            strict_prune(schema_member(type, name), minor, member);
     }
     json_array_foreach(object, i, member) {
-        strict_prune(type->element, member);
+        strict_prune(type->element, minor, member);
     }
 }
 

@@ -55,7 +55,9 @@ served_init(Served *self, const ServedApis *served)
     self->versions = g_array_new(FALSE, FALSE, sizeof(GroupVersion));
     g_array_set_clear_func(self->versions, group_version_clear);
     for (unsigned i = 0; (row = api_resource(i)) != NULL; i++)
-        if (served->serves == NULL || served->serves(row, served->data))
+        if (api_resource_is_in(row, served->minor) &&
+            (served->serves == NULL ? served->minor == 0 || !row->is_off
+                                    : served->serves(row, served->data)))
             served_add(self, row);
     for (unsigned i = 0; (custom = custom_resource(served->custom, i)) != NULL; i++)
         served_add(self, custom);
@@ -104,11 +106,10 @@ response_kind(const ApiResource *resource, const char *group, const char *versio
 
 /* Returns: (owned): an APIResourceDiscovery */
 static json_t *
-resource_discovery(const ApiResource *resource)
+resource_discovery(const ApiResource *resource, int minor)
 {
     g_autofree char *singular = g_ascii_strdown(resource->kind, -1);
-    g_auto(GStrv) names =
-        g_strsplit(resource->subresources != NULL ? resource->subresources : "", " ", -1);
+    g_auto(GStrv) names = api_resource_subresources(resource, minor);
     json_t *described =
         json_pack("{s:s, s:o, s:s, s:s, s:o}", "resource", resource->resource, "responseKind",
                   response_kind(resource, "", "", resource->kind), "scope",
@@ -137,12 +138,13 @@ resource_discovery(const ApiResource *resource)
 
 /* Returns: (owned): an APIVersionDiscovery */
 static json_t *
-version_discovery(const GroupVersion *version)
+version_discovery(const GroupVersion *version, int minor)
 {
     json_t *list = json_array();
 
     for (unsigned i = 0; i < version->resources->len; i++)
-        json_array_append_new(list, resource_discovery(g_ptr_array_index(version->resources, i)));
+        json_array_append_new(list,
+                              resource_discovery(g_ptr_array_index(version->resources, i), minor));
     return json_pack("{s:s, s:o, s:s}", "version", version->version, "resources", list, "freshness",
                      "Current");
 }
@@ -170,7 +172,7 @@ discovery_aggregated(const ServedApis *served, gboolean legacy)
             json_array_append_new(items,
                                   json_pack("{s:o, s:o}", "metadata", meta, "versions", versions));
         }
-        json_array_append_new(versions, version_discovery(version));
+        json_array_append_new(versions, version_discovery(version, served->minor));
     }
     return json_pack("{s:s, s:s, s:{}, s:o}", "kind", "APIGroupDiscoveryList", "apiVersion",
                      "apidiscovery.k8s.io/v2", "metadata", "items", items);
@@ -245,7 +247,7 @@ discovery_group(const ServedApis *served, const char *group)
  * group (discovery.StorageVersionHash() in k8s.io/apiserver). Returns: (owned); NULL: it is never
  * stored */
 static char *
-storage_hash(const ApiResource *resource)
+storage_hash(const ApiResource *resource, int minor)
 {
     gboolean is_event = strcmp(resource->kind, "Event") == 0;
     const char *version = resource->version;
@@ -256,7 +258,7 @@ storage_hash(const ApiResource *resource)
     if (strstr(resource->verbs, "create") == NULL || strstr(resource->verbs, "list") == NULL)
         return NULL;
     for (unsigned i = 0; (row = api_resource(i)) != NULL; i++)
-        if (strcmp(row->group, resource->group) == 0 &&
+        if (api_resource_is_in(row, minor) && strcmp(row->group, resource->group) == 0 &&
             strcmp(row->resource, resource->resource) == 0) {
             version = row->version;
             break;
@@ -271,12 +273,11 @@ storage_hash(const ApiResource *resource)
 
 /* Adds an APIResource, and one for each of its subresources. */
 static void
-add_resource(json_t *list, const ApiResource *resource)
+add_resource(json_t *list, const ApiResource *resource, int minor)
 {
     g_autofree char *singular = g_ascii_strdown(resource->kind, -1);
-    g_autofree char *hash = storage_hash(resource);
-    g_auto(GStrv) names =
-        g_strsplit(resource->subresources != NULL ? resource->subresources : "", " ", -1);
+    g_autofree char *hash = storage_hash(resource, minor);
+    g_auto(GStrv) names = api_resource_subresources(resource, minor);
     json_t *described = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", resource->resource,
                                   "singularName", singular, "namespaced", resource->namespaced,
                                   "kind", resource->kind, "verbs", word_list(resource->verbs));
@@ -320,7 +321,7 @@ discovery_resources(const ServedApis *served, const char *group, const char *ver
             continue;
         json_t *list = json_array();
         for (unsigned j = 0; j < row->resources->len; j++)
-            add_resource(list, g_ptr_array_index(row->resources, j));
+            add_resource(list, g_ptr_array_index(row->resources, j), served->minor);
         /* The legacy group's document has no apiVersion. */
         json_t *document = json_pack("{s:s}", "kind", "APIResourceList");
         if (*group != '\0')

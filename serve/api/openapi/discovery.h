@@ -9,7 +9,9 @@ typedef struct CustomResources CustomResources;
 
 /* What a server serves. */
 typedef struct {
-    gboolean (*serves)(const ApiResource *resource, const void *data); /* NULL: the whole table */
+    int minor; /* of the release; 0: of all of them */
+    gboolean (*serves)(const ApiResource *resource, const void *data); /* NULL: what the release has
+                                                                          turned on */
     const void *data;
     const CustomResources *custom; /* NULL: none */
 } ServedApis;

@@ -156,7 +156,7 @@ field_schema(OpenApiVersion version, const SchemaField *field, const char *note)
 
 /* Returns: (owned): the schema of a struct */
 static json_t *
-struct_schema(OpenApiVersion version, const SchemaType *type, GHashTable *notes)
+struct_schema(OpenApiVersion version, int minor, const SchemaType *type, GHashTable *notes)
 {
     json_t *schema = json_pack("{s:s}", "type", "object"), *properties = json_object();
     json_t *required = json_array();
@@ -164,6 +164,8 @@ struct_schema(OpenApiVersion version, const SchemaType *type, GHashTable *notes)
     for (const SchemaField *field = type->fields; field->name != NULL; field++) {
         g_autofree char *key = g_strconcat(type->name, ".", field->name, NULL);
 
+        if (!schema_is_in(field, minor))
+            continue;
         const char *text = openapi_description(type->name, field->name),
                    *note = g_hash_table_lookup(notes, key);
         g_autofree char *both =
@@ -190,7 +192,8 @@ struct_schema(OpenApiVersion version, const SchemaType *type, GHashTable *notes)
 }
 
 void
-openapi_add_type(OpenApiVersion version, json_t *schemas, const SchemaType *type, GHashTable *notes)
+openapi_add_type(
+    OpenApiVersion version, int minor, json_t *schemas, const SchemaType *type, GHashTable *notes)
 {
     while (type->element != NULL)
         type = type->element;
@@ -202,9 +205,10 @@ openapi_add_type(OpenApiVersion version, json_t *schemas, const SchemaType *type
         json_object_set_new(schemas, name, plain_schema(version, type));
         return;
     }
-    json_object_set_new(schemas, name, struct_schema(version, type, notes));
+    json_object_set_new(schemas, name, struct_schema(version, minor, type, notes));
     for (const SchemaField *field = type->fields; field->name != NULL; field++)
-        openapi_add_type(version, schemas, field->type, notes);
+        if (schema_is_in(field, minor))
+            openapi_add_type(version, minor, schemas, field->type, notes);
 }
 
 /* Finds the field at @path ("spec.volumes[].image") of a kind. Returns: the struct that has it;

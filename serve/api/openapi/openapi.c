@@ -52,7 +52,7 @@ add_custom_type(const Document *self, const ApiResource *resource, const char *n
     json_object_set_new(properties, "apiVersion", json_pack("{s:s}", "type", "string"));
     json_object_set_new(properties, "kind", json_pack("{s:s}", "type", "string"));
     json_object_set_new(properties, "metadata", openapi_ref(self->version, meta->name));
-    openapi_add_type(self->version, self->schemas, meta, self->notes);
+    openapi_add_type(self->version, self->served->minor, self->schemas, meta, self->notes);
     json_object_set_new(self->schemas, name, schema);
 }
 
@@ -70,7 +70,7 @@ add_kind(const Document *self,
     char *name;
 
     if (type != NULL) {
-        openapi_add_type(self->version, self->schemas, type, self->notes);
+        openapi_add_type(self->version, self->served->minor, self->schemas, type, self->notes);
         name = g_strdup(type->name);
     } else if (strcmp(kind, resource->kind) == 0) {
         name = custom_type_name(resource);
@@ -203,8 +203,7 @@ add_path(const Document *self,
 static void
 add_subresources(const Document *self, const ApiResource *resource, const char *item_path)
 {
-    g_auto(GStrv) names =
-        g_strsplit(resource->subresources != NULL ? resource->subresources : "", " ", -1);
+    g_auto(GStrv) names = api_resource_subresources(resource, self->served->minor);
 
     for (char **name = names; *name != NULL; name++) {
         const Subresource *row = subresource_find(*name);
@@ -260,13 +259,25 @@ version_path(const GroupVersion *version)
                : g_strdup_printf("apis/%s/%s", version->group, version->version);
 }
 
+/* Returns: "v1.32.0"; "unversioned" of all releases together */
+#define RELEASE_BUFFER 16
+static const char *
+release_of(const ServedApis *served, char *buffer)
+{
+    if (served->minor == 0)
+        return "unversioned";
+    g_snprintf(buffer, RELEASE_BUFFER, "v1.%d.0", served->minor);
+    return buffer;
+}
+
 static json_t *
 version_document(const ServedApis *served, const GroupVersion *version, GHashTable *notes)
 {
     json_t *paths = json_object(), *schemas = json_object();
+    char title[RELEASE_BUFFER];
     json_t *document = json_pack("{s:s, s:{s:s, s:s}, s:o, s:{s:o}}", "openapi", "3.0.0", "info",
-                                 "title", "Kubernetes", "version", "1.32", "paths", paths,
-                                 "components", "schemas", schemas);
+                                 "title", "Kubernetes", "version", release_of(served, title),
+                                 "paths", paths, "components", "schemas", schemas);
     Document self = {OPENAPI_V3, served, paths, schemas, notes};
 
     add_version(&self, version);
@@ -322,9 +333,10 @@ openapi_v2(const ServedApis *served)
     g_auto(Served) all = {0};
     g_autoptr(GHashTable) notes = openapi_notes();
     json_t *paths = json_object(), *definitions = json_object();
+    char title[RELEASE_BUFFER];
     json_t *document =
         json_pack("{s:s, s:{s:s, s:s}, s:o, s:o}", "swagger", "2.0", "info", "title", "Kubernetes",
-                  "version", "1.32", "paths", paths, "definitions", definitions);
+                  "version", release_of(served, title), "paths", paths, "definitions", definitions);
     Document self = {OPENAPI_V2, served, paths, definitions, notes};
 
     served_init(&all, served);

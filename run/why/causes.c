@@ -219,6 +219,9 @@ static const Cause causes[] = {
     {"pod-failed",
      N_("The pod has ended and does not come back: its owner makes another one, if it has one."),
      "kubectl logs {name} -n {namespace}", WHY_WRONG},
+    {"pod-quota",
+     N_("The namespace's quota is used up: raise it, or delete pods."),
+     "kubectl edit resourcequota {name} -n {namespace}", WHY_WRONG},
     {"pod-refused",
      N_("The API server refuses its pods: mend what it complains of."),
      "kubectl describe {kind} {name} -n {namespace}", WHY_WRONG},
@@ -232,7 +235,7 @@ static const Cause causes[] = {
      N_("Nothing is wrong yet: the driver is making the volume."),
      NULL, WHY_PATIENCE},
     {"quota",
-     N_("The namespace's quota is used up: raise it, or delete what it counts."),
+     N_("The namespace's quota is used up: raise it, or delete claims."),
      "kubectl edit resourcequota {name} -n {namespace}", WHY_WRONG},
     {"relabelling",
      N_("The container runtime labels every file for SELinux. Let the driver mount with the "

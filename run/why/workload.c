@@ -124,7 +124,7 @@ ask_refused_pods(Question *self, const Object *owner)
         why_link(self, owner, event->first_at, "gets no more pods");
         why_link(self, &quota->meta, event->first_at, "refuses them: %s",
                  strstr(refusal, ", requested: ") + strlen(", "));
-        return why_because(self, "quota");
+        return why_because(self, "pod-quota");
     }
     why_link(self, owner, event->first_at, "gets no pods: %s", refusal);
     return why_because(self, "pod-refused");

@@ -17,9 +17,12 @@ struct ServeApi {
     ServeStage *stage;
     GHashTable *documents; /* path -> GBytes: OpenAPI and discovery, of ... */
     unsigned generation;   /* ... this generation of the store */
-    unsigned n_watches;
-    gboolean is_retired;               /* another run has taken the place of this one */
-    uint64_t n_names;                  /* names made of generateName */
+    GPtrArray *watches;    /* of Watch (borrowed) */
+    guint watch_source;    /* ends them, and asks for bookmarks; 0: none */
+    GHashTable *starts;    /* of WatchStart: of watches that have just begun; NULL: none */
+    guint start_source;    /* forgets them; 0: none */
+    gboolean is_retired;   /* another run has taken the place of this one */
+    uint64_t n_names;      /* names made of generateName */
     struct EndpointsKeeper *endpoints; /* (owned): NULL: nobody has asked for any yet */
 };
 
@@ -86,6 +89,8 @@ const char *scale_path(const ApiResource *row, const char *member);
 
 /* watch.c */
 void watch_begin(const Target *target);
+/* After the last one. */
+void watches_free(ServeApi *self);
 
 /* write.c; delete.c */
 void write_create(const Target *target);

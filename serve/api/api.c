@@ -423,7 +423,7 @@ serve_api_retire(ServeApi *self)
 unsigned
 serve_api_n_watches(const ServeApi *self)
 {
-    return self->n_watches;
+    return self->watches->len;
 }
 
 ServeApi *
@@ -434,6 +434,7 @@ serve_api_new(const ServeApiOptions *options)
     self->options = *options;
     self->store = serve_store_new(options->run);
     self->stage = serve_stage_new(options->run, options->narrator);
+    self->watches = g_ptr_array_new();
     self->documents =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
     return self;
@@ -445,6 +446,7 @@ serve_api_free(ServeApi *self)
     if (self == NULL)
         return;
     g_hash_table_unref(self->documents);
+    watches_free(self);
     endpoints_keeper_free(self->endpoints);
     serve_stage_free(self->stage);
     serve_store_free(self->store);

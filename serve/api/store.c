@@ -20,7 +20,7 @@ change_clear_json(StoreChange *self)
 {
     g_clear_pointer(&self->json, json_decref);
     g_clear_pointer(&self->old, json_decref);
-    g_clear_pointer(&self->line, g_bytes_unref);
+    g_datalist_clear(&self->lines);
 }
 
 static void

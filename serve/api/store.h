@@ -29,8 +29,8 @@ typedef struct {
     json_t *json; /* (owned): the object after it; its last state if it is gone. Of the run: made
                      when asked for */
     json_t *old;  /* the same before it; NULL: not there */
-    GBytes
-        *line; /* (owned): kept here by a watch: its event without selectors; NULL: not made yet */
+    GData
+        *lines; /* (owned): kept here by watches: its event without selectors in a form -> GBytes */
 } StoreChange;
 
 /* Told of each change of a resource, at its instant. */

@@ -3,16 +3,21 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "made/made.h"
 #include "models/api/fields.h"
 #include "run/results/snapshot.h"
 #include "serve/api/protobuf/protobuf.h"
 #include "table.h"
+#include "watch-start.h"
 
 /* A watch reads the log of its resource at its own pace. Whoever falls behind the log is told 410
  * and is rid of; nothing is kept for it. */
 
-/* How many events one line of thought sends at most: other requests come in between. */
-#define EVENTS_PER_PULL 128
+/* About how many bytes a watch sends at a time, and objects and changes it looks at: other requests
+ * come in between. */
+#define BYTES_PER_PULL (64 * 1024)
+#define LOOKS_PER_PULL 1024
+#define BOOKMARK_S 60
 
 typedef struct {
     Target *target; /* (owned) */
@@ -20,11 +25,13 @@ typedef struct {
     char *labels, *fields; /* (owned) */
     uint64_t next;         /* number of the next change */
     uint64_t version;      /* of the latest event sent */
-    GPtrArray *initial;    /* of json_t: sent first; NULL: none left */
-    unsigned n_initial;    /* sent so far */
+    WatchStart *initial;   /* (owned): sent first; NULL: nothing is left of it */
+    unsigned n_initial;    /* objects of it that are done */
+    uint64_t present;      /* the next change when it began: what it sends first ends there */
+    GQuark form;           /* of events that other watches want alike; 0: they are its own */
     gboolean wants_bookmarks, ends_initial, is_over, has_columns, bookmark_is_due;
     TableInclude include;
-    guint timeout, bookmark; /* sources; 0: none */
+    gint64 ends_at, bookmark_at; /* us, of the machine's clock */
 } Watch;
 
 static void
@@ -33,13 +40,8 @@ watch_end(void *data)
     Watch *self = data;
 
     store_unlisten(self->target->kind, self);
-    self->target->api->n_watches--;
-    if (self->timeout != 0)
-        g_source_remove(self->timeout);
-    if (self->bookmark != 0)
-        g_source_remove(self->bookmark);
-    if (self->initial != NULL)
-        g_ptr_array_unref(self->initial);
+    g_ptr_array_remove_fast(self->target->api->watches, self);
+    watch_start_unref(self->initial);
     g_free(self->labels);
     g_free(self->fields);
     target_free(self->target);
@@ -158,15 +160,34 @@ event_type(const Watch *self, StoreChange *change)
     return is_seen ? (was_seen ? "MODIFIED" : "ADDED") : was_seen ? "DELETED" : NULL;
 }
 
-static gboolean
-is_plain(const Watch *self)
+/* Whole objects in a version and medium look alike for all. Returns: 0: not those of this watch */
+static GQuark
+form_of(const Target *target)
 {
-    return self->target->form == FORM_OBJECT && self->target->media != MEDIA_PROTOBUF &&
-           strcmp(self->target->row->group, self->target->kind->group) == 0 &&
-           self->selection.labels == NULL && self->selection.fields == NULL;
+    if (target->form != FORM_OBJECT || ages_are_the_clients(target))
+        return 0;
+    g_autofree char *form = g_strdup_printf("%s %s", target->api_version,
+                                            target->media == MEDIA_PROTOBUF ? "protobuf" : "json");
+    return g_quark_from_string(form);
 }
 
-/* Most watches of a resource want the same lines: made once. */
+/* Appends an event that may be kept at @line, or is kept there now. */
+static void
+append_kept(Watch *self, GString *text, GBytes **line, const char *type, json_t *object)
+{
+    gsize length;
+
+    if (*line == NULL) {
+        g_autoptr(GString) made = g_string_new(NULL);
+        append_event(self, made, type, object);
+        *line = g_bytes_new(made->str, made->len);
+    }
+    const char *bytes = g_bytes_get_data(*line, &length);
+    g_string_append_len(text, bytes, (gssize)length);
+}
+
+/* Most watches of a resource want the same lines: made once. With a selector the type may differ.
+ */
 static void
 append_change(Watch *self, GString *text, StoreChange *change)
 {
@@ -174,67 +195,93 @@ append_change(Watch *self, GString *text, StoreChange *change)
 
     if (type == NULL)
         return;
-    if (!is_plain(self)) {
+    if (self->form == 0 || self->selection.labels != NULL || self->selection.fields != NULL) {
         append_event(self, text, type, change->json);
         return;
     }
-    if (change->line == NULL) {
-        g_autoptr(GString) line = g_string_new(NULL);
-        append_event(self, line, type, change->json);
-        change->line = g_bytes_new(line->str, line->len);
-    }
-    gsize length;
-    const char *bytes = g_bytes_get_data(change->line, &length);
-    g_string_append_len(text, bytes, (gssize)length);
+    GBytes *kept = g_datalist_id_get_data(&change->lines, self->form), *line = kept;
+    append_kept(self, text, &line, type, change->json);
+    if (kept == NULL)
+        g_datalist_id_set_data_full(&change->lines, self->form, line,
+                                    (GDestroyNotify)g_bytes_unref);
 }
 
 static void
 append_initial(Watch *self, GString *text)
 {
-    for (unsigned i = 0; self->initial != NULL && i < EVENTS_PER_PULL; i++) {
-        if (self->n_initial >= self->initial->len) {
-            g_clear_pointer(&self->initial, g_ptr_array_unref);
-            if (self->ends_initial)
-                append_bookmark(self, text);
-            break;
-        }
-        append_event(self, text, "ADDED", self->initial->pdata[self->n_initial++]);
+    const GPtrArray *objects = self->initial->objects;
+
+    for (unsigned looks = 0;
+         self->n_initial < objects->len && text->len < BYTES_PER_PULL && looks < LOOKS_PER_PULL;
+         looks++) {
+        unsigned i = self->n_initial++;
+        if (!is_in_view(self, objects->pdata[i]))
+            continue;
+        if (self->form != 0)
+            append_kept(self, text, watch_start_line(self->initial, self->form, i), "ADDED",
+                        objects->pdata[i]);
+        else
+            append_event(self, text, "ADDED", objects->pdata[i]);
     }
+    if (self->n_initial >= objects->len)
+        g_clear_pointer(&self->initial, watch_start_unref);
+}
+
+static void
+append_changes(Watch *self, GString *text)
+{
+    StoreKind *kind = self->target->kind;
+
+    for (unsigned looks = 0; !self->is_over && self->next < kind->n_changes &&
+                             text->len < BYTES_PER_PULL && looks < LOOKS_PER_PULL;
+         looks++) {
+        StoreChange *change = store_change(kind, self->next);
+        if (change == NULL) {
+            append_gone(self, text);
+            self->is_over = TRUE;
+            return;
+        }
+        append_change(self, text, change);
+        self->version = change->version;
+        self->next++;
+    }
+}
+
+/* A bookmark ends what a watch sends first, and tells now and then how far it is. */
+static void
+append_due_bookmark(Watch *self, GString *text)
+{
+    uint64_t behind = self->ends_initial ? self->present : self->target->kind->n_changes;
+
+    if (self->initial != NULL || self->next < behind ||
+        !(self->ends_initial || self->bookmark_is_due))
+        return;
+    if (!self->ends_initial)
+        self->bookmark_is_due = FALSE;
+    append_bookmark(self, text);
 }
 
 static GBytes *
 watch_pull(void *data, gboolean *is_over)
 {
     Watch *self = data;
-    StoreKind *kind = self->target->kind;
     GString *text = g_string_new(NULL);
 
     if (self->target->api->is_retired && !self->is_over) {
         append_gone(self, text);
         self->is_over = TRUE;
     }
-    append_initial(self, text);
-    for (unsigned i = 0; self->initial == NULL && !self->is_over && i < EVENTS_PER_PULL &&
-                         self->next < kind->n_changes;
-         i++) {
-        StoreChange *change = store_change(kind, self->next);
-        if (change == NULL) {
-            append_gone(self, text);
-            self->is_over = TRUE;
-            break;
-        }
-        append_change(self, text, change);
-        self->version = change->version;
-        self->next++;
-    }
-    if (self->bookmark_is_due && self->initial == NULL && self->next >= kind->n_changes) {
-        self->bookmark_is_due = FALSE;
-        append_bookmark(self, text);
-    }
+    if (self->initial != NULL)
+        append_initial(self, text);
+    if (self->initial == NULL)
+        append_changes(self, text);
+    append_due_bookmark(self, text);
     *is_over = self->is_over;
     if (text->len > 0)
         return g_string_free_to_bytes(text);
     g_string_free(text, TRUE);
+    if (!self->is_over && (self->initial != NULL || self->next < self->target->kind->n_changes))
+        exchange_wake(self->target->exchange); /* what it looked at was not for this watch */
     return NULL;
 }
 
@@ -250,50 +297,57 @@ on_change(void *data)
     exchange_wake(self->target->exchange);
 }
 
+/* One source for all watches: the main loop looks at each source in each of its rounds. */
 static gboolean
-on_timeout(void *data)
+on_second(void *data)
 {
-    Watch *self = data;
+    ServeApi *api = data;
+    gint64 now = g_get_monotonic_time();
 
-    self->timeout = 0;
-    self->is_over = TRUE;
-    self->bookmark_is_due = self->wants_bookmarks;
-    exchange_wake(self->target->exchange);
+    for (unsigned i = 0; i < api->watches->len; i++) {
+        Watch *self = api->watches->pdata[i];
+        gboolean ends = !self->is_over && now >= self->ends_at;
+        if (!ends && (!self->wants_bookmarks || now < self->bookmark_at))
+            continue;
+        self->bookmark_at = now + BOOKMARK_S * G_USEC_PER_SEC;
+        self->bookmark_is_due = self->wants_bookmarks;
+        self->is_over |= ends;
+        exchange_wake(self->target->exchange);
+    }
+    if (api->watches->len > 0)
+        return G_SOURCE_CONTINUE;
+    api->watch_source = 0;
     return G_SOURCE_REMOVE;
 }
 
-static gboolean
-on_bookmark(void *data)
+/* Returns: (owned): the name of the only object that is watched; NULL: there may be others */
+static char *
+only_name(const Watch *self)
 {
-    Watch *self = data;
+    static const char by_name[] = "metadata.name=";
+    const char *fields = self->selection.fields;
 
-    self->bookmark_is_due = TRUE;
-    exchange_wake(self->target->exchange);
-    return G_SOURCE_CONTINUE;
-}
-
-static gboolean
-see_initial(void *data, const char *place, json_t *object)
-{
-    Watch *self = data;
-
-    (void)place;
-    if (is_in_view(self, object))
-        g_ptr_array_add(self->initial, object);
-    else
-        json_decref(object);
-    return TRUE;
+    if (self->target->name != NULL)
+        return g_strdup(self->target->name);
+    if (fields == NULL || !g_str_has_prefix(fields, by_name) || strchr(fields, ',') != NULL)
+        return NULL;
+    fields += strlen(by_name);
+    return g_strdup(fields + (*fields == '='));
 }
 
 static void
 list_initial(Watch *self)
 {
-    const char *namespace = self->target->namespace;
+    const Target *target = self->target;
+    g_autofree char *name = only_name(self);
 
-    self->initial = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    store_list(self->target->kind, *namespace == '\0' ? NULL : namespace, NULL, see_initial, self);
-    self->version = store_version(self->target->kind);
-    self->next = self->target->kind->n_changes;
+    if (name != NULL && *name != '\0' && (*target->namespace != '\0' || !target->row->namespaced))
+        self->initial = watch_start_of_one(target->kind, target->namespace, name);
+    else
+        self->initial = watch_start_get(target->api, target->kind, target->namespace);
+    self->version = self->initial->version;
+    self->next = self->initial->next;
+    self->present = target->kind->n_changes;
 }
 
 /* Where the watch begins. Returns: (owned): a refusal; NULL: it has begun */
@@ -327,13 +381,25 @@ static void
 watch_start_timers(Watch *self)
 {
     const char *text = exchange_query(self->target->exchange, "timeoutSeconds");
-    gint64 timeout_s = text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10);
+    gint64 timeout_s = text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10),
+           now = g_get_monotonic_time();
+    ServeApi *api = self->target->api;
 
     if (timeout_s <= 0 || timeout_s > 86400)
         timeout_s = 3600;
-    self->timeout = g_timeout_add_seconds((guint)timeout_s, on_timeout, self);
-    if (self->wants_bookmarks)
-        self->bookmark = g_timeout_add_seconds(60, on_bookmark, self);
+    self->ends_at = now + timeout_s * G_USEC_PER_SEC;
+    self->bookmark_at = now + BOOKMARK_S * G_USEC_PER_SEC;
+    if (api->watch_source == 0)
+        api->watch_source = g_timeout_add_seconds(1, on_second, api);
+}
+
+void
+watches_free(ServeApi *self)
+{
+    if (self->watch_source != 0)
+        g_source_remove(self->watch_source);
+    g_ptr_array_unref(self->watches);
+    watch_starts_free(self);
 }
 
 void
@@ -342,8 +408,8 @@ watch_begin(const Target *target)
     Selection selection;
     json_t *fault = selection_read(target, &selection);
 
-    if (fault == NULL && target->api->n_watches >= SERVE_WATCHES_MAX)
-        fault = status_format(429, "there are %u watches already", target->api->n_watches);
+    if (fault == NULL && target->api->watches->len >= SERVE_WATCHES_MAX)
+        fault = status_format(429, "there are %u watches already", target->api->watches->len);
     if (fault != NULL) {
         target_refuse(target, fault);
         return;
@@ -356,7 +422,8 @@ watch_begin(const Target *target)
     self->wants_bookmarks = exchange_flag(target->exchange, "allowWatchBookmarks");
     if (!table_include_parse(exchange_query(target->exchange, "includeObject"), &self->include))
         self->include = TABLE_METADATA;
-    target->api->n_watches++;
+    self->form = form_of(target);
+    g_ptr_array_add(target->api->watches, self);
     store_log(target->kind);
     fault = find_start(self);
     if (fault != NULL) {

@@ -218,6 +218,47 @@ def ages():
     assert ask("GET", path, headers={"Kubectl-Command": "kubectl get"})["items"][0] == plain
 
 
-for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, endpoints, tokens, usage, tables, ages):
+def watches_of_versions():
+    """A line that one watch has made is good for others of the same version only."""
+    version = {"served": True, "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}
+    ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {"metadata": {"name": "boxes.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": {"plural": "boxes", "kind": "Box"},
+        "versions": [{"name": "v1", "storage": True, **version}, {"name": "v2", "storage": False, **version}]}}, 201)
+    path = "/apis/example.com/%s/namespaces/default/boxes"
+    ask("POST", path % "v1", {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "before"}}, 201)
+    watches = [(v, lines_of(path % v + "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"))
+               for v in ("v1", "v2", "v1", "v2")]
+    for name, kind in (("before", "ADDED"), (None, "BOOKMARK"), ("behind", "ADDED")):
+        if name == "behind":
+            ask("POST", path % "v2", {"apiVersion": "example.com/v2", "kind": "Box", "metadata": {"name": name}}, 201)
+        for v, watch in watches:
+            event = next(watch)
+            assert (event["type"], event["object"]["apiVersion"], event["object"]["metadata"].get("name")) == (kind, "example.com/" + v, name), event
+    one = next(lines_of(path % "v2" + "?watch=1&fieldSelector=metadata.name%3Dbehind"))
+    assert one["object"]["metadata"]["name"] == "behind", one
+
+
+def lists_that_are_shared():
+    """Watches that begin a little later get an older list, and what has changed since then."""
+    path = CORE + "configmaps"
+    ask("POST", path, {"metadata": {"name": "first"}}, 201)
+    begun = lines_of(path + "?watch=1&labelSelector=kept%3Dyes")
+    ask("POST", path, {"metadata": {"name": "second", "labels": {"kept": "yes"}}}, 201)
+    ask("DELETE", path + "/first")
+    assert next(begun)["object"]["metadata"]["name"] == "second"
+    seen = {}
+    for event in lines_of(path + "?watch=1"):
+        name = event["object"]["metadata"]["name"]
+        if event["type"] == "DELETED":
+            del seen[name]
+        else:
+            seen[name] = event["object"]["metadata"]["resourceVersion"]
+        if "second" in seen and "first" not in seen:
+            break
+    assert sorted(seen) == [name for name in names(path) if name in seen]
+
+
+for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, endpoints, tokens, usage, tables, ages, watches_of_versions,
+             lists_that_are_shared):
     case()
     print("#", case.__name__, flush=True)

@@ -10,6 +10,10 @@
 
 /* Connections that wait to be taken: a thousand watchers may come at once. */
 #define HTTP_BACKLOG 4096
+/* So many streams are served, and no longer than this, before requests have their turn: libsoup
+ * sends to all of them in the next round of the main loop. */
+#define PUMP_STREAMS 32
+#define PUMP_US 2000
 
 struct HttpServer {
     SoupServer *soup;
@@ -19,7 +23,7 @@ struct HttpServer {
     gboolean has_token, has_tls, is_loopback;
     Connections *connections; /* (owned) */
     guint pump;               /* a source; 0: none */
-    GPtrArray *awake;         /* of SoupExchange (owned refs): streams with something to send */
+    GQueue awake;             /* of SoupExchange (owned refs): streams with something to send */
     gboolean is_ending;
 };
 
@@ -111,19 +115,23 @@ pump_one(SoupExchange *self)
         soup_server_message_unpause(self->message);
 }
 
+/* Streams take turns with requests: thousands of them may have something to send at once. */
 static gboolean
 on_pump(void *data)
 {
     HttpServer *self = data;
-    g_autoptr(GPtrArray) awake = g_steal_pointer(&self->awake);
+    gint64 end = g_get_monotonic_time() + PUMP_US;
 
-    self->awake = g_ptr_array_new_with_free_func((GDestroyNotify)exchange_unref);
-    self->pump = 0;
-    for (unsigned i = 0; i < awake->len; i++) {
-        SoupExchange *exchange = awake->pdata[i];
+    for (unsigned i = 0;
+         i < PUMP_STREAMS && !g_queue_is_empty(&self->awake) && g_get_monotonic_time() < end; i++) {
+        SoupExchange *exchange = g_queue_pop_head(&self->awake);
         exchange->is_awake = FALSE;
         pump_one(exchange);
+        exchange_unref(&exchange->base);
     }
+    if (!g_queue_is_empty(&self->awake))
+        return G_SOURCE_CONTINUE;
+    self->pump = 0;
     return G_SOURCE_REMOVE;
 }
 
@@ -136,7 +144,7 @@ soup_wake(Exchange *exchange)
     if (self->is_awake || self->is_writing)
         return;
     self->is_awake = TRUE;
-    g_ptr_array_add(server->awake, exchange_ref(exchange));
+    g_queue_push_tail(&server->awake, exchange_ref(exchange));
     if (server->pump == 0)
         server->pump = g_idle_add_full(G_PRIORITY_DEFAULT, on_pump, server, NULL);
 }
@@ -540,7 +548,7 @@ http_server_new(const HttpServerOptions *options, GError **error)
     *self = (HttpServer){
         .soup = soup_server_new("server-header", "kvolsim", NULL),
         .connections = connections_new(),
-        .awake = g_ptr_array_new_with_free_func((GDestroyNotify)exchange_unref),
+        .awake = G_QUEUE_INIT,
     };
     set_token(self, options->token);
     if (options->tls_certificate != NULL) {
@@ -581,7 +589,7 @@ http_server_free(HttpServer *self)
     g_object_unref(self->soup);
     if (self->pump != 0)
         g_source_remove(self->pump);
-    g_ptr_array_unref(self->awake);
+    g_queue_clear_full(&self->awake, (GDestroyNotify)exchange_unref);
     g_free(self->host);
     g_free(self->address);
     g_free(self);

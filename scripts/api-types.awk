@@ -148,9 +148,34 @@ function type_length(text,    i, c, depth) {
     return i - 1
 }
 
-# Reads @line into row[]: name, required, number, message, type, pointer, default, marks.
-function read_field(line,    words, numbers, n, rest, i, at) {
+# Takes the constraints off the end of @line, which is global. Returns: an expression of C for them.
+function checks_of(    key, value, at, result, part) {
+    result = ""
+    if (!match(line, / \+[a-z]/)) return "NULL"
+    at = substr(line, RSTART)
+    line = substr(line, 1, RSTART - 1)
+    while (match(at, /^ \+[a-z]+(=("[^"]*"|[^ ]*))?/)) {
+        part = substr(at, 3, RLENGTH - 2)
+        at = substr(at, RLENGTH + 1)
+        key = part; value = ""
+        if (match(part, /=/)) { key = substr(part, 1, RSTART - 1); value = substr(part, RSTART + 1) }
+        gsub(/"/, "", value)
+        if (key == "min" || key == "max") result = result ".has_" key " = TRUE, "
+        if (key in check_texts) result = result "." check_texts[key] " = \"" value "\", "
+        else if (key in check_numbers) result = result "." check_numbers[key] " = " value ", "
+        else if (key in check_flags && value == "") result = result "." check_flags[key] " = TRUE, "
+        else if (key == "enum") result = result ".words = " words_of(value, "|") ", "
+        else fail("unknown constraint: +" key)
+    }
+    if (at != "") fail("not +WORD or +WORD=VALUE: " at)
+    return "&(const SchemaChecks){" result "}"
+}
+
+# Reads @line into row[]: name, required, number, message, type, pointer, default, marks, checks.
+function read_field(text,    words, numbers, n, rest, i, at) {
     split("", row)
+    line = text
+    row["checks"] = checks_of()
     split(line, words, " ")
     row["name"] = words[1]
     row["required"] = sub(/!$/, "", row["name"]) ? "TRUE" : "FALSE"
@@ -182,9 +207,9 @@ function print_fields(name,    in_package, list, n, i) {
     print "static const SchemaField " fields_symbol(name) "[] = {"
     for (i = 1; i <= n; i++) {
         read_field(list[i])
-        print "    {\"" row["name"] "\", " type_of(row["type"], in_package) ", " row["required"] ", " row["default"] ", " row["number"] ", " row["pointer"] ", " row["since"] ", " row["until"] "},"
+        print "    {\"" row["name"] "\", " type_of(row["type"], in_package) ", " row["required"] ", " row["default"] ", " row["number"] ", " row["pointer"] ", " row["since"] ", " row["until"] ", " row["checks"] "},"
     }
-    print "    {NULL, NULL, FALSE, NULL, 0, 0, FALSE, 0, 0},\n};"
+    print "    {NULL, NULL, FALSE, NULL, 0, 0, FALSE, 0, 0, NULL},\n};"
 }
 
 function type_expression(name) {
@@ -224,6 +249,12 @@ function print_resources(    i, j, n, sorted, rank_of, type) {
 END {
     if (failed) exit 1
     for (i = 1; i <= n_types; i++) { take_fields(order[i]); take_types(order[i]) }
+    split("required required format format keys keys unique unique immutable immutable", c, " ")
+    for (i = 1; i in c; i += 2) check_texts[c[i]] = c[i + 1]
+    split("min minimum max maximum bytes bytes_max items items_max", d, " ")
+    for (i = 1; i in d; i += 2) check_numbers[d[i]] = d[i + 1]
+    split("zero zero always always whole whole union is_member", e, " ")
+    for (i = 1; i in e; i += 2) check_flags[e[i]] = e[i + 1]
     n_scalars = split("string STRING bytes BYTES bool BOOL int32 INT32 int64 INT64 double DOUBLE time TIME microtime MICRO_TIME quantity QUANTITY intorstring INT_OR_STRING any ANY", s, " ")
     print "/* Made of kubernetes.types by api-types.awk. */\n#include \"models/api/schema/schema-private.h\"\n"
     for (i = 1; i < n_scalars; i += 2) {

@@ -68,6 +68,8 @@ struct ApiParser {
     int minor;                      /* the release of Kubernetes that judges apiVersions; 0: any */
     /* The control plane, which hands in-tree volumes to CSI drivers; NULL: no volume migrates */
     const struct Release *migrates;
+    GHashTable *told; /* (owned) (nullable): of char *: the paths at which api_check_object() found
+                         faults: parsing says nothing more there */
 };
 
 /* Reports a fault at @where under the current path. */

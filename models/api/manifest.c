@@ -55,6 +55,8 @@ api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const c
     g_autoptr(GString) message = g_string_new(NULL);
     va_list args;
 
+    if (self->told != NULL && g_hash_table_contains(self->told, self->path->str))
+        return;
     if (self->path->len > 0)
         g_string_append_printf(message, "%s: ", self->path->str);
     va_start(args, format);
@@ -160,10 +162,10 @@ owner_references_with(const OwnerReferences *self, const OwnerReference *referen
 }
 
 static const Field owner_fields[] = {
-    FIELD("apiVersion", field_string, OwnerReference, api_version, FIELD_REQUIRED),
-    FIELD("kind", field_string, OwnerReference, kind, FIELD_REQUIRED),
-    FIELD("name", field_string, OwnerReference, name, FIELD_REQUIRED),
-    FIELD("uid", field_uid, OwnerReference, uid, FIELD_REQUIRED),
+    FIELD("apiVersion", field_string, OwnerReference, api_version, FIELD_SPEC),
+    FIELD("kind", field_string, OwnerReference, kind, FIELD_SPEC),
+    FIELD("name", field_string, OwnerReference, name, FIELD_SPEC),
+    FIELD("uid", field_uid, OwnerReference, uid, FIELD_SPEC),
     FIELD("controller", field_flag, OwnerReference, controller, FIELD_SPEC),
     FIELD("blockOwnerDeletion", field_flag, OwnerReference, block_owner_deletion, FIELD_SPEC),
     FIELDS_END,

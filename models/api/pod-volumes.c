@@ -310,41 +310,6 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
     return volume->ephemeral || volume->claim_name != NULL;
 }
 
-/* A volume has at most one source; without one it is an emptyDir. */
-static void
-check_volume_sources(ApiParser *parser, const json_t *volume)
-{
-    unsigned n_sources = 0;
-
-    for (void *member = json_first_member(volume); member != NULL;
-         member = json_next_member(volume, member)) {
-        const char *key = json_object_iter_key(member);
-        json_t *value = json_object_iter_value(member);
-        if (strcmp(key, "name") == 0 || json_is_null(value) || !word_is_among(key, volume_known))
-            continue;
-        if (++n_sources != 2)
-            continue;
-        gsize length = api_parser_enter(parser, key);
-        api_parser_fault(parser, value, NULL, "Forbidden: may not specify more than 1 volume type");
-        api_parser_leave(parser, length);
-    }
-}
-
-static void
-check_volume_name(ApiParser *parser, const json_t *array, size_t index)
-{
-    const char *name = json_path_string(json_array_get(array, index), "name");
-
-    for (size_t i = 0; name != NULL && i < index; i++)
-        if (g_strcmp0(json_path_string(json_array_get(array, i), "name"), name) == 0) {
-            gsize length = api_parser_enter(parser, "name");
-            api_parser_fault(parser, json_path_get(json_array_get(array, index), "name"), NULL,
-                             "Duplicate value: \"%s\"", name);
-            api_parser_leave(parser, length);
-            return;
-        }
-}
-
 static void
 pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
 {
@@ -368,8 +333,6 @@ pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
                 else
                     g_array_append_val(found, volume), n_inline++;
             }
-            check_volume_sources(parser, value);
-            check_volume_name(parser, array, i);
             api_parser_leave(parser, inner);
         }
     api_parser_leave(parser, length);

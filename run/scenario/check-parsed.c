@@ -14,9 +14,10 @@ try_manifest(const json_t *manifest,
     Objects *objects = objects_new(0); /* the names are only tried, not used */
     ApiParser parser = {
         .objects = objects, .report = report, .data = data, .path = g_string_new(NULL)};
-    Object *object = api_parser_object(&parser, manifest);
 
-    object_unref(object);
+    loader_check_manifest(&parser, manifest);
+    object_unref(api_parser_object(&parser, manifest));
+    g_clear_pointer(&parser.told, g_hash_table_unref);
     g_string_free(parser.path, TRUE);
     objects_free(objects);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/checks/checks.h"
 #include "models/api/fields.h"
 #include "models/api/snapshot.h"
 #include "models/api/volume-filling.h"
@@ -57,6 +58,46 @@ manifest_path(const json_t *manifest)
 }
 
 static void
+report_manifest(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    Loader *self = parser->data;
+    const ManifestInfo *info = self->parsing;
+    YamlPosition at = info->at;
+    g_autofree char *path =
+        g_strdup_printf("%s%s%s", info->path, parser->path->len > 0 ? "." : "", parser->path->str);
+    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
+
+    if (!yaml_positions_find(self->positions, where, &at))
+        yaml_positions_path(self->positions, info->json, parser->path->str, &at);
+    file_faults_add(self->faults, &at, path, message + MIN(prefix, strlen(message)), hint);
+}
+
+void
+loader_check_manifest(ApiParser *parser, const json_t *manifest)
+{
+    g_clear_pointer(&parser->told, g_hash_table_unref);
+    if (json_path_get(manifest, "metadata.uid") == NULL)
+        api_check_object(parser, manifest, NULL);
+}
+
+/* A kind that no model reads: nothing parses it. */
+static void
+check_ignored(Loader *self, const json_t *manifest, const char *path)
+{
+    const ManifestInfo info = {.json = manifest, .at = self->reader.at, .path = path};
+    ApiParser parser = {.report = report_manifest,
+                        .data = self,
+                        .path = g_string_new(NULL),
+                        .minor = self->scenario.minor_version};
+
+    self->parsing = &info;
+    loader_check_manifest(&parser, manifest);
+    self->parsing = NULL;
+    g_clear_pointer(&parser.told, g_hash_table_unref);
+    g_string_free(parser.path, TRUE);
+}
+
+static void
 add_ignored(Loader *self, const json_t *manifest, const char *kind)
 {
     const YamlPosition *at = &self->reader.at;
@@ -64,6 +105,7 @@ add_ignored(Loader *self, const json_t *manifest, const char *kind)
 
     if (self->scenario.plain != NULL)
         json_array_append(self->scenario.plain, (json_t *)manifest);
+    check_ignored(self, manifest, path);
     loader_tell_kind_effect(self, kind, path);
     g_ptr_array_add(self->scenario.ignored,
                     g_strdup_printf("%s (%s:%u)", path, at->file, at->line));
@@ -254,21 +296,6 @@ scenario_node_manifest(const ScenarioNodes *group, const char *name, const char 
 
 /* ---- Parsing, for the checks ---- */
 
-static void
-report_manifest(ApiParser *parser, const json_t *where, const char *message, const char *hint)
-{
-    Loader *self = parser->data;
-    const ManifestInfo *info = self->parsing;
-    YamlPosition at = info->at;
-    g_autofree char *path =
-        g_strdup_printf("%s%s%s", info->path, parser->path->len > 0 ? "." : "", parser->path->str);
-    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
-
-    if (!yaml_positions_find(self->positions, where, &at))
-        yaml_positions_path(self->positions, info->json, parser->path->str, &at);
-    file_faults_add(self->faults, &at, path, message + MIN(prefix, strlen(message)), hint);
-}
-
 static gboolean
 is_of_snapshots(const Object *object)
 {
@@ -306,6 +333,7 @@ parse_manifests(Loader *self)
         ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
         self->parsing = info;
         g_string_truncate(parser.path, 0);
+        loader_check_manifest(&parser, info->json);
         info->object = api_parser_object(&parser, info->json);
         if (info->object != NULL)
             loader_tell_effects(self, info);
@@ -313,6 +341,7 @@ parse_manifests(Loader *self)
         self->scenario.has_usage = self->scenario.has_usage || tells_usage(info->json);
     }
     g_string_free(parser.path, TRUE);
+    g_clear_pointer(&parser.told, g_hash_table_unref);
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "models/api/field.h"
+#include "models/api/checks/checks.h"
 #include "models/api/fields.h"
 #include "serve/api/openapi/custom.h"
 #include "write-private.h"
@@ -32,32 +32,69 @@ write_is_custom(const Target *target)
     return target->row->custom != NULL || target->type == NULL || target->type->custom;
 }
 
+/* The faults of one object. Those that its stored form has too are not told: a server of another
+ * time let them in. */
+typedef struct {
+    GPtrArray *faults; /* of char * */
+    GHashTable *old;   /* of char *: of the stored form */
+} FaultNotes;
+
 static void
 note_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
+    const FaultNotes *notes = parser->data;
+
     (void)where;
     (void)hint;
-    g_ptr_array_add(parser->data, g_strdup(message));
+    if (notes->old == NULL || !g_hash_table_contains(notes->old, message))
+        g_ptr_array_add(notes->faults, g_strdup(message));
+}
+
+static void
+note_old_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    const FaultNotes *notes = parser->data;
+
+    (void)where;
+    (void)hint;
+    g_hash_table_add(notes->old, g_strdup(message));
+}
+
+/* The kind's table and rules first: where they find a fault, the run's parser is silent. */
+static void
+check_with(const Target *target, ApiParser *parser, const json_t *object, const json_t *old)
+{
+    const ApiCheckOptions options = {old, target->subresource};
+
+    parser->told = NULL;
+    api_check_object(parser, object, &options);
+    if (target->kind->keeper == KEPT_BY_RUN)
+        object_unref(api_parser_object(parser, object));
+    g_clear_pointer(&parser->told, g_hash_table_unref);
 }
 
 json_t *
-write_check_object(const Target *target, const json_t *object)
+write_check_object(const Target *target, const json_t *object, const json_t *old)
 {
     const Run *run = target->api->options.run;
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(Objects) objects = objects_new(1);
+    FaultNotes notes = {faults, known};
     ApiParser parser = {.objects = objects,
-                        .report = note_fault,
-                        .data = faults,
+                        .report = note_old_fault,
+                        .data = &notes,
                         .path = g_string_new(NULL),
                         .minor = run_scenario(run)->minor_version,
                         .migrates = cluster_release(run_cluster(run)),
                         .start = sim_start(run_sim(run))};
     StatusSubject subject = target_subject(target);
 
-    if (target->kind->keeper == KEPT_BY_RUN)
-        object_unref(api_parser_object(&parser, object));
-    else if (target->row->custom != NULL)
+    if (old != NULL)
+        check_with(target, &parser, old, NULL);
+    parser.report = note_fault;
+    check_with(target, &parser, object, old);
+    if (target->kind->keeper != KEPT_BY_RUN && target->row->custom != NULL)
         custom_check(json_path_get(target->row->custom, "schema.openAPIV3Schema"), object, "",
                      faults);
     g_string_free(parser.path, TRUE);

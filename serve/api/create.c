@@ -132,7 +132,7 @@ write_store_new(Write *self, json_t *object)
 {
     const Target *target = self->target;
     StatusSubject subject = target_subject(target);
-    json_t *fault = write_check_object(target, object);
+    json_t *fault = write_check_object(target, object, NULL);
 
     if (fault == NULL && target->row->namespaced &&
         !serve_store_has_namespace(target->api->store, target->namespace))

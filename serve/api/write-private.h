@@ -55,8 +55,8 @@ json_t *write_check_keeper(const Target *target);
 /* Whether it is a custom resource, with or without a schema. */
 gboolean write_is_custom(const Target *target);
 /* Reads @object as the run will. Its strings and keys are of no run, because a write that is
- * refused must leave no trace in this one. */
-json_t *write_check_object(const Target *target, const json_t *object);
+ * refused must leave no trace in this one. @old: (nullable): what it replaces */
+json_t *write_check_object(const Target *target, const json_t *object, const json_t *old);
 /* Of the query: dryRun, fieldValidation. @kind: "CreateOptions" */
 json_t *write_check_options(const Target *target, const char *kind);
 /* The body must be of the kind that the path names; what it does not say is filled in. */

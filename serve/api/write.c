@@ -466,7 +466,7 @@ change(Write *self, const json_t *live, json_t *after)
 {
     const Target *target = self->target;
     SessionTarget to = write_session_target(self);
-    json_t *fault = write_check_object(target, after);
+    json_t *fault = write_check_object(target, after, live);
 
     if (fault != NULL) {
         json_decref(after);

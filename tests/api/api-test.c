@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
 
+#include "models/api/checks/checks.h"
+
 static void
 report(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
@@ -70,7 +72,10 @@ api_test_load(const char *file)
 Object *
 api_test_read_json(ApiTest *self, const json_t *manifest)
 {
-    return api_parser_object(&self->parser, manifest);
+    api_check_object(&self->parser, manifest, NULL);
+    Object *object = api_parser_object(&self->parser, manifest);
+    g_clear_pointer(&self->parser.told, g_hash_table_unref);
+    return object;
 }
 
 Object *

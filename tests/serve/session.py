@@ -93,7 +93,7 @@ schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": 
 definition = ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
     "metadata": {"name": "things.example.org"},
     "spec": {"group": "example.org", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"}, "versions": [
-        {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"scale": {"specReplicasPath": ".spec.size"}},
+        {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
          "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}]},
         {"name": "v2", "served": True, "storage": False, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}, code=201)
 assert [condition["type"] for condition in definition["status"]["conditions"]] == ["NamesAccepted", "Established"]

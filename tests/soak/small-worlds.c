@@ -31,7 +31,8 @@ driver_of(const char *process)
                                                                                "1Gi}}}}}}\n"
 #define POD(at, name, more)                                                                        \
     "  - {at: " at ", create: {manifest: {apiVersion: v1, kind: Pod, metadata: {name: " name       \
-    "}, spec: {" more "terminationGracePeriodSeconds: 1, containers: [{name: c, volumeMounts: "    \
+    "}, spec: {" more                                                                              \
+    "terminationGracePeriodSeconds: 1, containers: [{name: c, image: i, volumeMounts: "            \
     "[{name: v, mountPath: /v}]}], volumes: [{name: v, persistentVolumeClaim: {claimName: "        \
     "c}}]}}}}\n"
 #define DELETE(at, kind, name) "  - {at: " at ", delete: {kind: " kind ", name: \"" name "\"}}\n"

@@ -55,6 +55,26 @@ struct SchemaType {
     gboolean custom;             /* a custom resource's: it takes no strategic merge patches */
 };
 
+/* What the API server asks of a field of a new object, beside its type: the words behind "+" in
+ * kubernetes.types. models/api/checks looks. */
+typedef struct {
+    const char *required;     /* the detail of "Required value"; "": none; NULL: may be absent */
+    const char *format;       /* of the text, or of a list's items, or of a map's values: a name of
+                                 checks/formats.c */
+    const char *keys;         /* the same, of a map's keys */
+    const char *unique;       /* a list: the member that differs; "": the items themselves */
+    const char *immutable;    /* in updates: the detail of "Forbidden"; "": "field is immutable" */
+    const char *const *words; /* an enumeration in the order of Kubernetes' text */
+    gint64 minimum, maximum;  /* if has_min, has_max */
+    unsigned bytes_max;       /* 0: any length */
+    unsigned items_max;       /* 0: any number */
+    gboolean has_min, has_max;
+    gboolean zero;      /* 0 is as good as nothing */
+    gboolean always;    /* nothing is checked as 0 or "" */
+    gboolean whole;     /* faults of items are told of the list */
+    gboolean is_member; /* of a union: at most one of them is there */
+} SchemaChecks;
+
 struct SchemaField {
     const char *name;
     const SchemaType *type;
@@ -67,6 +87,7 @@ struct SchemaField {
     gboolean pointer;     /* of a scalar: Go has a pointer, so that zero is a value; else zero in
                              protobuf means that the field was not given */
     guint8 since, until;  /* the first and last minor release that has it; 0: no limit */
+    const SchemaChecks *checks; /* NULL: none */
 };
 
 /**

@@ -319,6 +319,35 @@ strict_json_word(const json_t *value)
     return words[json_typeof(value)];
 }
 
+static gboolean
+is_base64(char c)
+{
+    return g_ascii_isalnum(c) || c == '+' || c == '/';
+}
+
+long
+strict_base64_fault(const char *text)
+{
+    size_t n = 0; /* of the four characters of a group */
+    const char *at = text, *group = text;
+
+    for (; *at != '\0' && *at != '='; at++) {
+        if (*at == '\n' || *at == '\r')
+            continue;
+        if (!is_base64(*at))
+            return at - text;
+        group = n % 4 == 0 ? at : group;
+        n++;
+    }
+    if (*at == '\0')
+        return n % 4 == 0 ? -1 : group - text;
+    if (n % 4 < 2)
+        return at - text;
+    for (n %= 4, at++; *at == '\n' || *at == '\r' || (n == 2 && *at == '='); at++)
+        n += *at == '=';
+    return *at == '\0' && n == 3 ? -1 : at - text;
+}
+
 /* @within: the innermost struct around @value. Returns: (owned): the message; NULL: all fit */
 static char *
 find_misfit(const SchemaType *type, const json_t *value, const SchemaType *within, GString *path)
@@ -349,6 +378,10 @@ find_misfit(const SchemaType *type, const json_t *value, const SchemaType *withi
     }
     if (type->shape == SCHEMA_STRUCT)
         within = type;
+    if (type->shape == SCHEMA_BYTES && json_is_string(value) &&
+        strict_base64_fault(json_string_value(value)) >= 0)
+        return g_strdup_printf("illegal base64 data at input byte %ld",
+                               strict_base64_fault(json_string_value(value)));
     json_object_foreach((json_t *)value, name, member) {
         if (message != NULL)
             break;

@@ -30,3 +30,5 @@ char *strict_type_error(const SchemaType *type, const json_t *object);
 /* Returns: the word of Go's decoder for the type of @value: "object", "array", "string", "number"
  */
 const char *strict_json_word(const json_t *value);
+/* Returns: the place of the first byte that is no base64, as Go's decoder counts; -1: none */
+long strict_base64_fault(const char *text);

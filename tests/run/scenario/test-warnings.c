@@ -43,7 +43,8 @@
     "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: " name                              \
     "}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, updateStrategy: {rollingUpdate: "     \
     "{maxUnavailable: 2}}, template: {metadata: {labels: {a: b}}, spec: " pod "}}}"
-#define PROBED "{name: c, readinessProbe: {periodSeconds: 1}}"
+#define PROBED(name, more)                                                                         \
+    "{name: " name ", image: i, " more "readinessProbe: {exec: {command: [a]}, periodSeconds: 1}}"
 #define SPREAD(name, policy)                                                                       \
     "{apiVersion: v1, kind: Pod, metadata: {name: " name                                           \
     "}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: "       \
@@ -91,8 +92,9 @@ static const Case cases[] = {
      "controllers: all controllers run\n"},
     {"classes that work", GATE, MODIFIES RESIZER, GOLD, ""},
     {"fields of a template, once for an object", "", "",
-     SET_OF("a", "{containers: [" PROBED ", {name: d, readinessProbe: {}}]}") ", "
-     SET_OF("b", "{hostNetwork: true, initContainers: [" PROBED "], containers: [" PROBED "]}"),
+     SET_OF("a", "{containers: [" PROBED("c", "") ", {name: d, image: i}]}") ", "
+     SET_OF("b", "{hostNetwork: true, initContainers: [" PROBED("b", "restartPolicy: Always, ") "], containers: ["
+                 PROBED("c", "") "]}"),
      "StatefulSet/a: not modelled: StatefulSet spec.updateStrategy.rollingUpdate.maxUnavailable: a "
      "rollout takes one pod at a time, as with the gate MaxUnavailableStatefulSet off; 2 objects in "
      "all\n"
@@ -107,7 +109,8 @@ static const Case cases[] = {
      "Pod/l: not modelled: Pod spec.topologySpreadConstraints[].nodeTaintsPolicy: the spread counts "
      "tainted nodes, too; 2 objects in all\n"},
     {"kinds that are left out", "", "",
-     "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}}",
+     "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, "
+     "spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: d}}}",
      "HorizontalPodAutoscaler/h: not modelled: HorizontalPodAutoscaler: nothing scales its workload: "
      "write scale actions into the scenario\n",
      .n_ignored = 1},

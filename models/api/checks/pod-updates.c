@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "checks-private.h"
+
+#include <string.h>
+
+/* ValidatePodUpdate() and those of the subresources: which fields of a pod may change. */
+
+#define MAY_CHANGE                                                                                 \
+    "pod updates may not change fields other than "                                                \
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"      \
+    "`spec.tolerations` (only additions to existing tolerations),"                                 \
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+
+/* ---- What differs ---- */
+
+/* A member as cmp.Diff() prints it: "-" before, "+" after. */
+static void
+append_line(GString *text, char sign, const char *name, const json_t *value)
+{
+    char *dump = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+
+    g_string_append_printf(text, "%c \t%c%s: %s,\n", sign, g_ascii_toupper(name[0]), name + 1,
+                           dump == NULL ? "nil" : dump);
+    free(dump);
+}
+
+/* Returns: (owned): the members of the specs that differ; NULL: none */
+static char *
+spec_diff(const SchemaType *type, const json_t *old, const json_t *new)
+{
+    GString *text = g_string_new("  core.PodSpec{\n");
+    gsize length = text->len;
+    unsigned n_same = 0;
+
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+        const json_t *before = json_object_get(old, field->name),
+                     *after = json_object_get(new, field->name);
+        if (api_check_same(field->type, before, after)) {
+            n_same++;
+            continue;
+        }
+        append_line(text, '-', field->name, before);
+        append_line(text, '+', field->name, after);
+    }
+    if (text->len == length)
+        return g_string_free(text, TRUE);
+    g_string_append_printf(text, "  \t... // %u identical fields\n  }\n", n_same);
+    return g_string_free(text, FALSE);
+}
+
+static const SchemaType *
+spec_type(const Check *check)
+{
+    return schema_member(check->type, "spec");
+}
+
+static void
+copy_member(json_t *to, const json_t *from, const char *name)
+{
+    json_t *value = json_object_get(from, name);
+
+    if (value == NULL || json_is_null(value))
+        json_object_del(to, name);
+    else
+        json_object_set(to, name, value);
+}
+
+/* ---- Fields that may change ---- */
+
+/* ValidateContainerUpdates(). Returns: whether there are as many as before */
+static gboolean
+check_containers(Check *check, const json_t *old, json_t *new, const char *list)
+{
+    g_autofree char *path = g_strdup_printf("spec.%s", list);
+    const json_t *before = json_object_get(old, list);
+    json_t *after = json_object_get(new, list), *container;
+    size_t i;
+
+    if (json_array_size(before) != json_array_size(after)) {
+        check_forbidden(check, json_path_get(check->object, path), path,
+                        "pod updates may not add or remove containers");
+        return FALSE;
+    }
+    json_array_foreach(after, i, container)
+        copy_member(container, json_array_get(before, i), "image");
+    return TRUE;
+}
+
+/* Returns: FALSE: nothing else is said */
+static gboolean
+check_deadline(Check *check)
+{
+    static const char path[] = "spec.activeDeadlineSeconds";
+    const json_t *old = json_path_get(check->old, path), *new = json_path_get(check->object, path);
+    json_int_t seconds = json_integer_value(new);
+
+    if (new == NULL && old != NULL)
+        check_fault(
+            check, NULL, path,
+            "Invalid value: \"null\": must not update from a positive integer to nil value");
+    if (new == NULL)
+        return TRUE;
+    if (seconds < 0 || seconds > G_MAXINT32)
+        check_invalid(check, new, path, "must be between 0 and 2147483647, inclusive");
+    else if (old != NULL && json_integer_value(old) < seconds)
+        check_invalid(check, new, path, "must be less than or equal to previous value");
+    else
+        return TRUE;
+    return FALSE;
+}
+
+/* validateOnlyAddedTolerations(): tolerationSeconds may change. */
+static void
+check_tolerations(Check *check)
+{
+    static const char path[] = "spec.tolerations";
+    const json_t *old = json_path_get(check->old, path), *new = json_path_get(check->object, path);
+    size_t k;
+
+    for (size_t i = 0; i < json_array_size(old); i++) {
+        json_auto_t *was = json_deep_copy(json_array_get(old, i));
+        json_object_del(was, "tolerationSeconds");
+        for (k = 0; k < json_array_size(new); k++) {
+            json_auto_t *is = json_deep_copy(json_array_get(new, k));
+            json_object_del(is, "tolerationSeconds");
+            if (api_check_same(NULL, was, is))
+                break;
+        }
+        if (k < json_array_size(new))
+            continue;
+        check_forbidden(check, new, path,
+                        "existing toleration can not be modified except its tolerationSeconds");
+        return;
+    }
+}
+
+/* validateOnlyDeletedSchedulingGates(). */
+static void
+check_gates(Check *check)
+{
+    const json_t *old = json_path_get(check->old, "spec.schedulingGates"),
+                 *new = json_path_get(check->object, "spec.schedulingGates"), *gate;
+    size_t i, k;
+
+    json_array_foreach((json_t *)new, i, gate) {
+        g_autofree char *path = g_strdup_printf("spec.schedulingGates[%zu].name", i);
+        const char *name = check_text(gate, "name");
+        for (k = 0; k < json_array_size(old); k++)
+            if (strcmp(check_text(json_array_get(old, k), "name"), name) == 0)
+                break;
+        if (k == json_array_size(old))
+            check_fault(check, gate, path,
+                        "Forbidden: only deletion is allowed, but found new scheduling gate '%s'",
+                        name);
+    }
+}
+
+/* validateNodeSelectorMutation(), validateNodeAffinityMutation(): a pod with gates may be sent to
+ * fewer nodes. */
+static void
+check_gated(Check *check, const json_t *old, json_t *new)
+{
+    static const char at[] =
+        "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+    const json_t *before = json_object_get(old, "nodeSelector"),
+                 *after = json_object_get(new, "nodeSelector");
+    const json_t *old_terms = json_path_get(check->old, at),
+                 *new_terms = json_path_get(check->object, at);
+    const json_t *affinity = json_path_get(old, "affinity");
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)before, key, value)
+        if (!json_equal(value, json_object_get(after, key))) {
+            check_fault(check, after, "spec.nodeSelector",
+                        "Invalid value: null: only additions are allowed");
+            break;
+        }
+    copy_member(new, old, "nodeSelector");
+    if (old_terms != NULL && json_array_size(json_path_get(old_terms, "nodeSelectorTerms")) !=
+                                 json_array_size(json_path_get(new_terms, "nodeSelectorTerms"))) {
+        g_autofree char *path = g_strconcat(at, ".nodeSelectorTerms", NULL);
+        check_fault(check, new_terms, path,
+                    "Invalid value: null: no additions/deletions to non-empty NodeSelectorTerms "
+                    "list are allowed");
+    }
+    if (affinity == NULL && !check_has(new, "affinity.podAffinity") &&
+        !check_has(new, "affinity.podAntiAffinity")) {
+        json_object_del(new, "affinity");
+        return;
+    }
+    if (!check_has(new, "affinity"))
+        json_object_set_new(new, "affinity", json_object());
+    copy_member(json_object_get(new, "affinity"), affinity, "nodeAffinity");
+}
+
+/* ---- The pod itself ---- */
+
+static void
+check_update(Check *check, const json_t *pod)
+{
+    const json_t *old = json_path_get(check->old, "spec");
+    json_auto_t *new = json_deep_copy(json_path_get(pod, "spec"));
+    const json_t *grace = json_path_get(old, "terminationGracePeriodSeconds");
+
+    if (!check_containers(check, old, new, "containers") ||
+        !check_containers(check, old, new, "initContainers") || !check_deadline(check))
+        return;
+    check_tolerations(check);
+    check_gates(check);
+    copy_member(new, old, "activeDeadlineSeconds");
+    copy_member(new, old, "schedulingGates");
+    copy_member(new, old, "tolerations");
+    if (json_integer_value(grace) < 0 &&
+        json_integer_value(json_object_get(new, "terminationGracePeriodSeconds")) == 1)
+        copy_member(new, old, "terminationGracePeriodSeconds");
+    if (json_array_size(json_path_get(old, "schedulingGates")) > 0)
+        check_gated(check, old, new);
+    g_autofree char *diff = spec_diff(spec_type(check), old, new);
+    if (diff != NULL)
+        check_fault(check, json_path_get(pod, "spec"), "spec", "Forbidden: " MAY_CHANGE "\n%s",
+                    diff);
+}
+
+/* ---- Subresources ---- */
+
+/* ValidatePodEphemeralContainersUpdate(). */
+static void
+check_ephemeral(Check *check, const json_t *pod)
+{
+    static const char path[] = "spec.ephemeralContainers";
+    const json_t *old = json_path_get(check->old, path), *new = json_path_get(pod, path);
+    size_t k;
+
+    for (size_t i = 0; i < json_array_size(old); i++) {
+        const json_t *was = json_array_get(old, i);
+        const char *name = check_text(was, "name");
+        for (k = 0; k < json_array_size(new); k++)
+            if (strcmp(check_text(json_array_get(new, k), "name"), name) == 0)
+                break;
+        if (k == json_array_size(new))
+            check_fault(check, new, path,
+                        "Forbidden: existing ephemeral containers \"%s\" may not be removed\n",
+                        name);
+        else if (!api_check_same(NULL, was, json_array_get(new, k)))
+            check_fault(check, json_array_get(new, k), path,
+                        "Forbidden: existing ephemeral containers \"%s\" may not be changed\n",
+                        name);
+    }
+}
+
+static gboolean
+is_removed(const json_t *old, const json_t *new)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)old, key, value)
+        if (json_object_get(new, key) == NULL)
+            return TRUE;
+    return FALSE;
+}
+
+/* validateContainerResize(): limits may not go away. */
+static void
+check_resize_container(Check *check, const json_t *old, const json_t *new, size_t i)
+{
+    static const char *const parts[] = {"requests", "limits"};
+
+    for (gsize k = 0; k < G_N_ELEMENTS(parts); k++) {
+        g_autofree char *path = g_strdup_printf("spec.containers[%zu].resources.%s", i, parts[k]);
+        g_autofree char *member = g_strdup_printf("resources.%s", parts[k]);
+        g_autofree char *detail = g_strdup_printf("resource %s cannot be removed", parts[k]);
+        if (is_removed(json_path_get(old, member), json_path_get(new, member)))
+            check_forbidden(check, json_path_get(new, member), path, detail);
+    }
+}
+
+/* ValidatePodResize(): only requests and limits of cpu and memory may change. */
+static void
+check_resize(Check *check, const json_t *pod)
+{
+    const json_t *old = json_path_get(check->old, "spec");
+    json_auto_t *new = json_deep_copy(json_path_get(pod, "spec"));
+    json_t *container;
+    size_t i;
+
+    json_array_foreach(json_object_get(new, "containers"), i, container) {
+        const json_t *before = json_array_get(json_object_get(old, "containers"), i);
+        check_resize_container(check, before, container, i);
+        copy_member(container, before, "resources");
+        copy_member(container, before, "resizePolicy");
+    }
+    if (!api_check_same(spec_type(check), old, new))
+        check_forbidden(check, json_path_get(pod, "spec"), "spec",
+                        "only cpu and memory resources are mutable");
+}
+
+/* ValidateContainerStateTransition(). */
+static void
+check_states(Check *check, const json_t *pod, const char *list, const char *policy)
+{
+    g_autofree char *path = g_strdup_printf("status.%s", list);
+    const json_t *old = json_path_get(check->old, path), *was, *is;
+    size_t i, k;
+
+    json_array_foreach((json_t *)old, i, was) {
+        const json_t *end = json_path_get(was, "state.terminated");
+        g_autofree char *at = g_strdup_printf("%s[%zu].state", path, i);
+        if (end == NULL || strcmp(policy, "Always") == 0 ||
+            (strcmp(policy, "OnFailure") == 0 &&
+             json_integer_value(json_object_get(end, "exitCode")) != 0))
+            continue;
+        json_array_foreach(json_path_get(pod, path), k, is)
+            if (strcmp(check_text(was, "name"), check_text(is, "name")) == 0 &&
+                !check_has(is, "state.terminated"))
+                check_forbidden(check, is, at, "may not be transitioned to non-terminated state");
+    }
+}
+
+/* ValidatePodStatusUpdate(). */
+static void
+check_status(Check *check, const json_t *pod)
+{
+    const char *policy = check_text(check->old, "spec.restartPolicy");
+    const json_t *nominated = json_path_get(pod, "status.nominatedNodeName");
+
+    if (strcmp(check_text(check->old, "spec.nodeName"), check_text(pod, "spec.nodeName")) != 0)
+        check_forbidden(check, json_path_get(pod, "spec.nodeName"), "status.nodeName",
+                        "may not be changed directly");
+    if (nominated != NULL && *check_text(pod, "status.nominatedNodeName") != '\0')
+        check_format(check, nominated, "status.nominatedNodeName", "dns-subdomain");
+    if (check_has(check->old, "status.qosClass"))
+        check_immutable(check, "status.qosClass", "status.qosClass");
+    check_states(check, pod, "containerStatuses", *policy == '\0' ? "Always" : policy);
+    check_states(check, pod, "ephemeralContainerStatuses", "Never");
+}
+
+static void
+check_pod_update(Check *check, const json_t *pod)
+{
+    static const struct {
+        const char *subresource;
+        void (*check)(Check *check, const json_t *pod);
+    } ways[] = {
+        {"",                    check_update   },
+        {"ephemeralcontainers", check_ephemeral},
+        {"resize",              check_resize   },
+        {"status",              check_status   },
+    };
+
+    for (gsize i = 0; i < G_N_ELEMENTS(ways); i++)
+        if (strcmp(ways[i].subresource, check->subresource == NULL ? "" : check->subresource) == 0)
+            ways[i].check(check, pod);
+}
+
+const CheckRule check_pod_update_rules[] = {
+    {"ValidatePodUpdate", "core.v1.Pod", check_pod_update},
+    {NULL,                NULL,          NULL            },
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "checks-private.h"
+
+#include <string.h>
+
+/* Controllers of pods and their selectors. What concerns the fields that models read is in the
+ * parsers of models/api/workloads. */
+
+/* ---- Selectors ---- */
+
+/* ValidateLabelSelectorRequirement(). */
+static void
+check_label_requirement(Check *check, const json_t *value)
+{
+    const char *operator= check_text(value, "operator");
+    const json_t *values = json_path_get(value, "values"), *item;
+    size_t i;
+
+    if (strcmp(operator, "In") == 0 || strcmp(operator, "NotIn") == 0) {
+        if (json_array_size(values) == 0)
+            check_required(check, "values", "must be specified when `operator` is 'In' or 'NotIn'");
+    } else if (strcmp(operator, "Exists") == 0 || strcmp(operator, "DoesNotExist") == 0) {
+        if (json_array_size(values) > 0)
+            check_forbidden(check, values, "values",
+                            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    } else {
+        check_fault(check, json_path_get(value, "operator"), "operator",
+                    "Invalid value: \"%s\": not a valid selector operator", operator);
+    }
+    check_format(check, json_path_get(value, "key"), "key", "qualified-name");
+    json_array_foreach((json_t *)values, i, item) {
+        g_autofree char *path = g_strdup_printf("values[%zu]", i);
+        check_format(check, item, path, "label-value");
+    }
+}
+
+static void
+check_label_selector(Check *check, const json_t *selector)
+{
+    check_labels(check, json_path_get(selector, "matchLabels"), "matchLabels");
+}
+
+static gboolean
+requirement_matches(const json_t *requirement, const json_t *labels)
+{
+    const char *operator= check_text(requirement, "operator");
+    const json_t *label = json_object_get(labels, check_text(requirement, "key")), *item;
+    gboolean is_in = FALSE;
+    size_t i;
+
+    json_array_foreach(json_path_get(requirement, "values"), i, item)
+        is_in = is_in || (label != NULL && json_equal(item, (json_t *)label));
+    if (strcmp(operator, "In") == 0)
+        return is_in;
+    if (strcmp(operator, "NotIn") == 0)
+        return !is_in;
+    return (label != NULL) == (strcmp(operator, "Exists") == 0);
+}
+
+/* @selector: a LabelSelector, or a map of labels */
+static gboolean
+selector_matches(const json_t *selector, gboolean is_map, const json_t *labels)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach((is_map ? (json_t *)selector : json_object_get(selector, "matchLabels")),
+                        key, value)
+        if (!json_equal(value, json_object_get(labels, key)))
+            return FALSE;
+    json_array_foreach((is_map ? NULL : json_object_get(selector, "matchExpressions")), i, value)
+        if (!requirement_matches(value, labels))
+            return FALSE;
+    return TRUE;
+}
+
+/* ---- Templates ---- */
+
+static void
+check_policy(Check *check, const json_t *spec, const char *const *words)
+{
+    const json_t *policy = json_path_get(spec, "template.spec.restartPolicy");
+
+    if (json_is_string(policy) && *json_string_value(policy) != '\0' &&
+        !g_strv_contains(words, json_string_value(policy)))
+        check_unsupported(check, policy, "template.spec.restartPolicy", words);
+}
+
+/* What the template of a controller must be that runs pods for ever. @selector: a LabelSelector, or
+ * a map of labels */
+static void
+check_template_of(Check *check, const json_t *spec, gboolean is_map)
+{
+    static const char *const always[] = {"Always", NULL};
+    const json_t *selector = json_path_get(spec, "selector");
+    const json_t *labels = json_path_get(spec, "template.metadata.labels");
+
+    if (selector != NULL && !selector_matches(selector, is_map, labels)) {
+        g_autofree char *text =
+            labels == NULL ? g_strdup("map[string]string(nil)") : check_go_value(labels);
+        g_autofree char *words =
+            g_strdup_printf("Invalid value: %s: `selector` does not match template `labels`", text);
+        check_report(check, labels, "template.metadata.labels",
+                     "write the labels of spec.selector here", words);
+    }
+    check_policy(check, spec, always);
+}
+
+static void
+check_replication_controller(Check *check, const json_t *spec)
+{
+    if (!check_has(spec, "template"))
+        check_required(check, "template", "");
+    if (json_object_size(json_path_get(spec, "selector")) == 0 &&
+        json_object_size(json_path_get(spec, "template.metadata.labels")) == 0)
+        check_required(check, "selector", "");
+    check_template_of(check, spec, TRUE);
+    if (check_has(spec, "template.spec.activeDeadlineSeconds"))
+        check_forbidden(check, json_path_get(spec, "template.spec.activeDeadlineSeconds"),
+                        "template.spec.activeDeadlineSeconds",
+                        "activeDeadlineSeconds in ReplicationController is not Supported");
+}
+
+static const struct {
+    const char *kind, *empty_selector;
+    gboolean forbids_deadline;
+} controllers[] = {
+    {"Deployment",  "empty selector is invalid for deployment",  TRUE },
+    {"ReplicaSet",  "empty selector is invalid for deployment",  TRUE },
+    {"DaemonSet",   "empty selector is invalid for daemonset",   TRUE },
+    {"StatefulSet", "empty selector is invalid for statefulset", FALSE},
+};
+
+static void
+check_controller(Check *check, const json_t *spec)
+{
+    static const char path[] = "template.spec.activeDeadlineSeconds";
+    const json_t *selector = json_path_get(spec, "selector"), *deadline = json_path_get(spec, path);
+    const char *kind = check_text(check->object, "kind");
+    g_autofree char *detail = g_strdup_printf("activeDeadlineSeconds in %s is not Supported", kind);
+    gboolean is_empty = json_is_object(selector) &&
+                        json_object_size(json_path_get(selector, "matchLabels")) == 0 &&
+                        json_array_size(json_path_get(selector, "matchExpressions")) == 0;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(controllers); i++) {
+        if (strcmp(controllers[i].kind, kind) != 0)
+            continue;
+        if (is_empty)
+            check_fault(check, selector, "selector",
+                        "Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), "
+                        "MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: %s",
+                        controllers[i].empty_selector);
+        if (deadline != NULL && controllers[i].forbids_deadline)
+            check_forbidden(check, deadline, path, detail);
+    }
+    check_template_of(check, spec, FALSE);
+}
+
+static void
+check_job(Check *check, const json_t *spec)
+{
+    static const char *const policies[] = {"OnFailure", "Never", NULL};
+
+    check_policy(check, spec, policies);
+}
+
+/* ValidatePodDisruptionBudgetSpec(). */
+static void
+check_budget(Check *check, const json_t *spec)
+{
+    if (check_has(spec, "minAvailable") && check_has(spec, "maxUnavailable"))
+        check_invalid(check, spec, "", "minAvailable and maxUnavailable cannot be both set");
+}
+
+/* ValidateScale(). */
+static void
+check_scale(Check *check, const json_t *spec)
+{
+    const json_t *replicas = json_path_get(spec, "replicas");
+
+    if (json_is_integer(replicas) && json_integer_value(replicas) < 0)
+        check_invalid(check, replicas, "replicas", "must be greater than or equal to 0");
+}
+
+const CheckRule check_workload_rules[] = {
+  /* clang-format off */
+    {"ValidateLabelSelector",             "meta.v1.LabelSelector",              check_label_selector        },
+    {"ValidateLabelSelectorRequirement",  "meta.v1.LabelSelectorRequirement",   check_label_requirement     },
+    {"ValidateReplicationControllerSpec", "core.v1.ReplicationControllerSpec",  check_replication_controller},
+    {"ValidateDeploymentSpec",            "apps.v1.DeploymentSpec",             check_controller            },
+    {"ValidateReplicaSetSpec",            "apps.v1.ReplicaSetSpec",             check_controller            },
+    {"ValidateDaemonSetSpec",             "apps.v1.DaemonSetSpec",              check_controller            },
+    {"ValidateStatefulSetSpec",           "apps.v1.StatefulSetSpec",            check_controller            },
+    {"ValidateJobSpec",                   "batch.v1.JobSpec",                   check_job                   },
+    {"ValidatePodDisruptionBudgetSpec",   "policy.v1.PodDisruptionBudgetSpec",  check_budget                },
+    {"ValidateScale",                     "autoscaling.v1.ScaleSpec",           check_scale                 },
+    {NULL,                                NULL,                                 NULL                        },
+  /* clang-format on */
+};

@@ -85,6 +85,13 @@ download_promtool()
     )
 }
 
+# A validator of OpenAPI documents, and a program that makes TypeScript of them.
+download_openapi_tools()
+{
+    mkdir -p build/tools/openapi &&
+        npm install --prefix build/tools/openapi --no-audit --no-fund @apidevtools/swagger-parser@13 openapi-typescript@7
+}
+
 # setup_check_tools: what a few tests read other programs' formats with; those tests are skipped where it cannot be had.
 setup_check_tools()
 {
@@ -99,6 +106,10 @@ setup_check_tools()
     if [ "$(id -u)" -eq 0 ] && ! command -v chromium >/dev/null 2>&1 && ! is_installed chromium; then
         step "installing chromium (optional)" build/log/chromium.log apt_install chromium ||
             say "  Not needed: the tests that want it are skipped."
+    fi
+    if command -v npm >/dev/null 2>&1 && [ ! -d build/tools/openapi/node_modules ]; then
+        step "fetching OpenAPI's tools (optional)" build/log/openapi-tools.log download_openapi_tools ||
+            say "  Not needed: the tests that want them are skipped."
     fi
     unset step_lines
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* print-document PATH: prints what a server answers to GET PATH about itself: discovery, OpenAPI.
+/* print-document PATH [MINOR]: prints what a server of Kubernetes 1.MINOR (of all releases, without
+ * it) answers to GET PATH about itself: discovery, OpenAPI.
  * For comparisons with real servers, and for serving the documents to a real kubectl. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "serve/api/openapi/openapi.h"
 
 static json_t *
-document_at(const char *path)
+document_at(const char *path, int minor)
 {
-    const ServedApis served = {0};
+    const ServedApis served = {.minor = minor};
     g_auto(GStrv) parts = g_strsplit(path + 1, "/", -1);
     guint n = g_strv_length(parts);
 
@@ -30,10 +32,11 @@ document_at(const char *path)
 int
 main(int argc, char **argv)
 {
-    json_t *document = argc == 2 && *argv[1] == '/' ? document_at(argv[1]) : NULL;
+    int minor = argc == 3 ? atoi(argv[2]) : 0;
+    json_t *document = argc >= 2 && *argv[1] == '/' ? document_at(argv[1], minor) : NULL;
 
     if (document == NULL) {
-        fprintf(stderr, "usage: print-document /api|/apis|/openapi/v3|...\n");
+        fprintf(stderr, "usage: print-document /api|/apis|/openapi/v3|... [MINOR]\n");
         return 2;
     }
     json_dumpf(document, stdout, JSON_COMPACT);

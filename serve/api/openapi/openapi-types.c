@@ -30,7 +30,7 @@ scalar_name(const SchemaType *type)
     case SCHEMA_INT_OR_STRING:
         return "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
     default:
-        return type->shape == SCHEMA_STRUCT ? type->name : NULL;
+        return type->name; /* a struct, or one of several types */
     }
 }
 
@@ -72,6 +72,8 @@ plain_schema(OpenApiVersion version, const SchemaType *type)
                    : json_pack("{s:s, s:[{s:s}, {s:s}]}", "format", "int-or-string", "oneOf",
                                "type", "integer", "type", "string");
     case SCHEMA_ANY:
+        if (type->choices != NULL)
+            return json_object();
         return json_pack("{s:s, s:b}", "type", "object", "x-kubernetes-preserve-unknown-fields", 1);
     case SCHEMA_STRUCT:
     case SCHEMA_LIST:

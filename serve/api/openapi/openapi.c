@@ -89,13 +89,34 @@ add_kind(const Document *self,
     return name;
 }
 
+/* @in: "query", "path" */
 static json_t *
-parameter(OpenApiVersion version, const char *name, const char *type)
+parameter(OpenApiVersion version, const char *name, const char *in, const char *type)
 {
-    return version == OPENAPI_V3 ? json_pack("{s:s, s:s, s:{s:s, s:b}}", "name", name, "in",
-                                             "query", "schema", "type", type, "uniqueItems", 1)
-                                 : json_pack("{s:s, s:s, s:s, s:b}", "name", name, "in", "query",
-                                             "type", type, "uniqueItems", 1);
+    json_t *about = json_pack("{s:s, s:s}", "name", name, "in", in);
+
+    json_object_update_new(
+        about, version == OPENAPI_V3
+                   ? json_pack("{s:{s:s, s:b}}", "schema", "type", type, "uniqueItems", 1)
+                   : json_pack("{s:s, s:b}", "type", type, "uniqueItems", 1));
+    if (strcmp(in, "path") == 0)
+        json_object_set_new(about, "required", json_true());
+    return about;
+}
+
+/* Returns: (owned): what stands in braces in @path */
+static json_t *
+path_parameters(OpenApiVersion version, const char *path)
+{
+    static const char *const names[] = {"name", "namespace"};
+    json_t *list = json_array();
+
+    for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *braced = g_strdup_printf("{%s}", names[i]);
+        if (strstr(path, braced) != NULL)
+            json_array_append_new(list, parameter(version, names[i], "path", "string"));
+    }
+    return list;
 }
 
 /* An operation on a path. */
@@ -147,14 +168,16 @@ operation_schema(const Document *self,
     gboolean writes = strcmp(operation->method, "get") != 0;
 
     if (writes) {
-        json_array_append_new(parameters, parameter(self->version, "dryRun", "string"));
+        json_array_append_new(parameters, parameter(self->version, "dryRun", "query", "string"));
         if (strcmp(operation->method, "delete") != 0) {
-            json_array_append_new(parameters, parameter(self->version, "fieldManager", "string"));
             json_array_append_new(parameters,
-                                  parameter(self->version, "fieldValidation", "string"));
+                                  parameter(self->version, "fieldManager", "query", "string"));
+            json_array_append_new(parameters,
+                                  parameter(self->version, "fieldValidation", "query", "string"));
         }
         if (strcmp(operation->method, "patch") == 0)
-            json_array_append_new(parameters, parameter(self->version, "force", "boolean"));
+            json_array_append_new(parameters,
+                                  parameter(self->version, "force", "query", "boolean"));
     }
     if (type_name != NULL && strcmp(operation->verb, "list") != 0) {
         json_t *ref = openapi_ref(self->version, type_name);
@@ -195,8 +218,13 @@ add_path(const Document *self,
             (of_list < 0 || operations[i].of_list == of_list))
             json_object_set_new(methods, operations[i].method,
                                 operation_schema(self, &operations[i], type_name, kind));
-    if (json_object_size(methods) > 0)
+    json_t *parameters = path_parameters(self->version, path);
+    if (json_object_size(methods) > 0) {
+        if (json_array_size(parameters) > 0)
+            json_object_set(methods, "parameters", parameters);
         json_object_set(self->paths, path, methods);
+    }
+    json_decref(parameters);
     json_decref(methods);
 }
 

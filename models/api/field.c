@@ -411,11 +411,11 @@ string_map_read(ApiParser *parser, const json_t *value)
         const char *key = json_object_iter_key(member);
         json_t *item = json_object_iter_value(member);
         gsize length = api_parser_enter(parser, key);
-        if (api_parser_expect(parser, item, JSON_STRING)) {
+        if (json_is_null(item) || api_parser_expect(parser, item, JSON_STRING)) {
             StringPair pair = {
                 api_parser_intern(parser, key),
-                api_parser_intern(parser, json_string_value(item)),
-            };
+                api_parser_intern(parser, json_is_null(item) ? "" : json_string_value(item)),
+            }; /* to Go's decoder, null is the zero value */
             g_array_append_val(pairs, pair);
         }
         api_parser_leave(parser, length);

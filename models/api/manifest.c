@@ -432,13 +432,6 @@ parse_object_name(ApiParser *parser, const json_t *manifest, const json_t *metad
 
     if (json_is_given(metadata, "name"))
         return parse_name(parser, metadata, "name", name_fault_subdomain);
-    if (json_is_given(metadata, "generateName")) {
-        gsize length = api_parser_enter(parser, "generateName");
-        api_parser_fault(parser, json_path_get(metadata, "generateName"), "write metadata.name",
-                         "Forbidden: an object of a file needs a name of its own");
-        api_parser_leave(parser, length);
-        return NULL;
-    }
     api_parser_required_at(parser, where, "name", "name or generateName is required");
     return NULL;
 }

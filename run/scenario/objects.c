@@ -6,6 +6,9 @@
 #include "models/api/snapshot.h"
 #include "models/api/volume-filling.h"
 #include "scenario-private.h"
+#include "sim/random.h"
+
+#define GENERATED_LETTERS 5 /* API-60 */
 
 /* Manifests: their files, the kinds that are ignored, and the actions that use them. */
 
@@ -148,6 +151,65 @@ collect_later(Loader *self, const json_t *manifest, const char *kind)
                     "%s is not simulated: it makes and deletes no objects", kind);
 }
 
+/* Doubles tell whole numbers below it apart. */
+#define WHOLE_MAX 9007199254740992.0
+
+static gboolean
+is_whole(const json_t *value)
+{
+    double number = json_real_value(value);
+
+    return json_is_real(value) && number < WHOLE_MAX && number > -WHOLE_MAX &&
+           (double)(json_int_t)number == number;
+}
+
+/* Helm prints whole numbers from a million on as floats, 1.00065e+09, which kubectl sends as they
+ * are meant. The manifest is the loader's own. */
+static void
+make_numbers_whole(json_t *value)
+{
+    const char *key;
+    json_t *member;
+    gsize i;
+
+    json_object_foreach(value, key, member) {
+        if (is_whole(member))
+            json_object_set_new(value, key, json_integer((json_int_t)json_real_value(member)));
+        else
+            make_numbers_whole(member);
+    }
+    json_array_foreach(value, i, member) {
+        if (is_whole(member))
+            json_array_set_new(value, i, json_integer((json_int_t)json_real_value(member)));
+        else
+            make_numbers_whole(member);
+    }
+}
+
+/* What the API server makes of metadata.generateName: letters behind it, here by the number of
+ * names made before. Returns: (borrowed): @manifest, or a copy with its name: a file may be read
+ * for several actions */
+static const json_t *
+with_name(Loader *self, const json_t *manifest)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    const char *prefix = manifest_text(manifest, "metadata", "generateName");
+    const char *given = manifest_text(manifest, "metadata", "name");
+
+    if (prefix == NULL || *prefix == '\0' || (given != NULL && *given != '\0'))
+        return manifest;
+    g_autoptr(GString) name = g_string_new(prefix);
+    uint64_t bits = sim_hash_combine(sim_hash_string(prefix), ++self->n_names);
+    for (unsigned i = 0; i < GENERATED_LETTERS; i++, bits /= strlen(letters))
+        g_string_append_c(name, letters[bits % strlen(letters)]);
+    json_t *copy = json_copy((json_t *)manifest); /* only read; the values keep their places */
+    json_t *metadata = json_copy(json_object_get(manifest, "metadata"));
+    json_object_set_new(metadata, "name", json_string(name->str));
+    json_object_set_new(copy, "metadata", metadata);
+    g_ptr_array_add(self->made, copy);
+    return copy;
+}
+
 static void collect(Loader *self, const json_t *manifest, int action);
 
 /* The scenario itself is one of the documents; scenario.c reads it. */
@@ -192,6 +254,9 @@ collect(Loader *self, const json_t *manifest, int action)
     }
     if (action < 0 && kind != NULL && !g_str_has_suffix(kind, "List"))
         loader_see_times(self, manifest);
+    if (manifest_text(manifest, "metadata", "uid") == NULL) /* else a server wrote it */
+        make_numbers_whole((json_t *)manifest);
+    manifest = with_name(self, manifest);
     gboolean is_readable = kind != NULL && version != NULL;
     if (!is_readable || kind_find(version, kind, &known) || !is_left_out(kind, version)) {
         add_manifest(self, manifest, action); /* the parser reports a missing kind */

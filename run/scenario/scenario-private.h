@@ -39,6 +39,7 @@ typedef struct {
     ScenarioFields fields;
     GArray *manifests; /* of ManifestInfo */
     Objects *objects;  /* for the checks */
+    unsigned n_names;  /* made of generateName */
     SimTime newest;    /* time stamp of objects with a uid; TIME_UNSET: none */
     /* Current work: */
     const ManifestInfo *parsing;

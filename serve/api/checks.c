@@ -3,6 +3,7 @@
 
 #include "models/api/checks/checks.h"
 #include "models/api/fields.h"
+#include "models/apiserver/update-checks.h"
 #include "serve/api/openapi/custom.h"
 #include "write-private.h"
 
@@ -68,6 +69,9 @@ check_with(const Target *target, ApiParser *parser, const json_t *object, const 
 
     parser->told = NULL;
     api_check_object(parser, object, &options);
+    if (old != NULL && target_is(target, "status") &&
+        strcmp(target->row->kind, "PersistentVolumeClaim") == 0)
+        check_claim_status_update(old, object, ((FaultNotes *)parser->data)->faults); /* API-184 */
     if (target->kind->keeper == KEPT_BY_RUN)
         object_unref(api_parser_object(parser, object));
     g_clear_pointer(&parser->told, g_hash_table_unref);

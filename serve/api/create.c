@@ -4,6 +4,7 @@
 #include "complete.h"
 #include "models/api/fields.h"
 #include "models/api/patch/patch.h"
+#include "models/api/schema/strict-fields.h"
 #include "write-private.h"
 
 /* POST of an object; also server-side apply of one that is not there. */
@@ -160,6 +161,20 @@ write_store_new(Write *self, json_t *object)
     }
 }
 
+/* The words of the store behind the API server, which have no reason. */
+static json_t *
+check_version(const json_t *metadata)
+{
+    const char *version = json_path_string(metadata, "resourceVersion");
+
+    if (version == NULL || *version == '\0' || strcmp(version, "0") == 0)
+        return NULL;
+    json_t *status =
+        status_format(500, "resourceVersion should not be set on objects to be created");
+    json_object_del(status, "reason");
+    return status;
+}
+
 /* Reads and checks the body of a new object. Returns: (owned): a refusal */
 static json_t *
 read_new(Write *self)
@@ -180,7 +195,10 @@ read_new(Write *self)
     json_t *metadata = write_metadata_of(body, &refusal);
     if (metadata == NULL)
         return refusal;
-    patch_drop_nulls(body);
+    refusal = check_version(metadata);
+    if (refusal != NULL)
+        return refusal;
+    strict_drop_nulls(target->type, body);
     write_drop_server_fields(metadata);
     write_drop_status(target, body);
     refusal = write_check_namespace(target, metadata);

@@ -341,7 +341,7 @@ compute(Write *self, const json_t *live)
         json_decref(after);
         return NULL;
     }
-    patch_drop_nulls(after);
+    strict_drop_nulls(self->target->type, after);
     target_set_version(self->target, after);
     write_set_defaults(self->target, after);
     if (self->way == WAY_APPLY)

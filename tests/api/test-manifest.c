@@ -122,7 +122,7 @@ static const BadRow bad[] = {
      "spec.resources[storage]: Required value\n"},
     {"generateName",
      CLAIM_META("'generateName': 'data-'"),
-     "metadata.generateName: Forbidden: an object of a file needs a name of its own [write metadata.name]\n"},
+     "metadata.name: Required value: name or generateName is required\n"},
     {"a bad name", CLAIM_META("'name': 'Data'"), "metadata.name: Invalid value: \"Data\": " SUBDOMAIN "\n"},
     {"a bad namespace",
      CLAIM_META("'name': 'data', 'namespace': 'a.b'"),

@@ -128,6 +128,46 @@ values_of_another_type(void **state)
     }
 }
 
+static void
+nulls_are_as_good_as_nothing(void **state)
+{
+    json_auto_t *map =
+        json_loads("{\"data\": {\"a\": null, \"b\": \"c\"}, \"immutable\": null}", 0, NULL);
+
+    (void)state;
+    strict_drop_nulls(schema_find("v1", "ConfigMap"), map);
+    json_auto_t *expected = json_loads("{\"data\": {\"a\": \"\", \"b\": \"c\"}}", 0, NULL);
+    assert_true(json_equal(map, expected));
+}
+
+/* Go's encoding/base64: where it says "illegal base64 data at input byte". */
+static void
+base64_has_its_place(void **state)
+{
+    static const struct {
+        const char *text;
+        long fault;
+    } rows[] = {
+        {"",            -1},
+        {"YQ==",        -1},
+        {"YWI=",        -1},
+        {"YWJj\nYQ==",  -1},
+        {"not base64!", 3 },
+        {"abc",         0 },
+        {"YWJjab",      4 },
+        {"=",           0 },
+        {"Y===",        1 },
+        {"YQ=a",        3 },
+        {"YQ==YQ==",    4 },
+        {"YW=",         3 },
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (strict_base64_fault(rows[i].text) != rows[i].fault)
+            fail_msg("%s: %ld", rows[i].text, strict_base64_fault(rows[i].text));
+}
+
 /* Each kind that a model knows has a type, and the type has each field that the model reads. */
 static void
 modelled_kinds_have_types(void **state)
@@ -198,8 +238,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_of_bodies),         cmocka_unit_test(unknown_fields_are_pruned),
-        cmocka_unit_test(values_of_another_type),   cmocka_unit_test(modelled_kinds_have_types),
+        cmocka_unit_test(faults_of_bodies),
+        cmocka_unit_test(unknown_fields_are_pruned),
+        cmocka_unit_test(values_of_another_type),
+        cmocka_unit_test(modelled_kinds_have_types),
+        cmocka_unit_test(nulls_are_as_good_as_nothing),
+        cmocka_unit_test(base64_has_its_place),
         cmocka_unit_test(the_table_holds_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

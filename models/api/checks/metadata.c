@@ -29,10 +29,9 @@ check_name(Check *check, const json_t *metadata)
     const char *format = "dns-subdomain";
 
     if (name != NULL && !json_is_string(name))
-        return; /* the parser tells */
-    if (*check_text(metadata, "name") == '\0') {
-        if (*check_text(metadata, "generateName") == '\0')
-            check_required(check, "metadata.name", "name or generateName is required");
+        return;                                  /* the parser tells */
+    if (*check_text(metadata, "name") == '\0') { /* the caller makes it of generateName */
+        check_required(check, "metadata.name", "name or generateName is required");
         return;
     }
     for (gsize i = 0; i < G_N_ELEMENTS(name_formats); i++)

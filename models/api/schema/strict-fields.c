@@ -239,6 +239,31 @@ strict_prune(const SchemaType *type, int minor, json_t *object)
     }
 }
 
+void
+strict_drop_nulls(const SchemaType *type, json_t *value)
+{
+    const SchemaType *element = type == NULL ? NULL : type->element;
+    gboolean keeps = type != NULL && type->shape == SCHEMA_MAP &&
+                     (element->shape == SCHEMA_STRING || element->shape == SCHEMA_BYTES);
+    const char *name;
+    json_t *member;
+    void *next;
+    gsize i;
+
+    json_object_foreach_safe(value, next, name, member)
+    {
+        if (!json_is_null(member))
+            strict_drop_nulls(schema_member(type, name), member);
+        else if (keeps)
+            json_object_set_new(value, name, json_string(""));
+        else
+            json_object_del(value, name);
+    }
+    json_array_foreach(value, i, member) {
+        strict_drop_nulls(element, member);
+    }
+}
+
 /* Appends the name of the type in Go: "[]v1.Container". */
 static void
 append_go_type(GString *text, const SchemaType *type)

@@ -24,6 +24,9 @@ strict_unknown_fields(const SchemaType *type, int minor, const json_t *object, G
 char *strict_error(const GPtrArray *faults);
 /* Removes the fields that @type does not have: the API server stores none of them. */
 void strict_prune(const SchemaType *type, int minor, json_t *object);
+/* Removes members that are null, as Go's decoder takes them for absent; in a map of texts they are
+ * "". @type: (nullable) */
+void strict_drop_nulls(const SchemaType *type, json_t *value);
 /* Returns: (owned): the first value of another type than its field's: "json: cannot unmarshal
  * string into Go struct field DeploymentSpec.spec.replicas of type int32"; %NULL: all fit */
 char *strict_type_error(const SchemaType *type, const json_t *object);

@@ -356,6 +356,29 @@ copies_may_come_again(void **state)
 #undef COPIES
 }
 
+/* API-60: the same file twice makes two names. As Helm prints them: null in a map of texts, floats
+ * for whole numbers. */
+static void
+names_are_made_of_prefixes(void **state)
+{
+    g_auto(Files) files = files_new(HEAD "  workload:\n  - create: {manifest: pod.yaml}\n"
+                                         "  - create: {manifest: pod.yaml}\n");
+
+    (void)state;
+    files_add(&files, "pod.yaml",
+              "{apiVersion: v1, kind: Pod, metadata: {generateName: a-, labels: {b: null}}, spec: "
+              "{securityContext: {runAsUser: 1.00065e+09}, containers: [{name: c, image: i}]}}\n");
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    const char *names[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const json_t *metadata = json_object_get(scenario->actions[i].manifests[0], "metadata");
+        names[i] = json_string_value(json_object_get(metadata, "name"));
+        assert_true(g_str_has_prefix(names[i], "a-"));
+        assert_int_equal(strlen(names[i]), strlen("a-") + 5);
+    }
+    assert_string_not_equal(names[0], names[1]);
+}
+
 /* WL-22: a claim of the template takes the place of the volume of its name, whatever that names. */
 static void
 claim_templates_replace_volumes(void **state)
@@ -701,6 +724,7 @@ main(void)
         cmocka_unit_test(driver_changes_add_up),
         cmocka_unit_test(flags_come_from_manifests),
         cmocka_unit_test(manifests_come_from_files),
+        cmocka_unit_test(names_are_made_of_prefixes),
         cmocka_unit_test(claim_templates_replace_volumes),
         cmocka_unit_test(faults_in_json_have_places),
         cmocka_unit_test(imports_may_dangle),

@@ -64,6 +64,7 @@ struct ApiParser {
     SimTime start;                  /* of the run, in the calendar: times become times since then */
     const ObjectKey *key;           /* of the object being read; api_parser_object() sets it */
     gboolean any_api_group;         /* data sources may have a faulty group, as before 1.27 */
+    gboolean takes_others;          /* kinds that no model has, too: see ObjectResource */
     gboolean no_attributes_classes; /* names of VolumeAttributesClasses are not looked at */
     int minor;                      /* the release of Kubernetes that judges apiVersions; 0: any */
     /* The control plane, which hands in-tree volumes to CSI drivers; NULL: no volume migrates */

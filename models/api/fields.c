@@ -482,6 +482,17 @@ fields_check_keys(ApiParser *parser, const json_t *object, const char *const *kn
     fields_parse(parser, object, none, known, &nothing);
 }
 
+static gboolean
+is_all_zero(const Field *field, const void *from)
+{
+    const char *value = field_of(field, from);
+
+    for (size_t i = 0; i < field->type->size; i++)
+        if (value[i] != 0)
+            return FALSE;
+    return TRUE;
+}
+
 void
 fields_print(const Field *fields, const void *from, json_t *into, SimTime start)
 {
@@ -489,6 +500,8 @@ fields_print(const Field *fields, const void *from, json_t *into, SimTime start)
         if ((field->flags & FIELD_INTERNAL) != 0)
             continue;
         const json_t *old = json_path_get(into, field->path);
+        if (old == NULL && (field->flags & FIELD_OPTIONAL) != 0 && is_all_zero(field, from))
+            continue;
         json_t *value = field_type_to_json(field->type, field_of(field, from), old, start);
         if (value != NULL)
             json_path_set_new(into, field->path, value);

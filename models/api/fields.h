@@ -107,6 +107,7 @@ gboolean api_parser_expect(ApiParser *self, const json_t *value, json_type type)
  * words */
 const char *name_fault_subdomain(const char *text);
 const char *name_fault_dns_label(const char *text);
+const char *name_fault_path(const char *text); /* a part of a URL's path */
 const char *name_fault_qualified(const char *text);
 const char *name_fault_label_value(const char *text);
 /* Reports the fault that @fault_of finds in the member @key of @object, which is @name; NULL and ""

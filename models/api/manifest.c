@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "schema/resources.h"
 
 #define ANNOTATIONS_BYTES_MAX 262144 /* 256 KiB */
 
@@ -388,6 +389,8 @@ object_parse_body(ApiParser *parser, const json_t *manifest, Object *object)
     const KindClass *class = kind_class(object_kind(object));
 
     metadata_parse(parser, manifest, object);
+    if (object_kind(object) == KIND_OTHER)
+        return;
     fields_parse(parser, manifest, class->fields, class->ignored, object);
     if (class->check != NULL)
         class->check(parser, manifest, object);
@@ -426,51 +429,76 @@ json_is_given(const json_t *object, const char *key)
 }
 
 static const char *
-parse_object_name(ApiParser *parser, const json_t *manifest, const json_t *metadata)
+parse_object_name(ApiParser *parser,
+                  const json_t *manifest,
+                  const json_t *metadata,
+                  const char *(*name_fault)(const char *text))
 {
     const json_t *where = metadata == NULL ? manifest : metadata;
 
     if (json_is_given(metadata, "name"))
-        return parse_name(parser, metadata, "name", name_fault_subdomain);
+        return parse_name(parser, metadata, "name", name_fault);
     api_parser_required_at(parser, where, "name", "name or generateName is required");
     return NULL;
 }
 
+/* What the manifest is of: a kind with a model, or a resource without. */
+typedef struct {
+    ObjectKind kind;
+    unsigned resource; /* KIND_OTHER; else 0 */
+    gboolean namespaced;
+} ManifestType;
+
 /* @namespace: (out): NULL for kinds without one. Returns: FALSE after reporting a fault */
 static gboolean
 parse_namespace(ApiParser *parser,
-                const KindClass *class,
-                const json_t *metadata,
+                const json_t *manifest,
+                const ManifestType *type,
                 const char **namespace)
 {
-    *namespace = class->namespaced ? "default" : NULL;
+    const json_t *metadata = json_path_get(manifest, "metadata");
+
+    *namespace = type->namespaced ? "default" : NULL;
     if (!json_is_given(metadata, "namespace"))
         return TRUE;
-    if (class->namespaced) {
+    if (type->namespaced) {
         *namespace = parse_name(parser, metadata, "namespace", name_fault_dns_label);
         return *namespace != NULL;
     }
     gsize length = api_parser_enter(parser, "namespace");
-    g_autofree char *hint = g_strdup_printf("a %s belongs to no namespace", class->kind);
+    g_autofree char *hint =
+        g_strdup_printf("a %s belongs to no namespace", json_path_string(manifest, "kind"));
     api_parser_fault(parser, json_path_get(metadata, "namespace"), hint,
                      "Forbidden: not allowed on this type");
     api_parser_leave(parser, length);
     return FALSE;
 }
 
-static ObjectKey *
-parse_key(ApiParser *parser, const json_t *manifest, ObjectKind kind)
+/* Roles may be called "system:node". */
+static gboolean
+takes_path_names(const ApiParser *parser, const ManifestType *type)
 {
-    const KindClass *class = kind_class(kind);
+    return type->resource != 0 &&
+           strcmp(objects_resource_at(parser->objects, type->resource)->group,
+                  "rbac.authorization.k8s.io") == 0;
+}
+
+static ObjectKey *
+parse_key(ApiParser *parser, const json_t *manifest, const ManifestType *type)
+{
     const json_t *metadata = json_path_get(manifest, "metadata");
     const char *namespace;
     gsize length = api_parser_enter(parser, "metadata");
     ObjectKey *key = NULL;
 
     if (metadata == NULL || api_parser_expect(parser, metadata, JSON_OBJECT)) {
-        const char *name = parse_object_name(parser, manifest, metadata);
-        if (parse_namespace(parser, class, metadata, &namespace) && name != NULL)
-            key = objects_key(parser->objects, kind, namespace, name);
+        const char *name = parse_object_name(parser, manifest, metadata,
+                                             takes_path_names(parser, type) ? name_fault_path
+                                                                            : name_fault_subdomain);
+        if (parse_namespace(parser, manifest, type, &namespace) && name != NULL)
+            key = type->resource != 0
+                      ? objects_other_key(parser->objects, type->resource, namespace, name)
+                      : objects_key(parser->objects, type->kind, namespace, name);
     }
     api_parser_leave(parser, length);
     return key;
@@ -482,13 +510,13 @@ report_unknown_kind(ApiParser *parser,
                     const char *version,
                     const char *kind)
 {
-    const char *known[N_KINDS];
+    const char *known[KIND_OTHER];
     ObjectKind same_name;
     g_autofree char *hint = NULL;
 
-    for (unsigned i = 0; i < N_KINDS; i++)
+    for (unsigned i = 0; i < KIND_OTHER; i++)
         known[i] = kind_class((ObjectKind)i)->kind;
-    const char *nearest = name_nearest(kind, known, N_KINDS);
+    const char *nearest = name_nearest(kind, known, KIND_OTHER);
     if (kind_find(NULL, kind, &same_name))
         hint =
             g_strdup_printf("did you mean apiVersion \"%s\"?", kind_class(same_name)->api_version);
@@ -519,6 +547,30 @@ report_unserved_kind(ApiParser *parser,
     api_parser_leave(parser, length);
 }
 
+/* A kind without a model. A custom resource has a namespace if its manifest has one. */
+static gboolean
+parse_other(ApiParser *parser,
+            const json_t *manifest,
+            const char *version,
+            const char *kind,
+            ManifestType *type)
+{
+    const char *slash = strchr(version, '/');
+
+    if (!parser->takes_others || *kind == '\0')
+        return FALSE;
+    g_autofree char *group =
+        slash == NULL ? g_strdup("") : g_strndup(version, (gsize)(slash - version));
+    const ApiResource *row = api_resource_of_kind(group, kind);
+    type->kind = KIND_OTHER;
+    type->resource =
+        objects_resource(parser->objects, group, kind, row == NULL ? NULL : row->resource);
+    type->namespaced = row != NULL
+                           ? row->namespaced
+                           : json_is_given(json_path_get(manifest, "metadata"), "namespace");
+    return type->resource != 0;
+}
+
 /* API-24: some API server has stored it, and any other one converts it when it reads it. */
 static gboolean
 is_stored(const json_t *manifest)
@@ -527,7 +579,7 @@ is_stored(const json_t *manifest)
 }
 
 static gboolean
-parse_kind(ApiParser *parser, const json_t *manifest, ObjectKind *kind)
+parse_kind(ApiParser *parser, const json_t *manifest, ManifestType *type)
 {
     const char *version = json_path_string(manifest, "apiVersion");
     const char *name = json_path_string(manifest, "kind");
@@ -538,26 +590,30 @@ parse_kind(ApiParser *parser, const json_t *manifest, ObjectKind *kind)
         api_parser_required_at(parser, manifest, "kind", NULL);
     if (version == NULL || name == NULL)
         return FALSE;
-    if (!kind_find(version, name, kind))
+    if (!kind_find(version, name, &type->kind)) {
+        if (parse_other(parser, manifest, version, name, type))
+            return TRUE;
         report_unknown_kind(parser, manifest, version, name);
-    else if (is_stored(manifest) ? kind_served_version(*kind, parser->minor) == NULL
-                                 : !kind_is_served(*kind, version, parser->minor))
-        report_unserved_kind(parser, manifest, version, *kind);
-    else
+        return FALSE;
+    }
+    type->namespaced = kind_class(type->kind)->namespaced;
+    if (is_stored(manifest) ? kind_served_version(type->kind, parser->minor) != NULL
+                            : kind_is_served(type->kind, version, parser->minor))
         return TRUE;
+    report_unserved_kind(parser, manifest, version, type->kind);
     return FALSE;
 }
 
 Object *
 api_parser_object(ApiParser *self, const json_t *manifest)
 {
-    ObjectKind kind;
+    ManifestType type = {0};
 
-    if (!api_parser_expect(self, manifest, JSON_OBJECT) || !parse_kind(self, manifest, &kind))
+    if (!api_parser_expect(self, manifest, JSON_OBJECT) || !parse_kind(self, manifest, &type))
         return NULL;
-    ObjectKey *key = parse_key(self, manifest, kind);
+    ObjectKey *key = parse_key(self, manifest, &type);
     /* Without a key of its own the rest is only checked. */
-    self->key = key != NULL ? key : objects_key(self->objects, kind, NULL, "-");
+    self->key = key != NULL ? key : objects_key(self->objects, type.kind, NULL, "-");
 
     g_autoptr(Object) object = object_new((ObjectKey *)self->key);
     object->manifest = json_incref((json_t *)manifest); /* kept as it is */
@@ -604,8 +660,10 @@ object_to_json_at(const Object *self, SimTime start)
 
     if (object == NULL)
         object = json_object();
-    json_object_set_new(object, "apiVersion", json_string(class->api_version));
-    json_object_set_new(object, "kind", json_string(class->kind));
+    if (class->kind[0] != '\0') { /* else the document tells them */
+        json_object_set_new(object, "apiVersion", json_string(class->api_version));
+        json_object_set_new(object, "kind", json_string(class->kind));
+    }
     json_object_set_new(object, "metadata", metadata_to_json(self, start));
     json_t *sorted = json_sorted(object);
     json_decref(object);

@@ -72,6 +72,18 @@ name_fault_subdomain(const char *text)
 }
 
 const char *
+name_fault_path(const char *text)
+{
+    if (strcmp(text, ".") == 0)
+        return "may not be '.'";
+    if (strcmp(text, "..") == 0)
+        return "may not be '..'";
+    if (strchr(text, '/') != NULL)
+        return "may not contain '/'";
+    return strchr(text, '%') != NULL ? "may not contain '%'" : NULL;
+}
+
+const char *
 name_fault_dns_label(const char *text)
 {
     if (strlen(text) > LABEL_LENGTH_MAX)

@@ -16,6 +16,20 @@
 #include "snapshot.h"
 #include "workload.h"
 
+static const Field no_fields[] = {FIELDS_END};
+static const char *const no_ignored[] = {IGNORED_ALWAYS, NULL};
+
+/* Its objects are documents with typed metadata. No manifest names it. */
+static const KindClass other_kind = {
+    .kind = "",
+    .api_version = "",
+    .resource = "others", /* all of them together */
+    .size = sizeof(Object),
+    .fields = no_fields,
+    .namespaced = TRUE,
+    .ignored = no_ignored,
+};
+
 static const KindClass *const kinds[N_KINDS] = {
     [KIND_POD] = &pod_kind,
     [KIND_CLAIM] = &claim_kind,
@@ -50,6 +64,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_LOCAL_VOLUME] = &local_volume_kind,
     [KIND_CRON_JOB] = &cron_job_kind,
     [KIND_NAMESPACE] = &namespace_kind,
+    [KIND_OTHER] = &other_kind,
 };
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */
@@ -67,6 +82,7 @@ typedef struct {
 } KeyPlace;
 
 struct Objects {
+    Objects *run;  /* (borrowed): these are aside; NULL: they are the run's */
     SimCold *cold; /* (borrowed) (nullable): of strings and keys */
     Strings *strings;
     SimMemory *memory;
@@ -81,7 +97,8 @@ struct Objects {
     unsigned n_warm;     /* in @table */
     SimFrozen *frozen;   /* (owned): older keys; NULL: all are in @table */
     const char *no_namespace;
-    GHashTable *aliases; /* set of Alias */
+    GHashTable *aliases;  /* set of Alias */
+    GPtrArray *resources; /* of ObjectResource (owned), by number - 1 */
 };
 
 typedef struct {
@@ -174,13 +191,14 @@ objects_new(uint64_t seed)
     return objects_new_cold(seed, NULL);
 }
 
-Objects *
-objects_new_cold(uint64_t seed, SimCold *cold)
+static Objects *
+objects_new_with(uint64_t seed, SimCold *cold, Strings *strings, GPtrArray *resources)
 {
     Objects *self = g_new0(Objects, 1);
 
     self->cold = cold;
-    self->strings = strings_new_cold(cold);
+    self->strings = strings;
+    self->resources = resources;
     self->memory = sim_memory_new();
     self->seed = seed;
     for (unsigned i = 0; i < N_KINDS; i++) {
@@ -196,18 +214,38 @@ objects_new_cold(uint64_t seed, SimCold *cold)
     return self;
 }
 
+Objects *
+objects_new_cold(uint64_t seed, SimCold *cold)
+{
+    return objects_new_with(seed, cold, strings_new_cold(cold),
+                            g_ptr_array_new_with_free_func(g_free));
+}
+
+Objects *
+objects_new_aside(Objects *run)
+{
+    Objects *self =
+        objects_new_with(run->seed, NULL, run->strings, g_ptr_array_ref(run->resources));
+
+    self->run = run;
+    self->uid_salt = run->uid_salt;
+    return self;
+}
+
 void
 objects_free(Objects *self)
 {
     if (self == NULL)
         return;
     g_hash_table_unref(self->aliases);
+    g_ptr_array_unref(self->resources);
     for (unsigned i = 0; i < N_KINDS; i++)
         sim_log_free(self->keys[i]);
     g_ptr_array_unref(self->blocks);
     g_free(self->table);
     sim_frozen_free(self->frozen);
-    strings_free(self->strings);
+    if (self->run == NULL)
+        strings_free(self->strings);
     sim_memory_destroy(self->memory);
     g_free(self);
 }
@@ -238,11 +276,31 @@ objects_strings(const Objects *self)
     return self->strings;
 }
 
-static uint64_t
-objects_hash(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
-{
-    uint64_t hash = self->kind_hashes[kind];
+/* The kind of a key, and its resource. */
+typedef uint32_t KeyType;
 
+static KeyType
+key_type(ObjectKind kind, unsigned resource)
+{
+    return (KeyType)kind | resource << 16;
+}
+
+static KeyType
+type_of_key(const ObjectKey *key)
+{
+    return key_type(key->kind, key->resource);
+}
+
+/* Never change it: draws follow from it. */
+static uint64_t
+objects_hash(const Objects *self, KeyType type, const char *namespace, const char *name)
+{
+    uint64_t hash = self->kind_hashes[type & UINT16_MAX];
+
+    if (type >> 16 != 0) {
+        const ObjectResource *resource = objects_resource_at(self, type >> 16);
+        hash = sim_hash_combine(sim_hash_string(resource->group), sim_hash_string(resource->kind));
+    }
     if (namespace[0] != '\0')
         hash = sim_hash_combine(hash, sim_hash_string(namespace));
     return sim_hash_combine(hash, sim_hash_string(name));
@@ -257,25 +315,25 @@ key_numbered(const Objects *self, unsigned number)
 }
 
 static uint32_t
-address_hash(ObjectKind kind, const char *namespace, const char *name)
+address_hash(KeyType type, const char *namespace, const char *name)
 {
-    uint64_t addresses = (uint64_t)(uintptr_t)name + ((uint64_t)(uintptr_t) namespace << 16) + kind;
+    uint64_t addresses = (uint64_t)(uintptr_t)name + ((uint64_t)(uintptr_t) namespace << 16) + type;
 
     return (uint32_t)(addresses * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
 /* The place of the key of these strings, or the free place for it. */
 static KeyPlace *
-key_place(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+key_place(const Objects *self, KeyType type, const char *namespace, const char *name)
 {
-    uint32_t hash = address_hash(kind, namespace, name);
+    uint32_t hash = address_hash(type, namespace, name);
     unsigned mask = self->table_size - 1, i = hash & mask;
 
     for (; self->table[i].number != 0; i = (i + 1) & mask) {
         if (self->table[i].hash != hash)
             continue;
         const ObjectKey *key = key_numbered(self, self->table[i].number - 1);
-        if (key->name == name && key->namespace == namespace && key->kind == kind)
+        if (key->name == name && key->namespace == namespace && type_of_key(key) == type)
             break;
     }
     return &self->table[i];
@@ -283,7 +341,7 @@ key_place(const Objects *self, ObjectKind kind, const char *namespace, const cha
 
 typedef struct {
     const Objects *objects;
-    ObjectKind kind;
+    KeyType type;
     const char *namespace, *name;
 } Wanted;
 
@@ -294,18 +352,18 @@ is_wanted(const void *data, uint32_t number)
     const ObjectKey *key = key_numbered(wanted->objects, number - 1);
 
     return key->name == wanted->name && key->namespace == wanted->namespace &&
-           key->kind == wanted->kind;
+           type_of_key(key) == wanted->type;
 }
 
 /* Returns: NULL if there is no key of these strings */
 static ObjectKey *
-find_by_addresses(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+find_by_addresses(const Objects *self, KeyType type, const char *namespace, const char *name)
 {
-    uint32_t number = key_place(self, kind, namespace, name)->number;
+    uint32_t number = key_place(self, type, namespace, name)->number;
 
     if (number == 0 && self->frozen != NULL)
-        number = sim_frozen_find(self->frozen, address_hash(kind, namespace, name), is_wanted,
-                                 &(Wanted){self, kind, namespace, name});
+        number = sim_frozen_find(self->frozen, address_hash(type, namespace, name), is_wanted,
+                                 &(Wanted){self, type, namespace, name});
     return number == 0 ? NULL : key_numbered(self, number - 1);
 }
 
@@ -350,9 +408,10 @@ or_no_namespace(const Objects *self, const char *namespace)
 
 /* @namespace, @name: interned */
 static ObjectKey *
-make_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
+make_key(Objects *self, KeyType type, const char *namespace, const char *name)
 {
-    uint32_t hash = address_hash(kind, namespace, name);
+    uint32_t hash = address_hash(type, namespace, name);
+    ObjectKind kind = (ObjectKind)(type & UINT16_MAX);
 
     if (self->n_keys % KEYS_PER_BLOCK == 0)
         g_ptr_array_add(self->blocks,
@@ -362,15 +421,19 @@ make_key(Objects *self, ObjectKind kind, const char *namespace, const char *name
     ObjectKey *key = key_numbered(self, self->n_keys++);
     *key = (ObjectKey){0};
     key->kind = kind;
+    key->resource = type >> 16;
     key->namespace = namespace;
     key->name = name;
     key->text =
         namespace[0] == '\0' ? name : strings_internf(self->strings, "%s/%s", namespace, name);
     key->memory = self->memory;
-    key->hash = objects_hash(self, kind, namespace, name);
-    key->slot = self->keys[kind]->len;
-    *(ObjectKey **)sim_log_append(self->keys[kind]) = key;
-    *key_place(self, kind, namespace, name) = (KeyPlace){hash, self->n_keys};
+    key->hash = objects_hash(self, type, namespace, name);
+    key->slot = OBJECT_NO_SLOT;
+    if (self->run == NULL) {
+        key->slot = self->keys[kind]->len;
+        *(ObjectKey **)sim_log_append(self->keys[kind]) = key;
+    }
+    *key_place(self, type, namespace, name) = (KeyPlace){hash, self->n_keys};
     if (++self->n_warm == SIM_FROZEN_PART && self->frozen != NULL)
         objects_freeze(self);
     else if (self->n_warm > self->table_size / 4 * 3)
@@ -390,32 +453,122 @@ object_place(const void *object, SimStream stream, uint64_t walk)
     return object_key_place(((const Object *)object)->key, stream, walk);
 }
 
-ObjectKey *
-objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
-{
-    ObjectKey *key = objects_find_key(self, kind, namespace, name);
-
-    return key != NULL ? key
-                       : make_key(self, kind,
-                                  strings_intern(self->strings, or_no_namespace(self, namespace)),
-                                  strings_intern(self->strings, name));
-}
-
-ObjectKey *
-objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+static ObjectKey *
+find_key(const Objects *self, KeyType type, const char *namespace, const char *name)
 {
     namespace = or_no_namespace(self, namespace);
-    ObjectKey *key = find_by_addresses(self, kind, namespace, name);
+    ObjectKey *key = find_by_addresses(self, type, namespace, name);
     if (key != NULL)
         return key;
 
+    if (self->run != NULL && (key = find_key(self->run, type, namespace, name)) != NULL)
+        return key;
     const char *known_namespace = strings_find(self->strings, namespace);
     const char *known_name = strings_find(self->strings, name);
     if (known_namespace == namespace && known_name == name)
         return NULL;
     return known_namespace == NULL || known_name == NULL
                ? NULL
-               : find_by_addresses(self, kind, known_namespace, known_name);
+               : find_by_addresses(self, type, known_namespace, known_name);
+}
+
+static ObjectKey *
+get_key(Objects *self, KeyType type, const char *namespace, const char *name)
+{
+    ObjectKey *key = find_key(self, type, namespace, name);
+
+    return key != NULL ? key
+                       : make_key(self, type,
+                                  strings_intern(self->strings, or_no_namespace(self, namespace)),
+                                  strings_intern(self->strings, name));
+}
+
+ObjectKey *
+objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    return get_key(self, key_type(kind, 0), namespace, name);
+}
+
+ObjectKey *
+objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    return find_key(self, key_type(kind, 0), namespace, name);
+}
+
+/* ---- Resources that no model reads ---- */
+
+ObjectKey *
+objects_other_key(Objects *self, unsigned resource, const char *namespace, const char *name)
+{
+    return get_key(self, key_type(KIND_OTHER, resource), namespace, name);
+}
+
+ObjectKey *
+objects_find_other_key(const Objects *self,
+                       unsigned resource,
+                       const char *namespace,
+                       const char *name)
+{
+    return find_key(self, key_type(KIND_OTHER, resource), namespace, name);
+}
+
+ObjectKey *
+objects_key_like(Objects *self, const ObjectKey *like, const char *namespace, const char *name)
+{
+    return get_key(self, type_of_key(like), namespace, name);
+}
+
+ObjectResource *
+objects_resource_at(const Objects *self, unsigned number)
+{
+    return self->resources->pdata[number - 1];
+}
+
+/* Returns: (owned): a word in the plural, as code generators of Kubernetes make it of a kind */
+static char *
+plural_of(const char *kind)
+{
+    g_autofree char *lower = g_ascii_strdown(kind, -1);
+    gsize length = strlen(lower);
+
+    if (g_str_has_suffix(lower, "s"))
+        return g_strconcat(lower, "es", NULL);
+    if (g_str_has_suffix(lower, "y") && length > 1 && strchr("aeiou", lower[length - 2]) == NULL)
+        return g_strdup_printf("%.*sies", (int)length - 1, lower);
+    return g_strconcat(lower, "s", NULL);
+}
+
+unsigned
+objects_resource(Objects *self, const char *group, const char *kind, const char *resource)
+{
+    ObjectResource *row;
+
+    for (unsigned i = 0; i < self->resources->len; i++) {
+        row = self->resources->pdata[i];
+        if (strcmp(row->kind, kind) != 0 || strcmp(row->group, group) != 0)
+            continue;
+        if (resource != NULL)
+            row->resource = strings_intern(self->strings, resource);
+        return i + 1;
+    }
+    if (self->resources->len == OBJECT_RESOURCES_MAX)
+        return 0;
+    g_autofree char *made = resource == NULL ? plural_of(kind) : NULL;
+    row = g_new0(ObjectResource, 1);
+    *row =
+        (ObjectResource){.group = strings_intern(self->strings, group),
+                         .kind = strings_intern(self->strings, kind),
+                         .resource = strings_intern(self->strings, made != NULL ? made : resource),
+                         .counts_generation = api_resource_of_kind(group, kind) == NULL};
+    g_ptr_array_add(self->resources, row);
+    return self->resources->len;
+}
+
+const char *
+objects_resource_name(const Objects *self, const ObjectKey *key)
+{
+    return key->resource != 0 ? objects_resource_at(self, key->resource)->resource
+                              : kinds[key->kind]->resource;
 }
 
 unsigned

@@ -45,6 +45,7 @@ typedef enum {
     KIND_LOCAL_VOLUME, /* of drivers for the disks of nodes */
     KIND_CRON_JOB,
     KIND_NAMESPACE,
+    KIND_OTHER, /* all resources that no model reads; see ObjectResource */
     N_KINDS,
 } ObjectKind;
 
@@ -62,8 +63,17 @@ typedef struct {
     uint32_t n_requests;  /* the number of requests about it; the n of their draws */
     uint32_t n_events;    /* the number of writes of Events about it; the n of their draws */
     uint32_t n_thoughts;  /* how often a component thought about it; the n of those draws */
-    ObjectKind kind;
+    ObjectKind kind : 16;
+    unsigned resource : 16; /* KIND_OTHER: see objects_resource(); else 0 */
 } ObjectKey;
+
+/* A resource that no model reads: a ConfigMap, a custom resource, an Event that a client wrote. Its
+ * objects have metadata and a document, and stand in one store with all others. */
+typedef struct {
+    const char *group, *kind, *resource; /* interned: "", "ConfigMap", "configmaps" */
+    gboolean counts_generation;          /* custom resources */
+} ObjectResource;
+#define OBJECT_RESOURCES_MAX UINT16_MAX
 
 typedef struct {
     uint64_t high, low; /* 0, 0: none */
@@ -78,6 +88,10 @@ typedef struct Objects Objects; /* the strings and keys of one run */
 Objects *objects_new(uint64_t seed);
 /* The same with names and keys in memory for logs. @cold: (borrowed): outlives it */
 Objects *objects_new_cold(uint64_t seed, SimCold *cold);
+/* For objects that leave no trace in the run: its strings, its keys, and new keys of their own,
+ * which have no slot (OBJECT_NO_SLOT). @run: (borrowed): outlives it */
+#define OBJECT_NO_SLOT UINT32_MAX
+Objects *objects_new_aside(Objects *run);
 void objects_free(Objects *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Objects, objects_free)
 Strings *objects_strings(const Objects *self);
@@ -92,6 +106,26 @@ objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, co
 ObjectKey *objects_find_alias(const Objects *self,
                               const char *const *parts); /* NULL: not added yet */
 void objects_add_alias(Objects *self, const char *const *parts, ObjectKey *key);
+/* The same of KIND_OTHER. @resource: see objects_resource() */
+ObjectKey *
+objects_other_key(Objects *self, unsigned resource, const char *namespace, const char *name);
+ObjectKey *objects_find_other_key(const Objects *self,
+                                  unsigned resource,
+                                  const char *namespace,
+                                  const char *name);
+/* The key of another object of the same kind and resource as @like. */
+ObjectKey *
+objects_key_like(Objects *self, const ObjectKey *like, const char *namespace, const char *name);
+/**
+ * objects_resource:
+ * @resource: (nullable): "configmaps"; %NULL: as it is known, or made of the kind
+ * Returns: the number of the resource of a kind without a model, from 1 on; it is added if it is
+ * new. 0: there are OBJECT_RESOURCES_MAX already
+ */
+unsigned objects_resource(Objects *self, const char *group, const char *kind, const char *resource);
+ObjectResource *objects_resource_at(const Objects *self, unsigned number); /* (borrowed) */
+/* Returns: (borrowed): "pods", "configmaps" */
+const char *objects_resource_name(const Objects *self, const ObjectKey *key);
 unsigned objects_n_keys(const Objects *self, ObjectKind kind);
 ObjectKey *objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot);
 /* The new length of an array by slot that needs a place for @slot: it grows by a quarter at least.
@@ -187,6 +221,7 @@ typedef enum {
     FIELD_INTERNAL = 1 << 2, /* not in JSON */
     FIELD_PART =
         1 << 3, /* takes only some keys of the object at its path; other fields take the rest */
+    FIELD_OPTIONAL = 1 << 4, /* zero is printed only over a document that has the field */
 } FieldFlags;
 
 typedef struct {

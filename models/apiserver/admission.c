@@ -8,11 +8,12 @@
 
 #define NANOSECONDS_TO_SECONDS(time) ((time) / SIM_SECOND)
 
-static void
-forget_spec(Admission *self)
+void
+admission_forget(Admission *self)
 {
     g_clear_pointer(&self->given, pod_spec_unref);
     g_clear_pointer(&self->admitted, pod_spec_unref);
+    limited_spec_clear(&self->limited);
 }
 
 void
@@ -33,8 +34,7 @@ admission_init(Admission *self, ApiStore *store, const Release *release)
 void
 admission_clear(Admission *self)
 {
-    forget_spec(self);
-    limited_spec_clear(&self->limited);
+    admission_forget(self);
     g_clear_pointer(&self->gated, gated_fields_free);
 }
 
@@ -214,7 +214,7 @@ admit_pod_spec(Admission *self, Pod *pod, GString *message)
     if (code != API_OK)
         return code;
     if (self->given != pod->spec || !has_priority(self->admitted, &priority)) {
-        forget_spec(self);
+        admission_forget(self);
         self->given = pod_spec_ref(pod->spec);
         self->admitted = add_tolerations(self, pod->spec);
         if (!has_priority(self->admitted, &priority)) {
@@ -382,6 +382,7 @@ admit_new(Admission *self, Object *object, GString *message)
     case KIND_SECRET:
     case KIND_LIMIT_RANGE:
     case KIND_LEASE:
+    case KIND_OTHER:
     case N_KINDS:
         break;
     }

@@ -25,6 +25,8 @@ typedef struct {
 /* @store: (borrowed), with the release's gates */
 void admission_init(Admission *self, ApiStore *store, const Release *release);
 void admission_clear(Admission *self);
+/* Forgets specs of earlier pods. */
+void admission_forget(Admission *self);
 /* @object: the new object, complete but for what admission adds. Returns: API_OK, or the refusal
  * with words in @message */
 ApiCode admission_create(Admission *self, Object *object, GString *message);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
+#include "checks.h"
 #include "models/api/quota/quota.h"
 
 ApiServer *
@@ -87,6 +88,29 @@ api_server_import(ApiServer *self, Object *object)
         api_store_commit(store, WATCH_ADDED, object, sim_now(store->sim), key->n_requests++));
     store->revision = MAX(store->revision, revision);
     store->is_importing = FALSE;
+}
+
+void
+api_server_place(ApiServer *self, Object *object)
+{
+    ApiStore *store = &self->store;
+    ObjectKey *key = (ObjectKey *)object->key;
+    uint64_t revision = store->revision;
+
+    if (!object_uid_is_set(object->uid))
+        object->uid = objects_uid(store->objects, key, ++key->incarnation);
+    if (object->created_at == TIME_UNSET)
+        object->created_at = sim_now(store->sim);
+    store->revision = MAX(object->resource_version, 1) - 1;
+    object_unref(
+        api_store_commit(store, WATCH_ADDED, object, sim_now(store->sim), key->n_requests++));
+    store->revision = MAX(store->revision, revision);
+}
+
+void
+api_server_add_namespace(ApiServer *self, const char *name)
+{
+    namespace_imply(&self->store, name);
 }
 
 gboolean

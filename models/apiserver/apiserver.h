@@ -120,9 +120,22 @@ void api_server_request(
  * @response: (out): its object is borrowed until the next write; its message is interned
  */
 void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response);
+/**
+ * api_server_try:
+ * Carries @request out at this instant without storing anything (dryRun): nobody is told, and no
+ * trace stays. The key of a new object may be aside: objects_new_aside().
+ * @response: (out): its object is owned; its message is interned
+ */
+void api_server_try(ApiServer *self, const ApiRequest *request, ApiResponse *response);
 /* Stores an imported object as it is, with uid, version and status, and without admission. Takes
  * @object. */
 void api_server_import(ApiServer *self, Object *object);
+/* Stores an object of the cluster's beginning that no model reads, without admission, and without a
+ * new resource version unless it has a later one. Takes @object. */
+void api_server_place(ApiServer *self, Object *object);
+/* Makes a namespace of the cluster's beginning, with what controllers make in each, unless there is
+ * one. A new object makes that of its own. */
+void api_server_add_namespace(ApiServer *self, const char *name);
 /* For observers: whether the write that they see is the import of an object with a uid, which is
  * older than the run. */
 gboolean api_server_is_importing(const ApiServer *self);

@@ -55,5 +55,11 @@ ApiCode namespace_admit(const ApiStore *self, Object *object, GString *message);
 /* Returns: whether a new object may be in the namespace @name: %API_OK, %API_FORBIDDEN while it is
  * being deleted, %API_NOT_FOUND afterwards */
 ApiCode namespace_takes(const ApiStore *self, const char *name);
+/* Makes a namespace that objects are in though nobody has created it, as every cluster has
+ * "default": without a new resource version. Does nothing if there is, or was, one of that name. */
+void namespace_imply(ApiStore *self, const char *name);
+/* Makes what controllers make in each namespace, and is missing there: the ServiceAccount "default"
+ * and the ConfigMap "kube-root-ca.crt". */
+void namespace_furnish(ApiStore *self, const char *name);
 /* Whether it is one of the namespaces that may not be deleted. */
 gboolean namespace_is_immortal(const Object *object);

@@ -21,9 +21,8 @@ namespace_takes(const ApiStore *self, const char *name)
 static ApiCode
 check_namespace(const ApiStore *self, const Object *object, GString *message)
 {
-    const KindClass *class = kind_class(object_kind(object));
     const char *name = object->key->namespace;
-    ApiCode code = class->namespaced ? namespace_takes(self, name) : API_OK;
+    ApiCode code = *name != '\0' ? namespace_takes(self, name) : API_OK;
 
     if (code == API_NOT_FOUND)
         g_string_printf(message, "namespaces \"%s\" not found", name);
@@ -31,7 +30,8 @@ check_namespace(const ApiStore *self, const Object *object, GString *message)
         g_string_printf(message,
                         "%s \"%s\" is forbidden: unable to create new content in namespace %s "
                         "because it is being terminated",
-                        class->resource, object_name(object), name);
+                        objects_resource_name(self->objects, object->key), object_name(object),
+                        name);
     return code;
 }
 
@@ -61,4 +61,66 @@ namespace_admit(const ApiStore *self, Object *object, GString *message)
     if (object_kind(object) == KIND_NAMESPACE)
         complete(self, object);
     return check_namespace(self, object, message);
+}
+
+/* Stores an object without admission. @keeps_revision: it is as old as the cluster */
+static void
+add(ApiStore *self, Object *object /* taken */, gboolean keeps_revision)
+{
+    ObjectKey *key = (ObjectKey *)object->key;
+    uint64_t revision = self->revision;
+
+    object->uid = objects_uid(self->objects, key, ++key->incarnation);
+    object->created_at = sim_now(self->sim);
+    if (keeps_revision)
+        self->revision = 0;
+    object_unref(
+        api_store_commit(self, WATCH_ADDED, object, sim_now(self->sim), key->n_requests++));
+    if (keeps_revision)
+        self->revision = MAX(revision, 1);
+}
+
+static void
+furnish(ApiStore *self, const char *namespace, gboolean keeps_revision)
+{
+    static const struct {
+        const char *kind, *name;
+        gboolean has_certificate;
+    } rows[] = {
+        {"ServiceAccount", "default",          FALSE},
+        {"ConfigMap",      "kube-root-ca.crt", TRUE }
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        unsigned resource = objects_resource(self->objects, "", rows[i].kind, NULL);
+        ObjectKey *key = objects_other_key(self->objects, resource, namespace, rows[i].name);
+        if (api_store_get(self, key) != NULL)
+            continue;
+        Object *object = object_new(key);
+        object->manifest = json_pack("{s:s, s:s}", "apiVersion", "v1", "kind", rows[i].kind);
+        if (rows[i].has_certificate) /* nobody signs anything here */
+            json_object_set_new(object->manifest, "data", json_pack("{s:s}", "ca.crt", ""));
+        add(self, object, keeps_revision);
+    }
+}
+
+void
+namespace_furnish(ApiStore *self, const char *name)
+{
+    if (!self->is_dry && namespace_takes(self, name) == API_OK)
+        furnish(self, name, FALSE);
+}
+
+void
+namespace_imply(ApiStore *self, const char *name)
+{
+    if (self->is_dry)
+        return;
+    ObjectKey *key = objects_key(self->objects, KIND_NAMESPACE, NULL, name);
+    if (key->incarnation > 0 || api_store_get(self, key) != NULL)
+        return;
+    Object *object = object_new(key);
+    complete(self, object);
+    add(self, object, TRUE);
+    furnish(self, name, TRUE);
 }

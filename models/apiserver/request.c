@@ -221,6 +221,22 @@ call_refuse(ApiCall *call, ApiCode code, const char *message, SimTime delay)
 const ApiCallClass api_call_class = {call_go_on, call_refuse, call_free};
 
 void
+api_server_try(ApiServer *self, const ApiRequest *request, ApiResponse *response)
+{
+    uint32_t incarnation = request->key->incarnation;
+    ApiCall call = {.server = self, .request = *request};
+
+    self->store.is_dry = TRUE;
+    api_verbs_commit(&self->verbs, &call);
+    request->key->incarnation = incarnation;
+    self->store.is_dry = FALSE;
+    admission_forget(&self->admission);
+    *response = (ApiResponse){call.code, call.object,
+                              strings_intern(objects_strings(self->store.objects), call.message)};
+    g_free(call.message);
+}
+
+void
 api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response)
 {
     ApiCall call = {.server = self,

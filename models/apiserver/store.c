@@ -56,6 +56,9 @@ const Object *
 api_store_commit(ApiStore *self, WatchType type, Object *after, SimTime responds_at, uint32_t n)
 {
     const ObjectKey *key = after->key;
+
+    if (G_UNLIKELY(self->is_dry))
+        return after;
     const Object *known = api_store_get(self, key);
     g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
 
@@ -74,6 +77,10 @@ api_store_write(ApiStore *self, Object *after)
 {
     ObjectKey *key = (ObjectKey *)after->key;
 
+    if (G_UNLIKELY(self->is_dry)) {
+        object_unref(after);
+        return;
+    }
     object_unref(
         api_store_commit(self, WATCH_MODIFIED, after, sim_now(self->sim), key->n_requests++));
 }

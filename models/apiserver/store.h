@@ -13,6 +13,7 @@ typedef struct {
     uint64_t revision;          /* resource version of the latest write */
     GArray *observers;          /* of ApiObserver with its data */
     gboolean is_importing;      /* see api_server_is_importing() */
+    gboolean is_dry;            /* see api_server_try() */
     gboolean knows_class_scope; /* API-156 */
     gboolean names_containers;  /* API-159 */
     gboolean marks_victims;     /* gate PodDisruptionConditions */

@@ -29,24 +29,26 @@ static void G_GNUC_PRINTF(3, 4) refuse_with(ApiCall *call, ApiCode code, const c
     va_end(args);
 }
 
-static void
-refuse_conflict(ApiCall *call)
+static const char *
+resource_of(const ApiVerbs *self, const ApiCall *call)
 {
-    const ObjectKey *key = call->request.key;
-
-    refuse_with(call, API_CONFLICT,
-                "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please "
-                "apply your changes to the latest version and try again",
-                kind_class(key->kind)->resource, key->name);
+    return objects_resource_name(self->store->objects, call->request.key);
 }
 
 static void
-refuse_not_found(ApiCall *call)
+refuse_conflict(const ApiVerbs *self, ApiCall *call)
 {
-    const ObjectKey *key = call->request.key;
+    refuse_with(call, API_CONFLICT,
+                "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please "
+                "apply your changes to the latest version and try again",
+                resource_of(self, call), call->request.key->name);
+}
 
-    refuse_with(call, API_NOT_FOUND, "%s \"%s\" not found", kind_class(key->kind)->resource,
-                key->name);
+static void
+refuse_not_found(const ApiVerbs *self, ApiCall *call)
+{
+    refuse_with(call, API_NOT_FOUND, "%s \"%s\" not found", resource_of(self, call),
+                call->request.key->name);
 }
 
 /* Whether a deletion is complete: nothing holds the object, and no grace is left (API-51,
@@ -97,6 +99,15 @@ count_template_generation(const ApiVerbs *self, const Object *before, Object *af
                               strings_internf(strings, "%" G_GINT64_FORMAT, number));
 }
 
+/* API-3 */
+static gboolean
+counts_generation(const ApiVerbs *self, const ObjectKey *key)
+{
+    return key->resource != 0
+               ? objects_resource_at(self->store->objects, key->resource)->counts_generation
+               : kind_class(key->kind)->has_generation;
+}
+
 static void
 commit_create(ApiVerbs *self, ApiCall *call)
 {
@@ -105,7 +116,7 @@ commit_create(ApiVerbs *self, ApiCall *call)
     if (api_store_get(self->store, key) != NULL) {
         if (admission_refuses_again(self, call))
             return;
-        refuse_with(call, API_EXISTS, "%s \"%s\" already exists", kind_class(key->kind)->resource,
+        refuse_with(call, API_EXISTS, "%s \"%s\" already exists", resource_of(self, call),
                     key->name);
         return;
     }
@@ -113,9 +124,11 @@ commit_create(ApiVerbs *self, ApiCall *call)
     g_autoptr(Object) object = object_edit(call->request.object);
     object->uid = objects_uid(self->store->objects, key, ++key->incarnation);
     object->created_at = sim_now(self->store->sim);
-    object->generation = kind_class(key->kind)->has_generation ? 1 : 0;
+    object->generation = counts_generation(self, key) ? 1 : 0;
     count_template_generation(self, NULL, object);
     g_string_truncate(self->message, 0);
+    if (*key->namespace != '\0')
+        namespace_imply(self->store, key->namespace);
     ApiCode code = namespace_admit(self->store, object, self->message);
     if (code == API_OK)
         code = admission_create(self->admission, object, self->message);
@@ -125,6 +138,8 @@ commit_create(ApiVerbs *self, ApiCall *call)
     }
     answer(call, api_store_commit(self->store, WATCH_ADDED, g_steal_pointer(&object),
                                   call->responds_at, call->n));
+    if (key->kind == KIND_NAMESPACE)
+        namespace_furnish(self->store, key->name);
 }
 
 static gboolean
@@ -164,7 +179,7 @@ count_generation(const ApiVerbs *self, const Object *before, Object *after)
     if (object_kind(after) == KIND_POD && after->generation > 0 &&
         !pod_spec_asks_same(POD_CONST(before)->spec, POD_CONST(after)->spec))
         after->generation++;
-    if (kind_class(object_kind(after))->has_generation &&
+    if (counts_generation(self, after->key) &&
         (!object_spec_equal(before, after) || !object_rest_equal(before, after)))
         after->generation++;
     count_template_generation(self, before, after);
@@ -177,14 +192,14 @@ commit_update(ApiVerbs *self, ApiCall *call, gboolean status)
     const Object *before = api_store_get(self->store, request->key);
 
     if (before == NULL) {
-        refuse_not_found(call);
+        refuse_not_found(self, call);
         return;
     }
     if ((request->object->resource_version != 0 &&
          request->object->resource_version != before->resource_version) ||
         (object_uid_is_set(request->object->uid) &&
          !object_uid_equal(request->object->uid, before->uid))) {
-        refuse_conflict(call);
+        refuse_conflict(self, call);
         return;
     }
 
@@ -197,17 +212,17 @@ commit_update(ApiVerbs *self, ApiCall *call, gboolean status)
 }
 
 static gboolean
-precondition_holds(ApiCall *call, const Object *before)
+precondition_holds(const ApiVerbs *self, ApiCall *call, const Object *before)
 {
     const ApiRequest *request = &call->request;
 
     if (before == NULL) {
-        refuse_not_found(call);
+        refuse_not_found(self, call);
         return FALSE;
     }
     if ((object_uid_is_set(request->uid) && !object_uid_equal(request->uid, before->uid)) ||
         (request->resource_version != 0 && request->resource_version != before->resource_version)) {
-        refuse_conflict(call);
+        refuse_conflict(self, call);
         return FALSE;
     }
     return TRUE;
@@ -218,7 +233,7 @@ commit_patch(ApiVerbs *self, ApiCall *call, gboolean status)
 {
     const Object *before = api_store_get(self->store, call->request.key);
 
-    if (!precondition_holds(call, before))
+    if (!precondition_holds(self, call, before))
         return;
 
     Object *after = object_edit(before);
@@ -259,7 +274,7 @@ commit_delete(ApiVerbs *self, ApiCall *call)
 {
     const Object *before = api_store_get(self->store, call->request.key);
 
-    if (!precondition_holds(call, before))
+    if (!precondition_holds(self, call, before))
         return;
     if (namespace_is_immortal(before)) {
         refuse_with(call, API_FORBIDDEN,
@@ -301,6 +316,8 @@ commit_delete(ApiVerbs *self, ApiCall *call)
         after = last;
     }
     answer(call, api_store_commit(self->store, WATCH_DELETED, after, call->responds_at, call->n));
+    if (call->request.key->kind == KIND_OTHER && *call->request.key->namespace != '\0')
+        namespace_furnish(self->store, call->request.key->namespace);
 }
 
 /* API-22. */
@@ -310,7 +327,7 @@ commit_bind(ApiVerbs *self, ApiCall *call)
     const Object *before = api_store_get(self->store, call->request.key);
     const char *name = call->request.key->name;
 
-    if (!precondition_holds(call, before))
+    if (!precondition_holds(self, call, before))
         return;
     if (object_is_deleted(before)) {
         refuse_with(call, API_CONFLICT,
@@ -340,7 +357,7 @@ commit_eviction(ApiVerbs *self, ApiCall *call)
 {
     const Object *before = api_store_get(self->store, call->request.key);
 
-    if (!precondition_holds(call, before))
+    if (!precondition_holds(self, call, before))
         return;
     g_string_truncate(self->message, 0);
     ApiCode code = eviction_admit(self->store, POD_CONST(before), self->message);
@@ -365,7 +382,7 @@ api_verbs_commit(ApiVerbs *self, ApiCall *call)
         if (api_store_get(self->store, call->request.key) != NULL)
             answer(call, object_ref(api_store_get(self->store, call->request.key)));
         else
-            refuse_not_found(call);
+            refuse_not_found(self, call);
         return;
     case API_LIST: /* API-16: likewise */
         answer(call, NULL);

@@ -7,7 +7,8 @@
 
 /* Kinds that models make with an owner. */
 static const ObjectKind dependent_kinds[] = {
-    KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION, KIND_CSI_NODE, KIND_REPLICA_SET, KIND_JOB};
+    KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION, KIND_CSI_NODE, KIND_REPLICA_SET,
+    KIND_JOB, KIND_OTHER};
 /* Kinds that own them: see kind_owns_others(). */
 static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD,        KIND_NODE,
                                          KIND_REPLICA_SET,  KIND_DEPLOYMENT, KIND_DAEMON_SET,

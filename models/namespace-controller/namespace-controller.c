@@ -215,6 +215,7 @@ decide_listed(const void *data, Plan *plan)
 static void
 decide_fresh(const void *data, Plan *plan)
 {
+    const NamespaceController *self = data;
     const Object *fresh = plan_object(plan, plan_last_step(plan));
 
     if (fresh == NULL || !object_is_deleted(fresh))
@@ -222,7 +223,7 @@ decide_fresh(const void *data, Plan *plan)
     NamespaceSync *sync = plan_new_notes(plan, NamespaceSync, sync_clear);
     sync->namespace = NAMESPACE_CONST(plan_keep(plan, fresh));
     sync->name = object_name(fresh);
-    remaining_init(&sync->remaining);
+    remaining_init(&sync->remaining, api_server_objects(cluster_api(self->base.cluster)));
     if (sync->namespace->finalizers != NULL)
         plan_next_kind(data, plan, sync);
 }

@@ -10,9 +10,11 @@ typedef struct {
 } Finalizer;
 
 void
-remaining_init(Remaining *self)
+remaining_init(Remaining *self, const Objects *objects)
 {
-    *self = (Remaining){.finalizers = g_array_new(FALSE, FALSE, sizeof(Finalizer)),
+    *self = (Remaining){.objects = objects,
+                        .others = g_array_new(FALSE, TRUE, sizeof(unsigned)),
+                        .finalizers = g_array_new(FALSE, FALSE, sizeof(Finalizer)),
                         .faults = g_ptr_array_new_with_free_func(g_free)};
 }
 
@@ -21,6 +23,7 @@ remaining_clear(void *data)
 {
     Remaining *self = data;
 
+    g_clear_pointer(&self->others, g_array_unref);
     g_clear_pointer(&self->finalizers, g_array_unref);
     g_clear_pointer(&self->faults, g_ptr_array_unref);
 }
@@ -41,7 +44,12 @@ count_finalizer(GArray *finalizers, const char *name)
 void
 remaining_add(Remaining *self, const Object *object)
 {
-    self->n_objects[object_kind(object)]++;
+    const ObjectKey *key = object->key;
+
+    self->n_objects[key->kind]++;
+    if (key->resource >= self->others->len)
+        g_array_set_size(self->others, key->resource + 1u);
+    g_array_index(self->others, unsigned, key->resource)++; /* those with a model: at 0 */
     for (unsigned i = 0; object->finalizers != NULL && i < object->finalizers->n_items; i++)
         count_finalizer(self->finalizers, object->finalizers->items[i]);
 }
@@ -64,15 +72,10 @@ compare_texts(const void *a, const void *b)
 /* "persistentvolumeclaims. has 1 resource instances": resource, a dot, and the API group. (owned)
  */
 static char *
-resource_text(ObjectKind kind, unsigned n)
+resource_text(const char *resource, const char *group, unsigned n)
 {
-    const KindClass *class = kind_class(kind);
-    const char *slash = strchr(class->api_version, '/');
-    g_autofree char *group =
-        slash == NULL ? g_strdup("")
-                      : g_strndup(class->api_version, (gsize)(slash - class->api_version));
-
-    return g_strdup_printf("%s.%s has %u resource instances", class->resource, group, n);
+    return g_strdup_printf("%s.%.*s has %u resource instances", resource,
+                           strchr(group, '/') != NULL ? (int)strcspn(group, "/") : 0, group, n);
 }
 
 /* Takes @texts. (owned): sorted, with commas between them */
@@ -93,9 +96,19 @@ content_text(const Remaining *self)
 {
     GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
 
-    for (unsigned i = 0; i < N_KINDS; i++)
+    for (unsigned i = 0; i < KIND_OTHER; i++) {
+        const KindClass *class = kind_class((ObjectKind)i);
         if (self->n_objects[i] > 0)
-            g_ptr_array_add(texts, resource_text((ObjectKind)i, self->n_objects[i]));
+            g_ptr_array_add(texts,
+                            resource_text(class->resource, class->api_version, self->n_objects[i]));
+    }
+    for (unsigned i = 1; i < self->others->len; i++) {
+        const ObjectResource *row = objects_resource_at(self->objects, i);
+        unsigned n = g_array_index(self->others, unsigned, i);
+        g_autofree char *version = g_strconcat(row->group, "/", NULL);
+        if (n > 0)
+            g_ptr_array_add(texts, resource_text(row->resource, version, n));
+    }
     return join_sorted(texts);
 }
 

@@ -7,13 +7,15 @@
  * pkg/controller/namespace/deletion/status_condition_utils.go. */
 
 typedef struct {
+    const Objects *objects; /* (borrowed) */
     unsigned n_objects[N_KINDS];
+    GArray *others;     /* of unsigned: of KIND_OTHER, by the number of the resource */
     GArray *finalizers; /* each with the number of objects that have it */
     GPtrArray *faults;  /* of char *: kinds that should be empty */
     SimTime estimate;   /* until it is worth to look again */
 } Remaining;
 
-void remaining_init(Remaining *self);
+void remaining_init(Remaining *self, const Objects *objects);
 void remaining_clear(void *self);
 /* Counts one object that is still there. */
 void remaining_add(Remaining *self, const Object *object);

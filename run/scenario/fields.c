@@ -281,6 +281,8 @@ static const SchemaType create_type = SCHEMA_STRUCT("create", create_fields, Cre
 
 #define TARGET_FIELDS(kinds) \
     {"kind", &schema_string, AT(TargetFields, kind), SCHEMA_REQUIRED, NULL, kinds}, \
+    {"apiVersion", &schema_string, AT(TargetFields, api_version), 0, "as Kubernetes serves the kind", \
+     "For kinds of CustomResourceDefinitions"}, \
     {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Namespace of the object"}
 
 static const SchemaType grace_type = SCHEMA_TYPE("whole number", "a whole number of seconds",

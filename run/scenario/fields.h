@@ -104,7 +104,7 @@ typedef struct {
 } MarkFields;
 
 typedef struct {
-    const char *kind, *namespace, *name;
+    const char *api_version, *kind, *namespace, *name;
     int64_t grace_s;      /* -1: not given */
     unsigned propagation; /* ApiPropagation */
     const char *node_of_pod;

@@ -105,8 +105,8 @@ scenario_flatten(const Scenario *self, const char *until, const json_t *faults)
     json_array_extend(all_faults, (json_t *)faults);
     for (unsigned i = 0; i < self->n_manifests; i++)
         append_value(text, "---\n", self->manifests[i]);
-    for (gsize i = 0; i < json_array_size(self->plain); i++)
-        append_value(text, "---\n", json_array_get(self->plain, i));
+    for (gsize i = 0; i < json_array_size(self->others); i++)
+        append_value(text, "---\n", json_array_get(self->others, i));
     g_string_append(text, "---\n");
     json_object_foreach(document, key, value) {
         if (strcmp(key, "spec") != 0) {

@@ -3,6 +3,7 @@
 
 #include "models/api/checks/checks.h"
 #include "models/api/fields.h"
+#include "models/api/schema/resources.h"
 #include "models/api/snapshot.h"
 #include "models/api/volume-filling.h"
 #include "scenario-private.h"
@@ -101,20 +102,6 @@ check_ignored(Loader *self, const json_t *manifest, const char *path)
 }
 
 static void
-add_ignored(Loader *self, const json_t *manifest, const char *kind)
-{
-    const YamlPosition *at = &self->reader.at;
-    g_autofree char *path = manifest_path(manifest);
-
-    if (self->scenario.plain != NULL)
-        json_array_append(self->scenario.plain, (json_t *)manifest);
-    check_ignored(self, manifest, path);
-    loader_tell_kind_effect(self, kind, path);
-    g_ptr_array_add(self->scenario.ignored,
-                    g_strdup_printf("%s (%s:%u)", path, at->file, at->line));
-}
-
-static void
 add_manifest(Loader *self, const json_t *manifest, int action)
 {
     g_autofree char *path = manifest_path(manifest);
@@ -126,6 +113,25 @@ add_manifest(Loader *self, const json_t *manifest, int action)
     };
 
     g_array_append_val(self->manifests, info);
+}
+
+/* No model reads it: the API server keeps it. */
+static void
+add_other(Loader *self, const json_t *manifest, const char *kind, int action)
+{
+    const YamlPosition *at = &self->reader.at;
+    g_autofree char *path = manifest_path(manifest);
+
+    if (action < 0) {
+        json_array_append(self->scenario.others, (json_t *)manifest);
+        check_ignored(self, manifest, path);
+    } else {
+        add_manifest(self, manifest, action);
+        g_array_index(self->manifests, ManifestInfo, self->manifests->len - 1).is_other = TRUE;
+    }
+    loader_tell_kind_effect(self, kind, path);
+    g_ptr_array_add(self->scenario.ignored,
+                    g_strdup_printf("%s (%s:%u)", path, at->file, at->line));
 }
 
 static void
@@ -268,7 +274,7 @@ collect(Loader *self, const json_t *manifest, int action)
     } else if (g_strv_contains(later_kinds, kind)) {
         collect_later(self, manifest, kind);
     } else {
-        add_ignored(self, manifest, kind);
+        add_other(self, manifest, kind, action);
     }
 }
 
@@ -399,7 +405,10 @@ parse_manifests(Loader *self)
         self->parsing = info;
         g_string_truncate(parser.path, 0);
         loader_check_manifest(&parser, info->json);
+        parser.takes_others = info->is_other;
         info->object = api_parser_object(&parser, info->json);
+        if (info->is_other) /* nothing else is checked */
+            g_clear_pointer(&info->object, object_unref);
         if (info->object != NULL)
             loader_tell_effects(self, info);
         self->scenario.has_snapshots |= info->object != NULL && is_of_snapshots(info->object);
@@ -466,19 +475,56 @@ manifests_of(Loader *self, int action, unsigned *n)
     return manifests;
 }
 
+/* A kind without a model. Returns: FALSE: Kubernetes has none of that name, and apiVersion names no
+ * other group */
 static gboolean
-find_kind(Loader *self, const TargetFields *target, const json_t *where, ObjectKind *kind)
+find_other(Loader *self, const TargetFields *target, ScenarioAction *action)
 {
-    const char *names[N_KINDS];
+    const ApiResource *row = NULL, *other;
+    const char *slash = target->api_version == NULL ? NULL : strchr(target->api_version, '/');
+    g_autofree char *group =
+        slash == NULL ? NULL : g_strndup(target->api_version, (gsize)(slash - target->api_version));
 
-    if (target->kind == NULL || kind_find(NULL, target->kind, kind))
+    for (unsigned i = 0; target->api_version == NULL && (other = api_resource(i)) != NULL; i++)
+        if (row == NULL && strcmp(other->kind, target->kind) == 0)
+            row = other;
+    if (row == NULL && target->api_version == NULL)
+        return FALSE;
+    action->kind = KIND_OTHER;
+    action->other_kind = (char *)target->kind;
+    action->other_group = (char *)(row != NULL     ? row->group
+                                   : group != NULL ? schema_intern(&self->reader, group)
+                                                   : "");
+    return TRUE;
+}
+
+static gboolean
+find_kind(Loader *self, const TargetFields *target, const json_t *where, ScenarioAction *action)
+{
+    const char *names[KIND_OTHER];
+
+    if (target->kind == NULL || kind_find(target->api_version, target->kind, &action->kind) ||
+        find_other(self, target, action))
         return target->kind != NULL;
-    for (unsigned i = 0; i < N_KINDS; i++)
+    for (unsigned i = 0; i < KIND_OTHER; i++)
         names[i] = kind_class((ObjectKind)i)->kind;
-    g_autofree char *nearest = schema_nearest(target->kind, names, N_KINDS);
+    g_autofree char *nearest = schema_nearest(target->kind, names, KIND_OTHER);
     schema_fault_member(&self->reader, where, "kind", nearest, "no model knows the kind \"%s\"",
                         target->kind);
     return FALSE;
+}
+
+/* A custom resource is in a namespace if it is told which. */
+static gboolean
+is_namespaced(const TargetFields *target, const ScenarioAction *action)
+{
+    const ApiResource *row = action->kind == KIND_OTHER
+                                 ? api_resource_of_kind(action->other_group, action->other_kind)
+                                 : NULL;
+
+    if (action->kind != KIND_OTHER)
+        return kind_class(action->kind)->namespaced;
+    return row != NULL ? row->namespaced : target->namespace != NULL;
 }
 
 static gboolean
@@ -487,8 +533,8 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     const ActionFields *fields = self->acting;
     SchemaPlace place = schema_enter_member(&self->reader, fields->source, member);
     const json_t *where = json_object_get(fields->source, member);
-    gboolean ok = find_kind(self, target, where, &action->kind);
-    gboolean namespaced = ok && kind_class(action->kind)->namespaced;
+    gboolean ok = find_kind(self, target, where, action);
+    gboolean namespaced = ok && is_namespaced(target, action);
 
     if (ok && target->namespace != NULL && !namespaced && target->volume_of_claim == NULL)
         schema_fault_member(&self->reader, where, "namespace", NULL, "a %s belongs to no namespace",

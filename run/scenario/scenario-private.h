@@ -15,6 +15,7 @@ typedef struct {
     const json_t *json; /* borrowed from the documents */
     Object *object;     /* (owned): parsed for the checks; NULL: it has a fault */
     int action;         /* index of the action that creates it; -1: there from the start */
+    gboolean is_other;  /* of a kind that no model has */
     YamlPosition at;
     const char *path; /* "StatefulSet/web" */
 } ManifestInfo;

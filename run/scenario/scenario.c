@@ -413,7 +413,7 @@ loader_free(Loader *self)
     g_clear_pointer(&self->objects, objects_free);
     timing_clear(&self->scenario.timing);
     json_decref(self->scenario.document);
-    json_decref(self->scenario.plain);
+    json_decref(self->scenario.others);
     schema_reader_clear(&self->reader);
     g_clear_pointer(&self->scenario.ignored, g_ptr_array_unref);
     g_clear_pointer(&self->scenario.warnings, g_ptr_array_unref);
@@ -458,7 +458,7 @@ loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, 
     self->newest = TIME_UNSET;
     self->scenario.ignored = g_ptr_array_new_with_free_func(g_free);
     self->scenario.warnings = g_ptr_array_new_with_free_func(g_free);
-    self->scenario.plain = options->keeps_document ? json_array() : NULL;
+    self->scenario.others = json_array();
     self->warnings = loader_warnings_new();
     self->scenario.file = (char *)schema_intern(&self->reader, file);
     return self;

@@ -192,6 +192,7 @@ typedef struct {
     unsigned keep;      /* the oldest copy is deleted when there are more; 0: all stay */
     /* DELETE, PATCH, SCALE, EVICT */
     ObjectKind kind;
+    char *other_group, *other_kind; /* KIND_OTHER: of the resource; else NULL */
     char *namespace, *name; /* name may be a glob pattern ("web-*") for DELETE, and for claims with
                                lost volumes */
     char *on_node;          /* DELETE and EVICT of pods: only those on it; NULL: any */
@@ -299,8 +300,7 @@ struct Scenario {
     gboolean has_usage;     /* volumes fill, so kubelets ask how full they are */
     gboolean has_snapshots; /* snapshot objects exist, so the snapshot controllers run */
     GPtrArray *warnings;    /* of char *: where the run differs from the cluster of the manifests */
-    json_t
-        *plain; /* manifests of kinds that no model has, Events too; NULL unless keeps_document */
+    json_t *others;     /* manifests of kinds that no model has, Events too: of the initial state */
     json_t *document;   /* the Scenario with --set and included items; NULL unless keeps_document */
     GPtrArray *ignored; /* of char *: "Service/web (scenario.yaml:12)": ignored objects */
 };

@@ -48,6 +48,9 @@ char *world_node_name(const ScenarioNodes *group, unsigned i);
 Object *world_node_new(Run *self, const ScenarioNodes *group, unsigned i, const char *zone);
 /* histories.c: adds the ControllerRevisions of imported sets that are in no manifest. */
 void world_add_histories(Run *run);
+/* Adds what no model reads: manifests of other kinds, and what each namespace has. Returns: FALSE
+ * with @run->error */
+gboolean world_add_others(Run *run);
 /* adopt.c. The volume that a CSI PersistentVolume names, and the snapshot whose handle a
  * VolumeSnapshotContent has, exist in the driver from now on. */
 void world_adopt_source(const Run *self, const Object *object);

@@ -402,12 +402,26 @@ pod_written(Telemetry *self, const Pod *before, const Pod *after)
                        now - after->meta.created_at);
 }
 
+/* Returns: (borrowed): "ingresses.networking.k8s.io", of a resource that no model reads */
+static const char *
+full_name(const Telemetry *self, unsigned resource)
+{
+    const ObjectResource *row = objects_resource_at(self->objects, resource);
+
+    return *row->group == '\0' ? row->resource
+                               : strings_internf(objects_strings(self->objects), "%s.%s",
+                                                 row->resource, row->group);
+}
+
 static void
 object_written(void *data, const Object *before, const Object *after)
 {
     Telemetry *self = data;
-    ObjectKind kind = object_kind(after != NULL ? after : before);
-    KindSeries *series = &self->kinds[kind];
+    const Object *object = after != NULL ? after : before;
+    ObjectKind kind = object_kind(object);
+    KindSeries others = {.full =
+                             kind == KIND_OTHER ? full_name(self, object->key->resource) : NULL},
+               *series = kind == KIND_OTHER ? &others : &self->kinds[kind];
 
     if (series->received == NULL) {
         series->received =
@@ -419,7 +433,7 @@ object_written(void *data, const Object *before, const Object *after)
     }
     sim_series_add(series->received, 1);
     sim_series_add(series->dispatched, 2); /* in the format of scrapes */
-    sim_series_set(series->version, (int64_t)(after != NULL ? after : before)->resource_version);
+    sim_series_set(series->version, (int64_t)object->resource_version);
     if (kind == KIND_CLAIM)
         claim_written(self, (const Claim *)before, (const Claim *)after);
     else if (kind == KIND_VOLUME)
@@ -512,6 +526,24 @@ telemetry_leave_usage(Telemetry *self, const char *node)
         census_leave_usage(self->census, node);
 }
 
+/* Resources that no model reads, each by its own name. */
+static void
+count_others(Telemetry *self, const ApiServer *api)
+{
+    g_autoptr(GArray) counts = g_array_new(FALSE, TRUE, sizeof(unsigned));
+
+    for (uint32_t slot = 0; slot < objects_n_keys(self->objects, KIND_OTHER); slot++) {
+        const ObjectKey *key = objects_key_at(self->objects, KIND_OTHER, slot);
+        if (key->resource >= counts->len)
+            g_array_set_size(counts, key->resource + 1u);
+        g_array_index(counts, unsigned, key->resource) += api_server_get(api, key) != NULL;
+    }
+    for (unsigned i = 1; i < counts->len; i++)
+        sim_series_set(
+            metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, full_name(self, i)),
+            g_array_index(counts, unsigned, i));
+}
+
 static void
 collect(void *data)
 {
@@ -525,7 +557,7 @@ collect(void *data)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(added_up); i++)
         sim_metrics_clear(self->metrics, &metric_families[added_up[i]]);
-    for (unsigned i = 0; i < N_KINDS; i++) {
+    for (unsigned i = 0; i < KIND_OTHER; i++) {
         KindSeries *series = &self->kinds[i];
         unsigned count = api_server_count(api, (ObjectKind)i);
         if (series->stored == NULL &&
@@ -534,6 +566,7 @@ collect(void *data)
                 metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, series->full);
         sim_series_set(series->stored, count);
     }
+    count_others(self, api);
     sim_series_set(metric_series(self->metrics, METRIC_SCHEDULER_CACHE, scheduler, "nodes"),
                    api_server_count(api, KIND_NODE));
     census_count(self->census);

@@ -162,9 +162,8 @@ copy_object(const Performer *self, const Object *template, unsigned copy)
     if (!self->action->numbered)
         return object_edit(template);
 
-    ObjectKey *key =
-        objects_key(self->run->objects, object_kind(template), template->key->namespace,
-                    numbered_name(self, object_name(template), copy));
+    ObjectKey *key = objects_key_like(self->run->objects, template->key, template->key->namespace,
+                                      numbered_name(self, object_name(template), copy));
     Object *object = object_edit_as(template, key);
     if (object_kind(object) == KIND_POD)
         number_claims_of_pod(self, POD(object), copy);
@@ -234,9 +233,9 @@ end_copy(Performer *self, unsigned copy)
 
     for (unsigned i = 0; i < self->templates->len; i++) {
         const Object *template = self->templates->pdata[i];
-        g_ptr_array_add(keys, objects_key(self->run->objects, object_kind(template),
-                                          template->key->namespace,
-                                          numbered_name(self, object_name(template), copy)));
+        g_ptr_array_add(keys, objects_key_like(self->run->objects, template->key,
+                                               template->key->namespace,
+                                               numbered_name(self, object_name(template), copy)));
     }
     lifetime_end(self->run, keys, self->client_hash, copy_is_gone, self);
 }
@@ -367,6 +366,17 @@ target_name(const Performer *self)
                                            : action->name;
 }
 
+/* Whether a key has the namespace, and is of the resource, that the action is about. */
+static gboolean
+is_of_action(const ScenarioAction *action, const ObjectKey *key, unsigned resource)
+{
+    gboolean namespaced = resource != 0 || kind_class(action->kind)->namespaced;
+
+    return key->resource == resource &&
+           (!namespaced ||
+            strcmp(key->namespace, action->namespace != NULL ? action->namespace : "") == 0);
+}
+
 static gboolean
 is_wanted(const ScenarioAction *action, const Object *object)
 {
@@ -389,12 +399,14 @@ find_targets(const Performer *self)
         return targets;
     }
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
+    unsigned resource =
+        action->kind != KIND_OTHER
+            ? 0
+            : objects_resource(self->run->objects, action->other_group, action->other_kind, NULL);
 
     for (uint32_t slot = 0; slot < objects_n_keys(self->run->objects, action->kind); slot++) {
         ObjectKey *key = objects_key_at(self->run->objects, action->kind, slot);
-        if (api_server_get(api, key) != NULL &&
-            (!kind_class(action->kind)->namespaced ||
-             g_strcmp0(key->namespace, action->namespace) == 0) &&
+        if (api_server_get(api, key) != NULL && is_of_action(action, key, resource) &&
             g_pattern_spec_match_string(pattern, key->name) &&
             is_wanted(action, api_server_get(api, key)))
             g_ptr_array_add(targets, key);
@@ -402,8 +414,9 @@ find_targets(const Performer *self)
             break;
     }
     if (targets->len == 0 && action->code != API_NOT_FOUND)
-        run_note(self->run, action, "there is no %s like %s%s%s", kind_class(action->kind)->kind,
-                 name, action->on_node != NULL ? " on node " : "",
+        run_note(self->run, action, "there is no %s like %s%s%s",
+                 resource != 0 ? action->other_kind : kind_class(action->kind)->kind, name,
+                 action->on_node != NULL ? " on node " : "",
                  action->on_node != NULL ? action->on_node : "");
     return targets;
 }

@@ -33,6 +33,19 @@ parser_report(ApiParser *parser, const json_t *where, const char *message, const
         g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s", message);
 }
 
+/* A CustomResourceDefinition tells the plural of a kind. */
+static void
+name_custom_resource(Run *self, const json_t *manifest)
+{
+    const char *group = json_path_string(manifest, "spec.group"),
+               *kind = json_path_string(manifest, "spec.names.kind"),
+               *plural = json_path_string(manifest, "spec.names.plural");
+
+    if (g_strcmp0(json_path_string(manifest, "kind"), "CustomResourceDefinition") == 0 &&
+        group != NULL && kind != NULL)
+        objects_resource(self->objects, group, kind, plural);
+}
+
 /* Returns: (owned): NULL with @self->error */
 Object *
 world_parse(Run *self, const json_t *manifest)
@@ -43,6 +56,7 @@ world_parse(Run *self, const json_t *manifest)
                         .path = g_string_new(NULL),
                         .minor = self->scenario->minor_version,
                         .migrates = cluster_release(self->cluster),
+                        .takes_others = TRUE, /* the loader knows typing errors */
                         .start = self->scenario->start};
     Object *object = api_parser_object(&parser, manifest);
 
@@ -51,6 +65,8 @@ world_parse(Run *self, const json_t *manifest)
         object_unref(object);
         return NULL;
     }
+    if (object != NULL && object_kind(object) == KIND_OTHER)
+        name_custom_resource(self, manifest);
     return object;
 }
 
@@ -621,6 +637,8 @@ world_build(Run *self)
             !add_initial_object(self, manifest))
             return FALSE;
     }
+    if (!world_add_others(self))
+        return FALSE;
     settle_quotas(self);
     world_add_histories(self);
     world_adopt(self);

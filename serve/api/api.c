@@ -139,8 +139,7 @@ target_answer(const Target *self, unsigned code, json_t *object)
     const char *kind = json_string_value(json_object_get(taken, "kind"));
     TableInclude include;
 
-    if (self->kind->keeper == KEPT_BY_RUN) /* a dry run's object has none */
-        complete_templates(object);
+    complete_templates(object); /* a dry run's object has none */
     if (g_strcmp0(kind, "Status") == 0) {
         target_send(self, code, json_incref(taken));
     } else if (self->form == FORM_TABLE && g_strcmp0(kind, row->kind) == 0 &&

@@ -18,13 +18,14 @@ write_has_status(const ApiResource *row)
 }
 
 json_t *
-write_check_keeper(const Target *target)
+write_check_stored(const Target *target)
 {
-    if (target->kind->keeper != KEPT_AS_EVENT ||
-        store_plain(target->kind, target->namespace, target->name) != NULL)
+    if (store_object(target->kind, target->namespace, target->name) != NULL)
         return NULL;
-    return status_format(405, "this Event was written by a component of the simulated cluster, and "
-                              "stays as it is");
+    return status_format(405,
+                         "this %s was written by a component of the simulated cluster, and stays "
+                         "as it is",
+                         target->row->kind);
 }
 
 gboolean
@@ -61,8 +62,9 @@ note_old_fault(ApiParser *parser, const json_t *where, const char *message, cons
     g_hash_table_add(notes->old, g_strdup(message));
 }
 
-/* The kind's table and rules first: where they find a fault, the run's parser is silent. */
-static void
+/* The kind's table and rules first: where they find a fault, the run's parser is silent. Returns:
+ * (owned): what the parser makes of it */
+static Object *
 check_with(const Target *target, ApiParser *parser, const json_t *object, const json_t *old)
 {
     const ApiCheckOptions options = {old, target->subresource};
@@ -72,38 +74,58 @@ check_with(const Target *target, ApiParser *parser, const json_t *object, const 
     if (old != NULL && target_is(target, "status") &&
         strcmp(target->row->kind, "PersistentVolumeClaim") == 0)
         check_claim_status_update(old, object, ((FaultNotes *)parser->data)->faults); /* API-184 */
-    if (target->kind->keeper == KEPT_BY_RUN)
-        object_unref(api_parser_object(parser, object));
+    Object *parsed = api_parser_object(parser, object);
     g_clear_pointer(&parser->told, g_hash_table_unref);
+    return parsed;
+}
+
+static ApiParser
+parser_for(const Target *target, Objects *objects, GString *path, FaultNotes *notes)
+{
+    const Run *run = target->api->options.run;
+
+    return (ApiParser){.objects = objects,
+                       .report = note_fault,
+                       .data = notes,
+                       .path = path,
+                       .takes_others = TRUE,
+                       .minor = run_scenario(run)->minor_version,
+                       .migrates = cluster_release(run_cluster(run)),
+                       .start = sim_start(run_sim(run))};
 }
 
 json_t *
 write_check_object(const Target *target, const json_t *object, const json_t *old)
 {
-    const Run *run = target->api->options.run;
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(Objects) objects = objects_new(1);
+    g_autoptr(Objects) objects = objects_new_aside(run_objects(target->api->options.run));
+    g_autoptr(GString) path = g_string_new(NULL);
     FaultNotes notes = {faults, known};
-    ApiParser parser = {.objects = objects,
-                        .report = note_old_fault,
-                        .data = &notes,
-                        .path = g_string_new(NULL),
-                        .minor = run_scenario(run)->minor_version,
-                        .migrates = cluster_release(run_cluster(run)),
-                        .start = sim_start(run_sim(run))};
+    ApiParser parser = parser_for(target, objects, path, &notes);
     StatusSubject subject = target_subject(target);
 
+    parser.report = note_old_fault;
     if (old != NULL)
-        check_with(target, &parser, old, NULL);
+        object_unref(check_with(target, &parser, old, NULL));
     parser.report = note_fault;
-    check_with(target, &parser, object, old);
-    if (target->kind->keeper != KEPT_BY_RUN && target->row->custom != NULL)
+    object_unref(check_with(target, &parser, object, old));
+    if (target->row->custom != NULL)
         custom_check(json_path_get(target->row->custom, "schema.openAPIV3Schema"), object, "",
                      faults);
-    g_string_free(parser.path, TRUE);
     subject.name = json_path_string(object, "metadata.name");
     return faults->len > 0 ? status_invalid(&subject, faults) : NULL;
+}
+
+Object *
+write_read_object(const Target *target, const json_t *object, Objects *objects)
+{
+    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GString) path = g_string_new(NULL);
+    FaultNotes notes = {faults, NULL};
+    ApiParser parser = parser_for(target, objects, path, &notes);
+
+    return api_parser_object(&parser, object);
 }
 
 json_t *

@@ -367,14 +367,12 @@ complete_service(const Object *service, json_t *json)
 
 /* pkg/controller/disruption tells no message, and the generation that it saw. */
 static void
-complete_budget(const Object *object, json_t *json)
+complete_budget(json_t *json)
 {
     json_t *status = json_object_get(json, "status"), *condition;
     json_t *generation = json_object_get(status, "observedGeneration");
     gsize i;
 
-    if (json_path_get(object->manifest, "spec.unhealthyPodEvictionPolicy") == NULL)
-        json_object_del(json_object_get(json, "spec"), "unhealthyPodEvictionPolicy");
     json_array_foreach(json_object_get(status, "conditions"), i, condition) {
         set_missing(condition, "message", json_string(""));
         if (generation != NULL)
@@ -388,7 +386,7 @@ complete_object(const Run *run, const Object *object, json_t *json)
     ObjectKind kind = object_kind(object);
 
     if (kind == KIND_DISRUPTION_BUDGET)
-        complete_budget(object, json);
+        complete_budget(json);
     complete_templates(json);
     if (object->created_at < 0 && object->created_at != TIME_UNSET) /* of a dump */
         return;

@@ -72,60 +72,20 @@ write_drop_server_fields(json_t *metadata)
         json_object_del(metadata, names[i]);
 }
 
-static void
-create_plain(Write *self, json_t *object /* taken */)
-{
-    const Target *target = self->target;
-    json_t *metadata = json_object_get(object, "metadata");
-
-    if (!write_is_custom(target) && write_has_status(target->row))
-        complete_status(object, target->type);
-
-    if (self->managers != NULL)
-        json_object_set(metadata, "managedFields", self->managers);
-    if (write_is_custom(target))
-        json_object_set_new(metadata, "generation", json_integer(1));
-    json_t *stored = self->is_dry ? object : store_put(target->kind, object);
-    json_t *answer = json_deep_copy(stored);
-    if (self->is_dry)
-        json_decref(object);
-    target_set_version(target, answer);
-    target_answer(target, 201, answer);
-    write_free(self);
-}
-
-/* What admission and the strategy of a kind give a new object (storageobjectinuseprotection,
- * PrepareForCreate() of the registries). */
-static const struct {
-    const char *kind, *finalizer, *phase;
-} creations[] = {
-    {"PersistentVolumeClaim", "kubernetes.io/pvc-protection", "Pending"},
-    {"PersistentVolume",      "kubernetes.io/pv-protection",  "Pending"},
-    {"Pod",                   NULL,                           "Pending"},
-    {"Namespace",             NULL,                           "Active" },
-};
-
 /* @object: (taken): nothing stores it */
 static void
-answer_dry_creation(Write *self, json_t *object)
+try_creation(Write *self, json_t *object)
 {
     const Target *target = self->target;
-    json_t *metadata = json_object_get(object, "metadata");
+    g_autoptr(Objects) objects = objects_new_aside(run_objects(target->api->options.run));
+    g_autoptr(Object) read = write_read_object(target, object, objects);
+    ApiRequest request = {.verb = API_CREATE, .key = (ObjectKey *)read->key, .object = read};
+    ApiResponse response;
 
-    if (self->managers != NULL)
-        json_object_set(metadata, "managedFields", self->managers);
-    if (write_has_status(target->row))
-        complete_status(object, target->type);
-    for (gsize i = 0; i < G_N_ELEMENTS(creations); i++) {
-        if (strcmp(creations[i].kind, target->row->kind) != 0)
-            continue;
-        json_object_set_new(json_object_get(object, "status"), "phase",
-                            json_string(creations[i].phase));
-        if (creations[i].finalizer != NULL && json_object_get(metadata, "finalizers") == NULL)
-            json_object_set_new(metadata, "finalizers", json_pack("[s]", creations[i].finalizer));
-    }
-    target_answer(target, 201, object);
-    write_free(self);
+    json_decref(object);
+    api_server_try(cluster_api(run_cluster(target->api->options.run)), &request, &response);
+    write_answered(self, &response);
+    object_unref(response.object);
 }
 
 void
@@ -140,7 +100,8 @@ write_store_new(Write *self, json_t *object)
         fault =
             status_not_found(&(StatusSubject){"", "namespaces", "Namespace", target->namespace});
     json_auto_t *there = store_get(target->kind, target->namespace, target->name);
-    if (fault == NULL && there != NULL)
+    if (fault == NULL && there != NULL &&
+        (self->is_dry || store_object(target->kind, target->namespace, target->name) == NULL))
         fault = status_exists(&subject);
     if (fault != NULL) {
         json_decref(object);
@@ -148,17 +109,12 @@ write_store_new(Write *self, json_t *object)
         return;
     }
     self->is_new = TRUE;
+    target_use_core_event(target, object);
     object = write_take_managers(self, object);
     if (self->is_dry)
-        serve_store_complete_new(target->api->store, json_object_get(object, "metadata"));
-    if (target->kind->keeper != KEPT_BY_RUN) {
-        target_use_core_event(target, object);
-        create_plain(self, object);
-    } else if (self->is_dry) {
-        answer_dry_creation(self, object);
-    } else {
+        try_creation(self, object);
+    else
         serve_session_create(target->api->options.session, object, write_answered, self);
-    }
 }
 
 /* The words of the store behind the API server, which have no reason. */
@@ -228,20 +184,6 @@ complete_node(const Write *self)
                                    json_object_get(json_object_get(node, "metadata"), "labels"));
 }
 
-/* The label that every namespace has (SetDefaults_Namespace() in pkg/apis/core/v1). */
-static void
-complete_namespace(const Write *self)
-{
-    json_t *metadata = json_object_get(self->body, "metadata");
-
-    if (strcmp(self->target->row->kind, "Namespace") != 0)
-        return;
-    if (!json_is_object(json_object_get(metadata, "labels")))
-        json_object_set_new(metadata, "labels", json_object());
-    json_object_set_new(json_object_get(metadata, "labels"), "kubernetes.io/metadata.name",
-                        json_string(self->target->name));
-}
-
 void
 write_create(const Target *target)
 {
@@ -249,8 +191,7 @@ write_create(const Target *target)
         target_refuse(target, status_method_not_allowed());
         return;
     }
-    if (target->kind->keeper == KEPT_BY_RUN)
-        serve_clock_next_instant(target->api->options.clock);
+    serve_clock_next_instant(target->api->options.clock);
     Write *self = write_new(target);
     json_t *refusal = read_new(self);
     if (refusal != NULL) {
@@ -258,7 +199,6 @@ write_create(const Target *target)
         return;
     }
     complete_node(self);
-    complete_namespace(self);
     write_set_defaults(target, self->body);
     write_store_new(self,
                     managed_fields_update(NULL, self->body, self->target->type, &self->writer));

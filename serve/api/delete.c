@@ -128,14 +128,17 @@ deletion_answered(void *data, const ApiResponse *response)
         write_refuse(self, status_of_refusal(&subject, response->code, response->message));
         return;
     }
-    gboolean is_gone = store_object(target->kind, target->namespace, target->name) == NULL;
+    const Object *left = self->is_dry ? response->object
+                                      : store_object(target->kind, target->namespace, target->name);
+    gboolean is_gone =
+        left == NULL || (self->is_dry && left->finalizers == NULL && left->deletion_grace_s <= 0);
     json_t *last = response->object != NULL ? store_print(target->kind, response->object)
                                             : json_incref(self->body);
     answer_deleted(target, last, is_gone);
     write_free(self);
 }
 
-/* The custom resources of a definition go with it. */
+/* The custom resources of a definition go before it. */
 static gboolean
 see_custom(void *data, const char *place, json_t *object)
 {
@@ -145,7 +148,7 @@ see_custom(void *data, const char *place, json_t *object)
 }
 
 static void
-remove_custom(const Target *target, const json_t *definition)
+delete_custom(const Target *target, const json_t *definition)
 {
     const char *group = json_path_string(definition, "spec.group"),
                *plural = json_path_string(definition, "spec.names.plural");
@@ -157,68 +160,54 @@ remove_custom(const Target *target, const json_t *definition)
     if (group == NULL || plural == NULL || version == NULL)
         return;
     StoreKind *kind = serve_store_kind(target->api->store, group, version, plural, &row);
-    if (kind == NULL || kind->keeper != KEPT_PLAIN)
+    if (kind == NULL)
         return;
     store_list(kind, NULL, NULL, see_custom, objects);
     for (unsigned i = 0; i < objects->len; i++) {
         const char *namespace = json_path_string(objects->pdata[i], "metadata.namespace");
-        store_remove(kind, namespace != NULL ? namespace : "",
-                     json_path_string(objects->pdata[i], "metadata.name"));
+        SessionTarget to = {.kind = kind->kind,
+                            .namespace = namespace != NULL ? namespace : "",
+                            .name = json_path_string(objects->pdata[i], "metadata.name"),
+                            .group = group,
+                            .api_version = json_path_string(objects->pdata[i], "apiVersion"),
+                            .kind_name = row->kind};
+        serve_session_delete(target->api->options.session, &to, -1, API_BACKGROUND, NULL, NULL);
     }
 }
 
+/* The same as a dry run. @live: (taken) */
 static void
-delete_plain(const Target *target, const json_t *live, const DeleteOptions *options)
+try_deletion(Write *self, const DeleteOptions *options)
 {
-    json_t *last = json_deep_copy(live);
-    gboolean waits = json_array_size(json_path_get(live, "metadata.finalizers")) > 0;
+    const Target *target = self->target;
+    const Object *object = store_object(target->kind, target->namespace, target->name);
+    ApiRequest request = {.verb = API_DELETE,
+                          .key = (ObjectKey *)object->key,
+                          .grace_s = options->grace_s,
+                          .propagation = options->propagation};
+    ApiResponse response;
 
-    if (waits && !options->is_dry) {
-        g_autofree char *now = serve_store_now(target->api->store);
-        json_t *metadata = json_object_get(last, "metadata");
-        json_object_set_new(metadata, "deletionTimestamp", json_string(now));
-        json_object_set_new(metadata, "deletionGracePeriodSeconds", json_integer(0));
-        store_put(target->kind, json_deep_copy(last));
-    } else if (!options->is_dry) {
-        if (strcmp(target->row->resource, "customresourcedefinitions") == 0)
-            remove_custom(target, live);
-        store_remove(target->kind, target->namespace, target->name);
-        serve_store_restore(target->api->store, target->namespace);
-    }
-    answer_deleted(target, last, !waits);
+    api_server_try(cluster_api(run_cluster(target->api->options.run)), &request, &response);
+    deletion_answered(self, &response);
+    object_unref(response.object);
 }
 
 /* @live: (taken) */
 static void
 delete_object(const Target *target, json_t *live, const DeleteOptions *options)
 {
-    if (target->kind->keeper != KEPT_BY_RUN || options->is_dry) {
-        delete_plain(target, live, options);
-        json_decref(live);
-        return;
-    }
     Write *self = write_new(target);
     SessionTarget to = write_session_target(self);
+
     self->body = live;
+    if (options->is_dry) {
+        try_deletion(self, options);
+        return;
+    }
+    if (strcmp(target->row->resource, "customresourcedefinitions") == 0)
+        delete_custom(target, live);
     serve_session_delete(target->api->options.session, &to, options->grace_s, options->propagation,
                          deletion_answered, self);
-}
-
-/* Returns: (owned): a refusal: what the run does not keep cannot be deleted from it */
-static json_t *
-check_deletable(const Target *target)
-{
-    if (target->kind->keeper == KEPT_AS_EVENT)
-        return write_check_keeper(target);
-    if (target->kind->keeper == KEPT_BY_RUN &&
-        store_object(target->kind, target->namespace, target->name) == NULL)
-        return status_of(
-            status_format(403, "%s \"%s\" is forbidden: this %s may not be deleted",
-                          target->row->resource, target->name,
-                          strcmp(target->row->kind, "Namespace") == 0 ? "namespace" : "object"),
-            &(StatusSubject){target->row->group, target->row->resource, target->row->kind,
-                             target->name});
-    return NULL;
 }
 
 void
@@ -228,8 +217,7 @@ write_delete(const Target *target)
     json_t *refusal = NULL;
     StatusSubject subject = target_subject(target);
 
-    if (target->kind->keeper == KEPT_BY_RUN)
-        serve_clock_next_instant(target->api->options.clock);
+    serve_clock_next_instant(target->api->options.clock);
     json_auto_t *body = body_read(target->exchange, &refusal);
     json_t *live = store_get(target->kind, target->namespace, target->name);
     if (refusal == NULL)
@@ -241,7 +229,7 @@ write_delete(const Target *target)
     if (refusal == NULL)
         refusal = check_preconditions(target, live, &options);
     if (refusal == NULL)
-        refusal = check_deletable(target);
+        refusal = write_check_stored(target);
     if (refusal != NULL) {
         json_decref(live);
         target_refuse(target, refusal);
@@ -307,12 +295,8 @@ delete_each(Collection *self, const DeleteOptions *options)
     json_array_foreach(self->items, i, object) {
         const char *namespace = json_path_string(object, "metadata.namespace"),
                    *name = json_path_string(object, "metadata.name");
-        SessionTarget to = {target->kind->kind, namespace != NULL ? namespace : "", name};
-        if (target->kind->keeper == KEPT_PLAIN) {
-            store_remove(target->kind, to.namespace, name);
-            serve_store_restore(target->api->store, to.namespace);
-            continue;
-        }
+        SessionTarget to =
+            write_session_target_of(target, namespace != NULL ? namespace : "", name);
         serve_clock_next_instant(target->api->options.clock);
         if (store_object(target->kind, to.namespace, name) == NULL)
             continue;
@@ -336,7 +320,7 @@ write_delete_collection(const Target *target)
         refusal = read_options(target->exchange, body, &options);
     if (refusal == NULL)
         refusal = selection_read(target, &selection);
-    if (refusal == NULL && target->kind->keeper == KEPT_AS_EVENT)
+    if (refusal == NULL && target->kind->has_events)
         refusal = status_format(405, "Events of a simulated cluster are written by its components");
     if (refusal != NULL) {
         target_refuse(target, refusal);

@@ -309,7 +309,7 @@ get_not_modelled(ServeApi *self, Exchange *exchange)
         const ApiResource *served;
         const StoreKind *kind =
             serve_store_kind(self->store, row->group, row->version, row->resource, &served);
-        if (kind != NULL && kind->keeper == KEPT_PLAIN && strstr(row->verbs, "list") != NULL &&
+        if (kind != NULL && kind->number != 0 && strstr(row->verbs, "list") != NULL &&
             g_hash_table_add(told, (void *)kind))
             json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "group", row->group,
                                                   "resource", row->resource, "kind", row->kind,

@@ -16,9 +16,9 @@
 typedef struct {
     ServeSession *session;
     ScenarioAction action;
-    json_t *item;           /* (owned): of the workload */
-    char *namespace, *name; /* (owned) */
-    const json_t *manifest; /* CREATE: the array of manifests */
+    json_t *item;                               /* (owned): of the workload */
+    char *namespace, *name, *group, *kind_name; /* (owned) */
+    const json_t *manifest;                     /* CREATE: the array of manifests */
     gboolean is_answered;
     json_t *(*edit)(void *data, const Object *object);
     SessionAnswered answered;
@@ -46,6 +46,8 @@ act_free(void *data)
     json_decref(self->item);
     g_free(self->namespace);
     g_free(self->name);
+    g_free(self->group);
+    g_free(self->kind_name);
     g_free(self);
 }
 
@@ -285,6 +287,8 @@ act_new(ServeSession *self, ActionType type, const SessionTarget *target, json_t
     if (target != NULL) {
         act->namespace = g_strdup(target->namespace);
         act->name = g_strdup(target->name);
+        act->group = g_strdup(target->group);
+        act->kind_name = g_strdup(target->kind_name);
     }
     act->action = (ScenarioAction){
         .type = type,
@@ -297,6 +301,8 @@ act_new(ServeSession *self, ActionType type, const SessionTarget *target, json_t
         .kind = target != NULL ? target->kind : KIND_POD,
         .namespace = act->namespace,
         .name = act->name,
+        .other_group = act->group,
+        .other_kind = act->kind_name,
     };
     g_ptr_array_add(self->acts, act);
     return act;
@@ -363,9 +369,13 @@ serve_session_create(ServeSession *self, json_t *object, SessionAnswered answere
 static json_t *
 target_json(const SessionTarget *target)
 {
-    json_t *json =
-        json_pack("{s:s, s:s}", "kind", kind_class(target->kind)->kind, "name", target->name);
+    gboolean is_other = target->kind == KIND_OTHER;
+    json_t *json = json_pack("{s:s, s:s}", "kind",
+                             is_other ? target->kind_name : kind_class(target->kind)->kind, "name",
+                             target->name);
 
+    if (is_other)
+        json_object_set_new(json, "apiVersion", json_string(target->api_version));
     if (*target->namespace != '\0')
         json_object_set_new(json, "namespace", json_string(target->namespace));
     return json;

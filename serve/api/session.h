@@ -32,6 +32,7 @@ typedef struct {
     ObjectKind kind;
     const char *namespace; /* "" for kinds without */
     const char *name;
+    const char *group, *api_version, *kind_name; /* KIND_OTHER: of the resource; else NULL */
 } SessionTarget;
 /**
  * serve_session_patch:

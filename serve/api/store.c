@@ -45,7 +45,7 @@ change_add(StoreKind *kind)
     StoreChange *change = change_at(kind, kind->n_changes++);
 
     change_clear(change);
-    if (kind->n_changes > JSON_KEPT && !change_at(kind, kind->n_changes - JSON_KEPT)->is_plain)
+    if (kind->n_changes > JSON_KEPT && !change_at(kind, kind->n_changes - JSON_KEPT)->is_made)
         change_clear_json(change_at(kind, kind->n_changes - JSON_KEPT));
     return change;
 }
@@ -66,10 +66,15 @@ store_log(StoreKind *kind)
         return;
     kind->changes = g_new0(StoreChange, CHANGES_MAX);
     kind->since = store_version(kind);
-    if (kind->keeper == KEPT_BY_RUN)
-        kind->store->of_run[kind->kind] = kind;
-    else if (kind->keeper == KEPT_AS_EVENT)
+    if (kind->has_events)
         kind->store->events = kind;
+    if (kind->number == 0) {
+        kind->store->of_run[kind->kind] = kind;
+        return;
+    }
+    if (kind->number >= kind->store->others->len)
+        g_ptr_array_set_size(kind->store->others, (int)kind->number + 1);
+    kind->store->others->pdata[kind->number] = kind;
 }
 
 gboolean
@@ -142,6 +147,15 @@ store_set_version(json_t *object, uint64_t version)
     json_object_set_new(json_object_get(object, "metadata"), "resourceVersion", json_string(text));
 }
 
+static gboolean
+is_definition(const ServeStore *self, const Object *object)
+{
+    const ObjectKey *key = object->key;
+
+    return key->resource != 0 && strcmp(objects_resource_name(run_objects(self->run), key),
+                                        "customresourcedefinitions") == 0;
+}
+
 /* Returns: (owned): an object of the run with its managedFields */
 static json_t *
 print_object(const ServeStore *self, const Object *object)
@@ -152,6 +166,8 @@ print_object(const ServeStore *self, const Object *object)
     json_t *fields = uid == NULL ? NULL : g_hash_table_lookup(self->managers, uid);
 
     complete_object(self->run, object, json);
+    if (is_definition(self, object))
+        custom_complete_definition(json, json_path_string(metadata, "creationTimestamp"));
     if (fields != NULL)
         json_object_set(metadata, "managedFields", fields);
     return json;
@@ -171,8 +187,8 @@ store_change(StoreKind *kind, uint64_t i)
     StoreChange *change = change_at(kind, i);
     if (change->json == NULL) {
         change->json =
-            kind->keeper == KEPT_AS_EVENT
-                ? snapshot_event(kind->store->run, change->event)
+            change->event != 0
+                ? snapshot_event(kind->store->run, change->event - 1)
                 : print_object(kind->store, change->is_gone ? change->before : change->after);
         store_set_version(change->json, change->version);
     }
@@ -184,7 +200,7 @@ store_change_old(StoreKind *kind, StoreChange *change)
 {
     if (change->old != NULL || change->is_new)
         return;
-    if (kind->keeper == KEPT_AS_EVENT)
+    if (change->event != 0)
         change->old = json_incref(change->json);
     else if (change->before != NULL)
         change->old = print_object(kind->store, change->before);
@@ -234,29 +250,39 @@ note_component(ServeStore *self, const Object *before, const Object *after)
 
 /* ---- The run's objects ---- */
 
-static void see_gone_namespace(ServeStore *self, const char *name);
+static void read_definitions(ServeStore *self);
+
+/* Returns: (borrowed): the resource of the object, if it keeps a log; else NULL */
+static StoreKind *
+kind_of(const ServeStore *self, const ObjectKey *key)
+{
+    if (key->resource == 0)
+        return self->of_run[key->kind];
+    return key->resource < self->others->len ? self->others->pdata[key->resource] : NULL;
+}
 
 static void
 see_write(void *data, const Object *before, const Object *after)
 {
     ServeStore *self = data;
-    StoreKind *kind = self->of_run[object_kind(before != NULL ? before : after)];
+    const Object *object = before != NULL ? before : after;
+    StoreKind *kind = kind_of(self, object->key);
 
-    if (after == NULL && object_kind(before) == KIND_NAMESPACE)
-        see_gone_namespace(self, object_name(before));
-    else if (before == NULL && object_kind(after) == KIND_NAMESPACE)
-        store_add_first_objects_in(self, object_name(after));
     note_component(self, before, after);
+    if (kind != NULL) {
+        if (before == NULL || after == NULL)
+            g_clear_pointer(&kind->sorted, g_ptr_array_unref);
+        StoreChange *change = change_add(kind);
+        change->version = api_server_resource_version(self->api);
+        change->before = before == NULL ? NULL : object_ref(before);
+        change->after = after == NULL ? NULL : object_ref(after);
+        change->is_new = before == NULL;
+        change->is_gone = after == NULL;
+    }
+    if (is_definition(self, object))
+        read_definitions(self);
     if (kind == NULL)
         return;
-    if (before == NULL || after == NULL)
-        g_clear_pointer(&kind->sorted, g_ptr_array_unref);
-    StoreChange *change = change_add(kind);
-    change->version = api_server_resource_version(self->api);
-    change->before = before == NULL ? NULL : object_ref(before);
-    change->after = after == NULL ? NULL : object_ref(after);
-    change->is_new = before == NULL;
-    change->is_gone = after == NULL;
     if (after == NULL) {
         char uid[OBJECT_UID_BUFFER];
         g_hash_table_remove(self->managers, object_uid_format(before->uid, uid));
@@ -272,190 +298,139 @@ see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
     StoreKind *kind = self->events;
 
     (void)responds_at;
-    self->n_event_changes++; /* whether or not somebody has listed them yet */
     if (kind == NULL)
         return;
     StoreChange *change = change_add(kind);
     change->version = store_version(kind);
     change->is_new = write->index == API_NEW_EVENT;
-    change->event = change->is_new ? api_server_n_events(self->api) : write->index;
+    change->event = 1 + (change->is_new ? api_server_n_events(self->api) : write->index);
     tell_listeners(kind);
 }
 
 uint64_t
 store_version(const StoreKind *kind)
 {
-    const ServeStore *self = kind->store;
-
-    if (kind->keeper == KEPT_PLAIN)
-        return self->plain_version;
-    return api_server_resource_version(self->api) +
-           (kind->keeper == KEPT_AS_EVENT ? self->n_event_changes : 0);
+    return api_server_resource_version(kind->store->api);
 }
 
 const Object *
 store_object(const StoreKind *kind, const char *namespace, const char *name)
 {
-    if (kind->keeper != KEPT_BY_RUN)
-        return NULL;
-    const ObjectKey *key =
-        objects_find_key(run_objects(kind->store->run), kind->kind, namespace, name);
+    Objects *objects = run_objects(kind->store->run);
+    const ObjectKey *key = kind->number == 0
+                               ? objects_find_key(objects, kind->kind, namespace, name)
+                               : objects_find_other_key(objects, kind->number, namespace, name);
+
     return key == NULL ? NULL : api_server_get(kind->store->api, key);
 }
 
-/* ---- Plain objects ---- */
+/* ---- Objects that are made of others ---- */
 
-/* Discovery has the resources of stored CustomResourceDefinitions. */
-static gboolean
-add_definition(void *key, void *value, void *data)
+static int
+compare_places(const void *a, const void *b, void *data)
 {
-    (void)key;
-    json_array_append(data, value);
-    return FALSE;
+    (void)data;
+    return strcmp(a, b);
 }
 
-static gboolean
-has_definitions(const StoreKind *kind)
+static char *
+place_of(const char *namespace, const char *name)
 {
-    return strcmp(kind->resource, "customresourcedefinitions") == 0;
+    return *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
 }
 
-static void
-read_definitions(StoreKind *kind)
+json_t *
+store_made(const StoreKind *kind, const char *namespace, const char *name)
 {
-    ServeStore *self = kind->store;
+    g_autofree char *place = place_of(namespace, name);
 
-    if (!has_definitions(kind))
-        return;
-    json_t *definitions = json_array();
-    self->generation++;
-    g_tree_foreach(kind->plain, add_definition, definitions);
-    custom_resources_unref(self->custom);
-    self->apis.custom = self->custom = custom_resources_new(definitions);
+    return kind->made == NULL ? NULL : g_tree_lookup(kind->made, place);
 }
 
 static void
-log_plain(StoreKind *kind, json_t *old, json_t *object, gboolean is_gone)
+log_made(StoreKind *kind, json_t *old, json_t *object, gboolean is_gone)
 {
     if (kind->changes != NULL) {
         StoreChange *change = change_add(kind);
         change->version = store_version(kind);
-        change->is_plain = TRUE;
+        change->is_made = TRUE;
         change->is_new = old == NULL;
         change->is_gone = is_gone;
         change->old = json_incref(old);
         change->json = json_incref(object);
     }
     tell_listeners(kind);
-    read_definitions(kind);
 }
 
-void
-serve_store_complete_new(const ServeStore *self, json_t *metadata)
+static void
+complete_made(const StoreKind *kind, const char *place, json_t *metadata)
 {
+    uint64_t hash = sim_hash_combine(sim_hash_string(kind->resource), sim_hash_string(place));
     char uid[OBJECT_UID_BUFFER];
-    g_autofree char *now = serve_store_now(self);
-    uint64_t high = sim_hash_combine(sim_hash_string("serve/uid"), self->n_plain + 1);
-    ObjectUid made = {(high & ~UINT64_C(0xf000)) | UINT64_C(0x4000),
-                      (sim_hash_combine(high, 1) >> 2) | UINT64_C(2) << 62};
+    g_autofree char *now = serve_store_now(kind->store);
+    ObjectUid made = {(hash & ~UINT64_C(0xf000)) | UINT64_C(0x4000),
+                      (sim_hash_combine(hash, 1) >> 2) | UINT64_C(2) << 62};
 
     json_object_set_new(metadata, "uid", json_string(object_uid_format(made, uid)));
     json_object_set_new(metadata, "creationTimestamp", json_string(now));
 }
 
-static char *
-place_of(const StoreKind *kind, const json_t *object)
-{
-    const char *name = json_path_string(object, "metadata.name");
-
-    return kind->namespaced
-               ? g_strdup_printf("%s/%s", json_path_string(object, "metadata.namespace"), name)
-               : g_strdup(name);
-}
-
 json_t *
-store_plain(const StoreKind *kind, const char *namespace, const char *name)
+store_put_made(StoreKind *kind, json_t *object)
 {
+    json_t *metadata = json_object_get(object, "metadata");
+    const char *namespace = json_path_string(metadata, "namespace");
     g_autofree char *place =
-        *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
+        place_of(namespace != NULL ? namespace : "", json_path_string(metadata, "name"));
 
-    return kind->plain == NULL ? NULL : g_tree_lookup(kind->plain, place);
-}
-
-/* A watch from a list on sees what comes after it: each change has a later version. */
-static void
-count_change(StoreKind *kind)
-{
-    kind->store->plain_version++;
-    if (kind->keeper == KEPT_AS_EVENT)
-        kind->store->n_event_changes++;
-}
-
-json_t *
-store_put(StoreKind *kind, json_t *object)
-{
-    ServeStore *self = kind->store;
-    g_autofree char *place = place_of(kind, object);
-    json_auto_t *old = json_incref(g_tree_lookup(kind->plain, place));
-
-    if (old == NULL && json_path_get(object, "metadata.uid") == NULL) {
-        serve_store_complete_new(self, json_object_get(object, "metadata"));
-        self->n_plain++;
-    }
-    if (has_definitions(kind)) {
-        g_autofree char *now = serve_store_now(self);
-        custom_complete_definition(object, now);
-    }
-    count_change(kind);
+    if (kind->made == NULL)
+        kind->made = g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
+    json_auto_t *old = json_incref(g_tree_lookup(kind->made, place));
+    if (json_object_get(metadata, "uid") == NULL)
+        complete_made(kind, place, metadata);
     store_set_version(object, store_version(kind));
-    g_tree_replace(kind->plain, g_steal_pointer(&place), object);
-    log_plain(kind, old, object, FALSE);
+    g_tree_replace(kind->made, g_steal_pointer(&place), object);
+    log_made(kind, old, object, FALSE);
     return object;
 }
 
 void
-store_remove(StoreKind *kind, const char *namespace, const char *name)
+store_remove_made(StoreKind *kind, const char *namespace, const char *name)
 {
-    g_autofree char *place =
-        *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
-    json_t *old = g_tree_lookup(kind->plain, place);
+    g_autofree char *place = place_of(namespace, name);
+    json_auto_t *old = json_incref(store_made(kind, namespace, name));
 
     if (old == NULL)
         return;
     json_auto_t *last = json_deep_copy(old);
-    count_change(kind);
     store_set_version(last, store_version(kind));
-    json_incref(old);
-    g_tree_remove(kind->plain, place);
-    log_plain(kind, old, last, TRUE);
-    json_decref(old);
+    g_tree_remove(kind->made, place);
+    log_made(kind, old, last, TRUE);
 }
 
-static gboolean
-collect_place(void *key, void *value, void *data)
+gboolean
+serve_store_has_namespace(const ServeStore *self, const char *name)
 {
-    (void)value;
-    g_ptr_array_add(data, g_strdup(key));
-    return FALSE;
+    const ObjectKey *key = objects_find_key(run_objects(self->run), KIND_NAMESPACE, NULL, name);
+
+    return key != NULL && api_server_get(self->api, key) != NULL;
 }
 
-/* The namespace controller of the run has deleted its own objects; these go with them. */
+/* Discovery has the resources of stored CustomResourceDefinitions. */
 static void
-see_gone_namespace(ServeStore *self, const char *name)
+read_definitions(ServeStore *self)
 {
-    GHashTableIter iter;
-    void *value;
+    Objects *objects = run_objects(self->run);
+    json_t *definitions = json_array();
 
-    g_hash_table_iter_init(&iter, self->kinds);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        StoreKind *kind = value;
-        g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(g_free);
-        if (kind->plain != NULL)
-            g_tree_foreach(kind->plain, collect_place, places);
-        for (unsigned i = 0; i < places->len; i++)
-            if (store_is_in(places->pdata[i], name))
-                store_remove(kind, name, strchr(places->pdata[i], '/') + 1);
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_OTHER); slot++) {
+        const Object *object = api_server_get(self->api, objects_key_at(objects, KIND_OTHER, slot));
+        if (object != NULL && is_definition(self, object))
+            json_array_append_new(definitions, print_object(self, object));
     }
+    self->generation++;
+    custom_resources_unref(self->custom);
+    self->apis.custom = self->custom = custom_resources_new(definitions);
 }
 
 void
@@ -480,18 +455,11 @@ kind_free(void *data)
         change_clear(&self->changes[i]);
     g_free(self->changes);
     g_clear_pointer(&self->sorted, g_ptr_array_unref);
-    g_clear_pointer(&self->plain, g_tree_unref);
+    g_clear_pointer(&self->made, g_tree_unref);
     g_array_unref(self->listeners);
     g_free(self->group);
     g_free(self->resource);
     g_free(self);
-}
-
-static int
-compare_places(const void *a, const void *b, void *data)
-{
-    (void)data;
-    return strcmp(a, b);
 }
 
 char *
@@ -511,15 +479,13 @@ kind_new(ServeStore *self, const ApiResource *row)
                         .resource = g_strdup(row->resource),
                         .namespaced = row->namespaced,
                         .listeners = g_array_new(FALSE, FALSE, sizeof(StoreListener))};
-    if (strcmp(row->kind, "Event") == 0) {
-        kind->keeper = KEPT_AS_EVENT;
-    } else if (kind_find(api_version, row->kind, &kind->kind)) {
-        kind->keeper = KEPT_BY_RUN;
-    } else {
-        kind->keeper = KEPT_PLAIN;
+    kind->has_events = strcmp(row->kind, "Event") == 0;
+    if (!kind_find(api_version, row->kind, &kind->kind)) {
+        kind->kind = KIND_OTHER;
+        /* Events are the same in both of their groups. */
+        kind->number = objects_resource(run_objects(self->run), kind->has_events ? "" : row->group,
+                                        row->kind, row->resource);
     }
-    if (kind->keeper != KEPT_BY_RUN)
-        kind->plain = g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
     return kind;
 }
 
@@ -625,60 +591,6 @@ serve_store_run(const ServeStore *self)
     return self->run;
 }
 
-/* Returns: the resource of a manifest; NULL: none is known */
-static const ApiResource *
-find_row(const ServeStore *self, const json_t *manifest)
-{
-    const char *kind = json_path_string(manifest, "kind"),
-               *version = json_path_string(manifest, "apiVersion");
-    const char *slash = version == NULL ? NULL : strchr(version, '/');
-    g_autofree char *group =
-        slash == NULL ? g_strdup("") : g_strndup(version, (gsize)(slash - version));
-    const ApiResource *row;
-
-    for (unsigned i = 0; kind != NULL && version != NULL && (row = api_resource(i)) != NULL; i++)
-        if (strcmp(row->kind, kind) == 0 && strcmp(row->group, group) == 0 && is_served(row, self))
-            return row;
-    return NULL;
-}
-
-/* Takes an object that the scenario has from its start; it keeps its version. */
-static void
-take_manifest(ServeStore *self, StoreKind *kind, const json_t *manifest)
-{
-    json_t *object = json_deep_copy(manifest), *metadata = json_object_get(object, "metadata");
-    const char *text = json_path_string(metadata, "resourceVersion");
-    uint64_t version = text == NULL ? 0 : g_ascii_strtoull(text, NULL, 10);
-
-    if (kind->namespaced && json_path_string(metadata, "namespace") == NULL)
-        json_object_set_new(metadata, "namespace", json_string("default"));
-    if (kind->keeper != KEPT_BY_RUN) {
-        object = store_put(kind, object);
-        self->plain_version = MAX(self->plain_version, version);
-        if (version > 0)
-            store_set_version(object, version);
-    } else {
-        json_decref(object);
-    }
-}
-
-/* What the scenario has beside the models' objects. */
-static void
-take_plain(ServeStore *self)
-{
-    json_t *manifest;
-    gsize i;
-
-    json_array_foreach(run_scenario(self->run)->plain, i, manifest) {
-        const ApiResource *row = find_row(self, manifest), *served;
-        StoreKind *kind =
-            row == NULL ? NULL
-                        : serve_store_kind(self, row->group, row->version, row->resource, &served);
-        if (kind != NULL && json_path_string(manifest, "metadata.name") != NULL)
-            take_manifest(self, kind, manifest);
-    }
-}
-
 ServeStore *
 serve_store_new(Run *run)
 {
@@ -689,13 +601,12 @@ serve_store_new(Run *run)
         .api = cluster_api(run_cluster(run)),
         .minor = run_scenario(run)->minor_version,
         .kinds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, kind_free),
-        .plain_version = 1,
+        .others = g_ptr_array_new(),
         .managers =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)json_decref),
     };
     self->apis = (ServedApis){.minor = self->minor, .serves = is_served, .data = self};
-    take_plain(self);
-    store_add_first_objects(self);
+    read_definitions(self);
     api_server_observe(self->api, see_write, self);
     api_server_observe_events(self->api, see_event, self);
     return self;
@@ -708,6 +619,7 @@ serve_store_free(ServeStore *self)
         return;
     g_hash_table_unref(self->kinds);
     g_hash_table_unref(self->managers);
+    g_ptr_array_unref(self->others);
     custom_resources_unref(self->custom);
     g_free(self);
 }

@@ -4,16 +4,9 @@
 #include "run/world/run.h"
 #include "serve/api/openapi/discovery.h"
 
-/* What the API serves, whoever keeps it: objects of the run, its Events, and plain objects
- * (ConfigMaps, Roles, custom resources), which are stored as they are because no model acts on
- * them. Each resource has a log of its latest changes, for watches. */
+/* The objects of the run as its API shows them. Each resource has a log of its latest changes, for
+ * watches. */
 typedef struct ServeStore ServeStore;
-
-typedef enum {
-    KEPT_BY_RUN,
-    KEPT_AS_EVENT,
-    KEPT_PLAIN,
-} Keeper;
 
 /* The number of changes that the log of a resource holds: a watch that is further behind must list
  * again (410). */
@@ -24,11 +17,11 @@ typedef struct {
     uint64_t version;             /* the resource version that it made */
     const Object *before, *after; /* (owned): of the run; NULL before: new; NULL after: gone */
     gboolean is_new, is_gone;
-    gboolean is_plain; /* its JSON is all there is */
-    unsigned event;    /* KEPT_AS_EVENT: its index */
-    json_t *json; /* (owned): the object after it; its last state if it is gone. Of the run: made
-                     when asked for */
-    json_t *old;  /* the same before it; NULL: not there */
+    gboolean is_made; /* its JSON is all there is */
+    unsigned event;   /* 1 + the index of the component's Event that it is about; 0: none */
+    json_t
+        *json; /* (owned): the object after it; its last state if it is gone. NULL: not made yet */
+    json_t *old; /* the same before it; NULL: not there */
     GData
         *lines; /* (owned): kept here by watches: its event without selectors in a form -> GBytes */
 } StoreChange;
@@ -44,11 +37,11 @@ typedef struct {
     ServeStore *store;
     char *group, *resource;
     gboolean namespaced;
-    Keeper keeper;
-    ObjectKind kind;   /* KEPT_BY_RUN */
-    GTree *plain;      /* "namespace/name" -> json_t; also Events of clients and of before the run;
-                          NULL: KEPT_BY_RUN */
-    GPtrArray *sorted; /* KEPT_BY_RUN: of ObjectKey, as etcd lists them; NULL: not sorted */
+    gboolean has_events; /* also those that components write */
+    ObjectKind kind;
+    unsigned number;      /* KIND_OTHER: of the resource among the run's Objects; else 0 */
+    GPtrArray *sorted;    /* of ObjectKey, as etcd lists them; NULL: not sorted */
+    GTree *made;          /* "namespace/name" -> json_t: see store_put_made(); NULL: none yet */
     StoreChange *changes; /* a ring of CHANGES_MAX; NULL: nobody has asked for the resource yet */
     uint64_t n_changes;   /* so far: the change @i is at i % CHANGES_MAX */
     uint64_t since;       /* the log began at this resource version */
@@ -84,7 +77,8 @@ uint64_t store_version(const StoreKind *kind);
 json_t *store_get(StoreKind *kind, const char *namespace, const char *name);
 /* Returns: (owned): an object of the run, as store_get() has it */
 json_t *store_print(const StoreKind *kind, const Object *object);
-/* Returns: (borrowed): the same object as the run has it; %NULL: the run does not keep it */
+/* Returns: (borrowed): the same object as the run has it; %NULL: there is none, or it is a
+ * component's Event or a kubelet's Lease */
 const Object *store_object(const StoreKind *kind, const char *namespace, const char *name);
 /* Calls @see for each object in etcd's order, from behind @after on ("namespace/name"; NULL: all),
  * until it returns FALSE. @namespace: NULL: of all. @object: (taken) */
@@ -93,8 +87,7 @@ void
 store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee see, void *data);
 /* Returns: how many objects such a list has */
 unsigned store_count(StoreKind *kind, const char *namespace, const char *after);
-/* Whether a namespace exists: it is stored, or one of those that every cluster has. */
-gboolean serve_store_has_namespace(ServeStore *self, const char *name);
+gboolean serve_store_has_namespace(const ServeStore *self, const char *name);
 
 /* Begins the log of changes, unless it has begun. */
 void store_log(StoreKind *kind);
@@ -110,17 +103,14 @@ void store_unlisten(StoreKind *kind, const void *data);
 /* Tells all listeners of all kinds, as if something had changed. */
 void serve_store_wake(const ServeStore *self);
 
-/* Gives the metadata of a new object a uid and a time. */
-void serve_store_complete_new(const ServeStore *self, json_t *metadata);
-/* Returns: (borrowed) (nullable): a plain object, or an Event that is none of the run */
-json_t *store_plain(const StoreKind *kind, const char *namespace, const char *name);
-/* Stores a plain object. @object: (taken): gets a resource version, and a uid and a time if it is
- * new. Returns: (borrowed): what is stored */
-json_t *store_put(StoreKind *kind, json_t *object);
-void store_remove(StoreKind *kind, const char *namespace, const char *name);
-/* Makes again what controllers that are not modelled keep in a namespace (its default
- * ServiceAccount), after a client has deleted something there. */
-void serve_store_restore(ServeStore *self, const char *namespace);
+/* ---- Objects that are made of others, as Endpoints are of Services and pods: no object of the
+ * run, so that a run without clients goes without. ---- */
+/* Returns: (borrowed) (nullable) */
+json_t *store_made(const StoreKind *kind, const char *namespace, const char *name);
+/* @object: (taken): gets a resource version, and a uid and a time if it is new. Returns:
+ * (borrowed): what is stored */
+json_t *store_put_made(StoreKind *kind, json_t *object);
+void store_remove_made(StoreKind *kind, const char *namespace, const char *name);
 
 /* Keeps metadata.managedFields of an object of the run. @object: has its namespace, name and uid.
  * @fields: (taken) (nullable) */

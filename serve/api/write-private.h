@@ -32,7 +32,10 @@ void write_free(Write *self);
 /* Answers with a refusal, and frees @self. @status: (taken) */
 void write_refuse(Write *self, json_t *status);
 SessionTarget write_session_target(const Write *self);
-/* Answers with the object that the run stores; frees @data, a Write. */
+/* ... of another object of the request's resource. Strings are borrowed. */
+SessionTarget
+write_session_target_of(const Target *target, const char *namespace, const char *name);
+/* Answers with the object that the run stores, or would store; frees @data, a Write. */
 void write_answered(void *data, const ApiResponse *response);
 
 void write_set_defaults(const Target *target, json_t *object);
@@ -50,13 +53,16 @@ void write_store_new(Write *self, json_t *object);
 
 /* checks.c. Each of type json_t returns (owned): a refusal; NULL: all is well */
 gboolean write_has_status(const ApiResource *row);
-/* Events of the run stay; those of clients may change. */
-json_t *write_check_keeper(const Target *target);
+/* Components' Events and kubelets' Leases are no objects: they stay as they are. */
+json_t *write_check_stored(const Target *target);
 /* Whether it is a custom resource, with or without a schema. */
 gboolean write_is_custom(const Target *target);
 /* Reads @object as the run will. Its strings and keys are of no run, because a write that is
  * refused must leave no trace in this one. @old: (nullable): what it replaces */
 json_t *write_check_object(const Target *target, const json_t *object, const json_t *old);
+/* The same for a dry run, after that check. @objects: (borrowed): of its strings and key. Returns:
+ * (owned) */
+Object *write_read_object(const Target *target, const json_t *object, Objects *objects);
 /* Of the query: dryRun, fieldValidation. @kind: "CreateOptions" */
 json_t *write_check_options(const Target *target, const char *kind);
 /* The body must be of the kind that the path names; what it does not say is filled in. */

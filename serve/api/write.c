@@ -10,9 +10,10 @@
 #include "serve/api/apply/defaults.h"
 #include "serve/api/openapi/custom.h"
 
-/* POST, PUT and PATCH. What is refused without a look at the run is refused at once. Else the write
- * takes an instant of its own: it is computed against the present state, checked, and handed to the
- * run, which computes it again at its commit, where another write may have come first. */
+/* POST, PUT and PATCH. What is refused without a look at the run is refused at once. All else is a
+ * request to the run's API server, which asks at its commit, when no other write can come between:
+ * the body is applied to the stored version, completed, checked and stored. A dry run is the same,
+ * at this instant, without storing. */
 
 void
 write_free(Write *self)
@@ -63,9 +64,22 @@ write_refuse(Write *self, json_t *status)
 }
 
 SessionTarget
+write_session_target_of(const Target *target, const char *namespace, const char *name)
+{
+    SessionTarget to = {.kind = target->kind->kind, .namespace = namespace, .name = name};
+
+    if (to.kind == KIND_OTHER) {
+        to.group = target->row->group;
+        to.api_version = target->api_version;
+        to.kind_name = target->row->kind;
+    }
+    return to;
+}
+
+SessionTarget
 write_session_target(const Write *self)
 {
-    return (SessionTarget){self->target->kind->kind, self->target->namespace, self->target->name};
+    return write_session_target_of(self->target, self->target->namespace, self->target->name);
 }
 
 void
@@ -120,7 +134,8 @@ write_answered(void *data, const ApiResponse *response)
     }
     if (self->managers != NULL) {
         json_object_set(json_object_get(object, "metadata"), "managedFields", self->managers);
-        keep_managers(self, object);
+        if (!self->is_dry)
+            keep_managers(self, object);
     }
     if (target_is(target, "scale")) {
         json_t *scale = scale_of(target->row, object);
@@ -408,10 +423,19 @@ edit(void *data, const Object *object)
     Write *self = data;
     const Target *target = self->target;
     json_auto_t *live = store_print(target->kind, object);
-    json_t *after = compute_any(self, live);
 
+    if (target->kind->has_events)
+        target_set_version(target, live);
+    json_t *after = compute_any(self, live);
     if (after == NULL)
         return NULL;
+    target_use_core_event(target, live);
+    target_use_core_event(target, after);
+    self->refusal = write_check_object(target, after, live);
+    if (self->refusal != NULL) {
+        json_decref(after);
+        return NULL;
+    }
     json_auto_t *bare = write_take_managers(self, after);
     json_auto_t *before = json_deep_copy(live);
     json_object_del(json_object_get(before, "metadata"), "managedFields");
@@ -420,75 +444,38 @@ edit(void *data, const Object *object)
     return merge_patch_make(before, bare);
 }
 
-/* Custom resources count the changes of what is neither metadata nor status. */
-static void
-count_generation(const json_t *live, json_t *after)
+static gboolean
+take_document(Object *object, const void *document)
 {
-    json_auto_t *patch = merge_patch_make(live, after);
-    const json_t *old = json_path_get(live, "metadata.generation");
-
-    json_object_del(patch, "metadata");
-    json_object_del(patch, "status");
-    if (json_object_size(patch) > 0)
-        json_object_set_new(json_object_get(after, "metadata"), "generation",
-                            json_integer(json_integer_value(old) + 1));
+    object_take_document(object, document);
+    return TRUE;
 }
 
+/* The same as a dry run. */
 static void
-change_plain(Write *self, const json_t *live, json_t *after /* taken */)
+try_change(Write *self)
 {
     const Target *target = self->target;
-    const json_t *finalizers = json_path_get(after, "metadata.finalizers");
-    gboolean is_over = json_path_get(after, "metadata.deletionTimestamp") != NULL &&
-                       json_array_size(finalizers) == 0;
+    const Object *object = store_object(target->kind, target->namespace, target->name);
+    json_auto_t *patch = edit(self, object);
+    g_autoptr(Objects) objects = objects_new_aside(run_objects(target->api->options.run));
+    const Run *run = target->api->options.run;
+    ApiResponse response = {.code = API_OK};
 
-    if (write_is_custom(target))
-        count_generation(live, after);
-    json_t *answer =
-        target_is(target, "scale") ? scale_of(target->row, after) : json_deep_copy(after);
-    target_use_core_event(target, after);
-    if (self->is_dry || json_equal(live, after)) {
-        json_decref(after);
-    } else {
-        json_t *stored = store_put(target->kind, after);
-        copy_member(json_object_get(answer, "metadata"), json_object_get(stored, "metadata"),
-                    "resourceVersion");
-        if (is_over)
-            store_remove(target->kind, target->namespace, target->name);
-    }
-    target_answer(target, 200, answer);
-    write_free(self);
-}
-
-/* @after: (taken) */
-static void
-change(Write *self, const json_t *live, json_t *after)
-{
-    const Target *target = self->target;
-    SessionTarget to = write_session_target(self);
-    json_t *fault = write_check_object(target, after, live);
-
-    if (fault != NULL) {
-        json_decref(after);
-        write_refuse(self, fault);
+    if (patch != NULL) {
+        json_auto_t *document = object_to_json_at(object, sim_start(run_sim(run)));
+        json_merge_patch(document, patch);
+        g_autoptr(Object) after = write_read_object(target, document, objects);
+        ApiRequest request = {.verb = target_is(target, "status") ? API_PATCH_STATUS : API_PATCH,
+                              .key = (ObjectKey *)object->key,
+                              .edit = take_document,
+                              .arg = after};
+        api_server_try(cluster_api(run_cluster(run)), &request, &response);
+        write_answered(self, &response);
+        object_unref(response.object);
         return;
     }
-    if (target->kind->keeper != KEPT_BY_RUN) {
-        change_plain(self, live, after);
-        return;
-    }
-    if (self->is_dry || store_object(target->kind, to.namespace, to.name) == NULL) {
-        json_t *answer =
-            target_is(target, "scale") ? scale_of(target->row, after) : json_incref(after);
-        json_decref(after);
-        target_answer(target, 200, answer);
-        write_free(self);
-        return;
-    }
-    json_decref(after);
-    serve_session_patch(target->api->options.session, &to,
-                        target_is(target, "status") ? SUBRESOURCE_STATUS : SUBRESOURCE_NONE, edit,
-                        write_answered, self);
+    write_answered(self, &response);
 }
 
 /* Server-side apply of an object that is not there. */
@@ -554,34 +541,28 @@ read_change(Write *self)
 void
 write_change(const Target *target)
 {
-    if (target->kind->keeper == KEPT_BY_RUN)
-        serve_clock_next_instant(target->api->options.clock);
+    serve_clock_next_instant(target->api->options.clock);
     Write *self = write_new(target);
     StatusSubject subject = target_subject(target);
     json_t *refusal = read_change(self);
-    json_auto_t *live = store_get(target->kind, target->namespace, target->name);
+    json_auto_t *live =
+        refusal != NULL ? NULL : store_get(target->kind, target->namespace, target->name);
 
-    if (live != NULL && target->kind->keeper == KEPT_AS_EVENT) {
-        json_t *copy = json_deep_copy(live);
-        json_decref(live);
-        live = copy;
-        target_set_version(target, live);
-    }
     if (refusal == NULL && live != NULL)
-        refusal = write_check_keeper(target);
+        refusal = write_check_stored(target);
     if (refusal == NULL && live == NULL && self->way != WAY_APPLY)
         refusal = status_not_found(&subject);
     if (refusal != NULL) {
         write_refuse(self, refusal);
         return;
     }
-    if (live == NULL) {
+    SessionTarget to = write_session_target(self);
+    if (live == NULL)
         apply_new(self);
-        return;
-    }
-    json_t *after = compute_any(self, live);
-    if (after == NULL)
-        write_refuse(self, g_steal_pointer(&self->refusal));
+    else if (self->is_dry)
+        try_change(self);
     else
-        change(self, live, after);
+        serve_session_patch(target->api->options.session, &to,
+                            target_is(target, "status") ? SUBRESOURCE_STATUS : SUBRESOURCE_NONE,
+                            edit, write_answered, self);
 }

@@ -104,8 +104,8 @@ def deletion():
 
 
 def quotas():
-    """API-152, API-157, API-159, API-193, API-194."""
-    ask("POST", CORE + "resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "2", "limits.cpu": "3", "count/services": "1"}}}, 201)
+    """The namespace has the Service kubernetes. API-152, API-157, API-159, API-193, API-194."""
+    ask("POST", CORE + "resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "2", "limits.cpu": "3", "count/services": "2"}}}, 201)
     ask("PUT", "/kvolsim/v1/clock", {"for": "5s"})
     refusal = ask("POST", CORE + "pods", pod("a"), 403)
     assert refusal["message"] == 'pods "a" is forbidden: failed quota: q: must specify limits.cpu for: c', refusal
@@ -126,7 +126,7 @@ def quotas():
     ask("DELETE", CORE + "pods/a?gracePeriodSeconds=0")
     ask("PUT", "/kvolsim/v1/clock", {"for": "5s"})
     used = ask("GET", CORE + "resourcequotas/q")["status"]["used"]
-    assert used == {"pods": "1", "limits.cpu": "1", "count/services": "1"}, used
+    assert used == {"pods": "1", "limits.cpu": "1", "count/services": "2"}, used
 
 
 for case in (token, written_back, image, deletion, quotas):

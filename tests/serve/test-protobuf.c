@@ -14,6 +14,7 @@
 
 #include "models/api/field.h"
 #include "models/api/schema/resources.h"
+#include "models/api/schema/schema.h"
 #include "serve/api/protobuf/protobuf.h"
 #include "sim/random.h"
 

@@ -45,3 +45,12 @@ api_resource_subresources(const ApiResource *self, int minor)
     g_strv_builder_unref(kept);
     return list;
 }
+
+const ApiResource *
+api_resource_of_kind(const char *group, const char *kind)
+{
+    for (const ApiResource *row = api_resources; row->group != NULL; row++)
+        if (strcmp(row->group, group) == 0 && strcmp(row->kind, kind) == 0)
+            return row;
+    return NULL;
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "schema.h"
+#include <glib.h>
+#include <jansson.h>
 
 /* The resources of Kubernetes 1.18 to 1.36, of the snapshot controller and of local drivers, as
  * discovery tells them: one row per resource and version, made of kubernetes.types; subresources
@@ -22,7 +23,7 @@ typedef struct {
     const char *subresources; /* the same: "scale status resize:33", from release 1.33 on; NULL:
                                  none */
     const json_t *custom; /* of a custom resource: its version in the definition; NULL: built in */
-    const SchemaType *type;  /* NULL: any fields */
+    const struct SchemaType *type; /* NULL: any fields */
     guint8 since, until;     /* the first and last minor release that serves it; 0: no limit */
     gboolean is_off;         /* served only where somebody has turned it on */
     const char *stored_in;   /* the group that has its objects; NULL: its own */
@@ -38,3 +39,5 @@ const ApiResource *api_resource_find(const char *group, const char *version, con
 gboolean api_resource_is_in(const ApiResource *self, int minor);
 /* Returns: (owned): the subresources that it has in that minor release; 0: in any */
 char **api_resource_subresources(const ApiResource *self, int minor);
+/* Returns: the resource of a kind in the first of its versions; %NULL: none */
+const ApiResource *api_resource_of_kind(const char *group, const char *kind);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "resources.h"
+#include "schema.h"
 
 /* Made of kubernetes.types by api-types.awk, as is schema_kinds. */
 extern const SchemaType *const schema_structs[]; /* ends with NULL */

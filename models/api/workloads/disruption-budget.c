@@ -15,7 +15,7 @@ static const Field budget_fields[] = {
     FIELD("status.disruptedPods", field_string_map, DisruptionBudget, disrupted, FIELD_STATUS),
     FIELD("spec.minAvailable", field_int_or_percent, DisruptionBudget, min_available, FIELD_SPEC),
     FIELD("spec.maxUnavailable", field_int_or_percent, DisruptionBudget, max_unavailable, FIELD_SPEC),
-    FIELD("spec.unhealthyPodEvictionPolicy", policy_type, DisruptionBudget, always_allow, FIELD_SPEC),
+    FIELD("spec.unhealthyPodEvictionPolicy", policy_type, DisruptionBudget, always_allow, FIELD_OPTIONAL),
     FIELD("status.observedGeneration", field_count, DisruptionBudget, observed_generation, FIELD_STATUS),
     FIELD("status.currentHealthy", field_int, DisruptionBudget, current_healthy, FIELD_STATUS),
     FIELD("status.desiredHealthy", field_int, DisruptionBudget, desired_healthy, FIELD_STATUS),

@@ -379,8 +379,8 @@ static void
 put(StoreKind *kind, json_t *object, json_t *created, const char *const *members)
 {
     json_t *metadata = json_object_get(object, "metadata");
-    json_auto_t *old = json_incref(store_plain(kind, json_path_string(metadata, "namespace"),
-                                               json_path_string(metadata, "name")));
+    json_auto_t *old = json_incref(store_made(kind, json_path_string(metadata, "namespace"),
+                                              json_path_string(metadata, "name")));
     gboolean is_same = old != NULL;
 
     for (; *members != NULL; members++)
@@ -396,7 +396,7 @@ put(StoreKind *kind, json_t *object, json_t *created, const char *const *members
         json_object_set(kept, "labels", json_object_get(metadata, "labels"));
         json_object_set_new(object, "metadata", kept);
     }
-    object = store_put(kind, object);
+    object = store_put_made(kind, object);
     if (old == NULL && created != NULL)
         json_object_set(json_object_get(object, "metadata"), "creationTimestamp", created);
 }
@@ -514,7 +514,7 @@ put_slices(const EndpointsKeeper *self, const json_t *service, const GPtrArray *
         n++;
     } while (n * SLICE_MAX < pods->len);
     for (; n < there->len; n++)
-        store_remove(self->slices, namespace, there->pdata[n]);
+        store_remove_made(self->slices, namespace, there->pdata[n]);
 }
 
 /* The endpoints of the API server itself. */
@@ -553,9 +553,9 @@ settle(void *key, void *value, void *data)
     } else if (service == NULL) {
         g_autofree char *namespace = g_strndup(place, (gsize)(name - 1 - place));
         g_autoptr(GPtrArray) slices = slices_of(self, namespace, name);
-        store_remove(self->endpoints, namespace, name);
+        store_remove_made(self->endpoints, namespace, name);
         for (unsigned i = 0; i < slices->len; i++)
-            store_remove(self->slices, namespace, slices->pdata[i]);
+            store_remove_made(self->slices, namespace, slices->pdata[i]);
     } else if (json_object_size(json_path_get(service, "spec.selector")) > 0) {
         g_autoptr(GPtrArray) pods = selected(self, service);
         put_endpoints(self, service, pods);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/api/schema/resources.h"
+#include "models/api/schema/schema.h"
 
 /* What a server serves, as discovery tells it. */
 

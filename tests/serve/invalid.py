@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Objects that an API server refuses; for invalid.sh.
-   invalid.py PORT KVOLSIM FILE"""
+   invalid.py PORT KVOLSIM OBJECTS UPDATES"""
 import copy
 import http.client
 import json
 import subprocess
 import sys
 
-port, kvolsim, path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+port, kvolsim, objects, updates = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 REASONS = {"Required value": "FieldValueRequired", "Invalid value": "FieldValueInvalid", "Unsupported value": "FieldValueNotSupported",
            "Duplicate value": "FieldValueDuplicate", "Not found": "FieldValueNotFound", "Forbidden": "FieldValueForbidden"}
 SCENARIO = {"apiVersion": "kvolsim.io/v1", "kind": "Scenario", "metadata": {"name": "s"},
@@ -27,9 +27,9 @@ def merge(target, patch):
     return target
 
 
-def ask(method, path, body=None):
+def ask(method, path, body=None, kind="application/json"):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+    connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": kind})
     answer = connection.getresponse()
     text = answer.read()
     connection.close()
@@ -38,7 +38,7 @@ def ask(method, path, body=None):
 
 RESOURCES = {}
 for version in ("v1", "apps/v1", "batch/v1", "policy/v1", "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1", "autoscaling/v2",
-                "coordination.k8s.io/v1", "node.k8s.io/v1", "apiextensions.k8s.io/v1"):
+                "coordination.k8s.io/v1", "node.k8s.io/v1", "storage.k8s.io/v1", "scheduling.k8s.io/v1", "apiextensions.k8s.io/v1"):
     root = "/api/v1" if version == "v1" else "/apis/" + version
     for resource in ask("GET", root)[1]["resources"]:
         if "/" not in resource["name"]:
@@ -79,12 +79,64 @@ def run(command, row, mended):
             wrong.append((command + ", mended", row["name"], lines[:3]))
 
 
-for line in open(path):
+def merge_names(target, patch):
+    """Lists of structs merge by name, as in a strategic merge patch."""
+    for name, value in patch.items():
+        if value is None:
+            target.pop(name, None)
+        elif isinstance(value, dict) and isinstance(target.get(name), dict):
+            merge_names(target[name], value)
+        elif name in ("containers", "volumes") and isinstance(target.get(name), list):
+            for item in value:
+                old = [it for it in target[name] if it["name"] == item["name"]]
+                if old:
+                    merge_names(old[0], item)
+                else:
+                    target[name].append(item)
+        else:
+            target[name] = value
+    return target
+
+
+def put(name, change):
+    """The object goes on changing meanwhile."""
+    for _ in range(9):
+        code, answer = ask("PUT", name, merge_names(ask("GET", name)[1], change))
+        if code != 409:
+            break
+    return code, answer
+
+
+STRATEGIC = "application/strategic-merge-patch+json"
+
+
+def update(row):
+    """A refused change, by PUT and by a patch, and one that is taken."""
+    url = RESOURCES[row["object"]["apiVersion"], row["object"]["kind"]]
+    name = url + "/" + row["object"]["metadata"]["name"]
+    code, answer = ask("POST", url, row["object"])
+    assert code == 201, (row["name"], answer)
+    if row.get("delete"):
+        ask("DELETE", name)
+    for method, (code, answer) in (("PATCH", ask("PATCH", name, row["change"], STRATEGIC)), ("PUT", put(name, row["change"]))):
+        causes, wanted = told(answer.get("details", {}).get("causes", [])), expect(row)
+        if code != 422 or [(a, b, c[:len(d)]) for (a, b, c), (_, _, d) in zip(causes, wanted)] != wanted or len(causes) != len(wanted):
+            wrong.append((method, row["name"], code, causes or answer.get("message")))
+    code, answer = ask("PATCH", name, row["fine"], "application/json-patch+json" if isinstance(row["fine"], list) else STRATEGIC)
+    if code != 200:
+        wrong.append(("taken", row["name"], code, answer.get("message")))
+    ask("PATCH", name, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+    ask("DELETE", name + "?gracePeriodSeconds=0")
+
+
+for line in open(objects):
     row = json.loads(line)
     mended = merge(copy.deepcopy(row["object"]), row["mend"])
     serve(row, mended)
     run("check", row, mended)
     run("run", row, mended)
+for line in open(updates):
+    update(json.loads(line))
 for fault in wrong:
     print("#", *fault)
 sys.exit(1 if wrong else 0)

@@ -139,6 +139,19 @@ check_node(Check *check, const json_t *node)
                         "may not be updated");
 }
 
+static void
+refuse_driver(Check *check, const json_t *driver)
+{
+    const json_t *keys = json_path_get(driver, "topologyKeys");
+    g_autofree char *key_text = keys == NULL ? g_strdup("[]string(nil)") : check_go_value(keys);
+
+    check_fault(check, driver, "CSINodeDriver",
+                "Invalid value: storage.CSINodeDriver{Name:\"%s\", NodeID:\"%s\", TopologyKeys:%s, "
+                "Allocatable:(*storage.VolumeNodeResources)(%s)}: field is immutable",
+                check_text(driver, "name"), check_text(driver, "nodeID"), key_text,
+                check_has(driver, "allocatable") ? "0xc000000000" : "nil");
+}
+
 /* ValidateCSINodeUpdate(). 1.33: allocatable may change. */
 static void
 check_csi_node(Check *check, const json_t *node)
@@ -156,7 +169,7 @@ check_csi_node(Check *check, const json_t *node)
                 json_object_del(is, "allocatable");
             }
             if (!api_check_same(NULL, was, is))
-                check_invalid(check, driver, "CSINodeDriver", "field is immutable");
+                refuse_driver(check, driver);
         }
 }
 

@@ -103,11 +103,14 @@ void write_binding(const Target *target);
 /* body.c */
 /**
  * body_read:
+ * @kind: (nullable): what it should be
  * @refusal: (out): (owned): why it cannot be read
  * Returns: (owned): the body as JSON: from JSON, YAML or protobuf; %NULL with @refusal. An empty
  * body is an empty object
  */
-json_t *body_read(const Exchange *exchange, json_t **refusal);
+json_t *body_read(const Exchange *exchange, const char *kind, json_t **refusal);
+/* Returns: (owned): why a body that can be read is no object; %NULL: it is one */
+json_t *body_fault(const Target *target, const json_t *body);
 /* Returns: (owned): the parts of a body that its type does not have: with fieldValidation=Strict a
  * refusal (its message), else warnings are added to the exchange. NULL: go on */
 char *body_check_fields(const Target *target, json_t *body, gboolean is_text);

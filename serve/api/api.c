@@ -433,6 +433,7 @@ serve_api_new(const ServeApiOptions *options)
     self->options = *options;
     self->store = serve_store_new(options->run);
     self->stage = serve_stage_new(options->run, options->narrator);
+    classes_make(self);
     self->watches = g_ptr_array_new();
     self->documents =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "models/api/schema/json-syntax.h"
 #include "models/api/schema/strict-fields.h"
 #include "run/files/yaml.h"
 #include "serve/api/protobuf/protobuf.h"
@@ -10,6 +11,8 @@
 
 /* The deepest that objects and lists may be in each other; jansson's own limit is higher. */
 #define DEPTH_MAX 200
+/* How much of a body an error message shows. */
+#define SUMMARY_MAX 30
 
 /* Whether brackets are nested too deep, outside of strings. */
 static gboolean
@@ -76,9 +79,12 @@ static json_t *
 read_json(const ExchangeRequest *request, char **fault)
 {
     json_error_t error;
-    json_t *json = json_loadb(request->body, request->length, JSON_ALLOW_NUL, &error);
+    json_t *json =
+        json_loadb(request->body, request->length, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
 
     if (json == NULL)
+        *fault = json_syntax_fault(request->body, request->length);
+    if (json == NULL && *fault == NULL) /* JSON for Go */
         *fault = g_strdup(error.text);
     return json;
 }
@@ -105,8 +111,45 @@ is_plain_curl(const ExchangeRequest *request)
            g_str_has_prefix(request->path, "/kvolsim/");
 }
 
+/* The begin of a body, in an error message (summarizeData() in k8s.io/apiserver's handlers). */
+static char *
+summary_of(const ExchangeRequest *request)
+{
+    gsize shown = MIN(request->length, SUMMARY_MAX);
+    GString *text = g_string_new(NULL);
+
+    if (request->body[0] == '{')
+        g_string_append_len(text, request->body, (gssize)shown);
+    else
+        for (gsize i = 0; i < shown; i++)
+            g_string_append_printf(text, "%02x", (unsigned)(unsigned char)request->body[i]);
+    if (shown < request->length)
+        g_string_append(text, " ...");
+    return g_string_free(text, FALSE);
+}
+
+/* Returns: (owned): a refusal of a body without sense, in the words of what it should have been */
+static json_t *
+refuse_body(const ExchangeRequest *request, const char *kind, const char *fault)
+{
+    const char *type = request->content_type;
+    gboolean is_patch = strcmp(request->method, "PATCH") == 0;
+
+    if (is_patch && strcmp(type, "application/strategic-merge-patch+json") == 0)
+        return status_format(400, "%s", fault);
+    if (is_patch && g_str_has_suffix(type, "patch+json"))
+        return status_format(400, "error decoding patch: %s", fault);
+    if (kind == NULL || (*type != '\0' && !g_str_has_suffix(type, "json")))
+        return status_format(400, "the body of the request cannot be read: %s", fault);
+    g_autofree char *summary = summary_of(request);
+    return status_format(400,
+                         "the object provided is unrecognized (must be of type %s): couldn't get "
+                         "version/kind; json parse error: %s (%s)",
+                         kind, fault, summary);
+}
+
 json_t *
-body_read(const Exchange *exchange, json_t **refusal)
+body_read(const Exchange *exchange, const char *kind, json_t **refusal)
 {
     const ExchangeRequest *request = &exchange->request;
     const char *type = request->content_type;
@@ -128,7 +171,7 @@ body_read(const Exchange *exchange, json_t **refusal)
     else
         *refusal = refuse_type();
     if (fault != NULL)
-        *refusal = status_format(400, "the body of the request cannot be read: %s", fault);
+        *refusal = refuse_body(request, kind, fault);
     return json;
 }
 
@@ -154,4 +197,21 @@ body_check_fields(const Target *target, json_t *body, gboolean is_text)
     for (unsigned i = 0; i < faults->len; i++)
         exchange_warn(target->exchange, faults->pdata[i]);
     return NULL;
+}
+
+json_t *
+body_fault(const Target *target, const json_t *body)
+{
+    const ExchangeRequest *request = &target->exchange->request;
+    g_autofree char *fault = NULL;
+
+    if (json_is_object(body))
+        return NULL;
+    fault = g_strdup_printf(
+        "json: cannot unmarshal %s into Go value of type %s", strict_json_word(body),
+        strcmp(request->method, "PATCH") == 0
+            ? "map[string]interface {}"
+            : "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
+              "Kind string \"json:\\\"kind,omitempty\\\"\" }");
+    return refuse_body(request, target->row->kind, fault);
 }

@@ -156,8 +156,10 @@ write_check_kind(const Target *target, json_t *body)
     const char *kind = json_path_string(body, "kind"),
                *version = json_path_string(body, "apiVersion");
 
-    if (!json_is_object(body))
-        return status_format(400, "the body of the request must be an object");
+    json_t *fault = body_fault(target, body);
+
+    if (fault != NULL)
+        return fault;
     if (kind != NULL && *kind != '\0' && strcmp(kind, target->row->kind) != 0)
         return status_format(400,
                              "%s in version \"%s\" cannot be handled as a %s: the body is a %s",

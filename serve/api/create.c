@@ -137,7 +137,8 @@ read_new(Write *self)
 {
     const Target *target = self->target;
     json_t *refusal = write_check_options(target, "CreateOptions");
-    json_t *body = refusal != NULL ? NULL : body_read(target->exchange, &refusal);
+    json_t *body =
+        refusal != NULL ? NULL : body_read(target->exchange, target->row->kind, &refusal);
 
     self->body = body;
     if (body == NULL || (refusal = write_check_kind(target, body)) != NULL)

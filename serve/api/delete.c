@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "made/made.h"
 #include "models/api/fields.h"
 #include "write-private.h"
 
@@ -48,6 +49,8 @@ read_options(const Exchange *exchange, const json_t *body, DeleteOptions *option
                      : query_grace != NULL ? g_ascii_strtoll(query_grace, NULL, 10)
                                            : -1;
 
+    if (body != NULL && !json_is_object(body))
+        return status_format(400, "the body of the request must be an object");
     *options = (DeleteOptions){.grace_s = -1,
                                .uid = json_path_string(body, "preconditions.uid"),
                                .version = json_path_string(body, "preconditions.resourceVersion")};
@@ -218,7 +221,7 @@ write_delete(const Target *target)
     StatusSubject subject = target_subject(target);
 
     serve_clock_next_instant(target->api->options.clock);
-    json_auto_t *body = body_read(target->exchange, &refusal);
+    json_auto_t *body = body_read(target->exchange, NULL, &refusal);
     json_t *live = store_get(target->kind, target->namespace, target->name);
     if (refusal == NULL)
         refusal = write_check_options(target, "DeleteOptions");
@@ -228,6 +231,8 @@ write_delete(const Target *target)
         refusal = status_not_found(&subject);
     if (refusal == NULL)
         refusal = check_preconditions(target, live, &options);
+    if (refusal == NULL)
+        refusal = classes_deletion_fault(target);
     if (refusal == NULL)
         refusal = write_check_stored(target);
     if (refusal != NULL) {
@@ -312,7 +317,7 @@ write_delete_collection(const Target *target)
     Selection selection;
     DeleteOptions options;
     json_t *refusal = NULL;
-    json_auto_t *body = body_read(target->exchange, &refusal);
+    json_auto_t *body = body_read(target->exchange, NULL, &refusal);
 
     if (refusal == NULL)
         refusal = write_check_options(target, "DeleteOptions");
@@ -367,7 +372,7 @@ begin_on_pod(const Target *target)
     json_t *refusal = NULL;
 
     serve_clock_next_instant(target->api->options.clock);
-    json_t *body = body_read(target->exchange, &refusal);
+    json_t *body = body_read(target->exchange, NULL, &refusal);
     if (refusal == NULL && store_object(target->kind, target->namespace, target->name) == NULL)
         refusal = status_not_found(&subject);
     if (refusal != NULL) {
@@ -411,7 +416,7 @@ write_binding(const Target *target)
 
     if (target->name == NULL) { /* POST .../bindings */
         json_t *refusal = NULL;
-        json_auto_t *body = body_read(target->exchange, &refusal);
+        json_auto_t *body = body_read(target->exchange, NULL, &refusal);
         const char *name = json_path_string(body, "metadata.name");
         if (refusal == NULL && name == NULL)
             refusal = status_format(400, "metadata.name: the pod's name is missing");

@@ -186,7 +186,7 @@ static gboolean
 read_at(const ServeEngines *self, Exchange *exchange, SimTime *at)
 {
     json_t *refusal = NULL;
-    json_auto_t *body = body_read(exchange, &refusal);
+    json_auto_t *body = body_read(exchange, NULL, &refusal);
     g_autoptr(GError) error = NULL;
 
     if (body == NULL) {

@@ -217,7 +217,7 @@ read_request(LessonRequest *self, gboolean has_body)
         refuse(self, 500, error->message);
         return FALSE;
     }
-    if (has_body && (self->body = body_read(self->exchange, &refusal)) == NULL) {
+    if (has_body && (self->body = body_read(self->exchange, NULL, &refusal)) == NULL) {
         exchange_answer_json(self->exchange, 400, refusal);
         return FALSE;
     }

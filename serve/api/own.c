@@ -481,7 +481,7 @@ answer_way(ServeApi *self, Exchange *exchange, const char *name)
         exchange_answer_json(exchange, 405, status_method_not_allowed());
         return;
     }
-    json_auto_t *body = body_read(exchange, &refusal);
+    json_auto_t *body = body_read(exchange, NULL, &refusal);
     if (body == NULL)
         exchange_answer_json(exchange, 400, refusal);
     else if (is_clock)

@@ -190,6 +190,10 @@ read_object(const Target *target)
                                       : store_get(target->kind, target->namespace, target->name);
     StatusSubject subject = target_subject(target);
 
+    if (object == NULL && made_has(target)) {
+        target_refuse(target, made_not_found(target));
+        return;
+    }
     if (object == NULL) {
         target_refuse(target, status_not_found(&subject));
         return;

@@ -153,10 +153,16 @@ review_answer(const Target *target)
         if (strcmp(reviews[i].resource, resource) != 0)
             continue;
         json_t *body = strcmp(target->exchange->request.method, "POST") == 0
-                           ? body_read(target->exchange, &refusal)
+                           ? body_read(target->exchange, target->row->kind, &refusal)
                            : NULL;
         if (body == NULL) {
             target_refuse(target, refusal != NULL ? refusal : status_method_not_allowed());
+            return TRUE;
+        }
+        refusal = body_fault(target, body);
+        if (refusal != NULL) {
+            json_decref(body);
+            target_refuse(target, refusal);
             return TRUE;
         }
         json_t *answer = reviews[i].answer(target, body);

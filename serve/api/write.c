@@ -518,13 +518,14 @@ read_change(Write *self)
             write_check_options(target, self->way == WAY_PUT ? "UpdateOptions" : "PatchOptions");
     if (refusal != NULL)
         return refusal;
-    self->body = body_read(target->exchange, &refusal);
+    self->body = body_read(target->exchange, target->row->kind, &refusal);
     if (self->body == NULL)
         return refusal;
     if (self->way == WAY_JSON_PATCH || target_is(target, "scale"))
         return NULL;
-    if (!json_is_object(self->body))
-        return status_format(400, "the body of the request must be an object");
+    refusal = body_fault(target, self->body);
+    if (refusal != NULL)
+        return refusal;
     if (self->way != WAY_PUT && self->way != WAY_APPLY)
         return NULL;
     refusal = write_check_kind(target, self->body);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "models/api/object.h"
+#include "models/api/schema/json-syntax.h"
 #include "models/api/schema/strict-fields.h"
 
 /* NAME|APIVERSION|KIND|BODY|FAULTS: with ", " between; or the message. clang-format 14 dies of
@@ -234,6 +235,47 @@ the_table_holds_together(void **state)
     assert_true(n > 300);
 }
 
+/* As encoding/json of Go 1.23 words them. */
+static void
+syntax_faults_are_in_gos_words(void **state)
+{
+    static const char *const rows[][2] = {
+        {"{\"a\": [1, -0.5e+3, true, null, \"\\u00e9\\n\"], \"b\": {}}", NULL                                                              },
+        {" 1 ",                                                          NULL                                                              },
+        {"",                                                             "unexpected end of JSON input"                                    },
+        {"{\"spec\"",                                                    "unexpected end of JSON input"                                    },
+        {"{\"spec\": ",                                                  "unexpected end of JSON input"                                    },
+        {"[1, 2",                                                        "unexpected end of JSON input"                                    },
+        {"\"open",                                                       "unexpected end of JSON input"                                    },
+        {"garbage",                                                      "invalid character 'g' looking for beginning of value"            },
+        {"'a'",                                                          "invalid character '\\'' looking for beginning of value"          },
+        {"{a: 1}",                                                       "invalid character 'a' looking for beginning of object key string"},
+        {"{\"a\": 1,}",                                                  "invalid character '}' looking for beginning of object key string"},
+        {"{\"a\" 1}",                                                    "invalid character '1' after object key"                          },
+        {"{\"a\": 1 \"b\"}",                                             "invalid character '\"' after object key:value pair"              },
+        {"{\"a\": 01}",                                                  "invalid character '1' after object key:value pair"               },
+        {"[1 2]",                                                        "invalid character '2' after array element"                       },
+        {"[1,]",                                                         "invalid character ']' looking for beginning of value"            },
+        {"{} {}",                                                        "invalid character '{' after top-level value"                     },
+        {"trve",                                                         "invalid character 'v' in literal true (expecting 'u')"           },
+        {"-x",                                                           "invalid character 'x' in numeric literal"                        },
+        {"1.x",                                                          "invalid character 'x' after decimal point in numeric literal"    },
+        {"1ex",                                                          "invalid character 'x' in exponent of numeric literal"            },
+        {"\"\\x\"",                                                      "invalid character 'x' in string escape code"                     },
+        {"\"\\u12g4\"",                                                  "invalid character 'g' in \\u hexadecimal character escape"       },
+        {"\"a\nb\"",                                                     "invalid character '\\n' in string literal"                       },
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *fault = json_syntax_fault(rows[i][0], strlen(rows[i][0]));
+        if (rows[i][1] == NULL)
+            assert_null(fault);
+        else
+            assert_string_equal(fault, rows[i][1]);
+    }
+}
+
 int
 main(void)
 {
@@ -245,6 +287,7 @@ main(void)
         cmocka_unit_test(nulls_are_as_good_as_nothing),
         cmocka_unit_test(base64_has_its_place),
         cmocka_unit_test(the_table_holds_together),
+        cmocka_unit_test(syntax_faults_are_in_gos_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,10 @@ port = int(sys.argv[1])
 CORE = "/api/v1/namespaces/default/"
 
 
-def ask(method, path, body=None, code=200, headers={}, kind="application/json"):
+def ask(method, path, body=None, code=200, headers={}, kind="application/json", raw_body=None):
     """Returns: the answer's JSON, or its text."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": kind, **headers})
+    connection.request(method, path, raw_body if body is None else json.dumps(body), {"Content-Type": kind, **headers})
     answer = connection.getresponse()
     text = answer.read().decode()
     connection.close()
@@ -258,7 +258,35 @@ def lists_that_are_shared():
     assert sorted(seen) == [name for name in names(path) if name in seen]
 
 
+def garbage():
+    strategic, merge, operations = ("application/" + word + "-patch+json" for word in ("strategic-merge", "merge", "json"))
+    path = CORE + "configmaps/kube-root-ca.crt"
+    for kind, body, message in (
+            (strategic, '{"data"', "unexpected end of JSON input"),
+            (merge, "{data: 1}", "error decoding patch: invalid character 'd' looking for beginning of object key string"),
+            (strategic, '"x"', "json: cannot unmarshal string into Go value of type map[string]interface {}"),
+            (merge, "[]", "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"),
+            (operations, "{}", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp")):
+        refusal = ask("PATCH", path, code=400, headers={"Content-Type": kind}, raw_body=body)
+        assert refusal["message"] == message, (body, refusal)
+    refusal = ask("POST", CORE + "pods", code=400, raw_body='{"kind": ')
+    assert refusal["message"] == "the object provided is unrecognized (must be of type Pod): couldn't get version/kind; json parse error: " \
+        'unexpected end of JSON input ({"kind": )', refusal
+    for review in ("/apis/authentication.k8s.io/v1/tokenreviews", CORE + "serviceaccounts/default/token"):
+        ask("POST", review, code=400, raw_body='"x"')
+    ask("DELETE", path, code=400, raw_body='"x"')
+
+
+def what_every_cluster_has():
+    assert names("/apis/scheduling.k8s.io/v1/priorityclasses") == ["system-cluster-critical", "system-node-critical"]
+    refusal = ask("DELETE", "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical", code=403)
+    assert refusal["message"].endswith("is forbidden: this is a system priority class and cannot be deleted"), refusal
+    ask("DELETE", CORE + "services/kubernetes")
+    assert ask("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/none", code=404)["message"] == \
+        'podmetrics.metrics.k8s.io "default/none" not found'
+
+
 for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, endpoints, tokens, usage, tables, ages, watches_of_versions,
-             lists_that_are_shared):
+             lists_that_are_shared, garbage, what_every_cluster_has):
     case()
     print("#", case.__name__, flush=True)

@@ -33,6 +33,8 @@ void usage_each_pod(ServeApi *api,
 gboolean made_has(const Target *target);
 /* As store_get() and store_list(). */
 json_t *made_get(const Target *target);
+/* Returns: (owned): metrics-server's refusal of an object that is not there */
+json_t *made_not_found(const Target *target);
 void
 made_list(const Target *target, const char *namespace, const char *after, StoreSee see, void *data);
 
@@ -64,6 +66,13 @@ gboolean paths_answer(ServeApi *self, Exchange *exchange);
 gboolean ages_are_the_clients(const Target *target);
 /* Moves the times that become ages. @object: a copy of its own, which shares its members */
 void ages_shift(const Target *target, json_t *object);
+
+/* ---- classes.c ---- */
+
+/* The PriorityClasses of the system are there from now on. */
+void classes_make(ServeApi *self);
+/* Returns: (owned): a refusal to delete one of them; %NULL: it is none */
+json_t *classes_deletion_fault(const Target *target);
 
 /* ---- endpoints.c ---- */
 

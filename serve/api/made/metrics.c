@@ -169,3 +169,15 @@ made_list(const Target *target, const char *namespace, const char *after, StoreS
 
     store_list(measured_kind(target), namespace, after, see_measured, &list);
 }
+
+json_t *
+made_not_found(const Target *target)
+{
+    g_autofree char *name = *target->namespace == '\0'
+                                ? g_strdup(target->name)
+                                : g_strdup_printf("%s/%s", target->namespace, target->name);
+    g_autofree char *resource = g_ascii_strdown(target->row->kind, -1); /* "podmetrics" */
+
+    return status_not_found(
+        &(StatusSubject){target->row->group, resource, target->row->kind, name});
+}

@@ -200,10 +200,12 @@ void
 token_create(const Target *target)
 {
     json_t *fault = NULL, *bound_claim = NULL;
-    json_auto_t *request = body_read(target->exchange, &fault);
+    json_auto_t *request = body_read(target->exchange, "TokenRequest", &fault);
     json_auto_t *account = store_get(target->kind, target->namespace, target->name);
     StatusSubject subject = target_subject(target);
 
+    if (fault == NULL)
+        fault = body_fault(target, request);
     if (fault == NULL && account == NULL)
         fault = status_not_found(&subject);
     if (fault == NULL)

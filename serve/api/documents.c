@@ -3,6 +3,7 @@
 
 #include "api-private.h"
 #include "serve/api/openapi/openapi.h"
+#include "serve/api/protobuf/protobuf.h"
 
 /* What clients ask for before anything else: version, health, discovery, OpenAPI. The documents are
  * made once, and again when a CustomResourceDefinition changes. */
@@ -27,8 +28,12 @@ is_health(const char *path)
            g_str_has_prefix(path, "/readyz/") || g_str_has_prefix(path, "/healthz/");
 }
 
-static const char aggregated_type[] =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+typedef enum { DOCUMENT_JSON, DOCUMENT_AGGREGATED, DOCUMENT_PROTOBUF } DocumentForm;
+static const char *const document_types[] = {
+    [DOCUMENT_JSON] = "application/json",
+    [DOCUMENT_AGGREGATED] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    [DOCUMENT_PROTOBUF] = PROTOBUF_OPENAPI_TYPE,
+};
 
 static gboolean
 wants_aggregated(const Exchange *exchange)
@@ -82,9 +87,9 @@ is_document(const char *path)
 }
 
 static GBytes *
-get_document(ServeApi *self, const char *path, gboolean is_aggregated)
+get_document(ServeApi *self, const char *path, DocumentForm form)
 {
-    g_autofree char *key = g_strdup_printf("%s%s", path, is_aggregated ? " aggregated" : "");
+    g_autofree char *key = g_strdup_printf("%s %d", path, form);
 
     if (self->generation != serve_store_generation(self->store)) {
         self->generation = serve_store_generation(self->store);
@@ -93,25 +98,29 @@ get_document(ServeApi *self, const char *path, gboolean is_aggregated)
     GBytes *text = g_hash_table_lookup(self->documents, key);
     if (text != NULL)
         return text;
-    json_auto_t *document = make_document(self, path, is_aggregated);
+    json_auto_t *document = make_document(self, path, form == DOCUMENT_AGGREGATED);
     if (document == NULL)
         return NULL;
-    char *json = json_dumps(document, JSON_COMPACT);
-    GString *line = g_string_new(json);
-    free(json);
-    text = g_string_free_to_bytes(g_string_append_c(line, '\n'));
+    if (form == DOCUMENT_PROTOBUF) {
+        text = protobuf_encode_openapi(document);
+    } else {
+        char *json = json_dumps(document, JSON_COMPACT);
+        GString *line = g_string_new(json);
+        free(json);
+        text = g_string_free_to_bytes(g_string_append_c(line, '\n'));
+    }
     g_hash_table_insert(self->documents, g_steal_pointer(&key), text);
     return text;
 }
 
-/* The OpenAPI of version 2 is protobuf for kubectl: it asks for that where version 3 is missing. */
+/* kubectl before 1.27 and helm want the OpenAPI of version 2, as protobuf. */
 static gboolean
-wants_only_protobuf(const Exchange *exchange)
+wants_protobuf(const Exchange *exchange, const char *path)
 {
     const char *accept = exchange->request.accept;
 
-    return strstr(accept, "protobuf") != NULL && strstr(accept, "json") == NULL &&
-           strstr(accept, "*/*") == NULL;
+    return strcmp(path, "/openapi/v2") == 0 && (strstr(accept, PROTOBUF_OPENAPI_TYPE) != NULL ||
+                                                strstr(accept, PROTOBUF_OPENAPI_TYPE_OLD) != NULL);
 }
 
 static void
@@ -161,16 +170,14 @@ documents_answer(ServeApi *self, Exchange *exchange)
         answer_health(exchange, bare + 1);
         return TRUE;
     }
-    if (strcmp(bare, "/openapi/v2") == 0 && wants_only_protobuf(exchange)) {
-        exchange_answer_json(exchange, 406,
-                             status_format(406, "only application/json is accepted"));
-        return TRUE;
-    }
-    GBytes *text = get_document(self, bare, is_aggregated);
+    DocumentForm form = is_aggregated                    ? DOCUMENT_AGGREGATED
+                        : wants_protobuf(exchange, bare) ? DOCUMENT_PROTOBUF
+                                                         : DOCUMENT_JSON;
+    GBytes *text = get_document(self, bare, form);
     if (text == NULL)
         exchange_answer_text(exchange, 404, "404 page not found\n");
     else if (is_aggregated || g_str_has_prefix(bare, "/openapi/"))
-        answer_document(exchange, is_aggregated ? aggregated_type : "application/json", text);
+        answer_document(exchange, document_types[form], text);
     else
         exchange_answer(exchange, 200, "application/json", text);
     return TRUE;

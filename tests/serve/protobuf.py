@@ -133,6 +133,23 @@ kind, seen = opened(fields(change[2][0])[1][0])
 assert (change[1][0], kind, name_of(seen), seen[10][0]) == (b"ADDED", "Event", "from-outside", b"assigned"), seen
 watch.close()
 
+# OpenAPI of version 2, for clients of years ago: the same paths and types as in JSON. The older name is none of a media type.
+document = json.loads(ask("GET", "/openapi/v2", accept=JSON)[2])
+for name in "spec.v2@v1.0", "spec.v2.v1.0":
+    status, media, data = ask("GET", "/openapi/v2", accept=f"application/com.github.proto-openapi.{name}+protobuf")
+    found = fields(data)
+    assert (status, media, found[1][0]) == (200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", b"2.0"), (status, media)
+    paths = {fields(item)[1][0].decode(): fields(fields(item)[2][0]) for item in fields(found[8][0])[2]}
+    types = {fields(item)[1][0].decode(): fields(fields(item)[2][0]) for item in fields(found[9][0])[1]}
+    assert (set(paths), set(types)) == (set(document["paths"]), set(document["definitions"]))
+    patch = fields(paths["/api/v1/namespaces/{namespace}/pods/{name}"][8][0])
+    queries = [fields(fields(fields(fields(item)[1][0])[2][0])[3][0])[4][0] for item in patch[8]]
+    assert b"dryRun" in queries and b"fieldValidation" in queries, queries
+    kinds = [fields(item) for item in types["io.k8s.api.apps.v1.Deployment"][31]]
+    assert json.loads(fields(kinds[0][2][0])[2][0]) == [{"group": "apps", "version": "v1", "kind": "Deployment"}], kinds
+    names = {fields(item)[1][0] for item in fields(types["io.k8s.api.core.v1.Container"][25][0])[1]}
+    assert {name.encode() for name in document["definitions"]["io.k8s.api.core.v1.Container"]["properties"]} == names
+
 # Options of a deletion come with v1, or with the group's version.
 for name, version in (pods[0], "v1"), (pods[1], "policy/v1"):
     status, _, data = ask("DELETE", f"/api/v1/namespaces/default/pods/{name}", envelope(version, "DeleteOptions", field(1, 0)))

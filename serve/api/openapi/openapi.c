@@ -34,6 +34,22 @@ custom_type_name(const ApiResource *resource)
     return g_string_free(name, FALSE);
 }
 
+/* Removes what version 2 does not have. @is_map: the members of @schema are schemas by name */
+static void
+strip_to_v2(json_t *schema, gboolean is_map)
+{
+    static const char *const others[] = {"allOf", "anyOf", "not", "nullable", "oneOf"};
+    const char *name;
+    json_t *member;
+
+    for (gsize i = 0; !is_map && i < G_N_ELEMENTS(others); i++)
+        json_object_del(schema, others[i]);
+    json_object_foreach(schema, name, member) {
+        if (is_map || !g_str_has_prefix(name, "x-"))
+            strip_to_v2(member, !is_map && strcmp(name, "properties") == 0);
+    }
+}
+
 /* Adds the type of a custom resource. */
 static void
 add_custom_type(const Document *self, const ApiResource *resource, const char *name)
@@ -46,6 +62,8 @@ add_custom_type(const Document *self, const ApiResource *resource, const char *n
         schema =
             json_pack("{s:s, s:b}", "type", "object", "x-kubernetes-preserve-unknown-fields", 1);
     }
+    if (self->version == OPENAPI_V2)
+        strip_to_v2(schema, FALSE);
     if (!json_is_object(json_object_get(schema, "properties")))
         json_object_set_new(schema, "properties", json_object());
     json_t *properties = json_object_get(schema, "properties");

@@ -3,9 +3,9 @@
 
 #include "discovery.h"
 
-/* OpenAPI documents of what is served, from the types of models/api/schema/. kubectl 1.32 asks for
- * version 3 as JSON, and for version 2 as protobuf only where version 3 is not there (404): a
- * server answers 406 to that. Descriptions tell what kvolsim does with a field (docs/fields.md). */
+/* OpenAPI documents of what is served, from the types of models/api/schema/. kubectl asks for
+ * version 3 since 1.27, and before that for version 2 as protobuf, as helm 3.9 does. Descriptions
+ * tell what kvolsim does with a field (docs/fields.md). */
 
 /* /openapi/v3: the paths of the documents, each with the hash of its text. Returns: (owned) */
 json_t *openapi_v3_index(const ServedApis *served);

@@ -264,25 +264,35 @@ inner_place(const SchemaField *row, unsigned place)
     return inner;
 }
 
-/* The fields that stand at @place, see SchemaField.message. */
+/* The fields that stand at @place, see SchemaField.message. A message within has its place where
+ * its first field stands in the table; one without fields is left out. */
 static void
 put_struct(GByteArray *out, const SchemaType *type, const json_t *value, unsigned place)
 {
-    unsigned done = 0; /* numbers come in no order, but few structs have more than one message */
-
     for (const SchemaField *row = type->fields; row->name != NULL; row++) {
         unsigned inner = row->message == place ? 0 : inner_place(row, place);
 
         if (row->message == place)
             put_field(out, row, json_object_get(value, row->name));
-        if (inner == 0 || inner == done)
+        for (const SchemaField *other = type->fields; inner != 0 && other < row; other++)
+            if (inner_place(other, place) == inner)
+                inner = 0;
+        if (inner == 0)
             continue;
-        g_assert(done == 0);
         g_autoptr(GByteArray) message = g_byte_array_new();
         put_struct(message, type, value, inner);
-        put_message(out, inner & 0xff, message);
-        done = inner;
+        if (message->len > 0)
+            put_message(out, inner & 0xff, message);
     }
+}
+
+GBytes *
+protobuf_encode_message(const SchemaType *type, const json_t *value)
+{
+    GByteArray *out = g_byte_array_new();
+
+    put_struct(out, type, value, 0);
+    return g_byte_array_free_to_bytes(out);
 }
 
 /* ---- Objects, lists, events ---- */

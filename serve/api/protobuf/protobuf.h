@@ -32,6 +32,8 @@ json_t *protobuf_decode(const guint8 *data, gsize length, GError **error);
 /* Returns: (owned): an object or a list, as its apiVersion and kind tell; %NULL: it has no form in
  * protobuf */
 GBytes *protobuf_encode(const json_t *object);
+/* Returns: (owned): a message alone, without the envelope that tells its kind */
+GBytes *protobuf_encode_message(const SchemaType *type, const json_t *value);
 /* A list grows item by item, as large as it may be: adds one of @type (protobuf_has()) to @items.
  */
 void protobuf_append_item(GByteArray *items, const SchemaType *type, const json_t *object);
@@ -39,3 +41,10 @@ void protobuf_append_item(GByteArray *items, const SchemaType *type, const json_
 GBytes *protobuf_encode_list(const json_t *list, const GByteArray *items);
 /* Adds an event of a watch (PROTOBUF_TYPE ";stream=watch"). @type: "ADDED" */
 void protobuf_append_event(GByteArray *stream, const char *type, const json_t *object);
+
+/* openapi-document.c. The names of one form, the second of kubectl until 1.26. It is no media type
+ * to Go (an @), so answers never have it. */
+#define PROTOBUF_OPENAPI_TYPE "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+#define PROTOBUF_OPENAPI_TYPE_OLD "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+/* Returns: (owned): an OpenAPI document of version 2 */
+GBytes *protobuf_encode_openapi(const json_t *document);

@@ -3,6 +3,7 @@
 
 #include "checks.h"
 #include "models/api/workload.h"
+#include "service-account.h"
 
 #include <string.h>
 
@@ -199,9 +200,9 @@ has_priority(const PodSpec *spec, const PodPriority *priority)
            spec->preemption_policy == priority->preemption_policy;
 }
 
-/* Mutating plugins in their order: LimitRanger, Priority, DefaultTolerationSeconds; then the
- * validating LimitRanger. The pods of a template share its spec, and usually come one after the
- * other: they share the admitted spec, too. */
+/* Mutating plugins in their order: LimitRanger, ServiceAccount, Priority, DefaultTolerationSeconds;
+ * then the validating LimitRanger. The pods of a template share its spec, and usually come one
+ * after the other: they share the admitted spec, too. */
 static ApiCode
 admit_pod_spec(Admission *self, Pod *pod, GString *message)
 {
@@ -209,7 +210,9 @@ admit_pod_spec(Admission *self, Pod *pod, GString *message)
 
     if (self->store->counts[KIND_LIMIT_RANGE] > 0)
         limit_ranges_set(self->store, &self->limited, pod);
-    ApiCode code = priority_admit(self->store, pod, &priority, message);
+    ApiCode code = service_account_admit(self->store, pod, message);
+    if (code == API_OK)
+        code = priority_admit(self->store, pod, &priority, message);
 
     if (code != API_OK)
         return code;

@@ -2,6 +2,7 @@
 #include "apiserver-private.h"
 #include "checks.h"
 #include "models/api/quota/quota.h"
+#include "service-account.h"
 
 ApiServer *
 api_server_new(const ApiServerOptions *options)
@@ -111,6 +112,27 @@ void
 api_server_add_namespace(ApiServer *self, const char *name)
 {
     namespace_imply(&self->store, name);
+}
+
+void
+api_server_check_accounts(ApiServer *self, const char *namespace, const char *name)
+{
+    ApiStore *store = &self->store;
+
+    if (store->named_accounts == NULL)
+        store->named_accounts = g_hash_table_new(g_direct_hash, g_direct_equal);
+    if (name != NULL)
+        g_hash_table_add(
+            store->named_accounts,
+            objects_other_key(store->objects,
+                              objects_resource(store->objects, "", "ServiceAccount", NULL),
+                              namespace, name));
+}
+
+const Object *
+api_server_account(const ApiServer *self, const Pod *pod)
+{
+    return service_account_find(&self->store, pod->meta.key->namespace, pod->spec->service_account);
 }
 
 gboolean

@@ -127,6 +127,11 @@ void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *
  * @response: (out): its object is owned; its message is interned
  */
 void api_server_try(ApiServer *self, const ApiRequest *request, ApiResponse *response);
+/* From now on a new pod may name only accounts that are stored (API-196), and this one (nullable).
+ */
+void api_server_check_accounts(ApiServer *self, const char *namespace, const char *name);
+/* Returns: (nullable) (borrowed): the ServiceAccount of a pod */
+const Object *api_server_account(const ApiServer *self, const Pod *pod);
 /* Stores an imported object as it is, with uid, version and status, and without admission. Takes
  * @object. */
 void api_server_import(ApiServer *self, Object *object);

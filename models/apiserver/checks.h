@@ -28,6 +28,10 @@ ApiCode quota_admit(ApiStore *self, const Object *before, const Object *after, G
 /* Returns: (nullable) (borrowed): a quota of the namespace that bounds objects of the kind */
 const ObjectKey *quota_find(const ApiStore *self, const char *namespace, ObjectKind kind);
 
+/* The name comes after admission if the server makes it: the words have its beginning. Returns:
+ * (owned) */
+char *admission_name_in_words(const Pod *pod);
+
 /**
  * priority_admit:
  * @priority: (out): what the pod's PriorityClass makes of it (API-190)

@@ -44,10 +44,8 @@ priority_of(const PriorityClass *class)
     return (PodPriority){object_name(&class->meta), class->value, class->preemption_policy};
 }
 
-/* The name comes after admission if the server makes it: the words have its beginning.
- * Returns: (owned) */
-static char *
-name_in_words(const Pod *pod)
+char *
+admission_name_in_words(const Pod *pod)
 {
     const OwnerReference *controller = object_controller(&pod->meta);
 
@@ -71,7 +69,7 @@ priority_admit(const ApiStore *store, const Pod *pod, PodPriority *priority, GSt
         *priority = priority_of(class);
     } else if (spec->priority_class != NULL &&
                !priority_class_of_system(spec->priority_class, &priority->value)) {
-        name = name_in_words(pod);
+        name = admission_name_in_words(pod);
         g_string_printf(message,
                         "pods \"%s\" is forbidden: no PriorityClass with name %s was found", name,
                         spec->priority_class);
@@ -79,7 +77,7 @@ priority_admit(const ApiStore *store, const Pod *pod, PodPriority *priority, GSt
     }
     if (!spec->gives_priority || spec->priority == priority->value)
         return API_OK;
-    name = name_in_words(pod);
+    name = admission_name_in_words(pod);
     g_string_printf(message,
                     "pods \"%s\" is forbidden: the integer value of priority (%d) must not be "
                     "provided in pod spec; priority admission controller computed %d from the "

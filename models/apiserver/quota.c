@@ -55,12 +55,12 @@ quota_find(const ApiStore *self, const char *namespace, ObjectKind kind)
 /* How much a write adds to the use of a resource. An object that uses less gives nothing back here
  * (API-153). */
 static ResourceAmount
-added_usage(const Object *before, const Object *after, const char *resource)
+added_usage(const Objects *objects, const Object *before, const Object *after, const char *resource)
 {
-    ResourceAmount usage = quota_usage(after, resource, QUOTA_ALWAYS);
+    ResourceAmount usage = quota_usage(objects, after, resource, QUOTA_ALWAYS);
 
     if (before != NULL)
-        usage.value -= quota_usage(before, resource, QUOTA_ALWAYS).value;
+        usage.value -= quota_usage(objects, before, resource, QUOTA_ALWAYS).value;
     usage.value = MAX(usage.value, 0);
     return usage;
 }
@@ -80,30 +80,45 @@ append_amount(GString *list, const char *name, const ResourceAmount *amount)
                            resource_amount_format(amount, buffer));
 }
 
+/* "deployments.apps" */
 static void
-begin_refusal(const Object *object, GString *message)
+begin_refusal(const ApiStore *self, const Object *object, GString *message)
 {
-    g_string_printf(message, "%s \"%s\" is forbidden: ", kind_class(object_kind(object))->resource,
-                    object_name(object));
+    const ObjectKey *key = object->key;
+    const char *version = kind_class(key->kind)->api_version;
+    const char *slash = key->kind == KIND_OTHER ? NULL : strchr(version, '/');
+    g_autofree char *group =
+        key->kind == KIND_OTHER ? g_strdup(objects_resource_at(self->objects, key->resource)->group)
+        : slash == NULL         ? g_strdup("")
+                                : g_strndup(version, (gsize)(slash - version));
+
+    g_string_printf(message,
+                    "%s%s%s \"%s\" is forbidden: ", objects_resource_name(self->objects, key),
+                    *group == '\0' ? "" : ".", group, object_name(object));
 }
 
 /* API-152: refuses if used is unknown where hard is known. */
 static ApiCode
-check_status_is_known(const ResourceQuota *quota, const Object *object, GString *message)
+check_status_is_known(const ApiStore *self,
+                      const ResourceQuota *quota,
+                      const Object *object,
+                      GString *message)
 {
     g_autoptr(GString) names = g_string_new(NULL);
     gboolean known = TRUE;
 
     for (unsigned i = 0; i < quota->status_hard->n_items; i++) {
         const char *resource = quota->status_hard->items[i].name;
-        if (!quota_resource_is_of(resource, object_kind(object)))
+        if (!quota_resource_is_of(resource, object_kind(object)) ||
+            (object_kind(object) == KIND_OTHER &&
+             quota_usage(self->objects, object, resource, QUOTA_ALWAYS).value == 0))
             continue;
         g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ",", resource);
         known &= used_of(quota, resource) != NULL;
     }
     if (known)
         return API_OK;
-    begin_refusal(object, message);
+    begin_refusal(self, object, message);
     g_string_append_printf(message, "status unknown for quota: %s, resources: %s",
                            object_name(&quota->meta), names->str);
     return API_FORBIDDEN;
@@ -164,7 +179,7 @@ check_constraints(const ApiStore *self,
     }
     if (missing->len == 0)
         return API_OK;
-    begin_refusal(object, message);
+    begin_refusal(self, object, message);
     g_string_append_printf(message, "failed quota: %s: must specify %s", object_name(&quota->meta),
                            missing->str);
     return API_FORBIDDEN;
@@ -172,14 +187,18 @@ check_constraints(const ApiStore *self,
 
 /* API-152: whether there is room for the addition; the message names only exceeded resources. */
 static ApiCode
-check_quota(const ResourceQuota *quota, const Object *before, const Object *after, GString *message)
+check_quota(const ApiStore *self,
+            const ResourceQuota *quota,
+            const Object *before,
+            const Object *after,
+            GString *message)
 {
     g_autoptr(GString) requested = g_string_new(NULL), used = g_string_new(NULL),
                        limited = g_string_new(NULL);
 
     for (unsigned i = 0; i < quota->status_hard->n_items; i++) {
         const ResourceAmount *hard = &quota->status_hard->items[i];
-        ResourceAmount added = added_usage(before, after, hard->name);
+        ResourceAmount added = added_usage(self->objects, before, after, hard->name);
         if (added.value == 0 || used_of(quota, hard->name)->value <= hard->value - added.value)
             continue;
         append_amount(requested, hard->name, &added);
@@ -188,7 +207,7 @@ check_quota(const ResourceQuota *quota, const Object *before, const Object *afte
     }
     if (requested->len == 0)
         return API_OK;
-    begin_refusal(after, message);
+    begin_refusal(self, after, message);
     g_string_append_printf(message, "exceeded quota: %s, requested: %s, used: %s, limited: %s",
                            object_name(&quota->meta), requested->str, used->str, limited->str);
     return API_FORBIDDEN;
@@ -196,14 +215,14 @@ check_quota(const ResourceQuota *quota, const Object *before, const Object *afte
 
 /* Returns: (owned): the quota's status.used after the addition; NULL if nothing is added */
 static ResourceAmounts *
-charged(const ResourceQuota *quota, const Object *before, const Object *after)
+charged(const ApiStore *self, const ResourceQuota *quota, const Object *before, const Object *after)
 {
     g_autofree ResourceAmount *items =
         g_memdup2(quota->used->items, quota->used->n_items * sizeof(ResourceAmount));
     gboolean changed = FALSE;
 
     for (unsigned i = 0; i < quota->used->n_items; i++) {
-        ResourceAmount added = added_usage(before, after, items[i].name);
+        ResourceAmount added = added_usage(self->objects, before, after, items[i].name);
         if (added.value == 0 || resource_amounts_find(quota->status_hard, items[i].name) == NULL)
             continue;
         if (items[i].value == 0)
@@ -218,7 +237,7 @@ charged(const ResourceQuota *quota, const Object *before, const Object *after)
 static void
 charge(ApiStore *self, const ResourceQuota *quota, const Object *before, const Object *after)
 {
-    ResourceAmounts *used = charged(quota, before, after);
+    ResourceAmounts *used = charged(self, quota, before, after);
 
     if (used == NULL)
         return;
@@ -256,11 +275,11 @@ quota_admit(ApiStore *self, const Object *before, const Object *after, GString *
          code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;) {
         code = check_constraints(self, quota, after, message);
         if (code == API_OK)
-            code = check_status_is_known(quota, after, message);
+            code = check_status_is_known(self, quota, after, message);
     }
     for (unsigned slot = 0;
          code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
-        code = check_quota(quota, counted_before(self, quota, before), after, message);
+        code = check_quota(self, quota, counted_before(self, quota, before), after, message);
     for (unsigned slot = 0;
          code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
         charge(self, quota, counted_before(self, quota, before), after);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "checks.h"
 #include "models/api/fields.h"
 #include "sim/random.h"
 
@@ -10,6 +11,49 @@
 #define VOLUME_PREFIX "kube-api-access-"
 #define BOUND_SINCE 21 /* BoundServiceAccountTokenVolume; before, a Secret of the account */
 #define SUFFIX_LENGTH 5
+
+/* Returns: (nullable): %NULL: nobody has ever spoken of such an account */
+static const ObjectKey *
+account_key(const ApiStore *store, const char *namespace, const char *name)
+{
+    unsigned resource = objects_resource(store->objects, "", "ServiceAccount", NULL);
+
+    return objects_find_other_key(store->objects, resource, namespace, name);
+}
+
+const Object *
+service_account_find(const ApiStore *store, const char *namespace, const char *name)
+{
+    const ObjectKey *key = account_key(store, namespace, name != NULL ? name : "default");
+
+    return key == NULL ? NULL : api_store_get(store, key);
+}
+
+static gboolean
+is_there(const ApiStore *store, const char *namespace, const char *name)
+{
+    const ObjectKey *key = account_key(store, namespace, name);
+
+    return key != NULL &&
+           (api_store_get(store, key) != NULL || g_hash_table_contains(store->named_accounts, key));
+}
+
+/* Controllers make "default" in time: a pod that names no account is never refused. */
+ApiCode
+service_account_admit(const ApiStore *store, const Pod *pod, GString *message)
+{
+    const char *namespace = pod->meta.key->namespace, *account = pod->spec->service_account;
+
+    if (store->named_accounts == NULL || account == NULL || *account == '\0' ||
+        strcmp(account, "default") == 0 || is_there(store, namespace, account))
+        return API_OK;
+    g_autofree char *name = admission_name_in_words(pod);
+    g_string_printf(message,
+                    "pods \"%s\" is forbidden: error looking up service account %s/%s: "
+                    "serviceaccount \"%s\" not found",
+                    name, namespace, account, account);
+    return API_FORBIDDEN;
+}
 
 static void
 set_missing(json_t *object, const char *name, json_t *value /* taken */)

@@ -2,10 +2,17 @@
 #pragma once
 
 #include "models/api/pod.h"
+#include "store.h"
 
 /* The plugin ServiceAccount: the account of a pod, and the volume with its token (API-195). No
  * model reads either, so a run does without them; what prints a pod for clients asks for them here.
  */
+
+/* Returns: (nullable) (borrowed): the ServiceAccount @name; %NULL: "default" */
+const Object *service_account_find(const ApiStore *store, const char *namespace, const char *name);
+/* API-196: whether the account that @pod names exists. Returns: API_OK, or API_FORBIDDEN with words
+ * in @message */
+ApiCode service_account_admit(const ApiStore *store, const Pod *pod, GString *message);
 
 typedef struct {
     const ObjectKey *key;  /* of the pod */

@@ -30,6 +30,7 @@ api_store_clear(ApiStore *self)
     }
     watch_hub_free(self->watches);
     g_array_unref(self->observers);
+    g_clear_pointer(&self->named_accounts, g_hash_table_unref);
 }
 
 void

@@ -16,7 +16,10 @@ typedef struct {
     gboolean is_dry;            /* see api_server_try() */
     gboolean knows_class_scope; /* API-156 */
     gboolean names_containers;  /* API-159 */
-    gboolean marks_victims;     /* gate PodDisruptionConditions */
+    /* API-196: (owned) (nullable): of ObjectKey: accounts that are not stored, and may be named all
+     * the same. NULL: all accounts are there */
+    GHashTable *named_accounts;
+    gboolean marks_victims; /* gate PodDisruptionConditions */
     unsigned counts[N_KINDS];
     SimSlots stored[N_KINDS]; /* of Object (owned), by slot; NULL: no such object now */
 } ApiStore;

@@ -61,7 +61,7 @@ count_kind(const QuotaController *self, const ResourceQuota *quota, ObjectKind k
     informer_iter_init(&iter, self->counted[kind]);
     while ((object = informer_iter_next(&iter)) != NULL)
         if (object->key->namespace == quota->meta.key->namespace && covers(self, quota, object))
-            quota_usages_add(count->used, count->hard, object, QUOTA_ALWAYS, 1);
+            quota_usages_add(count->used, count->hard, self->base.objects, object, QUOTA_ALWAYS, 1);
 }
 
 /* NULL: the quota bounds nothing. */
@@ -100,8 +100,8 @@ subtract_overdue(const QuotaController *self, const ResourceQuota *quota, Resour
     for (unsigned i = 0; i < n; i++) {
         if (!covers(self, quota, pods[i]))
             continue;
-        quota_usages_add(used, quota->hard, pods[i], QUOTA_ALWAYS, -1);
-        quota_usages_add(used, quota->hard, pods[i], now, 1);
+        quota_usages_add(used, quota->hard, self->base.objects, pods[i], QUOTA_ALWAYS, -1);
+        quota_usages_add(used, quota->hard, self->base.objects, pods[i], now, 1);
     }
 }
 
@@ -277,9 +277,9 @@ count_change(Count *count,
              const Object *after)
 {
     if (covers(self, quota, before))
-        quota_usages_add(count->used, count->hard, before, QUOTA_ALWAYS, -1);
+        quota_usages_add(count->used, count->hard, self->base.objects, before, QUOTA_ALWAYS, -1);
     if (covers(self, quota, after))
-        quota_usages_add(count->used, count->hard, after, QUOTA_ALWAYS, 1);
+        quota_usages_add(count->used, count->hard, self->base.objects, after, QUOTA_ALWAYS, 1);
 }
 
 static void

@@ -42,7 +42,8 @@ why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *templa
             const ResourceAmount *hard = &quota->status_hard->items[k];
             const ResourceAmount *used = resource_amounts_find(quota->used, hard->name);
             char limit[QUANTITY_BUFFER], use[QUANTITY_BUFFER];
-            ResourceAmount wanted = quota_usage(&template->claim->meta, hard->name, QUOTA_ALWAYS);
+            ResourceAmount wanted =
+                quota_usage(NULL, &template->claim->meta, hard->name, QUOTA_ALWAYS);
             if (used == NULL || wanted.value == 0 || used->value + wanted.value <= hard->value)
                 continue;
             why_link(self, &quota->meta, since, "allows %s of %s, and %s are used",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/fields.h"
 #include "run-private.h"
 
 /* Objects that no model reads, as the cluster has them at its beginning: those of manifests, and
@@ -59,11 +60,42 @@ add_namespaces(Run *self)
         }
 }
 
+/* Returns: (nullable): the account that a manifest's pods name */
+static const char *
+named_account(const json_t *manifest)
+{
+    static const char *const paths[] = {"spec.serviceAccountName",
+                                        "spec.template.spec.serviceAccountName",
+                                        "spec.jobTemplate.spec.template.spec.serviceAccountName"};
+    const char *name = NULL;
+
+    for (gsize i = 0; name == NULL && i < G_N_ELEMENTS(paths); i++)
+        name = json_path_string(manifest, paths[i]);
+    return name;
+}
+
+/* An account that a manifest of the beginning names may be named, whether or not the files have it.
+ */
+static void
+add_accounts(Run *self)
+{
+    ApiServer *api = cluster_api(self->cluster);
+
+    api_server_check_accounts(api, NULL, NULL);
+    for (unsigned i = 0; i < self->scenario->n_manifests; i++) {
+        const json_t *manifest = self->scenario->manifests[i];
+        const char *namespace = json_path_string(manifest, "metadata.namespace");
+        api_server_check_accounts(api, namespace != NULL ? namespace : "default",
+                                  named_account(manifest));
+    }
+}
+
 gboolean
 world_add_others(Run *self)
 {
     if (!add_manifests(self))
         return FALSE;
+    add_accounts(self);
     add_namespaces(self);
     add_service(self);
     return TRUE;

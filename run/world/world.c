@@ -579,7 +579,7 @@ count_objects(const Run *self, const ResourceQuota *quota, ObjectKind kind, Reso
         const Object *object = api_server_get(cluster_api(self->cluster), key);
         if (object != NULL && key->namespace == quota->meta.key->namespace &&
             resource_quota_covers(quota, kind, object, knows_class_scope))
-            quota_usages_add(used, quota->hard, object, sim_now(self->sim), 1);
+            quota_usages_add(used, quota->hard, self->objects, object, sim_now(self->sim), 1);
     }
 }
 

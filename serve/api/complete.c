@@ -140,10 +140,12 @@ complete_pod_spec(const Run *run, const Object *object, json_t *json)
 
     set_missing(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
     set_missing(spec, "priority", json_integer(0));
-    service_account_complete(spec,
-                             &(ServiceAccountOptions){.key = object->key,
-                                                      .uid = object->uid,
-                                                      .minor = run_scenario(run)->minor_version});
+    const Object *account = api_server_account(cluster_api(run_cluster(run)), POD_CONST(object));
+    service_account_complete(
+        spec, &(ServiceAccountOptions){.key = object->key,
+                                       .uid = object->uid,
+                                       .account = account == NULL ? NULL : account->manifest,
+                                       .minor = run_scenario(run)->minor_version});
     set_missing(spec, "enableServiceLinks", json_true());
     if (owner == NULL || owner->key->kind != KIND_STATEFUL_SET)
         return;

@@ -14,7 +14,6 @@ world_setup(void **state)
     const SimOptions options = {.seed = 1};
 
     world->sim = sim_new(&options);
-    world->objects = objects_new(1);
     timing_init_instant(&world->timing);
     world_renew(world, (ApiServerOptions){0});
     *state = world;
@@ -25,6 +24,8 @@ void
 world_renew(World *world, ApiServerOptions options)
 {
     g_clear_pointer(&world->api, api_server_free);
+    g_clear_pointer(&world->objects, objects_free);
+    world->objects = objects_new(1);
     options.sim = world->sim;
     options.objects = world->objects;
     options.timing = &world->timing;

@@ -14,7 +14,8 @@ typedef struct {
 const char *world_intern(const World *world, const char *text);
 int world_setup(void **state);
 int world_teardown(void **state);
-/* An empty API server in place of the present one. @options: without those of the world */
+/* An empty API server, of new objects, in place of the present one. @options: without those of the
+ * world */
 void world_renew(World *world, ApiServerOptions options);
 ObjectKey *world_claim_key(const World *world);
 ObjectKey *world_pod_key(const World *world);

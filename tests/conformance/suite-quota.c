@@ -71,7 +71,7 @@ static void
 add_usage(json_t *usage, const Claim *claim, const char *resource)
 {
     char buffer[QUANTITY_BUFFER];
-    ResourceAmount amount = quota_usage(&claim->meta, resource, QUOTA_ALWAYS);
+    ResourceAmount amount = quota_usage(NULL, &claim->meta, resource, QUOTA_ALWAYS);
 
     json_object_set_new(usage, resource, json_string(resource_amount_format(&amount, buffer)));
 }

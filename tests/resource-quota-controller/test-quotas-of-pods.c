@@ -141,7 +141,7 @@ static const ChargeCase charge_cases[] = {
     {"by group", "\"count/deployments.apps\": 5, \"count/deployments.extensions\": 0", "Deployment",
      "{\"selector\": {\"matchLabels\": {\"a\": \"b\"}}, \"template\": {\"metadata\": {\"labels\": {\"a\": \"b\"}}, \"spec\": " ONE("") "}}",
      "{\"selector\": {\"matchLabels\": {\"a\": \"b\"}}, \"template\": {\"metadata\": {\"labels\": {\"a\": \"b\"}}, \"spec\": " ONE("") "}}",
-     NULL, "count/deployments.apps=2"},
+     NULL, "count/deployments.apps=2,count/deployments.extensions=0"},
 };
 /* clang-format on */
 

@@ -60,6 +60,28 @@ def token():
     ask("DELETE", "/apis/apps/v1/namespaces/default/deployments/set")
 
 
+def accounts():
+    """API-196: an account must exist; it tells of tokens and secrets. A dry run is answered like the creation after it."""
+    refusal = ask("POST", CORE + "pods", pod("lost", serviceAccountName="nobody"), 403)
+    assert refusal["message"] == 'pods "lost" is forbidden: error looking up service account default/nobody: serviceaccount "nobody" not found', refusal
+    account = {"metadata": {"name": "quiet"}, "automountServiceAccountToken": False, "imagePullSecrets": [{"name": "pull"}]}
+    ask("POST", CORE + "serviceaccounts", account, 201)
+    tried = ask("POST", CORE + "pods?dryRun=All", pod("quiet", serviceAccountName="quiet"), 201)
+    assert not token_volumes(tried["spec"]) and tried["spec"]["imagePullSecrets"] == [{"name": "pull"}], tried
+    ask("GET", CORE + "pods/quiet", code=404)
+    ask("POST", CORE + "pods?dryRun=All", pod("lost", serviceAccountName="nobody"), 403)
+    tried = ask("POST", CORE + "pods?dryRun=All", pod("tried"), 201)
+    made = ask("POST", CORE + "pods", pod("tried"), 201)
+    assert tried["spec"] == made["spec"] and tried["metadata"]["generation"] == 1, (tried["spec"], made["spec"])
+    template = {"metadata": {"labels": {"app": "lost"}}, "spec": pod("x", serviceAccountName="nobody")["spec"]}
+    ask("POST", "/apis/apps/v1/namespaces/default/replicasets", {"metadata": {"name": "lost"}, "spec": {"selector": {"matchLabels": {"app": "lost"}}, "template": template}}, 201)
+    ask("PUT", "/kvolsim/v1/clock", {"for": "5s"})
+    failed = ask("GET", CORE + "events?fieldSelector=reason%3DFailedCreate")["items"]
+    assert failed and failed[0]["message"].startswith('Error creating: pods "lost-" is forbidden: error looking up service account'), failed
+    ask("DELETE", "/apis/apps/v1/namespaces/default/replicasets/lost")
+    ask("DELETE", CORE + "pods/tried?gracePeriodSeconds=0")
+
+
 def written_back():
     """What a client read is no change; with a label nothing but the label has changed."""
     wait("pod/token Ready")
@@ -123,12 +145,19 @@ def quotas():
     service = {"spec": {"ports": [{"port": 80}]}}
     ask("POST", CORE + "services", {"metadata": {"name": "one"}, **service}, 201)
     ask("POST", CORE + "services", {"metadata": {"name": "two"}, **service}, 403)
+    ask("POST", CORE + "resourcequotas", {"metadata": {"name": "others"}, "spec": {"hard": {"configmaps": "2", "count/serviceaccounts": "9"}}}, 201)
+    ask("PUT", "/kvolsim/v1/clock", {"for": "5s"})
+    ask("POST", CORE + "configmaps?dryRun=All", {"metadata": {"name": "one"}}, 201)
+    ask("POST", CORE + "configmaps", {"metadata": {"name": "one"}}, 201)
+    refusal = ask("POST", CORE + "configmaps", {"metadata": {"name": "two"}}, 403)
+    assert refusal["message"] == 'configmaps "two" is forbidden: exceeded quota: others, requested: configmaps=1, used: configmaps=2, limited: configmaps=2', refusal
+    assert ask("GET", CORE + "resourcequotas/others")["status"]["used"] == {"configmaps": "2", "count/serviceaccounts": "2"}
     ask("DELETE", CORE + "pods/a?gracePeriodSeconds=0")
     ask("PUT", "/kvolsim/v1/clock", {"for": "5s"})
     used = ask("GET", CORE + "resourcequotas/q")["status"]["used"]
     assert used == {"pods": "1", "limits.cpu": "1", "count/services": "2"}, used
 
 
-for case in (token, written_back, image, deletion, quotas):
+for case in (token, accounts, written_back, image, deletion, quotas):
     case()
     print("#", case.__name__, flush=True)

@@ -45,19 +45,26 @@ typedef struct {
     LabelSelector *scopes, *scope_selector; /* a requirement's key is the scope (API-151) */
 } ResourceQuota;
 
-/* Whether objects of the kind count for the resource (API-150, API-157). */
+/* Whether objects of the kind count for the resource (API-150, API-157); of KIND_OTHER: whether
+ * objects of some resource do. */
 gboolean quota_resource_is_of(const char *resource, ObjectKind kind);
-/* Returns: the kind whose objects count for it; %N_KINDS: none that models know */
+/* Returns: the kind whose objects count for it; %N_KINDS: none */
 ObjectKind quota_resource_kind(const char *resource);
 /* No pod's grace is over yet. */
 #define QUOTA_ALWAYS INT64_MIN
-/* Returns: how much of @resource the object uses at @now (API-151, API-157), without a text */
-ResourceAmount quota_usage(const Object *object, const char *resource, SimTime now);
+/* Returns: how much of @resource the object uses at @now (API-151, API-157), without a text.
+ * @objects: of its key; not needed for the kinds that models read */
+ResourceAmount
+quota_usage(const Objects *objects, const Object *object, const char *resource, SimTime now);
 /* Returns: (owned): an amount of 0 for each item of @hard; free with g_free() */
 ResourceAmount *quota_usages_new(const ResourceAmounts *hard);
 /* Adds the use by @object (nullable) to @used; with @sign -1 subtracts it. */
-void quota_usages_add(
-    ResourceAmount *used, const ResourceAmounts *hard, const Object *object, SimTime now, int sign);
+void quota_usages_add(ResourceAmount *used,
+                      const ResourceAmounts *hard,
+                      const Objects *objects,
+                      const Object *object,
+                      SimTime now,
+                      int sign);
 /* Returns: (owned): status.used, with the use by objects taken from @counted (for each item of
  * spec.hard), otherwise as it is */
 ResourceAmounts *resource_quota_used(const ResourceQuota *self, const ResourceAmount *counted);

@@ -45,8 +45,33 @@ is_group_resource(const char *text, ObjectKind kind)
 static gboolean
 counts_objects(const char *resource, ObjectKind kind)
 {
-    return kind_class(kind)->namespaced && g_str_has_prefix(resource, COUNT) &&
-           is_group_resource(resource + strlen(COUNT), kind);
+    return kind != KIND_OTHER && kind_class(kind)->namespaced &&
+           g_str_has_prefix(resource, COUNT) && is_group_resource(resource + strlen(COUNT), kind);
+}
+
+/* Older names of counted kinds that no model reads. */
+static const char *const other_names[] = {"configmaps", "replicationcontrollers", NULL};
+
+static gboolean
+is_of_others(const char *resource)
+{
+    ObjectKind kind = 0;
+
+    while (kind < KIND_OTHER && !counts_objects(resource, kind))
+        kind++;
+    return word_is_among(resource, other_names) ||
+           (kind == KIND_OTHER && g_str_has_prefix(resource, COUNT));
+}
+
+static gboolean
+counts_other(const char *resource, const ObjectResource *other)
+{
+    g_autofree char *name =
+        g_strconcat(COUNT, other->resource, *other->group == '\0' ? "" : ".", other->group, NULL);
+
+    return strcmp(resource, name) == 0 ||
+           (*other->group == '\0' && word_is_among(resource, other_names) &&
+            strcmp(resource, other->resource) == 0);
 }
 
 /* ---- Claims ---- */
@@ -207,6 +232,8 @@ quota_resource_is_of(const char *resource, ObjectKind kind)
     case KIND_SECRET:
     case KIND_RESOURCE_QUOTA:
         return strcmp(resource, kind_class(kind)->resource) == 0;
+    case KIND_OTHER:
+        return is_of_others(resource);
     default:
         return FALSE;
     }
@@ -223,10 +250,13 @@ quota_resource_kind(const char *resource)
 }
 
 ResourceAmount
-quota_usage(const Object *object, const char *resource, SimTime now)
+quota_usage(const Objects *objects, const Object *object, const char *resource, SimTime now)
 {
     ObjectKind kind = object_kind(object);
 
+    if (kind == KIND_OTHER)
+        return number(resource,
+                      counts_other(resource, objects_resource_at(objects, object->key->resource)));
     if (!quota_resource_is_of(resource, kind))
         return number(resource, 0);
     if (counts_objects(resource, kind))
@@ -249,11 +279,15 @@ quota_usages_new(const ResourceAmounts *hard)
 }
 
 void
-quota_usages_add(
-    ResourceAmount *used, const ResourceAmounts *hard, const Object *object, SimTime now, int sign)
+quota_usages_add(ResourceAmount *used,
+                 const ResourceAmounts *hard,
+                 const Objects *objects,
+                 const Object *object,
+                 SimTime now,
+                 int sign)
 {
     for (unsigned i = 0; object != NULL && i < hard->n_items; i++) {
-        ResourceAmount usage = quota_usage(object, hard->items[i].name, now);
+        ResourceAmount usage = quota_usage(objects, object, hard->items[i].name, now);
         if (used[i].value == 0) /* zero takes the format of the addition */
             used[i].decimal = usage.decimal;
         used[i].value += sign * usage.value;

@@ -49,8 +49,6 @@
     "{apiVersion: v1, kind: Pod, metadata: {name: " name                                           \
     "}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: "       \
     "DoNotSchedule, nodeTaintsPolicy: " policy "}], containers: [{name: c, image: i}]}}"
-#define QUOTA(hard)                                                                                \
-    "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {" hard "}}}"
 
 typedef struct {
     const char *name;
@@ -101,9 +99,6 @@ static const Case cases[] = {
      "StatefulSet/a: not modelled: Container readinessProbe: the container is ready as soon as it "
      "runs: a StatefulSet makes its next replica, and a rollout goes on, without the wait for the "
      "probe; 2 objects in all\n"},
-    {"keys of a map", "", "", QUOTA("configmaps: 1, requests.storage: 1Gi"),
-     "ResourceQuota/q: not modelled: ResourceQuota spec.hard[configmaps]: the quota refuses none: "
-     "no model keeps objects of these kinds\n"},
     {"all values of a field but one", "", "",
      SPREAD("l", "Honor") ", " SPREAD("m", "Honor") ", " SPREAD("o", "Ignore"),
      "Pod/l: not modelled: Pod spec.topologySpreadConstraints[].nodeTaintsPolicy: the spread counts "

@@ -9,11 +9,17 @@
 
 #define NANOSECONDS_TO_SECONDS(time) ((time) / SIM_SECOND)
 
-void
-admission_forget(Admission *self)
+static void
+forget_spec(Admission *self)
 {
     g_clear_pointer(&self->given, pod_spec_unref);
     g_clear_pointer(&self->admitted, pod_spec_unref);
+}
+
+void
+admission_forget(Admission *self)
+{
+    forget_spec(self);
     limited_spec_clear(&self->limited);
 }
 
@@ -217,7 +223,7 @@ admit_pod_spec(Admission *self, Pod *pod, GString *message)
     if (code != API_OK)
         return code;
     if (self->given != pod->spec || !has_priority(self->admitted, &priority)) {
-        admission_forget(self);
+        forget_spec(self);
         self->given = pod_spec_ref(pod->spec);
         self->admitted = add_tolerations(self, pod->spec);
         if (!has_priority(self->admitted, &priority)) {

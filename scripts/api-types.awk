@@ -253,7 +253,7 @@ END {
     for (i = 1; i in c; i += 2) check_texts[c[i]] = c[i + 1]
     split("min minimum max maximum bytes bytes_max items items_max", d, " ")
     for (i = 1; i in d; i += 2) check_numbers[d[i]] = d[i + 1]
-    split("zero zero always always whole whole union is_member", e, " ")
+    split("zero zero always always whole whole ruled ruled union is_member", e, " ")
     for (i = 1; i in e; i += 2) check_flags[e[i]] = e[i + 1]
     n_scalars = split("string STRING bytes BYTES bool BOOL int32 INT32 int64 INT64 double DOUBLE time TIME microtime MICRO_TIME quantity QUANTITY intorstring INT_OR_STRING any ANY", s, " ")
     print "/* Made of kubernetes.types by api-types.awk. */\n#include \"models/api/schema/schema-private.h\"\n"

@@ -50,13 +50,24 @@ api_parser_intern(ApiParser *self, const char *text)
     return strings_intern(objects_strings(self->objects), text);
 }
 
+/* Whether api_check_object() told a fault here; or below it, if something is missing here. */
+static gboolean
+is_told(const ApiParser *self, const char *format)
+{
+    if (self->told == NULL)
+        return FALSE;
+    g_autofree char *below = g_strconcat(self->path->str, ".", NULL);
+    return g_hash_table_contains(self->told, self->path->str) ||
+           (g_str_has_prefix(format, "Required value") && g_hash_table_contains(self->told, below));
+}
+
 void
 api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const char *format, ...)
 {
     g_autoptr(GString) message = g_string_new(NULL);
     va_list args;
 
-    if (self->told != NULL && g_hash_table_contains(self->told, self->path->str))
+    if (is_told(self, format))
         return;
     if (self->path->len > 0)
         g_string_append_printf(message, "%s: ", self->path->str);

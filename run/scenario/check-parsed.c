@@ -41,6 +41,7 @@ member_of_group(const char *path)
         {"metadata.labels",      "labels"     },
         {"metadata.annotations", "annotations"},
         {"spec.taints",          "taints"     },
+        {"metadata.taints",      "taints"     },
         {"status.",              "allocatable"},
     };
 

@@ -95,7 +95,8 @@ check_ignored(Loader *self, const json_t *manifest, const char *path)
                         .minor = self->scenario.minor_version};
 
     self->parsing = &info;
-    loader_check_manifest(&parser, manifest);
+    if (api_check_types(&parser, manifest))
+        loader_check_manifest(&parser, manifest);
     self->parsing = NULL;
     g_clear_pointer(&parser.told, g_hash_table_unref);
     g_string_free(parser.path, TRUE);

@@ -356,7 +356,7 @@ static const BadRow bad[] = {
      "spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero\n"},
     {"affinity without a topology",
      POD_SPEC(CONTAINER ", 'affinity': {'podAffinity': {'requiredDuringSchedulingIgnoredDuringExecution': [{}]}}"),
-     "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value\n"},
+     "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty\n"},
     {"a weight of nothing",
      POD_SPEC(CONTAINER ", 'affinity': {'podAffinity': {'preferredDuringSchedulingIgnoredDuringExecution': "
                         "[{'weight': 0, 'podAffinityTerm': {'topologyKey': 'a'}}]}}"),
@@ -364,7 +364,9 @@ static const BadRow bad[] = {
      "range 1-100\n"},
 
     /* StatefulSets */
-    {"no selector", SET_SPEC(TEMPLATE), "spec.selector: Required value\n"},
+    {"no selector", SET_SPEC(TEMPLATE), "spec.selector: Required value\n"
+     "spec.template.metadata.labels: Invalid value: map[string]string{\"a\":\"b\"}: `selector` does not match template `labels` "
+     "[write the labels of spec.selector here]\n"},
     {"other labels",
      SET_SPEC(TEMPLATE ", 'selector': {'matchLabels': {'x': 'y'}}"),
      "spec.template.metadata.labels: Invalid value: map[string]string{\"a\":\"b\"}: `selector` does not match template `labels` "
@@ -378,7 +380,7 @@ static const BadRow bad[] = {
      "spec.replicas: Invalid value: -1: must be greater than or equal to 0\n"},
     {"an unknown order",
      SET_SPEC(TEMPLATE ", 'selector': {'matchLabels': {'a': 'b'}}, 'podManagementPolicy': 'parallel'"),
-     "spec.podManagementPolicy: Unsupported value: \"parallel\": supported values: \"OrderedReady\", \"Parallel\" "
+     "spec.podManagementPolicy: Invalid value: \"parallel\": must be 'OrderedReady' or 'Parallel' "
      "[did you mean \"Parallel\"?]\n"},
     {"a template that fails",
      SET_SPEC(TEMPLATE ", 'selector': {'matchLabels': {'a': 'b'}}, 'volumeClaimTemplates': [{'spec': {" RWO "}}]"),

@@ -28,7 +28,8 @@ typedef struct {
 
 /* pods.c, containers.c, workloads.c, services.c, config.c, definitions.c */
 extern const CheckRule check_pod_rules[], check_container_rules[], check_workload_rules[],
-    check_service_rules[], check_config_rules[], check_definition_rules[];
+    check_service_rules[], check_volume_rules[], check_quota_rules[], check_config_rules[],
+    check_definition_rules[];
 /* updates.c, pod-updates.c: of the whole object, whose stored form is check->old */
 extern const CheckRule check_update_rules[], check_pod_update_rules[];
 
@@ -40,6 +41,9 @@ void check_labels(Check *check, const json_t *labels, const char *path);
 
 /* containers.c: of a struct whose members are "+union" in kubernetes.types */
 void check_union(Check *check, const SchemaType *type, const json_t *value);
+
+/* volumes.c: @mount: of the container */
+void check_mount_flags(Check *check, const json_t *container, const json_t *mount);
 
 /* formats.c: Returns: the @n-th fault of the text in Kubernetes' words; NULL: there are no more */
 const char *
@@ -55,12 +59,16 @@ void check_fault(Check *check, const json_t *where, const char *path, const char
     G_GNUC_PRINTF(4, 5);
 void check_report(
     Check *check, const json_t *where, const char *path, const char *hint, const char *words);
+/* Returns: (owned): "did you mean ...?"; NULL: none of @words is like @text (nullable) */
+char *check_hint(const char *text, const char *const *words);
 void check_required(Check *check, const char *path, const char *detail);
 void check_invalid(Check *check, const json_t *value, const char *path, const char *detail);
 void check_forbidden(Check *check, const json_t *where, const char *path, const char *detail);
 void check_duplicate(Check *check, const json_t *value, const char *path);
 void
 check_unsupported(Check *check, const json_t *value, const char *path, const char *const *words);
+/* The parser says nothing at this path, though nothing was told there. */
+void check_silence(const Check *check, const char *path);
 /* "field is immutable", if the two differ */
 void check_immutable(Check *check, const char *value_path, const char *told_path);
 /* Each of the strings in the list, or the member @key of its structs, may be there once. */

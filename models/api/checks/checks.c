@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "models/api/schema/strict-fields.h"
+
 /* The walk over an object with its type: constraints of fields, then the rows of the tables. Status
  * is not looked at: only components write it. */
 
@@ -11,9 +13,9 @@
 /* Only the schemas of custom resources go deeper. */
 #define DEPTH_MAX 64
 
-static const CheckRule *const tables[] = {check_pod_rules,      check_container_rules,
-                                          check_workload_rules, check_service_rules,
-                                          check_config_rules,   check_definition_rules};
+static const CheckRule *const tables[] = {
+    check_volume_rules,   check_quota_rules,   check_pod_rules,    check_container_rules,
+    check_workload_rules, check_service_rules, check_config_rules, check_definition_rules};
 static const CheckRule *const update_tables[] = {check_update_rules, check_pod_update_rules};
 
 /* ---- Faults ---- */
@@ -31,7 +33,28 @@ is_shared(const json_t *versions, const char *name)
     return first != NULL;
 }
 
-/* What all versions of a CustomResourceDefinition share is checked where v1beta1 had it. */
+void
+check_silence(const Check *check, const char *path)
+{
+    const GString *outer = check->parser->path;
+
+    if (check->parser->told == NULL)
+        check->parser->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_hash_table_add(check->parser->told,
+                     g_strdup_printf("%s%s%s", outer->str, outer->len > 0 ? "." : "", path));
+}
+
+/* Also "spec." of "spec.replicas": the parser does not tell that what is around it is missing. */
+static void
+note_told(ApiParser *parser, const char *path)
+{
+    for (const char *dot = strchr(path, '.'); dot != NULL; dot = strchr(dot + 1, '.'))
+        g_hash_table_add(parser->told, g_strndup(path, (gsize)(dot - path) + 1));
+    g_hash_table_add(parser->told, g_strdup(path));
+}
+
+/* Where Kubernetes tells a fault: what all versions of a CustomResourceDefinition share is checked
+ * where v1beta1 had it. */
 static void
 hoist(const Check *check, GString *path)
 {
@@ -43,6 +66,11 @@ hoist(const Check *check, GString *path)
     };
     const json_t *versions = json_path_get(check->object, "spec.versions");
 
+    if (g_str_has_prefix(path->str, "spec.taints[")) { /* of Nodes */
+        g_string_erase(path, 0, (gssize)strlen("spec"));
+        g_string_prepend(path, "metadata");
+        return;
+    }
     for (gsize i = 0; i < G_N_ELEMENTS(members); i++) {
         const char *at = strstr(path->str, members[i].begin);
         if (at == NULL || !g_str_has_prefix(path->str, "spec.versions[") ||
@@ -65,6 +93,7 @@ check_report(
     if (*path != '\0' && *path != '[' && length > 0)
         g_string_append_c(parser->path, '.');
     g_string_append(parser->path, path);
+    g_autofree char *own_path = g_strdup(parser->path->str);
     hoist(check, parser->path);
     g_autofree char *message = parser->path->len == 0
                                    ? g_strdup(words)
@@ -73,7 +102,8 @@ check_report(
         parser->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     /* As field.ErrorList.ToAggregate(): a text is said once. */
     if (g_hash_table_add(parser->told, g_strdup(message))) {
-        g_hash_table_add(parser->told, g_strdup(parser->path->str));
+        note_told(parser, parser->path->str);
+        note_told(parser, own_path);
         check->n_faults++;
         parser->report(parser, where == NULL || where == check->nothing ? check->place : where,
                        message, hint);
@@ -120,6 +150,16 @@ check_duplicate(Check *check, const json_t *value, const char *path)
     check_fault(check, value, path, "Duplicate value: %s", text);
 }
 
+char *
+check_hint(const char *text, const char *const *words)
+{
+    const char *nearest = text == NULL || *text == '\0'
+                              ? NULL
+                              : name_nearest(text, words, g_strv_length((char **)words));
+
+    return nearest == NULL ? NULL : g_strdup_printf("did you mean \"%s\"?", nearest);
+}
+
 void
 check_unsupported(Check *check, const json_t *value, const char *path, const char *const *words)
 {
@@ -127,12 +167,7 @@ check_unsupported(Check *check, const json_t *value, const char *path, const cha
     g_autofree char *known = g_strjoinv("\", \"", (char **)words); /* only read */
     g_autofree char *message =
         g_strdup_printf("Unsupported value: %s: supported values: \"%s\"", text, known);
-    const char *nearest =
-        json_is_string(value) && *json_string_value(value) != '\0'
-            ? name_nearest(json_string_value(value), words, g_strv_length((char **)words))
-            : NULL;
-    g_autofree char *hint =
-        nearest == NULL ? NULL : g_strdup_printf("did you mean \"%s\"?", nearest);
+    g_autofree char *hint = check_hint(json_string_value(value), words);
 
     check_report(check, value, path, hint, message);
 }
@@ -320,6 +355,8 @@ check_scalar(Check *check,
         check_format(check, value, path, checks->format);
         words = NULL;
     }
+    if (checks != NULL && checks->ruled)
+        words = NULL;
     if (words != NULL && json_is_string(value) && *json_string_value(value) != '\0' &&
         !g_strv_contains(words, json_string_value(value)))
         check_unsupported(check, value, path, words);
@@ -517,6 +554,18 @@ api_check_object(ApiParser *parser, const json_t *object, const ApiCheckOptions 
     }
     json_decref(check.nothing);
     return check.n_faults;
+}
+
+gboolean
+api_check_types(ApiParser *parser, const json_t *object)
+{
+    const SchemaType *type =
+        schema_find(json_path_string(object, "apiVersion"), json_path_string(object, "kind"));
+    g_autofree char *fault = type == NULL || type->custom ? NULL : strict_type_error(type, object);
+
+    if (fault != NULL)
+        parser->report(parser, object, fault, NULL);
+    return fault == NULL;
 }
 
 void

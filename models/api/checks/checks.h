@@ -25,6 +25,10 @@ typedef struct {
  */
 unsigned api_check_object(ApiParser *parser, const json_t *object, const ApiCheckOptions *options);
 
-/* The same for one value of a struct. @type: the end of its name, "core.v1.PodSpec". @old:
- * (nullable): what it replaces */
+/* Reports what the API server's decoder says of a value of another type than its field's. Returns:
+ * whether all fit */
+gboolean api_check_types(ApiParser *parser, const json_t *object);
+
+/* The same as api_check_object() for one value of a struct. @type: the end of its name,
+ * "core.v1.PodSpec". @old: (nullable): what it replaces */
 void api_check_struct(ApiParser *parser, const char *type, const json_t *value, const json_t *old);

@@ -184,6 +184,27 @@ check_subject(Check *check, const json_t *subject)
     }
 }
 
+/* ---- Nodes ---- */
+
+/* validateNodeTaints(). */
+static void
+check_taints(Check *check, const json_t *spec)
+{
+    const json_t *taints = json_path_get(spec, "taints"), *taint;
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    size_t i;
+
+    json_array_foreach((json_t *)taints, i, taint) {
+        const char *key = check_text(taint, "key"), *effect = check_text(taint, "effect");
+        g_autofree char *path = g_strdup_printf("taints[%zu]", i);
+        if (!g_hash_table_add(seen, g_strdup_printf("%s:%s", effect, key)))
+            check_fault(check, taint, path,
+                        "Duplicate value: core.Taint{Key:\"%s\", Value:\"%s\", Effect:\"%s\", "
+                        "TimeAdded:<nil>}: taints must be unique by key and effect pair",
+                        key, check_text(taint, "value"), effect);
+    }
+}
+
 /* ---- Autoscalers ---- */
 
 static void
@@ -247,6 +268,7 @@ check_metric_target(Check *check, const json_t *target)
 const CheckRule check_config_rules[] = {
     {"ValidateConfigMap",                   "core.v1.ConfigMap",                          check_config_map   },
     {"ValidateSecret",                      "core.v1.Secret",                             check_secret       },
+    {"validateNodeTaints",                  "core.v1.NodeSpec",                           check_taints       },
     {"validatePolicyRule",                  "rbac.v1.PolicyRule",                         check_policy_rule  },
     {"ValidateRoleBinding",                 "rbac.v1.RoleBinding",                        check_binding      },
     {"ValidateClusterRoleBinding",          "rbac.v1.ClusterRoleBinding",                 check_binding      },

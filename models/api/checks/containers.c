@@ -12,6 +12,7 @@ typedef enum {
                       */
     UNION_INVALID,   /* "Invalid value" of the struct */
     UNION_OPTIONAL,  /* as the first; there may be none */
+    UNION_OF_ALL,    /* "Forbidden" of the struct; there may be none */
 } UnionStyle;
 
 static const struct {
@@ -27,7 +28,7 @@ static const struct {
      "may not specify more than 1 handler type"                                                                                                        },
     {".core.v1.Volume",           UNION_OPTIONAL,  "",
      "may not specify more than 1 volume type"                                                                                                         }, /* none: emptyDir */
-    {".core.v1.VolumeProjection", UNION_OPTIONAL,  "",
+    {".core.v1.VolumeProjection", UNION_OF_ALL,    "",
      "may not specify more than 1 volume type per source"                                                                                              },
 };
 
@@ -44,7 +45,6 @@ void
 check_union(Check *check, const SchemaType *type, const json_t *value)
 {
     g_autoptr(GPtrArray) given = g_ptr_array_new();
-    json_auto_t *empty = json_string("");
     gsize row = 0;
 
     while (row < G_N_ELEMENTS(unions) && !g_str_has_suffix(type->name, unions[row].type))
@@ -62,6 +62,10 @@ check_union(Check *check, const SchemaType *type, const json_t *value)
     }
     if (given->len == 0 && unions[row].style == UNION_FORBIDDEN)
         check_required(check, "", unions[row].none);
+    if (unions[row].style == UNION_OF_ALL && given->len > 1) {
+        check_forbidden(check, value, "", unions[row].many);
+        return;
+    }
     for (unsigned i = 1; i < given->len; i++) {
         const char *name = ((const SchemaField *)given->pdata[i])->name;
         check_forbidden(check, json_object_get(value, name), name, unions[row].many);
@@ -297,6 +301,7 @@ check_sub_paths(Check *check, const json_t *container)
                      *expression = json_path_get(item, "subPathExpr");
         if (path != NULL)
             check_format(check, path, "volumeMounts.subPath", "local-path");
+        check_mount_flags(check, container, item);
         if (expression != NULL && path != NULL)
             check_invalid(check, expression, at, "subPathExpr and subPath are mutually exclusive");
         if (expression != NULL)

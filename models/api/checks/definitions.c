@@ -155,6 +155,41 @@ check_scale(Check *check, const json_t *scale)
     }
 }
 
+/* ---- Webhooks ---- */
+
+/* IsFullyQualifiedName(). */
+static void
+check_webhook_name(Check *check, const json_t *webhook)
+{
+    const json_t *name = json_path_get(webhook, "name");
+    const char *text = check_text(webhook, "name"), *dot = strchr(text, '.');
+
+    if (*text != '\0' && name_fault_subdomain(text) != NULL)
+        check_invalid(check, name, "name", name_fault_subdomain(text));
+    else if (*text != '\0' && (dot == NULL || strchr(dot + 1, '.') == NULL))
+        check_invalid(check, name, "name",
+                      "should be a domain with at least three segments separated by dots");
+}
+
+static void
+check_webhook(Check *check, const json_t *webhook)
+{
+    static const char *const effects[] = {"None", "NoneOnDryRun", NULL};
+    const json_t *timeout = json_path_get(webhook, "timeoutSeconds");
+    const json_t *effect = json_path_get(webhook, "sideEffects");
+
+    check_webhook_name(check, webhook);
+    if (check_has(webhook, "clientConfig.url") == check_has(webhook, "clientConfig.service"))
+        check_required(check, "clientConfig", "exactly one of url or service is required");
+    if (json_is_integer(timeout) &&
+        (json_integer_value(timeout) < 1 || json_integer_value(timeout) > 30))
+        check_invalid(check, timeout, "timeoutSeconds",
+                      "the timeout value must be between 1 and 30 seconds");
+    if (*check_text(webhook, "sideEffects") != '\0' &&
+        !g_strv_contains(effects, json_string_value(effect)))
+        check_unsupported(check, effect, "sideEffects", effects);
+}
+
 const CheckRule check_definition_rules[] = {
   /* clang-format off */
     {"ValidateCustomResourceDefinition",              "apiextensions.v1.CustomResourceDefinition",       check_definition_name },
@@ -162,6 +197,8 @@ const CheckRule check_definition_rules[] = {
     {"ValidateCustomResourceDefinitionNames",         "apiextensions.v1.CustomResourceDefinitionNames",  check_definition_names},
     {"ValidateCustomResourceDefinitionOpenAPISchema", "apiextensions.v1.JSONSchemaProps",                check_schema          },
     {"ValidateCustomResourceDefinitionSubresources",  "apiextensions.v1.CustomResourceSubresourceScale", check_scale           },
+    {"validateValidatingWebhook",                     "admissionregistration.v1.ValidatingWebhook",      check_webhook         },
+    {"validateMutatingWebhook",                       "admissionregistration.v1.MutatingWebhook",        check_webhook         },
     {NULL,                                            NULL,                                              NULL                  },
   /* clang-format on */
 };

@@ -196,6 +196,24 @@ fault_local_path(const char *text)
     return *text == '/' ? "must be a relative path" : fault_no_backsteps(text);
 }
 
+/* IsQualifiedName() of the text in lower case. */
+static const char *
+fault_any_case(const char *text)
+{
+    g_autofree char *lower = g_ascii_strdown(text, -1);
+
+    return *text == '\0' ? NULL : name_fault_qualified(lower);
+}
+
+/* ValidateCSIDriverName(). */
+static const char *
+fault_csi_driver(const char *text)
+{
+    g_autofree char *lower = g_ascii_strdown(text, -1);
+
+    return *text == '\0' ? NULL : name_fault_subdomain(lower);
+}
+
 static const char *
 fault_selector_operator(const char *text)
 {
@@ -208,8 +226,10 @@ static const struct {
     const char *name;
     const char *(*fault_of)(const char *text);
 } formats[] = {
+    {"any-case-name",     fault_any_case         },
     {"cidr",              fault_cidr             },
     {"config-key",        fault_config_key       },
+    {"csi-driver",        fault_csi_driver       },
     {"dns-1035",          fault_dns_1035         },
     {"dns-label",         name_fault_dns_label   },
     {"dns-subdomain",     name_fault_subdomain   },

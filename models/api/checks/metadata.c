@@ -83,25 +83,18 @@ check_annotations(Check *check, const json_t *annotations, const char *path)
                     ANNOTATIONS_BYTES_MAX);
 }
 
-/* The parser tells the same of the field's own path. */
-static void
-silence_parser(Check *check, unsigned n_faults, const char *field)
-{
-    if (check->n_faults > n_faults)
-        g_hash_table_add(check->parser->told,
-                         g_strdup_printf("%s.metadata.%s", check->parser->path->str, field));
-}
-
 void
 check_template_metadata(Check *check, const json_t *metadata)
 {
     unsigned n_faults = check->n_faults;
 
     check_labels(check, json_path_get(metadata, "labels"), "labels");
-    silence_parser(check, n_faults, "labels");
+    if (check->n_faults > n_faults)
+        check_silence(check, "metadata.labels");
     n_faults = check->n_faults;
     check_annotations(check, json_path_get(metadata, "annotations"), "annotations");
-    silence_parser(check, n_faults, "annotations");
+    if (check->n_faults > n_faults)
+        check_silence(check, "metadata.annotations");
 }
 
 /* ---- Finalizers, owners ---- */

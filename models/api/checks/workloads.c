@@ -26,6 +26,7 @@ check_label_requirement(Check *check, const json_t *value)
     } else {
         check_fault(check, json_path_get(value, "operator"), "operator",
                     "Invalid value: \"%s\": not a valid selector operator", operator);
+        check_silence(check, "values");
     }
     check_format(check, json_path_get(value, "key"), "key", "qualified-name");
     json_array_foreach((json_t *)values, i, item) {
@@ -96,7 +97,8 @@ check_template_of(Check *check, const json_t *spec, gboolean is_map)
     const json_t *selector = json_path_get(spec, "selector");
     const json_t *labels = json_path_get(spec, "template.metadata.labels");
 
-    if (selector != NULL && !selector_matches(selector, is_map, labels)) {
+    /* Without a selector nothing matches; a ReplicationController takes the template's labels. */
+    if (selector == NULL ? !is_map : !selector_matches(selector, is_map, labels)) {
         g_autofree char *text =
             labels == NULL ? g_strdup("map[string]string(nil)") : check_go_value(labels);
         g_autofree char *words =
@@ -133,6 +135,56 @@ static const struct {
 };
 
 static void
+check_strategy(Check *check, const json_t *spec, const char *kind)
+{
+    static const char *const policies[] = {"OrderedReady", "Parallel", NULL};
+    static const struct {
+        const char *kind, *path, *go_type, *rolling, *words[3];
+        const char *detail; /* "Invalid value" with it, instead of the words */
+    } strategies[] = {
+        {"Deployment",
+         "strategy",       "DeploymentStrategy",
+         "RollingUpdateDeployment",          {"Recreate", "RollingUpdate"},
+         NULL                                   },
+        {"DaemonSet",
+         "updateStrategy", "DaemonSetUpdateStrategy",
+         "RollingUpdateDaemonSet",           {"RollingUpdate", "OnDelete"},
+         NULL                                   },
+        {"StatefulSet",
+         "updateStrategy", "StatefulSetUpdateStrategy",
+         "RollingUpdateStatefulSetStrategy", {"RollingUpdate", "OnDelete"},
+         "must be 'RollingUpdate' or 'OnDelete'"},
+    };
+    const char *policy = check_text(spec, "podManagementPolicy");
+
+    if (*policy != '\0' && !g_strv_contains(policies, policy)) {
+        g_autofree char *hint = check_hint(policy, policies);
+        g_autofree char *words =
+            g_strdup_printf("Invalid value: \"%s\": must be 'OrderedReady' or 'Parallel'", policy);
+        check_report(check, json_path_get(spec, "podManagementPolicy"), "podManagementPolicy", hint,
+                     words);
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(strategies); i++) {
+        g_autofree char *path = g_strdup_printf("%s.type", strategies[i].path);
+        const char *type = check_text(spec, path);
+        if (strcmp(strategies[i].kind, kind) != 0 || *type == '\0' ||
+            g_strv_contains(strategies[i].words, type))
+            continue;
+        g_autofree char *value =
+            g_strdup_printf("apps.%s{Type:\"%s\", RollingUpdate:(*apps.%s)(nil)}",
+                            strategies[i].go_type, type, strategies[i].rolling);
+        g_autofree char *hint = check_hint(type, strategies[i].words);
+        g_autofree char *words =
+            strategies[i].detail != NULL
+                ? g_strdup_printf("Invalid value: %s: %s", value, strategies[i].detail)
+                : g_strdup_printf("Unsupported value: %s: supported values: \"%s\", \"%s\"", value,
+                                  strategies[i].words[0], strategies[i].words[1]);
+        check_report(check, json_path_get(spec, path), strategies[i].path, hint, words);
+        check_silence(check, path);
+    }
+}
+
+static void
 check_controller(Check *check, const json_t *spec)
 {
     static const char path[] = "template.spec.activeDeadlineSeconds";
@@ -154,6 +206,7 @@ check_controller(Check *check, const json_t *spec)
         if (deadline != NULL && controllers[i].forbids_deadline)
             check_forbidden(check, deadline, path, detail);
     }
+    check_strategy(check, spec, kind);
     check_template_of(check, spec, FALSE);
 }
 
@@ -165,10 +218,29 @@ check_job(Check *check, const json_t *spec)
     check_policy(check, spec, policies);
 }
 
+/* ValidatePositiveIntOrPercent(), IsNotMoreThan100Percent(). */
+static void
+check_int_or_percent(Check *check, const json_t *value, const char *path)
+{
+    const char *text = json_string_value(value);
+    gsize length = text == NULL ? 0 : strspn(text, "0123456789");
+
+    if (json_is_integer(value) && json_integer_value(value) < 0)
+        check_invalid(check, value, path, "must be greater than or equal to 0");
+    if (text != NULL && (length == 0 || strcmp(text + length, "%") != 0))
+        check_invalid(check, value, path,
+                      "a valid percent string must be a numeric string followed by an ending '%' "
+                      "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')");
+    else if (text != NULL && g_ascii_strtoull(text, NULL, 10) > 100)
+        check_invalid(check, value, path, "must not be greater than 100%");
+}
+
 /* ValidatePodDisruptionBudgetSpec(). */
 static void
 check_budget(Check *check, const json_t *spec)
 {
+    check_int_or_percent(check, json_path_get(spec, "minAvailable"), "minAvailable");
+    check_int_or_percent(check, json_path_get(spec, "maxUnavailable"), "maxUnavailable");
     if (check_has(spec, "minAvailable") && check_has(spec, "maxUnavailable"))
         check_invalid(check, spec, "", "minAvailable and maxUnavailable cannot be both set");
 }

@@ -72,6 +72,7 @@ typedef struct {
     gboolean zero;      /* 0 is as good as nothing */
     gboolean always;    /* nothing is checked as 0 or "" */
     gboolean whole;     /* faults of items are told of the list */
+    gboolean ruled;     /* a rule tells of words that are none of the enumeration */
     gboolean is_member; /* of a union: at most one of them is there */
 } SchemaChecks;
 

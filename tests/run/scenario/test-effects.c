@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "models/api/object.h"
+#include "models/api/schema/resources.h"
+#include "models/api/schema/schema.h"
 #include "models/cluster/model.h"
 #include "run/scenario/effects.h"
 
-/* docs/fields.md against the fields that Kubernetes knows: api-fields.txt has a line "KIND PATH"
- * for each. */
+/* docs/fields.md against the fields that Kubernetes 1.18 to 1.36 know (the types of
+ * models/api/schema), and the flags of processes: api-flags.txt has a line "PROCESS FLAG" for
+ * each. */
 
 static GStrv lines;
 
@@ -24,7 +27,7 @@ read_lines(void **state)
     (void)state;
     assert_non_null(source);
     g_autofree char *path =
-        g_build_filename(source, "tests", "run", "scenario", "api-fields.txt", NULL);
+        g_build_filename(source, "tests", "run", "scenario", "api-flags.txt", NULL);
     assert_true(g_file_get_contents(path, &text, NULL, NULL));
     lines = g_strsplit(g_strchomp(text), "\n", -1);
     return 0;
@@ -49,36 +52,96 @@ read_line(const char *line, char **kind, const char **path)
     return TRUE;
 }
 
-/* ReplicationControllers are refused, see later_kinds in run/scenario/objects.c. */
-static gboolean
-is_refused_or_known(const char *kind)
+/* Kinds of the page that no API has: parts of others. */
+static const SchemaType *
+type_of(const char *kind)
 {
+    const SchemaType *pod_spec = schema_member(schema_find("v1", "Pod"), "spec");
     ObjectKind found;
 
-    return g_str_equal(kind, "ReplicationController") || kind_find(NULL, kind, &found);
+    if (g_str_equal(kind, "Container"))
+        return schema_member(pod_spec, "containers")->element;
+    if (g_str_equal(kind, "Metadata"))
+        return schema_member(schema_find("v1", "Pod"), "metadata");
+    return kind_find(NULL, kind, &found)
+               ? schema_find(kind_class(found)->api_version, kind_class(found)->kind)
+               : NULL;
 }
 
-static gboolean
-has_a_class(const char *kind, const char *path)
+/* A class holds for all below. Returns: how many fields have none */
+static unsigned
+count_missing(const char *kind, const SchemaType *type, const char *path)
 {
-    const ProcessClass *process = process_class_find(kind);
+    unsigned n = 0;
 
-    if (process != NULL)
-        return process_class_flag(process, path) != NULL || flag_effect_find(kind, path) != NULL;
-    return field_effect_find(kind, path) != NULL ||
-           (g_str_equal(kind, "Kinds") && is_refused_or_known(path));
+    if (*path != '\0' && field_effect_find(kind, path) != NULL)
+        return 0;
+    if (type->shape == SCHEMA_LIST) {
+        g_autofree char *items = g_strconcat(path, "[]", NULL);
+        return count_missing(kind, type->element, items);
+    }
+    if (type->shape != SCHEMA_STRUCT) {
+        print_message("docs/fields.md lacks %s %s\n", kind, path);
+        return 1;
+    }
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+        g_autofree char *inner = g_strconcat(path, *path != '\0' ? "." : "", field->name, NULL);
+        if (!g_strv_contains((const char *const[]){"apiVersion", "kind", "metadata", NULL}, inner))
+            n += count_missing(kind, field->type, inner);
+    }
+    return n;
 }
 
 static void
 each_field_has_a_class(void **state)
 {
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    unsigned n_missing = 0, n_kinds = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < n_field_effects; i++) {
+        const SchemaType *type = type_of(field_effects[i].kind);
+        if (type == NULL || !g_hash_table_add(seen, (void *)field_effects[i].kind))
+            continue;
+        n_missing += count_missing(field_effects[i].kind, type, "");
+        n_kinds++;
+    }
+    assert_int_equal(n_missing, 0);
+    assert_true(n_kinds > 30);
+}
+
+/* ReplicationControllers are refused, see later_kinds in run/scenario/objects.c. */
+static void
+each_kind_has_a_class(void **state)
+{
+    const ApiResource *row;
+    ObjectKind found;
+    unsigned n_missing = 0;
+
+    (void)state;
+    for (unsigned i = 0; (row = api_resource(i)) != NULL; i++) {
+        if (strstr(row->verbs, "create") == NULL || /* made by the server */
+            g_str_equal(row->kind, "ReplicationController") || kind_find(NULL, row->kind, &found) ||
+            field_effect_find("Kinds", row->kind) != NULL)
+            continue;
+        print_message("docs/fields.md lacks Kinds %s\n", row->kind);
+        n_missing++;
+    }
+    assert_int_equal(n_missing, 0);
+}
+
+static void
+each_flag_has_a_class(void **state)
+{
     unsigned n_missing = 0;
 
     (void)state;
     for (unsigned i = 0; lines[i] != NULL; i++) {
-        const char *path;
-        g_autofree char *kind = NULL;
-        if (!read_line(lines[i], &kind, &path) || has_a_class(kind, path))
+        const char *flag;
+        g_autofree char *process = NULL;
+        if (!read_line(lines[i], &process, &flag) ||
+            process_class_flag(process_class_find(process), flag) != NULL ||
+            flag_effect_find(process, flag) != NULL)
             continue;
         print_message("docs/fields.md lacks %s\n", lines[i]);
         n_missing++;
@@ -88,16 +151,61 @@ each_field_has_a_class(void **state)
 
 /* "spec.hard[requests.cpu]" is in the field "spec.hard". */
 static gboolean
-row_is_of_line(const FieldEffect *row, const char *kind, const char *path)
+is_field(const SchemaType *type, const char *path)
 {
-    const char *bracket = strchr(row->path, '[');
-    size_t length = strlen(row->path);
+    g_auto(GStrv) names = g_strsplit(path, ".", -1);
 
-    if (!g_str_equal(row->kind, kind))
-        return FALSE;
-    if (bracket != NULL && bracket[1] != ']')
-        return strncmp(row->path, path, (size_t)(bracket - row->path)) == 0;
-    return strncmp(row->path, path, length) == 0 && strchr(".[", path[length]) != NULL;
+    for (char **name = names; *name != NULL; name++) {
+        const char *bracket = strchr(*name, '[');
+        g_autofree char *bare = g_strndup(*name, strcspn(*name, "["));
+
+        while (type != NULL && type->element != NULL)
+            type = type->element;
+        type = schema_member(type, bare);
+        if (type == NULL)
+            return FALSE;
+        if (type->shape == SCHEMA_ANY || (bracket != NULL && bracket[1] != ']'))
+            return TRUE;
+    }
+    return TRUE;
+}
+
+static gboolean
+is_kind(const char *kind)
+{
+    /* of alpha versions, and of others' definitions */
+    static const char *const others[] = {"ClusterTrustBundle", "StorageVersion",
+                                         "StorageVersionMigration", "VolumePopulator", NULL};
+    const ApiResource *row;
+
+    if (g_strv_contains(others, kind))
+        return TRUE;
+
+    for (unsigned i = 0; (row = api_resource(i)) != NULL; i++)
+        if (g_str_equal(row->kind, kind))
+            return TRUE;
+    return FALSE;
+}
+
+static const SchemaType *
+ephemeral_container(void)
+{
+    return schema_member(schema_member(schema_find("v1", "Pod"), "spec"), "ephemeralContainers")
+        ->element;
+}
+
+static gboolean
+is_flag(const char *process, const char *wanted)
+{
+    gboolean found = FALSE;
+
+    for (unsigned i = 0; lines[i] != NULL && !found; i++) {
+        const char *flag;
+        g_autofree char *owner = NULL;
+        found = read_line(lines[i], &owner, &flag) && g_str_equal(owner, process) &&
+                g_str_has_prefix(flag, wanted);
+    }
+    return found;
 }
 
 static void
@@ -108,12 +216,12 @@ each_row_is_a_field(void **state)
     (void)state;
     for (unsigned i = 0; i < n_field_effects; i++) {
         const FieldEffect *row = &field_effects[i];
-        gboolean found = g_str_equal(row->kind, "Flags") || process_class_find(row->kind) != NULL;
-        for (unsigned j = 0; lines[j] != NULL && !found; j++) {
-            const char *path;
-            g_autofree char *kind = NULL;
-            found = read_line(lines[j], &kind, &path) && row_is_of_line(row, kind, path);
-        }
+        const SchemaType *type = type_of(row->kind);
+        gboolean found =
+            g_str_equal(row->kind, "Flags") || process_class_find(row->kind) != NULL ||
+            (g_str_equal(row->kind, "Kinds") && is_kind(row->path)) || is_field(type, row->path) ||
+            (g_str_equal(row->kind, "Container") && is_field(ephemeral_container(), row->path)) ||
+            is_flag(row->kind, row->path);
         if (!found)
             print_message("no field of Kubernetes: %s %s\n", row->kind, row->path);
         n_wrong += !found;
@@ -149,10 +257,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_field_has_a_class),
-        cmocka_unit_test(each_row_is_a_field),
-        cmocka_unit_test(each_row_stands_once),
-        cmocka_unit_test(no_row_is_of_a_modelled_flag),
+        cmocka_unit_test(each_field_has_a_class), cmocka_unit_test(each_kind_has_a_class),
+        cmocka_unit_test(each_flag_has_a_class),  cmocka_unit_test(each_row_is_a_field),
+        cmocka_unit_test(each_row_stands_once),   cmocka_unit_test(no_row_is_of_a_modelled_flag),
     };
 
     return cmocka_run_group_tests(tests, read_lines, free_lines);

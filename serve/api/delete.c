@@ -356,6 +356,8 @@ done_answered(void *data, const ApiResponse *response)
     Write *self = data;
     StatusSubject subject = target_subject(self->target);
 
+    if (response->code == API_CONFLICT && self->target->qualified != NULL)
+        subject.resource = self->target->qualified;
     if (response->code != API_OK) {
         write_refuse(self, status_of_refusal(&subject, response->code, response->message));
         return;
@@ -408,6 +410,28 @@ write_eviction(const Target *target)
     serve_session_evict(target->api->options.session, &to, options.grace_s, done_answered, self);
 }
 
+/* BindingREST.Create() of pkg/registry/core/pod/storage: faults of the target are passed on as they
+ * are, without a reason. Returns: (owned): NULL: there is none */
+static json_t *
+binding_fault(const Target *pod, const json_t *body)
+{
+    const char *name = json_path_string(body, "metadata.name"),
+               *kind = json_path_string(body, "target.kind"),
+               *node = json_path_string(body, "target.name");
+    gboolean is_other = kind != NULL && *kind != '\0' && strcmp(kind, "Node") != 0,
+             is_nameless = node == NULL || *node == '\0';
+    g_autofree char *why = NULL;
+
+    if (g_strcmp0(name, pod->name) != 0)
+        return status_format(400, "name in URL does not match name in Binding object");
+    if (!is_other)
+        return is_nameless ? status_format(500, "target.name: Required value") : NULL;
+    why = g_strdup_printf("target.kind: Unsupported value: \"%s\": supported values: \"Node\", "
+                          "\"<empty>\"",
+                          kind);
+    return status_format(500, is_nameless ? "[%s, target.name: Required value]" : "%s", why);
+}
+
 void
 write_binding(const Target *target)
 {
@@ -419,7 +443,7 @@ write_binding(const Target *target)
         json_auto_t *body = body_read(target->exchange, NULL, &refusal);
         const char *name = json_path_string(body, "metadata.name");
         if (refusal == NULL && name == NULL)
-            refusal = status_format(400, "metadata.name: the pod's name is missing");
+            refusal = status_format(400, "name in URL does not match name in Binding object");
         if (refusal != NULL) {
             target_refuse(target, refusal);
             return;
@@ -428,12 +452,14 @@ write_binding(const Target *target)
         pod->kind = serve_store_kind(target->api->store, "", "v1", "pods", &row);
         pod->row = row;
     }
+    pod->qualified = g_strdup("pods/binding");
     Write *self = begin_on_pod(pod);
     if (self == NULL)
         return;
     const char *node = json_path_string(self->body, "target.name");
-    if (node == NULL || *node == '\0') {
-        write_refuse(self, status_format(400, "target.name: the node's name is missing"));
+    json_t *fault = binding_fault(pod, self->body);
+    if (fault != NULL) {
+        write_refuse(self, fault);
         return;
     }
     SessionTarget to = write_session_target(self);

@@ -286,7 +286,20 @@ def what_every_cluster_has():
         'podmetrics.metrics.k8s.io "default/none" not found'
 
 
+def bindings():
+    ask("POST", CORE + "pods", pod("bound", schedulerName="none"), 201)
+    path, there = CORE + "pods/bound/binding", {"metadata": {"name": "bound"}}
+    assert ask("POST", path, {"target": {"name": "node-0"}}, 400)["message"] == "name in URL does not match name in Binding object"
+    assert ask("POST", path, there, 500)["message"] == "target.name: Required value"
+    refusal = ask("POST", path, {**there, "target": {"kind": "Pod", "name": "node-0"}}, 500)
+    assert refusal["message"] == 'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"', refusal
+    assert ask("POST", path, {**there, "target": {"kind": "Node", "name": "node-0"}}, 201)["status"] == "Success"
+    refusal = ask("POST", CORE + "bindings", {**there, "target": {"name": "node-1"}}, 409)
+    assert refusal["message"] == 'Operation cannot be fulfilled on pods/binding "bound": pod bound is already assigned to node "node-0"', refusal
+    assert refusal["details"] == {"name": "bound", "kind": "pods/binding"}, refusal
+
+
 for case in (chunked_bodies, clients_that_go, half_sent_bodies, field_selectors, without_workload, endpoints, tokens, usage, tables, ages, watches_of_versions,
-             lists_that_are_shared, garbage, what_every_cluster_has):
+             lists_that_are_shared, garbage, what_every_cluster_has, bindings):
     case()
     print("#", case.__name__, flush=True)

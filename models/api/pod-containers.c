@@ -110,39 +110,12 @@ static const char *const container_ignored[] = {
     NULL,
 };
 
-static void
-check_limit(ApiParser *parser,
-            const json_t *container,
-            const char *resource,
-            int64_t request,
-            int64_t limit)
-{
-    gsize length = api_parser_enter(parser, "resources.requests");
-    g_autofree char *path = g_strdup_printf("resources.requests.%s", resource);
-    g_autofree char *limit_path = g_strdup_printf("resources.limits.%s", resource);
-
-    if (limit >= 0 && request > limit) {
-        const json_t *given = json_path_get(container, path);
-        char *text = json_dumps(given, JSON_ENCODE_ANY);
-        char *limit_text = json_dumps(json_path_get(container, limit_path), JSON_ENCODE_ANY);
-        api_parser_fault(parser, given, NULL,
-                         "Invalid value: %s: must be less than or equal to %s limit of %.*s", text,
-                         resource, (int)strcspn(limit_text + (*limit_text == '"'), "\""),
-                         limit_text + (*limit_text == '"'));
-        free(text);
-        free(limit_text);
-    }
-    api_parser_leave(parser, length);
-}
-
 /* The scheduler counts requests; the API server takes limits for missing requests. */
 static Requests
-container_requests(ApiParser *parser, const json_t *value, const Container *container)
+container_requests(const Container *container)
 {
     Requests requests = container->requests;
 
-    check_limit(parser, value, "cpu", requests.cpu_milli, container->limits.cpu_milli);
-    check_limit(parser, value, "memory", requests.memory_bytes, container->limits.memory_bytes);
     if (requests.cpu_milli < 0)
         requests.cpu_milli = MAX(container->limits.cpu_milli, 0);
     if (requests.memory_bytes < 0)
@@ -200,10 +173,9 @@ container_parse(
     };
 
     fields_parse(parser, value, container_fields, container_ignored, &container);
-    api_parser_check_name(parser, value, "name", container.name, name_fault_dns_label);
     spec->mounts = container.mounts;
     spec->devices = container.devices;
-    requests_add(sums, container_requests(parser, value, &container), is_init,
+    requests_add(sums, container_requests(&container), is_init,
                  g_strcmp0(container.restart_policy, "Always") == 0);
     if (!is_init)
         spec->containers[spec->n_containers++] = (PodContainer){container.name, container.image};

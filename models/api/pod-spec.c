@@ -7,8 +7,6 @@
 
 #define DEFAULT_GRACE_S 30
 
-static const char *const restart_policies[] = {"Always", "Never", "OnFailure", NULL};
-
 PodSpec *
 pod_spec_new(void)
 {
@@ -100,35 +98,6 @@ pod_spec_for_nodes(const PodSpec *self,
         label_selector_ref(copy->spread[i].selector);
     return copy;
 }
-
-static void
-word_parse(ApiParser *parser, const json_t *value, void *field, const char *const *words)
-{
-    field_string.parse(parser, value, field);
-    if (json_is_string(value) && !word_is_among(json_string_value(value), words))
-        api_parser_unsupported(parser, value, words);
-}
-
-/* A string field of these words. */
-#define WORD_TYPE(of, title, words)                                                                \
-    static void of##_parse(ApiParser *parser, const json_t *value, void *field)                    \
-    {                                                                                              \
-        word_parse(parser, value, field, words);                                                   \
-    }                                                                                              \
-    static const FieldType of##_type = {                                                           \
-        .name = (title),                                                                           \
-        .size = sizeof(const char *),                                                              \
-        .equal = field_string_equal,                                                               \
-        .parse = of##_parse,                                                                       \
-        .to_json = field_string_to_json,                                                           \
-    }
-
-static const char *const selinux_policies[] = {"MountOption", "Recursive", NULL};
-static const char *const fs_group_policies[] = {"Always", "OnRootMismatch", NULL};
-
-WORD_TYPE(restart_policy, "restart policy", restart_policies);
-WORD_TYPE(fs_group_policy, "change policy", fs_group_policies);
-WORD_TYPE(selinux_policy, "change policy", selinux_policies);
 
 /* ValidatePodSecurityContext() */
 static void
@@ -234,19 +203,19 @@ static const Field pod_spec_fields[] = {
         "affinity.podAntiAffinity." PREFERRED_TERMS, field_anti_affinity_preferred, FIELD_SPEC),
     FIELD_WHOLE("topologySpreadConstraints", field_topology_spread, FIELD_SPEC),
     FIELD("schedulerName", field_string, PodSpec, scheduler_name, FIELD_SPEC),
-    FIELD("restartPolicy", restart_policy_type, PodSpec, restart_policy, FIELD_SPEC),
+    FIELD("restartPolicy", field_string, PodSpec, restart_policy, FIELD_SPEC),
     FIELD("terminationGracePeriodSeconds", grace_type, PodSpec, grace_s, FIELD_SPEC),
     FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
     FIELD("priorityClassName", field_word, PodSpec, priority_class, FIELD_SPEC),
     FIELD("preemptionPolicy", field_preemption_policy, PodSpec, preemption_policy, FIELD_SPEC),
     FIELD("serviceAccountName", field_string, PodSpec, service_account, FIELD_SPEC),
     FIELD("securityContext.fsGroup", group_id_type, PodSpec, fs_group, FIELD_SPEC),
-    FIELD("securityContext.seLinuxChangePolicy", selinux_policy_type, PodSpec, selinux_policy, FIELD_SPEC),
+    FIELD("securityContext.seLinuxChangePolicy", field_string, PodSpec, selinux_policy, FIELD_SPEC),
     FIELD("securityContext.seLinuxOptions.user", field_string, PodSpec, selinux.user, FIELD_SPEC),
     FIELD("securityContext.seLinuxOptions.role", field_string, PodSpec, selinux.role, FIELD_SPEC),
     FIELD("securityContext.seLinuxOptions.type", field_string, PodSpec, selinux.type, FIELD_SPEC),
     FIELD("securityContext.seLinuxOptions.level", field_string, PodSpec, selinux.level, FIELD_SPEC),
-    FIELD("securityContext.fsGroupChangePolicy", fs_group_policy_type, PodSpec, fs_group_policy, FIELD_SPEC),
+    FIELD("securityContext.fsGroupChangePolicy", field_string, PodSpec, fs_group_policy, FIELD_SPEC),
     FIELDS_END,
     /* clang-format on */
 };

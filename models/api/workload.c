@@ -5,8 +5,6 @@
 
 #include "sim/random.h"
 
-const char *const restart_always_only[] = {"Always", NULL};
-
 int32_t
 int_or_percent_of(const IntOrPercent *self, int32_t total, gboolean round_up)
 {
@@ -239,26 +237,6 @@ workload_check_not_negative(ApiParser *parser, const json_t *manifest, const cha
     api_parser_leave(parser, length);
 }
 
-static void
-check_labels(ApiParser *parser, const json_t *template, const TemplateCheck *check)
-{
-    const json_t *labels = json_path_get(template, "metadata.labels");
-    gsize length = api_parser_enter(parser, "spec.template.metadata.labels");
-
-    if (check->selector != NULL &&
-        !label_selector_matches(check->selector, check->template->labels)) {
-        json_t *text =
-            labels == NULL ? json_object() : json_incref((json_t *)labels); /* only read */
-        char *dumped = json_dumps(text, JSON_COMPACT | JSON_SORT_KEYS);
-        api_parser_fault(parser, labels == NULL ? template : labels,
-                         "write the labels of spec.selector here",
-                         "Invalid value: %s: `selector` does not match template `labels`", dumped);
-        free(dumped);
-        json_decref(text);
-    }
-    api_parser_leave(parser, length);
-}
-
 void
 workload_check_template(ApiParser *parser, const json_t *manifest, const TemplateCheck *check)
 {
@@ -266,18 +244,10 @@ workload_check_template(ApiParser *parser, const json_t *manifest, const Templat
 
     if (!json_is_object(template) || check->template == NULL)
         return;
-    const json_t *policy = json_path_get(template, "spec.restartPolicy");
-    check_labels(parser, template, check);
     gsize length = api_parser_enter(parser, "spec.template");
     pod_check_annotations(parser, template, check->template->annotations);
     api_parser_leave(parser, length);
     length = api_parser_enter(parser, "spec.template.spec");
     pod_check_mounts(parser, json_path_get(template, "spec"), check->claim_templates);
-    if (json_is_string(policy) &&
-        !word_is_among(json_string_value(policy), check->restart_policies)) {
-        gsize inner = api_parser_enter(parser, "restartPolicy");
-        api_parser_unsupported(parser, policy, check->restart_policies);
-        api_parser_leave(parser, inner);
-    }
     api_parser_leave(parser, length);
 }

@@ -88,8 +88,20 @@ check_policy(Check *check, const json_t *spec, const char *const *words)
         check_unsupported(check, policy, "template.spec.restartPolicy", words);
 }
 
-/* What the template of a controller must be that runs pods for ever. @selector: a LabelSelector, or
- * a map of labels */
+static void
+refuse_labels(Check *check, const json_t *labels)
+{
+    g_autofree char *text =
+        labels == NULL ? g_strdup("map[string]string(nil)") : check_go_value(labels);
+    g_autofree char *words =
+        g_strdup_printf("Invalid value: %s: `selector` does not match template `labels`", text);
+
+    check_report(check, labels, "template.metadata.labels",
+                 "write the labels of spec.selector here", words);
+}
+
+/* What the template of a controller must be that runs pods for ever. The selector is a
+ * LabelSelector, or a map of labels. */
 static void
 check_template_of(Check *check, const json_t *spec, gboolean is_map)
 {
@@ -98,14 +110,8 @@ check_template_of(Check *check, const json_t *spec, gboolean is_map)
     const json_t *labels = json_path_get(spec, "template.metadata.labels");
 
     /* Without a selector nothing matches; a ReplicationController takes the template's labels. */
-    if (selector == NULL ? !is_map : !selector_matches(selector, is_map, labels)) {
-        g_autofree char *text =
-            labels == NULL ? g_strdup("map[string]string(nil)") : check_go_value(labels);
-        g_autofree char *words =
-            g_strdup_printf("Invalid value: %s: `selector` does not match template `labels`", text);
-        check_report(check, labels, "template.metadata.labels",
-                     "write the labels of spec.selector here", words);
-    }
+    if (selector == NULL ? !is_map : !selector_matches(selector, is_map, labels))
+        refuse_labels(check, labels);
     check_policy(check, spec, always);
 }
 
@@ -214,7 +220,12 @@ static void
 check_job(Check *check, const json_t *spec)
 {
     static const char *const policies[] = {"OnFailure", "Never", NULL};
+    const json_t *selector = json_path_get(spec, "selector");
+    const json_t *labels = json_path_get(spec, "template.metadata.labels");
 
+    if (check_flag(spec, "manualSelector") && selector != NULL &&
+        !selector_matches(selector, FALSE, labels))
+        refuse_labels(check, labels);
     check_policy(check, spec, policies);
 }
 

@@ -69,7 +69,7 @@ static void
 daemon_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const DaemonSet *set = DAEMON_SET_CONST(object);
-    const TemplateCheck check = {set->selector, set->template, NULL, restart_always_only};
+    const TemplateCheck check = {set->template, NULL};
 
     workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
     workload_check_not_negative(parser, manifest, "spec.revisionHistoryLimit");

@@ -94,8 +94,7 @@ static void
 deployment_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const Deployment *deployment = DEPLOYMENT_CONST(object);
-    const TemplateCheck check = {deployment->selector, deployment->template, NULL,
-                                 restart_always_only};
+    const TemplateCheck check = {deployment->template, NULL};
 
     workload_check_not_negative(parser, manifest, "spec.replicas");
     workload_check_not_negative(parser, manifest, "spec.minReadySeconds");

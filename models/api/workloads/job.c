@@ -297,10 +297,8 @@ check_policies(ApiParser *parser, const json_t *manifest, Job *job)
 static void
 job_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
-    static const char *const policies[] = {"OnFailure", "Never", NULL};
     Job *job = (Job *)object; /* some defaults depend on two fields */
-    const TemplateCheck check = {job->manual_selector ? job->selector : NULL, job->template, NULL,
-                                 policies};
+    const TemplateCheck check = {job->template, NULL};
 
     if (job->completions < 0 && json_path_get(manifest, "spec.parallelism") == NULL)
         job->completions = 1;

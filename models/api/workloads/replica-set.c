@@ -29,7 +29,7 @@ static void
 replica_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const ReplicaSet *set = REPLICA_SET_CONST(object);
-    const TemplateCheck check = {set->selector, set->template, NULL, restart_always_only};
+    const TemplateCheck check = {set->template, NULL};
 
     workload_check_not_negative(parser, manifest, "spec.replicas");
     workload_check_not_negative(parser, manifest, "spec.minReadySeconds");

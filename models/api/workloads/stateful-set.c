@@ -82,8 +82,7 @@ static void
 stateful_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const StatefulSet *set = (const StatefulSet *)object;
-    const TemplateCheck check = {set->selector, set->template, set->claim_templates,
-                                 restart_always_only};
+    const TemplateCheck check = {set->template, set->claim_templates};
 
     workload_check_not_negative(parser, manifest, "spec.replicas");
     workload_check_not_negative(parser, manifest, "spec.ordinals.start");

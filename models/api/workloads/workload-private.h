@@ -15,14 +15,9 @@ extern const FieldType field_condition_status;   /* uint32_t, a ConditionStatus;
 void workload_check_not_negative(ApiParser *parser, const json_t *manifest, const char *path);
 
 typedef struct {
-    const LabelSelector *selector; /* NULL: not checked */
     const PodTemplate *template;
     const ClaimTemplates *claim_templates; /* NULL: none */
-    const char *const
-        *restart_policies; /* allowed for this kind; the first is the default. Ends with NULL */
 } TemplateCheck;
 
 /* Reports faults of spec.template of @manifest. */
 void workload_check_template(ApiParser *parser, const json_t *manifest, const TemplateCheck *check);
-
-extern const char *const restart_always_only[];

@@ -43,6 +43,8 @@ struct Exchange {
     gboolean is_over;   /* it is answered, or the client has gone: an answer changes nothing */
     const ExchangeStreamClass *stream_class; /* NULL: no stream */
     void *stream_data;
+    int64_t ages_moved_ns;  /* see ages_shift() ... */
+    gint64 ages_counted_us; /* ... as of this time of the machine; 0: not yet */
     unsigned refs;
 };
 

@@ -6,8 +6,10 @@
 
 /* Checks that parse a manifest as the API server would, only to find its faults. */
 
+/* @old: (nullable): what the manifest replaces */
 static void
 try_manifest(const json_t *manifest,
+             const json_t *old,
              void (*report)(ApiParser *, const json_t *, const char *, const char *),
              void *data)
 {
@@ -15,7 +17,7 @@ try_manifest(const json_t *manifest,
     ApiParser parser = {
         .objects = objects, .report = report, .data = data, .path = g_string_new(NULL)};
 
-    loader_check_manifest(&parser, manifest);
+    loader_check_manifest(&parser, manifest, old);
     object_unref(api_parser_object(&parser, manifest));
     g_clear_pointer(&parser.told, g_hash_table_unref);
     g_string_free(parser.path, TRUE);
@@ -80,7 +82,7 @@ report_node(ApiParser *parser, const json_t *where, const char *message, const c
 static void
 try_node(NodeCheck *check, json_t *manifest)
 {
-    try_manifest(manifest, report_node, check);
+    try_manifest(manifest, NULL, report_node, check);
     json_decref(manifest);
 }
 
@@ -159,12 +161,12 @@ checker_check_patch(Checker *self, const ScenarioAction *action, const ActionFie
 
     if (info == NULL || info->object == NULL || action->patch == NULL)
         return;
-    try_manifest(info->json, count_fault, &n_faults);
+    try_manifest(info->json, NULL, count_fault, &n_faults);
     if (n_faults > 0)
         return;
     PatchCheck check = {self, fields};
     json_t *merged = json_deep_copy(info->json);
     json_merge_patch(merged, action->patch);
-    try_manifest(merged, report_patch, &check);
+    try_manifest(merged, info->json, report_patch, &check);
     json_decref(merged);
 }

@@ -77,11 +77,13 @@ report_manifest(ApiParser *parser, const json_t *where, const char *message, con
 }
 
 void
-loader_check_manifest(ApiParser *parser, const json_t *manifest)
+loader_check_manifest(ApiParser *parser, const json_t *manifest, const json_t *old)
 {
+    const ApiCheckOptions options = {.old = old};
+
     g_clear_pointer(&parser->told, g_hash_table_unref);
     if (json_path_get(manifest, "metadata.uid") == NULL)
-        api_check_object(parser, manifest, NULL);
+        api_check_object(parser, manifest, &options);
 }
 
 /* A kind that no model reads: nothing parses it. */
@@ -96,7 +98,7 @@ check_ignored(Loader *self, const json_t *manifest, const char *path)
 
     self->parsing = &info;
     if (api_check_types(&parser, manifest))
-        loader_check_manifest(&parser, manifest);
+        loader_check_manifest(&parser, manifest, NULL);
     self->parsing = NULL;
     g_clear_pointer(&parser.told, g_hash_table_unref);
     g_string_free(parser.path, TRUE);
@@ -405,7 +407,7 @@ parse_manifests(Loader *self)
         ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
         self->parsing = info;
         g_string_truncate(parser.path, 0);
-        loader_check_manifest(&parser, info->json);
+        loader_check_manifest(&parser, info->json, NULL);
         parser.takes_others = info->is_other;
         info->object = api_parser_object(&parser, info->json);
         if (info->is_other) /* nothing else is checked */

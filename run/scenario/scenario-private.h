@@ -131,9 +131,9 @@ void loader_see_times(Loader *self, const json_t *manifest);
 void loader_read_start(Loader *self, const json_t *document);
 
 /* objects.c */
-/* Reports what an API server refuses in a new object. An object with a uid was stored once: another
- * server may have let in more. */
-void loader_check_manifest(ApiParser *parser, const json_t *manifest);
+/* Reports what an API server refuses in an object, which replaces @old (nullable). An object with a
+ * uid was stored once: another server may have let in more. */
+void loader_check_manifest(ApiParser *parser, const json_t *manifest, const json_t *old);
 /* Collects the manifests of a file without a scenario, to check them. */
 void loader_collect_file(Loader *self, const GPtrArray *documents);
 void loader_collect_manifests(Loader *self, const GPtrArray *documents);

@@ -195,6 +195,37 @@ check_service_address(Check *check, const json_t *service)
                       "spec.loadBalancerClass", "may not change once set");
 }
 
+/* ---- StatefulSets ---- */
+
+/* 1.33: revisionHistoryLimit may change, too. */
+static void
+check_stateful_set(Check *check, const json_t *set)
+{
+    static const char *const free_fields[] = {"replicas",
+                                              "ordinals",
+                                              "template",
+                                              "updateStrategy",
+                                              "persistentVolumeClaimRetentionPolicy",
+                                              "minReadySeconds"};
+    json_auto_t *old = json_copy((json_t *)json_path_get(check->old, "spec")), /* only read */
+        *new = json_copy((json_t *)json_path_get(set, "spec"));
+
+    for (gsize i = 0; i < G_N_ELEMENTS(free_fields); i++) {
+        json_object_del(old, free_fields[i]);
+        json_object_del(new, free_fields[i]);
+    }
+    if (check->minor >= 33) {
+        json_object_del(old, "revisionHistoryLimit");
+        json_object_del(new, "revisionHistoryLimit");
+    }
+    if (!api_check_same(NULL, old, new))
+        check_fault(check, json_path_get(set, "spec"), "spec",
+                    "Forbidden: updates to statefulset spec for fields other than 'replicas', "
+                    "'ordinals', 'template', 'updateStrategy', %s"
+                    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+                    check->minor >= 33 ? "'revisionHistoryLimit', " : "");
+}
+
 /* ---- Others ---- */
 
 static void
@@ -242,6 +273,7 @@ const CheckRule check_update_rules[] = {
     {"ValidateDeploymentUpdate",               "apps.v1.Deployment",                        check_selector       },
     {"ValidateReplicaSetUpdate",               "apps.v1.ReplicaSet",                        check_selector       },
     {"ValidateDaemonSetUpdate",                "apps.v1.DaemonSet",                         check_selector       },
+    {"ValidateStatefulSetUpdate",              "apps.v1.StatefulSet",                       check_stateful_set   },
     {"ValidateJobUpdate",                      "batch.v1.Job",                              check_job            },
     {"ValidateRoleBindingUpdate",              "rbac.v1.RoleBinding",                       check_role_ref       },
     {"ValidateClusterRoleBindingUpdate",       "rbac.v1.ClusterRoleBinding",                check_role_ref       },

@@ -94,7 +94,9 @@ claim_templates_to_json(const void *field)
     json_t *array = json_array();
     for (unsigned i = 0; i < templates->n_items; i++) {
         json_t *claim = object_to_json(&templates->items[i]->claim->meta);
-        json_object_set_new(json_object_get(claim, "metadata"), "creationTimestamp", json_null());
+        json_t *metadata = json_object_get(claim, "metadata");
+        if (json_object_get(metadata, "creationTimestamp") == NULL)
+            json_object_set_new(metadata, "creationTimestamp", json_null());
         json_array_append_new(array, claim);
     }
     return array;

@@ -104,7 +104,7 @@ data_source_form_parse(ApiParser *parser, const json_t *value, void *field, Data
 {
     DataSource *source = field;
 
-    fields_parse(parser, value, data_source_fields, NULL, source);
+    fields_parse(parser, value, data_source_fields, source);
     source->forms |= form;
 }
 
@@ -187,7 +187,7 @@ conditions_parse(ApiParser *parser, const json_t *value, void *field)
     ClaimConditions **conditions = field;
     unsigned n, n_known = 0;
     g_autofree ClaimCondition *items =
-        items_parse(parser, value, condition_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, value, condition_fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++) /* already reported as a fault */
         if (items[i].type != NULL && items[i].status != NULL)
@@ -266,15 +266,6 @@ static const Field claim_fields[] = {
           FIELD_STATUS),
     FIELD("status.modifyVolumeStatus.status", field_word, Claim, modify_status, FIELD_STATUS),
     FIELDS_END,
-};
-
-static const char *const claim_ignored[] = {
-    IGNORED_ALWAYS,
-    "spec.resources.limits",
-    "status.allocatedResources", /* of other resources than storage */
-    "status.allocatedResourceStatuses",
-    "status.resizeStatus", /* until 1.28 */
-    NULL,
 };
 
 static void
@@ -501,7 +492,6 @@ const KindClass claim_kind = {
     .size = sizeof(Claim),
     .fields = claim_fields,
     .namespaced = TRUE,
-    .ignored = claim_ignored,
     .check = claim_check,
 };
 

@@ -526,12 +526,11 @@ names_parse(ApiParser *parser, const json_t *value, void *field)
         FIELD_WHOLE("name", field_string, FIELD_REQUIRED),
         FIELDS_END,
     };
-    static const char *const ignored[] = {"devicePath", NULL}; /* of status.volumesAttached */
     static const char *const initial = NULL;
     StringList **list = field;
     unsigned n, n_names = 0;
     g_autofree const char **names =
-        items_parse(parser, value, fields, ignored, &initial, sizeof initial, &n);
+        items_parse(parser, value, fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++)
         if (names[i] != NULL)
@@ -553,11 +552,39 @@ names_to_json(const void *field)
     return array;
 }
 
+/* Returns: (borrowed): the item whose member @key is @text; NULL: there is none */
+static json_t *
+find_item(const json_t *items, const char *key, const char *text)
+{
+    for (size_t i = 0; i < json_array_size(items); i++)
+        if (g_strcmp0(json_path_string(json_array_get(items, i), key), text) == 0)
+            return json_array_get(items, i);
+    return NULL;
+}
+
+json_t *
+keyed_items_over(json_t *fresh, const char *key, const json_t *manifest)
+{
+    for (size_t i = 0; i < json_array_size(fresh); i++) {
+        json_t *old = find_item(manifest, key, json_path_string(json_array_get(fresh, i), key));
+        if (old != NULL)
+            json_array_set(fresh, i, old);
+    }
+    return fresh;
+}
+
+static json_t *
+names_over(const void *field, const json_t *manifest)
+{
+    return keyed_items_over(names_to_json(field), "name", manifest);
+}
+
 const FieldType field_names = {
     .name = "names",
     FIELD_SHARED(string_list),
     .parse = names_parse,
     .to_json = names_to_json,
+    .over = names_over,
 };
 
 static void

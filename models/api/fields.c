@@ -276,60 +276,7 @@ field_type_to_json(const FieldType *type, const void *field, const json_t *manif
     return type->to_json(field);
 }
 
-/* Returns: the rest of @path behind @prefix and a key; NULL if it does not begin so */
-static const char *
-path_after(const char *path, const char *prefix)
-{
-    size_t length = strlen(prefix);
-
-    if (length == 0)
-        return path;
-    if (strncmp(path, prefix, length) != 0 || path[length] != '.')
-        return NULL;
-    return path + length + 1;
-}
-
-typedef enum {
-    KEY_UNKNOWN,
-    KEY_KNOWN,  /* with everything in it */
-    KEY_PARTLY, /* fields are below it */
-} KeyFate;
-
 #define PATH_LENGTH_MAX 256
-
-/* The known members of an object, and the place of the walk. */
-typedef struct {
-    const Field *fields;
-    const char *const *ignored;
-    char prefix[PATH_LENGTH_MAX];
-} KnownWalk;
-
-static void
-key_meets(const char *path, const char *full, size_t length, gboolean is_whole, KeyFate *fate)
-{
-    if (strncmp(path, full, length) != 0)
-        return;
-    if ((path[length] == '\0' && is_whole) || path[length] == '[')
-        *fate = KEY_KNOWN;
-    else if ((path[length] == '\0' || path[length] == '.') && *fate == KEY_UNKNOWN)
-        *fate = KEY_PARTLY;
-}
-
-/* Judges the key at the end of the walk's prefix. */
-static KeyFate
-key_fate(const KnownWalk *walk)
-{
-    size_t length = strlen(walk->prefix);
-    KeyFate fate = KEY_UNKNOWN;
-
-    for (const Field *field = walk->fields; field->path != NULL && fate != KEY_KNOWN; field++)
-        if ((field->flags & FIELD_INTERNAL) == 0)
-            key_meets(field->path, walk->prefix, length, (field->flags & FIELD_PART) == 0, &fate);
-    for (const char *const *path = walk->ignored;
-         path != NULL && *path != NULL && fate != KEY_KNOWN; path++)
-        key_meets(*path, walk->prefix, length, TRUE, &fate);
-    return fate;
-}
 
 gboolean
 word_is_among(const char *text, const char *const *words)
@@ -338,77 +285,6 @@ word_is_among(const char *text, const char *const *words)
         if (strcmp(*words, text) == 0)
             return TRUE;
     return FALSE;
-}
-
-/* Adds the next key of @path below the prefix to @keys, unless it is there. */
-static void
-known_keys_add(GPtrArray *keys, const char *path, const char *prefix)
-{
-    const char *rest = path_after(path, prefix);
-
-    if (rest == NULL)
-        return;
-    g_autofree char *key = g_strndup(rest, strcspn(rest, ".["));
-    for (unsigned i = 0; i < keys->len; i++)
-        if (strcmp(keys->pdata[i], key) == 0)
-            return;
-    g_ptr_array_add(keys, g_steal_pointer(&key));
-}
-
-static void
-report_unknown(ApiParser *parser, const KnownWalk *walk, const char *key, const json_t *value)
-{
-    g_autoptr(GPtrArray) keys = g_ptr_array_new_with_free_func(g_free);
-    g_autofree char *hint = NULL;
-
-    for (const Field *field = walk->fields; field->path != NULL; field++)
-        if ((field->flags & FIELD_INTERNAL) == 0)
-            known_keys_add(keys, field->path, walk->prefix);
-    for (const char *const *path = walk->ignored; path != NULL && *path != NULL; path++)
-        known_keys_add(keys, *path, walk->prefix);
-
-    const char *nearest = name_nearest(key, (const char *const *)keys->pdata, keys->len);
-    if (nearest != NULL)
-        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
-    gsize length = api_parser_enter(parser, key);
-    api_parser_fault(parser, value, hint, "unknown field");
-    api_parser_leave(parser, length);
-}
-
-/* Goes down to a key. Returns: FALSE if no path is that long */
-static gboolean
-walk_enter(KnownWalk *walk, size_t prefix_length, const char *key)
-{
-    size_t key_length = strlen(key), start = prefix_length == 0 ? 0 : prefix_length + 1;
-
-    if (start + key_length >= sizeof walk->prefix)
-        return FALSE;
-    if (prefix_length > 0)
-        walk->prefix[prefix_length] = '.';
-    memcpy(walk->prefix + start, key, key_length + 1);
-    return TRUE;
-}
-
-static void
-check_known(ApiParser *parser, const json_t *object, KnownWalk *walk)
-{
-    size_t prefix_length = strlen(walk->prefix);
-
-    for (void *member = json_first_member(object); member != NULL;
-         member = json_next_member(object, member)) {
-        const char *key = json_object_iter_key(member);
-        json_t *value = json_object_iter_value(member);
-        KeyFate fate = walk_enter(walk, prefix_length, key) ? key_fate(walk) : KEY_UNKNOWN;
-        if (fate == KEY_PARTLY && !json_is_null(value)) {
-            gsize length = api_parser_enter(parser, key);
-            if (api_parser_expect(parser, value, JSON_OBJECT))
-                check_known(parser, value, walk);
-            api_parser_leave(parser, length);
-        }
-        walk->prefix[prefix_length] = '\0';
-        if (fate == KEY_UNKNOWN)
-            report_unknown(parser, walk, key, value);
-    }
 }
 
 /* The object of the latest field, kept for the next one: in tables, fields of one object stand
@@ -441,11 +317,7 @@ field_find(FieldFinder *self, const char *path)
 }
 
 void
-fields_parse(ApiParser *parser,
-             const json_t *object,
-             const Field *fields,
-             const char *const *ignored,
-             void *target)
+fields_parse(ApiParser *parser, const json_t *object, const Field *fields, void *target)
 {
     FieldFinder finder = {.root = object, .parent = object, .path = ""};
 
@@ -468,18 +340,6 @@ fields_parse(ApiParser *parser,
             field_type_parse(field->type, parser, value, field_in(field, target));
         api_parser_leave(parser, length);
     }
-
-    KnownWalk walk = {.fields = fields, .ignored = ignored};
-    check_known(parser, object, &walk);
-}
-
-void
-fields_check_keys(ApiParser *parser, const json_t *object, const char *const *known)
-{
-    static const Field none[] = {FIELDS_END};
-    char nothing;
-
-    fields_parse(parser, object, none, known, &nothing);
 }
 
 static gboolean
@@ -531,7 +391,6 @@ void *
 items_parse(ApiParser *parser,
             const json_t *array,
             const Field *fields,
-            const char *const *ignored,
             const void *initial,
             size_t size,
             unsigned *n)
@@ -544,7 +403,7 @@ items_parse(ApiParser *parser,
     for (size_t i = 0; i < json_array_size(array); i++) {
         gsize length = api_parser_enter_index(parser, (unsigned)i);
         memcpy(items + i * size, initial, size);
-        fields_parse(parser, json_array_get(array, i), fields, ignored, items + i * size);
+        fields_parse(parser, json_array_get(array, i), fields, items + i * size);
         api_parser_leave(parser, length);
     }
     *n = (unsigned)json_array_size(array);

@@ -26,15 +26,8 @@ void fields_ref(const Field *fields, void *target);
 void fields_clear(const Field *fields, void *target);
 gboolean fields_equal(const Field *fields, const void *a, const void *b);
 
-/* Reads @fields of @object into @target, and reports members that neither @fields nor @ignored
- * knows. */
-void fields_parse(ApiParser *parser,
-                  const json_t *object,
-                  const Field *fields,
-                  const char *const *ignored,
-                  void *target);
-/* Reports members of @object that @known, which ends with NULL, does not name. */
-void fields_check_keys(ApiParser *parser, const json_t *object, const char *const *known);
+/* Reads @fields of @object into @target. */
+void fields_parse(ApiParser *parser, const json_t *object, const Field *fields, void *target);
 /* Writes the fields of @from into @into, over existing members. @start: as in FieldType.print */
 void fields_print(const Field *fields, const void *from, json_t *into, SimTime start);
 /* Returns: (owned): a copy of @manifest (nullable) with the fields of @from over it; NULL if that
@@ -54,7 +47,6 @@ field_type_to_json(const FieldType *type, const void *field, const json_t *manif
 void *items_parse(ApiParser *parser,
                   const json_t *array,
                   const Field *fields,
-                  const char *const *ignored,
                   const void *initial, /* of each item */
                   size_t size,
                   unsigned *n);
@@ -63,6 +55,10 @@ json_t *items_to_json(
     const Field *fields, const void *items, unsigned n, size_t size, const json_t *manifest);
 gboolean items_equal(
     const Field *fields, const void *a, unsigned n_a, const void *b, unsigned n_b, size_t size);
+
+/* Returns: (owned): @fresh (taken, nullable): a list whose items are those of @manifest with the
+ * same member @key, where it has them: they keep what they have beside it */
+json_t *keyed_items_over(json_t *fresh, const char *key, const json_t *manifest);
 
 /* An object's members, one after the other; see json_object_iter_key() and
  * json_object_iter_value(). NULL: no more */
@@ -149,10 +145,6 @@ json_t *field_int_to_json(const void *field);
 gboolean field_u32_equal(const void *a, const void *b);
 gboolean field_i64_equal(const void *a, const void *b);
 
-/* Members that every manifest has beside its kind's fields; the list of ignored paths of each kind
- * begins with them. */
-#define IGNORED_ALWAYS "apiVersion", "kind", "metadata"
-
 extern const FieldType field_word;   /* const char *, interned; NULL and "": absent */
 extern const FieldType field_flag;   /* gboolean; FALSE: absent */
 extern const FieldType field_count;  /* int32_t; 0: absent */
@@ -162,6 +154,8 @@ extern const FieldType field_null;   /* nothing; printed as null */
 extern const FieldType field_labels; /* StringMap *: with the syntax of labels */
 extern const FieldType field_names;  /* StringList *: [{name}] */
 
+/* @metadata: of a template that was printed: what its document does not tell goes. */
+void template_metadata_tidy(const Object *template, json_t *metadata);
 /* An object within another: a claim template. Reads metadata's labels and annotations, and the
  * kind's fields. Returns: (owned): the object with the key @key */
 Object *api_parser_template(ApiParser *self, const json_t *manifest, ObjectKey *key);

@@ -12,9 +12,6 @@ static const Field lease_fields[] = {
     FIELDS_END,
 };
 
-static const char *const lease_ignored[] = {IGNORED_ALWAYS, "spec.strategy", "spec.preferredHolder",
-                                            NULL};
-
 static void
 lease_set_defaults(Object *object)
 {
@@ -30,5 +27,4 @@ const KindClass lease_kind = {
     .fields = lease_fields,
     .namespaced = TRUE,
     .set_defaults = lease_set_defaults,
-    .ignored = lease_ignored,
 };

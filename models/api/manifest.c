@@ -6,6 +6,7 @@
 
 #include "fields.h"
 #include "schema/resources.h"
+#include "schema/schema.h"
 
 #define ANNOTATIONS_BYTES_MAX 262144 /* 256 KiB */
 
@@ -228,7 +229,7 @@ owners_parse(ApiParser *parser, const json_t *value, void *field)
     OwnerReferences **owners = field;
     unsigned n;
     g_autofree OwnerReference *items =
-        items_parse(parser, value, owner_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, value, owner_fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++)
         items[i].key = owner_key(parser, &items[i]);
@@ -377,11 +378,6 @@ static const Field metadata_fields[] = {
     FIELDS_END,
 };
 
-/* Members that only the API server reads are printed as they came. */
-static const char *const metadata_kept[] = {"generateName", "managedFields", "selfLink", NULL};
-static const char *const metadata_ignored[] = {"name",          "namespace", "generateName",
-                                               "managedFields", "selfLink",  NULL};
-
 /* Reads manifest.metadata into an object whose key is known. */
 static void
 metadata_parse(ApiParser *parser, const json_t *manifest, Object *object)
@@ -390,7 +386,7 @@ metadata_parse(ApiParser *parser, const json_t *manifest, Object *object)
     gsize length = api_parser_enter(parser, "metadata");
 
     if (metadata != NULL)
-        fields_parse(parser, metadata, metadata_fields, metadata_ignored, object);
+        fields_parse(parser, metadata, metadata_fields, object);
     api_parser_leave(parser, length);
 }
 
@@ -402,7 +398,7 @@ object_parse_body(ApiParser *parser, const json_t *manifest, Object *object)
     metadata_parse(parser, manifest, object);
     if (object_kind(object) == KIND_OTHER)
         return;
-    fields_parse(parser, manifest, class->fields, class->ignored, object);
+    fields_parse(parser, manifest, class->fields, object);
     if (class->check != NULL)
         class->check(parser, manifest, object);
     if (class->finish != NULL)
@@ -615,6 +611,16 @@ parse_kind(ApiParser *parser, const json_t *manifest, ManifestType *type)
     return FALSE;
 }
 
+/* Returns: (nullable): of the manifest's version, or of the kind's own */
+static const SchemaType *
+type_of_manifest(const json_t *manifest, ObjectKind kind)
+{
+    const char *name = json_path_string(manifest, "kind");
+    const SchemaType *type = schema_find(json_path_string(manifest, "apiVersion"), name);
+
+    return type != NULL ? type : schema_find(kind_class(kind)->api_version, name);
+}
+
 Object *
 api_parser_object(ApiParser *self, const json_t *manifest)
 {
@@ -625,11 +631,15 @@ api_parser_object(ApiParser *self, const json_t *manifest)
     ObjectKey *key = parse_key(self, manifest, &type);
     /* Without a key of its own the rest is only checked. */
     self->key = key != NULL ? key : objects_key(self->objects, type.kind, NULL, "-");
+    gboolean has_told = self->told != NULL;
+    unknown_fields_report(self, type_of_manifest(manifest, type.kind), manifest);
 
     g_autoptr(Object) object = object_new((ObjectKey *)self->key);
     object->manifest = json_incref((json_t *)manifest); /* kept as it is */
     object_parse_body(self, manifest, object);
     self->key = NULL;
+    if (!has_told)
+        g_clear_pointer(&self->told, g_hash_table_unref);
     return key == NULL ? NULL : g_steal_pointer(&object);
 }
 
@@ -651,16 +661,28 @@ static json_t *
 metadata_to_json(const Object *self, SimTime start)
 {
     const json_t *old = json_path_get(self->manifest, "metadata");
-    json_t *metadata = json_object();
+    json_t *metadata = json_is_object(old) ? json_copy((json_t *)old) : json_object();
 
-    for (const char *const *key = metadata_kept; *key != NULL; key++)
-        if (json_object_get(old, *key) != NULL)
-            json_object_set(metadata, *key, json_object_get(old, *key));
     json_object_set_new(metadata, "name", json_string(self->key->name));
     if (self->key->namespace[0] != '\0')
         json_object_set_new(metadata, "namespace", json_string(self->key->namespace));
     fields_print(metadata_fields, self, metadata, start);
     return metadata;
+}
+
+void
+template_metadata_tidy(const Object *template, json_t *metadata)
+{
+    static const char *const names[] = {"name", "namespace"};
+    const json_t *given = json_path_get(template->manifest, "metadata");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
+        if (json_object_get(given, names[i]) != NULL)
+            json_object_set(metadata, names[i], json_object_get(given, names[i]));
+        else
+            json_object_del(metadata, names[i]);
+    if (json_object_get(metadata, "creationTimestamp") == NULL)
+        json_object_set_new(metadata, "creationTimestamp", json_null());
 }
 
 json_t *

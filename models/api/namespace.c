@@ -26,8 +26,6 @@ static const Field namespace_fields[] = {
     FIELDS_END,
 };
 
-static const char *const namespace_ignored[] = {IGNORED_ALWAYS, NULL};
-
 static void
 namespace_set_defaults(Object *object)
 {
@@ -42,5 +40,4 @@ const KindClass namespace_kind = {
     .size = sizeof(Namespace),
     .fields = namespace_fields,
     .set_defaults = namespace_set_defaults,
-    .ignored = namespace_ignored,
 };

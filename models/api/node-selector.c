@@ -106,12 +106,10 @@ match_fields_parse(ApiParser *parser, const json_t *array, NodeSelectorTerm *ter
 static void
 node_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *term)
 {
-    static const char *const known[] = {"matchExpressions", "matchFields", NULL};
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(SelectRequirement));
     const json_t *expressions = json_path_get(value, "matchExpressions");
     const json_t *match_fields = json_path_get(value, "matchFields");
 
-    fields_check_keys(parser, value, known);
     if (expressions != NULL) {
         select_requirements_parse(parser, expressions, "matchExpressions", found);
         if (found->len > 0)
@@ -157,10 +155,8 @@ terms_parse(ApiParser *parser, const json_t *array, TermParse term_parse)
 static void
 node_selector_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const char *const known[] = {"nodeSelectorTerms", NULL};
     NodeSelector **selector = field;
 
-    fields_check_keys(parser, value, known);
     const json_t *terms = json_path_get(value, "nodeSelectorTerms");
     if (terms == NULL || (json_is_array(terms) && json_array_size(terms) == 0)) {
         api_parser_required_at(parser, value, "nodeSelectorTerms",
@@ -198,11 +194,9 @@ const FieldType field_node_selector = {
 static void
 preferred_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *term)
 {
-    static const char *const known[] = {"weight", "preference", NULL};
     const json_t *preference = json_path_get(value, "preference");
     const json_t *weight = json_path_get(value, "weight");
 
-    fields_check_keys(parser, value, known);
     if (preference == NULL) {
         api_parser_required_at(parser, value, "preference", NULL);
     } else {
@@ -255,7 +249,6 @@ const FieldType field_preferred_nodes = {
 static void
 topology_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *term)
 {
-    static const char *const known[] = {"matchLabelExpressions", NULL};
     static const Field fields[] = {
         FIELD("values", field_string_list, SelectRequirement, values, FIELD_REQUIRED),
         FIELD("key", field_string, SelectRequirement, key, FIELD_REQUIRED),
@@ -265,12 +258,11 @@ topology_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *te
     const json_t *expressions = json_path_get(value, "matchLabelExpressions");
     unsigned n;
 
-    fields_check_keys(parser, value, known);
     if (expressions == NULL)
         return;
     gsize length = api_parser_enter(parser, "matchLabelExpressions");
     g_autofree SelectRequirement *items =
-        items_parse(parser, expressions, fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, expressions, fields, &initial, sizeof initial, &n);
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof *items);
     select_requirements_take(items, n, found);
     term->expressions =

@@ -121,6 +121,12 @@ attached_to_json(const void *field)
     return array;
 }
 
+static json_t *
+attached_over(const void *field, const json_t *manifest)
+{
+    return keyed_items_over(attached_to_json(field), "name", manifest);
+}
+
 static void
 attached_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -134,6 +140,7 @@ static const FieldType attached_type = {
     FIELD_SHARED(string_list),
     .parse = attached_parse,
     .to_json = attached_to_json,
+    .over = attached_over,
 };
 
 #define TROUBLE(name, trouble)                                                                     \
@@ -158,14 +165,6 @@ static const Field node_fields[] = {
     FIELDS_END,
 };
 #undef TROUBLE
-
-static const char *const node_ignored[] = {
-    IGNORED_ALWAYS,    "spec.configSource",      "spec.externalID",
-    "spec.podCIDR",    "spec.podCIDRs",          "status.addresses",
-    "status.config",   "status.daemonEndpoints", "status.declaredFeatures",
-    "status.features", "status.images",          "status.nodeInfo",
-    "status.phase",    "status.runtimeHandlers", NULL,
-};
 
 static void
 node_set_defaults(Object *object)
@@ -209,6 +208,5 @@ const KindClass node_kind = {
     .size = sizeof(Node),
     .fields = node_fields,
     .set_defaults = node_set_defaults,
-    .ignored = node_ignored,
     .check = node_check,
 };

@@ -17,8 +17,6 @@
 #include "workload.h"
 
 static const Field no_fields[] = {FIELDS_END};
-static const char *const no_ignored[] = {IGNORED_ALWAYS, NULL};
-
 /* Its objects are documents with typed metadata. No manifest names it. */
 static const KindClass other_kind = {
     .kind = "",
@@ -27,7 +25,6 @@ static const KindClass other_kind = {
     .size = sizeof(Object),
     .fields = no_fields,
     .namespaced = TRUE,
-    .ignored = no_ignored,
 };
 
 static const KindClass *const kinds[N_KINDS] = {

@@ -243,9 +243,6 @@ typedef struct {
     gboolean has_generation; /* API-3 */
     void (*set_defaults)(
         Object *object); /* of a new object, before its fields are parsed; may be NULL */
-    /* Paths that manifests may have but no model reads, without a report. Ends with NULL; a path
-     * covers everything below it. */
-    const char *const *ignored;
     /* Checks that need several fields; may be NULL. */
     void (*check)(ApiParser *parser, const json_t *manifest, const Object *object);
     /* What follows from all fields together; may be NULL. */

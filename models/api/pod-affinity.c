@@ -13,9 +13,6 @@ static const Field term_fields[] = {
     FIELD("topologyKey", field_string, PodAffinityTerm, topology_key, FIELD_REQUIRED),
     FIELDS_END,
 };
-static const char *const term_ignored[] = {"namespaceSelector", "matchLabelKeys",
-                                           "mismatchLabelKeys", NULL};
-
 static const Field weighted_term_fields[] = {
     /* clang-format off */
     FIELD("podAffinityTerm.labelSelector", field_label_selector, PodAffinityTerm, selector, FIELD_SPEC),
@@ -25,22 +22,14 @@ static const Field weighted_term_fields[] = {
     FIELDS_END,
     /* clang-format on */
 };
-static const char *const weighted_term_ignored[] = {
-    "podAffinityTerm.namespaceSelector",
-    "podAffinityTerm.matchLabelKeys",
-    "podAffinityTerm.mismatchLabelKeys",
-    NULL,
-};
-
 /* PodSpec has the four lists of pod affinity as one. */
 static void
 terms_parse(ApiParser *parser, const json_t *value, PodSpec *spec, gboolean anti, gboolean weighted)
 {
     const PodAffinityTerm initial = {.anti = anti};
     unsigned n;
-    g_autofree PodAffinityTerm *terms =
-        items_parse(parser, value, weighted ? weighted_term_fields : term_fields,
-                    weighted ? weighted_term_ignored : term_ignored, &initial, sizeof initial, &n);
+    g_autofree PodAffinityTerm *terms = items_parse(
+        parser, value, weighted ? weighted_term_fields : term_fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++)
         if (weighted && (terms[i].weight < 1 || terms[i].weight > 100)) {
@@ -141,17 +130,14 @@ static const Field spread_fields[] = {
         "whenUnsatisfiable", unsatisfiable_type, SpreadConstraint, do_not_schedule, FIELD_REQUIRED),
     FIELDS_END,
 };
-static const char *const spread_ignored[] = {"matchLabelKeys", "nodeAffinityPolicy",
-                                             "nodeTaintsPolicy", NULL};
-
 static void
 spread_parse(ApiParser *parser, const json_t *value, void *field)
 {
     static const SpreadConstraint initial;
     PodSpec *spec = field;
 
-    spec->spread = items_parse(parser, value, spread_fields, spread_ignored, &initial,
-                               sizeof initial, &spec->n_spread);
+    spec->spread =
+        items_parse(parser, value, spread_fields, &initial, sizeof initial, &spec->n_spread);
     for (unsigned i = 0; i < spec->n_spread; i++) {
         const json_t *skew = json_path_get(json_array_get(value, i), "maxSkew");
         if (spec->spread[i].max_skew > 0 || !json_is_integer(skew))

@@ -25,8 +25,6 @@ static const Field mount_fields[] = {
     FIELD("mountPath", field_string, Mount, path, FIELD_REQUIRED),
     FIELDS_END,
 };
-static const char *const mount_ignored[] = {"readOnly",    "recursiveReadOnly", "subPath",
-                                            "subPathExpr", "mountPropagation",  NULL};
 static const Field device_fields[] = {
     FIELD("name", field_string, Mount, name, FIELD_REQUIRED),
     FIELD("devicePath", field_string, Mount, path, FIELD_REQUIRED),
@@ -35,16 +33,11 @@ static const Field device_fields[] = {
 
 /* Adds the names in a list of mounts to the names of earlier containers. */
 static void
-mount_names_parse(ApiParser *parser,
-                  const json_t *value,
-                  const Field *fields,
-                  const char *const *ignored,
-                  StringList **names)
+mount_names_parse(ApiParser *parser, const json_t *value, const Field *fields, StringList **names)
 {
     static const Mount initial;
     unsigned n;
-    g_autofree Mount *mounts =
-        items_parse(parser, value, fields, ignored, &initial, sizeof initial, &n);
+    g_autofree Mount *mounts = items_parse(parser, value, fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++) {
         if (mounts[i].name == NULL)
@@ -58,13 +51,13 @@ mount_names_parse(ApiParser *parser,
 static void
 mounts_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    mount_names_parse(parser, value, mount_fields, mount_ignored, field);
+    mount_names_parse(parser, value, mount_fields, field);
 }
 
 static void
 devices_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    mount_names_parse(parser, value, device_fields, NULL, field);
+    mount_names_parse(parser, value, device_fields, field);
 }
 
 static const FieldType mounts_type = {.name = "volume mounts", .parse = mounts_parse};
@@ -82,32 +75,6 @@ static const Field container_fields[] = {
     FIELD("volumeMounts", mounts_type, Container, mounts, FIELD_SPEC),
     FIELD("volumeDevices", devices_type, Container, devices, FIELD_SPEC),
     FIELDS_END,
-};
-static const char *const container_ignored[] = {
-    "args",
-    "command",
-    "env",
-    "envFrom",
-    "imagePullPolicy",
-    "lifecycle",
-    "livenessProbe",
-    "ports",
-    "readinessProbe",
-    "resizePolicy",
-    "resources.claims",
-    "resources.limits",
-    "resources.requests",
-    "restartPolicyRules",
-    "securityContext",
-    "startupProbe",
-    "stdin",
-    "stdinOnce",
-    "targetContainerName",
-    "terminationMessagePath",
-    "terminationMessagePolicy",
-    "tty",
-    "workingDir",
-    NULL,
 };
 
 /* The scheduler counts requests; the API server takes limits for missing requests. */
@@ -172,7 +139,7 @@ container_parse(
         .devices = g_steal_pointer(&spec->devices),
     };
 
-    fields_parse(parser, value, container_fields, container_ignored, &container);
+    fields_parse(parser, value, container_fields, &container);
     spec->mounts = container.mounts;
     spec->devices = container.devices;
     requests_add(sums, container_requests(&container), is_init,
@@ -211,13 +178,12 @@ overhead_parse(ApiParser *parser, const json_t *spec_json, Requests *overhead)
         FIELD("memory", field_quantity, Requests, memory_bytes, FIELD_SPEC),
         FIELDS_END,
     };
-    static const char *const ignored[] = {"ephemeral-storage", NULL};
     const json_t *value = json_path_get(spec_json, "overhead");
 
     if (value == NULL)
         return;
     gsize length = api_parser_enter(parser, "overhead");
-    fields_parse(parser, value, fields, ignored, overhead);
+    fields_parse(parser, value, fields, overhead);
     api_parser_leave(parser, length);
 }
 

@@ -220,40 +220,6 @@ static const Field pod_spec_fields[] = {
     /* clang-format on */
 };
 
-/* Read by pod-containers.c, pod-volumes.c and pod.c, or by no model. */
-static const char *const pod_spec_ignored[] = {
-    "activeDeadlineSeconds",
-    "automountServiceAccountToken",
-    "containers",
-    "dnsConfig",
-    "dnsPolicy",
-    "enableServiceLinks",
-    "ephemeralContainers",
-    "hostAliases",
-    "hostIPC",
-    "hostNetwork",
-    "hostPID",
-    "hostUsers",
-    "hostname",
-    "hostnameOverride",
-    "imagePullSecrets",
-    "initContainers",
-    "nodeName",
-    "os",
-    "overhead",
-    "readinessGates",
-    "resourceClaims",
-    "resources",
-    "runtimeClassName",
-    "securityContext",
-    "serviceAccount",
-    "setHostnameAsFQDN",
-    "shareProcessNamespace",
-    "subdomain",
-    "volumes",
-    NULL,
-};
-
 static gboolean
 has_empty_dir(const json_t *spec)
 {
@@ -271,7 +237,7 @@ pod_spec_parse(ApiParser *parser, const json_t *value, void *field)
     PodSpec **slot = field;
     PodSpec *spec = pod_spec_new();
 
-    fields_parse(parser, value, pod_spec_fields, pod_spec_ignored, spec);
+    fields_parse(parser, value, pod_spec_fields, spec);
     if (json_is_object(value)) {
         pod_containers_parse(parser, value, spec);
         spec->gives_priority = json_object_get(value, "priority") != NULL;

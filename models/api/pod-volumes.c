@@ -222,41 +222,6 @@ static const Field claim_source_fields[] = {
     FIELDS_END,
 };
 
-static const char *const volume_known[] = {
-    "name",
-    "awsElasticBlockStore",
-    "azureDisk",
-    "azureFile",
-    "cephfs",
-    "cinder",
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "gitRepo",
-    "glusterfs",
-    "hostPath",
-    "image",
-    "iscsi",
-    "nfs",
-    "persistentVolumeClaim",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "projected",
-    "quobyte",
-    "rbd",
-    "scaleIO",
-    "secret",
-    "storageos",
-    "vsphereVolume",
-    NULL,
-};
-
 static void
 ephemeral_parse(ApiParser *parser, const json_t *source, PodVolume *volume)
 {
@@ -288,7 +253,7 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
     const json_t *claim = json_path_get(value, "persistentVolumeClaim");
     const json_t *ephemeral = json_path_get(value, "ephemeral");
 
-    fields_parse(parser, value, name_field, volume_known, volume);
+    fields_parse(parser, value, name_field, volume);
     if (volume->name == NULL)
         return FALSE;
     const char *fault = name_fault_dns_label(volume->name);
@@ -303,7 +268,7 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
     }
     gsize length = api_parser_enter(parser, claim != NULL ? "persistentVolumeClaim" : "ephemeral");
     if (claim != NULL)
-        fields_parse(parser, claim, claim_source_fields, NULL, volume);
+        fields_parse(parser, claim, claim_source_fields, volume);
     else if (api_parser_expect(parser, ephemeral, JSON_OBJECT))
         ephemeral_parse(parser, ephemeral, volume);
     api_parser_leave(parser, length);
@@ -344,14 +309,13 @@ pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
 static json_t *
 ephemeral_to_json(const PodVolume *volume)
 {
-    json_t *claim = object_to_json(&volume->claim_template->claim->meta);
-    json_t *metadata = json_object_get(claim, "metadata");
+    const Object *template = &volume->claim_template->claim->meta;
+    json_t *claim = object_to_json(template), *metadata = json_object_get(claim, "metadata");
 
     json_object_del(claim, "apiVersion");
     json_object_del(claim, "kind");
     json_object_del(claim, "status");
-    json_object_del(metadata, "name");
-    json_object_set_new(metadata, "creationTimestamp", json_null());
+    template_metadata_tidy(template, metadata);
     return json_pack("{s:o}", "volumeClaimTemplate", claim);
 }
 
@@ -363,6 +327,17 @@ pod_volume_to_json(const PodVolume *volume)
                          ephemeral_to_json(volume));
     return json_pack("{s:s, s:o}", "name", volume->name, "persistentVolumeClaim",
                      fields_to_json(claim_source_fields, volume, NULL));
+}
+
+/* Over the manifest's item of that name. */
+static json_t *
+pod_volume_over(const PodVolume *volume, const json_t *manifest)
+{
+    const char *source = volume->claim_template != NULL ? "ephemeral" : "persistentVolumeClaim";
+    json_t *item = pod_volume_to_json(volume);
+
+    json_object_update_missing(json_object_get(item, source), json_object_get(manifest, source));
+    return item;
 }
 
 static const PodVolume *
@@ -389,10 +364,8 @@ pod_volumes_over(const void *field, const json_t *manifest)
     for (size_t i = 0; i < json_array_size(old); i++) {
         json_t *value = json_array_get(old, i);
         const PodVolume *volume = pod_volumes_find(volumes, json_path_string(value, "name"));
-        if (volume != NULL)
-            json_array_append_new(array, pod_volume_to_json(volume));
-        else
-            json_array_append(array, value);
+        json_array_append_new(array,
+                              volume != NULL ? pod_volume_over(volume, value) : json_incref(value));
     }
     json_t *spec = manifest == NULL ? json_object() : json_copy((json_t *)manifest); /* only read */
     if (json_array_size(array) > 0)

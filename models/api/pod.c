@@ -18,16 +18,6 @@ static const Field template_fields[] = {
     FIELD("spec", field_pod_volumes, PodTemplate, volumes, FIELD_SPEC | FIELD_PART),
     FIELDS_END,
 };
-static const char *const template_ignored[] = {
-    "metadata.creationTimestamp",
-    "metadata.finalizers",
-    "metadata.generateName",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.ownerReferences",
-    NULL,
-};
-
 PodTemplate *
 pod_template_new(void)
 {
@@ -55,7 +45,7 @@ pod_template_parse(ApiParser *parser, const json_t *value, void *field)
     PodTemplate *template = pod_template_new();
 
     template->manifest = json_incref((json_t *)value); /* kept as it is */
-    fields_parse(parser, value, template_fields, template_ignored, template);
+    fields_parse(parser, value, template_fields, template);
     pod_template_unref(*slot);
     *slot = template;
 }
@@ -166,13 +156,10 @@ static const Field condition_fields[] = {
     FIELD("lastTransitionTime", field_time, PodCondition, changed_at, FIELD_SPEC),
     FIELDS_END,
 };
-static const char *const condition_ignored[] = {"type", "lastProbeTime", "lastHeartbeatTime",
-                                                "observedGeneration", NULL};
-
 static void
 condition_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    fields_parse(parser, value, condition_fields, condition_ignored, field);
+    fields_parse(parser, value, condition_fields, field);
 }
 
 static gboolean
@@ -257,22 +244,6 @@ static const Field pod_fields[] = {
     FIELD("status.phase", pod_phase_type, Pod, phase, FIELD_STATUS),
     FIELDS_END,
     /* clang-format on */
-};
-
-static const char *const pod_ignored[] = {
-    IGNORED_ALWAYS,
-    "status.containerStatuses",
-    "status.ephemeralContainerStatuses",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.initContainerStatuses",
-    "status.observedGeneration",
-    "status.podIP",
-    "status.podIPs",
-    "status.qosClass",
-    "status.resize",
-    "status.resourceClaimStatuses",
-    NULL,
 };
 
 static void
@@ -361,7 +332,6 @@ const KindClass pod_kind = {
     .fields = pod_fields,
     .namespaced = TRUE,
     .set_defaults = pod_set_defaults,
-    .ignored = pod_ignored,
     .check = pod_check,
 };
 

@@ -30,7 +30,7 @@ parties_parse(ApiParser *parser, const json_t *value, void *field)
     GrantParties **parties = field;
     unsigned n;
     g_autofree GrantParty *items =
-        items_parse(parser, value, party_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, value, party_fields, &initial, sizeof initial, &n);
 
     grant_parties_unref(*parties);
     *parties = grant_parties_new(items, n);
@@ -61,8 +61,6 @@ static const Field grant_fields[] = {
     FIELDS_END,
 };
 
-static const char *const grant_ignored[] = {IGNORED_ALWAYS, NULL};
-
 const KindClass reference_grant_kind = {
     .kind = "ReferenceGrant",
     .api_version = "gateway.networking.k8s.io/v1beta1",
@@ -70,7 +68,6 @@ const KindClass reference_grant_kind = {
     .size = sizeof(ReferenceGrant),
     .fields = grant_fields,
     .namespaced = TRUE,
-    .ignored = grant_ignored,
 };
 
 static gboolean

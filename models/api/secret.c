@@ -31,9 +31,6 @@ static const Field secret_fields[] = {
     FIELDS_END,
 };
 
-static const char *const secret_ignored[] = {IGNORED_ALWAYS, "data", "stringData",
-                                             "immutable",    "type", NULL};
-
 const KindClass secret_kind = {
     .kind = "Secret",
     .api_version = "v1",
@@ -41,5 +38,4 @@ const KindClass secret_kind = {
     .size = sizeof(Secret),
     .fields = secret_fields,
     .namespaced = TRUE,
-    .ignored = secret_ignored,
 };

@@ -214,7 +214,7 @@ select_requirements_parse(ApiParser *parser, const json_t *array, const char *pa
     unsigned n;
     gsize length = api_parser_enter(parser, path);
     g_autofree SelectRequirement *items =
-        items_parse(parser, array, requirement_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, array, requirement_fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++) {
         const json_t *item = json_array_get(array, i);
@@ -247,11 +247,9 @@ match_labels_parse(ApiParser *parser, const json_t *labels, GArray *found)
 static void
 label_selector_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const char *const known[] = {"matchLabels", "matchExpressions", NULL};
     LabelSelector **selector = field;
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(SelectRequirement));
 
-    fields_check_keys(parser, value, known);
     const json_t *labels = json_path_get(value, "matchLabels");
     const json_t *expressions = json_path_get(value, "matchExpressions");
     if (labels != NULL)

@@ -43,8 +43,6 @@ static const Field snapshot_class_fields[] = {
     FIELDS_END,
 };
 
-static const char *const snapshot_class_ignored[] = {IGNORED_ALWAYS, NULL};
-
 static void
 check_policy(ApiParser *parser, const json_t *manifest, const char *path)
 {
@@ -70,7 +68,6 @@ const KindClass snapshot_class_kind = {
     .size = sizeof(SnapshotClass),
     .fields = snapshot_class_fields,
     .has_generation = TRUE,
-    .ignored = snapshot_class_ignored,
     .check = snapshot_class_check,
 };
 
@@ -81,7 +78,6 @@ const KindClass group_class_kind = {
     .size = sizeof(SnapshotClass),
     .fields = snapshot_class_fields,
     .has_generation = TRUE,
-    .ignored = snapshot_class_ignored,
     .check = snapshot_class_check,
 };
 
@@ -141,8 +137,6 @@ static const Field volume_snapshot_fields[] = {
     /* clang-format on */
 };
 
-static const char *const volume_snapshot_ignored[] = {IGNORED_ALWAYS, NULL};
-
 static void
 volume_snapshot_set_defaults(Object *object)
 {
@@ -159,7 +153,6 @@ const KindClass volume_snapshot_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = volume_snapshot_set_defaults,
-    .ignored = volume_snapshot_ignored,
     .check = snapshot_check,
 };
 
@@ -187,7 +180,6 @@ const KindClass group_snapshot_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = volume_snapshot_set_defaults,
-    .ignored = volume_snapshot_ignored,
     .check = snapshot_check,
 };
 
@@ -222,14 +214,6 @@ static const Field snapshot_content_fields[] = {
     /* clang-format on */
 };
 
-static const char *const snapshot_content_ignored[] = {
-    IGNORED_ALWAYS,
-    "spec.volumeSnapshotRef.apiVersion",
-    "spec.volumeSnapshotRef.kind",
-    "spec.volumeSnapshotRef.resourceVersion",
-    NULL,
-};
-
 static void
 snapshot_content_set_defaults(Object *object)
 {
@@ -246,7 +230,6 @@ const KindClass snapshot_content_kind = {
     .fields = snapshot_content_fields,
     .has_generation = TRUE,
     .set_defaults = snapshot_content_set_defaults,
-    .ignored = snapshot_content_ignored,
     .check = snapshot_check,
 };
 
@@ -342,14 +325,6 @@ static const Field group_content_fields[] = {
     /* clang-format on */
 };
 
-static const char *const group_content_ignored[] = {
-    IGNORED_ALWAYS,
-    "spec.volumeGroupSnapshotRef.apiVersion",
-    "spec.volumeGroupSnapshotRef.kind",
-    "spec.volumeGroupSnapshotRef.resourceVersion",
-    NULL,
-};
-
 const KindClass group_content_kind = {
     .kind = "VolumeGroupSnapshotContent",
     .api_version = GROUP_SNAPSHOT_API_VERSION,
@@ -358,7 +333,6 @@ const KindClass group_content_kind = {
     .fields = group_content_fields,
     .has_generation = TRUE,
     .set_defaults = snapshot_content_set_defaults,
-    .ignored = group_content_ignored,
     .check = snapshot_check,
 };
 

@@ -26,8 +26,6 @@ static const Field storage_class_fields[] = {
     FIELDS_END,
 };
 
-static const char *const always_ignored[] = {IGNORED_ALWAYS, NULL};
-
 static void
 storage_class_set_defaults(Object *object)
 {
@@ -59,7 +57,6 @@ const KindClass storage_class_kind = {
     .size = sizeof(StorageClass),
     .fields = storage_class_fields,
     .set_defaults = storage_class_set_defaults,
-    .ignored = always_ignored,
     .check = storage_class_check,
 };
 
@@ -87,7 +84,7 @@ token_requests_parse(ApiParser *parser, const json_t *value, void *field)
     TokenRequests **list = field;
     unsigned n;
     g_autofree TokenRequest *items =
-        items_parse(parser, value, token_request_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, value, token_request_fields, &initial, sizeof initial, &n);
 
     token_requests_unref(*list);
     *list = token_requests_new(items, n);
@@ -162,7 +159,6 @@ const KindClass attributes_class_kind = {
     .resource = "volumeattributesclasses",
     .size = sizeof(AttributesClass),
     .fields = attributes_class_fields,
-    .ignored = always_ignored,
     .check = attributes_class_check,
 };
 
@@ -181,9 +177,6 @@ static const Field csi_driver_fields[] = {
     FIELDS_END,
     /* clang-format on */
 };
-
-static const char *const csi_driver_ignored[] = {IGNORED_ALWAYS,
-                                                 "spec.serviceAccountTokenInSecrets", NULL};
 
 static void
 csi_driver_set_defaults(Object *object)
@@ -259,7 +252,6 @@ const KindClass csi_driver_kind = {
     .size = sizeof(CsiDriverObject),
     .fields = csi_driver_fields,
     .set_defaults = csi_driver_set_defaults,
-    .ignored = csi_driver_ignored,
     .check = csi_driver_check,
 };
 
@@ -315,7 +307,7 @@ static UNREF_DEFINE(CsiNodeDrivers, csi_node_drivers, csi_node_drivers_free)
     if (json_is_null(value))
         return;
     g_autofree CsiNodeDriver *items =
-        items_parse(parser, value, node_driver_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, value, node_driver_fields, &initial, sizeof initial, &n);
     for (unsigned i = 0; i < n; i++)
         for (unsigned j = 0; j < i; j++)
             if (items[i].name != NULL && items[j].name == items[i].name)
@@ -375,7 +367,6 @@ const KindClass csi_node_kind = {
     .resource = "csinodes",
     .size = sizeof(CsiNode),
     .fields = csi_node_fields,
-    .ignored = always_ignored,
 };
 
 const CsiNodeDriver *
@@ -431,10 +422,9 @@ static const Field error_fields[] = {
 static void
 error_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const char *const ignored[] = {NULL};
     VolumeError *error = field;
 
-    fields_parse(parser, value, error_fields, ignored, error);
+    fields_parse(parser, value, error_fields, error);
     if (error->message == NULL)
         /* an error without words is an error, too */
         error->message = api_parser_intern(parser, "");
@@ -539,8 +529,6 @@ static const Field attachment_fields[] = {
     FIELDS_END,
 };
 
-static const char *const attachment_ignored[] = {IGNORED_ALWAYS, NULL};
-
 static void
 attachment_set_defaults(Object *object)
 {
@@ -567,7 +555,6 @@ const KindClass attachment_kind = {
     .size = sizeof(Attachment),
     .fields = attachment_fields,
     .set_defaults = attachment_set_defaults,
-    .ignored = attachment_ignored,
     .check = attachment_check,
 };
 
@@ -614,6 +601,5 @@ const KindClass storage_capacity_kind = {
     .fields = storage_capacity_fields,
     .namespaced = TRUE,
     .set_defaults = storage_capacity_set_defaults,
-    .ignored = always_ignored,
     .check = storage_capacity_check,
 };

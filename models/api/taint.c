@@ -46,7 +46,7 @@ taints_parse(ApiParser *parser, const json_t *value, void *field)
     Taints **taints = field;
     unsigned n;
     g_autofree Taint *items =
-        items_parse(parser, value, taint_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, value, taint_fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++) {
         items[i].key = items[i].key == NULL ? "" : items[i].key;
@@ -227,7 +227,7 @@ tolerations_parse(ApiParser *parser, const json_t *value, void *field)
     Tolerations **tolerations = field;
     unsigned n;
     g_autofree Toleration *items =
-        items_parse(parser, value, toleration_fields, NULL, &initial, sizeof initial, &n);
+        items_parse(parser, value, toleration_fields, &initial, sizeof initial, &n);
 
     for (unsigned i = 0; i < n; i++) {
         gsize length = api_parser_enter_index(parser, i);

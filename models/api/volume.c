@@ -106,23 +106,17 @@ static const Field csi_fields[] = {
     FIELDS_END,
 };
 
-/* The secrets' keys: csi_source_parse() reads them. */
-static const char *const csi_ignored[] = {
-    "controllerExpandSecretRef", "controllerPublishSecretRef", "nodeExpandSecretRef",
-    "nodePublishSecretRef",      "nodeStageSecretRef",         NULL,
-};
-
 static void
 csi_source_parse(ApiParser *parser, const json_t *value, VolumeSource *source)
 {
     SecretReference secrets[N_VOLUME_SECRETS] = {{0}};
 
-    fields_parse(parser, value, csi_fields, csi_ignored, source);
+    fields_parse(parser, value, csi_fields, source);
     for (unsigned i = 0; i < N_VOLUME_SECRETS; i++) {
         const json_t *reference = json_path_get(value, secret_keys[i]);
         gsize length = api_parser_enter(parser, secret_keys[i]);
         if (reference != NULL)
-            fields_parse(parser, reference, secret_fields, NULL, &secrets[i]);
+            fields_parse(parser, reference, secret_fields, &secrets[i]);
         api_parser_leave(parser, length);
     }
     source->secrets = volume_secrets_new(secrets);
@@ -154,11 +148,10 @@ static const Field inline_fields[] = {
 static VolumeSource *
 inline_csi_parse(ApiParser *parser, const json_t *value)
 {
-    static const char *const ignored[] = {"nodePublishSecretRef", NULL};
     SecretReference secrets[N_VOLUME_SECRETS] = {{0}};
     VolumeSource source = {.plugin = "csi", .is_inline = TRUE};
 
-    fields_parse(parser, value, inline_fields, ignored, &source);
+    fields_parse(parser, value, inline_fields, &source);
     secrets[SECRET_NODE_PUBLISH].name =
         api_parser_intern(parser, json_path_string(value, "nodePublishSecretRef.name"));
     source.secrets = volume_secrets_new(secrets);
@@ -409,8 +402,6 @@ const FieldType field_reclaim_policy = {
 static void
 claim_reference_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const char *const known[] = {"apiVersion",      "kind",      "name", "namespace", "uid",
-                                        "resourceVersion", "fieldPath", NULL};
     static const Field fields[] = {
         FIELD("uid", field_uid, ClaimReference, uid, FIELD_SPEC),
         FIELDS_END,
@@ -420,7 +411,7 @@ claim_reference_parse(ApiParser *parser, const json_t *value, void *field)
     const char *name = json_path_string(value, "name");
     const char *version = json_path_string(value, "resourceVersion");
 
-    fields_parse(parser, value, fields, known, reference);
+    fields_parse(parser, value, fields, reference);
     if (!json_is_object(value))
         return;
     if (name == NULL || name[0] == '\0')
@@ -462,12 +453,30 @@ claim_reference_to_json(const void *field)
     return object;
 }
 
+/* What a manifest says of the same claim beside the typed members stays. */
+static json_t *
+claim_reference_over(const void *field, const json_t *manifest)
+{
+    json_t *fresh = claim_reference_to_json(field);
+
+    if (fresh == NULL || !json_is_object(manifest) ||
+        g_strcmp0(json_path_string(manifest, "name"), json_path_string(fresh, "name")) != 0 ||
+        g_strcmp0(json_path_string(manifest, "namespace"), json_path_string(fresh, "namespace")) !=
+            0)
+        return fresh;
+    json_object_del(fresh, "apiVersion");
+    json_object_del(fresh, "kind");
+    json_object_update_missing(fresh, (json_t *)manifest); /* only read */
+    return fresh;
+}
+
 static const FieldType claim_reference_type = {
     .name = "claim reference",
     .size = sizeof(ClaimReference),
     .equal = claim_reference_equal,
     .parse = claim_reference_parse,
     .to_json = claim_reference_to_json,
+    .over = claim_reference_over,
 };
 
 static const Field volume_fields[] = {
@@ -488,33 +497,6 @@ static const Field volume_fields[] = {
     FIELD("status.lastPhaseTransitionTime", field_time, Volume, phase_changed_at, FIELD_STATUS),
     FIELDS_END,
     /* clang-format on */
-};
-
-static const char *const volume_ignored[] = {
-    IGNORED_ALWAYS,
-    "spec.csi",
-    "spec.local",
-    "spec.hostPath",
-    "spec.nfs",
-    "spec.awsElasticBlockStore",
-    "spec.gcePersistentDisk",
-    "spec.azureDisk",
-    "spec.azureFile",
-    "spec.cephfs",
-    "spec.cinder",
-    "spec.fc",
-    "spec.flexVolume",
-    "spec.flocker",
-    "spec.glusterfs",
-    "spec.iscsi",
-    "spec.photonPersistentDisk",
-    "spec.portworxVolume",
-    "spec.quobyte",
-    "spec.rbd",
-    "spec.scaleIO",
-    "spec.storageos",
-    "spec.vsphereVolume",
-    NULL,
 };
 
 static void
@@ -733,7 +715,6 @@ const KindClass volume_kind = {
     .size = sizeof(Volume),
     .fields = volume_fields,
     .set_defaults = volume_set_defaults,
-    .ignored = volume_ignored,
     .check = volume_check,
     .finish = migrate,
 };

@@ -113,9 +113,6 @@ static const Field condition_fields[] = {
     FIELD("lastUpdateTime", field_time, WorkloadCondition, updated_at, FIELD_SPEC),
     FIELDS_END,
 };
-static const char *const condition_ignored[] = {"type", "lastProbeTime", "observedGeneration",
-                                                NULL};
-
 static void
 condition_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -123,7 +120,7 @@ condition_parse(ApiParser *parser, const json_t *value, void *field)
 
     condition->changed_at = TIME_UNSET;
     condition->updated_at = TIME_UNSET;
-    fields_parse(parser, value, condition_fields, condition_ignored, field);
+    fields_parse(parser, value, condition_fields, field);
 }
 
 gboolean

@@ -111,6 +111,7 @@ api_server_place(ApiServer *self, Object *object)
 void
 api_server_add_namespace(ApiServer *self, const char *name)
 {
+    self->store.implies_namespaces = TRUE;
     namespace_imply(&self->store, name);
 }
 

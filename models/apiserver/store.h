@@ -14,6 +14,7 @@ typedef struct {
     GArray *observers;          /* of ApiObserver with its data */
     gboolean is_importing;      /* see api_server_is_importing() */
     gboolean is_dry;            /* see api_server_try() */
+    gboolean implies_namespaces; /* the cluster's beginning is over: see namespace_imply() */
     gboolean knows_class_scope; /* API-156 */
     gboolean names_containers;  /* API-159 */
     /* API-196: (owned) (nullable): of ObjectKey: accounts that are not stored, and may be named all

@@ -127,7 +127,7 @@ commit_create(ApiVerbs *self, ApiCall *call)
     object->generation = counts_generation(self, key) ? 1 : 0;
     count_template_generation(self, NULL, object);
     g_string_truncate(self->message, 0);
-    if (*key->namespace != '\0')
+    if (*key->namespace != '\0' && self->store->implies_namespaces)
         namespace_imply(self->store, key->namespace);
     ApiCode code = namespace_admit(self->store, object, self->message);
     if (code == API_OK)

@@ -242,9 +242,9 @@ static const BadRow bad[] = {
      "status.allocatedResources: Unsupported value: \"cpu\": supported values: \"storage\"\n"},
     {"all faults at once",
      CLAIM_SPEC("'volumeMode': 7, 'storageClassname': 'x', 'accessModes': 'ReadWriteOnce'"),
+     "spec.storageClassname: unknown field [did you mean \"storageClassName\"?]\n"
      "spec.accessModes: Invalid value: \"ReadWriteOnce\": must be a list\n"
      "spec.volumeMode: Invalid value: 7: must be a string [put it in quotes]\n"
-     "spec.storageClassname: unknown field [did you mean \"storageClassName\"?]\n"
      "spec.accessModes: Required value: at least 1 access mode is required\n"
      "spec.resources[storage]: Required value\n"},
 
@@ -266,7 +266,7 @@ static const BadRow bad[] = {
     {"no capacity", VOLUME_SPEC(RWO ", " CSI), "spec.capacity: Required value\n"},
     {"capacity of something else",
      VOLUME_SPEC(RWO ", " CSI ", 'capacity': {'memory': '1Gi'}"),
-     "spec.capacity.memory: unknown field\nspec.capacity: Unsupported value: no \"storage\": supported values: \"storage\"\n"},
+     "spec.capacity: Unsupported value: no \"storage\": supported values: \"storage\"\n"},
     {"no capacity worth the name",
      VOLUME_SPEC(RWO ", " CSI ", 'capacity': {'storage': 0}"),
      "spec.capacity[storage]: Invalid value: 0: must be greater than zero\n"},

@@ -25,8 +25,6 @@ static const Field local_volume_fields[] = {
     FIELDS_END,
 };
 
-static const char *const local_volume_ignored[] = {IGNORED_ALWAYS, NULL};
-
 const KindClass local_volume_kind = {
     .kind = "LocalVolume",
     .api_version = "local.kvolsim.io/v1",
@@ -34,5 +32,4 @@ const KindClass local_volume_kind = {
     .size = sizeof(LocalVolume),
     .fields = local_volume_fields,
     .namespaced = TRUE,
-    .ignored = local_volume_ignored,
 };

@@ -193,8 +193,6 @@ static const Field resource_quota_fields[] = {
     FIELDS_END,
 };
 
-static const char *const resource_quota_ignored[] = {IGNORED_ALWAYS, NULL};
-
 /* Names without a slash; IsStandardQuotaResourceName(). */
 static const char *const standard_resources[] = {
     "cpu",
@@ -280,7 +278,6 @@ const KindClass resource_quota_kind = {
     .size = sizeof(ResourceQuota),
     .fields = resource_quota_fields,
     .namespaced = TRUE,
-    .ignored = resource_quota_ignored,
     .check = resource_quota_check,
 };
 
@@ -291,8 +288,6 @@ static const Field limit_range_fields[] = {
     FIELD(LIMIT_RANGE_MAX, field_size, LimitRange, max_bytes, FIELD_SPEC),
     FIELDS_END,
 };
-
-static const char *const limit_range_ignored[] = {IGNORED_ALWAYS, "spec.limits", NULL};
 
 static void
 check_claim_limit(ApiParser *parser, const json_t *item, const LimitRange *range)
@@ -351,7 +346,6 @@ const KindClass limit_range_kind = {
     .size = sizeof(LimitRange),
     .fields = limit_range_fields,
     .namespaced = TRUE,
-    .ignored = limit_range_ignored,
     .check = limit_range_check,
 };
 

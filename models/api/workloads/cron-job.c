@@ -68,9 +68,7 @@ template_to_json(const void *field)
         if (json_object_get(given, defaults[i]) == NULL)
             json_object_del(spec, defaults[i]);
 
-    json_object_del(metadata, "name");
-    json_object_del(metadata, "namespace");
-    json_object_set_new(metadata, "creationTimestamp", json_null());
+    template_metadata_tidy(job, metadata);
     json_object_set(part, "metadata", metadata);
     json_object_set(part, "spec", spec);
     json_decref(full);
@@ -154,6 +152,12 @@ active_to_json(const void *field)
     return array;
 }
 
+static json_t *
+active_over(const void *field, const json_t *manifest)
+{
+    return keyed_items_over(active_to_json(field), "uid", manifest);
+}
+
 FIELD_SHARED_DEFINE(StringList, string_list)
 
 static const FieldType active_type = {
@@ -161,6 +165,7 @@ static const FieldType active_type = {
     FIELD_SHARED(string_list),
     .parse = active_parse,
     .to_json = active_to_json,
+    .over = active_over,
 };
 
 /* ---- The kind ---- */
@@ -181,8 +186,6 @@ static const Field cron_job_fields[] = {
     FIELDS_END,
     /* clang-format on */
 };
-
-static const char *const cron_job_ignored[] = {IGNORED_ALWAYS, NULL};
 
 static void
 cron_job_set_defaults(Object *object)
@@ -272,6 +275,5 @@ const KindClass cron_job_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = cron_job_set_defaults,
-    .ignored = cron_job_ignored,
     .check = cron_job_check,
 };

@@ -34,9 +34,6 @@ static const Field daemon_set_fields[] = {
     /* clang-format on */
 };
 
-static const char *const daemon_set_ignored[] = {IGNORED_ALWAYS, "status.collisionCount",
-                                                 "status.conditions", NULL};
-
 static void
 daemon_set_set_defaults(Object *object)
 {
@@ -86,6 +83,5 @@ const KindClass daemon_set_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = daemon_set_set_defaults,
-    .ignored = daemon_set_ignored,
     .check = daemon_set_check,
 };

@@ -58,8 +58,6 @@ static const Field deployment_fields[] = {
     /* clang-format on */
 };
 
-static const char *const deployment_ignored[] = {IGNORED_ALWAYS, NULL};
-
 /* WL-70. */
 static void
 deployment_set_defaults(Object *object)
@@ -113,7 +111,6 @@ const KindClass deployment_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = deployment_set_defaults,
-    .ignored = deployment_ignored,
     .check = deployment_check,
 };
 

@@ -26,8 +26,6 @@ static const Field budget_fields[] = {
     /* clang-format on */
 };
 
-static const char *const budget_ignored[] = {IGNORED_ALWAYS, NULL};
-
 static void
 budget_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
@@ -49,6 +47,5 @@ const KindClass disruption_budget_kind = {
     .fields = budget_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
-    .ignored = budget_ignored,
     .check = budget_check,
 };

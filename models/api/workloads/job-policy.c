@@ -257,16 +257,14 @@ static const Field pattern_fields[] = {
     FIELD("status", field_condition_status, ConditionPattern, status, FIELD_SPEC),
     FIELDS_END,
 };
-static const char *const nothing_ignored[] = {NULL};
-
 static void
 patterns_parse(ApiParser *parser, const json_t *value, void *field)
 {
     static const ConditionPattern initial = {.type = ""};
     FailureRule *rule = field;
 
-    rule->conditions = items_parse(parser, value, pattern_fields, nothing_ignored, &initial,
-                                   sizeof initial, &rule->n_conditions);
+    rule->conditions =
+        items_parse(parser, value, pattern_fields, &initial, sizeof initial, &rule->n_conditions);
 }
 
 static gboolean
@@ -410,8 +408,8 @@ failure_policy_parse(ApiParser *parser, const json_t *value, void *field)
     check_count(parser, "rules", rules, RULES_MAX);
     length = api_parser_enter(parser, "rules");
     if (rules != NULL)
-        self->rules = items_parse(parser, rules, rule_fields, nothing_ignored, &initial,
-                                  sizeof initial, &self->n_rules);
+        self->rules =
+            items_parse(parser, rules, rule_fields, &initial, sizeof initial, &self->n_rules);
     for (unsigned i = 0; i < self->n_rules; i++) {
         gsize inner = api_parser_enter_index(parser, i);
         check_rule(parser, json_array_get(rules, i), &self->rules[i]);
@@ -466,8 +464,8 @@ success_policy_parse(ApiParser *parser, const json_t *value, void *field)
     check_count(parser, "rules", rules, RULES_MAX);
     gsize length = api_parser_enter(parser, "rules");
     if (rules != NULL)
-        self->rules = items_parse(parser, rules, success_fields, nothing_ignored, &initial,
-                                  sizeof initial, &self->n_rules);
+        self->rules =
+            items_parse(parser, rules, success_fields, &initial, sizeof initial, &self->n_rules);
     api_parser_leave(parser, length);
 }
 

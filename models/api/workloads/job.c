@@ -59,12 +59,6 @@ static const Field job_fields[] = {
     /* clang-format on */
 };
 
-static const char *const job_ignored[] = {
-    IGNORED_ALWAYS,
-    "status.uncountedTerminatedPods",
-    NULL,
-};
-
 /* WL-80. */
 static void
 job_set_defaults(Object *object)
@@ -349,6 +343,5 @@ const KindClass job_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = job_set_defaults,
-    .ignored = job_ignored,
     .check = job_check,
 };

@@ -33,8 +33,6 @@ static const Field priority_class_fields[] = {
     FIELDS_END,
 };
 
-static const char *const priority_class_ignored[] = {IGNORED_ALWAYS, "description", NULL};
-
 /* Every cluster has the two of the system: whoever creates them anew must give their values. */
 static void
 priority_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
@@ -70,6 +68,5 @@ const KindClass priority_class_kind = {
     .size = sizeof(PriorityClass),
     .fields = priority_class_fields,
     .has_generation = TRUE,
-    .ignored = priority_class_ignored,
     .check = priority_class_check,
 };

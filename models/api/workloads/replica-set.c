@@ -17,8 +17,6 @@ static const Field replica_set_fields[] = {
     /* clang-format on */
 };
 
-static const char *const replica_set_ignored[] = {IGNORED_ALWAYS, NULL};
-
 static void
 replica_set_set_defaults(Object *object)
 {
@@ -45,6 +43,5 @@ const KindClass replica_set_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = replica_set_set_defaults,
-    .ignored = replica_set_ignored,
     .check = replica_set_check,
 };

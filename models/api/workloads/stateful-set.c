@@ -63,14 +63,6 @@ static const Field stateful_set_fields[] = {
     /* clang-format on */
 };
 
-static const char *const stateful_set_ignored[] = {
-    IGNORED_ALWAYS,
-    "spec.updateStrategy.rollingUpdate.maxUnavailable",
-    "status.collisionCount",
-    "status.conditions",
-    NULL,
-};
-
 static void
 stateful_set_set_defaults(Object *object)
 {
@@ -100,7 +92,6 @@ const KindClass stateful_set_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .set_defaults = stateful_set_set_defaults,
-    .ignored = stateful_set_ignored,
     .check = stateful_set_check,
 };
 
@@ -160,8 +151,6 @@ static const Field controller_revision_fields[] = {
     FIELDS_END,
 };
 
-static const char *const controller_revision_ignored[] = {IGNORED_ALWAYS, NULL};
-
 const KindClass controller_revision_kind = {
     .kind = "ControllerRevision",
     .api_version = "apps/v1",
@@ -169,5 +158,4 @@ const KindClass controller_revision_kind = {
     .size = sizeof(ControllerRevision),
     .fields = controller_revision_fields,
     .namespaced = TRUE,
-    .ignored = controller_revision_ignored,
 };

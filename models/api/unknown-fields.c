@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fields.h"
+#include "manifest.h"
+#include "schema/schema.h"
+
+/* Members that Kubernetes' types do not have: the typing errors of a manifest. */
+
+static void
+report_unknown(ApiParser *parser, const SchemaType *type, const char *key, const json_t *value)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autofree char *hint = NULL;
+
+    for (const SchemaField *field = type->fields; field->name != NULL; field++)
+        g_ptr_array_add(names, (char *)field->name);
+    const char *nearest = name_nearest(key, (const char *const *)names->pdata, names->len);
+    if (nearest != NULL)
+        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
+    gsize length = api_parser_enter(parser, key);
+    api_parser_fault(parser, value, hint, "unknown field");
+    api_parser_leave(parser, length);
+}
+
+/* What reads the value need not tell it again. */
+static void
+report_shape(ApiParser *parser, const json_t *value)
+{
+    api_parser_expect(parser, value, JSON_OBJECT);
+    if (parser->told == NULL)
+        parser->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_hash_table_add(parser->told, g_strdup(parser->path->str));
+}
+
+static void
+check_struct(ApiParser *parser, const SchemaType *type, const json_t *object)
+{
+    for (void *member = json_first_member(object); member != NULL;
+         member = json_next_member(object, member)) {
+        const char *key = json_object_iter_key(member);
+        const json_t *value = json_object_iter_value(member);
+        const SchemaField *field = schema_field(type, key);
+        if (field == NULL) {
+            report_unknown(parser, type, key, value);
+            continue;
+        }
+        gsize length = api_parser_enter(parser, key);
+        unknown_fields_report(parser, field->type, value);
+        api_parser_leave(parser, length);
+    }
+}
+
+void
+unknown_fields_report(ApiParser *parser, const SchemaType *type, const json_t *value)
+{
+    gsize length;
+
+    if (type == NULL || json_is_null(value))
+        return;
+    if (type->shape == SCHEMA_STRUCT && !json_is_object(value)) {
+        report_shape(parser, value);
+    } else if (type->shape == SCHEMA_STRUCT) {
+        check_struct(parser, type, value);
+    } else if (type->shape == SCHEMA_LIST) {
+        for (gsize i = 0; i < json_array_size(value); i++) {
+            length = api_parser_enter_index(parser, (unsigned)i);
+            unknown_fields_report(parser, type->element, json_array_get(value, i));
+            api_parser_leave(parser, length);
+        }
+    } else if (type->shape == SCHEMA_MAP) {
+        for (void *member = json_first_member(value); member != NULL;
+             member = json_next_member(value, member)) {
+            length = api_parser_enter_member(parser, json_object_iter_key(member));
+            unknown_fields_report(parser, type->element, json_object_iter_value(member));
+            api_parser_leave(parser, length);
+        }
+    }
+}

@@ -6,6 +6,7 @@ small_cluster | sed '/^  workload:/,/^---/{/^---/!d}' >idle.yaml
 begin served serve idle.yaml --speed 60 --kubeconfig kubeconfig --record record.yaml
 python3 "$KVOLSIM_SRCDIR/tests/serve/answers.py" "$port" || exit 1
 end INT
+same "the server ends well" 130 $status
 grep -q 'insecure-skip-tls-verify: true' kubeconfig
 result $? "the kubeconfig of plain http says what @kubernetes/client-node wants"
 "$kvolsim" run record.yaml >out 2>err

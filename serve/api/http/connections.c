@@ -17,9 +17,11 @@
 typedef struct {
     GSocket *socket; /* (borrowed): told when it goes */
     ConnectionState state;
-    gint64 since;         /* us */
-    gsize n_body;         /* bytes of the body so far; CONNECTION_READS */
-    gboolean has_hung_up; /* the client sends no more */
+    gint64 since;            /* us */
+    gsize n_body;            /* bytes of the body so far; CONNECTION_READS */
+    gboolean has_hung_up;    /* the client sends no more */
+    void (*end)(void *data); /* CONNECTION_STREAMS: ends the stream; NULL: it was called */
+    void *data;
 } Connection;
 
 struct Connections {
@@ -94,11 +96,24 @@ is_at_end(const Connection *self)
     return recv(g_socket_get_fd(self->socket), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+/* libsoup does not look at the socket of a stream that has nothing to send. */
 static void
-end_if_hung_up(const Connection *self)
+end_stream(Connection *self)
 {
-    if (self->has_hung_up && self->state != CONNECTION_BUSY &&
-        (self->state == CONNECTION_STREAMS || is_at_end(self)))
+    void (*end)(void *data) = g_steal_pointer(&self->end);
+
+    if (end != NULL)
+        end(self->data);
+}
+
+static void
+end_if_hung_up(Connection *self)
+{
+    if (!self->has_hung_up || self->state == CONNECTION_BUSY)
+        return;
+    if (self->state == CONNECTION_STREAMS)
+        end_stream(self);
+    else if (is_at_end(self))
         connections_cut(self->socket);
 }
 
@@ -115,9 +130,9 @@ on_hang_ups(int fd, GIOCondition condition, void *data)
         if (connection == NULL)
             continue;
         connection->has_hung_up = TRUE;
-        if ((events[i].events & EPOLLERR) != 0)
+        if ((events[i].events & EPOLLERR) != 0 && connection->state != CONNECTION_STREAMS)
             connections_cut(connection->socket);
-        else
+        else /* what is being sent meets the error itself */
             end_if_hung_up(connection);
     }
     return G_SOURCE_CONTINUE;
@@ -134,7 +149,7 @@ on_sweep(void *data)
     forget_closed(self);
     g_hash_table_iter_init(&iter, self->connections);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const Connection *connection = value;
+        Connection *connection = value;
         gint64 limit_s = connection->state == CONNECTION_WAITS ? HTTP_IDLE_S : HTTP_BODY_S;
         if (connection->state <= CONNECTION_READS &&
             now - connection->since > limit_s * G_USEC_PER_SEC)
@@ -216,9 +231,22 @@ connections_set(Connections *self, GSocket *socket, ConnectionState state)
         return;
     forget_body(self, connection);
     connection->state = state;
+    connection->end = NULL;
     connection->since = g_get_monotonic_time();
     if (state != CONNECTION_READS) /* the rest of the body may be there already */
         end_if_hung_up(connection);
+}
+
+void
+connections_stream(Connections *self, GSocket *socket, void (*end)(void *data), void *data)
+{
+    Connection *connection = g_hash_table_lookup(self->connections, socket);
+
+    connections_set(self, socket, CONNECTION_STREAMS);
+    if (connection == NULL)
+        return;
+    connection->end = end;
+    connection->data = data;
 }
 
 gsize

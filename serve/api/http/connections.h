@@ -30,8 +30,10 @@ void connections_free(Connections *self);
  * there.
  * @socket: (borrowed) (nullable): told when it goes */
 void connections_begin(Connections *self, GSocket *socket);
-/* Unknown sockets are none of ours. */
+/* Unknown sockets are none of ours. @socket: (nullable) */
 void connections_set(Connections *self, GSocket *socket, ConnectionState state);
+/* The answer has no end. @end: called once if the client goes, before another state is set */
+void connections_stream(Connections *self, GSocket *socket, void (*end)(void *data), void *data);
 /* @length more bytes of a body have come. Returns: the length of the body so far */
 gsize connections_read(Connections *self, GSocket *socket, gsize length);
 /* Ends a connection, whatever is under way: libsoup meets an error. */

@@ -159,6 +159,19 @@ on_wrote_chunk(SoupServerMessage *message, SoupExchange *self)
     soup_wake(&self->base);
 }
 
+/* The client has gone. What is left to send is the end, which libsoup fails to, or not. */
+static void
+end_stream(void *data)
+{
+    SoupExchange *self = data;
+
+    if (self->message == NULL || self->stream_is_over)
+        return;
+    self->stream_is_over = TRUE;
+    soup_message_body_complete(soup_server_message_get_response_body(self->message));
+    soup_server_message_unpause(self->message);
+}
+
 static void
 soup_stream(Exchange *exchange, const char *content_type)
 {
@@ -166,8 +179,8 @@ soup_stream(Exchange *exchange, const char *content_type)
     SoupMessageHeaders *headers = soup_server_message_get_response_headers(self->message);
 
     self->is_streaming = TRUE;
-    connections_set(self->server->connections, soup_server_message_get_socket(self->message),
-                    CONNECTION_STREAMS);
+    connections_stream(self->server->connections, soup_server_message_get_socket(self->message),
+                       end_stream, self);
     soup_server_message_set_status(self->message, 200, NULL);
     set_headers(self, content_type);
     soup_message_headers_set_encoding(headers, SOUP_ENCODING_CHUNKED);
@@ -185,6 +198,9 @@ on_finished(SoupServerMessage *message, SoupExchange *self)
     Exchange *exchange = &self->base;
 
     g_signal_handlers_disconnect_by_data(message, self);
+    if (self->is_streaming)
+        connections_set(self->server->connections, soup_server_message_get_socket(message),
+                        CONNECTION_BUSY);
     exchange->is_over = TRUE;
     self->message = NULL;
     if (exchange->stream_class != NULL)
@@ -585,8 +601,8 @@ http_server_free(HttpServer *self)
     if (self == NULL)
         return;
     soup_server_disconnect(self->soup);
-    connections_free(self->connections);
     g_object_unref(self->soup);
+    connections_free(self->connections);
     if (self->pump != 0)
         g_source_remove(self->pump);
     g_queue_clear_full(&self->awake, (GDestroyNotify)exchange_unref);

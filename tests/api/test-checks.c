@@ -25,7 +25,7 @@ static const struct {
     {"env-name",          "A-1",             "A=1"             },
     {"host",              "*.a.b",           "10.1.1.1"        },
     {"http-header",       "X-A",             "X A"             },
-    {"ip",                "::1",             "1.2.3"           },
+    {"ip",                "2001:db8::1",     "1.2.3"           },
     {"label-value",       "a_B",             "-a"              },
     {"local-path",        "a/b",             "/a"              },
     {"no-backsteps",      "/a/..b",          "/a/../b"         },

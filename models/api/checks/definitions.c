@@ -190,6 +190,49 @@ check_webhook(Check *check, const json_t *webhook)
         check_unsupported(check, effect, "sideEffects", effects);
 }
 
+/* ---- APIServices ---- */
+
+static void
+check_priority(Check *check, const json_t *object, const char *path, int most, const char *fault)
+{
+    json_auto_t *zero = json_integer(0);
+    const json_t *value = json_path_get(object, path);
+    json_int_t number = json_integer_value(value);
+
+    if (number <= 0 || number > most)
+        check_invalid(check, value == NULL ? zero : value, path, fault);
+}
+
+/* ValidateAPIService() */
+static void
+check_api_service(Check *check, const json_t *object)
+{
+    const char *group = check_text(object, "spec.group"),
+               *version = check_text(object, "spec.version");
+    g_autofree char *name = g_strdup_printf("%s.%s", version, group);
+    g_autofree char *detail =
+        g_strdup_printf("must be `spec.version+\".\"+spec.group`: \"%s\"", name);
+    const json_t *insecure = json_path_get(object, "spec.insecureSkipTLSVerify");
+    gboolean is_local = !check_has(object, "spec.service");
+
+    if (strcmp(check_text(object, "metadata.name"), name) != 0)
+        check_invalid(check, json_path_get(object, "metadata.name"), "metadata.name", detail);
+    if (*group == '\0' && strcmp(version, "v1") != 0)
+        check_required(check, "spec.group",
+                       "only v1 may have an empty group and it better be legacy kube");
+    check_priority(check, object, "spec.groupPriorityMinimum", 20000,
+                   "must be positive and less than 20000");
+    check_priority(check, object, "spec.versionPriority", 1000,
+                   "must be positive and less than 1000");
+    if (check_flag(object, "spec.insecureSkipTLSVerify") && is_local)
+        check_invalid(check, insecure, "spec.insecureSkipTLSVerify",
+                      "local APIServices may not have insecureSkipTLSVerify");
+    else if (check_flag(object, "spec.insecureSkipTLSVerify") &&
+             *check_text(object, "spec.caBundle") != '\0')
+        check_invalid(check, insecure, "spec.insecureSkipTLSVerify",
+                      "may not be true if caBundle is present");
+}
+
 const CheckRule check_definition_rules[] = {
   /* clang-format off */
     {"ValidateCustomResourceDefinition",              "apiextensions.v1.CustomResourceDefinition",       check_definition_name },
@@ -199,6 +242,7 @@ const CheckRule check_definition_rules[] = {
     {"ValidateCustomResourceDefinitionSubresources",  "apiextensions.v1.CustomResourceSubresourceScale", check_scale           },
     {"validateValidatingWebhook",                     "admissionregistration.v1.ValidatingWebhook",      check_webhook         },
     {"validateMutatingWebhook",                       "admissionregistration.v1.MutatingWebhook",        check_webhook         },
+    {"ValidateAPIService", "apiregistration.v1.APIService", check_api_service},
     {NULL,                                            NULL,                                              NULL                  },
   /* clang-format on */
 };

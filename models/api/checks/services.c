@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "checks-private.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 /* Services, their endpoints, Ingresses and NetworkPolicies. */
@@ -190,6 +191,65 @@ check_subset(Check *check, const json_t *subset)
     }
 }
 
+/* ValidateNonSpecialIP(): an address of an endpoint. */
+static void
+check_no_special(Check *check, const json_t *value, const char *path)
+{
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    struct in6_addr address = IN6ADDR_ANY_INIT;
+    struct in_addr short_address;
+
+    if (inet_pton(AF_INET, text, &short_address) == 1) { /* ::ffff:1.2.3.4 is 1.2.3.4 to Go */
+        address.s6_addr[10] = address.s6_addr[11] = 0xff;
+        memcpy(address.s6_addr + 12, &short_address, sizeof short_address);
+    } else if (inet_pton(AF_INET6, text, &address) != 1) {
+        return;
+    }
+    const guint8 *bytes = address.s6_addr, *last = bytes + 12;
+    gboolean is_short = IN6_IS_ADDR_V4MAPPED(&address);
+    if (IN6_IS_ADDR_UNSPECIFIED(&address) || (is_short && memcmp(last, "\0\0\0", 4) == 0))
+        check_invalid(check, value, path, "may not be unspecified (0.0.0.0 or ::)");
+    if (IN6_IS_ADDR_LOOPBACK(&address) || (is_short && last[0] == 127))
+        check_invalid(check, value, path,
+                      "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+    if (IN6_IS_ADDR_LINKLOCAL(&address) || (is_short && last[0] == 169 && last[1] == 254))
+        check_invalid(check, value, path,
+                      "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+    if (IN6_IS_ADDR_MC_LINKLOCAL(&address) || (is_short && memcmp(last, "\340\0\0", 3) == 0))
+        check_invalid(check, value, path,
+                      "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+}
+
+static void
+check_endpoint_address(Check *check, const json_t *address)
+{
+    check_no_special(check, json_path_get(address, "ip"), "ip");
+}
+
+/* validateEndpoints() */
+static void
+check_slice(Check *check, const json_t *slice)
+{
+    const char *type = check_text(slice, "addressType");
+    gboolean is_short = strcmp(type, "IPv4") == 0;
+    const json_t *endpoint, *address;
+    size_t i, k;
+
+    if (!is_short && strcmp(type, "IPv6") != 0)
+        return;
+    json_array_foreach(json_path_get(slice, "endpoints"), i, endpoint) {
+        json_array_foreach(json_path_get(endpoint, "addresses"), k, address) {
+            g_autofree char *path = g_strdup_printf("endpoints[%zu].addresses[%zu]", i, k);
+            const char *text = json_is_string(address) ? json_string_value(address) : "";
+            if (!g_hostname_is_ip_address(text) || (strchr(text, ':') == NULL) != is_short)
+                check_invalid(check, address, path,
+                              is_short ? "must be a valid IPv4 address"
+                                       : "must be a valid IPv6 address");
+            check_no_special(check, address, path);
+        }
+    }
+}
+
 /* ---- Ingresses ---- */
 
 /* validateIngressBackend(). */
@@ -306,6 +366,8 @@ const CheckRule check_service_rules[] = {
   /* clang-format off */
     {"ValidateService",                         "core.v1.ServiceSpec",                           check_service         },
     {"validateEndpointSubsets",                 "core.v1.EndpointSubset",                        check_subset          },
+    {"ValidateNonSpecialIP", "core.v1.EndpointAddress", check_endpoint_address},
+    {"ValidateEndpointSlice", "discovery.v1.EndpointSlice", check_slice},
     {"ValidateIngressSpec",                     "networking.v1.IngressSpec",                     check_ingress         },
     {"validateIngressBackend",                  "networking.v1.IngressBackend",                  check_backend         },
     {"validateHTTPIngressPath",                 "networking.v1.HTTPIngressPath",                 check_ingress_path    },

@@ -66,8 +66,6 @@ void target_send(const Target *self, unsigned code, json_t *object);
 void target_refuse(const Target *self, json_t *status);
 /* Sets apiVersion and kind of an object of the store, which has those of another version. */
 void target_set_version(const Target *self, json_t *object);
-/* An Event of events.k8s.io gets the words of the core group, as it is stored. */
-void target_use_core_event(const Target *self, json_t *object);
 /* Whether the request's subresource is @name. */
 gboolean target_is(const Target *self, const char *subresource);
 

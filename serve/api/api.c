@@ -10,6 +10,7 @@
 #include "serve/api/openapi/custom.h"
 #include "serve/api/protobuf/protobuf.h"
 #include "table.h"
+#include "versions.h"
 
 /* ---- Targets ---- */
 
@@ -63,47 +64,14 @@ target_is(const Target *self, const char *subresource)
     return g_strcmp0(self->subresource, subresource) == 0;
 }
 
-/* An Event of the core group in the words of events.k8s.io/v1, or back. */
-static void
-rename_event_fields(json_t *event, gboolean back)
-{
-    static const char *const names[][2] = {
-        {"involvedObject",     "regarding"               },
-        {"message",            "note"                    },
-        {"source",             "deprecatedSource"        },
-        {"firstTimestamp",     "deprecatedFirstTimestamp"},
-        {"lastTimestamp",      "deprecatedLastTimestamp" },
-        {"count",              "deprecatedCount"         },
-        {"reportingComponent", "reportingController"     },
-    };
-
-    for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
-        json_t *value = json_object_get(event, names[i][back]);
-        if (value == NULL)
-            continue;
-        json_object_set(event, names[i][!back], value);
-        json_object_del(event, names[i][back]);
-    }
-}
-
 void
 target_set_version(const Target *self, json_t *object)
 {
-    if (strcmp(self->row->group, "events.k8s.io") == 0)
-        rename_event_fields(object, FALSE);
+    versions_from_stored(self->row, object);
     json_object_set_new(object, "apiVersion", json_string(self->api_version));
     json_object_set_new(object, "kind", json_string(self->row->kind));
     if (ages_are_the_clients(self))
         ages_shift(self, object);
-}
-
-void
-target_use_core_event(const Target *self, json_t *object)
-{
-    if (strcmp(self->row->group, "events.k8s.io") != 0)
-        return;
-    rename_event_fields(object, TRUE);
-    json_object_set_new(object, "apiVersion", json_string("v1"));
 }
 
 static void

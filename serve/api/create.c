@@ -5,6 +5,7 @@
 #include "models/api/fields.h"
 #include "models/api/patch/patch.h"
 #include "models/api/schema/strict-fields.h"
+#include "versions.h"
 #include "write-private.h"
 
 /* POST of an object; also server-side apply of one that is not there. */
@@ -109,7 +110,7 @@ write_store_new(Write *self, json_t *object)
         return;
     }
     self->is_new = TRUE;
-    target_use_core_event(target, object);
+    versions_to_stored(target->row, object);
     object = write_take_managers(self, object);
     if (self->is_dry)
         try_creation(self, object);

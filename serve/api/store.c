@@ -475,16 +475,15 @@ kind_new(ServeStore *self, const ApiResource *row)
     g_autofree char *api_version = store_api_version(row->group, row->version);
 
     *kind = (StoreKind){.store = self,
-                        .group = g_strdup(row->group),
+                        .group = g_strdup(row->stored_in != NULL ? row->stored_in : row->group),
                         .resource = g_strdup(row->resource),
                         .namespaced = row->namespaced,
                         .listeners = g_array_new(FALSE, FALSE, sizeof(StoreListener))};
     kind->has_events = strcmp(row->kind, "Event") == 0;
     if (!kind_find(api_version, row->kind, &kind->kind)) {
         kind->kind = KIND_OTHER;
-        /* Events are the same in both of their groups. */
-        kind->number = objects_resource(run_objects(self->run), kind->has_events ? "" : row->group,
-                                        row->kind, row->resource);
+        kind->number =
+            objects_resource(run_objects(self->run), kind->group, row->kind, row->resource);
     }
     return kind;
 }

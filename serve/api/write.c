@@ -9,6 +9,7 @@
 #include "models/api/schema/strict-fields.h"
 #include "serve/api/apply/defaults.h"
 #include "serve/api/openapi/custom.h"
+#include "versions.h"
 
 /* POST, PUT and PATCH. What is refused without a look at the run is refused at once. All else is a
  * request to the run's API server, which asks at its commit, when no other write can come between:
@@ -69,7 +70,7 @@ write_session_target_of(const Target *target, const char *namespace, const char 
     SessionTarget to = {.kind = target->kind->kind, .namespace = namespace, .name = name};
 
     if (to.kind == KIND_OTHER) {
-        to.group = target->row->group;
+        to.group = target->kind->group;
         to.api_version = target->api_version;
         to.kind_name = target->row->kind;
     }
@@ -424,13 +425,13 @@ edit(void *data, const Object *object)
     const Target *target = self->target;
     json_auto_t *live = store_print(target->kind, object);
 
-    if (target->kind->has_events)
+    if (versions_differ(target->row))
         target_set_version(target, live);
     json_t *after = compute_any(self, live);
     if (after == NULL)
         return NULL;
-    target_use_core_event(target, live);
-    target_use_core_event(target, after);
+    versions_to_stored(target->row, live);
+    versions_to_stored(target->row, after);
     self->refusal = write_check_object(target, after, live);
     if (self->refusal != NULL) {
         json_decref(after);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "checks/checks.h"
 #include "fields.h"
 #include "schema/resources.h"
 #include "schema/schema.h"

@@ -5,11 +5,6 @@
 
 /* Metadata, which every manifest has: reading and printing. Private to models/api. */
 
-struct SchemaType;
-/* Reports members of @value (of @type, nullable) that the type does not have, and values in place
- * of structs. Call it before the value is read. */
-void unknown_fields_report(ApiParser *parser, const struct SchemaType *type, const json_t *value);
-
 OwnerReferences *owner_references_ref(const OwnerReferences *self);
 void owner_references_unref(OwnerReferences *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OwnerReferences, owner_references_unref)

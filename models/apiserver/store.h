@@ -7,16 +7,16 @@
 /* What the API server stores, by kind and slot, and its one revision (API-1). A commit tells the
  * observers at once, and the watches after their delays. */
 typedef struct {
-    Sim *sim;                   /* (borrowed) */
-    Objects *objects;           /* (borrowed) */
-    WatchHub *watches;          /* (owned) */
-    uint64_t revision;          /* resource version of the latest write */
-    GArray *observers;          /* of ApiObserver with its data */
-    gboolean is_importing;      /* see api_server_is_importing() */
-    gboolean is_dry;            /* see api_server_try() */
+    Sim *sim;                    /* (borrowed) */
+    Objects *objects;            /* (borrowed) */
+    WatchHub *watches;           /* (owned) */
+    uint64_t revision;           /* resource version of the latest write */
+    GArray *observers;           /* of ApiObserver with its data */
+    gboolean is_importing;       /* see api_server_is_importing() */
+    gboolean is_dry;             /* see api_server_try() */
     gboolean implies_namespaces; /* the cluster's beginning is over: see namespace_imply() */
-    gboolean knows_class_scope; /* API-156 */
-    gboolean names_containers;  /* API-159 */
+    gboolean knows_class_scope;  /* API-156 */
+    gboolean names_containers;   /* API-159 */
     /* API-196: (owned) (nullable): of ObjectKey: accounts that are not stored, and may be named all
      * the same. NULL: all accounts are there */
     GHashTable *named_accounts;

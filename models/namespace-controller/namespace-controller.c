@@ -223,7 +223,7 @@ decide_fresh(const void *data, Plan *plan)
     NamespaceSync *sync = plan_new_notes(plan, NamespaceSync, sync_clear);
     sync->namespace = NAMESPACE_CONST(plan_keep(plan, fresh));
     sync->name = object_name(fresh);
-    remaining_init(&sync->remaining, api_server_objects(cluster_api(self->base.cluster)));
+    remaining_init(&sync->remaining, self->base.objects);
     if (sync->namespace->finalizers != NULL)
         plan_next_kind(data, plan, sync);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "fields.h"
-#include "manifest.h"
-#include "schema/schema.h"
+#include "checks.h"
+#include "models/api/fields.h"
+#include "models/api/schema/schema.h"
 
 /* Members that Kubernetes' types do not have: the typing errors of a manifest. */
 

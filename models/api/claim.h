@@ -128,4 +128,3 @@ gboolean claim_condition_is_true(const Claim *self, const char *type);
 
 extern const FieldType field_access_modes; /* uint32_t: AccessModes */
 extern const FieldType field_volume_mode;  /* uint32_t: VolumeMode */
-extern const KindClass claim_kind;

@@ -14,5 +14,3 @@ typedef struct {
 
 #define LEASE(object) ((Lease *)(object))
 #define LEASE_CONST(object) ((const Lease *)(object))
-
-extern const KindClass lease_kind;

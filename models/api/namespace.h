@@ -34,5 +34,3 @@ typedef struct {
 
 #define NAMESPACE(object) ((Namespace *)(object))
 #define NAMESPACE_CONST(object) ((const Namespace *)(object))
-
-extern const KindClass namespace_kind;

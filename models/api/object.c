@@ -4,20 +4,12 @@
 #include <string.h>
 
 #include "fields.h"
-#include "lease.h"
-#include "local/local-volume.h"
 #include "manifest.h"
-#include "namespace.h"
-#include "quota/quota.h"
-#include "reference-grant.h"
 #include "schema/resources.h"
-#include "secret.h"
-#include "snapshot.h"
-#include "workload.h"
 
 static const Field no_fields[] = {FIELDS_END};
 /* Its objects are documents with typed metadata. No manifest names it. */
-static const KindClass other_kind = {
+const KindClass other_kind = {
     .kind = "",
     .api_version = "",
     .resource = "others", /* all of them together */
@@ -26,42 +18,8 @@ static const KindClass other_kind = {
     .namespaced = TRUE,
 };
 
-static const KindClass *const kinds[N_KINDS] = {
-    [KIND_POD] = &pod_kind,
-    [KIND_CLAIM] = &claim_kind,
-    [KIND_VOLUME] = &volume_kind,
-    [KIND_STORAGE_CLASS] = &storage_class_kind,
-    [KIND_NODE] = &node_kind,
-    [KIND_CSI_NODE] = &csi_node_kind,
-    [KIND_CSI_DRIVER] = &csi_driver_kind,
-    [KIND_ATTACHMENT] = &attachment_kind,
-    [KIND_STORAGE_CAPACITY] = &storage_capacity_kind,
-    [KIND_STATEFUL_SET] = &stateful_set_kind,
-    [KIND_CONTROLLER_REVISION] = &controller_revision_kind,
-    [KIND_VOLUME_SNAPSHOT] = &volume_snapshot_kind,
-    [KIND_SNAPSHOT_CONTENT] = &snapshot_content_kind,
-    [KIND_SECRET] = &secret_kind,
-    [KIND_RESOURCE_QUOTA] = &resource_quota_kind,
-    [KIND_LIMIT_RANGE] = &limit_range_kind,
-    [KIND_LEASE] = &lease_kind,
-    [KIND_DEPLOYMENT] = &deployment_kind,
-    [KIND_REPLICA_SET] = &replica_set_kind,
-    [KIND_DAEMON_SET] = &daemon_set_kind,
-    [KIND_JOB] = &job_kind,
-    [KIND_DISRUPTION_BUDGET] = &disruption_budget_kind,
-    [KIND_SNAPSHOT_CLASS] = &snapshot_class_kind,
-    [KIND_ATTRIBUTES_CLASS] = &attributes_class_kind,
-    [KIND_GROUP_SNAPSHOT] = &group_snapshot_kind,
-    [KIND_GROUP_CONTENT] = &group_content_kind,
-    [KIND_GROUP_CLASS] = &group_class_kind,
-    [KIND_REFERENCE_GRANT] = &reference_grant_kind,
-    [KIND_PRIORITY_CLASS] = &priority_class_kind,
-    [KIND_SERVICE] = &service_kind,
-    [KIND_LOCAL_VOLUME] = &local_volume_kind,
-    [KIND_CRON_JOB] = &cron_job_kind,
-    [KIND_NAMESPACE] = &namespace_kind,
-    [KIND_OTHER] = &other_kind,
-};
+#define OBJECT_KIND_ROW(kind, class) [kind] = &class,
+static const KindClass *const kinds[N_KINDS] = {OBJECT_KINDS(OBJECT_KIND_ROW)};
 
 const KindClass *
 kind_class(ObjectKind kind)

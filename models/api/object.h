@@ -11,42 +11,49 @@
 /* Objects of the API server: typed structs with the fields that models read. A stored version of an
  * object is immutable, and shared by reference; changes are made on a copy, see object_edit(). */
 
+/* Each kind: its ObjectKind, and its KindClass. The order is part of every result: append before
+ * KIND_OTHER, which is last. */
+/* clang-format off */
+#define OBJECT_KINDS(X) \
+    X(KIND_POD, pod_kind) \
+    X(KIND_CLAIM, claim_kind) /* PersistentVolumeClaim */ \
+    X(KIND_VOLUME, volume_kind) /* PersistentVolume */ \
+    X(KIND_STORAGE_CLASS, storage_class_kind) \
+    X(KIND_NODE, node_kind) \
+    X(KIND_CSI_NODE, csi_node_kind) \
+    X(KIND_CSI_DRIVER, csi_driver_kind) \
+    X(KIND_ATTACHMENT, attachment_kind) /* VolumeAttachment */ \
+    X(KIND_STORAGE_CAPACITY, storage_capacity_kind) /* CSIStorageCapacity */ \
+    X(KIND_STATEFUL_SET, stateful_set_kind) \
+    X(KIND_CONTROLLER_REVISION, controller_revision_kind) \
+    X(KIND_VOLUME_SNAPSHOT, volume_snapshot_kind) \
+    X(KIND_SNAPSHOT_CONTENT, snapshot_content_kind) /* VolumeSnapshotContent */ \
+    X(KIND_SECRET, secret_kind) \
+    X(KIND_RESOURCE_QUOTA, resource_quota_kind) \
+    X(KIND_LIMIT_RANGE, limit_range_kind) \
+    X(KIND_LEASE, lease_kind) \
+    X(KIND_DEPLOYMENT, deployment_kind) \
+    X(KIND_REPLICA_SET, replica_set_kind) \
+    X(KIND_DAEMON_SET, daemon_set_kind) \
+    X(KIND_JOB, job_kind) \
+    X(KIND_DISRUPTION_BUDGET, disruption_budget_kind) /* PodDisruptionBudget */ \
+    X(KIND_SNAPSHOT_CLASS, snapshot_class_kind) /* VolumeSnapshotClass */ \
+    X(KIND_ATTRIBUTES_CLASS, attributes_class_kind) /* VolumeAttributesClass */ \
+    X(KIND_GROUP_SNAPSHOT, group_snapshot_kind) /* VolumeGroupSnapshot */ \
+    X(KIND_GROUP_CONTENT, group_content_kind) /* VolumeGroupSnapshotContent */ \
+    X(KIND_GROUP_CLASS, group_class_kind) /* VolumeGroupSnapshotClass */ \
+    X(KIND_REFERENCE_GRANT, reference_grant_kind) \
+    X(KIND_PRIORITY_CLASS, priority_class_kind) \
+    X(KIND_SERVICE, service_kind) \
+    X(KIND_LOCAL_VOLUME, local_volume_kind) /* of drivers for the disks of nodes */ \
+    X(KIND_CRON_JOB, cron_job_kind) \
+    X(KIND_NAMESPACE, namespace_kind) \
+    X(KIND_OTHER, other_kind)
+/* clang-format on */
+
+#define OBJECT_KIND_VALUE(kind, class) kind,
 typedef enum {
-    KIND_POD,
-    KIND_CLAIM,  /* PersistentVolumeClaim */
-    KIND_VOLUME, /* PersistentVolume */
-    KIND_STORAGE_CLASS,
-    KIND_NODE,
-    KIND_CSI_NODE,
-    KIND_CSI_DRIVER,
-    KIND_ATTACHMENT,       /* VolumeAttachment */
-    KIND_STORAGE_CAPACITY, /* CSIStorageCapacity */
-    KIND_STATEFUL_SET,
-    KIND_CONTROLLER_REVISION,
-    KIND_VOLUME_SNAPSHOT,
-    KIND_SNAPSHOT_CONTENT, /* VolumeSnapshotContent */
-    KIND_SECRET,
-    KIND_RESOURCE_QUOTA,
-    KIND_LIMIT_RANGE,
-    KIND_LEASE,
-    KIND_DEPLOYMENT,
-    KIND_REPLICA_SET,
-    KIND_DAEMON_SET,
-    KIND_JOB,
-    KIND_DISRUPTION_BUDGET, /* PodDisruptionBudget */
-    KIND_SNAPSHOT_CLASS,    /* VolumeSnapshotClass */
-    KIND_ATTRIBUTES_CLASS,  /* VolumeAttributesClass */
-    KIND_GROUP_SNAPSHOT,    /* VolumeGroupSnapshot */
-    KIND_GROUP_CONTENT,     /* VolumeGroupSnapshotContent */
-    KIND_GROUP_CLASS,       /* VolumeGroupSnapshotClass */
-    KIND_REFERENCE_GRANT,
-    KIND_PRIORITY_CLASS,
-    KIND_SERVICE,
-    KIND_LOCAL_VOLUME, /* of drivers for the disks of nodes */
-    KIND_CRON_JOB,
-    KIND_NAMESPACE,
-    KIND_OTHER, /* all resources that no model reads; see ObjectResource */
-    N_KINDS,
+    OBJECT_KINDS(OBJECT_KIND_VALUE) N_KINDS,
 } ObjectKind;
 
 /* The identity of an object: kind, namespace and name. Each has one ObjectKey for the whole run, so
@@ -249,6 +256,8 @@ typedef struct {
     void (*finish)(ApiParser *parser, const json_t *manifest, Object *object);
 } KindClass;
 
+#define OBJECT_KIND_CLASS(kind, class) extern const KindClass class;
+OBJECT_KINDS(OBJECT_KIND_CLASS)
 const KindClass *kind_class(ObjectKind kind);
 /* API-24. @minor: of Kubernetes 1.x; 0: some release */
 gboolean kind_is_served(ObjectKind kind, const char *api_version, int minor);

@@ -301,4 +301,3 @@ typedef struct {
 #define CONTROLLER_REVISION(object) ((ControllerRevision *)(object))
 
 extern const FieldType field_pod_spec, field_pod_volumes, field_pod_template, field_claim_templates;
-extern const KindClass pod_kind, node_kind, stateful_set_kind, controller_revision_kind;

@@ -24,7 +24,5 @@ typedef struct {
     GrantParties *from, *to;
 } ReferenceGrant;
 
-extern const KindClass reference_grant_kind;
-
 /* SRC-6: whether the grant lets the claim have its source, which is in the grant's namespace. */
 gboolean reference_grant_admits(const ReferenceGrant *self, const Claim *claim);

@@ -10,5 +10,3 @@ typedef struct {
 } Secret;
 
 #define SECRET(object) ((Secret *)(object))
-
-extern const KindClass secret_kind;

@@ -130,9 +130,6 @@ typedef struct {
     "groupsnapshot.storage.kubernetes.io/deletion-secret-namespace"
 #define ANNOTATION_DEFAULT_GROUP_CLASS "groupsnapshot.storage.kubernetes.io/is-default-class"
 
-extern const KindClass volume_snapshot_kind, snapshot_content_kind, snapshot_class_kind,
-    group_snapshot_kind, group_content_kind, group_class_kind;
-
 /* Whether there is a status. */
 gboolean volume_snapshot_has_status(const VolumeSnapshot *self);
 gboolean snapshot_content_has_status(const SnapshotContent *self);

@@ -121,6 +121,3 @@ gboolean storage_class_is_default(const StorageClass *self);
 #define CSI_NODE(object) ((CsiNode *)(object))
 #define ATTACHMENT(object) ((Attachment *)(object))
 #define STORAGE_CAPACITY(object) ((StorageCapacity *)(object))
-
-extern const KindClass storage_class_kind, csi_driver_kind, csi_node_kind, attachment_kind,
-    storage_capacity_kind, attributes_class_kind;

@@ -131,4 +131,3 @@ const char *volume_phase_name(VolumePhase phase);
 const char *claim_phase_name(ClaimPhase phase);
 
 extern const FieldType field_reclaim_policy; /* uint32_t: ReclaimPolicy */
-extern const KindClass volume_kind;

@@ -199,6 +199,3 @@ PodTemplate *pod_template_with_labels(const PodTemplate *self, StringMap *labels
 gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
 /* A hash of the printed template: it survives the way through the API. */
 uint32_t pod_template_hash(const PodTemplate *self);
-
-extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind, cron_job_kind,
-    disruption_budget_kind, priority_class_kind, service_kind;

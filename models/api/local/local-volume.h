@@ -25,5 +25,3 @@ typedef struct {
 
 #define LOCAL_VOLUME(object) ((LocalVolume *)(object))
 #define LOCAL_VOLUME_CONST(object) ((const LocalVolume *)(object))
-
-extern const KindClass local_volume_kind;

@@ -97,5 +97,3 @@ typedef struct {
  * the same. Returns: @buffer */
 const char *
 object_format_quantity(const Object *self, const char *path, int64_t value, char *buffer);
-
-extern const KindClass resource_quota_kind, limit_range_kind;

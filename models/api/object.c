@@ -334,9 +334,7 @@ object_remove_owner(Object *self, const Object *owner)
 gboolean
 kind_owns_others(ObjectKind kind)
 {
-    return kind == KIND_STATEFUL_SET || kind == KIND_POD || kind == KIND_NODE ||
-           kind == KIND_REPLICA_SET || kind == KIND_DEPLOYMENT || kind == KIND_DAEMON_SET ||
-           kind == KIND_JOB || kind == KIND_CRON_JOB;
+    return kind == KIND_POD || kind == KIND_NODE || kinds[kind]->workload != NULL;
 }
 
 gboolean

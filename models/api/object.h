@@ -239,6 +239,16 @@ typedef struct {
     FieldFlags flags;
 } Field;
 
+/* What a kind has that makes pods. Offsets in its struct; 0: it has none. */
+typedef struct {
+    const char *controller; /* the client of its controller: "replicaset-controller" */
+    size_t selector;        /* of LabelSelector * */
+    size_t template;        /* of PodTemplate * */
+    size_t wanted;          /* of int32_t: the number of pods that it wants for good */
+    gboolean scales;        /* ... which is spec.replicas */
+    gboolean owns_pods;     /* no other kind is between it and its pods */
+} WorkloadClass;
+
 /* A row of the table of kinds. */
 typedef struct {
     const char *kind; /* "PersistentVolumeClaim" */
@@ -247,7 +257,8 @@ typedef struct {
     size_t size;
     const Field *fields; /* ends with a NULL path; fields whose type has ref stand first */
     gboolean namespaced;
-    gboolean has_generation; /* API-3 */
+    gboolean has_generation;       /* API-3 */
+    const WorkloadClass *workload; /* NULL: it makes no pods */
     void (*set_defaults)(
         Object *object); /* of a new object, before its fields are parsed; may be NULL */
     /* Checks that need several fields; may be NULL. */

@@ -2,6 +2,7 @@
 #include "models/api/workloads/workload-private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/random.h"
 
@@ -157,24 +158,61 @@ const FieldType field_workload_condition = {
 const PodTemplate *
 workload_template(const Object *object)
 {
-    switch ((int)object_kind(object)) {
-    case KIND_STATEFUL_SET:
-        return ((const StatefulSet *)object)->template;
-    case KIND_DEPLOYMENT:
-        return DEPLOYMENT_CONST(object)->template;
-    case KIND_REPLICA_SET:
-        return REPLICA_SET_CONST(object)->template;
-    case KIND_DAEMON_SET:
-        return DAEMON_SET_CONST(object)->template;
-    case KIND_JOB:
-        return JOB_CONST(object)->template;
-    case KIND_CRON_JOB:
+    const WorkloadClass *workload = kind_class(object_kind(object))->workload;
+
+    if (object_kind(object) == KIND_CRON_JOB)
         return CRON_JOB_CONST(object)->job_template == NULL
                    ? NULL
                    : JOB_CONST(CRON_JOB_CONST(object)->job_template)->template;
-    default:
-        return NULL;
-    }
+    return workload == NULL
+               ? NULL
+               : *(const PodTemplate *const *)G_STRUCT_MEMBER_P(object, workload->template);
+}
+
+const LabelSelector *
+workload_selector(const Object *object)
+{
+    const WorkloadClass *workload = kind_class(object_kind(object))->workload;
+
+    return workload == NULL || workload->selector == 0
+               ? NULL
+               : *(const LabelSelector *const *)G_STRUCT_MEMBER_P(object, workload->selector);
+}
+
+int32_t
+workload_wanted(const Object *object)
+{
+    const WorkloadClass *workload = kind_class(object_kind(object))->workload;
+
+    return workload == NULL || workload->wanted == 0
+               ? -1
+               : *(const int32_t *)G_STRUCT_MEMBER_P(object, workload->wanted);
+}
+
+gboolean
+kind_scales(ObjectKind kind)
+{
+    return kind_class(kind)->workload != NULL && kind_class(kind)->workload->scales;
+}
+
+void
+workload_scale(Object *object, int32_t replicas)
+{
+    g_assert(kind_scales(object_kind(object)));
+    *(int32_t *)G_STRUCT_MEMBER_P(object, kind_class(object_kind(object))->workload->wanted) =
+        replicas;
+}
+
+gboolean
+workload_kind_of_controller(const char *controller, ObjectKind *kind)
+{
+    for (ObjectKind i = 0; i < N_KINDS; i++)
+        if (kind_class(i)->workload != NULL &&
+            strcmp(kind_class(i)->workload->controller, controller) == 0) {
+            *kind = i;
+            return TRUE;
+        }
+    return FALSE;
 }
 
 PodTemplate *

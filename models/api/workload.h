@@ -192,6 +192,15 @@ int32_t deployment_max_unavailable(const Deployment *self);
 
 /* Returns: (nullable) (borrowed): the template of its pods; %NULL: the kind makes none */
 const PodTemplate *workload_template(const Object *object);
+/* Returns: (nullable) (borrowed): the selector of its pods; %NULL: the kind makes none */
+const LabelSelector *workload_selector(const Object *object);
+/* Returns: the number of pods that it wants for good; -1: the kind wants none for good */
+int32_t workload_wanted(const Object *object);
+gboolean kind_scales(ObjectKind kind); /* it has spec.replicas */
+void workload_scale(Object *object, int32_t replicas);
+/* Whether this client of kube-controller-manager is the controller of a kind that makes pods.
+ * @kind: (out) */
+gboolean workload_kind_of_controller(const char *controller, ObjectKind *kind);
 
 /* Returns: (owned): the same template with other labels (taken) */
 PodTemplate *pod_template_with_labels(const PodTemplate *self, StringMap *labels);

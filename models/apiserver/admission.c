@@ -331,7 +331,7 @@ admit_new(Admission *self, Object *object, GString *message)
     ApiCode code;
 
     drop_disabled_fields(self, object, NULL);
-    switch (object_kind(object)) {
+    switch ((int)object_kind(object)) {
     case KIND_CLAIM:
         reset_status(object);
         claim_drop_disabled_fields(CLAIM(object), NULL, &self->claim_gates);
@@ -361,11 +361,6 @@ admit_new(Admission *self, Object *object, GString *message)
         break;
     case KIND_NAMESPACE:
     case KIND_ATTACHMENT:
-    case KIND_STATEFUL_SET:
-    case KIND_DEPLOYMENT:
-    case KIND_REPLICA_SET:
-    case KIND_DAEMON_SET:
-    case KIND_CRON_JOB:
     case KIND_DISRUPTION_BUDGET:
     case KIND_RESOURCE_QUOTA: /* in force once the quota controller has counted */
         reset_status(object);
@@ -374,25 +369,9 @@ admit_new(Admission *self, Object *object, GString *message)
         reset_status(object);
         select_pods_of_job(self, JOB(object));
         break;
-    case KIND_STORAGE_CLASS:
-    case KIND_CSI_NODE:
-    case KIND_CSI_DRIVER:
-    case KIND_STORAGE_CAPACITY:
-    case KIND_CONTROLLER_REVISION:
-    case KIND_SERVICE:
-    case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets stay as they were created */
-    case KIND_SNAPSHOT_CONTENT:
-    case KIND_SNAPSHOT_CLASS:
-    case KIND_GROUP_SNAPSHOT:
-    case KIND_GROUP_CONTENT:
-    case KIND_GROUP_CLASS:
-    case KIND_REFERENCE_GRANT:
-    case KIND_LOCAL_VOLUME:
-    case KIND_SECRET:
-    case KIND_LIMIT_RANGE:
-    case KIND_LEASE:
-    case KIND_OTHER:
-    case N_KINDS:
+    default: /* custom resources and Secrets stay as they were created */
+        if (kind_class(object_kind(object))->workload != NULL)
+            reset_status(object);
         break;
     }
     return API_OK;

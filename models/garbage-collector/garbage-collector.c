@@ -9,10 +9,6 @@
 static const ObjectKind dependent_kinds[] = {
     KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION, KIND_CSI_NODE, KIND_REPLICA_SET,
     KIND_JOB, KIND_OTHER};
-/* Kinds that own them: see kind_owns_others(). */
-static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD,        KIND_NODE,
-                                         KIND_REPLICA_SET,  KIND_DEPLOYMENT, KIND_DAEMON_SET,
-                                         KIND_JOB,          KIND_CRON_JOB};
 
 typedef enum {
     CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */
@@ -452,8 +448,9 @@ init(void *data)
     self->foreground = strings_intern(self->base.strings, FINALIZER_FOREGROUND);
     self->orphan = strings_intern(self->base.strings, FINALIZER_ORPHAN);
     self->absent_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-    for (unsigned i = 0; i < G_N_ELEMENTS(owner_kinds); i++) {
-        ObjectKind kind = owner_kinds[i];
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++) {
+        if (!kind_owns_others(kind))
+            continue;
         self->informers[kind] = process_informer(self->base.process, kind, NULL);
         self->owners[kind] = new_workers(self, "garbage_collector_attempt_to_delete", decide_owner);
     }
@@ -466,8 +463,9 @@ init(void *data)
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(dependent_kinds); i++)
         informer_add_handler(self->informers[dependent_kinds[i]], dependent_changed, self);
-    for (unsigned i = 0; i < G_N_ELEMENTS(owner_kinds); i++)
-        informer_add_handler(self->informers[owner_kinds[i]], owner_changed, self);
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++)
+        if (kind_owns_others(kind))
+            informer_add_handler(self->informers[kind], owner_changed, self);
 }
 
 static void

@@ -54,8 +54,6 @@ cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
         .classes = process_informer(process, KIND_STORAGE_CLASS, NULL),
         .csi_drivers = process_informer(process, KIND_CSI_DRIVER, NULL),
         .capacities = process_informer(process, KIND_STORAGE_CAPACITY, NULL),
-        .stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL),
-        .replica_sets = process_informer(process, KIND_REPLICA_SET, NULL),
         .services = process_informer(process, KIND_SERVICE, NULL),
         .hostname_label = strings_intern(strings, "kubernetes.io/hostname"),
         .zone_label = strings_intern(strings, "topology.kubernetes.io/zone"),
@@ -63,6 +61,9 @@ cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
         .preemption_offset = sim_stream(sim, "kube-scheduler/preemption-offset"),
         .preemption_order = sim_stream(sim, "kube-scheduler/preemption-order"),
     };
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++)
+        if (kind_scales(kind) && kind_class(kind)->workload->owns_pods)
+            self->owners[kind] = process_informer(process, kind, NULL);
     self->free_volumes = informer_add_index(self->volumes, index_free_volumes);
     self->reserved_volumes = informer_add_index(self->volumes, index_reserved_volumes);
     self->capacities_by_class = informer_add_index(self->capacities, index_capacities_by_class);

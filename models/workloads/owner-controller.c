@@ -53,21 +53,8 @@ owner_workers_new(Component *component, const char *name, int n, RateLimit limit
 static const LabelSelector *
 selector_of(const Object *object)
 {
-    switch ((int)object_kind(object)) {
-    case KIND_STATEFUL_SET:
-        return STATEFUL_SET(object)->selector;
-    case KIND_DEPLOYMENT:
-        return DEPLOYMENT_CONST(object)->selector;
-    case KIND_REPLICA_SET:
-        return REPLICA_SET_CONST(object)->selector;
-    case KIND_DAEMON_SET:
-        return DAEMON_SET_CONST(object)->selector;
-    case KIND_JOB:
-        return JOB_CONST(object)->selector;
-    case KIND_DISRUPTION_BUDGET:
-        return DISRUPTION_BUDGET_CONST(object)->selector;
-    }
-    g_assert_not_reached();
+    return object_kind(object) == KIND_DISRUPTION_BUDGET ? DISRUPTION_BUDGET_CONST(object)->selector
+                                                         : workload_selector(object);
 }
 
 const Object *

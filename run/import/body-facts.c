@@ -200,7 +200,7 @@ body_facts_read(BodyFacts *self, const WriteKind *kind, JsonPart body, Strings *
     *self = (BodyFacts){.requested_bytes = -1, .capacity_bytes = -1};
     self->facts = metadata_facts(metadata, kind->model == KIND_POD);
     self->owner = controller_of(strings, metadata);
-    switch (kind->recorded) {
+    switch (write_kind_recorded(kind)) {
     case RECORDED_POD:
         read_pod(self, body, strings);
         return;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/workload.h"
 #include "sim/strings.h"
 
 /* Kubernetes' name of a client, as the last word of its user agent or of its service account has
@@ -14,7 +15,7 @@ typedef struct {
 
 /* Controllers of kube-controller-manager (cmd/kube-controller-manager/app: the names that they ask
  * the client builder for). With --use-service-account-credentials the name is in the user, else
- * only at the end of the agent. */
+ * only at the end of the agent. Kinds that make pods know their controllers. */
 static const KnownClient controllers[] = {
     {"persistent-volume-binder",                    "persistent-volume-binder",      SENDER_MODELLED},
     {"attachdetach-controller",                     "attachdetach-controller",       SENDER_MODELLED},
@@ -23,18 +24,13 @@ static const KnownClient controllers[] = {
     {"pvc-protection-controller",                   "pvc-protection-controller",     SENDER_MODELLED},
     {"pv-protection-controller",                    "pv-protection-controller",      SENDER_MODELLED},
     {"volumeattributesclass-protection-controller", "vac-protection-controller",     SENDER_MODELLED},
-    {"statefulset-controller",                      "statefulset-controller",        SENDER_MODELLED},
-    {"replicaset-controller",                       "replicaset-controller",         SENDER_MODELLED},
-    {"deployment-controller",                       "deployment-controller",         SENDER_MODELLED},
     {"daemon-set-controller",                       "daemonset-controller",          SENDER_MODELLED},
-    {"job-controller",                              "job-controller",                SENDER_MODELLED},
     {"ttl-after-finished-controller",               "ttl-after-finished-controller", SENDER_MODELLED},
     {"disruption-controller",                       "disruption-controller",         SENDER_MODELLED},
     {"generic-garbage-collector",                   "generic-garbage-collector",     SENDER_MODELLED},
     {"node-controller",                             "node-controller",               SENDER_MODELLED},
     {"pod-garbage-collector",                       "pod-garbage-collector",         SENDER_MODELLED},
     {"resourcequota-controller",                    "resourcequota-controller",      SENDER_MODELLED},
-    {"cronjob-controller",                          "cronjob-controller",            SENDER_MODELLED},
     {"horizontal-pod-autoscaler",                   "horizontal-pod-autoscaler",     SENDER_OUTSIDE },
     {"namespace-controller",                        "namespace-controller",          SENDER_OUTSIDE },
     {"replication-controller",                      "replication-controller",        SENDER_OUTSIDE },
@@ -105,19 +101,34 @@ last_word(const char *text, const char *separators)
     return word;
 }
 
+static gboolean
+find_controller(const char *name, KnownClient *found)
+{
+    const KnownClient *known = find_known(controllers, G_N_ELEMENTS(controllers), name);
+    ObjectKind kind;
+
+    if (workload_kind_of_controller(name, &kind))
+        *found = (KnownClient){
+            .name = kind_class(kind)->workload->controller,
+            .side = SENDER_MODELLED,
+        };
+    else if (known != NULL)
+        *found = *known;
+    else
+        return FALSE;
+    return TRUE;
+}
+
 /* A controller of kube-controller-manager: its name is at the end of user or agent. */
 static Sender
 tell_controller(Senders *self, const char *user, const char *agent)
 {
-    const KnownClient *known =
-        find_known(controllers, G_N_ELEMENTS(controllers), last_word(agent, "/:"));
-
-    if (known == NULL)
-        known = find_known(controllers, G_N_ELEMENTS(controllers), last_word(user, ":"));
     const char *word = last_word(user, ":");
-    if (known == NULL)
+    KnownClient found;
+
+    if (!find_controller(last_word(agent, "/:"), &found) && !find_controller(word, &found))
         return (Sender){strings_intern(self->strings, word), SENDER_OTHER, KCM, NULL};
-    return (Sender){known->name, known->side, KCM, NULL};
+    return (Sender){found.name, found.side, KCM, NULL};
 }
 
 static Sender
@@ -164,6 +175,10 @@ senders_find(Senders *self, const char *user, gsize n_user, const char *agent, g
 gboolean
 sender_name_is_known(const char *name)
 {
+    ObjectKind kind;
+
+    if (name != NULL && workload_kind_of_controller(name, &kind))
+        return TRUE;
     for (unsigned i = 0; i < G_N_ELEMENTS(controllers); i++)
         if (g_strcmp0(name, controllers[i].name) == 0)
             return TRUE;

@@ -30,7 +30,7 @@ was_made_by(const json_t *object, const Write *write)
 gboolean
 guess_was_dumped(const Write *write, const Dump *dump)
 {
-    const json_t *object = dump_find(dump, write->kind->kind, write->namespace, write->name);
+    const json_t *object = dump_find(dump, write->kind->class->kind, write->namespace, write->name);
 
     return object != NULL && was_made_by(object, write);
 }
@@ -38,7 +38,7 @@ guess_was_dumped(const Write *write, const Dump *dump)
 static void
 say(const Guess *self, const char *reason, const Write *write)
 {
-    g_autofree char *example = g_strdup_printf("%s %s%s%s", write->kind->kind,
+    g_autofree char *example = g_strdup_printf("%s %s%s%s", write->kind->class->kind,
                                                write->namespace != NULL ? write->namespace : "",
                                                write->namespace != NULL ? "/" : "", write->name);
 
@@ -140,7 +140,8 @@ find_sibling(const Guess *self, const Write *write)
     if (strchr(wanted, '#') == NULL)
         return NULL;
     for (unsigned i = 0; i < self->dumps->len; i++)
-        for (guint k = 0; (object = dump_next(dump_at(self, i), write->kind->kind, &k)) != NULL;) {
+        for (guint k = 0;
+             (object = dump_next(dump_at(self, i), write->kind->class->kind, &k)) != NULL;) {
             g_autofree char *pattern = name_pattern(dump_meta(object, "name"));
             if (!g_str_equal(pattern, wanted) ||
                 g_strcmp0(dump_meta(object, "namespace"), write->namespace) != 0)
@@ -403,7 +404,7 @@ guess_object(const Guess *self, const Write *write)
 
     for (unsigned i = 0; i < self->dumps->len && dump == NULL; i++) {
         const json_t *same =
-            dump_find(dump_at(self, i), write->kind->kind, write->namespace, write->name);
+            dump_find(dump_at(self, i), write->kind->class->kind, write->namespace, write->name);
         if (same != NULL && was_made_by(same, write))
             dump = dump_at(self, i);
         found = same != NULL ? same : found;
@@ -441,7 +442,7 @@ object_after(const Guess *self, const Write *write, SimTime from, SimTime *time)
 {
     for (unsigned i = 0; i < self->dumps->len; i++) {
         const json_t *object =
-            dump_find(dump_at(self, i), write->kind->kind, write->namespace, write->name);
+            dump_find(dump_at(self, i), write->kind->class->kind, write->namespace, write->name);
         *time = dump_at(self, i)->newest;
         if (object != NULL && *time >= from)
             return object;
@@ -458,7 +459,7 @@ object_before(const Guess *self, const Write *write, SimTime until)
 
     for (unsigned i = 0; i < self->dumps->len && dump_at(self, i)->newest < until; i++) {
         const json_t *object =
-            dump_find(dump_at(self, i), write->kind->kind, write->namespace, write->name);
+            dump_find(dump_at(self, i), write->kind->class->kind, write->namespace, write->name);
         found = object != NULL ? object : found;
     }
     return found;

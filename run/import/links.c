@@ -257,7 +257,7 @@ see_attachable(Links *self)
 {
     for (unsigned i = 0; i < self->writes->writes->len; i++) {
         const Write *write = self->writes->writes->pdata[i];
-        if (write->kind->recorded == RECORDED_VOLUME && write->name != NULL &&
+        if (write_kind_recorded(write->kind) == RECORDED_VOLUME && write->name != NULL &&
             g_str_equal(write->sender->name, "external-attacher"))
             g_hash_table_add(self->attachable, (char *)write->name);
     }

@@ -6,6 +6,7 @@
 #include "body-facts.h"
 #include "links.h"
 #include "models/api/field.h"
+#include "models/api/workload.h"
 #include "run/import/bodies/unseen.h"
 
 /* One object at a time by its name: an incarnation ends when it is gone or made anew. */
@@ -179,7 +180,7 @@ take_dumps(Recording *self, Live *live, SimTime created)
 static Live *
 live_of(Recording *self, const Write *write)
 {
-    RecordedKind kind = (RecordedKind)write->kind->recorded;
+    RecordedKind kind = (RecordedKind)write_kind_recorded(write->kind);
     gboolean creates = g_str_equal(write->verb, "create") && *write->subresource == '\0';
     Live *live = find_live(self, kind, write->namespace, write->name);
 
@@ -483,24 +484,19 @@ static const RecordedTime created_time[N_RECORDED_KINDS] = {
 static char *
 guess_owner(const Write *write)
 {
-    static const char *const makers[][2] = {
-        {"statefulset-controller", "StatefulSet"},
-        {"replicaset-controller",  "ReplicaSet" },
-        {"daemonset-controller",   "DaemonSet"  },
-        {"job-controller",         "Job"        },
-    };
     const char *dash = strrchr(write->name, '-');
+    ObjectKind maker;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(makers) && dash != NULL; i++)
-        if (is_sender(write, makers[i][0]))
-            return g_strdup_printf("%s/%.*s", makers[i][1], (int)(dash - write->name), write->name);
-    return NULL;
+    if (dash == NULL || !workload_kind_of_controller(write->sender->name, &maker))
+        return NULL;
+    return g_strdup_printf("%s/%.*s", kind_class(maker)->kind, (int)(dash - write->name),
+                           write->name);
 }
 
 static void
 see_write(Recording *self, const Write *write)
 {
-    int kind = write->kind->recorded;
+    int kind = write_kind_recorded(write->kind);
     gboolean creates = is_on(write, "create", "");
 
     if (write->kind->model == KIND_NODE)
@@ -560,10 +556,10 @@ recording_make(Recorded *recorded,
 
     for (unsigned i = 0; i < writes->writes->len; i++) {
         const Write *write = writes->writes->pdata[i];
-        if (write->kind->recorded == RECORDED_ATTACHMENT && write->sender->node != NULL &&
-            write->name != NULL)
+        if (write_kind_recorded(write->kind) == RECORDED_ATTACHMENT &&
+            write->sender->node != NULL && write->name != NULL)
             g_hash_table_insert(self.places, (char *)write->name, (char *)write->sender->node);
-        self.nodes_expand |= write->kind->recorded == RECORDED_CLAIM &&
+        self.nodes_expand |= write_kind_recorded(write->kind) == RECORDED_CLAIM &&
                              write->sender->node != NULL && is_on(write, "patch", "status");
     }
     for (unsigned i = 0; i < writes->writes->len; i++)

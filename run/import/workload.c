@@ -6,6 +6,7 @@
 #include "guess.h"
 #include "models/api/field.h"
 #include "models/api/patch/patch.h"
+#include "models/api/workload.h"
 #include "run/import/bodies/patches.h"
 #include "run/import/bodies/unseen.h"
 #include "sim/append.h"
@@ -52,7 +53,7 @@ static void
 count(Workload *self, ReportPart part, const char *reason, const Write *write)
 {
     g_autofree char *example = g_strdup_printf(
-        "%s %s/%s%s%s%s%s by %s", write->verb, write->kind->resource,
+        "%s %s/%s%s%s%s%s by %s", write->verb, write->kind->class->resource,
         write->name != NULL ? write->name : "?", *write->subresource != '\0' ? "/" : "",
         write->subresource, write->namespace != NULL ? " in " : "",
         write->namespace != NULL ? write->namespace : "", write->sender->name);
@@ -71,7 +72,7 @@ leave_out(Workload *self, const char *reason, const Write *write)
 static json_t *
 target_of(const Write *write)
 {
-    json_t *target = json_pack("{s:s}", "kind", write->kind->kind);
+    json_t *target = json_pack("{s:s}", "kind", write->kind->class->kind);
 
     if (write->namespace != NULL)
         json_object_set_new(target, "namespace", json_string(write->namespace));
@@ -195,7 +196,7 @@ take_create(Workload *self, const Write *write)
         return;
     }
     if (json_object_get(object, "kind") == NULL)
-        json_object_set_new(object, "kind", json_string(write->kind->kind));
+        json_object_set_new(object, "kind", json_string(write->kind->class->kind));
     if (json_object_get(object, "apiVersion") == NULL)
         json_object_set_new(object, "apiVersion",
                             json_string(kind_class(write->kind->model)->api_version));
@@ -207,7 +208,7 @@ take_create(Workload *self, const Write *write)
         return;
     }
     clean_object(self, object, write);
-    know(self, write->kind->kind, write->namespace, write->name);
+    know(self, write->kind->class->kind, write->namespace, write->name);
     add_item(self, write, "create", json_pack("{s:o}", "manifest", object));
 }
 
@@ -354,7 +355,8 @@ patch_from_update(Workload *self, const Write *write, const json_t *now)
 {
     json_t *patch = json_pack("{s:{}}", "metadata");
     json_t *metadata = json_object_get(patch, "metadata");
-    const json_t *before = dump_find(self->first, write->kind->kind, write->namespace, write->name);
+    const json_t *before =
+        dump_find(self->first, write->kind->class->kind, write->namespace, write->name);
     static const char *const maps[] = {"labels", "annotations"};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(maps); i++) {
@@ -416,7 +418,8 @@ patch_of(Workload *self, const Write *write)
 
     if (write->response == NULL && asked == NULL)
         return guess_patch(&self->guess, write);
-    const json_t *before = dump_find(self->first, write->kind->kind, write->namespace, write->name);
+    const json_t *before =
+        dump_find(self->first, write->kind->class->kind, write->namespace, write->name);
     if (now == NULL && before != NULL && json_is_object(asked) &&
         g_str_equal(write->verb, "patch")) /* a log of level Request */
         now = patched(before, asked);
@@ -545,7 +548,8 @@ is_in_dump(const Workload *self, const Write *write)
 static gboolean
 is_target_there(Workload *self, const Write *write)
 {
-    return write->code >= 400 || exists(self, write->kind->kind, write->namespace, write->name);
+    return write->code >= 400 ||
+           exists(self, write->kind->class->kind, write->namespace, write->name);
 }
 
 static void
@@ -605,24 +609,14 @@ pattern_of(const Write *write)
 static gboolean
 maker_exists(const Workload *self, const Write *write)
 {
-    static const struct {
-        const char *sender, *kind;
-    } makers[] = {
-        {"statefulset-controller", "StatefulSet"},
-        {"replicaset-controller",  "ReplicaSet" },
-        {"deployment-controller",  "Deployment" },
-        {"daemonset-controller",   "DaemonSet"  },
-        {"job-controller",         "Job"        },
-        {"cronjob-controller",     "CronJob"    },
-    };
-    const char *kind = NULL, *dash = strrchr(write->name, '-');
+    const char *dash = strrchr(write->name, '-');
     gboolean found = FALSE;
+    ObjectKind maker;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(makers); i++)
-        if (g_str_equal(write->sender->name, makers[i].sender))
-            kind = makers[i].kind;
-    if (kind == NULL || dash == NULL || write->kind->model == KIND_CONTROLLER_REVISION)
+    if (dash == NULL || write->kind->model == KIND_CONTROLLER_REVISION ||
+        !workload_kind_of_controller(write->sender->name, &maker))
         return TRUE;
+    const char *kind = kind_class(maker)->kind;
     g_autofree char *name = g_strndup(write->name, (gsize)(dash - write->name));
     for (const char *part = name; !found && part != NULL;) {
         found = exists(self, kind, write->namespace, part);
@@ -657,7 +651,7 @@ see_made(Workload *self, const Write *write)
     if (!g_str_equal(write->verb, "create") || *write->subresource != '\0' ||
         !maker_exists(self, write))
         return;
-    know(self, write->kind->kind, write->namespace, write->name);
+    know(self, write->kind->class->kind, write->namespace, write->name);
     if (write->body.claim != NULL)
         g_hash_table_insert(self->claims, g_strdup(write->name), g_strdup(write->body.claim));
     gboolean is_drawn = is_pod && !g_str_equal(write->sender->name, "statefulset-controller");

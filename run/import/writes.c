@@ -5,37 +5,55 @@
 
 #include "body-facts.h"
 
-/* The kinds whose writes matter, by resource. */
-/* clang-format off */
-static const WriteKind kinds[] = {
-    {"pods",                    "",                        "Pod",                   KIND_POD,               RECORDED_POD},
-    {"persistentvolumeclaims",  "",                        "PersistentVolumeClaim", KIND_CLAIM,             RECORDED_CLAIM},
-    {"persistentvolumes",       "",                        "PersistentVolume",      KIND_VOLUME,            RECORDED_VOLUME},
-    {"volumeattachments",       "storage.k8s.io",          "VolumeAttachment",      KIND_ATTACHMENT,        RECORDED_ATTACHMENT},
-    {"nodes",                   "",                        "Node",                  KIND_NODE,              -1},
-    {"storageclasses",          "storage.k8s.io",          "StorageClass",          KIND_STORAGE_CLASS,     -1},
-    {"csidrivers",              "storage.k8s.io",          "CSIDriver",             KIND_CSI_DRIVER,        -1},
-    {"statefulsets",            "apps",                    "StatefulSet",           KIND_STATEFUL_SET,      -1},
-    {"deployments",             "apps",                    "Deployment",            KIND_DEPLOYMENT,        -1},
-    {"replicasets",             "apps",                    "ReplicaSet",            KIND_REPLICA_SET,       -1},
-    {"daemonsets",              "apps",                    "DaemonSet",             KIND_DAEMON_SET,        -1},
-    {"jobs",                    "batch",                   "Job",                   KIND_JOB,               -1},
-    {"cronjobs",                "batch",                   "CronJob",               KIND_CRON_JOB,          -1},
-    {"poddisruptionbudgets",    "policy",                  "PodDisruptionBudget",   KIND_DISRUPTION_BUDGET, -1},
-    {"resourcequotas",          "",                        "ResourceQuota",         KIND_RESOURCE_QUOTA,    -1},
-    {"limitranges",             "",                        "LimitRange",            KIND_LIMIT_RANGE,       -1},
-    {"volumesnapshots",         "snapshot.storage.k8s.io", "VolumeSnapshot",        KIND_VOLUME_SNAPSHOT,   -1},
-    {"volumesnapshotcontents",  "snapshot.storage.k8s.io", "VolumeSnapshotContent", KIND_SNAPSHOT_CONTENT,  -1},
-    {"volumesnapshotclasses",   "snapshot.storage.k8s.io", "VolumeSnapshotClass",   KIND_SNAPSHOT_CLASS,    -1},
-    {"volumeattributesclasses", "storage.k8s.io",          "VolumeAttributesClass", KIND_ATTRIBUTES_CLASS,  -1},
+#define WRITE_KIND(kind, class) {&class, kind},
+static const WriteKind kinds[] = {OBJECT_KINDS(WRITE_KIND)};
+
+/* Kinds whose writes matter, beside those that make pods. */
+static const gboolean matters[N_KINDS] = {
+    [KIND_POD] = TRUE,
+    [KIND_CLAIM] = TRUE,
+    [KIND_VOLUME] = TRUE,
+    [KIND_ATTACHMENT] = TRUE,
+    [KIND_NODE] = TRUE,
+    [KIND_STORAGE_CLASS] = TRUE,
+    [KIND_CSI_DRIVER] = TRUE,
+    [KIND_DISRUPTION_BUDGET] = TRUE,
+    [KIND_RESOURCE_QUOTA] = TRUE,
+    [KIND_LIMIT_RANGE] = TRUE,
+    [KIND_VOLUME_SNAPSHOT] = TRUE,
+    [KIND_SNAPSHOT_CONTENT] = TRUE,
+    [KIND_SNAPSHOT_CLASS] = TRUE,
+    [KIND_ATTRIBUTES_CLASS] = TRUE,
 };
-/* clang-format on */
+
+static gboolean
+kind_matters(const WriteKind *kind)
+{
+    return matters[kind->model] || kind->class->workload != NULL;
+}
+
+int
+write_kind_recorded(const WriteKind *kind)
+{
+    switch ((int)kind->model) {
+    case KIND_POD:
+        return RECORDED_POD;
+    case KIND_CLAIM:
+        return RECORDED_CLAIM;
+    case KIND_VOLUME:
+        return RECORDED_VOLUME;
+    case KIND_ATTACHMENT:
+        return RECORDED_ATTACHMENT;
+    default:
+        return -1;
+    }
+}
 
 const WriteKind *
 write_kind_named(const char *kind)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
-        if (g_str_equal(kinds[i].kind, kind))
+        if (kind_matters(&kinds[i]) && g_str_equal(kinds[i].class->kind, kind))
             return &kinds[i];
     return NULL;
 }
@@ -240,7 +258,7 @@ take_body(Write *self, const AuditEvent *event, Strings *strings)
     self->body = (BodyFacts){.requested_bytes = -1, .capacity_bytes = -1};
     if (response.at != NULL && self->code < 400) {
         /* An object that is gone at once is answered by a Status. */
-        if (json_part_is(json_part_get(response, "kind"), self->kind->kind)) {
+        if (json_part_is(json_part_get(response, "kind"), self->kind->class->kind)) {
             self->has_body = TRUE;
             body_facts_read(&self->body, self->kind, response, strings);
             JsonPart metadata = json_part_get(response, "metadata");
@@ -262,12 +280,22 @@ take_body(Write *self, const AuditEvent *event, Strings *strings)
         self->uid = body_intern(strings, json_part_string(json_part_get(event->details, "uid")));
 }
 
+static gboolean
+is_group_of(JsonPart group, const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+    g_autofree char *own = g_strndup(api_version, slash == NULL ? 0 : (gsize)(slash - api_version));
+
+    return json_part_equals(group, own);
+}
+
 static const WriteKind *
 find_kind(const AuditEvent *event)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
-        if (json_part_equals(event->resource, kinds[i].resource) &&
-            json_part_equals(event->group, kinds[i].group))
+        if (kind_matters(&kinds[i]) &&
+            json_part_equals(event->resource, kinds[i].class->resource) &&
+            is_group_of(event->group, kinds[i].class->api_version))
             return &kinds[i];
     return NULL;
 }
@@ -381,7 +409,7 @@ see_event(const AuditEvent *event, void *data)
                        event->namespace.length == 0; /* no API server writes that */
     if (is_lost)
         import_report_count(self->report, REPORT_LEFT_OUT,
-                            "Audit log: requests without a namespace", kind->resource);
+                            "Audit log: requests without a namespace", kind->class->resource);
     else if (kind != NULL)
         add_write(self, event, kind, sender);
     else if (sender->side == SENDER_OUTSIDE && event->received >= self->start)

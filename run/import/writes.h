@@ -39,9 +39,8 @@ typedef struct {
 
 /* A kind whose writes matter. */
 typedef struct {
-    const char *resource, *group, *kind;
+    const KindClass *class;
     ObjectKind model;
-    int recorded; /* RecordedKind; -1: its objects have no recording */
 } WriteKind;
 
 typedef struct {
@@ -111,3 +110,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Writes, writes_free)
 void writes_name_pods(Writes *self);
 /* Returns: NULL: its writes do not matter */
 const WriteKind *write_kind_named(const char *kind);
+/* Returns: a RecordedKind; -1: its objects have no recording */
+int write_kind_recorded(const WriteKind *kind);

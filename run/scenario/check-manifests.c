@@ -271,11 +271,6 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
     [KIND_ATTRIBUTES_CLASS] = check_attributes_class,
     [KIND_CSI_NODE] = check_csi_node,
     [KIND_CSI_DRIVER] = check_csi_driver,
-    [KIND_DEPLOYMENT] = check_template,
-    [KIND_REPLICA_SET] = check_template,
-    [KIND_DAEMON_SET] = check_template,
-    [KIND_JOB] = check_template,
-    [KIND_CRON_JOB] = check_template,
 };
 
 /* Objects that a cluster printed. */
@@ -297,4 +292,6 @@ checker_check_manifest(Checker *self, const ManifestInfo *info)
 
     if (check != NULL)
         check(self, info);
+    else if (!object_uid_is_set(info->object->uid))
+        check_template(self, info);
 }

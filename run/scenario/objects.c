@@ -6,6 +6,7 @@
 #include "models/api/schema/resources.h"
 #include "models/api/snapshot.h"
 #include "models/api/volume-filling.h"
+#include "models/api/workload.h"
 #include "scenario-private.h"
 #include "sim/random.h"
 
@@ -631,9 +632,8 @@ build_scale(Loader *self, ScenarioAction *action)
     if (target.kind == NULL)
         target.kind = "StatefulSet";
     action->type = ACTION_SCALE;
-    if (build_target(self, &target, "scale", action) && action->kind != KIND_STATEFUL_SET &&
-        action->kind != KIND_DEPLOYMENT && action->kind != KIND_REPLICA_SET)
-        schema_fault(&self->reader, "a StatefulSet, a Deployment and a ReplicaSet can",
+    if (build_target(self, &target, "scale", action) && !kind_scales(action->kind))
+        schema_fault(&self->reader, "a kind with spec.replicas can, such as a StatefulSet",
                      "a %s cannot be scaled", target.kind);
 }
 

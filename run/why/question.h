@@ -155,7 +155,13 @@ gboolean why_ask_attachment(Question *self, const Attachment *attachment);
 gboolean why_ask_snapshot(Question *self, const VolumeSnapshot *snapshot);
 gboolean why_ask_content(Question *self, const SnapshotContent *content);
 gboolean why_ask_group(Question *self, const GroupSnapshot *group);
-gboolean why_ask_workload(Question *self, const Object *workload);
+/* workload.c */
+gboolean why_ask_stateful_set(Question *self, const Object *workload);
+gboolean why_ask_deployment(Question *self, const Object *workload);
+gboolean why_ask_replica_set(Question *self, const Object *workload);
+gboolean why_ask_daemon_set(Question *self, const Object *workload);
+gboolean why_ask_job(Question *self, const Object *workload);
+gboolean why_ask_cron_job(Question *self, const Object *workload);
 /* kinds.c: classes, CSINodes, CSIDrivers, Leases, quotas */
 gboolean why_ask_other(Question *self, const Object *object);
 /* "driver/NAME", "process/NAME[/INSTANCE]". @exists: (out): whether there is one */

@@ -75,39 +75,41 @@ static const struct {
     gboolean (*ask)(Question *self, const Object *object);
     gboolean is_followed; /* what is stuck of it stands in the list of all that is stuck */
 } subjects[] = {
-    {KIND_POD,               ask_pod,          TRUE },
-    {KIND_CLAIM,             ask_claim,        TRUE },
-    {KIND_VOLUME,            ask_volume,       TRUE },
-    {KIND_ATTACHMENT,        ask_attachment,   TRUE },
-    {KIND_VOLUME_SNAPSHOT,   ask_snapshot,     TRUE },
-    {KIND_SNAPSHOT_CONTENT,  ask_content,      FALSE},
-    {KIND_GROUP_SNAPSHOT,    ask_group,        TRUE },
-    {KIND_GROUP_CONTENT,     ask_content,      FALSE},
-    {KIND_NODE,              ask_node,         TRUE },
-    {KIND_STATEFUL_SET,      why_ask_workload, TRUE },
-    {KIND_DEPLOYMENT,        why_ask_workload, TRUE },
-    {KIND_REPLICA_SET,       why_ask_workload, FALSE},
-    {KIND_DAEMON_SET,        why_ask_workload, TRUE },
-    {KIND_JOB,               why_ask_workload, TRUE },
-    {KIND_CRON_JOB,          why_ask_workload, FALSE},
-    {KIND_DISRUPTION_BUDGET, ask_budget,       FALSE},
-    {KIND_STORAGE_CLASS,     why_ask_other,    FALSE},
-    {KIND_ATTRIBUTES_CLASS,  why_ask_other,    FALSE},
-    {KIND_SNAPSHOT_CLASS,    why_ask_other,    FALSE},
-    {KIND_GROUP_CLASS,       why_ask_other,    FALSE},
-    {KIND_CSI_NODE,          why_ask_other,    FALSE},
-    {KIND_CSI_DRIVER,        why_ask_other,    FALSE},
-    {KIND_LEASE,             why_ask_other,    FALSE},
-    {KIND_RESOURCE_QUOTA,    why_ask_other,    FALSE},
-    {KIND_NAMESPACE,         why_ask_other,    TRUE },
+    {KIND_POD,               ask_pod,              TRUE },
+    {KIND_CLAIM,             ask_claim,            TRUE },
+    {KIND_VOLUME,            ask_volume,           TRUE },
+    {KIND_ATTACHMENT,        ask_attachment,       TRUE },
+    {KIND_VOLUME_SNAPSHOT,   ask_snapshot,         TRUE },
+    {KIND_SNAPSHOT_CONTENT,  ask_content,          FALSE},
+    {KIND_GROUP_SNAPSHOT,    ask_group,            TRUE },
+    {KIND_GROUP_CONTENT,     ask_content,          FALSE},
+    {KIND_NODE,              ask_node,             TRUE },
+    {KIND_STATEFUL_SET,      why_ask_stateful_set, TRUE },
+    {KIND_DEPLOYMENT,        why_ask_deployment,   TRUE },
+    {KIND_REPLICA_SET,       why_ask_replica_set,  FALSE},
+    {KIND_DAEMON_SET,        why_ask_daemon_set,   TRUE },
+    {KIND_JOB,               why_ask_job,          TRUE },
+    {KIND_CRON_JOB,          why_ask_cron_job,     FALSE},
+    {KIND_DISRUPTION_BUDGET, ask_budget,           FALSE},
+    {KIND_STORAGE_CLASS,     why_ask_other,        FALSE},
+    {KIND_ATTRIBUTES_CLASS,  why_ask_other,        FALSE},
+    {KIND_SNAPSHOT_CLASS,    why_ask_other,        FALSE},
+    {KIND_GROUP_CLASS,       why_ask_other,        FALSE},
+    {KIND_CSI_NODE,          why_ask_other,        FALSE},
+    {KIND_CSI_DRIVER,        why_ask_other,        FALSE},
+    {KIND_LEASE,             why_ask_other,        FALSE},
+    {KIND_RESOURCE_QUOTA,    why_ask_other,        FALSE},
+    {KIND_NAMESPACE,         why_ask_other,        TRUE },
 };
 
 gboolean
 why_ask_object(Question *self, const Object *object)
 {
     const unsigned n_links = self->why->chain->len;
+    const gboolean is_ending =
+        kind_class(object_kind(object))->workload != NULL && object_is_deleted(object);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(subjects); i++)
+    for (unsigned i = 0; !is_ending && i < G_N_ELEMENTS(subjects); i++)
         if (subjects[i].kind == object->key->kind && subjects[i].ask(self, object))
             return TRUE;
     if (!object_is_deleted(object))

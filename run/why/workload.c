@@ -138,8 +138,8 @@ ask_refusal(Question *self, const StatefulSet *set)
            why_ask_refusal(self, &set->meta, set->claim_templates->items[0]);
 }
 
-static gboolean
-ask_stateful_set(Question *self, const Object *workload)
+gboolean
+why_ask_stateful_set(Question *self, const Object *workload)
 {
     const StatefulSet *set = (const StatefulSet *)workload;
     if (set->ready_replicas >= set->replicas && set->updated_replicas >= set->replicas &&
@@ -154,8 +154,8 @@ ask_stateful_set(Question *self, const Object *workload)
            why_because(self, "starting-workload");
 }
 
-static gboolean
-ask_replica_set(Question *self, const Object *workload)
+gboolean
+why_ask_replica_set(Question *self, const Object *workload)
 {
     const ReplicaSet *set = REPLICA_SET_CONST(workload);
     if (set->ready_replicas >= set->replicas)
@@ -167,8 +167,8 @@ ask_replica_set(Question *self, const Object *workload)
            why_because(self, "starting-workload");
 }
 
-static gboolean
-ask_deployment(Question *self, const Object *workload)
+gboolean
+why_ask_deployment(Question *self, const Object *workload)
 {
     const Deployment *deployment = DEPLOYMENT_CONST(workload);
     const GPtrArray *sets = why_list(self, KIND_REPLICA_SET);
@@ -188,15 +188,15 @@ ask_deployment(Question *self, const Object *workload)
     for (unsigned i = 0; i < sets->len; i++) {
         const ReplicaSet *set = sets->pdata[i];
         if (why_owner(self, &set->meta, KIND_DEPLOYMENT) == &deployment->meta &&
-            ask_replica_set(self, &set->meta))
+            why_ask_replica_set(self, &set->meta))
             return TRUE;
     }
     return why_ask_process(self, "kube-controller-manager", NULL) ||
            why_because(self, "starting-workload");
 }
 
-static gboolean
-ask_daemon_set(Question *self, const Object *workload)
+gboolean
+why_ask_daemon_set(Question *self, const Object *workload)
 {
     const DaemonSet *set = DAEMON_SET_CONST(workload);
     if (set->ready >= set->desired_scheduled)
@@ -207,8 +207,8 @@ ask_daemon_set(Question *self, const Object *workload)
            why_because(self, "starting-workload");
 }
 
-static gboolean
-ask_job(Question *self, const Object *workload)
+gboolean
+why_ask_job(Question *self, const Object *workload)
 {
     const Job *job = JOB_CONST(workload);
     if (job->has_failed.status == CONDITION_TRUE) {
@@ -229,8 +229,8 @@ ask_job(Question *self, const Object *workload)
 }
 
 /* CRJ-5: what it makes, it makes at its time. */
-static gboolean
-ask_cron_job(Question *self, const Object *workload)
+gboolean
+why_ask_cron_job(Question *self, const Object *workload)
 {
     const CronJob *cron = CRON_JOB_CONST(workload);
     const GPtrArray *jobs = why_list(self, KIND_JOB);
@@ -254,36 +254,10 @@ ask_cron_job(Question *self, const Object *workload)
     return why_ask_process(self, "kube-controller-manager", NULL);
 }
 
-gboolean
-why_ask_workload(Question *self, const Object *workload)
-{
-    static const struct {
-        ObjectKind kind;
-        gboolean (*ask)(Question *self, const Object *workload);
-    } rows[] = {
-        {KIND_STATEFUL_SET, ask_stateful_set},
-        {KIND_DEPLOYMENT,   ask_deployment  },
-        {KIND_REPLICA_SET,  ask_replica_set },
-        {KIND_DAEMON_SET,   ask_daemon_set  },
-        {KIND_JOB,          ask_job         },
-        {KIND_CRON_JOB,     ask_cron_job    },
-    };
-
-    if (object_is_deleted(workload)) {
-        why_link(self, workload, why_deleted_since(workload), "is being deleted");
-        return why_ask_deletion(self, workload);
-    }
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (rows[i].kind == workload->key->kind)
-            return rows[i].ask(self, workload);
-    return FALSE;
-}
-
 /* Whoever makes the budget's pods may be kept from making one more. */
 static gboolean
 ask_owners(Question *self, const DisruptionBudget *budget)
 {
-    static const ObjectKind makers[] = {KIND_STATEFUL_SET, KIND_REPLICA_SET};
     const GPtrArray *pods = why_list(self, KIND_POD);
 
     for (unsigned i = 0; i < pods->len; i++) {
@@ -291,9 +265,9 @@ ask_owners(Question *self, const DisruptionBudget *budget)
         if (pod->key->namespace != budget->meta.key->namespace ||
             !label_selector_matches(budget->selector, pod->labels))
             continue;
-        for (unsigned k = 0; k < G_N_ELEMENTS(makers); k++) {
-            const Object *owner = why_owner(self, pod, makers[k]);
-            if (owner != NULL && why_ask_workload(self, owner))
+        for (ObjectKind kind = 0; kind < N_KINDS; kind++) {
+            const Object *owner = kind_scales(kind) ? why_owner(self, pod, kind) : NULL;
+            if (owner != NULL && why_ask_object(self, owner))
                 return TRUE;
         }
     }

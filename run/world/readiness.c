@@ -24,24 +24,6 @@ number_of_key(Readiness *self, const ObjectKey *key)
 
 /* ---- Workloads ---- */
 
-/* Returns: the replicas that it wants; -1: the kind wants none for good */
-static int32_t
-replicas_of(const Object *object)
-{
-    switch ((int)object_kind(object)) {
-    case KIND_STATEFUL_SET:
-        return ((const StatefulSet *)object)->replicas;
-    case KIND_DEPLOYMENT:
-        return DEPLOYMENT_CONST(object)->replicas;
-    case KIND_REPLICA_SET:
-        return REPLICA_SET_CONST(object)->replicas;
-    case KIND_DAEMON_SET:
-        return DAEMON_SET_CONST(object)->desired_scheduled;
-    default:
-        return -1;
-    }
-}
-
 /* A ReplicaSet of a Deployment counts for the Deployment. */
 static const OwnerReference *
 deployment_of(const Object *set)
@@ -58,8 +40,8 @@ static void
 see_workload(Readiness *self, const Object *before, const Object *after)
 {
     const Object *any = after != NULL ? after : before;
-    int32_t was = before == NULL || object_is_deleted(before) ? 0 : replicas_of(before);
-    int32_t is = after == NULL || object_is_deleted(after) ? 0 : replicas_of(after);
+    int32_t was = before == NULL || object_is_deleted(before) ? 0 : workload_wanted(before);
+    int32_t is = after == NULL || object_is_deleted(after) ? 0 : workload_wanted(after);
 
     if (deployment_of(any) != NULL) {
         const ObjectKey *deployment = deployment_of(any)->key;
@@ -87,9 +69,10 @@ workload_of_pod(Readiness *self, const Object *pod, uint32_t *workload)
         *workload = number(self, namespace, &(ReadinessWorkload){NULL, namespace});
         return TRUE;
     }
-    if (owner->key == NULL ||
-        (owner->key->kind != KIND_STATEFUL_SET && owner->key->kind != KIND_REPLICA_SET &&
-         owner->key->kind != KIND_DAEMON_SET))
+    if (owner->key == NULL)
+        return FALSE;
+    const WorkloadClass *class = kind_class(owner->key->kind)->workload;
+    if (class == NULL || class->wanted == 0 || !class->owns_pods)
         return FALSE;
     *workload = number_of_key(self, owner->key);
     return TRUE;
@@ -140,20 +123,14 @@ see_node(Readiness *self, const Node *before, const Node *after)
 static void
 see_write(void *data, const Object *before, const Object *after)
 {
-    switch ((int)object_kind(after != NULL ? after : before)) {
-    case KIND_POD:
+    const Object *any = after != NULL ? after : before;
+
+    if (object_kind(any) == KIND_POD)
         see_pod(data, (const Pod *)before, (const Pod *)after);
-        return;
-    case KIND_NODE:
+    else if (object_kind(any) == KIND_NODE)
         see_node(data, (const Node *)before, (const Node *)after);
-        return;
-    case KIND_STATEFUL_SET:
-    case KIND_DEPLOYMENT:
-    case KIND_REPLICA_SET:
-    case KIND_DAEMON_SET:
+    else if (workload_wanted(any) >= 0)
         see_workload(data, before, after);
-        return;
-    }
 }
 
 Readiness *

@@ -424,14 +424,7 @@ find_targets(const Performer *self)
 static gboolean
 set_replicas(Object *object, const void *arg)
 {
-    int32_t replicas = *(const int32_t *)arg;
-
-    if (object_kind(object) == KIND_DEPLOYMENT)
-        DEPLOYMENT(object)->replicas = replicas;
-    else if (object_kind(object) == KIND_REPLICA_SET)
-        REPLICA_SET(object)->replicas = replicas;
-    else
-        STATEFUL_SET(object)->replicas = replicas;
+    workload_scale(object, *(const int32_t *)arg);
     return TRUE;
 }
 

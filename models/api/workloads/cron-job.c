@@ -266,6 +266,10 @@ cron_job_check(ApiParser *parser, const json_t *manifest, const Object *object)
     }
 }
 
+static const WorkloadClass cron_job_workload = {
+    .controller = "cronjob-controller",
+};
+
 const KindClass cron_job_kind = {
     .kind = "CronJob",
     .api_version = "batch/v1",
@@ -274,6 +278,7 @@ const KindClass cron_job_kind = {
     .fields = cron_job_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
+    .workload = &cron_job_workload,
     .set_defaults = cron_job_set_defaults,
     .check = cron_job_check,
 };

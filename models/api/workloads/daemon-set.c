@@ -74,6 +74,14 @@ daemon_set_check(ApiParser *parser, const json_t *manifest, const Object *object
     workload_check_template(parser, manifest, &check);
 }
 
+static const WorkloadClass daemon_set_workload = {
+    .controller = "daemonset-controller",
+    .selector = offsetof(DaemonSet, selector),
+    .template = offsetof(DaemonSet, template),
+    .wanted = offsetof(DaemonSet, desired_scheduled),
+    .owns_pods = TRUE,
+};
+
 const KindClass daemon_set_kind = {
     .kind = "DaemonSet",
     .api_version = "apps/v1",
@@ -82,6 +90,7 @@ const KindClass daemon_set_kind = {
     .fields = daemon_set_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
+    .workload = &daemon_set_workload,
     .set_defaults = daemon_set_set_defaults,
     .check = daemon_set_check,
 };

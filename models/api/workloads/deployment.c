@@ -102,6 +102,14 @@ deployment_check(ApiParser *parser, const json_t *manifest, const Object *object
     workload_check_template(parser, manifest, &check);
 }
 
+static const WorkloadClass deployment_workload = {
+    .controller = "deployment-controller",
+    .selector = offsetof(Deployment, selector),
+    .template = offsetof(Deployment, template),
+    .wanted = offsetof(Deployment, replicas),
+    .scales = TRUE,
+};
+
 const KindClass deployment_kind = {
     .kind = "Deployment",
     .api_version = "apps/v1",
@@ -110,6 +118,7 @@ const KindClass deployment_kind = {
     .fields = deployment_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
+    .workload = &deployment_workload,
     .set_defaults = deployment_set_defaults,
     .check = deployment_check,
 };

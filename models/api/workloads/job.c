@@ -334,6 +334,13 @@ job_is_finished(const Job *self)
     return self->complete.status == CONDITION_TRUE || self->has_failed.status == CONDITION_TRUE;
 }
 
+static const WorkloadClass job_workload = {
+    .controller = "job-controller",
+    .selector = offsetof(Job, selector),
+    .template = offsetof(Job, template),
+    .owns_pods = TRUE,
+};
+
 const KindClass job_kind = {
     .kind = "Job",
     .api_version = "batch/v1",
@@ -342,6 +349,7 @@ const KindClass job_kind = {
     .fields = job_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
+    .workload = &job_workload,
     .set_defaults = job_set_defaults,
     .check = job_check,
 };

@@ -34,6 +34,15 @@ replica_set_check(ApiParser *parser, const json_t *manifest, const Object *objec
     workload_check_template(parser, manifest, &check);
 }
 
+static const WorkloadClass replica_set_workload = {
+    .controller = "replicaset-controller",
+    .selector = offsetof(ReplicaSet, selector),
+    .template = offsetof(ReplicaSet, template),
+    .wanted = offsetof(ReplicaSet, replicas),
+    .scales = TRUE,
+    .owns_pods = TRUE,
+};
+
 const KindClass replica_set_kind = {
     .kind = "ReplicaSet",
     .api_version = "apps/v1",
@@ -42,6 +51,7 @@ const KindClass replica_set_kind = {
     .fields = replica_set_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
+    .workload = &replica_set_workload,
     .set_defaults = replica_set_set_defaults,
     .check = replica_set_check,
 };

@@ -83,6 +83,15 @@ stateful_set_check(ApiParser *parser, const json_t *manifest, const Object *obje
     workload_check_template(parser, manifest, &check);
 }
 
+static const WorkloadClass stateful_set_workload = {
+    .controller = "statefulset-controller",
+    .selector = offsetof(StatefulSet, selector),
+    .template = offsetof(StatefulSet, template),
+    .wanted = offsetof(StatefulSet, replicas),
+    .scales = TRUE,
+    .owns_pods = TRUE,
+};
+
 const KindClass stateful_set_kind = {
     .kind = "StatefulSet",
     .api_version = "apps/v1",
@@ -91,6 +100,7 @@ const KindClass stateful_set_kind = {
     .fields = stateful_set_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
+    .workload = &stateful_set_workload,
     .set_defaults = stateful_set_set_defaults,
     .check = stateful_set_check,
 };

@@ -44,8 +44,8 @@ typedef struct {
     Objects *objects;
     SchedulerCache *cache;
     VolumeBinder *binder;
-    Informer *claims, *volumes, *classes, *csi_drivers, *capacities, *stateful_sets, *replica_sets,
-        *services;
+    Informer *claims, *volumes, *classes, *csi_drivers, *capacities, *services;
+    Informer *owners[N_KINDS];       /* of kinds with spec.replicas that own pods; else NULL */
     InformerIndex *free_volumes;     /* by class: volumes without a claimRef */
     InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
     InformerIndex *capacities_by_class;

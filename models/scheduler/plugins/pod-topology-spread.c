@@ -34,18 +34,12 @@ static const LabelSelector *
 selector_of_owner(const Cycle *cycle)
 {
     const OwnerReference *owner = object_controller(&cycle->pod->meta);
-    const Object *set;
+    const Object *set =
+        owner == NULL || owner->key == NULL || cycle->view->owners[owner->key->kind] == NULL
+            ? NULL
+            : informer_get(cycle->view->owners[owner->key->kind], owner->key);
 
-    if (owner == NULL || owner->key == NULL)
-        return NULL;
-    if (owner->key->kind == KIND_REPLICA_SET) {
-        set = informer_get(cycle->view->replica_sets, owner->key);
-        return set == NULL ? NULL : REPLICA_SET_CONST(set)->selector;
-    }
-    set = owner->key->kind != KIND_STATEFUL_SET
-              ? NULL
-              : informer_get(cycle->view->stateful_sets, owner->key);
-    return set == NULL ? NULL : STATEFUL_SET(set)->selector;
+    return set == NULL ? NULL : workload_selector(set);
 }
 
 /* Returns: (nullable) (owned): the selectors of the pod's Services in one. Each has all of its

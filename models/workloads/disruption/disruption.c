@@ -12,7 +12,8 @@
 
 typedef struct {
     Component base;
-    Informer *budgets, *pods, *replica_sets, *deployments, *stateful_sets;
+    Informer *budgets, *pods;
+    Informer *scaled[N_KINDS]; /* of kinds with spec.replicas; else NULL */
     Workers *workers;
 } DisruptionController;
 
@@ -50,30 +51,34 @@ pod_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Counting (WL-114) ---- */
 
+/* Returns: the key of the object's controller; NULL: it has none with spec.replicas */
+static const ObjectKey *
+scaled_controller(const DisruptionController *self, const Object *object)
+{
+    const OwnerReference *owner = object_controller(object);
+
+    return owner == NULL || owner->key == NULL || self->scaled[owner->key->kind] == NULL
+               ? NULL
+               : owner->key;
+}
+
 /* spec.replicas of the StatefulSet, ReplicaSet or Deployment that @pod belongs to. @owner: (out):
  * its key. Negative: there is none */
 static int32_t
 scale_of(const DisruptionController *self, const Pod *pod, const ObjectKey **owner)
 {
-    const ObjectKey *set = controller_of_kind(&pod->meta, KIND_STATEFUL_SET);
-    const Object *object;
+    const Object *object = &pod->meta;
+    const ObjectKey *next = scaled_controller(self, object);
 
-    if (set != NULL) {
-        *owner = set;
-        object = informer_get(self->stateful_sets, set);
-        return object == NULL ? -1 : STATEFUL_SET(object)->replicas;
-    }
-    set = controller_of_kind(&pod->meta, KIND_REPLICA_SET);
-    object = set == NULL ? NULL : informer_get(self->replica_sets, set);
-    if (object == NULL)
+    if (next == NULL)
         return -1;
-    *owner = controller_of_kind(object, KIND_DEPLOYMENT);
-    if (*owner == NULL) {
-        *owner = set;
-        return REPLICA_SET_CONST(object)->replicas;
+    for (; next != NULL; next = scaled_controller(self, object)) {
+        *owner = next;
+        object = informer_get(self->scaled[next->kind], next);
+        if (object == NULL)
+            return -1;
     }
-    object = informer_get(self->deployments, *owner);
-    return object == NULL ? -1 : DEPLOYMENT_CONST(object)->replicas;
+    return workload_wanted(object);
 }
 
 static GPtrArray *
@@ -276,9 +281,9 @@ init(void *data)
 
     self->budgets = process_informer(process, KIND_DISRUPTION_BUDGET, NULL);
     self->pods = process_informer(process, KIND_POD, NULL);
-    self->replica_sets = process_informer(process, KIND_REPLICA_SET, NULL);
-    self->deployments = process_informer(process, KIND_DEPLOYMENT, NULL);
-    self->stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL);
+    for (ObjectKind kind = 0; kind < N_KINDS; kind++)
+        if (kind_scales(kind))
+            self->scaled[kind] = process_informer(process, kind, NULL);
     self->workers =
         owner_workers_new(&self->base, "disruption", 1, rate_limit_default, decide_budget);
     informer_add_handler(self->budgets, wake_object, self->workers);

@@ -130,7 +130,7 @@ has_write_of(const Writes *writes, RecordedKind kind, const char *name, const ch
 {
     for (unsigned i = 0; i < writes->writes->len; i++) {
         const Write *other = writes->writes->pdata[i];
-        if (other->kind->recorded == (int)kind && g_strcmp0(other->name, name) == 0 &&
+        if (write_kind_recorded(other->kind) == (int)kind && g_strcmp0(other->name, name) == 0 &&
             g_str_equal(other->sender->name, sender))
             return TRUE;
     }

@@ -13,17 +13,10 @@ typedef struct {
     SimTime attach_detach_reconcile_sync_period;
     gboolean disable_attach_detach_reconcile_sync;
     gboolean disable_force_detach_on_timeout;
-    int32_t concurrent_statefulset_syncs;
-    int32_t concurrent_deployment_syncs;
-    int32_t concurrent_replicaset_syncs;
-    int32_t concurrent_daemonset_syncs;
-    int32_t concurrent_job_syncs;
-    int32_t concurrent_cron_job_syncs;
-    int32_t concurrent_namespace_syncs;
+    int32_t concurrent_syncs[N_KINDS]; /* of the controller of a kind */
     int32_t concurrent_ttl_after_finished_syncs;
     int32_t concurrent_gc_syncs;
     int32_t concurrent_ephemeralvolume_syncs;
-    int32_t concurrent_resource_quota_syncs;
     SimTime resource_quota_sync_period;
     LeaderElectionOptions election;
     SimTime node_monitor_period;

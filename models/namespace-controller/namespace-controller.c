@@ -268,8 +268,9 @@ init(void *data)
     const KubeControllerManagerOptions *options = self->base.options;
 
     self->namespaces = process_informer(self->base.process, KIND_NAMESPACE, NULL);
-    self->workers = owner_workers_new(&self->base, "namespace", options->concurrent_namespace_syncs,
-                                      rate_limit, decide_namespace);
+    self->workers =
+        owner_workers_new(&self->base, "namespace", options->concurrent_syncs[KIND_NAMESPACE],
+                          rate_limit, decide_namespace);
     informer_add_handler(self->namespaces, namespace_changed, self);
 }
 

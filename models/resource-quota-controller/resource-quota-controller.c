@@ -395,7 +395,7 @@ workers(QuotaController *self, const char *name)
     return workers_new(&self->base,
                        &(WorkersOptions){
                            .name = name,
-                           .n_workers = (unsigned)options->concurrent_resource_quota_syncs,
+                           .n_workers = (unsigned)options->concurrent_syncs[KIND_RESOURCE_QUOTA],
                            .limit = rate_limit_default,
                            .retry = TRUE,
                            .sync = decide_quota,

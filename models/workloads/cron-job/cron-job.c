@@ -713,8 +713,9 @@ init(void *data)
     self->cron_jobs = process_informer(self->base.process, KIND_CRON_JOB, NULL);
     self->jobs = process_informer(self->base.process, KIND_JOB, NULL);
     self->jobs_by_controller = informer_add_index(self->jobs, index_by_controller);
-    self->workers = owner_workers_new(&self->base, "cronjob", options->concurrent_cron_job_syncs,
-                                      rate_limit_default, decide_cron_job);
+    self->workers =
+        owner_workers_new(&self->base, "cronjob", options->concurrent_syncs[KIND_CRON_JOB],
+                          rate_limit_default, decide_cron_job);
     informer_add_handler(self->jobs, job_changed, self);
     informer_add_handler(self->cron_jobs, cron_job_changed, self);
 }

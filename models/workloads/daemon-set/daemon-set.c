@@ -194,7 +194,7 @@ init(void *data)
     self->nodes = process_informer(process, KIND_NODE, NULL);
     revisions_init(&self->revisions, &self->head.base);
     self->head.workers =
-        owner_workers_new(&self->head.base, "daemonset", options->concurrent_daemonset_syncs,
+        owner_workers_new(&self->head.base, "daemonset", options->concurrent_syncs[KIND_DAEMON_SET],
                           rate_limit_default, decide_set);
     informer_add_handler(self->head.owners, owner_changed, self);
     informer_add_handler(self->head.pods, owned_pod_changed, self);

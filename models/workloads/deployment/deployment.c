@@ -185,15 +185,15 @@ init(void *data)
     self->sets_by_controller = informer_add_index(self->sets, index_by_controller);
     self->orphan_sets = informer_add_index(self->sets, index_orphans);
     self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
-    self->workers =
-        workers_new(&self->base, &(WorkersOptions){
-                                     .name = "deployment",
-                                     .n_workers = (unsigned)options->concurrent_deployment_syncs,
-                                     .limit = rate_limit_default,
-                                     .retry = TRUE,
-                                     .retries_max = RETRIES_MAX,
-                                     .sync = decide_deployment,
-                                 });
+    self->workers = workers_new(
+        &self->base, &(WorkersOptions){
+                         .name = "deployment",
+                         .n_workers = (unsigned)options->concurrent_syncs[KIND_DEPLOYMENT],
+                         .limit = rate_limit_default,
+                         .retry = TRUE,
+                         .retries_max = RETRIES_MAX,
+                         .sync = decide_deployment,
+                     });
     informer_add_handler(self->deployments, wake_object, self->workers);
     informer_add_handler(self->sets, set_changed, self);
     informer_add_handler(self->pods, pod_changed, self);

@@ -271,8 +271,8 @@ init(void *data)
     owner_controller_init(&self->head, KIND_JOB, sizeof(JobState), job_state_free);
     self->finalizer = strings_intern(self->head.base.strings, FINALIZER_JOB_TRACKING);
     self->index_key = strings_intern(self->head.base.strings, INDEX_OF_JOB);
-    self->head.workers = owner_workers_new(&self->head.base, "job", options->concurrent_job_syncs,
-                                           rate_limit, job_sync_decide);
+    self->head.workers = owner_workers_new(
+        &self->head.base, "job", options->concurrent_syncs[KIND_JOB], rate_limit, job_sync_decide);
     self->orphan_workers =
         owner_workers_new(&self->head.base, "job_orphan_pod", 1, rate_limit, decide_orphan);
     informer_add_handler(self->head.owners, job_changed, self);

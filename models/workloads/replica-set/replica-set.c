@@ -333,18 +333,22 @@ decide_set(const void *data, Plan *plan)
 }
 
 static void
-init(void *data)
+begin(ReplicaSetController *self, ObjectKind kind, const char *queue)
 {
-    ReplicaSetController *self = data;
     const KubeControllerManagerOptions *options = self->head.base.options;
 
-    owner_controller_init(&self->head, KIND_REPLICA_SET, sizeof(OwnerState), owner_state_free);
+    owner_controller_init(&self->head, kind, sizeof(OwnerState), owner_state_free);
     self->sets_by_controller = informer_add_index(self->head.owners, index_by_controller);
-    self->head.workers =
-        owner_workers_new(&self->head.base, "replicaset", options->concurrent_replicaset_syncs,
-                          rate_limit_default, decide_set);
+    self->head.workers = owner_workers_new(&self->head.base, queue, options->concurrent_syncs[kind],
+                                           rate_limit_default, decide_set);
     informer_add_handler(self->head.owners, owner_changed, self);
     informer_add_handler(self->head.pods, owned_pod_changed, self);
+}
+
+static void
+init(void *data)
+{
+    begin(data, KIND_REPLICA_SET, "replicaset");
 }
 
 const ModelClass replica_set_controller_class = {

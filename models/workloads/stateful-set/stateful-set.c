@@ -322,9 +322,9 @@ init(void *data)
     owner_controller_init(&self->head, KIND_STATEFUL_SET, sizeof(SetState), set_state_free);
     self->claims = process_informer(process, KIND_CLAIM, NULL);
     revisions_init(&self->revisions, &self->head.base);
-    self->head.workers =
-        owner_workers_new(&self->head.base, "statefulset", options->concurrent_statefulset_syncs,
-                          rate_limit_default, decide_set);
+    self->head.workers = owner_workers_new(&self->head.base, "statefulset",
+                                           options->concurrent_syncs[KIND_STATEFUL_SET],
+                                           rate_limit_default, decide_set);
     informer_add_handler(self->head.owners, set_changed, self);
     informer_add_handler(self->head.pods, pod_changed, self);
 }

@@ -4,7 +4,7 @@
 #include "cluster.h"
 
 struct KubectlCluster {
-    GPtrArray *objects[N_KUBECTL_KINDS];
+    GPtrArray **objects; /* (owned): of json_t (borrowed), by kind */
 };
 
 /* The API server lists objects by their keys in its store: namespace/name in byte order. */
@@ -33,7 +33,8 @@ kubectl_cluster_new(json_t *list)
     json_t *object;
     gsize n;
 
-    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
+    self->objects = g_new0(GPtrArray *, kubectl_n_kinds());
+    for (unsigned i = 0; i < kubectl_n_kinds(); i++)
         self->objects[i] = g_ptr_array_new();
     json_array_foreach(list, n, object) {
         const KubectlKind *kind = kubectl_kind_of(object);
@@ -41,7 +42,7 @@ kubectl_cluster_new(json_t *list)
         if (kind != NULL)
             g_ptr_array_add(self->objects[index_of(kind)], object);
     }
-    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
+    for (unsigned i = 0; i < kubectl_n_kinds(); i++)
         g_ptr_array_sort(self->objects[i], compare_keys);
     return self;
 }
@@ -51,8 +52,9 @@ kubectl_cluster_free(KubectlCluster *self)
 {
     if (self == NULL)
         return;
-    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
+    for (unsigned i = 0; i < kubectl_n_kinds(); i++)
         g_ptr_array_unref(self->objects[i]);
+    g_free(self->objects);
     g_free(self);
 }
 
@@ -213,7 +215,7 @@ request_targets(const KubectlRequest *self, char **args, gboolean *several)
         return NULL;
     }
     if (strcmp(args[0], "all") == 0) {
-        for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
+        for (unsigned i = 0; i < kubectl_n_kinds(); i++)
             if (kubectl_kind_at(i)->is_in_all)
                 add_target(targets, kubectl_kind_at(i));
         *several = TRUE;

@@ -6,7 +6,7 @@
 
 /* In the order of `get all`. */
 /* clang-format off */
-static const KubectlKind kinds[N_KUBECTL_KINDS] = {
+static const KubectlKind kinds[] = {
     {"Pod", "v1", "pods", "po", TRUE, TRUE, pod_columns, describe_pod},
     {"Service", "v1", "services", "svc", TRUE, TRUE, service_columns, NULL},
     {"DaemonSet", "apps/v1", "daemonsets", "ds", TRUE, TRUE, daemon_set_columns, describe_daemon_set},
@@ -59,6 +59,12 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
 };
 /* clang-format on */
 
+unsigned
+kubectl_n_kinds(void)
+{
+    return G_N_ELEMENTS(kinds);
+}
+
 const KubectlKind *
 kubectl_kind_at(unsigned i)
 {
@@ -93,7 +99,7 @@ kubectl_kind_find(const char *word)
 
     if (wanted != NULL)
         *wanted++ = '\0';
-    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
         gsize length;
         const char *group = group_of(&kinds[i], &length);
 
@@ -109,7 +115,7 @@ kubectl_kind_of(json_t *object)
 {
     const char *kind = value_text(object, "kind");
 
-    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
         if (strcmp(kinds[i].kind, kind) == 0)
             return &kinds[i];
     return NULL;

@@ -49,7 +49,7 @@ struct KubectlKind {
                      json_t *object); /* without the Events; NULL: prints field by field */
 };
 
-#define N_KUBECTL_KINDS 33
+unsigned kubectl_n_kinds(void);
 const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims",
  * "sc.storage.k8s.io". NULL: none */
@@ -87,4 +87,5 @@ const char *
 class_name_of(json_t *object); /* of a claim or volume: the old annotation, or else the field */
 void append_node_roles(GString *out, json_t *node); /* "<none>" */
 gboolean class_is_default(json_t *class);
-void append_label_selector(GString *out, json_t *selector); /* "a=b,c in (d,e),!f"; "<none>" */
+/* "a=b,c in (d,e),!f"; "<none>". @selector: a LabelSelector, or a map of labels */
+void append_label_selector(GString *out, json_t *selector);

@@ -327,6 +327,8 @@ append_label_selector(GString *out, json_t *selector)
     json_t *expressions = value_at(selector, "matchExpressions");
     gsize i;
 
+    if (json_is_string(json_object_iter_value(json_object_iter(selector))))
+        labels = selector;
     if (json_object_size(labels) > 0 || json_array_size(expressions) == 0)
         value_append_map(out, labels);
     json_array_foreach(expressions, i, expression) {

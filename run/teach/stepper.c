@@ -573,7 +573,7 @@ offer_objects(const Stepper *self,
 static void
 offer_kinds(Candidates *candidates)
 {
-    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++) {
+    for (unsigned i = 0; i < kubectl_n_kinds(); i++) {
         const KubectlKind *kind = kubectl_kind_at(i);
         g_autofree char *lower = g_ascii_strdown(kind->kind, -1);
 
@@ -617,7 +617,7 @@ offer_arguments(const Stepper *self,
     if (command->completion == COMPLETE_KIND && strchr(candidates->text, '/') == NULL)
         offer_kinds(candidates);
     else if (command->completion == COMPLETE_KIND || wants_object)
-        for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
+        for (unsigned i = 0; i < kubectl_n_kinds(); i++)
             offer_objects(self, candidates, kubectl_kind_at(i), TRUE);
     if (command->completion == COMPLETE_BREAK)
         offer_words_to_break(candidates);

@@ -18,19 +18,22 @@ is_zero(const SchemaType *type, const json_t *value)
 }
 
 static gboolean
+read_quantity(const json_t *value, char *canonical)
+{
+    g_autofree char *text = json_is_string(value) ? g_strdup(json_string_value(value))
+                                                  : json_dumps(value, JSON_ENCODE_ANY);
+
+    return quantity_canonical(text, canonical, NULL);
+}
+
+static gboolean
 is_same_quantity(const json_t *a, const json_t *b)
 {
-    g_autofree char *texts[2] = {NULL, NULL};
-    char canonical[2][QUANTITY_BUFFER];
+    char x[QUANTITY_BUFFER], y[QUANTITY_BUFFER];
 
-    for (unsigned i = 0; i < 2; i++) {
-        const json_t *value = i == 0 ? a : b;
-        texts[i] = json_is_string(value) ? g_strdup(json_string_value(value))
-                                         : json_dumps(value, JSON_ENCODE_ANY);
-        if (!quantity_canonical(texts[i], canonical[i], NULL))
-            return json_equal(a, b);
-    }
-    return strcmp(canonical[0], canonical[1]) == 0;
+    if (!read_quantity(a, x) || !read_quantity(b, y))
+        return json_equal(a, b);
+    return strcmp(x, y) == 0;
 }
 
 /* Members of @a, with those of @b; twice, for members that only one has. */

@@ -141,6 +141,19 @@ nulls_are_as_good_as_nothing(void **state)
     assert_true(json_equal(map, expected));
 }
 
+/* Of a custom resource, where the definition preserves unknown fields. */
+static void
+nulls_go_from_maps_of_anything(void **state)
+{
+    static const SchemaType any = {.shape = SCHEMA_MAP, .custom = TRUE};
+    json_auto_t *map = json_loads("{\"a\": null, \"b\": {\"c\": null}}", 0, NULL);
+
+    (void)state;
+    strict_drop_nulls(&any, map);
+    json_auto_t *expected = json_loads("{\"b\": {}}", 0, NULL);
+    assert_true(json_equal(map, expected));
+}
+
 /* Go's encoding/base64: where it says "illegal base64 data at input byte". */
 static void
 base64_has_its_place(void **state)
@@ -285,6 +298,7 @@ main(void)
         cmocka_unit_test(values_of_another_type),
         cmocka_unit_test(modelled_kinds_have_types),
         cmocka_unit_test(nulls_are_as_good_as_nothing),
+        cmocka_unit_test(nulls_go_from_maps_of_anything),
         cmocka_unit_test(base64_has_its_place),
         cmocka_unit_test(the_table_holds_together),
         cmocka_unit_test(syntax_faults_are_in_gos_words),

@@ -243,7 +243,7 @@ void
 strict_drop_nulls(const SchemaType *type, json_t *value)
 {
     const SchemaType *element = type == NULL ? NULL : type->element;
-    gboolean keeps = type != NULL && type->shape == SCHEMA_MAP &&
+    gboolean keeps = element != NULL && type->shape == SCHEMA_MAP &&
                      (element->shape == SCHEMA_STRING || element->shape == SCHEMA_BYTES);
     const char *name;
     json_t *member;

@@ -320,6 +320,34 @@ copies_are_limited(void **state)
     json_decref(patch);
 }
 
+/* Each copy puts the chain of lists under its own end, and makes it twice as long. */
+static void
+depth_is_limited(void **state)
+{
+    json_t *object = read_json("{'x': [[1]]}"), *patch = json_array();
+    g_autoptr(GString) end = g_string_new("/x/0/0");
+    g_autoptr(GError) error = NULL;
+
+    (void)state;
+    for (unsigned depth = 2; depth < 100000; depth *= 2) {
+        json_array_append_new(
+            patch, json_pack("{s:s, s:s, s:s}", "op", "copy", "from", "/x", "path", end->str));
+        g_string_truncate(end, 2);
+        for (unsigned i = 0; i < 2 * depth; i++)
+            g_string_append(end, "/0");
+    }
+    assert_null(json_patch_apply(object, patch, &error));
+    assert_int_equal(error->code, 422);
+    json_array_clear(patch);
+    json_array_append_new(patch,
+                          json_pack("{s:s, s:s, s:s}", "op", "move", "from", "/x", "path", "/y"));
+    json_t *moved = json_patch_apply(object, patch, NULL);
+    assert_non_null(moved);
+    json_decref(moved);
+    json_decref(object);
+    json_decref(patch);
+}
+
 static void
 operations_are_limited(void **state)
 {
@@ -345,7 +373,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_patch_cases),       cmocka_unit_test(merge_patch_cases),
         cmocka_unit_test(strategic_merge_cases),  cmocka_unit_test(copies_are_limited),
-        cmocka_unit_test(operations_are_limited),
+        cmocka_unit_test(operations_are_limited), cmocka_unit_test(depth_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 typedef struct {
     json_t *container; /* (borrowed) */
     char *key;         /* (owned) */
+    unsigned depth;    /* of the value: how many containers are around it */
 } Place;
 
 static void
@@ -76,8 +77,9 @@ place_find(json_t *document, const char *pointer, Place *place)
     g_auto(GStrv) parts = g_strsplit(pointer, "/", -1);
     guint n = g_strv_length(parts);
 
-    if (n < 2)
+    if (n < 2 || n > JSON_PATCH_DEPTH_MAX)
         return FALSE;
+    place->depth = n - 1;
     place->container = document;
     for (guint i = 1; i + 1 < n; i++) {
         g_autofree char *key = unescape(parts[i]);
@@ -88,11 +90,32 @@ place_find(json_t *document, const char *pointer, Place *place)
     return json_is_object(place->container) || json_is_array(place->container);
 }
 
+/* Whether objects and lists of @value are in each other at most @depth deep. */
+static gboolean
+is_within(const json_t *value, unsigned depth)
+{
+    const char *key;
+    json_t *member;
+    gsize i;
+
+    if (depth == 0 && (json_is_object(value) || json_is_array(value)))
+        return FALSE;
+    json_object_foreach((json_t *)value, key, member)
+        if (!is_within(member, depth - 1))
+            return FALSE;
+    json_array_foreach((json_t *)value, i, member)
+        if (!is_within(member, depth - 1))
+            return FALSE;
+    return TRUE;
+}
+
 static gboolean
 place_add(const Place *place, json_t *value)
 {
     gsize index;
 
+    if (!is_within(value, JSON_PATCH_DEPTH_MAX - place->depth))
+        return FALSE;
     if (json_is_object(place->container))
         return json_object_set(place->container, place->key, value) == 0;
     return list_index(place->key, json_array_size(place->container), TRUE, &index) &&
@@ -115,6 +138,8 @@ place_replace(const Place *place, json_t *value)
 {
     gsize index;
 
+    if (!is_within(value, JSON_PATCH_DEPTH_MAX - place->depth))
+        return FALSE;
     if (json_is_object(place->container))
         return json_object_set(place->container, place->key, value) == 0;
     return list_index(place->key, json_array_size(place->container), FALSE, &index) &&

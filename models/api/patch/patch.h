@@ -10,11 +10,15 @@ GQuark patch_error_quark(void);
 
 /* maxJSONPatchOperations in k8s.io/apiserver's handlers/patch.go: more are refused with 413. */
 #define JSON_PATCH_OPERATIONS_MAX 10000
+/* How deep a patch may put objects and lists into each other. Copies double the depth with each
+ * operation, and all that read or copy an object call themselves for what is in it. */
+#define JSON_PATCH_DEPTH_MAX 400
 
 /**
  * json_patch_apply: RFC 6902
  * @operations: the body; anything but a list of operations is an error (400)
- * Returns: (owned): the changed copy; %NULL: an operation failed (422), a `test` among them
+ * Returns: (owned): the changed copy; %NULL: an operation failed (422), a `test` among them, or
+ * one that would make the object deeper than JSON_PATCH_DEPTH_MAX
  */
 json_t *json_patch_apply(const json_t *object, const json_t *operations, GError **error);
 

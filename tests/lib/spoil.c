@@ -85,3 +85,32 @@ spoil_text(GString *text, GRand *random)
         g_string_insert(text, (gssize)at, words[g_rand_int_range(random, 0, G_N_ELEMENTS(words))]);
     }
 }
+
+void
+spoil_append_pointer(GString *pointer, const json_t *value, GRand *random)
+{
+    static const char *const names[] = {"-", "0", "-1", "new", "~1", ""};
+
+    while (g_rand_int_range(random, 0, 5) > 0) {
+        gint32 n = (gint32)(json_object_size(value) + json_array_size(value));
+
+        if (n == 0 || g_rand_int_range(random, 0, 12) == 0) {
+            g_string_append_printf(pointer, "/%s",
+                                   names[g_rand_int_range(random, 0, G_N_ELEMENTS(names))]);
+            return;
+        }
+        gint32 place = g_rand_int_range(random, 0, n);
+        if (json_is_array(value)) {
+            g_string_append_printf(pointer, "/%d", place);
+            value = json_array_get(value, (gsize)place);
+            continue;
+        }
+        void *member = json_object_iter((json_t *)value);
+        while (place-- > 0)
+            member = json_object_iter_next((json_t *)value, member);
+        g_auto(GStrv) parts = g_strsplit(json_object_iter_key(member), "/", -1);
+        g_autofree char *key = g_strjoinv("~1", parts);
+        g_string_append_printf(pointer, "/%s", key);
+        value = json_object_iter_value(member);
+    }
+}

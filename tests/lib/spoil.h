@@ -11,3 +11,5 @@
 json_t *spoil_json(const json_t *json, GRand *random);
 /* Changes, drops, repeats or inserts some bytes, or cuts the end off. */
 void spoil_text(GString *text, GRand *random);
+/* Adds a JSON pointer into @value, or to something beside it. */
+void spoil_append_pointer(GString *pointer, const json_t *value, GRand *random);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* fuzz-serve [ROUNDS [SEED [SECONDS]]]: requests of all kinds to a served cluster, without sockets:
- * paths, parameters, types and bodies are put together at random and spoilt. Each is answered once,
- * with a code of HTTP and, if it says so, with JSON. SECONDS: go on for so long, whatever ROUNDS
- * is. */
+/* fuzz-serve [ROUNDS [SEED [SECONDS]]]: requests of all kinds to a served cluster, without sockets.
+ * Some of them are put together at random of paths, parameters, types and bodies, and spoilt. The
+ * others are writes that may succeed: objects of all kinds at their places, and changes of stored
+ * ones, in each way and form of writing. Each is answered once, with a code of HTTP and, if it says
+ * so, with JSON. SECONDS: go on for so long, whatever ROUNDS is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/files/packed.h"
+#include "models/api/schema/resources.h"
+#include "serve/api/protobuf/protobuf.h"
 #include "tests/lib/spoil.h"
+#include "tests/serve/drawn-objects.h"
 #include "tests/serve/socketless.h"
 
 static const char scenario_text[] =
@@ -34,9 +37,10 @@ static const char scenario_text[] =
 typedef struct {
     Socketless *cluster;
     GRand *random;
-    GPtrArray *bodies; /* of json_t */
+    DrawnObjects *objects;
     unsigned n_done, n_refused;
     unsigned long codes[600];
+    unsigned long n_written[2]; /* really; by a dry run */
 } Fuzzer;
 
 static int
@@ -204,12 +208,11 @@ random_body(Fuzzer *self, gsize *length)
     GString *text;
 
     if (draw(self, 2) == 0) {
-        json_t *body = self->bodies->pdata[draw(self, self->bodies->len)];
-        json_t *spoilt = draw(self, 3) == 0 ? spoil_json(body, self->random) : json_incref(body);
+        json_auto_t *body = drawn_objects_next(self->objects);
+        json_auto_t *spoilt = draw(self, 3) == 0 ? spoil_json(body, self->random) : NULL;
         char *json = json_dumps(spoilt != NULL ? spoilt : body, JSON_ENCODE_ANY);
         text = g_string_new(json);
         free(json);
-        json_decref(spoilt);
     } else {
         text = g_string_new(PICK(self, made));
     }
@@ -218,55 +221,214 @@ random_body(Fuzzer *self, gsize *length)
     return g_string_free(text, FALSE);
 }
 
-/* A request that makes sense: an object of a kind at its place, under one of few names. */
-static void
-make_sound(Fuzzer *self, ExchangeRequest *request)
-{
-    static const char *const places[][2] = {
-        {"Pod",                   "/api/v1/namespaces/default/pods"                        },
-        {"PersistentVolumeClaim", "/api/v1/namespaces/default/persistentvolumeclaims"      },
-        {"PersistentVolume",      "/api/v1/persistentvolumes"                              },
-        {"Service",               "/api/v1/namespaces/default/services"                    },
-        {"Node",                  "/api/v1/nodes"                                          },
-        {"Deployment",            "/apis/apps/v1/namespaces/default/deployments"           },
-        {"StatefulSet",           "/apis/apps/v1/namespaces/default/statefulsets"          },
-        {"PodDisruptionBudget",   "/apis/policy/v1/namespaces/default/poddisruptionbudgets"},
-    };
-    static const char *const names[] = {"data", "web", "a", "b", "c"};
-    static const char *const methods[] = {"POST", "POST", "PUT", "PATCH", "DELETE"};
-    static const char *const types[] = {"application/merge-patch+json",
-                                        "application/strategic-merge-patch+json",
-                                        "application/apply-patch+yaml"};
-    json_auto_t *object = json_deep_copy(self->bodies->pdata[draw(self, self->bodies->len)]);
-    json_t *metadata = json_object_get(object, "metadata");
-    const char *kind = json_string_value(json_object_get(object, "kind")),
-               *name = PICK(self, names);
-    gsize place = 0;
+/* ---- Writes that may succeed ---- */
 
-    while (place < G_N_ELEMENTS(places) && g_strcmp0(places[place][0], kind) != 0)
-        place++;
-    if (place == G_N_ELEMENTS(places) || metadata == NULL)
-        return;
-    static const char *const dropped[] = {"uid", "resourceVersion", "ownerReferences",
-                                          "managedFields", "deletionTimestamp"};
-    for (gsize i = 0; i < G_N_ELEMENTS(dropped); i++)
-        json_object_del(metadata, dropped[i]);
-    json_object_set_new(metadata, "name", json_string(name));
-    json_object_set_new(metadata, "namespace", json_string("default"));
-    json_t *spoilt = draw(self, 3) == 0 ? spoil_json(object, self->random) : json_incref(object);
-    char *text = json_dumps(spoilt != NULL ? spoilt : object, JSON_ENCODE_ANY);
-    json_decref(spoilt);
-    request->method = PICK(self, methods);
-    gboolean is_post = strcmp(request->method, "POST") == 0;
-    g_free((char *)request->path);
+typedef struct {
+    const char *method, *type; /* of the body */
+} WriteWay;
+
+static char *
+place_of(const json_t *object, const char *name)
+{
+    const char *api_version = json_string_value(json_object_get(object, "apiVersion")),
+               *kind = json_string_value(json_object_get(object, "kind"));
+    const ApiResource *row;
+    GString *path = g_string_new(NULL);
+
+    for (unsigned i = 0; (row = api_resource(i)) != NULL; i++)
+        if (g_strcmp0(row->api_version, api_version) == 0 && g_strcmp0(row->kind, kind) == 0)
+            break;
+    g_string_printf(path, "/%s/%s%s/%s",
+                    api_version != NULL && strchr(api_version, '/') == NULL ? "api" : "apis",
+                    api_version != NULL ? api_version : "v1",
+                    row == NULL || row->namespaced ? "/namespaces/default" : "",
+                    row != NULL ? row->resource : "toys");
+    if (name != NULL)
+        g_string_append_printf(path, "/%s", name);
+    return g_string_free(path, FALSE);
+}
+
+/* Returns: (owned): what a subresource takes */
+static json_t *
+subresource_body(Fuzzer *self, const char *subresource, const char *name)
+{
+    static const char *const kinds[][3] = {
+        {"scale",    "autoscaling/v1",           "Scale"       },
+        {"binding",  "v1",                       "Binding"     },
+        {"eviction", "policy/v1",                "Eviction"    },
+        {"token",    "authentication.k8s.io/v1", "TokenRequest"},
+    };
+
+    for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (strcmp(kinds[i][0], subresource) != 0)
+            continue;
+        json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", kinds[i][1], "kind",
+                                 kinds[i][2], "metadata", "name", name, "namespace", "default");
+        if (i == 0)
+            json_object_set_new(body, "spec", json_pack("{s:i}", "replicas", draw(self, 5) - 1));
+        else if (i == 1)
+            json_object_set_new(body, "target",
+                                json_pack("{s:s, s:s}", "kind", "Node", "name", "node-0"));
+        drawn_objects_change(self->objects, schema_find(kinds[i][1], kinds[i][2]), body);
+        return body;
+    }
+    return NULL;
+}
+
+/* Returns: (owned): a JSON patch of @object */
+static json_t *
+json_patch_of(Fuzzer *self, const json_t *object)
+{
+    static const char *const kinds[] = {"add", "remove", "replace", "move", "copy", "test"};
+    json_t *operations = json_array();
+
+    for (int i = draw(self, 4); i >= 0; i--) {
+        g_autoptr(GString) path = g_string_new(NULL), from = g_string_new(NULL);
+
+        spoil_append_pointer(path, object, self->random);
+        spoil_append_pointer(from, object, self->random);
+        json_array_append_new(operations,
+                              json_pack("{s:s, s:s, s:s, s:i}", "op", PICK(self, kinds), "path",
+                                        path->str, "from", from->str, "value", draw(self, 3)));
+    }
+    return operations;
+}
+
+/* The object under a path that the answers before have shown. Returns: (owned): NULL: none */
+static json_t *
+stored_object(Fuzzer *self, const char *path)
+{
+    GHashTable *query = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    const ExchangeRequest request = {.method = "GET",
+                                     .path = g_strdup(path),
+                                     .query = query,
+                                     .accept = "application/json",
+                                     .content_type = "",
+                                     .user_agent = "fuzz/1",
+                                     .if_none_match = "",
+                                     .body = g_strdup("")};
+
+    return socketless_send(self->cluster, request) == 200 ? socketless_answer(self->cluster) : NULL;
+}
+
+/* Puts @object into the body, in a form that fits @type. */
+static void
+set_body(Fuzzer *self, ExchangeRequest *request, const json_t *object)
+{
+    gboolean is_patch = strcmp(request->method, "PATCH") == 0;
+    json_auto_t *spoilt = draw(self, 4) == 0 ? spoil_json(object, self->random) : NULL;
+    const json_t *body = spoilt != NULL ? spoilt : object;
+    g_autoptr(GBytes) bytes =
+        is_patch || draw(self, 2) == 0 || !json_is_object(body) ? NULL : protobuf_encode(body);
+    g_autoptr(GString) text = NULL;
+
+    if (bytes != NULL) {
+        text = g_string_new_len(g_bytes_get_data(bytes, NULL), (gssize)g_bytes_get_size(bytes));
+        request->content_type = PROTOBUF_TYPE;
+    } else {
+        char *json = json_dumps(body, JSON_ENCODE_ANY);
+        text = g_string_new(json);
+        free(json);
+        if (!is_patch)
+            request->content_type = draw(self, 4) == 0 ? "application/yaml" : "application/json";
+    }
+    append_spoilt(self, text, 8);
     g_free((char *)request->body);
-    request->path =
-        is_post ? g_strdup(places[place][1]) : g_strdup_printf("%s/%s", places[place][1], name);
-    request->body = strcmp(request->method, "DELETE") == 0 ? g_strdup("{}") : g_strdup(text);
-    request->length = strlen(request->body);
-    request->content_type =
-        strcmp(request->method, "PATCH") == 0 ? PICK(self, types) : "application/json";
-    free(text);
+    request->length = text->len;
+    request->body = g_memdup2(text->str, text->len + 1);
+}
+
+static void
+set_parameters(Fuzzer *self, ExchangeRequest *request)
+{
+    static const char *const parameters[][2] = {
+        {"dryRun",          "All"   },
+        {"force",           "true"  },
+        {"fieldManager",    "fuzz"  },
+        {"fieldValidation", "Strict"}
+    };
+    gboolean is_apply = strcmp(request->content_type, "application/apply-patch+yaml") == 0;
+
+    if (draw(self, 8) > 0)
+        g_hash_table_remove_all(request->query);
+    for (gsize i = 0; i < G_N_ELEMENTS(parameters); i++)
+        if ((i == 0 && draw(self, 3) == 0) || (i > 0 && i < 3 && is_apply) || draw(self, 10) == 0)
+            g_hash_table_replace(request->query, g_strdup(parameters[i][0]),
+                                 g_strdup(parameters[i][1]));
+}
+
+static const char *
+name_for(Fuzzer *self, const json_t *object)
+{
+    static const char *const names[] = {"data", "web", "a"};
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+
+    return g_strcmp0(kind, "CustomResourceDefinition") == 0 ? "toys.example.com"
+           : g_strcmp0(kind, "Node") == 0                   ? "node-0"
+                                                            : PICK(self, names);
+}
+
+/* Returns: (owned): what a request of that way has as its body, in place of @object (taken) */
+static json_t *
+body_for(Fuzzer *self, const WriteWay *way, json_t *object)
+{
+    json_t *body = object;
+
+    if (strcmp(way->type, "application/json-patch+json") == 0)
+        body = json_patch_of(self, object);
+    else if (strcmp(way->method, "DELETE") == 0)
+        body = json_pack("{s:s, s:s, s:i}", "apiVersion", "v1", "kind", "DeleteOptions",
+                         "gracePeriodSeconds", draw(self, 3) - 1);
+    else if (strcmp(way->type, "application/apply-patch+yaml") == 0 && draw(self, 8) > 0)
+        json_object_del(json_object_get(object, "metadata"), "managedFields");
+    if (body != object)
+        json_decref(object);
+    return body;
+}
+
+/* Makes a write of @request: an object, or its subresource, under one of few names. */
+static void
+make_write(Fuzzer *self, ExchangeRequest *request)
+{
+    static const char *const others[] = {"status", "status",   "scale", "binding",
+                                         "resize", "eviction", "token", "ephemeralcontainers"};
+    static const WriteWay ways[] = {
+        {"POST",   ""                                      },
+        {"PUT",    ""                                      },
+        {"PATCH",  "application/merge-patch+json"          },
+        {"PATCH",  "application/strategic-merge-patch+json"},
+        {"PATCH",  "application/apply-patch+yaml"          },
+        {"PATCH",  "application/json-patch+json"           },
+        {"DELETE", ""                                      },
+    };
+    json_t *object = drawn_objects_next(self->objects);
+    const char *name = name_for(self, object);
+    const char *subresource = draw(self, 4) == 0 ? PICK(self, others) : NULL;
+    g_autofree char *path = place_of(object, name), *folder = place_of(object, NULL);
+    json_t *stored = stored_object(self, path);
+    const WriteWay way = stored == NULL && draw(self, 4) > 0 ? ways[0] : PICK(self, ways);
+    gboolean is_new = subresource == NULL && strcmp(way.method, "POST") == 0;
+
+    json_object_set_new(json_object_get(object, "metadata"), "name", json_string(name));
+    if (stored != NULL && !is_new && draw(self, 3) > 0) {
+        drawn_objects_change(self->objects, drawn_type(object), stored);
+        json_decref(object);
+        object = json_incref(stored);
+    }
+    json_decref(stored);
+    json_t *other = subresource != NULL ? subresource_body(self, subresource, name) : NULL;
+    if (other != NULL) {
+        json_decref(object);
+        object = other;
+    }
+    json_auto_t *body = body_for(self, &way, object);
+    request->method = way.method;
+    request->content_type = way.type;
+    g_free((char *)request->path);
+    request->path = subresource != NULL ? g_strdup_printf("%s/%s", path, subresource)
+                                        : g_strdup(is_new ? folder : path);
+    set_body(self, request, body);
+    set_parameters(self, request);
 }
 
 static void
@@ -305,10 +467,14 @@ fuzz_round(Fuzzer *self)
                                .body = body,
                                .length = length};
 
-    if (draw(self, 2) == 0)
-        make_sound(self, &request);
+    if (draw(self, 3) > 0)
+        make_write(self, &request);
+    gboolean is_dry = g_hash_table_contains(request.query, "dryRun"),
+             is_write = strcmp(request.method, "GET") != 0;
     unsigned code = socketless_send(self->cluster, request);
     self->codes[code]++;
+    if (is_write && code >= 200 && code < 300)
+        self->n_written[is_dry]++;
     self->n_done += code > 0 && code < 400;
     self->n_refused += code >= 400;
     socketless_take_streams(self->cluster, self->random, 40);
@@ -317,40 +483,19 @@ fuzz_round(Fuzzer *self)
 
 /* ---- The whole ---- */
 
-static gboolean
-read_bodies(Fuzzer *self)
-{
-    g_autofree char *path = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests", "serve",
-                                             "recorded-writes.jsonl.xz", NULL);
-    g_autofree char *text = NULL;
-
-    if (!packed_get_contents(path, &text, NULL, NULL))
-        return FALSE;
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (char **line = lines; *line != NULL; line++) {
-        json_t *row = json_loads(*line, 0, NULL);
-        if (row != NULL) {
-            g_ptr_array_add(self->bodies, json_incref(json_object_get(row, "body")));
-            g_ptr_array_add(self->bodies, json_incref(json_object_get(row, "after")));
-        }
-        json_decref(row);
-    }
-    return self->bodies->len > 0;
-}
-
 int
 main(int argc, char **argv)
 {
-    Fuzzer self = {.bodies = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref)};
+    Fuzzer self = {0};
     long rounds = argc > 1 ? atol(argv[1]) : 1000;
     gint64 until = argc > 3 ? g_get_monotonic_time() + atol(argv[3]) * G_USEC_PER_SEC : 0;
     g_autofree char *folder = g_dir_make_tmp("fuzz-serve-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "fuzz.yaml", NULL);
 
     self.random = g_rand_new_with_seed(argc > 2 ? (guint32)atol(argv[2]) : 1);
-    if (g_getenv("KVOLSIM_SRCDIR") == NULL || !read_bodies(&self) ||
-        !g_file_set_contents(file, scenario_text, -1, NULL)) {
-        fprintf(stderr, "KVOLSIM_SRCDIR has no recorded writes\n");
+    self.objects = drawn_objects_new(self.random);
+    if (self.objects == NULL || !g_file_set_contents(file, scenario_text, -1, NULL)) {
+        fprintf(stderr, "KVOLSIM_SRCDIR has no objects to write\n");
         return 2;
     }
     self.cluster = socketless_new(file);
@@ -360,9 +505,9 @@ main(int argc, char **argv)
     for (unsigned code = 1; code < G_N_ELEMENTS(self.codes); code++)
         if (self.codes[code] > 0)
             printf(" %u (%lu)", code, self.codes[code]);
-    putchar('\n');
+    printf("; %lu written, %lu by dry runs\n", self.n_written[0], self.n_written[1]);
     socketless_free(self.cluster);
-    g_ptr_array_unref(self.bodies);
+    drawn_objects_free(self.objects);
     g_rand_free(self.random);
     remove(file);
     remove(folder);

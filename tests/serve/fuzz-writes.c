@@ -39,35 +39,6 @@ spoil(Fuzzer *self, const json_t *value, int most)
     return spoilt;
 }
 
-/* Draws a pointer into @value. */
-static void
-append_pointer(Fuzzer *self, const json_t *value, GString *pointer)
-{
-    const char *names[] = {"-", "0", "-1", "new", "~1", ""};
-
-    while (draw(self, 5) > 0) {
-        gsize n = json_object_size(value) + json_array_size(value);
-        int place = draw(self, n);
-
-        if (n == 0 || draw(self, 12) == 0) {
-            g_string_append_printf(pointer, "/%s", names[draw(self, G_N_ELEMENTS(names))]);
-            return;
-        }
-        if (json_is_array(value)) {
-            g_string_append_printf(pointer, "/%d", place);
-            value = json_array_get(value, (gsize)place);
-            continue;
-        }
-        void *member = json_object_iter((json_t *)value);
-        while (place-- > 0)
-            member = json_object_iter_next((json_t *)value, member);
-        g_auto(GStrv) parts = g_strsplit(json_object_iter_key(member), "/", -1);
-        g_autofree char *key = g_strjoinv("~1", parts);
-        g_string_append_printf(pointer, "/%s", key);
-        value = json_object_iter_value(member);
-    }
-}
-
 /* Returns: (owned): a JSON patch */
 static json_t *
 random_operations(Fuzzer *self, const json_t *object, const json_t *value)
@@ -78,8 +49,8 @@ random_operations(Fuzzer *self, const json_t *object, const json_t *value)
     for (int i = draw(self, 6); i >= 0; i--) {
         g_autoptr(GString) path = g_string_new(NULL), from = g_string_new(NULL);
 
-        append_pointer(self, object, path);
-        append_pointer(self, object, from);
+        spoil_append_pointer(path, object, self->random);
+        spoil_append_pointer(from, object, self->random);
         json_array_append_new(operations, json_pack("{s:s, s:s, s:s, s:O}", "op",
                                                     kinds[draw(self, G_N_ELEMENTS(kinds))], "path",
                                                     path->str, "from", from->str, "value", value));

@@ -9,6 +9,7 @@ typedef struct {
     Exchange base;
     unsigned code; /* of the answer; 0: none yet */
     gboolean is_stream;
+    json_t *json; /* (owned): of the answer */
 } SocketlessExchange;
 
 struct Socketless {
@@ -19,6 +20,7 @@ struct Socketless {
     ServeSession *session;
     ServeApi *api;
     GPtrArray *streams; /* of Exchange */
+    json_t *answer;     /* (nullable): of the last request */
 };
 
 G_GNUC_NORETURN
@@ -47,7 +49,7 @@ take_answer(Exchange *exchange, unsigned code, const char *content_type, GBytes 
         json_t *json = json_loadb(text, length, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         if (json == NULL)
             fail(exchange, "an answer that is no JSON");
-        json_decref(json);
+        self->json = json;
     }
     self->code = code;
 }
@@ -76,6 +78,7 @@ exchange_unref(Exchange *self)
     g_free((char *)self->request.body);
     g_hash_table_unref(self->request.query);
     g_ptr_array_unref(self->headers);
+    json_decref(((SocketlessExchange *)self)->json);
     g_free(self);
 }
 
@@ -112,6 +115,8 @@ socketless_send(Socketless *self, ExchangeRequest request)
     unsigned code = exchange->code;
     if (code == 0 && !exchange->is_stream)
         fail(&exchange->base, "no answer");
+    json_decref(self->answer);
+    self->answer = json_incref(exchange->json);
     exchange_unref(&exchange->base);
     if (exchange->is_stream && exchange->base.stream_class != NULL)
         g_ptr_array_add(self->streams, exchange);
@@ -119,6 +124,12 @@ socketless_send(Socketless *self, ExchangeRequest request)
         exchange_unref(&exchange->base);
     g_main_context_iteration(NULL, FALSE);
     return code;
+}
+
+json_t *
+socketless_answer(const Socketless *self)
+{
+    return json_incref(self->answer);
 }
 
 void
@@ -171,5 +182,6 @@ socketless_free(Socketless *self)
     run_free(self->run);
     serve_session_free(self->session);
     scenario_free(self->scenario);
+    json_decref(self->answer);
     g_free(self);
 }

@@ -15,6 +15,8 @@ void socketless_free(Socketless *self);
 /* Sends a request and waits for its answer, or for the start of a stream. @request: its path, query
  * and body are (taken). Returns: the code; 0: a stream */
 unsigned socketless_send(Socketless *self, ExchangeRequest request);
+/* Returns: (owned): the JSON of the last answer; NULL: it was none */
+json_t *socketless_answer(const Socketless *self);
 /* Clients of streams take some lines; each @end_one_in-th goes, drawn from @random. */
 void socketless_take_streams(Socketless *self, GRand *random, int end_one_in);
 /* Time stands still. */

@@ -307,7 +307,8 @@ type_of(const json_t *object, gboolean *is_list)
         kind != NULL && g_str_has_suffix(kind, "List") ? g_strndup(kind, strlen(kind) - 4) : NULL;
 
     *is_list = of_items != NULL && json_is_array(json_object_get(object, "items"));
-    const SchemaType *type = schema_find(api_version, *is_list ? of_items : kind);
+    const SchemaType *type =
+        api_version == NULL ? NULL : schema_find(api_version, *is_list ? of_items : kind);
     return protobuf_has(type) ? type : NULL;
 }
 

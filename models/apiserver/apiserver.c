@@ -112,7 +112,7 @@ void
 api_server_add_namespace(ApiServer *self, const char *name)
 {
     self->store.implies_namespaces = TRUE;
-    namespace_imply(&self->store, name);
+    namespace_imply(&self->store, name, TRUE);
 }
 
 void

@@ -60,8 +60,9 @@ ApiCode namespace_admit(const ApiStore *self, Object *object, GString *message);
  * being deleted, %API_NOT_FOUND afterwards */
 ApiCode namespace_takes(const ApiStore *self, const char *name);
 /* Makes a namespace that objects are in though nobody has created it, as every cluster has
- * "default": without a new resource version. Does nothing if there is, or was, one of that name. */
-void namespace_imply(ApiStore *self, const char *name);
+ * "default". @is_old: it is as old as the cluster, and makes no new resource version. Does nothing
+ * if there is, or was, one of that name. */
+void namespace_imply(ApiStore *self, const char *name, gboolean is_old);
 /* Makes what controllers make in each namespace, and is missing there: the ServiceAccount "default"
  * and the ConfigMap "kube-root-ca.crt". */
 void namespace_furnish(ApiStore *self, const char *name);

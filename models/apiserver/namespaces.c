@@ -113,7 +113,7 @@ namespace_furnish(ApiStore *self, const char *name)
 }
 
 void
-namespace_imply(ApiStore *self, const char *name)
+namespace_imply(ApiStore *self, const char *name, gboolean is_old)
 {
     if (self->is_dry)
         return;
@@ -122,6 +122,6 @@ namespace_imply(ApiStore *self, const char *name)
         return;
     Object *object = object_new(key);
     complete(self, object);
-    add(self, object, TRUE);
-    furnish(self, name, TRUE);
+    add(self, object, is_old);
+    furnish(self, name, is_old);
 }

@@ -128,7 +128,7 @@ commit_create(ApiVerbs *self, ApiCall *call)
     count_template_generation(self, NULL, object);
     g_string_truncate(self->message, 0);
     if (*key->namespace != '\0' && self->store->implies_namespaces)
-        namespace_imply(self->store, key->namespace);
+        namespace_imply(self->store, key->namespace, FALSE);
     ApiCode code = namespace_admit(self->store, object, self->message);
     if (code == API_OK)
         code = admission_create(self->admission, object, self->message);

@@ -238,6 +238,34 @@ refuse_subresource(const Target *self)
     return TRUE;
 }
 
+/* Discovery tells what a resource takes; a collection is deleted in one namespace at a time. */
+static gboolean
+is_allowed(const Target *self)
+{
+    static const struct {
+        const char *method, *of_one, *of_all;
+    } verbs[] = {
+        {"GET",    "get",    "list"            },
+        {"POST",   "create", "create"          },
+        {"PUT",    "update", NULL              },
+        {"PATCH",  "patch",  NULL              },
+        {"DELETE", "delete", "deletecollection"},
+    };
+    const char *method = self->exchange->request.method, *verb = NULL;
+    gboolean is_one = self->name != NULL;
+
+    if (self->subresource != NULL)
+        return TRUE; /* these have verbs of their own */
+    for (gsize i = 0; i < G_N_ELEMENTS(verbs); i++)
+        if (strcmp(verbs[i].method, method) == 0)
+            verb = is_one ? verbs[i].of_one : verbs[i].of_all;
+    if (!is_one && self->row->namespaced && *self->namespace == '\0' &&
+        strcmp(method, "DELETE") == 0)
+        return FALSE;
+    g_auto(GStrv) words = g_strsplit(self->row->verbs, " ", -1);
+    return verb != NULL && g_strv_contains((const char *const *)words, verb);
+}
+
 static void
 answer_collection(const Target *self)
 {
@@ -342,7 +370,9 @@ answer_resource(ServeApi *self, Exchange *exchange, char **parts)
     if (strcmp(target.row->resource, "endpoints") == 0 ||
         strcmp(target.row->resource, "endpointslices") == 0)
         endpoints_refresh(self);
-    if (target.name == NULL)
+    if (!is_allowed(&target))
+        target_refuse(&target, status_method_not_allowed());
+    else if (target.name == NULL)
         answer_collection(&target);
     else
         answer_object(&target);

@@ -488,6 +488,19 @@ kind_new(ServeStore *self, const ApiResource *row)
     return kind;
 }
 
+/* Whether somebody has applied the resource's CustomResourceDefinition. */
+static gboolean
+has_definition(const ServeStore *self, const ApiResource *row)
+{
+    Objects *objects = run_objects(self->run);
+    g_autofree char *name = g_strdup_printf("%s.%s", row->resource, row->group);
+    unsigned definitions =
+        objects_resource(objects, "apiextensions.k8s.io", "CustomResourceDefinition", NULL);
+    const ObjectKey *key = objects_find_other_key(objects, definitions, NULL, name);
+
+    return key != NULL && api_server_get(self->api, key) != NULL;
+}
+
 /* What a cluster has only if somebody has installed or enabled it: the snapshot controller's kinds,
  * others' kinds, kinds behind a gate. */
 static gboolean
@@ -496,9 +509,9 @@ is_installed(const ServeStore *self, const ApiResource *row, ObjectKind kind)
     const Scenario *scenario = run_scenario(self->run);
 
     if (g_str_has_suffix(row->group, "snapshot.storage.k8s.io"))
-        return scenario->has_snapshots;
+        return scenario->has_snapshots || has_definition(self, row);
     if (kind == KIND_REFERENCE_GRANT || kind == KIND_LOCAL_VOLUME)
-        return objects_n_keys(run_objects(self->run), kind) > 0;
+        return objects_n_keys(run_objects(self->run), kind) > 0 || has_definition(self, row);
     return kind != KIND_ATTRIBUTES_CLASS ||
            release_has_gate(cluster_release(run_cluster(self->run)), "VolumeAttributesClass");
 }

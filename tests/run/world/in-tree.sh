@@ -114,7 +114,7 @@ plain()
     pod 1s first node-0 "$1"
     printf '  expect:\n  - {pods: {ready: true, count: %s}}\n  - {attachments: {count: 0}}\n' "$2"
 }
-for volume in 'nfs: {server: s, path: /}' 'iscsi: {targetPortal: p, iqn: q, lun: 0}' 'fc: {wwids: [w]}'; do
+for volume in 'nfs: {server: s, path: /}' 'iscsi: {targetPortal: p, iqn: "iqn.2026-01.io.x:q", lun: 0}' 'fc: {wwids: [w]}'; do
     scenario 1.32 csi.example "$(plain "$volume" 1)"; met "$volume: the node mounts it"
 done
 
@@ -139,9 +139,9 @@ twins() # VOLUME OTHER READY
     pod 30s second node-0 "$2"
     printf '  expect:\n  - {at: 90s, pods: {ready: true, count: %s}}\n' "$3"
 }
-scenario 1.32 csi.example "$(twins 'iscsi: {targetPortal: p:1, iqn: q, lun: 0}' 'iscsi: {targetPortal: p:2, iqn: q, lun: 1}' 1)"; met "one target"
+scenario 1.32 csi.example "$(twins 'iscsi: {targetPortal: p:1, iqn: "iqn.2026-01.io.x:q", lun: 0}' 'iscsi: {targetPortal: p:2, iqn: "iqn.2026-01.io.x:q", lun: 1}' 1)"; met "one target"
 told 'second.*node(s) had no available disk' "... and the scheduler says so"
-scenario 1.32 csi.example "$(twins 'iscsi: {targetPortal: p, iqn: q, lun: 0, readOnly: true}' 'iscsi: {targetPortal: p, iqn: q, lun: 0, readOnly: true}' 2)"; met "readers get along"
+scenario 1.32 csi.example "$(twins 'iscsi: {targetPortal: p, iqn: "iqn.2026-01.io.x:q", lun: 0, readOnly: true}' 'iscsi: {targetPortal: p, iqn: "iqn.2026-01.io.x:q", lun: 0, readOnly: true}' 2)"; met "readers get along"
 scenario 1.30 csi.example "$(twins 'rbd: {monitors: [a, b], image: i}' 'rbd: {monitors: [b, c], image: i}' 1)"; met "one image by a common monitor"
 scenario 1.30 csi.example "$(twins 'rbd: {monitors: [a, b], image: i}' 'rbd: {monitors: [c], image: i}' 2)"; met "another cluster's image"
 

@@ -435,7 +435,7 @@ stories_new(Run *run)
                                 &observer);
     }
     Objects *objects = run_objects(run);
-    for (unsigned kind = 0; kind < N_KINDS; kind++)
+    for (unsigned kind = 0; kind < KIND_OTHER; kind++) /* old Events are no state */
         for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
             const Object *object = api_server_get(cluster_api(cluster),
                                                   objects_key_at(objects, (ObjectKind)kind, slot));
@@ -741,7 +741,7 @@ stories_state(Stories *self)
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_text);
     Objects *objects = run_objects(self->run);
 
-    for (unsigned kind = 0; kind < N_KINDS; kind++)
+    for (unsigned kind = 0; kind < KIND_OTHER; kind++) /* old Events are no state */
         for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
             const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
             const Object *object = api_server_get(cluster_api(run_cluster(self->run)), key);

@@ -29,7 +29,7 @@ set_edit_add_sizes(Plan *plan, SetEdit *edit, const Deployment *deployment)
 {
     set_edit_add(plan, edit, ANNOTATION_DESIRED, plan_internf(plan, "%d", deployment->replicas));
     set_edit_add(plan, edit, ANNOTATION_MAX,
-                 plan_internf(plan, "%d", deployment->replicas + deployment_max_surge(deployment)));
+                 plan_internf(plan, "%" G_GINT64_FORMAT, most_replicas(deployment)));
 }
 
 SetEdit *

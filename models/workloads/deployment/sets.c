@@ -89,17 +89,23 @@ sets_sum(const GPtrArray *sets)
     return sum;
 }
 
+int64_t
+most_replicas(const Deployment *deployment)
+{
+    return (int64_t)deployment->replicas + deployment_max_surge(deployment);
+}
+
 int32_t
 new_set_replicas(const Deployment *deployment, const GPtrArray *all, const ReplicaSet *new_set)
 {
-    int32_t total = sets_sum(all).wanted;
-    int32_t most = deployment->replicas + deployment_max_surge(deployment);
+    int64_t total = sets_sum(all).wanted;
+    int64_t most = most_replicas(deployment);
 
     if (deployment->recreate)
         return deployment->replicas;
     if (total >= most)
         return new_set->replicas; /* there is no room for more pods */
-    return new_set->replicas + MIN(most - total, deployment->replicas - new_set->replicas);
+    return (int32_t)MIN(new_set->replicas + most - total, deployment->replicas);
 }
 
 static void
@@ -124,32 +130,32 @@ scaled_replicas(const GArray *scales, const ReplicaSet *set)
 
 /* Pods that are not available go first. */
 static void
-scale_down_unhealthy(GArray *scales, const GPtrArray *old, int32_t most)
+scale_down_unhealthy(GArray *scales, const GPtrArray *old, int64_t most)
 {
-    int32_t total = 0;
+    int64_t total = 0;
 
     for (unsigned i = 0; i < old->len && total < most; i++) {
         const ReplicaSet *set = set_at(old, i);
-        int32_t number = MIN(most - total, set->replicas - set->available_replicas);
+        int64_t number = MIN(most - total, (int64_t)set->replicas - set->available_replicas);
         if (set->replicas == 0 || number <= 0)
             continue;
-        add_scale(scales, set, set->replicas - number);
+        add_scale(scales, set, (int32_t)(set->replicas - number));
         total += number;
     }
 }
 
 /* Then available pods go, as far as enough others are available. */
 static void
-scale_down_healthy(GArray *scales, const GPtrArray *old, int32_t most)
+scale_down_healthy(GArray *scales, const GPtrArray *old, int64_t most)
 {
-    int32_t total = 0;
+    int64_t total = 0;
 
     for (unsigned i = 0; i < old->len && total < most; i++) {
         int32_t replicas = scaled_replicas(scales, set_at(old, i));
-        int32_t number = MIN(replicas, most - total);
+        int64_t number = MIN(replicas, most - total);
         if (number <= 0)
             continue;
-        add_scale(scales, set_at(old, i), replicas - number);
+        add_scale(scales, set_at(old, i), (int32_t)(replicas - number));
         total += number;
     }
 }
@@ -159,9 +165,9 @@ old_sets_scales(const Deployment *deployment, const GPtrArray *old, const Replic
 {
     GArray *scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
     SetsSum before = sets_sum(old);
-    int32_t total = before.wanted + new_set->replicas;
-    int32_t least = deployment->replicas - deployment_max_unavailable(deployment);
-    int32_t most = total - least - (new_set->replicas - new_set->available_replicas);
+    int64_t total = before.wanted + new_set->replicas;
+    int64_t least = (int64_t)deployment->replicas - deployment_max_unavailable(deployment);
+    int64_t most = total - least - ((int64_t)new_set->replicas - new_set->available_replicas);
 
     if (before.wanted == 0 || most <= 0)
         return scales;
@@ -199,25 +205,24 @@ is_saturated(const Deployment *deployment, const ReplicaSet *set)
 }
 
 /* Rounds half away from zero. */
-static int32_t
+static int64_t
 divide_rounded(int64_t a, int64_t b)
 {
-    return (int32_t)((2 * a + b) / (2 * b));
+    return a / b + (a % b >= b - a % b);
 }
 
 /* The part of a change that a set takes, in proportion to its size. */
-static int32_t
+static int64_t
 set_fraction(const Deployment *deployment, const ReplicaSet *set)
 {
     if (deployment->replicas == 0)
-        return -set->replicas;
+        return -(int64_t)set->replicas;
     int64_t before = set_annotated(set, ANNOTATION_MAX);
     if (before <= 0)
         before = deployment->status_replicas;
     if (before <= 0)
         return 0;
-    int64_t now = deployment->replicas + deployment_max_surge(deployment);
-    return divide_rounded(set->replicas * now, before) - set->replicas;
+    return divide_rounded(set->replicas * most_replicas(deployment), before) - set->replicas;
 }
 
 /* The bigger first. Of two of one size the newer comes first if pods are added, else the older. */
@@ -235,23 +240,22 @@ compare_size(const void *a, const void *b, void *grows)
 static void
 scale_in_proportion(const Deployment *deployment, GPtrArray *all, GArray *scales)
 {
-    int32_t allowed =
-        deployment->replicas > 0 ? deployment->replicas + deployment_max_surge(deployment) : 0;
-    int32_t to_add = allowed - sets_sum(all).wanted, added = 0;
+    int64_t allowed = deployment->replicas > 0 ? most_replicas(deployment) : 0;
+    int64_t to_add = allowed - sets_sum(all).wanted, added = 0;
     gboolean grows = to_add > 0;
 
     g_ptr_array_sort_with_data(all, compare_size, &grows);
     for (unsigned i = 0; i < all->len; i++) {
-        int32_t left = to_add - added, part = set_fraction(deployment, set_at(all, i));
+        int64_t left = to_add - added, part = set_fraction(deployment, set_at(all, i));
         if (left == 0 || set_at(all, i)->replicas == 0)
             part = 0;
         part = to_add > 0 ? MIN(part, left) : MAX(part, left);
-        add_scale(scales, set_at(all, i), set_at(all, i)->replicas + part);
+        add_scale(scales, set_at(all, i), (int32_t)(set_at(all, i)->replicas + part));
         added += part;
     }
     if (scales->len > 0 && to_add != 0) {
         SetScale *first = &g_array_index(scales, SetScale, 0);
-        first->replicas = MAX(first->replicas + to_add - added, 0);
+        first->replicas = (int32_t)MAX(first->replicas + to_add - added, 0);
     }
 }
 

@@ -30,9 +30,11 @@ int64_t sets_max_revision(const GPtrArray *sets);
 /* Sums over several sets: spec.replicas, and of the status replicas, readyReplicas and
  * availableReplicas. */
 typedef struct {
-    int32_t wanted, there, ready, available;
+    int64_t wanted, there, ready, available;
 } SetsSum;
 SetsSum sets_sum(const GPtrArray *sets);
+/* How many replicas all sets may have during a rollout. */
+int64_t most_replicas(const Deployment *deployment);
 /* A number in an annotation; -1: none. */
 int64_t set_annotated(const ReplicaSet *set, const char *annotation);
 

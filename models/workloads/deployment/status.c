@@ -79,14 +79,14 @@ deployment_count(const Deployment *deployment,
                  SimTime now)
 {
     SetsSum sum = sets_sum(all);
-    int32_t least = deployment->replicas - deployment_max_unavailable(deployment);
+    int64_t least = (int64_t)deployment->replicas - deployment_max_unavailable(deployment);
     DeploymentStatus status = {
         .generation = (int32_t)deployment->meta.generation,
-        .replicas = sum.there,
+        .replicas = (int32_t)sum.there,
         .updated = new_set == NULL ? 0 : new_set->status_replicas,
-        .ready = sum.ready,
-        .available = sum.available,
-        .unavailable = MAX(sum.wanted - sum.available, 0),
+        .ready = (int32_t)sum.ready,
+        .available = (int32_t)sum.available,
+        .unavailable = (int32_t)MAX(sum.wanted - sum.available, 0),
         .collisions = before->collisions,
         .is_available = before->is_available,
         .progressing = before->progressing,

@@ -313,6 +313,30 @@ edit_paused(Object *object, const void *paused)
     return TRUE;
 }
 
+static gboolean
+edit_surge(Object *object, const void *surge)
+{
+    DEPLOYMENT(object)->max_surge = *(const IntOrPercent *)surge;
+    return TRUE;
+}
+
+/* Replicas and surge together are more than 32 bits hold: all new pods come at once. */
+static void
+surges_without_bounds(void **state)
+{
+    const IntOrPercent surge = {INT32_MAX, FALSE, TRUE};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 2, FALSE);
+    storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_surge, &surge);
+    set_image(&world, "b");
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(count_with_image(&world, "a"), 2);
+    assert_int_equal(count_with_image(&world, "b"), 2);
+    storage_world_clear(&world);
+}
+
 /* A change of the size in the middle of a rollout is shared by the sets in proportion to their
  * sizes, here of 10 (8 old, 5 new, at most 13). A paused one goes no further. */
 static void
@@ -405,6 +429,7 @@ main(void)
         cmocka_unit_test(progress_deadline),
         cmocka_unit_test(gives_up_after_15_retries),
         cmocka_unit_test(prunes_old_sets),
+        cmocka_unit_test(surges_without_bounds),
         cmocka_unit_test(scales_in_proportion),
         cmocka_unit_test(pauses),
         cmocka_unit_test(many_seeds),
